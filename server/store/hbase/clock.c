@@ -103,7 +103,7 @@ clock_of(const kw_hbase_heartbeats *self)
 static void send_one(void *user);
 static void start_burst(void *user);
 
-/* --- the known time --------------------------------------------------------------------------------- */
+/* --- the known time --------------------------------------------------------------------------- */
 
 bool
 kw_hbase_clock_time(kw_hbase_clock *clock, bool about, kw_span *ret_span)
@@ -170,7 +170,7 @@ kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms)
     return true;
 }
 
-/* --- when ------------------------------------------------------------------------------------------- */
+/* --- when ------------------------------------------------------------------------------------- */
 
 static void
 schedule(kw_hbase_heartbeats *self, uint64_t delay_us, void (*run)(void *user))
@@ -229,7 +229,7 @@ until_next_ms_us(const kw_hbase_heartbeats *self)
     return (NS_PER_MS - arrival_ns % NS_PER_MS) / NS_PER_US;
 }
 
-/* --- answers ------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 retry_later(kw_hbase_heartbeats *self, const char *why, uint64_t delay_us)
@@ -353,8 +353,7 @@ retry_after_error(kw_hbase_heartbeats *self, const kw_error *error)
     retry_later(self, error->text, error->code == KW_REFUSED ? LATER_US : retry_delay_us(self));
 }
 
-/* --- timestamps_get
- * ----------------------------------------------------------------------------------------- */
+/* --- timestamps_get --------------------------------------------------------------------------- */
 
 static const kw_cell *
 find_cell(const kw_row *row, const heartbeat *beat)
@@ -432,7 +431,7 @@ read_timestamps(kw_hbase_heartbeats *self)
     kw_hbase_get(&self->handle->base, &self->timestamps_get, on_timestamps, self);
 }
 
-/* --- heartbeats ----------------------------------------------------------------------------------------- */
+/* --- heartbeats ------------------------------------------------------------------------------- */
 
 static void
 on_answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
@@ -524,7 +523,7 @@ start_burst(void *user)
     schedule(self, busy ? until_next_ms_us(self) : 0, send_one);
 }
 
-/* --- start and stop ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 static kw_hbase_heartbeats *
 heartbeats_new(kw_hbase_handle *handle)

@@ -11,7 +11,7 @@
 /* HBase.proto: CompareType. The other values are those of kw_filter_operator. */
 #define NO_OP 6
 
-/* --- protocol buffers ----------------------------------------------------------------------------- */
+/* --- protocol buffers ------------------------------------------------------------------------- */
 
 enum wire_type { VARINT = 0, DELIMITED = 2 };
 
@@ -57,7 +57,7 @@ write_named(kw_buffer *to, const char *name, kw_buffer *message)
     write_message(to, 2, message);
 }
 
-/* --- comparators ---------------------------------------------------------------------------------- */
+/* --- comparators ------------------------------------------------------------------------------ */
 
 static void
 write_regex(kw_buffer *to, kw_bytes pattern, int flags, const char *charset)
@@ -118,7 +118,7 @@ write_comparison(kw_buffer *to, const kw_filter *filter)
     write_message(to, 1, &message);
 }
 
-/* --- filters -------------------------------------------------------------------------------------- */
+/* --- filters ---------------------------------------------------------------------------------- */
 
 /* The functions below write the fields of a filter's own message; their comments show the message. */
 
@@ -305,7 +305,7 @@ kw_hbase_filter_serialise(const kw_filter *filter, kw_buffer *to)
     write_named(to, class_name(filter->kind), &message);
 }
 
-/* --- patterns ------------------------------------------------------------------------------------- */
+/* --- patterns --------------------------------------------------------------------------------- */
 
 /* BytesBytesPair {key, mask}. The pattern is at `offset` in the row key. Bytes that can have any value are
  * zero in the key. */

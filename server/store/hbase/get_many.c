@@ -63,7 +63,7 @@ kw_hbase_from_get_result(kw_rows *rows, const kw_get *get, const kw_hb_TResult *
 
 static void start_part(many_op *op, size_t first, size_t count);
 
-/* --- limit of the bytes --------------------------------------------------------------------------- */
+/* --- limit of the bytes ----------------------------------------------------------------------- */
 
 static size_t
 max_bytes(const many_op *op)
@@ -113,7 +113,7 @@ omit_rows(many_op *op)
     }
 }
 
-/* --- parts ---------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static size_t
 gets_per_call(const many_op *op)

@@ -1,17 +1,17 @@
-/* Writes of one row that are decided on what is there, where the store gives the timestamps.
+/* Conditional writes of one row with order: store.
  *
- *   comparison of a plain field      the store's own, which writes kw:g with it
- *   put of counters                  get kw:g and what it goes with --> write if kw:g is as it was read
- *   comparison of a counter          the same, and the comparison is made here, on what was read
+ *   comparison of a plain field      the store's own, which writes kw:g too
+ *   put of counters                  get kw:g and the counters --> write if kw:g is unchanged
+ *   comparison of a counter          the same; the comparison is made here, with the value read
  *
- * A counter changes only together with kw:g, and its timestamp may be ahead of the store's clock. The store
- * stamps a conditional write no lower than the cell that it compares: so a put of counters counts after every
- * increment. If it writes other fields as well, it waits until the clock has surely passed those timestamps:
- * later puts of these fields are stamped by the clock.
+ * A counter only changes together with kw:g, and its timestamp can be ahead of the store's clock. The store
+ * stamps a conditional write no lower than the compared cell, so a put of counters is later than every
+ * increment. If it also writes other fields, it waits until the clock has surely passed those timestamps,
+ * because later puts of these fields are stamped by the clock.
  *
- * Each such write sets kw:g to an id of its own. Where an answer is lost, or a refusal comes so late that the
- * store's own client may have sent the write before, the id says that it was applied; another id says
- * nothing.
+ * Each such write sets kw:g to an id of its own. If a reply is lost, or a rejection comes so late that the
+ * store's own client may have sent the write before, the id shows that the write was applied. Another id
+ * shows nothing.
  */
 #include "store/order/order_internal.h"
 
@@ -21,12 +21,12 @@ typedef struct compared {
     kw_order_handle *handle;
     kw_arena *arena;
     const kw_ordering *ordering;
-    bool by_generation; /* kw:g is compared; else the caller's condition by the store itself */
+    bool by_generation; /* kw:g is compared; otherwise the store itself compares the caller's condition */
     bool has_condition;
     kw_check condition; /* the caller's */
-    unsigned tries;
+    unsigned attempts;
     kw_get get;
-    kw_write write; /* the caller's with kw:g */
+    kw_write write; /* the caller's, with kw:g added */
     kw_cell *cells;
     kw_check check;
     kw_wait wait;
@@ -53,27 +53,27 @@ fail(compared *op, const kw_error *error)
 }
 
 static void
-fail_wait(compared *op, kw_wait_end end)
+fail_wait(compared *op, kw_wait_result result)
 {
     kw_error error;
-    kw_wait_error(op->handle, end, "the record was written", false, &error);
+    kw_wait_error(op->handle, result, "the record was written", false, &error);
     fail(op, &error);
 }
 
-/* --- was it applied? ----------------------------------------------------------------------------- */
+/* --- outcome unknown: ------------------------------------------------------------------------- */
 
 static void
-looked(void *user, kw_rows *rows, const kw_error *error)
+on_generation_read(void *user, kw_rows *rows, const kw_error *error)
 {
     compared *op = user;
     kw_error doubt;
     kw_error_set(&doubt, KW_UNAVAILABLE,
-                 "table %s: the store did not say in time whether the record was written",
+                 "table %s: the store did not confirm in time that the record was written",
                  kw_show(op->write.table).text);
     doubt.maybe_applied = true;
-    const kw_cell *found =
+    const kw_cell *on_read =
         error ? NULL : kw_control_find(op->ordering, &rows->rows[0], KW_CONTROL_GENERATION);
-    bool own = found && kw_bytes_equal(found->value, op->cells[op->write.cells_count - 1].value);
+    bool own = on_read && kw_bytes_equal(on_read->value, op->cells[op->write.cells_count - 1].value);
     kw_rows_free(rows);
     if (own)
         answer(op, KW_OUTCOME_OK, true, NULL);
@@ -82,52 +82,53 @@ looked(void *user, kw_rows *rows, const kw_error *error)
 }
 
 static void
-look(compared *op)
+read_generation(compared *op)
 {
     op->get.columns = KW_ARENA_NEW(op->arena, kw_column);
     *(kw_column *)op->get.columns = (kw_column){op->ordering->family, KW_CONTROL_GENERATION, false};
     op->get.columns_count = 1;
-    kw_store_handle_get(op->handle->inner, &op->get, looked, op);
+    kw_store_handle_get(op->handle->inner, &op->get, on_generation_read, op);
 }
 
-/* --- the write ----------------------------------------------------------------------------------- */
+/* --- the write -------------------------------------------------------------------------------- */
 
 static void
-begin_again(void *user, kw_wait_end end)
+on_retry(void *user, kw_wait_result result)
 {
     compared *op = user;
-    if (end == KW_WAIT_OVER)
+    if (result == KW_WAIT_DONE)
         begin(op);
     else
-        fail_wait(op, end);
+        fail_wait(op, result);
 }
 
-/* Another changed kw:g since it was read: nothing was written. */
+/* Another writer has changed kw:g since it was read: nothing was written. */
 static void
 try_again(compared *op)
 {
     kw_error error;
-    if (++op->tries == KW_ORDER_TRIES_MAX) {
-        kw_error_set(&error, KW_BUSY, "table %s: too many others change the counters of this record",
+    if (++op->attempts == KW_ORDER_TRIES_MAX) {
+        kw_error_set(&error, KW_BUSY,
+                     "table %s: too many concurrent writes to the counters of this record; try again later",
                      kw_show(op->write.table).text);
         fail(op, &error);
         return;
     }
-    kw_wait_for_others(op->handle, &op->wait, op->write.deadline, begin_again, op);
+    kw_wait_and_retry(op->handle, &op->wait, op->write.deadline, on_retry, op);
 }
 
 static void
 written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
     compared *op = user;
-    uint64_t first_try_ns = (uint64_t)op->handle->settings->client_pause_ms * 1000000;
-    bool first = kw_clock_mono_ns() - op->sent_ns < first_try_ns;
+    uint64_t first_attempt_ns = (uint64_t)op->handle->settings->client_pause_ms * 1000000;
+    bool first = kw_clock_mono_ns() - op->sent_ns < first_attempt_ns;
     if (outcome == KW_OUTCOME_FAILED)
         fail(op, error);
     else if (outcome == KW_OUTCOME_OK && applied)
         answer(op, KW_OUTCOME_OK, true, NULL);
     else if (outcome == KW_OUTCOME_UNKNOWN || !first)
-        look(op);
+        read_generation(op);
     else if (op->by_generation)
         try_again(op);
     else
@@ -143,19 +144,20 @@ send_write(compared *op)
     kw_store_handle_write_if(op->handle->inner, &op->write, &op->check, written, op);
 }
 
-/* --- what it is decided on ----------------------------------------------------------------------- */
+/* --- the values to compare -------------------------------------------------------------------- */
 
 static void
-passed(void *user, kw_wait_end end)
+on_clock_passed(void *user, kw_wait_result result)
 {
     compared *op = user;
-    if (end == KW_WAIT_OVER)
+    if (result == KW_WAIT_DONE)
         send_write(op);
     else
-        fail_wait(op, end);
+        fail_wait(op, result);
 }
 
-/* Counters are all that it writes, and kw:g is as new as they are: the store stamps it no lower than kw:g. */
+/* True if the write has only counters and kw:g is as new as they are: then the store stamps the write no
+ * lower than kw:g. */
 static bool
 is_above_all(const compared *op, const kw_row *row, int64_t newest_ms)
 {
@@ -171,7 +173,7 @@ wait_to_write(compared *op, int64_t newest_ms)
     int64_t skew_ns = op->handle->settings->max_clock_skew_ms * KW_NS_PER_MS;
     op->wait = (kw_wait){.until_time_ns = kw_order_ns(newest_ms + 1) + skew_ns,
                          .deadline = op->write.deadline,
-                         .done = passed,
+                         .done = on_clock_passed,
                          .user = op};
     bool known = kw_store_time_about(kw_order_store_of(op->handle)->inner, &span);
     int64_t left_ms = known ? (op->wait.until_time_ns - span.earliest_ns) / KW_NS_PER_MS : 0;
@@ -181,15 +183,15 @@ wait_to_write(compared *op, int64_t newest_ms)
     }
     if (left_ms > kw_deadline_left_ms(op->write.deadline)) {
         kw_error error;
-        kw_error_set(
-            &error, KW_REFUSED,
-            "table %s: a counter of this record is %lld ms ahead of the store's clock; try again then",
-            kw_show(op->write.table).text, (long long)left_ms);
+        kw_error_set(&error, KW_REFUSED,
+                     "table %s: a counter of this record is %lld ms ahead of the store's clock; try again "
+                     "after this time",
+                     kw_show(op->write.table).text, (long long)left_ms);
         error.retry_after_ms = (uint32_t)MIN(left_ms, 60000);
         fail(op, &error);
         return;
     }
-    kw_wait_then(op->handle, &op->wait);
+    kw_wait_and_call(op->handle, &op->wait);
 }
 
 static int64_t
@@ -209,7 +211,7 @@ is_met(const compared *op, const kw_row *row)
 }
 
 static void
-found(void *user, kw_rows *rows, const kw_error *error)
+on_read(void *user, kw_rows *rows, const kw_error *error)
 {
     compared *op = user;
     if (error) {
@@ -229,20 +231,20 @@ found(void *user, kw_rows *rows, const kw_error *error)
         answer(op, KW_OUTCOME_OK, false, NULL);
 }
 
-/* --- start --------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static void
 begin(compared *op)
 {
     if (op->by_generation)
-        kw_store_handle_get(op->handle->inner, &op->get, found, op);
+        kw_store_handle_get(op->handle->inner, &op->get, on_read, op);
     else
         send_write(op);
 }
 
-/* kw:g, the counters that are written, and the one that is compared. */
+/* The get reads kw:g, the counters to write, and the counter to compare. */
 static void
-make_get(compared *op, const kw_write *write)
+prepare_get(compared *op, const kw_write *write)
 {
     kw_column *columns = KW_ARENA_ARRAY(op->arena, kw_column, write->counters + 2);
     size_t count = 0;
@@ -294,7 +296,7 @@ kw_order_put_counters(kw_order_handle *handle, const kw_write *write, kw_write_d
     *put = (put_counters){done, user};
     compared *op = op_new(handle, write, put_done, put);
     op->by_generation = true;
-    make_get(op, write);
+    prepare_get(op, write);
     begin(op);
 }
 
@@ -311,6 +313,6 @@ kw_order_write_if(kw_store_handle *base, const kw_write *write, const kw_check *
     compared *op = op_new(handle, write, done, user);
     op->condition = op->check = *check;
     op->has_condition = op->by_generation = check->counter;
-    make_get(op, write);
+    prepare_get(op, write);
     begin(op);
 }

@@ -12,7 +12,7 @@ kw_control_gone_column(const kw_column *column, kw_arena *arena)
     *at++ = column->whole_family ? 'f' : 'c';
     memcpy(at, column->family.data, column->family.size);
     at += column->family.size;
-    *at++ = ':'; /* in no family's name */
+    *at++ = ':'; /* no family name contains it */
     if (!column->whole_family && column->qualifier.size)
         memcpy(at, column->qualifier.data, column->qualifier.size);
     return kw_bytes_of(name, size);
@@ -56,10 +56,12 @@ kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifi
 }
 
 static int64_t
-until(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier)
+removed_until(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier)
 {
-    const kw_cell *gone = kw_control_find(ordering, row, qualifier);
-    return gone && gone->value.size == 8 ? (int64_t)kw_be64_load(gone->value.data) : -1;
+    const kw_cell *uses_gone_cells = kw_control_find(ordering, row, qualifier);
+    return uses_gone_cells && uses_gone_cells->value.size == 8
+               ? (int64_t)kw_be64_load(uses_gone_cells->value.data)
+               : -1;
 }
 
 int64_t
@@ -68,11 +70,13 @@ kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_c
     kw_column column = {.family = cell->family, .qualifier = cell->qualifier};
     kw_column family = {.family = cell->family, .whole_family = true};
     kw_arena_mark before = kw_arena_mark_now(arena);
-    int64_t gone = until(ordering, row, KW_CONTROL_GONE);
-    gone = MAX(gone, until(ordering, row, kw_control_gone_column(&column, arena)));
-    gone = MAX(gone, until(ordering, row, kw_control_gone_column(&family, arena)));
+    int64_t uses_gone_cells = removed_until(ordering, row, KW_CONTROL_GONE);
+    uses_gone_cells =
+        MAX(uses_gone_cells, removed_until(ordering, row, kw_control_gone_column(&column, arena)));
+    uses_gone_cells =
+        MAX(uses_gone_cells, removed_until(ordering, row, kw_control_gone_column(&family, arena)));
     kw_arena_rewind(arena, before);
-    return gone;
+    return uses_gone_cells;
 }
 
 kw_check
@@ -90,19 +94,20 @@ const kw_column *
 kw_control_columns(const kw_ordering *ordering, const kw_column *columns, size_t count, kw_arena *arena,
                    size_t *ret_count)
 {
-    bool gone = ordering->order == KW_WRITE_ORDER_STAMP;
+    bool uses_gone_cells = ordering->order == KW_WRITE_ORDER_STAMP;
     kw_column *all = KW_ARENA_ARRAY(arena, kw_column, 3 * count + 1);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         kw_column family = {.family = columns[i].family, .whole_family = true};
         all[at++] = columns[i];
-        if (gone) {
+        if (uses_gone_cells) {
             all[at++] = (kw_column){ordering->family, kw_control_gone_column(&family, arena), false};
             if (!columns[i].whole_family)
                 all[at++] = (kw_column){ordering->family, kw_control_gone_column(&columns[i], arena), false};
         }
     }
-    all[at++] = (kw_column){ordering->family, gone ? KW_CONTROL_GONE : KW_CONTROL_GENERATION, false};
+    all[at++] =
+        (kw_column){ordering->family, uses_gone_cells ? KW_CONTROL_GONE : KW_CONTROL_GENERATION, false};
     *ret_count = at;
     return all;
 }

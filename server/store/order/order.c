@@ -3,8 +3,8 @@
 
 #include "store/refuse.h"
 
-/* Removals and puts of counters of one many-call that are under way at once. */
-#define ALONE_MOST 64
+/* Maximum number of removals and puts of counters of one multi-write in progress at the same time. */
+#define SINGLES_MAX 64
 
 static kw_order_store *
 store_of(const kw_store *store)
@@ -12,21 +12,21 @@ store_of(const kw_store *store)
     return (kw_order_store *)store;
 }
 
-/* --- which way a write goes ---------------------------------------------------------------------- */
+/* --- how a write is ordered ------------------------------------------------------------------- */
 
-typedef enum way { WAY_AS_IT_IS, WAY_PUT, WAY_REMOVAL, WAY_COUNTERS, WAY_STAMP } way;
+typedef enum route { ROUTE_UNCHANGED, ROUTE_PUT, ROUTE_REMOVAL, ROUTE_COUNTERS, ROUTE_STAMP } route;
 
-static way
-way_of(const kw_write *write)
+static route
+route_of(const kw_write *write)
 {
     const kw_ordering *ordering = write->ordering;
     if (!ordering || write->timestamp != KW_TIMESTAMP_NONE)
-        return WAY_AS_IT_IS;
+        return ROUTE_UNCHANGED;
     if (ordering->order == KW_WRITE_ORDER_STAMP)
-        return WAY_STAMP;
+        return ROUTE_STAMP;
     if (write->kind == KW_WRITE_DELETE)
-        return WAY_REMOVAL;
-    return ordering->atomics && write->counters ? WAY_COUNTERS : WAY_PUT;
+        return ROUTE_REMOVAL;
+    return ordering->atomics && write->counters ? ROUTE_COUNTERS : ROUTE_PUT;
 }
 
 typedef struct one_stamp {
@@ -56,58 +56,58 @@ static void
 handle_write(kw_store_handle *base, const kw_write *write, kw_write_done done, void *user)
 {
     kw_order_handle *handle = kw_order_handle_of(base);
-    switch (way_of(write)) {
-    case WAY_AS_IT_IS:
+    switch (route_of(write)) {
+    case ROUTE_UNCHANGED:
         handle->inner->class->write(handle->inner, write, done, user);
         return;
-    case WAY_PUT:
+    case ROUTE_PUT:
         kw_order_put(handle, write, done, user);
         return;
-    case WAY_REMOVAL:
+    case ROUTE_REMOVAL:
         kw_order_remove(handle, write, done, user);
         return;
-    case WAY_COUNTERS:
+    case ROUTE_COUNTERS:
         kw_order_put_counters(handle, write, done, user);
         return;
-    case WAY_STAMP:
+    case ROUTE_STAMP:
         stamp_one(handle, write, done, user);
         return;
     }
 }
 
-/* --- many writes --------------------------------------------------------------------------------- */
+/* --- many writes ------------------------------------------------------------------------------ */
 
 typedef struct many many;
 
-/* A write of many that goes by itself. */
+/* A write of a multi-write that is done by itself. */
 typedef struct single {
-    many *of;
-    size_t place;
+    many *owner;
+    size_t index;
 } single;
 
-/* Writes of each way: those of a kind leave together, or one by one. */
+/* A multi-write. The writes that need no reads are done together, the others one by one. */
 struct many {
     kw_order_handle *handle;
     kw_arena *arena;
     const kw_write *const *writes;
     kw_written *results;
-    const kw_write **list; /* as they are, or to be stamped */
+    const kw_write **batch; /* the writes of the batch */
     kw_written *written;
-    size_t *places;
-    size_t together;
-    single *alone;
-    size_t alone_count, begun, ended;
-    bool together_over;
+    size_t *indexes;
+    size_t batch_count;
+    single *singles;
+    size_t singles_count, started, finished;
+    bool batch_done;
     void (*done)(void *user);
     void *user;
 };
 
-static void start_alone(many *op);
+static void start_singles(many *op);
 
 static void
-settle(many *op)
+finish_if_done(many *op)
 {
-    if (!op->together_over || op->ended < op->alone_count)
+    if (!op->batch_done || op->finished < op->singles_count)
         return;
     void (*done)(void *) = op->done;
     void *user = op->user;
@@ -116,80 +116,80 @@ settle(many *op)
 }
 
 static void
-alone_done(void *user, kw_outcome outcome, const kw_error *error)
+on_single_done(void *user, kw_outcome outcome, const kw_error *error)
 {
     single *one = user;
-    many *op = one->of;
-    op->results[one->place].outcome = outcome;
+    many *op = one->owner;
+    op->results[one->index].outcome = outcome;
     if (error)
-        op->results[one->place].error = *error;
+        op->results[one->index].error = *error;
     else
-        kw_error_clear(&op->results[one->place].error);
-    op->ended++;
-    start_alone(op);
-    settle(op);
+        kw_error_clear(&op->results[one->index].error);
+    op->finished++;
+    start_singles(op);
+    finish_if_done(op);
 }
 
 static void
-start_alone(many *op)
+start_singles(many *op)
 {
-    while (op->begun < op->alone_count && op->begun - op->ended < ALONE_MOST) {
-        single *one = &op->alone[op->begun++];
-        handle_write(&op->handle->base, op->writes[one->place], alone_done, one);
+    while (op->started < op->singles_count && op->started - op->finished < SINGLES_MAX) {
+        single *one = &op->singles[op->started++];
+        handle_write(&op->handle->base, op->writes[one->index], on_single_done, one);
     }
 }
 
 static void
-together_done(void *user)
+on_batch_done(void *user)
 {
     many *op = user;
-    for (size_t i = 0; i < op->together; i++)
-        op->results[op->places[i]] = op->written[i];
-    op->together_over = true;
-    settle(op);
+    for (size_t i = 0; i < op->batch_count; i++)
+        op->results[op->indexes[i]] = op->written[i];
+    op->batch_done = true;
+    finish_if_done(op);
 }
 
 static bool
-goes_alone(const kw_write *write)
+is_single(const kw_write *write)
 {
-    way of = way_of(write);
-    return of == WAY_REMOVAL || of == WAY_COUNTERS;
+    route chosen = route_of(write);
+    return chosen == ROUTE_REMOVAL || chosen == ROUTE_COUNTERS;
 }
 
 static void
-sort_out(many *op, size_t count)
+divide(many *op, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (goes_alone(op->writes[i])) {
-            op->alone[op->alone_count++] = (single){op, i};
+        if (is_single(op->writes[i])) {
+            op->singles[op->singles_count++] = (single){op, i};
             continue;
         }
-        op->list[op->together] = op->writes[i];
-        op->places[op->together++] = i;
+        op->batch[op->batch_count] = op->writes[i];
+        op->indexes[op->batch_count++] = i;
     }
 }
 
 static void
-write_together(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
-               void (*done)(void *user), void *user)
+write_batch(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
+            void (*done)(void *user), void *user)
 {
-    if (way_of(writes[0]) == WAY_STAMP)
+    if (route_of(writes[0]) == ROUTE_STAMP)
         kw_order_stamp(handle, writes, count, results, done, user);
     else
         handle->inner->class->write_many(handle->inner, writes, count, results, done, user);
 }
 
-/* All writes with an ordering are of one table. */
+/* All writes with an ordering are in the same table. */
 static void
 handle_write_many(kw_store_handle *base, const kw_write *const *writes, size_t count, kw_written *results,
                   void (*done)(void *user), void *user)
 {
     kw_order_handle *handle = kw_order_handle_of(base);
-    bool any_alone = false;
-    for (size_t i = 0; i < count && !any_alone; i++)
-        any_alone = goes_alone(writes[i]);
-    if (!any_alone) {
-        write_together(handle, writes, count, results, done, user);
+    bool any_single = false;
+    for (size_t i = 0; i < count && !any_single; i++)
+        any_single = is_single(writes[i]);
+    if (!any_single) {
+        write_batch(handle, writes, count, results, done, user);
         return;
     }
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
@@ -198,20 +198,20 @@ handle_write_many(kw_store_handle *base, const kw_write *const *writes, size_t c
                  .arena = arena,
                  .writes = writes,
                  .results = results,
-                 .list = KW_ARENA_ARRAY(arena, const kw_write *, count),
+                 .batch = KW_ARENA_ARRAY(arena, const kw_write *, count),
                  .written = KW_ARENA_ARRAY(arena, kw_written, count),
-                 .places = KW_ARENA_ARRAY(arena, size_t, count),
-                 .alone = KW_ARENA_ARRAY(arena, single, count),
+                 .indexes = KW_ARENA_ARRAY(arena, size_t, count),
+                 .singles = KW_ARENA_ARRAY(arena, single, count),
                  .done = done,
                  .user = user};
-    sort_out(op, count);
-    op->together_over = op->together == 0;
-    if (op->together)
-        write_together(handle, op->list, op->together, op->written, together_done, op);
-    start_alone(op);
+    divide(op, count);
+    op->batch_done = op->batch_count == 0;
+    if (op->batch_count)
+        write_batch(handle, op->batch, op->batch_count, op->written, on_batch_done, op);
+    start_singles(op);
 }
 
-/* --- what goes through --------------------------------------------------------------------------- */
+/* --- operations that are passed on ------------------------------------------------------------ */
 
 static void
 handle_create_table(kw_store_handle *base, const kw_table_spec *spec, kw_create_done done, void *user)
@@ -243,14 +243,14 @@ handle_regions(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_r
     inner->class->regions(inner, table, deadline, done, user);
 }
 
-/* --- opening and closing ------------------------------------------------------------------------- */
+/* --- opening and closing ---------------------------------------------------------------------- */
 
 void
-kw_order_handle_settle(kw_order_handle *handle)
+kw_order_handle_free_if_unused(kw_order_handle *handle)
 {
-    if (!handle->closed_inner || handle->runs)
+    if (!handle->closed_inner || handle->range_scans)
         return;
-    g_hash_table_destroy(handle->sums);
+    g_hash_table_destroy(handle->increments);
     g_hash_table_destroy(handle->rows);
     kw_order_forget_filter(handle);
     g_free(handle);
@@ -264,18 +264,18 @@ inner_closed(void *user)
     void *closed_user = handle->user;
     kw_fine_timers_free(handle->timers);
     handle->closed_inner = true;
-    handle->runs++; /* the callback may close the last run */
+    handle->range_scans++; /* the callback can close the last range scan */
     closed(closed_user);
-    handle->runs--;
-    kw_order_handle_settle(handle);
+    handle->range_scans--;
+    kw_order_handle_free_if_unused(handle);
 }
 
-/* Later: no operation completes inside of this. */
+/* Closes in a later loop iteration, so that no operation completes inside the call. */
 static void
 close_all(void *user)
 {
     kw_order_handle *handle = user;
-    kw_order_sums_close(handle);
+    kw_order_increments_close(handle);
     kw_waits_close(handle);
     kw_store_handle_close(handle->inner, inner_closed, handle);
 }
@@ -314,13 +314,13 @@ open_handle(kw_store *base, kw_loop *loop)
     handle->inner->linked = true;
     handle->settings = &store_of(base)->settings;
     handle->timers = kw_fine_timers_new(loop);
-    handle->sums = kw_row_names_new();
-    handle->rows = kw_row_names_new();
+    handle->increments = kw_order_row_table_new();
+    handle->rows = kw_order_row_table_new();
     g_queue_init(&handle->waits);
     return &handle->base;
 }
 
-/* --- the store ----------------------------------------------------------------------------------- */
+/* --- the store -------------------------------------------------------------------------------- */
 
 static const char *
 about(const kw_store *store)

@@ -1,28 +1,27 @@
-/* A link in the chain of stores that orders writes of records over a store whose servers stamp with clocks of
- * their own (HBase). keyway-policy(5), "Ordering guarantees", says what is promised. The
- * explorations in tests/unit/order show that the rules keep it, and tests/histories records whether the code
- * does.
+/* A store that wraps another one whose servers assign timestamps with clocks of their own (HBase), and orders
+ * the writes of records. keyway-policy(5), "Ordering guarantees", describes the guarantees. The explorations
+ * in tests/unit/order check that the rules keep them, and tests/histories checks the code.
  *
- * order: store. Puts go to the store as they are, and the server stamps them. A removal asks for the newest
- * timestamp of what it removes, and deletes up to that as soon as later puts surely get more. Increments and
- * conditional writes change a control cell, kw:g, that removals and puts of counters compare.
+ * order: store. Puts are passed on unchanged, and the server assigns their timestamps. A removal reads the
+ * newest timestamp of the cells to remove, and deletes up to it as soon as later puts surely get higher ones.
+ * Increments and conditional writes change a control cell, kw:g, which removals and puts of counters compare.
  *
- * order: stamp. Each record's write gets a timestamp that the store's clock has not passed, the same in all
- * its rows. It is acknowledged, and what it wrote is returned to readers, when the clock surely has passed
- * it. A removal leaves a readable cell.
+ * order: stamp. Each write of a record gets a timestamp that the store's clock has not passed yet, the same
+ * in all its rows. The write is acknowledged, and readers see it, when the clock has surely passed the
+ * timestamp. A removal leaves a readable cell.
  *
- * Operations without an ordering, and writes with a timestamp, go through unchanged.
+ * Operations without an ordering, and writes with a timestamp, are passed on unchanged.
  */
 #pragma once
 
 #include "store/store.h"
 
 typedef struct kw_order_settings {
-    int64_t clock_width_ms;    /* how well the clock must be known */
+    int64_t clock_width_ms;    /* the largest interval of the clock that is still used */
     int64_t max_clock_skew_ms; /* between region servers */
-    int64_t late_ms;           /* a call that was given up may be applied for so long */
+    int64_t late_ms;           /* a timed-out call can still be applied within this time */
     int64_t client_pause_ms;   /* the store's own client repeats a call after this time */
 } kw_order_settings;
 
-/* Takes the inner store over. */
+/* Takes ownership of the inner store. */
 kw_store *kw_order_store_new(kw_store *inner, const kw_order_settings *settings);

@@ -1,15 +1,15 @@
-/* The parts of the link, and what they share.
+/* The parts of the ordering store, and their shared functions.
  *
- *   order.c      the store, the store handle, and which way an operation goes
- *   wait.c       waiting for a time to pass, the store's or ours
- *   rows.c       rows that hash tables hold by their names
- *   control.c    names and values of control cells
- *   read.c       gets and runs: control cells out, what is gone hidden, what is too new waited for
- *   puts.c       order: store: puts under way, for which removals of their row wait
- *   removal.c    order: store: one row's removal
- *   compared.c   order: store: puts of counters, conditional writes
- *   sums.c       increments of one row that wait leave as one
- *   stamp.c      order: stamp: writes of any number of records
+ *   order.c       the store, the store handle, and the choice of how a write is ordered
+ *   wait.c        waits until a time of the store's clock or of ours
+ *   rows.c        hash tables with rows as keys
+ *   control.c     names and values of control cells
+ *   read.c        gets and range scans: removes control cells, hides removed cells, waits for too new ones
+ *   puts.c        order: store: puts in progress, for which removals of their row wait
+ *   removal.c     order: store: the removal of a row
+ *   compared.c    order: store: puts of counters, conditional writes
+ *   increments.c  increments of one row that wait are sent as one
+ *   stamp.c       order: stamp: writes of any number of records
  */
 #pragma once
 
@@ -22,21 +22,23 @@
 
 #define KW_NS_PER_MS INT64_C(1000000)
 
-/* A record that is written more than once a millisecond gets stamps ahead of the clock; so far, and then its
- * writes are BUSY. */
+/* A record that is written more than once per millisecond gets stamps ahead of the clock. They can be this
+ * much ahead; then its writes are BUSY. */
 #define KW_ORDER_AHEAD_MS 20
 
-/* Callers give any timestamps: those of the next centuries are all the same. */
+/* Converts a timestamp. Callers can choose any; those after the next centuries are cut off to avoid an
+ * overflow. */
 static inline int64_t
 kw_order_ns(int64_t ms)
 {
     return MIN(ms, INT64_C(8000000000000)) * KW_NS_PER_MS;
 }
 
-/* Writes that find that others changed the record meanwhile begin again so often. */
+/* How often a write starts again because others have changed the record in the meantime. */
 #define KW_ORDER_TRIES_MAX 50
 
-/* Rows by hash: two that share a slot cost a millisecond now and then. */
+/* The number of hash slots for rows. If two rows share a slot, a write sometimes takes a millisecond
+ * longer. */
 #define KW_ORDER_SLOTS 4096
 
 typedef struct kw_order_store {
@@ -44,7 +46,7 @@ typedef struct kw_order_store {
     kw_store *inner;
     kw_order_settings settings;
     _Atomic bool stamps;                      /* tables with order: stamp are served */
-    _Atomic int64_t least_ms[KW_ORDER_SLOTS]; /* the next write of a row is stamped no earlier */
+    _Atomic int64_t least_ms[KW_ORDER_SLOTS]; /* per slot: the lowest stamp of the next write */
 } kw_order_store;
 
 typedef struct kw_order_handle {
@@ -52,14 +54,14 @@ typedef struct kw_order_handle {
     kw_store_handle *inner;
     const kw_order_settings *settings;
     kw_fine_timers *timers;
-    GQueue waits;     /* of kw_wait */
-    GHashTable *rows; /* puts.c: rows with puts under way */
-    uint64_t started; /* puts and removals that waited, ever */
-    GHashTable *sums; /* sums.c: rows with increments under way or waiting */
-    /* read.c: the filter of the last read that had a prepared one, and what was sent for it */
+    GQueue waits;           /* of kw_wait */
+    GHashTable *rows;       /* puts.c: rows with puts in progress */
+    uint64_t started;       /* numbers puts and waiting removals */
+    GHashTable *increments; /* increments.c: rows with increments in progress or waiting */
+    /* read.c: the prepared filter of the last read, and the one that was sent for it */
     kw_prepared *filter, *filter_sent;
     bool filter_keeps;
-    size_t runs; /* open ones keep this memory */
+    size_t range_scans; /* open ones; the handle is freed after them */
     bool closed_inner;
     void (*closed)(void *user);
     void *user;
@@ -77,77 +79,80 @@ kw_order_store_of(const kw_order_handle *handle)
     return (kw_order_store *)handle->base.store;
 }
 
-/* A run is closed: frees the store handle when it was the last and the store handle is closed. */
-void kw_order_handle_settle(kw_order_handle *handle);
+/* A range scan was closed. Frees the store handle if it is closed and has no other range scan. */
+void kw_order_handle_free_if_unused(kw_order_handle *handle);
 
 /* --- wait.c -------------------------------------------------------------------------------------- */
 
-typedef enum kw_wait_end {
-    KW_WAIT_OVER,     /* what was waited for is so */
-    KW_WAIT_GOING,    /* not yet: done will be called */
+typedef enum kw_wait_result {
+    KW_WAIT_DONE,     /* all conditions hold */
+    KW_WAIT_PENDING,  /* not yet: done will be called */
     KW_WAIT_DEADLINE, /* the deadline passed */
-    KW_WAIT_UNKNOWN,  /* the store's clock was not known for long */
+    KW_WAIT_UNKNOWN,  /* the store's clock was unknown for too long */
     KW_WAIT_CLOSED    /* the store handle closes */
-} kw_wait_end;
+} kw_wait_result;
 
-/* Member of an operation's struct. Zeroed by its owner at first. */
+/* Member of an operation's struct. Must be zeroed before the first use. */
 typedef struct kw_wait {
-    /* its owner's */
-    uint64_t until_ns;     /* our clock must have reached this; 0: nothing */
-    int64_t until_time_ns; /* the store's clock must surely have reached this; INT64_MIN: nothing */
-    bool known;            /* the store's clock must be known well enough to act on */
+    /* set by the owner */
+    uint64_t until_ns;     /* our clock must have reached this; 0: no condition */
+    int64_t until_time_ns; /* the store's clock must surely have reached this; INT64_MIN: no condition */
+    bool known;            /* the store's clock must be known exactly enough */
     kw_deadline deadline;
-    void (*done)(void *user, kw_wait_end end); /* not GOING */
+    void (*done)(void *user, kw_wait_result result); /* result is not PENDING */
     void *user;
-    /* wait.c's */
-    kw_order_handle *handle; /* NULL: none is going */
+    /* used by wait.c */
+    kw_order_handle *handle; /* NULL: not waiting */
     kw_fine_timer timer;
     GList link;
-    kw_span span;        /* KW_WAIT_OVER, and `known` was asked: the store's time */
-    uint64_t unknown_ns; /* since when the clock is not known; 0: it is */
+    kw_span span;        /* DONE with `known`: the store's time */
+    uint64_t unknown_ns; /* since when the clock is unknown; 0: it is known */
 } kw_wait;
 
-/* Waits until all that is asked is so. Anything but GOING: it is over, and done is not called. */
-kw_wait_end kw_wait_start(kw_order_handle *handle, kw_wait *wait);
-/* The same, but when it is over, done is called at once. */
-void kw_wait_then(kw_order_handle *handle, kw_wait *wait);
-/* kw_wait_then for a random part of two milliseconds: others are at the record, too. */
-void kw_wait_for_others(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
-                        void (*done)(void *user, kw_wait_end end), void *user);
-/* It does not end any more; fine when none is going. */
+/* Waits until all conditions hold. If the result is not PENDING, the wait has ended and done is not
+ * called. */
+kw_wait_result kw_wait_start(kw_order_handle *handle, kw_wait *wait);
+/* The same, but done is called in any case, also from inside this function. */
+void kw_wait_and_call(kw_order_handle *handle, kw_wait *wait);
+/* Waits for a random time of up to two milliseconds before a retry, after a conflict with another writer. */
+void kw_wait_and_retry(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
+                       void (*done)(void *user, kw_wait_result result), void *user);
+/* Stops waiting; done is not called. Allowed if the wait is not pending. */
 void kw_wait_cancel(kw_wait *wait);
-/* Every wait of the store handle ends with CLOSED. */
+/* Ends every wait of the store handle with CLOSED. */
 void kw_waits_close(kw_order_handle *handle);
-/* Why a wait ended; doing: "the record was removed". maybe: something may have been applied. */
-void kw_wait_error(const kw_order_handle *handle, kw_wait_end end, const char *doing, bool maybe,
+/* The error for a wait that ended; doing: "the record was removed". maybe: the operation may have been
+ * applied. */
+void kw_wait_error(const kw_order_handle *handle, kw_wait_result result, const char *doing, bool maybe,
                    kw_error *ret_error);
 
-/* The store's time, if it is known as well as the settings want it. Any thread. */
+/* The store's time, if it is known as exactly as the settings require. Any thread. */
 bool kw_order_time(kw_order_store *store, kw_span *ret_span);
-/* Why not; for /readyz and UNAVAILABLE. */
+/* True if it is; otherwise the reason, for /readyz and UNAVAILABLE. */
 bool kw_order_time_is_known(kw_order_store *store, kw_error *ret_error);
 
 /* --- rows.c -------------------------------------------------------------------------------------- */
 
-/* First member of what a hash table holds by it. */
-typedef struct kw_row_name {
+/* First member of the entries of the hash table. */
+typedef struct kw_order_row_key {
     kw_bytes table, row;
-} kw_row_name;
+} kw_order_row_key;
 
-GHashTable *kw_row_names_new(void);
-/* NULL: it is not there. */
-void *kw_row_names_find(GHashTable *rows, kw_bytes table, kw_bytes row);
-/* Adds one of `size` zeroed bytes and its name; the memory counts as the store's. */
-void *kw_row_names_add(GHashTable *rows, size_t size, kw_bytes table, kw_bytes row);
-/* `size` as it was added with. */
-void kw_row_names_remove(GHashTable *rows, void *held, size_t size);
+GHashTable *kw_order_row_table_new(void);
+/* The entry of a row; NULL: there is none. */
+void *kw_order_row_table_find(GHashTable *rows, kw_bytes table, kw_bytes row);
+/* Adds an entry of `size` zeroed bytes; its memory is charged to the store. */
+void *kw_order_row_table_add(GHashTable *rows, size_t size, kw_bytes table, kw_bytes row);
+/* `size` must be that of _add. */
+void kw_order_row_table_remove(GHashTable *rows, void *held, size_t size);
 
 /* --- control.c ----------------------------------------------------------------------------------- */
 
 #define KW_CONTROL_PREFIX KW_BYTES_LITERAL("\0kw:")
-/* Changed by every increment, conditional write and put of counters. */
+/* The generation: changed by every increment, conditional write and put of counters. */
 #define KW_CONTROL_GENERATION KW_BYTES_LITERAL("\0kw:g")
-/* The record was removed; the value is the timestamp up to which. */
+/* Written by a removal of the record; the value is the timestamp up to which cells are removed ("gone
+ * cell"). */
 #define KW_CONTROL_GONE KW_BYTES_LITERAL("\0kw:r")
 
 static inline bool
@@ -157,21 +162,21 @@ kw_is_control(const kw_ordering *ordering, const kw_cell *cell)
            kw_bytes_equal(cell->family, ordering->family);
 }
 
-/* The qualifier of the gone cell of a column, or of a whole family. */
+/* The qualifier of the gone cell of a column or of a whole family. */
 kw_bytes kw_control_gone_column(const kw_column *column, kw_arena *arena);
-/* A gone cell, or kw:g: 8 bytes. */
+/* A gone cell or kw:g, with a value of 8 bytes. */
 kw_cell kw_control_cell(const kw_ordering *ordering, kw_bytes qualifier, uint64_t value, int64_t timestamp,
                         kw_arena *arena);
-/* The newest cell of this column; NULL: none. The row's cells are in HBase's order. */
+/* The newest cell of this column; NULL: none. The row's cells must be in HBase's order. */
 const kw_cell *kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier);
-/* The row's cell in this column of control; NULL: none. */
+/* The control cell with this qualifier; NULL: none. */
 const kw_cell *kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier);
-/* Up to which timestamp the cell was removed; -1: it was not. Leaves nothing in the arena. */
+/* The timestamp up to which the cell's column was removed; -1: never. Allocates nothing permanently. */
 int64_t kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_cell *cell,
                               kw_arena *arena);
-/* A check that kw:g is as it was read in this row (which may have none). */
+/* A check that kw:g still has the value (or absence) read in this row. */
 kw_check kw_control_unchanged(const kw_ordering *ordering, const kw_row *row, kw_arena *arena);
-/* The columns of a write, and those of control that have to do with them. */
+/* The columns of a write and the control columns that belong to them. */
 const kw_column *kw_control_columns(const kw_ordering *ordering, const kw_column *columns, size_t count,
                                     kw_arena *arena, size_t *ret_count);
 
@@ -181,25 +186,24 @@ void kw_order_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, 
 void kw_order_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done,
                        void *user);
 kw_range_scan *kw_order_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec);
-void kw_order_range_scan_fetch(kw_range_scan *run, uint32_t max_rows, size_t max_bytes, bool more_hint,
+void kw_order_range_scan_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint,
                                kw_deadline deadline, kw_get_done done, void *user);
-void kw_order_range_scan_close(kw_range_scan *run);
+void kw_order_range_scan_close(kw_range_scan *scan);
 
 typedef struct kw_order_row kw_order_row;
 
-/* Member of a removal's struct. */
-typedef struct kw_order_turn {
-    void (*begin)(void *user); /* its owner's */
+/* Member of a removal's struct: a removal that waits for puts. */
+typedef struct kw_order_waiter {
+    void (*begin)(void *user); /* set by the owner */
     void *user;
     uint64_t number;
-    size_t left; /* puts that were started before it */
+    size_t puts_left; /* puts started before it that are not done */
     GList link;
-} kw_order_turn;
+} kw_order_waiter;
 
 void kw_order_put(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
-/* True: begin is called when the puts of the row that were started before have ended. False: there are none.
- */
-bool kw_order_wait_for_puts(kw_order_handle *handle, const kw_write *removal, kw_order_turn *turn);
+/* True: begin is called when the puts of the row that were started before are done. False: there are none. */
+bool kw_order_wait_for_puts(kw_order_handle *handle, const kw_write *removal, kw_order_waiter *turn);
 
 void kw_order_remove(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
 void kw_order_put_counters(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
@@ -208,7 +212,7 @@ void kw_order_write_if(kw_store_handle *handle, const kw_write *write, const kw_
 void kw_order_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                         void *user);
 void kw_order_forget_filter(kw_order_handle *handle);
-/* Increments that wait fail with CLOSED. */
-void kw_order_sums_close(kw_order_handle *handle);
+/* Fails waiting increments with UNAVAILABLE. */
+void kw_order_increments_close(kw_order_handle *handle);
 void kw_order_stamp(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                     void (*done)(void *user), void *user);

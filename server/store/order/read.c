@@ -1,10 +1,9 @@
-/* Reads. Control cells do not reach the caller, and a row that has only those is no row. With order: stamp a
- * read is returned when the store's clock has surely passed everything that it saw, removals as well: so
- * whoever writes after it gets a later timestamp. Cells that a removal covers are hidden by its gone cell
- * too, whatever became of its delete marker.
+/* Reads. Callers do not get control cells, and a row with only control cells counts as missing. With order:
+ * stamp a read is returned when the store's clock has surely passed all timestamps that it saw, those of
+ * removals too: so a write after it gets a later timestamp. A gone cell hides the removed cells, even if the
+ * delete marker is lost.
  *
- * A filter does not see control cells: what a filtered read leaves out, it may leave out because of a write
- * that is under way.
+ * A filter does not see control cells. A filtered read can omit rows because of writes in progress.
  */
 #include "store/order/order_internal.h"
 
@@ -16,9 +15,9 @@
 typedef struct read_op {
     kw_order_handle *handle;
     const kw_ordering *ordering;
-    bool of_run;         /* part of a run, which keeps its memory */
-    kw_arena *arena;     /* this operation's; NULL: of a run */
-    kw_prepared *filter; /* that is sent; a reference, or NULL */
+    bool of_range_scan;  /* part of a range scan, which owns this memory */
+    kw_arena *arena;     /* owns this struct; NULL: part of a range scan */
+    kw_prepared *filter; /* the filter that is sent; a reference, or NULL */
     kw_rows *rows;
     kw_wait wait;
     kw_deadline deadline;
@@ -26,7 +25,7 @@ typedef struct read_op {
     void *user;
 } read_op;
 
-/* --- what control cells mean --------------------------------------------------------------------- */
+/* --- control cells ---------------------------------------------------------------------------- */
 
 static bool
 has_control(const kw_ordering *ordering, const kw_row *row)
@@ -37,9 +36,9 @@ has_control(const kw_ordering *ordering, const kw_row *row)
     return false;
 }
 
-/* Leaves the cells that the caller may see. */
+/* Removes control cells and removed cells from the row. */
 static void
-hide(const kw_ordering *ordering, kw_arena *arena, kw_row *row)
+remove_hidden(const kw_ordering *ordering, kw_arena *arena, kw_row *row)
 {
     kw_row all = *row;
     uint32_t kept = 0;
@@ -57,7 +56,7 @@ hide(const kw_ordering *ordering, kw_arena *arena, kw_row *row)
     row->cells_count = kept;
 }
 
-/* The newest timestamp that a gateway can have given. */
+/* The newest timestamp, without those that are too far ahead to be assigned by a gateway. */
 static int64_t
 newest_of(const kw_rows *rows, int64_t most_ms)
 {
@@ -71,13 +70,13 @@ newest_of(const kw_rows *rows, int64_t most_ms)
 }
 
 static void
-hide_all(const read_op *op)
+remove_all_hidden(const read_op *op)
 {
     for (size_t i = 0; i < op->rows->count; i++)
-        hide(op->ordering, op->rows->arena, &op->rows->rows[i]);
+        remove_hidden(op->ordering, op->rows->arena, &op->rows->rows[i]);
 }
 
-/* --- answers ------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 answer(read_op *op, const kw_error *error)
@@ -87,7 +86,7 @@ answer(read_op *op, const kw_error *error)
     kw_rows *rows = g_steal_pointer(&op->rows);
     if (error)
         kw_rows_free(rows);
-    if (!op->of_run) {
+    if (!op->of_range_scan) {
         kw_prepared_unref(op->filter);
         kw_arena_free(op->arena);
     }
@@ -95,16 +94,16 @@ answer(read_op *op, const kw_error *error)
 }
 
 static void
-passed(void *user, kw_wait_end end)
+on_clock_passed(void *user, kw_wait_result result)
 {
     read_op *op = user;
     kw_error error;
-    if (end == KW_WAIT_OVER) {
-        hide_all(op);
+    if (result == KW_WAIT_DONE) {
+        remove_all_hidden(op);
         answer(op, NULL);
         return;
     }
-    kw_wait_error(op->handle, end, "the store's clock passed what was read", false, &error);
+    kw_wait_error(op->handle, result, "the store's clock passed what was read", false, &error);
     answer(op, &error);
 }
 
@@ -117,31 +116,34 @@ time_is_known(read_op *op)
     op->wait = (kw_wait){.until_time_ns = kw_order_ns(newest_ms),
                          .known = true,
                          .deadline = op->deadline,
-                         .done = passed,
+                         .done = on_clock_passed,
                          .user = op};
-    kw_wait_then(op->handle, &op->wait);
+    kw_wait_and_call(op->handle, &op->wait);
 }
 
 static void
-known(void *user, kw_wait_end end)
+on_time_known(void *user, kw_wait_result result)
 {
-    if (end == KW_WAIT_OVER)
+    if (result == KW_WAIT_DONE)
         time_is_known(user);
     else
-        passed(user, end);
+        on_clock_passed(user, result);
 }
 
-/* The store's clock must be known: else another write may go below what was read. */
+/* The store's clock must be known: otherwise another write could get a timestamp lower than those read. */
 static void
 wait_for_time(read_op *op)
 {
-    op->wait = (kw_wait){
-        .until_time_ns = INT64_MIN, .known = true, .deadline = op->deadline, .done = known, .user = op};
-    kw_wait_then(op->handle, &op->wait);
+    op->wait = (kw_wait){.until_time_ns = INT64_MIN,
+                         .known = true,
+                         .deadline = op->deadline,
+                         .done = on_time_known,
+                         .user = op};
+    kw_wait_and_call(op->handle, &op->wait);
 }
 
 static void
-arrived(void *user, kw_rows *rows, const kw_error *error)
+on_rows(void *user, kw_rows *rows, const kw_error *error)
 {
     read_op *op = user;
     op->rows = rows;
@@ -150,14 +152,14 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     } else if (op->ordering->order == KW_WRITE_ORDER_STAMP) {
         wait_for_time(op);
     } else {
-        hide_all(op);
+        remove_all_hidden(op);
         answer(op, NULL);
     }
 }
 
-/* --- questions ----------------------------------------------------------------------------------- */
+/* --- gets ------------------------------------------------------------------------------------- */
 
-/* Can control cells be in the answer, or must they be? */
+/* True if the result can, or must, contain control cells. */
 static bool
 meets_control(const kw_ordering *ordering, const kw_column *columns, size_t count)
 {
@@ -169,9 +171,9 @@ meets_control(const kw_ordering *ordering, const kw_column *columns, size_t coun
     return all;
 }
 
-/* Control cells are not shown to the filter. One that leaves out cells only leaves them. */
+/* The filter that is sent: the caller's must not see control cells. keeps: the result must contain them. */
 static kw_buffer
-text_beside(kw_bytes filter, bool keeps)
+filter_text(kw_bytes filter, bool keeps)
 {
     kw_buffer text = KW_BUFFER_EMPTY;
     kw_buffer_append_text(&text, keeps ? "(" : "");
@@ -196,25 +198,25 @@ kw_order_forget_filter(kw_order_handle *handle)
     kw_prepared_unref(g_steal_pointer(&handle->filter_sent));
 }
 
-/* A reference; NULL: it is too long with what is added to it. A query opens a run for each of its ranges,
- * with the same filter: the last one is kept. */
+/* Returns a reference; NULL: the filter is too long with the added part. A query opens a range scan for each
+ * of its ranges with the same filter, so the last one is cached. */
 static kw_prepared *
-filter_beside(kw_order_handle *handle, kw_bytes filter, kw_prepared *prepared, const kw_ordering *ordering,
-              bool narrows, kw_error *ret_error)
+prepare_filter(kw_order_handle *handle, kw_bytes filter, kw_prepared *prepared, const kw_ordering *ordering,
+               bool narrows, kw_error *ret_error)
 {
     bool keeps = keeps_control(ordering, narrows);
     if (prepared && prepared == handle->filter && keeps == handle->filter_keeps)
         return kw_prepared_ref(handle->filter_sent);
-    kw_buffer text = text_beside(filter, keeps);
-    kw_prepared *made = kw_prepared_new(kw_buffer_bytes(&text), ret_error);
+    kw_buffer text = filter_text(filter, keeps);
+    kw_prepared *prepared_filter = kw_prepared_new(kw_buffer_bytes(&text), ret_error);
     kw_buffer_clear(&text);
-    if (!made || !prepared)
-        return made;
+    if (!prepared_filter || !prepared)
+        return prepared_filter;
     kw_order_forget_filter(handle);
     handle->filter = kw_prepared_ref(prepared);
-    handle->filter_sent = kw_prepared_ref(made);
+    handle->filter_sent = kw_prepared_ref(prepared_filter);
     handle->filter_keeps = keeps;
-    return made;
+    return prepared_filter;
 }
 
 static read_op *
@@ -235,13 +237,13 @@ static bool
 change_filter(read_op *op, const kw_get *get, kw_get *copy, kw_error *ret_error)
 {
     if (!get->prepared) {
-        kw_buffer text = text_beside(get->filter, keeps_control(op->ordering, get->narrows));
+        kw_buffer text = filter_text(get->filter, keeps_control(op->ordering, get->narrows));
         copy->filter = kw_arena_copy(op->arena, kw_buffer_bytes(&text));
         kw_buffer_clear(&text);
         return true;
     }
     kw_prepared *sent =
-        filter_beside(op->handle, get->filter, get->prepared, op->ordering, get->narrows, ret_error);
+        prepare_filter(op->handle, get->filter, get->prepared, op->ordering, get->narrows, ret_error);
     if (!sent)
         return false;
     copy->prepared = sent;
@@ -257,9 +259,9 @@ change_filter(read_op *op, const kw_get *get, kw_get *copy, kw_error *ret_error)
     return true;
 }
 
-/* NULL: its filter is too long. */
+/* The get to send; NULL: its filter is too long. */
 static const kw_get *
-changed(read_op *op, const kw_get *get, kw_error *ret_error)
+get_to_send(read_op *op, const kw_get *get, kw_error *ret_error)
 {
     bool stamped = op->ordering->order == KW_WRITE_ORDER_STAMP;
     if (get->filter.size == 0 && !(get->columns_count && stamped))
@@ -291,9 +293,9 @@ kw_order_get(kw_store_handle *base, const kw_get *get, kw_get_done done, void *u
     }
     kw_error error;
     read_op *op = op_new(handle, get, done, user);
-    const kw_get *sent = changed(op, get, &error);
+    const kw_get *sent = get_to_send(op, get, &error);
     if (sent)
-        handle->inner->class->get(handle->inner, sent, arrived, op);
+        handle->inner->class->get(handle->inner, sent, on_rows, op);
     else
         refuse(op, &error);
 }
@@ -314,27 +316,27 @@ kw_order_get_many(kw_store_handle *base, const kw_get *const *gets, size_t count
     read_op *op = op_new(handle, gets[0], done, user);
     const kw_get **changes = KW_ARENA_ARRAY(op->arena, const kw_get *, count);
     for (size_t i = 0; i < count; i++) {
-        changes[i] = changed(op, gets[i], &error);
+        changes[i] = get_to_send(op, gets[i], &error);
         if (!changes[i]) {
             refuse(op, &error);
             return;
         }
     }
-    handle->inner->class->get_many(handle->inner, changes, count, arrived, op);
+    handle->inner->class->get_many(handle->inner, changes, count, on_rows, op);
 }
 
-/* --- runs ---------------------------------------------------------------------------------------- */
+/* --- range scans ------------------------------------------------------------------------------ */
 
-typedef struct order_run {
+typedef struct order_range_scan {
     kw_range_scan base;
     kw_range_scan *inner;
     kw_account *account;
-    const kw_ordering *ordering; /* NULL: its rows are given on as they are */
-    kw_error *refusal;           /* its filter is too long; there is no inner run */
+    const kw_ordering *ordering; /* NULL: the rows are returned unchanged */
+    kw_error *refusal;           /* the filter is too long; there is no inner range scan */
     read_op read;                /* the present fetch */
     kw_get_done done;
     void *user;
-} order_run;
+} order_range_scan;
 
 static void
 drop_empty(kw_rows *rows)
@@ -346,17 +348,17 @@ drop_empty(kw_rows *rows)
     rows->count = kept;
 }
 
-/* The inner run takes a reference to the filter. */
+/* The inner range scan takes a reference to the filter. */
 static kw_range_scan *
-open_filtered(order_run *run, const kw_range_scan_spec *spec)
+open_filtered(order_range_scan *scan, const kw_range_scan_spec *spec)
 {
-    kw_order_handle *handle = kw_order_handle_of(run->base.handle);
+    kw_order_handle *handle = kw_order_handle_of(scan->base.handle);
     kw_range_scan_spec copy = *spec;
     kw_error error;
     g_autoptr(kw_prepared) sent =
-        filter_beside(handle, spec->filter, spec->prepared, run->ordering, spec->narrows, &error);
+        prepare_filter(handle, spec->filter, spec->prepared, scan->ordering, spec->narrows, &error);
     if (!sent) {
-        run->refusal = g_memdup2(&error, sizeof error);
+        scan->refusal = g_memdup2(&error, sizeof error);
         return NULL;
     }
     copy.prepared = sent;
@@ -365,100 +367,102 @@ open_filtered(order_run *run, const kw_range_scan_spec *spec)
 }
 
 static kw_range_scan *
-open_inner(order_run *run, const kw_range_scan_spec *spec)
+open_inner(order_range_scan *scan, const kw_range_scan_spec *spec)
 {
-    kw_order_handle *handle = kw_order_handle_of(run->base.handle);
+    kw_order_handle *handle = kw_order_handle_of(scan->base.handle);
     kw_range_scan_spec copy = *spec;
-    if (run->ordering && spec->filter.size)
-        return open_filtered(run, spec);
+    if (scan->ordering && spec->filter.size)
+        return open_filtered(scan, spec);
     g_autoptr(kw_arena) arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
-    if (run->ordering && spec->columns_count && run->ordering->order == KW_WRITE_ORDER_STAMP)
-        copy.columns =
-            kw_control_columns(run->ordering, spec->columns, spec->columns_count, arena, &copy.columns_count);
+    if (scan->ordering && spec->columns_count && scan->ordering->order == KW_WRITE_ORDER_STAMP)
+        copy.columns = kw_control_columns(scan->ordering, spec->columns, spec->columns_count, arena,
+                                          &copy.columns_count);
     return handle->inner->class->open_range_scan(handle->inner, &copy);
 }
 
 kw_range_scan *
 kw_order_open_range_scan(kw_store_handle *base, const kw_range_scan_spec *spec)
 {
-    order_run *run = g_new0(order_run, 1);
-    run->base.handle = base;
-    run->account = kw_account_ref(spec->account);
-    kw_account_charge(run->account, KW_MEMORY_STORE, sizeof *run);
-    run->ordering = meets_control(spec->ordering, spec->columns, spec->columns_count) ? spec->ordering : NULL;
-    run->inner = open_inner(run, spec);
-    kw_order_handle_of(base)->runs++;
-    return &run->base;
+    order_range_scan *scan = g_new0(order_range_scan, 1);
+    scan->base.handle = base;
+    scan->account = kw_account_ref(spec->account);
+    kw_account_charge(scan->account, KW_MEMORY_STORE, sizeof *scan);
+    scan->ordering =
+        meets_control(spec->ordering, spec->columns, spec->columns_count) ? spec->ordering : NULL;
+    scan->inner = open_inner(scan, spec);
+    kw_order_handle_of(base)->range_scans++;
+    return &scan->base;
 }
 
 static void
 fetched(void *user, kw_rows *rows, const kw_error *error)
 {
-    order_run *run = user;
+    order_range_scan *scan = user;
     if (rows)
         drop_empty(rows);
-    run->done(run->user, rows, error);
+    scan->done(scan->user, rows, error);
 }
 
 static void
-refused(void *user, kw_wait_end end)
+refused(void *user, kw_wait_result result)
 {
-    order_run *run = user;
-    (void)end;
-    run->done(run->user, NULL, run->refusal);
+    order_range_scan *scan = user;
+    (void)result;
+    scan->done(scan->user, NULL, scan->refusal);
 }
 
-/* Later, unless the run is closed before. */
+/* Fails the fetch in a later loop iteration, unless the range scan is closed before. */
 static void
-refuse_fetch(order_run *run)
+refuse_fetch(order_range_scan *scan)
 {
-    run->read.wait = (kw_wait){.until_ns = kw_clock_mono_ns() + KW_NS_PER_MS,
-                               .until_time_ns = INT64_MIN,
-                               .deadline = KW_DEADLINE_NONE,
-                               .done = refused,
-                               .user = run};
-    kw_wait_then(kw_order_handle_of(run->base.handle), &run->read.wait);
+    scan->read.wait = (kw_wait){.until_ns = kw_clock_mono_ns() + KW_NS_PER_MS,
+                                .until_time_ns = INT64_MIN,
+                                .deadline = KW_DEADLINE_NONE,
+                                .done = refused,
+                                .user = scan};
+    kw_wait_and_call(kw_order_handle_of(scan->base.handle), &scan->read.wait);
 }
 
 void
 kw_order_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes, bool more_hint,
                           kw_deadline deadline, kw_get_done done, void *user)
 {
-    order_run *run = (order_run *)base;
+    order_range_scan *scan = (order_range_scan *)base;
     kw_order_handle *handle = kw_order_handle_of(base->handle);
     const kw_store_handle_class *inner = handle->inner->class;
-    if (!run->ordering) {
-        inner->run_fetch(run->inner, max_rows, max_bytes, more_hint, deadline, done, user);
+    if (!scan->ordering) {
+        inner->run_fetch(scan->inner, max_rows, max_bytes, more_hint, deadline, done, user);
         return;
     }
-    run->done = done;
-    run->user = user;
-    if (run->refusal) {
-        refuse_fetch(run);
+    scan->done = done;
+    scan->user = user;
+    if (scan->refusal) {
+        refuse_fetch(scan);
         return;
     }
-    run->read = (read_op){.handle = handle,
-                          .ordering = run->ordering,
-                          .of_run = true,
-                          .deadline = deadline,
-                          .done = fetched,
-                          .user = run};
-    inner->run_fetch(run->inner, max_rows, max_bytes, more_hint, deadline, arrived, &run->read);
+    scan->read = (read_op){.handle = handle,
+                           .ordering = scan->ordering,
+                           .of_range_scan = true,
+                           .deadline = deadline,
+                           .done = fetched,
+                           .user = scan};
+    inner->run_fetch(scan->inner, max_rows, max_bytes, more_hint, deadline, on_rows, &scan->read);
 }
 
 void
 kw_order_range_scan_close(kw_range_scan *base)
 {
-    order_run *run = (order_run *)base;
+    order_range_scan *scan = (order_range_scan *)base;
     kw_order_handle *handle = kw_order_handle_of(base->handle);
-    kw_wait_cancel(&run->read.wait);
-    kw_rows_free(run->read.rows);
-    if (run->inner)
-        handle->inner->class->run_close(run->inner);
-    kw_account_charge(run->account, KW_MEMORY_STORE, -(int64_t)sizeof *run);
-    kw_account_unref(run->account);
-    g_free(run->refusal);
-    g_free(run);
-    handle->runs--;
-    kw_order_handle_settle(handle);
+    kw_wait_cancel(&scan->read.wait);
+    kw_rows_free(scan->read.rows);
+    if (scan->inner)
+        handle->inner->class->run_close(scan->inner);
+    kw_account_charge(scan->account, KW_MEMORY_STORE, -(int64_t)sizeof *scan);
+    kw_account_unref(scan->account);
+    g_free(scan->refusal);
+    g_free(scan);
+    g_assert(handle->range_scans > 0);
+    handle->range_scans--;
+    kw_order_handle_free_if_unused(handle);
 }

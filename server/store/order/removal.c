@@ -1,31 +1,31 @@
-/* One row's removal where the store gives the timestamps.
+/* The removal of one row with order: store.
  *
- *   puts of the row that were started before have ended (puts.c)
+ *   puts of the row that were started before are done (puts.c)
  *      |
  *      v
- *   get the newest timestamp s of what is removed --nothing--> OK
+ *   get the newest timestamp s of the cells to remove --none--> OK
  *      |  ^
- *      |  '---------------------------------- refused, and surely by the first try
- *      v                                                     |
- *   wait until later puts surely get more than s --> delete up to s (if kw:g is as it was read) --> OK
- *                                                            |  ^
- *                                                            '--' in doubt: again with the same s
+ *      |  '------------------------- rejected, and surely by the first attempt
+ *      v                                              |
+ *   wait until later puts surely get more than s --> delete up to s (if kw:g is unchanged) --> OK
+ *                                                     |  ^
+ *                                                     '--' outcome unknown: again with the same s
  *
- * What was put meanwhile has a later timestamp and stays: it counts as put after the removal. An increment or
- * a conditional write that was decided on what is removed would stay as well, so it changes kw:g, and the
- * removal begins again. A refusal that came so late that the store's own client may have sent the delete
- * before says nothing: UNKNOWN.
+ * A put in the meantime has a later timestamp and stays: it counts as after the removal. An increment or a
+ * conditional write that was based on removed cells would stay as well, so it changes kw:g, and the removal
+ * starts again. If a rejection comes so late that the store's own client may have sent the delete before, the
+ * outcome is UNKNOWN.
  */
 #include "store/order/order_internal.h"
 
 #include "store/check.h"
 
-/* The server's clock has gone on by more than a millisecond then. */
+/* After this pause the server's clock has advanced by more than a millisecond. */
 #define PAUSE_NS (UINT64_C(2) * 1000000)
-/* What is older needs no pause. The margin is generous: the clock of the server that holds the record can
- * differ from the store's clock by more than it should, and a pause needs neither. */
+/* Older cells need no pause. The margin is large: the clock of the server that has the record can differ from
+ * the store's clock by more than it should. */
 #define SURELY_OLD_MS 1000
-/* Values are not needed but kw:g's. */
+/* Reads the value of kw:g alone, and of the other cells only the timestamps. */
 #define NEWEST_FILTER                                                                                        \
     "(QualifierFilter (!=, 'binary:\0kw:g') AND KeyOnlyFilter ()) OR QualifierFilter (=, 'binary:\0kw:g')"
 
@@ -39,13 +39,13 @@ typedef struct removal {
     kw_write delete;
     kw_check check;
     kw_wait wait;
-    kw_order_turn turn;
+    kw_order_waiter waiter;
     uint64_t sent_ns;
     kw_write_done done;
     void *user;
 } removal;
 
-static void ask(removal *op);
+static void read_newest(removal *op);
 static void send_delete(removal *op);
 
 static void
@@ -66,41 +66,41 @@ fail(removal *op, const kw_error *error)
 }
 
 static void
-fail_wait(removal *op, kw_wait_end end)
+fail_wait(removal *op, kw_wait_result result)
 {
     kw_error error;
-    kw_wait_error(op->handle, end, "the record was removed", false, &error);
+    kw_wait_error(op->handle, result, "the record was removed", false, &error);
     fail(op, &error);
 }
 
-/* --- delete -------------------------------------------------------------------------------------- */
+/* --- delete ----------------------------------------------------------------------------------- */
 
 static void
-again(void *user, kw_wait_end end)
+retry(void *user, kw_wait_result result)
 {
     removal *op = user;
-    if (end != KW_WAIT_OVER)
-        fail_wait(op, end);
+    if (result != KW_WAIT_DONE)
+        fail_wait(op, result);
     else if (op->doubtful)
         send_delete(op);
     else
-        ask(op);
+        read_newest(op);
 }
 
 static void
-again_soon(removal *op)
+retry_soon(removal *op)
 {
-    kw_wait_for_others(op->handle, &op->wait, op->write->deadline, again, op);
+    kw_wait_and_retry(op->handle, &op->wait, op->write->deadline, retry, op);
 }
 
 static void
-refused(removal *op)
+retry_or_fail(removal *op)
 {
     kw_error error;
     uint64_t first_try_ns = (uint64_t)op->handle->settings->client_pause_ms * 1000000;
     bool first = !op->doubtful && kw_clock_mono_ns() - op->sent_ns < first_try_ns;
     if (first && ++op->tries < KW_ORDER_TRIES_MAX) {
-        again_soon(op);
+        retry_soon(op);
         return;
     }
     kw_error_set(&error, KW_UNAVAILABLE, "table %s: the record was changed while it was removed%s",
@@ -116,10 +116,10 @@ deleted_if(void *user, kw_outcome outcome, bool applied, const kw_error *error)
     if (outcome == KW_OUTCOME_OK && applied) {
         answer(op, KW_OUTCOME_OK, NULL);
     } else if (outcome == KW_OUTCOME_OK) {
-        refused(op);
+        retry_or_fail(op);
     } else if (outcome == KW_OUTCOME_UNKNOWN && !op->doubtful) {
         op->doubtful = true;
-        again_soon(op);
+        retry_soon(op);
     } else {
         fail(op, error);
     }
@@ -141,9 +141,10 @@ send_delete(removal *op)
         kw_store_handle_write(op->handle->inner, &op->delete, deleted, op);
 }
 
-/* --- the wait ------------------------------------------------------------------------------------ */
+/* --- the wait --------------------------------------------------------------------------------- */
 
-/* A cell that runs ahead of the store's clock: an increment counts a timestamp up, and callers give some. */
+/* REFUSED because a cell is ahead of the store's clock: increments raise timestamps, and callers can choose
+ * them. */
 static void
 refuse_ahead(removal *op, int64_t newest_ms, int64_t left_ms)
 {
@@ -151,7 +152,7 @@ refuse_ahead(removal *op, int64_t newest_ms, int64_t left_ms)
     kw_error_set(
         &error, KW_REFUSED,
         "table %s, row %s: its newest timestamp, %lld, is %lld ms ahead of the store's clock, and later "
-        "writes would be hidden; try again then, or remove it with a later timestamp of your own "
+        "writes would be hidden; try again after this time, or remove it with a later timestamp of your own "
         "(remove --timestamp)",
         kw_show(op->write->table).text, kw_show(op->write->row).text, (long long)newest_ms,
         (long long)left_ms);
@@ -160,17 +161,17 @@ refuse_ahead(removal *op, int64_t newest_ms, int64_t left_ms)
 }
 
 static void
-passed(void *user, kw_wait_end end)
+passed(void *user, kw_wait_result result)
 {
     removal *op = user;
-    if (end == KW_WAIT_OVER)
+    if (result == KW_WAIT_DONE)
         send_delete(op);
     else
-        fail_wait(op, end);
+        fail_wait(op, result);
 }
 
-/* Is the timestamp one that the store's clock cannot have given yet? While it is not known, one that this
- * machine's clock has not reached counts as such: deleted up to it, later puts could be hidden. */
+/* True if the store's clock cannot have assigned the timestamp yet. While that clock is unknown, this
+ * machine's clock is used: a delete up to a later timestamp could hide later puts. */
 static bool
 is_ahead(const removal *op, const kw_span *time, int64_t newest_ms)
 {
@@ -179,9 +180,9 @@ is_ahead(const removal *op, const kw_span *time, int64_t newest_ms)
     return op->write->ordering->counters || kw_order_ns(newest_ms) > now_ns + skew_ns;
 }
 
-/* Until every later put gets more than the newest timestamp: two milliseconds for the clock of the server
- * that gave it, and until the store's clock has surely passed it. Counters run ahead of their server's clock,
- * and it may not be the one of the store's clock. */
+/* Waits until every later put gets a higher timestamp: two milliseconds for the clock of the server that
+ * assigned it, and until the store's clock has surely passed it. Counters can be ahead of their server's
+ * clock, which can differ from the store's clock. */
 static void
 wait_to_delete(removal *op, int64_t newest_ms)
 {
@@ -206,12 +207,13 @@ wait_to_delete(removal *op, int64_t newest_ms)
                          .deadline = op->write->deadline,
                          .done = passed,
                          .user = op};
-    kw_wait_then(op->handle, &op->wait);
+    kw_wait_and_call(op->handle, &op->wait);
 }
 
-/* --- the newest timestamp ------------------------------------------------------------------------ */
+/* --- the newest timestamp --------------------------------------------------------------------- */
 
-/* -1: nothing is there. kw:g counts along: below it a conditional write's own would not show. */
+/* -1: there is nothing to remove. kw:g is included, because below its timestamp a later change of it would be
+ * hidden. */
 static int64_t
 newest_of(const removal *op, const kw_row *row)
 {
@@ -246,7 +248,7 @@ found(void *user, kw_rows *rows, const kw_error *error)
 }
 
 static void
-ask(removal *op)
+read_newest(removal *op)
 {
     kw_store_handle_get(op->handle->inner, &op->get, found, op);
 }
@@ -254,7 +256,7 @@ ask(removal *op)
 static void
 begin(void *user)
 {
-    ask(user);
+    read_newest(user);
 }
 
 void
@@ -272,7 +274,7 @@ kw_order_remove(kw_order_handle *handle, const kw_write *write, kw_write_done do
     if (write->columns_count)
         op->get.columns = kw_control_columns(write->ordering, write->columns, write->columns_count, arena,
                                              &op->get.columns_count);
-    op->turn = (kw_order_turn){.begin = begin, .user = op};
-    if (!kw_order_wait_for_puts(handle, write, &op->turn))
-        ask(op);
+    op->waiter = (kw_order_waiter){.begin = begin, .user = op};
+    if (!kw_order_wait_for_puts(handle, write, &op->waiter))
+        read_newest(op);
 }

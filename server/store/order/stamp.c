@@ -1,33 +1,36 @@
-/* Writes that the gateways stamp: any number of records, each with a timestamp for all its rows.
+/* Writes of any number of records with order: stamp. The gateway gives all rows of a record the same
+ * timestamp.
  *
- *   the store's clock is known --> stamp each record --> write --> what is in doubt is looked at
+ *   the store's clock is known --> stamp each record --> write --> check puts with unknown outcome
  *        |                                                              |
- *        '-- no: UNAVAILABLE                                            v
+ *        '-- unknown: UNAVAILABLE                                       v
  *                                  wait until the clock has surely passed the stamps --> answer
  *
- * A put is sent once. If it were sent again, its first try could arrive after another put of the same
- * millisecond had won, and undo that: so where its answer is lost, the gateway reads whether it is there, or
- * something newer is; else its outcome is UNKNOWN. A removal can be sent again: it hides the same cells each
- * time. It leaves a readable cell, one millisecond after its delete markers, which would hide it otherwise.
+ * A put is sent once. If it were sent again, the first attempt could arrive after another put of the same
+ * millisecond and undo it. So if its reply is lost, the gateway reads whether the put or a newer value is
+ * there; otherwise the outcome is UNKNOWN. A removal can be sent again, because it always hides the same
+ * cells. It leaves a readable cell one millisecond after its delete markers, which would hide the cell
+ * otherwise.
  */
 #include "store/order/order_internal.h"
 
 #include "store/check.h"
 #include "store/refuse.h"
 
-/* Fewer rows than this leave one by one, so that the store can batch them with those of other operations. */
-#define TOGETHER_LEAST 8
+/* Fewer rows than this are sent one by one, so that the store can batch them with those of other
+ * operations. */
+#define BATCH_MIN 8
 
-/* When a put in doubt is looked at. */
-static const uint64_t looks_ns[] = {20 * UINT64_C(1000000), 200 * UINT64_C(1000000),
-                                    1000 * UINT64_C(1000000)};
+/* The delays before the checks of puts with unknown outcome. */
+static const uint64_t check_delays_ns[] = {20 * UINT64_C(1000000), 200 * UINT64_C(1000000),
+                                           1000 * UINT64_C(1000000)};
 
 typedef struct stamping stamping;
 
-/* One row that leaves by itself. */
+/* A row that is sent by itself. */
 typedef struct stamped_row {
-    stamping *of;
-    size_t place; /* among the copies */
+    stamping *owner;
+    size_t index; /* in the copies */
 } stamped_row;
 
 struct stamping {
@@ -37,17 +40,17 @@ struct stamping {
     size_t count;
     kw_written *results; /* the caller's */
     kw_write *copies;    /* with stamps */
-    const kw_write **list;
-    size_t *places; /* of the copies among the writes */
+    const kw_write **stamped;
+    size_t *indexes; /* of the copies in the writes */
     size_t sent;
-    size_t answered; /* of those that left one by one */
+    size_t answered; /* rows sent one by one */
     kw_written *written;
     kw_wait wait;
-    kw_wait_end end; /* of the first wait */
-    size_t looks;
+    kw_wait_result first_wait; /* its result */
+    size_t checks;
     const kw_get **gets;
-    size_t *doubts; /* copies that are looked at */
-    size_t doubts_count;
+    size_t *doubtful_copies; /* copies that are being checked */
+    size_t doubtful_count;
     void (*done)(void *user);
     void *user;
 };
@@ -62,9 +65,9 @@ answer(stamping *op)
 }
 
 static void
-fail(stamping *op, size_t place, kw_outcome outcome, const kw_error *error)
+fail(stamping *op, size_t index, kw_outcome outcome, const kw_error *error)
 {
-    op->results[place] = (kw_written){.outcome = outcome, .error = *error};
+    op->results[index] = (kw_written){.outcome = outcome, .error = *error};
 }
 
 static bool
@@ -73,31 +76,31 @@ is_removal(const kw_write *write)
     return write->kind == KW_WRITE_DELETE;
 }
 
-/* --- the end: the clock has passed --------------------------------------------------------------- */
+/* --- the wait for the stamps ------------------------------------------------------------------ */
 
 static void
-passed(void *user, kw_wait_end end)
+on_clock_passed(void *user, kw_wait_result result)
 {
     stamping *op = user;
     kw_error error;
-    for (size_t i = 0; end != KW_WAIT_OVER && i < op->sent; i++) {
-        kw_written *result = &op->results[op->places[i]];
-        if (result->outcome != KW_OUTCOME_OK)
+    for (size_t i = 0; result != KW_WAIT_DONE && i < op->sent; i++) {
+        kw_written *written = &op->results[op->indexes[i]];
+        if (written->outcome != KW_OUTCOME_OK)
             continue;
-        kw_wait_error(op->handle, end, "the store's clock passed the write", true, &error);
-        *result = (kw_written){.outcome = KW_OUTCOME_UNKNOWN, .error = error};
+        kw_wait_error(op->handle, result, "the store's clock passed the write", true, &error);
+        *written = (kw_written){.outcome = KW_OUTCOME_UNKNOWN, .error = error};
     }
     answer(op);
 }
 
-/* HBase hides a put behind a delete marker of the same millisecond: later writes must get more than a
- * removal. */
+/* HBase's delete marker also hides a later put of the same millisecond, so later writes must get a higher
+ * stamp than a removal. */
 static void
 wait_for_stamps(stamping *op)
 {
     int64_t most_ms = -1;
     for (size_t i = 0; i < op->sent; i++)
-        if (op->results[op->places[i]].outcome == KW_OUTCOME_OK)
+        if (op->results[op->indexes[i]].outcome == KW_OUTCOME_OK)
             most_ms = MAX(most_ms, op->copies[i].timestamp + is_removal(&op->copies[i]));
     if (most_ms < 0) {
         answer(op);
@@ -106,16 +109,16 @@ wait_for_stamps(stamping *op)
     op->wait = (kw_wait){.until_time_ns = most_ms * KW_NS_PER_MS,
                          .known = true,
                          .deadline = op->copies[0].deadline,
-                         .done = passed,
+                         .done = on_clock_passed,
                          .user = op};
-    kw_wait_then(op->handle, &op->wait);
+    kw_wait_and_call(op->handle, &op->wait);
 }
 
-/* --- puts in doubt ------------------------------------------------------------------------------- */
+/* --- puts in doubt ---------------------------------------------------------------------------- */
 
-static void look_later(stamping *op);
+static void check_later(stamping *op);
 
-/* Does the row hold all that was put, or what is newer? Then it is as if the store had answered. */
+/* True if the row has all cells of the put, or newer ones. Then the put counts as applied. */
 static bool
 is_there(const stamping *op, const kw_write *put, const kw_row *row)
 {
@@ -130,87 +133,88 @@ is_there(const stamping *op, const kw_write *put, const kw_row *row)
 }
 
 static void
-looked(void *user, kw_rows *rows, const kw_error *error)
+on_checked(void *user, kw_rows *rows, const kw_error *error)
 {
     stamping *op = user;
-    for (size_t i = 0; !error && i < op->doubts_count; i++) {
-        size_t at = op->doubts[i];
+    for (size_t i = 0; !error && i < op->doubtful_count; i++) {
+        size_t at = op->doubtful_copies[i];
         if (is_there(op, &op->copies[at], &rows->rows[i]))
-            op->results[op->places[at]].outcome = KW_OUTCOME_OK;
+            op->results[op->indexes[at]].outcome = KW_OUTCOME_OK;
     }
     kw_rows_free(rows);
-    look_later(op);
+    check_later(op);
 }
 
-/* Only rows of one table at a time: the others' turn comes with the next look. */
+/* Checks the rows of one table; those of other tables are checked the next time. */
 static void
-look(stamping *op)
+check_doubtful(stamping *op)
 {
-    op->doubts_count = 0;
+    op->doubtful_count = 0;
     for (size_t i = 0; i < op->sent; i++) {
         const kw_write *put = &op->copies[i];
-        bool doubtful = op->results[op->places[i]].outcome == KW_OUTCOME_UNKNOWN && !is_removal(put);
-        if (!doubtful || (op->doubts_count && !kw_bytes_equal(put->table, op->copies[op->doubts[0]].table)))
+        bool doubtful = op->results[op->indexes[i]].outcome == KW_OUTCOME_UNKNOWN && !is_removal(put);
+        if (!doubtful ||
+            (op->doubtful_count && !kw_bytes_equal(put->table, op->copies[op->doubtful_copies[0]].table)))
             continue;
         kw_get *get = KW_ARENA_NEW(op->arena, kw_get);
         *get = (kw_get){.table = put->table, .row = put->row, .max_versions = 1, .deadline = put->deadline};
-        op->gets[op->doubts_count] = get;
-        op->doubts[op->doubts_count++] = i;
+        op->gets[op->doubtful_count] = get;
+        op->doubtful_copies[op->doubtful_count++] = i;
     }
-    if (op->doubts_count)
-        kw_store_handle_get_many(op->handle->inner, op->gets, op->doubts_count, looked, op);
+    if (op->doubtful_count)
+        kw_store_handle_get_many(op->handle->inner, op->gets, op->doubtful_count, on_checked, op);
     else
         wait_for_stamps(op);
 }
 
 static void
-time_to_look(void *user, kw_wait_end end)
+on_check_time(void *user, kw_wait_result result)
 {
     stamping *op = user;
-    if (end == KW_WAIT_OVER)
-        look(op);
+    if (result == KW_WAIT_DONE)
+        check_doubtful(op);
     else
         wait_for_stamps(op);
 }
 
 static void
-look_later(stamping *op)
+check_later(stamping *op)
 {
     bool doubtful = false;
     for (size_t i = 0; i < op->sent; i++)
         doubtful = doubtful ||
-                   (op->results[op->places[i]].outcome == KW_OUTCOME_UNKNOWN && !is_removal(&op->copies[i]));
-    if (!doubtful || op->looks == G_N_ELEMENTS(looks_ns)) {
+                   (op->results[op->indexes[i]].outcome == KW_OUTCOME_UNKNOWN && !is_removal(&op->copies[i]));
+    if (!doubtful || op->checks == G_N_ELEMENTS(check_delays_ns)) {
         wait_for_stamps(op);
         return;
     }
-    op->wait = (kw_wait){.until_ns = kw_clock_mono_ns() + looks_ns[op->looks++],
+    op->wait = (kw_wait){.until_ns = kw_clock_mono_ns() + check_delays_ns[op->checks++],
                          .until_time_ns = INT64_MIN,
                          .deadline = op->copies[0].deadline,
-                         .done = time_to_look,
+                         .done = on_check_time,
                          .user = op};
-    kw_wait_then(op->handle, &op->wait);
+    kw_wait_and_call(op->handle, &op->wait);
 }
 
-/* --- the writes ---------------------------------------------------------------------------------- */
+/* --- the writes ------------------------------------------------------------------------------- */
 
 static void
 written(void *user)
 {
     stamping *op = user;
     for (size_t i = 0; i < op->sent; i++)
-        op->results[op->places[i]] = op->written[i];
-    look_later(op);
+        op->results[op->indexes[i]] = op->written[i];
+    check_later(op);
 }
 
 static void
 row_written(void *user, kw_outcome outcome, const kw_error *error)
 {
     stamped_row *row = user;
-    stamping *op = row->of;
-    op->written[row->place].outcome = outcome;
+    stamping *op = row->owner;
+    op->written[row->index].outcome = outcome;
     if (error)
-        op->written[row->place].error = *error;
+        op->written[row->index].error = *error;
     if (++op->answered == op->sent)
         written(op);
 }
@@ -222,14 +226,13 @@ send_one_by_one(stamping *op)
     size_t count = op->sent; /* the last answer frees op */
     for (size_t i = 0; i < count; i++) {
         rows[i] = (stamped_row){op, i};
-        kw_store_handle_write(op->handle->inner, op->list[i], row_written, &rows[i]);
+        kw_store_handle_write(op->handle->inner, op->stamped[i], row_written, &rows[i]);
     }
 }
 
-/* Delete markers up to the stamp, family by family or column by column, and what says that the cells are
- * gone. */
+/* Delete markers up to the stamp, for families or columns, and the gone cells. */
 static void
-make_removal(stamping *op, kw_write *removal)
+prepare_removal(stamping *op, kw_write *removal)
 {
     const kw_ordering *ordering = removal->ordering;
     size_t count = MAX(removal->columns_count, 1);
@@ -245,42 +248,45 @@ make_removal(stamping *op, kw_write *removal)
     removal->beside_ttl_ms = op->handle->settings->late_ms;
 }
 
-/* The least stamp that no other write of this row can be given any more. */
+/* Reserves a stamp for the row: at least stamp_ms, and not lower than that of any other write. exclusive: no
+ * other write of the row can get the same one. */
 static int64_t
-order(stamping *op, kw_bytes row, int64_t stamp_ms, bool alone)
+reserve_stamp(stamping *op, kw_bytes row, int64_t stamp_ms, bool exclusive)
 {
     kw_order_store *store = kw_order_store_of(op->handle);
     _Atomic int64_t *slot = &store->least_ms[kw_bytes_hash(row) % KW_ORDER_SLOTS];
-    int64_t least = atomic_load(slot), taken, next;
+    int64_t least = atomic_load(slot), reserved, next;
     do {
-        taken = MAX(stamp_ms, least);
-        next = alone ? taken + 1 : taken;
+        reserved = MAX(stamp_ms, least);
+        next = exclusive ? reserved + 1 : reserved;
         if (next == least)
-            return taken;
+            return reserved;
     } while (!atomic_compare_exchange_weak(slot, &least, next));
-    return taken;
+    return reserved;
 }
 
 static size_t
 rows_of(const stamping *op, size_t first)
 {
-    size_t end = first + 1;
-    while (end < op->count && op->writes[first]->record &&
-           op->writes[end]->record == op->writes[first]->record)
-        end++;
-    return end - first;
+    size_t next = first + 1;
+    while (next < op->count && op->writes[first]->record &&
+           op->writes[next]->record == op->writes[first]->record)
+        next++;
+    return next - first;
 }
 
-/* All rows of a record have one stamp; its first row stands for it. Rows that are written side by side, and
- * what a removal hides, must have it alone. */
+/* All rows of a record have the same stamp, reserved for its first row. A record with several rows, and a
+ * removal, must have a stamp of their own. */
 static void
 stamp_record(stamping *op, size_t first, size_t count, int64_t now_ms)
 {
     const kw_write *write = op->writes[first];
-    int64_t stamp_ms = order(op, write->row, now_ms, count > 1 || is_removal(write));
+    int64_t stamp_ms = reserve_stamp(op, write->row, now_ms, count > 1 || is_removal(write));
     kw_error error;
     if (stamp_ms > now_ms + KW_ORDER_AHEAD_MS) {
-        kw_error_set(&error, KW_BUSY, "table %s: a record is written too often", kw_show(write->table).text);
+        kw_error_set(&error, KW_BUSY,
+                     "table %s: a record is written too often, more than once per millisecond",
+                     kw_show(write->table).text);
         error.retry_after_ms = KW_ORDER_AHEAD_MS;
         for (size_t i = 0; i < count; i++)
             fail(op, first + i, KW_OUTCOME_FAILED, &error);
@@ -292,14 +298,14 @@ stamp_record(stamping *op, size_t first, size_t count, int64_t now_ms)
         copy->timestamp = stamp_ms;
         copy->once = !is_removal(copy);
         if (is_removal(copy))
-            make_removal(op, copy);
-        op->list[op->sent] = copy;
-        op->places[op->sent++] = first + i;
+            prepare_removal(op, copy);
+        op->stamped[op->sent] = copy;
+        op->indexes[op->sent++] = first + i;
     }
 }
 
 static void
-refused(void *user)
+on_none_sent(void *user)
 {
     answer(user);
 }
@@ -312,36 +318,36 @@ send_all(stamping *op)
         count = rows_of(op, first);
         stamp_record(op, first, count, now_ms);
     }
-    if (op->sent && op->sent < TOGETHER_LEAST)
+    if (op->sent && op->sent < BATCH_MIN)
         send_one_by_one(op);
     else if (op->sent)
-        kw_store_handle_write_many(op->handle->inner, op->list, op->sent, op->written, written, op);
+        kw_store_handle_write_many(op->handle->inner, op->stamped, op->sent, op->written, written, op);
     else
-        kw_refuse_later(&op->handle->base, refused, op);
+        kw_refuse_later(&op->handle->base, on_none_sent, op);
 }
 
-/* --- the clock ----------------------------------------------------------------------------------- */
+/* --- the clock -------------------------------------------------------------------------------- */
 
 static void
-known(void *user, kw_wait_end end)
+on_time_known(void *user, kw_wait_result result)
 {
     stamping *op = user;
     kw_error error;
-    if (end == KW_WAIT_OVER) {
+    if (result == KW_WAIT_DONE) {
         send_all(op);
         return;
     }
-    kw_wait_error(op->handle, end, "the store's clock was known", false, &error);
+    kw_wait_error(op->handle, result, "the store's clock was known", false, &error);
     for (size_t i = 0; i < op->count; i++)
         fail(op, i, KW_OUTCOME_FAILED, &error);
     answer(op);
 }
 
 static void
-not_known(void *user)
+on_time_unknown(void *user)
 {
     stamping *op = user;
-    known(op, op->end);
+    on_time_known(op, op->first_wait);
 }
 
 void
@@ -356,11 +362,11 @@ kw_order_stamp(kw_order_handle *handle, const kw_write *const *writes, size_t co
                      .count = count,
                      .results = results,
                      .copies = KW_ARENA_ARRAY(arena, kw_write, count),
-                     .list = KW_ARENA_ARRAY(arena, const kw_write *, count),
-                     .places = KW_ARENA_ARRAY(arena, size_t, count),
+                     .stamped = KW_ARENA_ARRAY(arena, const kw_write *, count),
+                     .indexes = KW_ARENA_ARRAY(arena, size_t, count),
                      .written = KW_ARENA_ARRAY(arena, kw_written, count),
                      .gets = KW_ARENA_ARRAY(arena, const kw_get *, count),
-                     .doubts = KW_ARENA_ARRAY(arena, size_t, count),
+                     .doubtful_copies = KW_ARENA_ARRAY(arena, size_t, count),
                      .done = done,
                      .user = user};
     for (size_t i = 0; i < count; i++)
@@ -368,11 +374,11 @@ kw_order_stamp(kw_order_handle *handle, const kw_write *const *writes, size_t co
     op->wait = (kw_wait){.until_time_ns = INT64_MIN,
                          .known = true,
                          .deadline = writes[0]->deadline,
-                         .done = known,
+                         .done = on_time_known,
                          .user = op};
-    op->end = kw_wait_start(handle, &op->wait);
-    if (op->end == KW_WAIT_OVER)
+    op->first_wait = kw_wait_start(handle, &op->wait);
+    if (op->first_wait == KW_WAIT_DONE)
         send_all(op);
-    else if (op->end != KW_WAIT_GOING)
-        kw_refuse_later(&handle->base, not_known, op);
+    else if (op->first_wait != KW_WAIT_PENDING)
+        kw_refuse_later(&handle->base, on_time_unknown, op);
 }

@@ -1,12 +1,12 @@
-/* Waiting: looks whether what is asked is so, and sets a timer for when it could be. */
+/* Waits: checks the conditions, and sets a timer for the time when they can hold. */
 #include "store/order/order_internal.h"
 
-/* The clock is looked at again after this time while it is not known ... */
-#define LOOK_AGAIN_NS UINT64_C(1000000)
-/* ... and for so long. */
-#define UNKNOWN_NS UINT64_C(1000000000)
+/* While the clock is unknown, it is checked again after this time ... */
+#define CHECK_AGAIN_NS UINT64_C(1000000)
+/* ... and at most for this time. */
+#define UNKNOWN_MAX_NS UINT64_C(1000000000)
 #define RETRY_AFTER_MS 250
-#define OTHERS_NS 2000000
+#define RETRY_MAX_NS 2000000
 
 bool
 kw_order_time(kw_order_store *store, kw_span *ret_span)
@@ -40,14 +40,14 @@ kw_order_time_is_known(kw_order_store *store, kw_error *ret_error)
     return false;
 }
 
-/* True when the store's clock is as it must be; else ret_next_ns is when it could be. */
+/* True if the store's clock fulfils the conditions; otherwise sets the time when it can. */
 static bool
 is_time(kw_wait *wait, uint64_t now_ns, uint64_t *ret_next_ns)
 {
     kw_span span;
     kw_order_store *store = kw_order_store_of(wait->handle);
     bool known = wait->known ? kw_order_time(store, &span) : kw_store_time_about(store->inner, &span);
-    *ret_next_ns = now_ns + LOOK_AGAIN_NS;
+    *ret_next_ns = now_ns + CHECK_AGAIN_NS;
     if (!known) {
         wait->unknown_ns = wait->unknown_ns ? wait->unknown_ns : now_ns;
         return false;
@@ -60,75 +60,76 @@ is_time(kw_wait *wait, uint64_t now_ns, uint64_t *ret_next_ns)
     return false;
 }
 
-/* GOING: until *ret_next_ns at least. */
-static kw_wait_end
-look(kw_wait *wait, uint64_t *ret_next_ns)
+/* PENDING: check again at *ret_next_ns. */
+static kw_wait_result
+check(kw_wait *wait, uint64_t *ret_next_ns)
 {
     uint64_t now_ns = kw_clock_mono_ns();
-    bool asks_time = wait->known || wait->until_time_ns != INT64_MIN;
+    bool needs_time = wait->known || wait->until_time_ns != INT64_MIN;
     if (wait->handle->base.closing)
         return KW_WAIT_CLOSED;
     *ret_next_ns = wait->until_ns;
-    if (now_ns >= wait->until_ns && (!asks_time || is_time(wait, now_ns, ret_next_ns)))
-        return KW_WAIT_OVER;
-    if (wait->unknown_ns && now_ns - wait->unknown_ns >= UNKNOWN_NS)
+    if (now_ns >= wait->until_ns && (!needs_time || is_time(wait, now_ns, ret_next_ns)))
+        return KW_WAIT_DONE;
+    if (wait->unknown_ns && now_ns - wait->unknown_ns >= UNKNOWN_MAX_NS)
         return KW_WAIT_UNKNOWN;
     if (wait->deadline != KW_DEADLINE_NONE && now_ns >= wait->deadline)
         return KW_WAIT_DEADLINE;
     *ret_next_ns = MIN(*ret_next_ns, wait->deadline);
-    return KW_WAIT_GOING;
+    return KW_WAIT_PENDING;
 }
 
 static void
-look_again(void *user)
+check_again(void *user)
 {
     kw_wait *wait = user;
     uint64_t next_ns;
-    kw_wait_end end = look(wait, &next_ns);
-    if (end == KW_WAIT_GOING) {
-        kw_fine_timer_set(wait->handle->timers, &wait->timer, next_ns, look_again, wait);
+    kw_wait_result result = check(wait, &next_ns);
+    if (result == KW_WAIT_PENDING) {
+        kw_fine_timer_set(wait->handle->timers, &wait->timer, next_ns, check_again, wait);
         return;
     }
     g_queue_unlink(&wait->handle->waits, &wait->link);
     wait->handle = NULL;
-    wait->done(wait->user, end);
+    wait->done(wait->user, result);
 }
 
-kw_wait_end
+kw_wait_result
 kw_wait_start(kw_order_handle *handle, kw_wait *wait)
 {
     uint64_t next_ns;
+    g_assert(!wait->handle);
     wait->handle = handle;
     wait->unknown_ns = 0;
-    kw_wait_end end = look(wait, &next_ns);
-    if (end != KW_WAIT_GOING) {
+    kw_wait_result result = check(wait, &next_ns);
+    if (result != KW_WAIT_PENDING) {
         wait->handle = NULL;
-        return end;
+        return result;
     }
     wait->link.data = wait;
     g_queue_push_tail_link(&handle->waits, &wait->link);
-    kw_fine_timer_set(handle->timers, &wait->timer, next_ns, look_again, wait);
-    return KW_WAIT_GOING;
+    kw_fine_timer_set(handle->timers, &wait->timer, next_ns, check_again, wait);
+    return KW_WAIT_PENDING;
 }
 
 void
-kw_wait_then(kw_order_handle *handle, kw_wait *wait)
+kw_wait_and_call(kw_order_handle *handle, kw_wait *wait)
 {
-    kw_wait_end end = kw_wait_start(handle, wait);
-    if (end != KW_WAIT_GOING)
-        wait->done(wait->user, end);
+    kw_wait_result result = kw_wait_start(handle, wait);
+    if (result != KW_WAIT_PENDING)
+        wait->done(wait->user, result);
 }
 
 void
-kw_wait_for_others(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
-                   void (*done)(void *user, kw_wait_end end), void *user)
+kw_wait_and_retry(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
+                  void (*done)(void *user, kw_wait_result result), void *user)
 {
-    *wait = (kw_wait){.until_ns = kw_clock_mono_ns() + kw_random_u64() % OTHERS_NS,
+    *wait = (kw_wait){.until_ns = kw_clock_mono_ns() + kw_random_u64() % RETRY_MAX_NS,
                       .until_time_ns = INT64_MIN,
                       .deadline = deadline,
                       .done = done,
                       .user = user};
-    kw_wait_then(handle, wait);
+    kw_wait_and_call(handle, wait);
 }
 
 void
@@ -152,10 +153,10 @@ kw_waits_close(kw_order_handle *handle)
 }
 
 void
-kw_wait_error(const kw_order_handle *handle, kw_wait_end end, const char *doing, bool maybe,
+kw_wait_error(const kw_order_handle *handle, kw_wait_result result, const char *doing, bool maybe,
               kw_error *ret_error)
 {
-    switch (end) {
+    switch (result) {
     case KW_WAIT_DEADLINE:
         kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed before %s", doing);
         break;
@@ -167,8 +168,8 @@ kw_wait_error(const kw_order_handle *handle, kw_wait_end end, const char *doing,
     case KW_WAIT_CLOSED:
         kw_error_set(ret_error, KW_UNAVAILABLE, "the gateway is shutting down");
         break;
-    case KW_WAIT_OVER:
-    case KW_WAIT_GOING:
+    case KW_WAIT_DONE:
+    case KW_WAIT_PENDING:
         g_assert_not_reached();
     }
     ret_error->maybe_applied = maybe;

@@ -45,14 +45,14 @@ void bed_run_loop(bed *in, int64_t ms);
 /* Runs the loop until the store is ready. */
 void bed_await_ready(bed *in);
 
-/* --- completions, for tests that start several at once; user is an answer ----------------------- */
+/* --- completions, for tests that start several at once; user is an answer --------------------- */
 void bed_on_write(void *user, kw_outcome outcome, const kw_error *error);
 void bed_on_write_if(void *user, kw_outcome outcome, bool applied, const kw_error *error);
 void bed_on_rows(void *user, kw_rows *rows, const kw_error *error);
 void bed_on_simple(void *user, const kw_error *error);
 void bed_on_done(void *user);
 
-/* --- whole operations --------------------------------------------------------------------------- */
+/* --- whole operations ------------------------------------------------------------------------- */
 /* timestamp KW_TIMESTAMP_NONE: unstamped; timeout_ms 0: no deadline. */
 answer bed_put(bed *in, const char *table, const char *row, const char *family, const char *qualifier,
                const char *value, int64_t timestamp, int64_t timeout_ms);

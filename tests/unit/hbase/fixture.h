@@ -37,7 +37,7 @@ void fixture_apply_rule(const fake_call *call, fake_answer *to, void *user);
 /* Waits until the first fake has received `count` calls of the method. */
 void fixture_await_calls(fixture *on, kw_hb_method method, uint32_t count);
 
-/* --- checks of results; each clears the answer --------------------------------------------------- */
+/* --- checks of results; each clears the answer ------------------------------------------------ */
 void fixture_ok(answer got);
 /* Checks that maybe_applied agrees with the outcome. Reads: outcome 0. */
 void fixture_failed(answer got, kw_outcome outcome, kw_code code);

@@ -272,7 +272,7 @@ test_kill_under_scan(void)
     }
 }
 
-/* --- only one server, and it is silent --------------------------------------------------------- */
+/* --- only one server, and it is silent -------------------------------------------------------- */
 
 static void
 test_deadline_of_frozen(void)

@@ -456,7 +456,7 @@ test_close_with_calls(void)
     g_assert_cmpuint(unknown, ==, 2); /* the number of channels */
 }
 
-/* --- two loops, one store ---------------------------------------------------------------------- */
+/* --- two loops, one store --------------------------------------------------------------------- */
 
 typedef struct second_loop {
     bed in;

@@ -106,7 +106,7 @@ step(const search *with, world *next, const char *action, int index)
     explore_step(with->explorer, next, action, index);
 }
 
-/* --- heartbeats ----------------------------------------------------------------------------------------- */
+/* --- heartbeats ------------------------------------------------------------------------------- */
 
 static void
 serve(world *in, gateway *self)
@@ -172,8 +172,7 @@ expand_gateway(const search *with, const world *in, int index)
     }
 }
 
-/* --- the world -------------------------------------------------------------------------------------------
- */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static void
 expand_jumps(const search *with, const world *in)

@@ -26,7 +26,7 @@ struct explorer {
     size_t depth;
 };
 
-/* --- visited states --------------------------------------------------------------------------------- */
+/* --- visited states --------------------------------------------------------------------------- */
 
 static bool
 insert(XXH128_hash_t *seen, size_t capacity, XXH128_hash_t hash)
@@ -65,7 +65,7 @@ is_new(explorer *self, const void *state)
     return insert(self->seen, self->capacity, hash);
 }
 
-/* --- the search ------------------------------------------------------------------------------------- */
+/* --- the search ------------------------------------------------------------------------------- */
 
 static void
 visit(explorer *self, const void *state)

@@ -85,8 +85,7 @@ take_effect(const monitor *of, linearization order, const spec_op *op, int numbe
     return order | ((linearization)1 | (linearization)result << 1) << OP_AT(number);
 }
 
-/* --- sets of linearizations
- * ------------------------------------------------------------------------------------ */
+/* --- sets of linearizations ------------------------------------------------------------------- */
 
 typedef struct linearization_set {
     linearization list[MONITOR_STATES_MAX * 8];
@@ -140,7 +139,7 @@ extend_until(const monitor *of, const spec_ops *ops, int last)
     return all;
 }
 
-/* --- operations -------------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 void
 monitor_init(monitor *of, uint8_t fields, uint8_t view)

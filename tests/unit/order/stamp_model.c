@@ -84,7 +84,7 @@ fields_of(const op *of)
     return both ? BIT(A) | BIT(B) : BIT(A);
 }
 
-/* --- one row ------------------------------------------------------------------------------------------ */
+/* --- one row ---------------------------------------------------------------------------------- */
 
 static cell
 visible(const place *in, unsigned field)
@@ -147,7 +147,7 @@ purge(place *in)
     in->row_marker = in->a_marker = 0;
 }
 
-/* --- answers ------------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static size_t
 monitors_per_place(const search *with)
@@ -215,7 +215,7 @@ lose_reply(const search *with, const world *in, int index)
     step(with, &next, "gets no answer", index);
 }
 
-/* --- calls --------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static const char *const applied_names[PLACES] = {"is applied to the first placement",
                                                   "is applied to the second placement"};
@@ -241,7 +241,7 @@ passed_by(const search *with, const op *of)
     return (uint8_t)(of->stamp + (is_removal(of) && !with->model->early_removal));
 }
 
-/* --- puts in doubt ------------------------------------------------------------------------------------- */
+/* --- puts in doubt ---------------------------------------------------------------------------- */
 
 /* True if the placement, which did not answer, has the put's values or newer ones. Then the put counts as
  * answered. */
@@ -371,7 +371,7 @@ begin_calls(const search *with, const world *in)
     }
 }
 
-/* --- the world ----------------------------------------------------------------------------------------- */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static uint16_t
 read_place(const place *from)

@@ -50,7 +50,7 @@ typedef struct search {
     explorer *of;
 } search;
 
-/* --- the server ------------------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 static uint8_t
 marker_of(const world *in, unsigned field)
@@ -97,7 +97,7 @@ add_one(const world *in, cell *to, cell seen)
     return value;
 }
 
-/* --- what operations mean ---------------------------------------------------------------------------- */
+/* --- what operations mean --------------------------------------------------------------------- */
 
 static uint8_t
 fields_written(unsigned kind)
@@ -172,7 +172,7 @@ step(const search *with, const world *next, const char *action, int index)
     explore_step(with->of, next, action, index);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 answer(const search *with, const world *in, int index, uint16_t result, const char *action)
@@ -216,7 +216,7 @@ lose_reply(const search *with, const world *in, int index)
     step(with, &next, "gets no answer", index);
 }
 
-/* --- puts, increments, native comparisons ------------------------------------------------------------- */
+/* --- puts, increments, native comparisons ----------------------------------------------------- */
 
 static void
 write_fields(world *in, const op *of, uint8_t stamp)
@@ -271,7 +271,7 @@ apply_put_if(const search *with, const world *in, int index)
     step(with, &next, of->applied ? "comparison is met" : "comparison is not met", index);
 }
 
-/* --- removals ------------------------------------------------------------------------------------------ */
+/* --- removals --------------------------------------------------------------------------------- */
 
 static uint8_t
 newest_removed(const search *with, const world *in, const op *of)
@@ -319,7 +319,7 @@ apply_delete(const search *with, const world *in, int index)
     step(with, &next, "delete is applied", index);
 }
 
-/* --- puts of counters ---------------------------------------------------------------------------------- */
+/* --- puts of counters ------------------------------------------------------------------------- */
 
 static void
 read_counter(const search *with, const world *in, int index)
@@ -367,7 +367,7 @@ must_wait(const search *with, const op *of)
     return !with->model->eager_counter_put && of->kind != STORE_PUT_COUNTER;
 }
 
-/* --- one call ------------------------------------------------------------------------------------------ */
+/* --- one call --------------------------------------------------------------------------------- */
 
 static bool
 is_compared_put(const search *with, const op *of)
@@ -506,7 +506,7 @@ expand_op(const search *with, const world *in, int index)
     lose_reply(with, in, index);
 }
 
-/* --- the world ----------------------------------------------------------------------------------------- */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static void
 begin_call(const search *with, const world *in, int index, unsigned kind, uint8_t believed)

@@ -81,8 +81,7 @@ test_starts_without_safeguards(void)
     is_wrong(isolated);
 }
 
-/* --- by example --------------------------------------------------------------------------------------------
- */
+/* --- by example ------------------------------------------------------------------------------- */
 
 #define AHEAD_US INT64_C(5000300) /* the store's clock minus ours */
 

@@ -35,7 +35,7 @@ is_wrong(store_model model)
 #define COUNTED (STORE_INCREMENT | STORE_PUT_COUNTER | STORE_REMOVE | STORE_GET)
 #define MIXED (STORE_INCREMENT | STORE_PUT | STORE_PUT_WITH_COUNTER)
 
-/* --- puts and removals ------------------------------------------------------------------------------ */
+/* --- puts and removals ------------------------------------------------------------------------ */
 
 static const store_model plain = {.kinds = PLAIN, .calls = 4, .callers = 2, .ticks = 2};
 
@@ -80,8 +80,7 @@ test_what_hbase_does(void)
     is_wrong(repeated);
 }
 
-/* --- promises for a whole record -------------------------------------------------------------------------
- */
+/* --- promises for a whole record -------------------------------------------------------------- */
 
 /* A removal can reach one field before another while a put of part of the record is in progress. */
 static void
@@ -101,7 +100,7 @@ test_parts(void)
     is_right(parts);
 }
 
-/* --- comparisons --------------------------------------------------------------------------------------- */
+/* --- comparisons ------------------------------------------------------------------------------ */
 
 static const store_model compared = {.kinds = COMPARED, .calls = 4, .callers = 2, .ticks = 2};
 
@@ -141,7 +140,7 @@ test_compared_again(void)
     is_right(again);
 }
 
-/* --- counters ------------------------------------------------------------------------------------------- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 static const store_model counted = {.kinds = COUNTED, .calls = 4, .callers = 2, .ticks = 2};
 
