@@ -11,7 +11,7 @@
 
 /* A batch with fewer rows also takes those of another region. */
 #define ROWS_ENOUGH 8
-/* An operation that has waited this long goes first. */
+/* An operation that has waited this long is sent first. */
 #define WAITED_LONG_NS (UINT64_C(20) * 1000 * 1000)
 #define SWEEP_MIN_NS (2 * UINT64_C(1000000))
 #define NS_PER_MS UINT64_C(1000000)

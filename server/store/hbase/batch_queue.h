@@ -84,7 +84,7 @@ void kw_hbase_pending_op_init(kw_hbase_pending_op *pending, const kw_hbase_pendi
 
 kw_hbase_coalescer *kw_hbase_coalescer_new(kw_store_handle *handle, kw_loop *loop, uint32_t channels,
                                            size_t batch_bytes);
-/* Fails every waiting operation with `error`. No operation may be started after this. */
+/* Fails every waiting operation with `error`. No operation must be started after this. */
 void kw_hbase_coalescer_close(kw_hbase_coalescer *coalescer, const kw_error *error);
 /* Call it after the pool was closed. */
 void kw_hbase_coalescer_free(kw_hbase_coalescer *coalescer);

@@ -46,8 +46,7 @@ finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state state, c
     g_queue_unlink(&pool->active, &call->active_link);
     call->state = state;
     kw_hbase_failure doubtful;
-    if (failure &&
-        call->doubtful) { /* an earlier attempt may have been applied, whatever the last one returned */
+    if (failure && call->doubtful) { /* whatever this failure is, an earlier attempt may have been applied */
         doubtful = *failure;
         doubtful.error.maybe_applied = true;
         failure = &doubtful;

@@ -203,7 +203,7 @@ typedef struct kw_order_waiter {
 
 void kw_order_put(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
 /* True: begin is called when the puts of the row that were started before are done. False: there are none. */
-bool kw_order_wait_for_puts(kw_order_handle *handle, const kw_write *removal, kw_order_waiter *turn);
+bool kw_order_wait_for_puts(kw_order_handle *handle, const kw_write *removal, kw_order_waiter *waiter);
 
 void kw_order_remove(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
 void kw_order_put_counters(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);

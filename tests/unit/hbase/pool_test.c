@@ -260,7 +260,7 @@ ping_and_stop(fixture *on)
     return channel;
 }
 
-/* The loop is stalled for longer than a server may be silent, with a ping in flight. The reply is in the
+/* The loop is stalled for longer than a server can be silent, with a ping in flight. The reply is in the
  * socket when the loop continues, so the channel is kept. */
 static void
 test_stalled_loop_keeps_channel(void)

@@ -392,7 +392,7 @@ check_end(const search *with, const world *in)
     for (size_t i = 0; i < count; i++) {
         const monitor *by = &in->monitors[i];
         if (!monitor_could_read(by, &in->specs, read_place(&in->places[by->view - 1])))
-            explore_wrong(with->of, "a read now gives what no order of the operations gives");
+            explore_wrong(with->of, "a read now returns a result that no order of the operations has");
     }
     if (with->model->placements == 2 && !in->can_differ &&
         read_place(&in->places[0]) != read_place(&in->places[1]))
@@ -405,7 +405,7 @@ expand(explorer *of, const void *state, void *user)
     const world *in = state;
     const search with = {.model = user, .of = of};
     if (in->wrong)
-        explore_wrong(of, "an answer that no order of the operations gives");
+        explore_wrong(of, "an answer that no order of the operations has");
     check_end(&with, in);
     for (int i = 0; i < OPS && !explore_over(of); i++) {
         if (in->ops[i].phase == IDLE)

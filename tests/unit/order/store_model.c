@@ -294,7 +294,7 @@ read_newest(const search *with, const world *in, int index)
     of->stamp = newest_removed(with, in, of);
     of->seen = visible_generation(in).value;
     of->phase = of->stamp ? HAS_READ : APPLIED;
-    step(with, &next, "removal asks for the newest timestamp", index);
+    step(with, &next, "removal reads the newest timestamp", index);
 }
 
 static void
@@ -561,7 +561,7 @@ check_end(const search *with, const world *in)
             return;
     for (size_t i = 0; i < monitors_of(with); i++)
         if (!monitor_could_read(&in->monitors[i], &in->specs, read_all(in)))
-            explore_wrong(with->of, "a read now gives what no order of the operations gives");
+            explore_wrong(with->of, "a read now returns a result that no order of the operations has");
 }
 
 static void
@@ -570,7 +570,7 @@ expand(explorer *of, const void *state, void *user)
     const world *in = state;
     const search with = {.model = user, .of = of};
     if (in->wrong)
-        explore_wrong(of, "an answer that no order of the operations gives");
+        explore_wrong(of, "an answer that no order of the operations has");
     check_end(&with, in);
     for (int i = 0; i < OPS && !explore_over(of); i++)
         expand_op(&with, in, i);
