@@ -6,14 +6,14 @@
 
 struct kw_alarms {
     kw_timer *timer;
-    kw_deadline wakes_at; /* when the timer fires; KW_DEADLINE_NONE: it does not run */
-    void (*rang)(kw_alarm *alarm);
+    kw_deadline wakes_at; /* when the timer fires; KW_DEADLINE_NONE: it is stopped */
+    void (*on_alarm)(kw_alarm *alarm);
     kw_heap heap;
 };
 
-/* Sees to it that the timer fires for the earliest. */
+/* Makes the timer fire no later than the earliest alarm. */
 static void
-watch(kw_alarms *alarms)
+start_timer(kw_alarms *alarms)
 {
     const kw_heap_item *first = kw_heap_first(&alarms->heap);
     if (!first || first->at >= alarms->wakes_at)
@@ -28,17 +28,17 @@ ring_until(kw_alarms *alarms, uint64_t time_ns)
 {
     for (kw_heap_item *first; (first = kw_heap_first(&alarms->heap)) && first->at <= time_ns;) {
         kw_heap_remove(&alarms->heap, first);
-        alarms->rang(first);
+        alarms->on_alarm(first);
     }
 }
 
 static void
-fired(void *user)
+on_timer(void *user)
 {
     kw_alarms *alarms = user;
     alarms->wakes_at = KW_DEADLINE_NONE;
     ring_until(alarms, kw_clock_mono_ns());
-    watch(alarms);
+    start_timer(alarms);
 }
 
 void
@@ -48,12 +48,12 @@ kw_alarms_ring_all(kw_alarms *alarms)
 }
 
 kw_alarms *
-kw_alarms_new(kw_loop *loop, void (*rang)(kw_alarm *alarm))
+kw_alarms_new(kw_loop *loop, void (*on_alarm)(kw_alarm *alarm))
 {
     kw_alarms *alarms = g_new0(kw_alarms, 1);
-    alarms->timer = kw_timer_new(loop, fired, alarms);
+    alarms->timer = kw_timer_new(loop, on_timer, alarms);
     alarms->wakes_at = KW_DEADLINE_NONE;
-    alarms->rang = rang;
+    alarms->on_alarm = on_alarm;
     return alarms;
 }
 
@@ -81,5 +81,5 @@ kw_alarms_set(kw_alarms *alarms, kw_alarm *alarm, kw_deadline at)
     if (at == KW_DEADLINE_NONE)
         return;
     kw_heap_add(&alarms->heap, alarm, at);
-    watch(alarms);
+    start_timer(alarms);
 }

@@ -1,27 +1,27 @@
-/* Alarms: many owners, each with a time at which it wants to be called. A heap over one timer; setting and
- * clearing cost a few moves in it, and the timer is only started when the earliest time gets earlier. One
- * loop.
+/* Alarms: calls many owners back, each at its own time. All alarms of a loop share one timer. A heap orders
+ * them by time; the timer is restarted only when the earliest time becomes earlier. Use alarms only on the
+ * loop's thread.
  */
 #pragma once
 
 #include "base/heap.h"
 #include "base/loop.h"
 
-/* Embedded in its owner; zeroed: not set. */
+/* A member of its owner's struct. All zero means not set. */
 typedef kw_heap_item kw_alarm;
 
 typedef struct kw_alarms kw_alarms;
 
-/* rang is called for each alarm whose time has come; the alarm is not set any more. It may set and clear
- * others. */
-kw_alarms *kw_alarms_new(kw_loop *loop, void (*rang)(kw_alarm *alarm));
+/* Calls on_alarm once for each alarm whose time has passed. The alarm is cleared before the call. on_alarm
+ * can set and clear alarms. */
+kw_alarms *kw_alarms_new(kw_loop *loop, void (*on_alarm)(kw_alarm *alarm));
 
-/* Calls rang for all that are set, whatever their time. */
+/* Calls on_alarm at once for every alarm that is set. */
 void kw_alarms_ring_all(kw_alarms *alarms);
 
-/* No alarm may be set any more. NULL is fine. */
+/* No alarm can be set when this is called. NULL is allowed. */
 void kw_alarms_free(kw_alarms *alarms);
 
-/* Again for an alarm that is set: it moves. KW_DEADLINE_NONE: clears it. */
+/* Sets the alarm, or moves it if it is already set. KW_DEADLINE_NONE clears it. */
 void kw_alarms_set(kw_alarms *alarms, kw_alarm *alarm, kw_deadline at);
 void kw_alarms_clear(kw_alarms *alarms, kw_alarm *alarm);

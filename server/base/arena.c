@@ -1,7 +1,6 @@
-/* Arena: a chain of chunks, the newest first. Chunks of the two standard sizes go back to per-thread
- * lists instead of to malloc, so that a call on a busy loop costs no malloc at all. The first chunk is
- * small, because most calls need no more: a thousand calls in flight then share the caches and the
- * page tables' cache instead of sweeping them. */
+/* Arena: a list of chunks, the newest first. Freed chunks of the two standard sizes are kept in per-thread
+ * lists, so that a call on a busy loop needs no malloc at all. The first chunk is small because most calls
+ * need no more: a thousand concurrent calls then fit into the CPU caches and the TLB. */
 #include "base/arena.h"
 
 #include <pthread.h>
@@ -11,7 +10,7 @@
 
 #define ALIGNMENT ((size_t)16)
 
-#ifdef __has_feature /* clang says it in this way */
+#ifdef __has_feature /* clang's way to report sanitizers */
 #if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
 #define __SANITIZE_ADDRESS__ 1
 #endif
@@ -41,10 +40,10 @@ struct kw_arena {
     kw_purpose purpose;
 };
 
-#define FIRST_SIZE ((size_t)4096 - 16 - sizeof(chunk)) /* with malloc's word a page */
+#define FIRST_SIZE ((size_t)4096 - 16 - sizeof(chunk)) /* with malloc's own 16 bytes, one page */
 #define CHUNK_SIZE ((size_t)16 * 1024)
 
-/* What a thread keeps at most. */
+/* Maximum bytes of spare chunks that a thread keeps. */
 #define SMALL_SPARES ((size_t)4 * 1024 * 1024)
 #define STANDARD_SPARES ((size_t)1024 * 1024)
 
@@ -100,7 +99,7 @@ stock_get(void)
     return cached;
 }
 
-/* Where chunks of this size are kept; NULL: nowhere. */
+/* The spare list for chunks of this size; NULL if such chunks are not kept. */
 static spares *
 spares_of(size_t size)
 {
@@ -119,9 +118,9 @@ chunk_new(size_t size)
         own->bytes -= size;
         return reused;
     }
-    chunk *made = g_malloc(sizeof(chunk) + size);
-    made->size = size;
-    return made;
+    chunk *fresh = g_malloc(sizeof(chunk) + size);
+    fresh->size = size;
+    return fresh;
 }
 
 static void
@@ -153,7 +152,7 @@ charge(kw_arena *arena, size_t bytes)
 }
 
 static void
-take_back(kw_arena *arena, size_t bytes)
+uncharge(kw_arena *arena, size_t bytes)
 {
     arena->held -= bytes;
     kw_account_charge(arena->account, arena->purpose, -(int64_t)bytes);
@@ -196,7 +195,7 @@ kw_arena_free(kw_arena *arena)
 {
     if (!arena)
         return;
-    take_back(arena, arena->held);
+    uncharge(arena, arena->held);
     free_newer_chunks(arena);
     chunk_free(arena->chunks);
 }
@@ -206,7 +205,7 @@ kw_arena_reset(kw_arena *arena)
 {
     size_t head = (sizeof(kw_arena) + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
     free_newer_chunks(arena);
-    take_back(arena, arena->held - size_of(arena->chunks));
+    uncharge(arena, arena->held - size_of(arena->chunks));
     arena->at = arena->chunks->payload + head;
     arena->end = arena->chunks->payload + arena->chunks->size;
     arena->used = 0;
@@ -223,46 +222,47 @@ kw_arena_mark_now(const kw_arena *arena)
 }
 
 static void
-drop(kw_arena *arena, chunk **place)
+free_chunk_at(kw_arena *arena, chunk **place)
 {
     chunk *old = *place;
     *place = old->next;
-    take_back(arena, size_of(old));
+    uncharge(arena, size_of(old));
     chunk_free(old);
 }
 
-/* Newer chunks stand before the marked one; large ones that came while it was the newest, right behind it. */
+/* Chunks newer than the marked one precede it in the list. Large chunks that were added while it was the
+ * newest follow it directly. */
 void
 kw_arena_rewind(kw_arena *arena, kw_arena_mark mark)
 {
     while (arena->chunks != mark.chunk)
-        drop(arena, &arena->chunks);
+        free_chunk_at(arena, &arena->chunks);
     while (arena->chunks->next != mark.next)
-        drop(arena, &arena->chunks->next);
+        free_chunk_at(arena, &arena->chunks->next);
     arena->at = mark.at;
     arena->end = mark.end;
     arena->used = mark.used;
 }
 
-/* A chunk of its own for what does not fit. A large block goes behind the current chunk, so that
- * the room left in the current one stays in use. */
+/* Allocates a new chunk for a block that does not fit into the current one. A large block gets a chunk of its
+ * own, inserted after the current chunk, so that the free space of the current chunk stays in use. */
 static void *
 alloc_slow(kw_arena *arena, size_t size)
 {
     g_assert(size < SIZE_MAX / 2);
     bool own_chunk = KW_ARENA_MALLOC || size > CHUNK_SIZE / 4;
-    chunk *made = chunk_new(own_chunk ? size : CHUNK_SIZE);
-    charge(arena, size_of(made));
+    chunk *fresh = chunk_new(own_chunk ? size : CHUNK_SIZE);
+    charge(arena, size_of(fresh));
     if (own_chunk && arena->chunks->next) {
-        made->next = arena->chunks->next;
-        arena->chunks->next = made;
-        return made->payload;
+        fresh->next = arena->chunks->next;
+        arena->chunks->next = fresh;
+        return fresh->payload;
     }
-    made->next = arena->chunks;
-    arena->chunks = made;
-    arena->at = made->payload + (own_chunk ? made->size : size);
-    arena->end = made->payload + made->size;
-    return made->payload;
+    fresh->next = arena->chunks;
+    arena->chunks = fresh;
+    arena->at = fresh->payload + (own_chunk ? fresh->size : size);
+    arena->end = fresh->payload + fresh->size;
+    return fresh->payload;
 }
 
 void *
@@ -277,17 +277,17 @@ kw_arena_alloc(kw_arena *arena, size_t size)
         return alloc_slow(arena, size ? size : 1);
     if ((size_t)(arena->end - arena->at) < rounded)
         return alloc_slow(arena, rounded);
-    void *made = arena->at;
+    void *fresh = arena->at;
     arena->at += rounded;
-    return made;
+    return fresh;
 }
 
 void *
 kw_arena_alloc0(kw_arena *arena, size_t size)
 {
-    void *made = kw_arena_alloc(arena, size);
-    memset(made, 0, size);
-    return made;
+    void *fresh = kw_arena_alloc(arena, size);
+    memset(fresh, 0, size);
+    return fresh;
 }
 
 void *
@@ -333,12 +333,12 @@ kw_arena_adopt(kw_arena *arena, kw_arena *other)
 {
     chunk *oldest = other->chunks;
     size_t held = other->held;
-    take_back(other, held);
+    uncharge(other, held);
     charge(arena, held);
     arena->used += other->used;
     while (oldest->next)
         oldest = oldest->next;
-    chunk *newest = other->chunks; /* read before: the oldest one holds `other` */
+    chunk *newest = other->chunks; /* read now, because the oldest chunk holds `other` */
     oldest->next = arena->chunks;
     arena->chunks = newest;
 }

@@ -1,10 +1,11 @@
-/* Memory by lifetime: everything made for a call lives in the call's arena and dies with it. What an arena
- * takes from malloc is charged to the memory budget (budget.h) and, where it has one, to its account.
+/* Memory by lifetime: everything allocated for a call lives in the call's arena and is freed with it. The
+ * memory that an arena gets from malloc is charged to the memory budget (budget.h) and to the arena's
+ * account, if it has one.
  *
- * A bump allocator over chunks that are recycled per thread. An arena is used by one thread at a
- * time; it may be handed to another thread whole. Under AddressSanitizer every allocation is its
- * own malloc, so that overruns are seen. Allocation never returns NULL; it ends the process when
- * memory is exhausted, so sizes from outside are compared with a limit first.
+ * A bump allocator over chunks that are recycled per thread. One thread at a time can use an arena; another
+ * thread can take over a whole arena. Under AddressSanitizer every allocation is its own malloc, so that
+ * overruns are detected. Allocation never returns NULL: the process aborts when memory is exhausted. So
+ * compare sizes from outside with a limit first.
  */
 #pragma once
 
@@ -15,20 +16,20 @@
 
 typedef struct kw_arena kw_arena;
 
-/* Charged as KW_MEMORY_CALLS, to no account. */
+/* An arena without an account, charged as KW_MEMORY_CALLS. */
 kw_arena *kw_arena_new(void);
 
-/* account: NULL for none; must outlive the arena. */
+/* The account must outlive the arena. NULL: no account. */
 kw_arena *kw_arena_new_for(kw_account *account, kw_purpose purpose);
 
-/* Frees the arena with everything in it. NULL is fine. */
+/* Frees the arena with everything in it. NULL is allowed. */
 void kw_arena_free(kw_arena *arena);
 
-/* Forgets everything that was allocated, keeps the first chunk. */
+/* Frees everything allocated in the arena, and keeps the first chunk for reuse. */
 void kw_arena_reset(kw_arena *arena);
 
-/* Where an arena stands, so that what is allocated later can be taken back: unless the arena adopts another
- * or is reset in between. */
+/* The present position of an arena. Rewinding to it frees everything allocated since then. A mark is invalid
+ * after the arena is reset or adopts another. */
 typedef struct kw_arena_mark {
     void *chunk, *next;
     uint8_t *at, *end;
@@ -38,7 +39,7 @@ typedef struct kw_arena_mark {
 kw_arena_mark kw_arena_mark_now(const kw_arena *arena);
 void kw_arena_rewind(kw_arena *arena, kw_arena_mark mark);
 
-/* `size` bytes, aligned for any type, not zeroed. size 0 gives a valid unique pointer. */
+/* `size` bytes, aligned for any type, not zeroed. Size 0 returns a valid unique pointer. */
 void *kw_arena_alloc(kw_arena *arena, size_t size);
 
 /* The same, zeroed. */
@@ -55,15 +56,15 @@ char *kw_arena_text(kw_arena *arena, kw_bytes bytes);
 
 char *kw_arena_printf(kw_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Takes over what `other` holds; `other` is gone, its memory lives as long as the arena (or until it is
- * reset) and is charged as the arena's own.
+/* Moves all memory of `other` into the arena, where it lives and is charged like the arena's own. `other` is
+ * invalid afterwards.
  */
 void kw_arena_adopt(kw_arena *arena, kw_arena *other);
 
-/* Bytes handed out since new or reset. */
+/* Bytes allocated since the arena was created or reset. */
 size_t kw_arena_used(const kw_arena *arena);
 
-/* Whom the arena is charged to; NULL: nobody. */
+/* The account that the arena is charged to, or NULL. */
 kw_account *kw_arena_account(const kw_arena *arena);
 
 #define KW_ARENA_NEW(arena, type) ((type *)kw_arena_alloc0((arena), sizeof(type)))

@@ -5,7 +5,7 @@
 #include <malloc.h>
 #include <stdatomic.h>
 
-/* Freed memory goes back to the system when so much of it came together. */
+/* Minimum amount of freed memory to return to the system at once. */
 #define TRIM_LEAST ((int64_t)32 * 1024 * 1024)
 
 struct kw_account {
@@ -56,7 +56,7 @@ kw_budget_charge(kw_purpose purpose, int64_t bytes)
 
 /* --- pressure ----------------------------------------------------------------------------------- */
 
-/* What callers may hold: all but the caches. */
+/* The part of the limit that is left for callers: all but the caches. */
 static int64_t
 for_callers(int64_t most)
 {

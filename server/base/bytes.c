@@ -1,5 +1,5 @@
-/* Growable buffers and the hash of byte slices. Memory exhaustion ends the process: every size
- * that comes from outside was compared with a limit before it gets here. */
+/* Growable buffers and the hash of byte slices. The process aborts when memory is exhausted: callers compare
+ * every size from outside with a limit first. */
 #include "base/bytes.h"
 
 #include <glib.h>
@@ -34,8 +34,7 @@ kw_buffer_reserve(kw_buffer *buffer, size_t more)
         buffer->data = g_realloc(buffer->data, capacity);
         buffer->capacity = capacity;
     }
-    return buffer->data ? buffer->data + buffer->size
-                        : NULL; /* nothing was asked for yet: NULL + 0 is undefined */
+    return buffer->data ? buffer->data + buffer->size : NULL; /* empty and more == 0: NULL + 0 is undefined */
 }
 
 void

@@ -1,8 +1,8 @@
 /* Byte slices and growable buffers.
  *
- * kw_bytes is a borrowed view: it never owns what it points at. The owner is the frame, the arena
- * or the buffer that the slice was cut from. kw_buffer owns its memory and grows geometrically.
- * Not thread safe; a slice may be read from any thread while its owner lives.
+ * kw_bytes is a borrowed view of memory that a frame, an arena or a buffer owns. kw_buffer owns its memory
+ * and grows geometrically. Buffers are not thread safe. Any thread can read a slice while the owner of its
+ * memory lives.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct kw_bytes {
-    const uint8_t *data; /* may be NULL only when size is 0 */
+    const uint8_t *data; /* NULL only if size is 0 */
     size_t size;
 } kw_bytes;
 
@@ -60,7 +60,7 @@ kw_bytes_skip(kw_bytes whole, size_t count)
     return count ? kw_bytes_of(whole.data + count, whole.size - count) : whole; /* NULL + 0 is undefined */
 }
 
-/* 64-bit hash for hash tables (not for row keys; may change between versions). */
+/* 64-bit hash for hash tables. Not for row keys: it can differ between versions of Keyway. */
 uint64_t kw_bytes_hash(kw_bytes bytes);
 
 typedef struct kw_buffer {
@@ -74,8 +74,9 @@ typedef struct kw_buffer {
 /* Frees the memory and makes the buffer empty. */
 void kw_buffer_clear(kw_buffer *buffer);
 
-/* Makes room for `more` bytes behind size and returns where they start. Ends the process when
- * memory is exhausted. Sizes that came from outside must have been checked before. */
+/* Allocates space for `more` bytes after the present content and returns where they start; the caller fills
+ * them and increases size. The process aborts when memory is exhausted, so compare sizes from outside with a
+ * limit first. */
 uint8_t *kw_buffer_reserve(kw_buffer *buffer, size_t more);
 
 void kw_buffer_append(kw_buffer *buffer, kw_bytes bytes);
@@ -83,7 +84,7 @@ void kw_buffer_append_byte(kw_buffer *buffer, uint8_t byte);
 void kw_buffer_append_text(kw_buffer *buffer, const char *text);
 void kw_buffer_printf(kw_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Gives back memory beyond size, when that is more than a quarter of it. */
+/* Frees the memory beyond size if it exceeds a quarter of size. */
 void kw_buffer_fit(kw_buffer *buffer);
 
 /* Drops the first `count` bytes (count <= size). */

@@ -1,4 +1,4 @@
-/* One cell of a row as HBase has them. A plain value: its bytes are borrowed. */
+/* One cell of an HBase row. A plain value: its bytes are borrowed. */
 #pragma once
 
 #include "base/bytes.h"
@@ -7,5 +7,5 @@ typedef struct kw_cell {
     kw_bytes family;
     kw_bytes qualifier;
     kw_bytes value;
-    int64_t timestamp; /* of a cell read; ignored in writes (the write's own counts) */
+    int64_t timestamp; /* set in cells read; ignored in writes */
 } kw_cell;

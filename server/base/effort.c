@@ -21,7 +21,7 @@ kw_effort_look(kw_effort *effort)
     if (effort->units_most && effort->look_at > effort->units_most)
         effort->look_at = effort->units_most;
     if (effort->over)
-        effort->look_at = 0; /* every time */
+        effort->look_at = 0; /* checked on every call */
     return !effort->over;
 }
 

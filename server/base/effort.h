@@ -1,14 +1,14 @@
-/* Bounds a piece of work: by a deadline, by an amount of work, by an amount of memory; and it can be
- * cancelled. Work whose size a caller chooses (a filter's expression, a policy text) spends from its effort
- * as it goes on, and ends when nothing is left.
+/* Bounds a piece of work by a deadline, by an amount of work, by an amount of memory and by cancellation.
+ * Work whose size a caller chooses (a filter's expression, a policy text) reports its progress to its effort,
+ * and stops when the effort is used up.
  *
  *   kw_effort effort = {.deadline = deadline, .is_cancelled = is_closed, .user = run};
  *   while (...)
  *       if (!kw_effort_spend(&effort, bytes))
  *           return kw_effort_fail(&effort, "a filter was applied", ret_error);
  *
- * A unit is about what a byte costs that is compared, a nanosecond. Every 64 Ki units the clock is looked at
- * and is_cancelled is asked. One thread at a time.
+ * A unit is about the cost of comparing one byte, a nanosecond. The clock and is_cancelled are checked every
+ * 64 Ki units. One thread at a time.
  */
 #pragma once
 
@@ -21,20 +21,20 @@
 
 typedef struct kw_effort {
     kw_deadline deadline;
-    bool (*is_cancelled)(void *user); /* NULL: it cannot be */
+    bool (*is_cancelled)(void *user); /* NULL: it cannot be cancelled */
     void *user;
     uint64_t units_most;     /* 0: no limit */
     size_t bytes_most;       /* 0: no limit */
-    size_t kept, held;       /* by parts that are done; by the present one */
-    uint64_t spent, look_at; /* look_at: so much of it, and the clock is due */
-    bool too_large;          /* it held more than bytes_most */
+    size_t kept, held;       /* by finished parts; by the present part */
+    uint64_t spent, look_at; /* look_at: the value of spent at which the clock is checked next */
+    bool too_large;          /* the work held more than bytes_most */
     bool over;
 } kw_effort;
 
 /* For kw_effort_spend. */
 bool kw_effort_look(kw_effort *effort);
 
-/* False once it is over; from then on always. NULL: without a limit. */
+/* False once the effort is used up or cancelled, and on every later call. NULL: no limit. */
 static inline bool
 kw_effort_spend(kw_effort *effort, uint64_t units)
 {
@@ -44,12 +44,13 @@ kw_effort_spend(kw_effort *effort, uint64_t units)
     return effort->spent < effort->look_at || kw_effort_look(effort);
 }
 
-/* The present part of the work holds so many bytes now. False once it is over. NULL: without a limit. */
+/* Reports how many bytes the present part of the work holds now. False like kw_effort_spend. NULL: no
+ * limit. */
 bool kw_effort_hold(kw_effort *effort, size_t bytes);
 
-/* What the present part holds stays held while other parts are worked on. */
+/* Finishes the present part: its bytes stay held while other parts are worked on. */
 void kw_effort_keep(kw_effort *effort);
 
-/* TIMEOUT "the deadline passed while DOING", UNAVAILABLE when it was cancelled, LIMIT when it cost too much
+/* TIMEOUT "the deadline passed while DOING", UNAVAILABLE when it was cancelled, LIMIT when it needed too much
  * work or memory. Returns false. */
 bool kw_effort_fail(const kw_effort *effort, const char *doing, kw_error *ret_error);

@@ -1,4 +1,4 @@
-/* Errors are values: a code and a text in place, no ownership. */
+/* Errors are plain values: a code and a text. */
 #include "base/error.h"
 
 #include <glib.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Cuts the text where a UTF-8 sequence was split by the size limit. */
+/* Removes the part of a UTF-8 sequence that the size limit split. */
 static void
 trim_utf8(char *text)
 {

@@ -1,9 +1,9 @@
 /* The one error domain. A code says what the caller can do about it.
  *
- * Functions that can fail return bool (true = done) and fill `ret_error` on failure only. Foreign
- * errors (RocksDB, OpenSSL, libuv, HBase) are translated in the room where they enter: the text
- * here is for callers, the operator's text goes to the log there. Log or return, never both.
- * A kw_error is a plain value without ownership: copy it freely, also between threads.
+ * Functions that can fail return bool (true = done) and fill `ret_error` on failure only. Foreign errors
+ * (RocksDB, OpenSSL, libuv, HBase) are translated in the module that receives them: the text of a kw_error is
+ * for callers, details for operators are logged by that module. Log or return, never both. A kw_error is a
+ * plain value: copy it freely, even between threads.
  */
 #pragma once
 
@@ -13,29 +13,29 @@
 typedef enum kw_code {
     KW_OK = 0,
     KW_INVALID,     /* the request is wrong; sending it again will not help */
-    KW_NOT_FOUND,   /* the table, path or method is not there */
-    KW_DENIED,      /* this caller may not do that */
+    KW_NOT_FOUND,   /* the table, path or method does not exist */
+    KW_DENIED,      /* this caller is not allowed to do that */
     KW_LIMIT,       /* a configured limit or an exhausted range */
-    KW_BUSY,        /* too much at once: retry after retry_after_ms */
+    KW_BUSY,        /* overloaded: retry after retry_after_ms */
     KW_TIMEOUT,     /* the deadline passed */
     KW_UNAVAILABLE, /* the store cannot be reached now */
-    KW_REFUSED,     /* the store said no and will say it again */
+    KW_REFUSED,     /* the store rejected it and will reject a retry, too */
     KW_CORRUPT,     /* stored data is not what it must be */
-    KW_INTERNAL     /* a fault of ours */
+    KW_INTERNAL     /* a bug in Keyway */
 } kw_code;
 
 #define KW_ERROR_TEXT_MAX 400
 
 typedef struct kw_error {
     kw_code code;
-    uint32_t retry_after_ms; /* 0: not said */
-    bool maybe_applied;      /* a write that may have happened: outcome UNKNOWN */
+    uint32_t retry_after_ms; /* 0: unspecified */
+    bool maybe_applied;      /* the write was possibly applied: outcome UNKNOWN */
     char text[KW_ERROR_TEXT_MAX];
 } kw_error;
 
 #define KW_ERROR_NONE ((kw_error){.code = KW_OK})
 
-/* No error, without touching all of the text: for what every call has several of. */
+/* Sets KW_OK without clearing the whole text, which makes it cheap for every call. */
 static inline void
 kw_error_clear(kw_error *error)
 {

@@ -1,19 +1,19 @@
 #include "base/fair.h"
 
-/* The items of one account, or of nobody. */
+/* The items of one account, or those without an account. */
 struct kw_fair_fifo {
     kw_account *account;
     GQueue items;
     bool large;
-    GList link; /* among the queues of its kind */
+    GList link; /* in the rotation `small` or `large` */
 };
 
 struct kw_fair {
-    GHashTable *fifos; /* account -> queue, those with items only */
-    kw_fair_fifo nobody;
+    GHashTable *fifos; /* account -> kw_fair_fifo, if it has items */
+    kw_fair_fifo unowned;
     GQueue small, large;
     size_t count;
-    unsigned turns;
+    unsigned pops;
 };
 
 kw_fair *
@@ -21,7 +21,7 @@ kw_fair_new(void)
 {
     kw_fair *queue = g_new0(kw_fair, 1);
     queue->fifos = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    g_queue_init(&queue->nobody.items);
+    g_queue_init(&queue->unowned.items);
     g_queue_init(&queue->small);
     g_queue_init(&queue->large);
     return queue;
@@ -44,16 +44,16 @@ is_large(const kw_fair_fifo *fifo)
     return account && kw_account_bytes(account) >= KW_ACCOUNT_LARGE && !kw_account_has_left(account);
 }
 
-/* Behind the others of its kind. */
+/* Appends the account to the rotation of small or large accounts. */
 static void
-line_up(kw_fair *queue, kw_fair_fifo *fifo)
+join_rotation(kw_fair *queue, kw_fair_fifo *fifo)
 {
     fifo->large = is_large(fifo);
     g_queue_push_tail_link(fifo->large ? &queue->large : &queue->small, &fifo->link);
 }
 
 static void
-leave_line(kw_fair *queue, kw_fair_fifo *fifo)
+leave_rotation(kw_fair *queue, kw_fair_fifo *fifo)
 {
     g_queue_unlink(fifo->large ? &queue->large : &queue->small, &fifo->link);
 }
@@ -61,7 +61,7 @@ leave_line(kw_fair *queue, kw_fair_fifo *fifo)
 static kw_fair_fifo *
 fifo_of(kw_fair *queue, kw_account *account)
 {
-    kw_fair_fifo *fifo = account ? g_hash_table_lookup(queue->fifos, account) : &queue->nobody;
+    kw_fair_fifo *fifo = account ? g_hash_table_lookup(queue->fifos, account) : &queue->unowned;
     if (fifo)
         return fifo;
     fifo = g_new0(kw_fair_fifo, 1);
@@ -69,12 +69,12 @@ fifo_of(kw_fair *queue, kw_account *account)
     fifo->link.data = fifo;
     g_queue_init(&fifo->items);
     g_hash_table_insert(queue->fifos, account, fifo);
-    line_up(queue, fifo);
+    join_rotation(queue, fifo);
     return fifo;
 }
 
-/* Behind all that belong to the same call or to older ones. Most belong to the newest, the others to an old
- * one. */
+/* Inserts the item after all items of the same call and of older calls. Most items belong to the newest call,
+ * nearly all others to one of the oldest: both ends are fast. */
 static void
 insert(GQueue *items, kw_fair_item *item)
 {
@@ -111,31 +111,31 @@ kw_fair_remove(kw_fair *queue, kw_fair_item *item)
     g_queue_unlink(&fifo->items, &item->link);
     item->fifo = NULL;
     queue->count--;
-    if (fifo->items.length > 0 || fifo == &queue->nobody)
+    if (fifo->items.length > 0 || fifo == &queue->unowned)
         return;
-    leave_line(queue, fifo);
+    leave_rotation(queue, fifo);
     g_hash_table_remove(queue->fifos, fifo->account);
 }
 
-/* Lanes that have grown large since they lined up go to the large ones. */
+/* Moves accounts that have grown large since they joined the small rotation. */
 static void
-sort_out(kw_fair *queue)
+move_grown(kw_fair *queue)
 {
     while (queue->small.length > 0 && is_large(queue->small.head->data)) {
         kw_fair_fifo *fifo = queue->small.head->data;
-        leave_line(queue, fifo);
-        line_up(queue, fifo);
+        leave_rotation(queue, fifo);
+        join_rotation(queue, fifo);
     }
 }
 
-/* The next item of nobody, if it is their turn. */
+/* The next item of unowned, if it is their large_is_due. */
 static kw_fair_item *
-pop_of_nobody(kw_fair *queue)
+pop_unowned(kw_fair *queue)
 {
     bool alone = queue->small.length == 0 && queue->large.length == 0;
-    if (queue->nobody.items.length == 0 || !(alone || queue->turns % 2))
+    if (queue->unowned.items.length == 0 || !(alone || queue->pops % 2))
         return NULL;
-    kw_fair_item *item = queue->nobody.items.head->data;
+    kw_fair_item *item = queue->unowned.items.head->data;
     kw_fair_remove(queue, item);
     return item;
 }
@@ -143,14 +143,14 @@ pop_of_nobody(kw_fair *queue)
 kw_fair_item *
 kw_fair_pop(kw_fair *queue)
 {
-    sort_out(queue);
-    queue->turns++;
-    kw_fair_item *item = pop_of_nobody(queue);
+    move_grown(queue);
+    queue->pops++;
+    kw_fair_item *item = pop_unowned(queue);
     if (item)
         return item;
-    bool turn = queue->turns % KW_FAIR_LARGE_EVERY == 0;
+    bool large_is_due = queue->pops % KW_FAIR_LARGE_EVERY == 0;
     GQueue *from =
-        queue->large.length > 0 && (turn || queue->small.length == 0) ? &queue->large : &queue->small;
+        queue->large.length > 0 && (large_is_due || queue->small.length == 0) ? &queue->large : &queue->small;
     if (from->length == 0)
         return NULL;
     kw_fair_fifo *fifo = from->head->data;
@@ -158,8 +158,8 @@ kw_fair_pop(kw_fair *queue)
     item = fifo->items.head->data;
     kw_fair_remove(queue, item);
     if (more) {
-        leave_line(queue, fifo);
-        line_up(queue, fifo);
+        leave_rotation(queue, fifo);
+        join_rotation(queue, fifo);
     }
     return item;
 }
@@ -173,14 +173,14 @@ kw_fair_count(const kw_fair *queue)
 size_t
 kw_fair_ahead(const kw_fair *queue, const kw_account *account)
 {
-    const kw_fair_fifo *fifo = account ? g_hash_table_lookup(queue->fifos, account) : &queue->nobody;
+    const kw_fair_fifo *fifo = account ? g_hash_table_lookup(queue->fifos, account) : &queue->unowned;
     size_t own = fifo ? fifo->items.length : 0;
-    size_t others = account ? g_hash_table_size(queue->fifos) + (queue->nobody.items.length > 0) : 2;
+    size_t others = account ? g_hash_table_size(queue->fifos) + (queue->unowned.items.length > 0) : 2;
     return MIN(own * MAX(others, 1) + others, queue->count);
 }
 
 bool
 kw_fair_has_small(const kw_fair *queue)
 {
-    return queue->small.length > 0 || queue->nobody.items.length > 0;
+    return queue->small.length > 0 || queue->unowned.items.length > 0;
 }

@@ -1,11 +1,12 @@
-/* A queue of work that is fair to accounts: whoever has queued much waits behind whoever has queued little.
+/* A queue of work that is fair to accounts: an account with much queued work does not delay those with
+ * little.
  *
  *   small accounts   A  C  D     each has its items in the order of the calls that they belong to
  *   large accounts   B  E        (hold KW_ACCOUNT_LARGE bytes or more, and have not left)
  *
- * Accounts take turns; small ones go first, but one turn of KW_FAIR_LARGE_EVERY is a large one's, so that
- * nobody starves. Within an account the oldest call goes first, whenever its item came: calls are answered in
- * their order, so it is the one that frees memory soonest. Not thread safe.
+ * Accounts rotate: each kw_fair_pop serves the next one. Small accounts are preferred, but one pop of
+ * KW_FAIR_LARGE_EVERY serves a large account, so that none starves. Within an account the item of the oldest
+ * call is served first: calls are answered in order, so it frees memory soonest. Not thread safe.
  */
 #pragma once
 
@@ -17,26 +18,27 @@
 
 typedef struct kw_fair_fifo kw_fair_fifo;
 
-/* Embedded in what is queued. */
+/* A member of the struct that is queued. */
 typedef struct kw_fair_item {
-    kw_account *account; /* must outlive the item's time in the queue; NULL: nobody's */
-    uint64_t call;       /* number of the call; the smaller goes first */
-    kw_fair_fifo *fifo;  /* while it is queued */
+    kw_account *account; /* must live while the item is queued; NULL: the item has no account */
+    uint64_t call;       /* number of the call; the smallest is served first */
+    kw_fair_fifo *fifo;  /* set while the item is queued, else NULL */
     GList link;
 } kw_fair_item;
 
 typedef struct kw_fair kw_fair;
 
 kw_fair *kw_fair_new(void);
-/* Must be empty. NULL is fine. */
+/* The queue must be empty. NULL is allowed. */
 void kw_fair_free(kw_fair *queue);
 
 void kw_fair_push(kw_fair *queue, kw_fair_item *item);
-/* NULL: it is empty. */
+/* Removes the next item and returns it; NULL if the queue is empty. */
 kw_fair_item *kw_fair_pop(kw_fair *queue);
 void kw_fair_remove(kw_fair *queue, kw_fair_item *item);
 size_t kw_fair_count(const kw_fair *queue);
-/* About how many items go before one that is pushed for this account now. */
+/* Estimates how many items would be served before one pushed for this account now. */
 size_t kw_fair_ahead(const kw_fair *queue, const kw_account *account);
-/* Does an item of a small account or of nobody wait, as far as is known? */
+/* True if an item of a small account, or without an account, is queued. An account that has grown since it
+ * was last queued can still count as small. */
 bool kw_fair_has_small(const kw_fair *queue);

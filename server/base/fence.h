@@ -1,9 +1,9 @@
-/* A fence: may this process still act on what it knows?
+/* A fence: reports whether this process still holds its lease.
  *
- * Whoever holds a lease keeps the fence open until the lease ends. A process that was stopped for longer
- * finds the fence shut by itself, whatever it does first when it continues. When the lease is lost for good,
- * a new era begins: what was started in an earlier era is not finished, even if the fence is open again. Any
- * thread.
+ * The holder of a lease keeps the fence open until the lease expires. A process that was suspended for longer
+ * finds the fence shut when it resumes, because the fence compares its time with the clock. When the lease is
+ * lost for good, a new era begins: work of an earlier era must not be finished, even if the fence is open
+ * again. Any thread.
  */
 #pragma once
 
@@ -19,5 +19,5 @@ bool kw_fence_is_open(const kw_fence *fence);
 uint64_t kw_fence_era(const kw_fence *fence);
 
 void kw_fence_open_until(kw_fence *fence, uint64_t until_ns);
-/* Shuts it, and begins a new era. */
+/* Shuts the fence and begins a new era. */
 void kw_fence_shut(kw_fence *fence);

@@ -1,4 +1,4 @@
-/* See fine_timer.h. The timerfd is armed for the first of a heap. */
+/* See fine_timer.h. The timerfd is armed for the earliest timer of a heap. */
 #include "base/fine_timer.h"
 
 #include <glib.h>
@@ -39,7 +39,7 @@ on_time(uv_poll_t *handle, int status, int events)
     (void)status;
     (void)events;
     if (read(timers->fd, &times, sizeof times) < 0)
-        times = 0; /* it was armed again meanwhile */
+        times = 0; /* the timer was armed again since it fired */
     timers->armed_ns = UINT64_MAX;
     for (kw_heap_item *first; (first = kw_heap_first(&timers->heap)) && first->at <= now_ns;) {
         kw_fine_timer *due = (kw_fine_timer *)first;

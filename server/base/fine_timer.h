@@ -1,6 +1,6 @@
-/* Timers of a loop with a resolution of a microsecond (the loop's own timers know whole milliseconds only).
- * One timerfd serves all of them. A timer is a member of its owner's struct; setting it allocates nothing but
- * space in the list. Only on the loop's thread.
+/* Timers of a loop with a resolution of a microsecond (the loop's own timers have only milliseconds). One
+ * timerfd serves all of them. A timer is a member of its owner's struct; setting it allocates nothing but
+ * space in the heap. Only on the loop's thread.
  */
 #pragma once
 
@@ -10,17 +10,17 @@
 typedef struct kw_fine_timers kw_fine_timers;
 
 typedef struct kw_fine_timer {
-    kw_heap_item item; /* at: monotonic nanoseconds. Zeroed by its owner at first */
+    kw_heap_item item; /* at: monotonic nanoseconds. The owner zeroes it once */
     void (*ring)(void *user);
     void *user;
 } kw_fine_timer;
 
 kw_fine_timers *kw_fine_timers_new(kw_loop *loop);
-/* Timers that are set do not call back any more. The memory is freed after the loop's next iteration. */
+/* Cancels all timers. The memory is freed after the loop's next iteration. */
 void kw_fine_timers_free(kw_fine_timers *timers);
 
-/* Calls back once, not before at_ns, never from inside this call. The timer must not be set. */
+/* Calls ring once, at at_ns or later, never from inside this function. The timer must not be set. */
 void kw_fine_timer_set(kw_fine_timers *timers, kw_fine_timer *timer, uint64_t at_ns, void (*ring)(void *user),
                        void *user);
-/* The timer does not call back; does nothing when it is not set. */
+/* Clears the timer. Does nothing if it is not set. */
 void kw_fine_timer_cancel(kw_fine_timers *timers, kw_fine_timer *timer);

@@ -37,9 +37,9 @@ void
 kw_heap_add(kw_heap *heap, kw_heap_item *item, uint64_t at)
 {
     g_assert(item->place == 0);
-    if (heap->count == heap->room) {
-        heap->room = heap->room ? 2 * heap->room : 64;
-        heap->items = g_renew(kw_heap_item *, heap->items, heap->room);
+    if (heap->count == heap->capacity) {
+        heap->capacity = heap->capacity ? 2 * heap->capacity : 64;
+        heap->items = g_renew(kw_heap_item *, heap->items, heap->capacity);
     }
     item->at = at;
     heap->count++;

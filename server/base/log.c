@@ -39,16 +39,16 @@ format_time(char *to, size_t size)
     snprintf(to + length, size - length, ".%03dZ", (int)(now_ms % 1000));
 }
 
-/* What could end a line or move a terminal's cursor: the C0 and C1 controls, the line separators. */
+/* True for characters that could end a line or move a terminal's cursor: C0 and C1 controls, line
+ * separators. */
 static bool
 is_control(gunichar c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
 }
 
-/* Control characters become \xNN (\uNNNN in JSON and beyond ASCII) and bytes that are no UTF-8 become
- * \xNN, so that a value from outside stays on its line; in JSON the quote and the backslash are
- * escaped too. */
+/* Escapes control characters as \xNN (\uNNNN in JSON and beyond ASCII) and invalid UTF-8 bytes as \xNN, so
+ * that a value from outside stays on its line. In JSON, quotes and backslashes are escaped, too. */
 static void
 append_escaped(kw_buffer *line, const char *text, bool json)
 {
@@ -101,13 +101,13 @@ kw_log(kw_log_level level, const char *module, const char *event, const char *fo
     kw_buffer_clear(&line);
 }
 
-/* --- without waiting ------------------------------------------------------------------------------ */
+/* --- without blocking ------------------------------------------------------------------------------ */
 
 static void
 describe_lost(uint64_t count, kw_buffer *line)
 {
     g_autofree char *details = g_strdup_printf("count=%" G_GUINT64_FORMAT, (guint64)count);
-    append_line(line, KW_LOG_WARN, "log", "lines were lost, standard error took no more", details);
+    append_line(line, KW_LOG_WARN, "log", "lines were lost because standard error was blocked", details);
 }
 
 static const char *
@@ -119,9 +119,9 @@ glib_field(const GLogField *fields, gsize count, const char *name)
     return "";
 }
 
-/* GLib would wait. What ends the process is left to it. */
+/* Logs a message of GLib, whose own writer would block. Fatal messages stay with GLib. */
 static GLogWriterOutput
-take_from_glib(GLogLevelFlags level, const GLogField *fields, gsize count, gpointer unused)
+log_glib_message(GLogLevelFlags level, const GLogField *fields, gsize count, gpointer unused)
 {
     if (level & (G_LOG_LEVEL_ERROR | G_LOG_FLAG_FATAL))
         return g_log_writer_default(level, fields, count, unused);
@@ -135,12 +135,12 @@ take_from_glib(GLogLevelFlags level, const GLogField *fields, gsize count, gpoin
 void
 kw_log_start(void)
 {
-    g_log_set_writer_func(take_from_glib, NULL, NULL);
+    g_log_set_writer_func(log_glib_message, NULL, NULL);
     kw_log_writer_start(describe_lost);
 }
 
 void
-kw_log_stop(uint32_t patience_ms)
+kw_log_stop(uint32_t timeout_ms)
 {
-    kw_log_writer_stop(patience_ms);
+    kw_log_writer_stop(timeout_ms);
 }

@@ -2,10 +2,10 @@
  *
  *   kw_log(KW_LOG_WARN, "hbase", "channel lost", "server=%s reason=\"%s\"", name, why);
  *
- * The event is a constant text; details are logfmt pairs. For operators only: it may hold what
- * callers must not see. Any thread. Bytes that came from outside are escaped, so that nobody can forge a
- * line. Once started, logging never waits: lines that standard error does not take are queued, and lost and
- * counted when they are too many (log_writer.h).
+ * The event is a constant text; details are logfmt pairs. The log is for operators only: it can contain
+ * details that callers must not see. Control characters are escaped, so that a value from outside cannot
+ * forge a line. After kw_log_start, logging never blocks: lines that standard error does not accept are
+ * queued. Lines that do not fit into the queue are dropped and counted (log_writer.h). Any thread.
  */
 #pragma once
 
@@ -18,10 +18,11 @@ typedef enum kw_log_level { KW_LOG_DEBUG, KW_LOG_INFO, KW_LOG_WARN, KW_LOG_ERROR
 void kw_log_configure(kw_log_level least, bool json);
 bool kw_log_enabled(kw_log_level level);
 
-/* Before threads that must not wait begin, and after they ended; GLib's own messages go the same way. What is
- * queued at the end has so long to leave. */
+/* Call kw_log_start before the first thread that must not block, and kw_log_stop after the last one ended. In
+ * between, GLib's own messages are logged in the same way. kw_log_stop writes the queued lines for at most
+ * timeout_ms, then drops the rest. */
 void kw_log_start(void);
-void kw_log_stop(uint32_t patience_ms);
+void kw_log_stop(uint32_t timeout_ms);
 
 void kw_log(kw_log_level level, const char *module, const char *event, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

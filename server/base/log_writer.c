@@ -1,6 +1,6 @@
-/* Standard error is shared with other processes, so its description is not made non-blocking. A pipe or a
- * terminal is opened once more, on its own; a socket is asked per call not to wait; files do not make anybody
- * wait. Where none of these works, every line goes through the thread. */
+/* Standard error is shared with other processes, so its open file description must stay blocking. A pipe or a
+ * terminal is opened a second time as non-blocking; a socket is written with MSG_DONTWAIT; a file never
+ * blocks. If none of these works, the thread writes every line. */
 #include "base/log_writer.h"
 
 #include "base/clock.h"
@@ -15,29 +15,29 @@
 #include <unistd.h>
 
 #define QUEUE_BYTES_MAX ((size_t)256 * 1024)
-/* What a pipe takes whole or not at all (PIPE_BUF). */
+/* A pipe accepts so few bytes as a whole or not at all (PIPE_BUF). */
 #define PIECE_BYTES_MAX ((size_t)4096)
-#define LOOK_AGAIN_MS 100
+#define POLL_MS 100
 
 typedef enum target {
-    TARGET_FILE,    /* never waits */
-    TARGET_SOCKET,  /* does not wait when it is asked not to */
-    TARGET_OWN,     /* a description of our own that does not wait */
-    TARGET_BLOCKING /* for the thread alone */
+    TARGET_FILE,    /* never blocks */
+    TARGET_SOCKET,  /* written with MSG_DONTWAIT */
+    TARGET_OWN,     /* our own non-blocking file description */
+    TARGET_BLOCKING /* only the thread can write */
 } target;
 
 static struct {
-    kw_mutex lock; /* a leaf; guards all but `taken` */
+    kw_mutex lock; /* innermost lock; guards everything but `batch` */
     kw_condition filled;
     kw_thread thread;
     kw_log_lost *describe_lost;
     target target;
     int descriptor;
     kw_buffer queue;
-    kw_buffer taken; /* the thread's: what it writes */
-    uint64_t lost;   /* since the last line that said so */
+    kw_buffer batch; /* what the thread writes; used by it alone */
+    uint64_t lost;   /* since the last line that reported it */
     bool started, writing, stopping;
-    kw_deadline until; /* once it stops */
+    kw_deadline until; /* while stopping: when to give up */
 } writer = {.lock = {PTHREAD_MUTEX_INITIALIZER}, .target = TARGET_BLOCKING, .descriptor = STDERR_FILENO};
 
 /* --- standard error ------------------------------------------------------------------------------- */
@@ -63,7 +63,8 @@ choose_target(void)
     writer.target = TARGET_OWN;
 }
 
-/* Bytes that were taken; -1: none now; more than there are never. A reader who is gone takes all. */
+/* Returns the number of bytes written; -1 if standard error is blocked now. If it is broken, all bytes count
+ * as written. */
 static ssize_t
 write_some(kw_bytes bytes)
 {
@@ -76,7 +77,7 @@ write_some(kw_bytes bytes)
 }
 
 static bool
-takes_more(int wait_ms)
+is_writable(int wait_ms)
 {
     struct pollfd asked = {.fd = writer.descriptor, .events = POLLOUT};
     return poll(&asked, 1, wait_ms) > 0;
@@ -84,9 +85,9 @@ takes_more(int wait_ms)
 
 /* --- the thread ----------------------------------------------------------------------------------- */
 
-/* Has the time passed in which the queue may still leave? */
+/* True if the writer is stopping and its timeout has passed. */
 static bool
-is_over(void)
+drain_timed_out(void)
 {
     kw_mutex_lock(&writer.lock);
     bool over = writer.stopping && kw_deadline_passed(writer.until);
@@ -95,18 +96,18 @@ is_over(void)
 }
 
 static void
-write_taken(void)
+write_batch(void)
 {
-    kw_bytes left = kw_buffer_bytes(&writer.taken);
-    while (left.size && !is_over()) {
-        if (!takes_more(LOOK_AGAIN_MS))
+    kw_bytes left = kw_buffer_bytes(&writer.batch);
+    while (left.size && !drain_timed_out()) {
+        if (!is_writable(POLL_MS))
             continue;
         ssize_t written =
             write_some(kw_bytes_of(left.data, left.size < PIECE_BYTES_MAX ? left.size : PIECE_BYTES_MAX));
         if (written > 0)
             left = kw_bytes_skip(left, (size_t)written);
     }
-    writer.taken.size = 0;
+    writer.batch.size = 0;
 }
 
 /* With the lock. */
@@ -118,7 +119,7 @@ report_lost(void)
     writer.describe_lost(lost, &writer.queue);
 }
 
-/* With the lock. False: nothing will come any more. */
+/* Waits until there are lines to write. False if the writer stops and the queue is empty. With the lock. */
 static bool
 wait_for_lines(void)
 {
@@ -135,12 +136,12 @@ run(void *unused)
     (void)unused;
     kw_mutex_lock(&writer.lock);
     while (wait_for_lines()) {
-        kw_buffer empty = writer.taken;
-        writer.taken = writer.queue;
+        kw_buffer empty = writer.batch;
+        writer.batch = writer.queue;
         writer.queue = empty;
         writer.writing = true;
         kw_mutex_unlock(&writer.lock);
-        write_taken();
+        write_batch();
         kw_mutex_lock(&writer.lock);
         writer.writing = false;
         if (writer.stopping && kw_deadline_passed(writer.until))
@@ -166,7 +167,7 @@ queue_line(kw_bytes line)
     kw_condition_signal(&writer.filled);
 }
 
-/* With the lock. What is left of the line when standard error takes no more. */
+/* Writes the line until standard error is blocked, and returns the rest. With the lock. */
 static kw_bytes
 write_now(kw_bytes line)
 {
@@ -186,7 +187,7 @@ kw_log_writer_put(kw_bytes line)
     bool waits = writer.queue.size > 0 || writer.writing || writer.lost > 0;
     if (!writer.started) {
         ssize_t written = write(STDERR_FILENO, line.data, line.size);
-        (void)written; /* nothing sensible is left to do when standard error is gone */
+        (void)written; /* there is no other place to report an error of standard error */
         line.size = 0;
     } else if (!waits && writer.target != TARGET_BLOCKING) {
         line = write_now(line);
@@ -210,11 +211,11 @@ kw_log_writer_start(kw_log_lost *describe_lost)
 }
 
 void
-kw_log_writer_stop(uint32_t patience_ms)
+kw_log_writer_stop(uint32_t timeout_ms)
 {
     kw_mutex_lock(&writer.lock);
     writer.stopping = true;
-    writer.until = kw_deadline_in_ms(patience_ms);
+    writer.until = kw_deadline_in_ms(timeout_ms);
     kw_condition_signal(&writer.filled);
     kw_mutex_unlock(&writer.lock);
     kw_thread_join(&writer.thread);
@@ -223,7 +224,7 @@ kw_log_writer_stop(uint32_t patience_ms)
     kw_mutex_unlock(&writer.lock);
     kw_condition_clear(&writer.filled);
     kw_buffer_clear(&writer.queue);
-    kw_buffer_clear(&writer.taken);
+    kw_buffer_clear(&writer.batch);
     if (writer.descriptor != STDERR_FILENO)
         close(writer.descriptor);
     writer.descriptor = STDERR_FILENO;

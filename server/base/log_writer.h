@@ -1,24 +1,22 @@
-/* Hands the lines of the log to standard error without making their callers wait for it.
+/* Writes lines of the log to standard error without blocking the caller.
+ *   line --> the queue is empty and standard error accepts the line: the caller writes it
+ *       \--> otherwise it is queued (256 KiB); a thread writes the queue
+ *       \--> the queue is full: it is dropped; a later line reports how many were lost
  *
- *   line --> nothing waits, and standard error takes it now: written by the caller
- *       \--> queued (256 KiB); a thread waits for standard error in the caller's place
- *       \--> the queue is full: dropped and counted; a line says how many as soon as standard error takes
- * more
- *
- * Inside of the log (log.c). Any thread.
+ * Only log.c uses this. Any thread.
  */
 #pragma once
 
 #include "base/bytes.h"
 
-/* Writes the line that reports lost ones. */
+/* Appends the log line that reports `count` lost lines. */
 typedef void kw_log_lost(uint64_t count, kw_buffer *line);
 
-/* From here on nobody waits. Before, and after stop, the caller of put does. */
+/* Starts the thread. Before start, and after stop, kw_log_writer_put writes directly and can block. */
 void kw_log_writer_start(kw_log_lost *describe_lost);
 
-/* Gives what is queued so long to leave; then it is dropped. */
-void kw_log_writer_stop(uint32_t patience_ms);
+/* Writes the queued lines for at most timeout_ms, drops the rest and stops the thread. */
+void kw_log_writer_stop(uint32_t timeout_ms);
 
-/* One whole line. */
+/* Writes or queues one whole line. */
 void kw_log_writer_put(kw_bytes line);

@@ -1,7 +1,7 @@
-/* Tasks of other threads come through a mailbox, a lock-free stack that the loop takes whole and turns
- * around: one compare-and-swap per post, one async wake-up per batch. Tasks that the loop's own thread
- * posts wait in a plain queue for the next turn, which needs no system call. Pieces of work wait in a queue
- * that is fair to accounts; each iteration does some, for WORK_NS, so that no event waits longer than a piece
+/* Other threads push tasks to a lock-free stack, which the loop removes as a whole and reverses: one
+ * compare-and-swap per post, one async wake-up per batch. Tasks that the loop's own thread posts wait in a
+ * plain queue for the next iteration, which needs no system call. Pieces of work wait in a queue that is fair
+ * to accounts. Each iteration runs pieces for WORK_NS, so that an event waits little longer than one piece
  * takes. */
 #include "base/loop.h"
 
@@ -15,9 +15,9 @@ struct kw_loop {
     uv_async_t wake;
     _Atomic(kw_task *) posted;
     _Atomic bool stopping;
-    uv_idle_t next_turn; /* active while own tasks wait */
+    uv_idle_t own_idle; /* active while own tasks wait */
     kw_task *own_first, *own_last;
-    uv_idle_t working; /* active while work waits */
+    uv_idle_t work_idle; /* active while work waits */
     kw_fair *work;
 };
 
@@ -54,28 +54,28 @@ run_queue(kw_task *queue)
 }
 
 static void
-run_own(uv_idle_t *next_turn)
+run_own(uv_idle_t *own_idle)
 {
-    kw_loop *loop = next_turn->data;
+    kw_loop *loop = own_idle->data;
     kw_task *queue = loop->own_first;
     loop->own_first = loop->own_last = NULL;
-    uv_idle_stop(next_turn);
+    uv_idle_stop(own_idle);
     run_queue(queue);
 }
 
 static void
-run_work(uv_idle_t *working)
+run_work(uv_idle_t *work_idle)
 {
-    kw_loop *loop = working->data;
+    kw_loop *loop = work_idle->data;
     uint64_t until_ns = kw_clock_mono_ns() + WORK_NS;
     for (kw_fair_item *item; (item = kw_fair_pop(loop->work));) {
-        kw_work *work = (kw_work *)(void *)((char *)item - offsetof(kw_work, turn));
+        kw_work *work = (kw_work *)(void *)((char *)item - offsetof(kw_work, queue_item));
         work->run(work);
         if (kw_clock_mono_ns() >= until_ns)
             break;
     }
     if (kw_fair_count(loop->work) == 0)
-        uv_idle_stop(working);
+        uv_idle_stop(work_idle);
 }
 
 static void
@@ -92,10 +92,10 @@ kw_loop_new(void)
 {
     kw_loop *loop = g_new0(kw_loop, 1);
     int failed = uv_loop_init(&loop->uv) || uv_async_init(&loop->uv, &loop->wake, run_posted) ||
-                 uv_idle_init(&loop->uv, &loop->next_turn) || uv_idle_init(&loop->uv, &loop->working);
+                 uv_idle_init(&loop->uv, &loop->own_idle) || uv_idle_init(&loop->uv, &loop->work_idle);
     g_assert(!failed);
     loop->work = kw_fair_new();
-    loop->wake.data = loop->next_turn.data = loop->working.data = loop;
+    loop->wake.data = loop->own_idle.data = loop->work_idle.data = loop;
     loop->uv.data = loop;
     return loop;
 }
@@ -121,14 +121,14 @@ kw_loop_free(kw_loop *loop)
 {
     if (!loop)
         return;
-    atomic_store(&loop->stopping, false); /* the last turn below runs closes, it must not stop */
-    run_own(&loop->next_turn);
+    atomic_store(&loop->stopping, false); /* the uv_run below must run all close callbacks */
+    run_own(&loop->own_idle);
     run_posted(&loop->wake);
     while (kw_fair_count(loop->work) > 0)
-        run_work(&loop->working);
+        run_work(&loop->work_idle);
     uv_close((uv_handle_t *)&loop->wake, NULL);
-    uv_close((uv_handle_t *)&loop->next_turn, NULL);
-    uv_close((uv_handle_t *)&loop->working, NULL);
+    uv_close((uv_handle_t *)&loop->own_idle, NULL);
+    uv_close((uv_handle_t *)&loop->work_idle, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&loop->uv);
     g_assert(!busy);
@@ -151,7 +151,7 @@ post_own(kw_loop *loop, kw_task *task)
     else
         loop->own_first = task;
     loop->own_last = task;
-    uv_idle_start(&loop->next_turn, run_own);
+    uv_idle_start(&loop->own_idle, run_own);
 }
 
 void
@@ -172,16 +172,16 @@ kw_loop_post(kw_loop *loop, kw_task *task)
 void
 kw_loop_work(kw_loop *loop, kw_work *work)
 {
-    kw_fair_push(loop->work, &work->turn);
-    uv_idle_start(&loop->working, run_work);
+    kw_fair_push(loop->work, &work->queue_item);
+    uv_idle_start(&loop->work_idle, run_work);
 }
 
 void
 kw_loop_take_back(kw_loop *loop, kw_work *work)
 {
-    kw_fair_remove(loop->work, &work->turn);
+    kw_fair_remove(loop->work, &work->queue_item);
     if (kw_fair_count(loop->work) == 0)
-        uv_idle_stop(&loop->working);
+        uv_idle_stop(&loop->work_idle);
 }
 
 static void

@@ -1,8 +1,8 @@
-/* A libuv loop with a thread of its own, and the way into it from other threads.
+/* A libuv loop with its own thread, and tasks that other threads post to it.
  *
- * A task posted from any thread runs on the loop's thread, in the order posted by one thread. The
- * task struct is embedded in its owner's struct: posting allocates nothing. A timer belongs to its
- * loop and is used on the loop's thread only.
+ * A task posted from any thread runs on the loop's thread; tasks of one thread run in the order in which it
+ * posted them. The task struct is a member of its owner's struct: posting allocates nothing. A timer belongs
+ * to its loop and is used on the loop's thread only.
  */
 #pragma once
 
@@ -18,10 +18,10 @@ typedef struct kw_task {
     void (*run)(struct kw_task *task);
 } kw_task;
 
-/* A piece of work that takes the loop for a while: many of them are spread over many iterations, between
- * which events are handled. Embedded in its owner's struct. */
+/* A piece of work that keeps the loop busy for a while. Many pieces are spread over many iterations of the
+ * loop, which handles events in between. A member of its owner's struct. */
 typedef struct kw_work {
-    kw_fair_item turn; /* account and call are set by the owner */
+    kw_fair_item queue_item; /* the owner sets account and call */
     void (*run)(struct kw_work *work);
 } kw_work;
 
@@ -29,35 +29,36 @@ typedef struct kw_timer kw_timer;
 
 kw_loop *kw_loop_new(void);
 
-/* Runs until kw_loop_stop; on the thread that the loop belongs to from then on. */
+/* Runs the loop on the calling thread until kw_loop_stop. The loop belongs to that thread from then on. */
 void kw_loop_run(kw_loop *loop);
 
-/* Ends kw_loop_run after the present callbacks; any thread. */
+/* Makes kw_loop_run return after the present callbacks. Any thread. */
 void kw_loop_stop(kw_loop *loop);
 
-/* The loop must not be running; its handles must have been closed (remaining closes are run). */
+/* The loop must not be running, and all its handles must be closing: pending close callbacks still run
+ * here. */
 void kw_loop_free(kw_loop *loop);
 
-/* The libuv loop, for rooms that own handles on it. */
+/* The libuv loop, for modules that own handles on it. */
 uv_loop_t *kw_loop_uv(kw_loop *loop);
 
-/* Any thread: run(task) will be called once on the loop's thread, never before this returns when
- * called on that thread itself. */
+/* Calls run(task) once on the loop's thread. When called on that thread, this function returns before the
+ * task runs. Any thread. */
 void kw_loop_post(kw_loop *loop, kw_task *task);
 
-/* On the loop's thread: run(work) will be called in a later iteration, in the order of fair.h. A piece should
- * take about a millisecond. It can be taken back until it runs. */
+/* Calls run(work) in a later iteration of the loop, in the order of fair.h. A piece should take about a
+ * millisecond. kw_loop_take_back cancels a piece that has not run yet. On the loop's thread. */
 void kw_loop_work(kw_loop *loop, kw_work *work);
 void kw_loop_take_back(kw_loop *loop, kw_work *work);
 static inline bool
 kw_work_waits(const kw_work *work)
 {
-    return work->turn.fifo != NULL;
+    return work->queue_item.fifo != NULL;
 }
 
-/* One-shot timer on the loop's thread. Made once, started as often as needed. */
+/* One-shot timer on the loop's thread. It can be started again and again. */
 kw_timer *kw_timer_new(kw_loop *loop, void (*fired)(void *user), void *user);
 void kw_timer_start_ms(kw_timer *timer, uint64_t delay_ms);
 void kw_timer_stop(kw_timer *timer);
-/* Stops it; the memory goes after the loop's next turn. NULL is fine. */
+/* Stops the timer. Its memory is freed after the loop's next iteration. NULL is allowed. */
 void kw_timer_free(kw_timer *timer);

@@ -3,8 +3,8 @@
  *   0::/system.slice/keywayd.service            version 2: memory.max in every folder up to the root
  *   5:cpu,memory:/docker/0123                   version 1: memory.limit_in_bytes
  *
- * Inside a container the path may be the host's while the file system shows the group as the root: then the
- * root's file counts.
+ * Inside a container the path can be that of the host, while the file system shows the container's group as
+ * the root. Then the limit in the root applies.
  */
 #include "base/machine.h"
 
@@ -24,7 +24,7 @@ machine_bytes(const char *root)
     return (int64_t)kib * 1024;
 }
 
-/* The number in a limit's file; INT64_MAX when there is none ("max", no file, more than any machine has). */
+/* The limit in a file; INT64_MAX if there is none ("max", no file, or out of range). */
 static int64_t
 limit_in(const char *folder, const char *name)
 {
@@ -36,7 +36,7 @@ limit_in(const char *folder, const char *name)
     return bytes > 0 && bytes < (guint64)INT64_MAX ? (int64_t)bytes : INT64_MAX;
 }
 
-/* The least limit of the group and of those above it. */
+/* The lowest limit of the group and its ancestors. */
 static int64_t
 least_limit(const char *mount, const char *group, const char *name)
 {
@@ -50,7 +50,7 @@ least_limit(const char *mount, const char *group, const char *name)
     return least;
 }
 
-/* Is `word` one of those that commas separate? */
+/* True if the comma-separated list contains `word`. */
 static bool
 lists(const char *words, const char *word)
 {

@@ -1,11 +1,11 @@
-/* What the machine, or the control group that the process runs in, gives it. */
+/* Finds the memory limit of the machine and of the process's control group. */
 #pragma once
 
 #include <stdint.h>
 
-/* Bytes of memory that the process may use: the machine's, or the least limit of its control groups
- * (version 1 and 2) where that is less. root: "" (tests: a folder with proc/ and sys/ below it); memory of
- * the machine as proc/meminfo has it. 0: not known. */
+/* Bytes of memory that the process can use: the memory of the machine (proc/meminfo), or the lowest limit of
+ * its control groups (versions 1 and 2) if that is lower. 0 if unknown. root is "", or in tests a folder that
+ * contains proc/ and sys/. */
 int64_t kw_machine_memory_below(const char *root);
 
 static inline int64_t

@@ -5,7 +5,7 @@
 
 #define SHARDS 32
 
-/* A cache line or more per shard, so that loops do not share lines. */
+/* Shards are aligned so that no two loops write to the same cache line. */
 typedef struct shard {
     _Atomic int64_t values[KW_METRIC_COUNT];
 } __attribute__((aligned(128))) shard;

@@ -1,7 +1,7 @@
 /* Counters, gauges and histograms of the whole process.
  *
- * Each thread adds to a shard of its own (relaxed atomics); a reader sums the shards, so a figure
- * read while others write is a little late, never torn. Any thread.
+ * Each thread adds to its own shard (relaxed atomics), and a reader sums the shards. A value read while other
+ * threads write can be slightly old, but is never torn. Any thread.
  */
 #pragma once
 
@@ -25,11 +25,11 @@ typedef struct kw_metric_info {
 
 extern const kw_metric_info kw_metric_values[KW_METRIC_COUNT];
 
-/* Gauges take negative amounts. */
+/* A negative amount decreases a gauge. */
 void kw_metrics_add(kw_metric metric, int64_t amount);
 int64_t kw_metrics_read(kw_metric metric);
 
-/* A latency histogram: powers of two of microseconds, four steps each. Any thread. */
+/* A latency histogram in microseconds, with four steps per power of two. Any thread. */
 #define KW_HISTOGRAM_STEPS 112
 typedef struct kw_histogram {
     _Atomic uint64_t counts[KW_HISTOGRAM_STEPS];
@@ -37,7 +37,7 @@ typedef struct kw_histogram {
 } kw_histogram;
 
 void kw_histogram_add_us(kw_histogram *histogram, uint64_t value_us);
-/* The value that `share` (0..1) of the samples do not exceed, 0 when empty. */
+/* The value that a share (0..1) of the samples does not exceed; 0 if there are none. */
 uint64_t kw_histogram_quantile_us(const kw_histogram *histogram, double share);
 uint64_t kw_histogram_count(const kw_histogram *histogram);
 /* Upper bound of a step, inclusive. */

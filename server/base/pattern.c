@@ -19,7 +19,7 @@ is_any(const kw_patterns *patterns, const kw_pattern *pattern, size_t position)
     return position < patterns->at || pattern->mask[position - patterns->at];
 }
 
-/* The first byte of the key that differs from the pattern; the key's size: none does. */
+/* Index of the first byte of the key that differs from the pattern; the key's size if none does. */
 static size_t
 first_difference(const kw_patterns *patterns, const kw_pattern *pattern, kw_bytes key)
 {
@@ -39,10 +39,12 @@ kw_patterns_match(const kw_patterns *patterns, kw_bytes key)
     return patterns->count == 0;
 }
 
-/* Where a key of this pattern must part from `key`, which differs at `differs`: there, when the pattern's
- * byte lies in the direction, else at the last free byte before it that can go on. SIZE_MAX: nowhere. */
+/* The last position at which a matching key in the given direction can first differ from `key`, which differs
+ * from the pattern at `differs`. This is `differs` itself if the pattern's byte lies in the direction, else
+ * the last "any" byte before it that can be increased (decreased if reversed). SIZE_MAX if there is none. */
 static size_t
-parting(const kw_patterns *patterns, const kw_pattern *pattern, kw_bytes key, size_t differs, bool reversed)
+split_position(const kw_patterns *patterns, const kw_pattern *pattern, kw_bytes key, size_t differs,
+               bool reversed)
 {
     uint8_t wanted = pattern->bytes.data[differs - patterns->at];
     if ((wanted > key.data[differs]) != reversed)
@@ -53,12 +55,12 @@ parting(const kw_patterns *patterns, const kw_pattern *pattern, kw_bytes key, si
     return SIZE_MAX;
 }
 
-/* The nearest bytes of this pattern. */
+/* Writes the nearest prefix for this pattern to `to`. False if there is none. */
 static bool
 next_of(const kw_patterns *patterns, const kw_pattern *pattern, kw_bytes key, bool reversed, uint8_t *to)
 {
     size_t differs = first_difference(patterns, pattern, key);
-    size_t from = parting(patterns, pattern, key, differs, reversed);
+    size_t from = split_position(patterns, pattern, key, differs, reversed);
     if (from == SIZE_MAX)
         return false;
     memcpy(to, key.data, from);
@@ -71,13 +73,13 @@ next_of(const kw_patterns *patterns, const kw_pattern *pattern, kw_bytes key, bo
     return true;
 }
 
-/* Keys that begin with these bytes lie nearer. */
+/* True if keys that begin with `bytes` are nearer than those that begin with `than`. */
 static bool
 is_nearer(kw_bytes bytes, kw_bytes than, bool reversed)
 {
     if (!reversed)
         return kw_bytes_compare(bytes, than) < 0;
-    return kw_bytes_starts_with(than, bytes) || /* the greatest of more keys */
+    return kw_bytes_starts_with(than, bytes) || /* a shorter prefix also covers greater keys */
            (kw_bytes_compare(bytes, than) > 0 && !kw_bytes_starts_with(bytes, than));
 }
 
@@ -88,7 +90,7 @@ kw_patterns_next(const kw_patterns *patterns, kw_bytes key, bool reversed, kw_bu
     to->size = 0;
     for (size_t i = 0; i < patterns->count; i++) {
         size_t size = patterns->at + patterns->items[i].bytes.size;
-        uint8_t *here = kw_buffer_reserve(to, size); /* behind the best so far */
+        uint8_t *here = kw_buffer_reserve(to, size); /* after the best prefix so far */
         if (!next_of(patterns, &patterns->items[i], key, reversed, here))
             continue;
         if (!found || is_nearer(kw_bytes_of(here, size), kw_buffer_bytes(to), reversed)) {

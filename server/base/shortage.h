@@ -1,12 +1,12 @@
-/* Refusals of work for an account (base/budget.h): memory is short, or its caller has left. */
+/* Rejects work for an account (base/budget.h) whose client has disconnected, or when memory is short. */
 #pragma once
 
 #include "base/budget.h"
 #include "base/error.h"
 
-/* BUSY with retry_after_ms, and counted. Returns false. */
+/* Sets BUSY with retry_after_ms and counts the refusal in a metric. Returns false. */
 bool kw_shortage_refuse(kw_error *ret_error);
 
-/* Asked before work is done for an account: false with UNAVAILABLE when its caller has left, and with BUSY
- * when there is no memory for it. NULL: nobody's account, which only lacks memory when everybody does. */
+/* Call this before work for an account. False with UNAVAILABLE if its client has disconnected, and with BUSY
+ * if memory is short for it. NULL stands for an account within its share. */
 bool kw_shortage_check(const kw_account *account, kw_error *ret_error);

@@ -1,5 +1,5 @@
-/* Threads, locks and conditions: a thin face of pthread (GLib's GMutex makes ThreadSanitizer
- * report correct code). Failures are programming mistakes and are asserted. Atomics are C11's. */
+/* Threads, locks and conditions: a thin wrapper of pthread, because ThreadSanitizer reports false races for
+ * GLib's GMutex. Failures are programming mistakes and are asserted. Atomics are C11's. */
 #pragma once
 
 #include <pthread.h>
@@ -26,7 +26,7 @@ void kw_mutex_unlock(kw_mutex *mutex);
 void kw_condition_init(kw_condition *condition);
 void kw_condition_clear(kw_condition *condition);
 void kw_condition_wait(kw_condition *condition, kw_mutex *mutex);
-/* False when the monotonic time deadline_ns (kw_clock_mono_ns) passed first. */
+/* False if deadline_ns (kw_clock_mono_ns) passed first. */
 bool kw_condition_wait_until(kw_condition *condition, kw_mutex *mutex, uint64_t deadline_ns);
 void kw_condition_signal(kw_condition *condition);
 void kw_condition_broadcast(kw_condition *condition);

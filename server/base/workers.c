@@ -8,12 +8,12 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 struct kw_workers {
-    kw_mutex lock; /* guards the queue and the running jobs; a leaf */
+    kw_mutex lock; /* guards the queue and the running jobs; innermost lock */
     kw_condition filled;
-    kw_worker_job *first; /* the oldest; few, so that they are searched one by one */
+    kw_worker_job *first; /* the oldest waiting job; the list is short, so it is searched linearly */
     _Atomic size_t queued;
     size_t queue_most;
-    kw_worker_job *running; /* linked by next, as those that wait */
+    kw_worker_job *running; /* linked by next, like the waiting jobs */
     _Atomic bool shut;
     bool stopping;
     unsigned count;
@@ -23,13 +23,13 @@ struct kw_workers {
 struct kw_worker_port {
     kw_workers *workers;
     kw_loop *loop;
-    size_t under_way;
+    size_t in_flight;
     bool shut;
-    void (*closed)(void *user); /* from close until it is called */
+    void (*closed)(void *user); /* set by close until it is called */
     void *user;
 };
 
-/* --- who is next: with the lock held -------------------------------------------------------------- */
+/* --- choice of the next job: with the lock held ---------------------------------------------------- */
 
 static void
 unlink_job(kw_worker_job **list, const kw_worker_job *job)
@@ -57,7 +57,7 @@ count_caller(const kw_worker_job *list, const void *caller)
     return count;
 }
 
-/* True if a's peer has fewer running jobs than b's; of one peer, a's caller. */
+/* True if a's peer has fewer running jobs than b's. Jobs of the same peer are compared by caller. */
 static bool
 has_fewer(const kw_workers *workers, const kw_worker_job *a, const kw_worker_job *b)
 {
@@ -76,7 +76,7 @@ choose(const kw_workers *workers)
     return best;
 }
 
-/* Of the running jobs that a waiting one may replace, the oldest; NULL when one of them yields already. */
+/* The oldest running job that must yield to a waiting one; NULL if another job is already yielding. */
 static kw_worker_job *
 choose_victim(const kw_workers *workers, const kw_worker_job *waiting)
 {
@@ -115,8 +115,8 @@ kw_workers_are_busy(kw_workers *workers)
     return running == workers->count;
 }
 
-/* A job that may be dropped for one of this peer: it waits in vain, or is the newest of the peer with the
- * most. NULL: that is this peer. */
+/* The job to drop for a new one of this peer: one whose deadline has passed, else the newest job of the peer
+ * with the most waiting jobs. NULL if this peer has the most. */
 static kw_worker_job *
 choose_to_drop(const kw_workers *workers, uint32_t peer)
 {
@@ -136,7 +136,7 @@ choose_to_drop(const kw_workers *workers, uint32_t peer)
 
 /* --- the threads ---------------------------------------------------------------------------------- */
 
-/* With the lock held. NULL: nothing waits. */
+/* Moves the next job from the queue to the running jobs; NULL if the queue is empty. With the lock held. */
 static kw_worker_job *
 take(kw_workers *workers)
 {
@@ -151,7 +151,8 @@ take(kw_workers *workers)
     return job;
 }
 
-/* The job that follows one that has ended, which still counts: its caller has had its turn. */
+/* Chooses the job that follows one that ended. The ended job still counts as running in this choice, so that
+ * other callers are preferred. */
 static kw_worker_job *
 take_after(kw_workers *workers, kw_worker_job *ended)
 {
@@ -163,7 +164,7 @@ take_after(kw_workers *workers, kw_worker_job *ended)
     return next;
 }
 
-/* NULL: the end. */
+/* Waits for a job; NULL if the workers are stopping. */
 static kw_worker_job *
 wait_for_one(kw_workers *workers)
 {
@@ -244,7 +245,7 @@ append(kw_workers *workers, kw_worker_job *job)
     kw_condition_signal(&workers->filled);
 }
 
-/* Makes room in a queue that is full. */
+/* Drops one waiting job from a full queue, if a peer has more than the given one. */
 static kw_worker_job *
 drop_one(kw_workers *workers, uint32_t peer)
 {
@@ -276,7 +277,7 @@ enqueue(kw_workers *workers, kw_worker_job *job)
 static void
 settle(kw_worker_port *port)
 {
-    if (!port->closed || port->under_way > 0)
+    if (!port->closed || port->in_flight > 0)
         return;
     void (*closed)(void *user) = port->closed;
     port->closed = NULL;
@@ -289,7 +290,7 @@ run_done(kw_task *task)
     kw_worker_job *job = (kw_worker_job *)task;
     kw_worker_port *port = job->port;
     job->done(job); /* may submit again */
-    port->under_way--;
+    port->in_flight--;
     settle(port);
 }
 
@@ -311,7 +312,7 @@ kw_worker_port_submit(kw_worker_port *port, kw_worker_job *job)
     job->dropped = job->yielded = false;
     if (port->shut || !enqueue(port->workers, job))
         return false;
-    port->under_way++;
+    port->in_flight++;
     return true;
 }
 
@@ -327,6 +328,6 @@ kw_worker_port_close(kw_worker_port *port, void (*closed)(void *user), void *use
 void
 kw_worker_port_free(kw_worker_port *port)
 {
-    g_assert(!port || (port->under_way == 0 && !port->closed));
+    g_assert(!port || (port->in_flight == 0 && !port->closed));
     g_free(port);
 }

@@ -4,20 +4,19 @@
  *
  *   loop: kw_worker_port_submit --> queue --> a worker: run --> the same loop: done
  *
- * Each loop has its own port and closes it before the loop ends, so that no job returns to a loop that is
- * gone.
+ * Each loop has its own port, and closes it before the loop is freed, so that no job returns to a freed loop.
  *
- * The threads are shared fairly. A job names its caller and its peer, which is the same for all callers from
- * one place. The next job is that of the peer, and of the caller, with the fewest running jobs. When all
- * threads are busy, a job that has run for KW_WORKER_SLICE_MS must yield to a waiting job whose peer, or
- * caller, has fewer. When the queue is full, the peer with the most waiting jobs loses its newest one to a
- * peer with fewer.
+ * The threads are shared fairly. A job names its caller (a connection) and its peer (the address that the
+ * caller connects from). The next job is that of the peer, and of the caller, with the fewest running jobs.
+ * When all threads are busy, a job that has run for KW_WORKER_SLICE_MS must yield to a waiting job whose
+ * peer, or caller, has fewer. When the queue is full, the peer with the most waiting jobs loses its newest
+ * one to a peer with fewer.
  */
 #pragma once
 
 #include "base/loop.h"
 
-/* How long the jobs of one caller may keep all threads from the others. */
+/* How long the jobs of one caller can occupy all threads while others wait. */
 #define KW_WORKER_SLICE_MS 2000
 
 typedef struct kw_workers kw_workers;
@@ -28,37 +27,39 @@ struct kw_worker_job {
     kw_task task;
     kw_worker_port *port;
     kw_worker_job *next;
-    uint32_t peer;        /* set before it is submitted, and so the next two; 0: nobody */
-    const void *caller;   /* only compared; NULL: nobody */
-    kw_deadline deadline; /* a job that still waits then can be dropped; 0: there is no deadline */
+    uint32_t peer;        /* the owner sets this and the next two before it submits the job; 0: no peer */
+    const void *caller;   /* only compared; NULL: no caller */
+    kw_deadline deadline; /* a job that still waits then can be dropped; 0: no deadline */
     uint64_t started_ns;
-    bool dropped;                     /* from the queue, for another peer's job: it was not run */
-    bool yielded;                     /* kw_worker_job_must_yield was true */
-    void (*run)(kw_worker_job *job);  /* on a worker; skipped once the workers are shut */
-    void (*done)(kw_worker_job *job); /* on the loop, later, exactly once; the job is its owner's again */
+    bool dropped;                    /* removed from the queue for a job of another peer, without being run */
+    bool yielded;                    /* kw_worker_job_must_yield was true */
+    void (*run)(kw_worker_job *job); /* on a worker; skipped once the workers are shut */
+    void (*done)(
+        kw_worker_job *job); /* on the loop, later, exactly once; the owner can reuse or free the job */
 };
 
-/* name: of the threads, at most 15 bytes. */
+/* name is the threads' name, at most 15 bytes. */
 kw_workers *kw_workers_start(unsigned threads, size_t queue_most, const char *name);
-/* Jobs that wait are no longer run. A job that runs should ask kw_workers_are_shut from time to time and end.
- * Any thread. */
+/* Skips all waiting jobs. A running job should check kw_workers_are_shut periodically and return early. Any
+ * thread. */
 void kw_workers_shut(kw_workers *workers);
 bool kw_workers_are_shut(const kw_workers *workers);
 /* True while all threads run jobs. Any thread. */
 bool kw_workers_are_busy(kw_workers *workers);
-/* For a job that runs, to ask from time to time: true once it must end because others wait. On the worker. */
+/* True once the running job must return early because others wait. The job should check this periodically, on
+ * the worker. */
 bool kw_worker_job_must_yield(kw_worker_job *job);
-/* After all ports were closed. NULL is fine. */
+/* Stops the threads. All ports must be closed. NULL is allowed. */
 void kw_workers_stop(kw_workers *workers);
 
 /* --- on a loop's thread ----------------------------------------------------------------------- */
 
 kw_worker_port *kw_worker_port_open(kw_workers *workers, kw_loop *loop);
 
-/* False: the queue is full, or the port was closed; nothing was done. */
+/* False if the queue is full or the port is closed; then done is not called. */
 bool kw_worker_port_submit(kw_worker_port *port, kw_worker_job *job);
 
-/* Refuses jobs from now on; calls closed, now or later, when no job of the loop is under way. */
+/* Rejects further jobs. Calls closed, now or later, when no job of this port is waiting or running. */
 void kw_worker_port_close(kw_worker_port *port, void (*closed)(void *user), void *user);
-/* After closed was called. NULL is fine. */
+/* Call this after closed was called. NULL is allowed. */
 void kw_worker_port_free(kw_worker_port *port);

@@ -154,7 +154,7 @@ kw_page_reply(kw_exchange *exchange, const kw_scan_page *page)
         .exchange = exchange,
         .page = *page,
         .scratch = kw_arena_new(),
-        .work = {.turn = {.account = exchange->account, .call = exchange->call.number}, .run = go_on}};
+        .work = {.queue_item = {.account = exchange->account, .call = exchange->call.number}, .run = go_on}};
     if (exchange->oneway || exchange->late || encode_around(self)) {
         go_on(&self->work);
         return;
