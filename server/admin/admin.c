@@ -1,6 +1,6 @@
-/* HTTP by libmicrohttpd, a few threads, few connections, short patience: whoever floods this port does not
- * touch the callers' ports, nor keep health checks out. Our own listening socket, so that a port that is
- * taken is reported as such. */
+/* An HTTP server by libmicrohttpd with few threads, few connections and short timeouts: a flood on this port
+ * affects neither client ports nor health checks. It opens the listening socket itself, to report why that
+ * fails. */
 #include "admin/admin.h"
 
 #include "admin/pages.h"
@@ -16,31 +16,31 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* libmicrohttpd stops accepting at its limit, so that those who hold connections would keep everybody else
- * out. So further connections than OPEN_MAX take the place of the ones that have waited longest for their
- * request. A connection has GRACE_MS to send its request before it makes way, unless CROWD_MAX are open. */
+/* libmicrohttpd stops accepting connections at its limit, so idle connections could block all others.
+ * Therefore, when more than OPEN_MAX connections are open, those that have been idle longest are closed. A
+ * connection has GRACE_MS to send its request before it can be closed, unless BURST_MAX are open. */
 #define OPEN_MAX 48
-#define CROWD_MAX (4 * OPEN_MAX)
+#define BURST_MAX (4 * OPEN_MAX)
 #define GRACE_MS 1000
 #define THREADS 4
-/* libmicrohttpd divides its limit among its threads, and one thread can accept most of a crowd. */
-#define CONNECTIONS_MAX (THREADS * CROWD_MAX)
-/* Of silence, and of one request from its first byte to its answer. */
-#define PATIENCE_SECONDS 10
+/* libmicrohttpd divides its limit among its threads, and one thread can accept most of a burst. */
+#define CONNECTIONS_MAX (THREADS * BURST_MAX)
+/* Time limit of an idle connection, and of a request from its first byte to its reply. */
+#define TIMEOUT_SECONDS 10
 #define CONNECTION_MEMORY ((size_t)32 * 1024)
 
-typedef struct guest {
+typedef struct client {
     GList link;
     int socket;
-    uint64_t since_ns; /* it came, or its last request was answered */
+    uint64_t since_ns; /* when it was accepted, or its last request was answered */
     bool shut;
-} guest;
+} client;
 
 struct kw_admin {
     struct MHD_Daemon *daemon;
     kw_admin_sources sources;
-    kw_mutex lock; /* guards the guests */
-    GQueue guests; /* the one that has waited longest first */
+    kw_mutex lock;  /* guards the clients */
+    GQueue clients; /* the one idle longest first */
 };
 
 typedef struct page {
@@ -56,11 +56,11 @@ static const page pages[] = {
     {"/", "text/html; charset=utf-8", kw_page_index},
 };
 
-/* --- guests ------------------------------------------------------------------------------------- */
+/* --- clients ------------------------------------------------------------------------------------- */
 
-/* With the lock. The daemon finds the connection closed by its peer. */
+/* Shuts the socket down, so that the daemon closes the connection. With the lock held. */
 static void
-shut_out(guest *old)
+shut_down(client *old)
 {
     if (!old->shut)
         shutdown(old->socket, SHUT_RDWR);
@@ -68,25 +68,26 @@ shut_out(guest *old)
 }
 
 static void
-make_room(kw_admin *admin)
+close_idle(kw_admin *admin)
 {
     uint64_t now_ns = kw_clock_mono_ns();
-    guint left = admin->guests.length;
-    for (GList *at = admin->guests.head; at; at = at->next, left--) {
-        guest *old = at->data;
+    guint left = admin->clients.length;
+    for (GList *at = admin->clients.head; at; at = at->next, left--) {
+        client *old = at->data;
         uint64_t waited_ms = (now_ns - old->since_ns) / 1000000;
-        bool goes = left > CROWD_MAX || waited_ms >= (left > OPEN_MAX ? GRACE_MS : PATIENCE_SECONDS * 1000);
-        if (!goes)
+        bool must_close =
+            left > BURST_MAX || waited_ms >= (left > OPEN_MAX ? GRACE_MS : TIMEOUT_SECONDS * 1000);
+        if (!must_close)
             return;
-        shut_out(old);
+        shut_down(old);
     }
 }
 
 static void
-line_up(kw_admin *admin, guest *one)
+mark_idle(kw_admin *admin, client *one)
 {
     one->since_ns = kw_clock_mono_ns();
-    g_queue_push_tail_link(&admin->guests, &one->link);
+    g_queue_push_tail_link(&admin->clients, &one->link);
 }
 
 static void
@@ -96,15 +97,15 @@ on_connection(void *user, struct MHD_Connection *connection, void **context,
     kw_admin *admin = user;
     kw_mutex_lock(&admin->lock);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        guest *made = g_new0(guest, 1);
-        made->link.data = made;
-        made->socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        *context = made;
-        line_up(admin, made);
-        make_room(admin);
+        client *created = g_new0(client, 1);
+        created->link.data = created;
+        created->socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        *context = created;
+        mark_idle(admin, created);
+        close_idle(admin);
     } else {
-        guest *gone = *context;
-        g_queue_unlink(&admin->guests, &gone->link);
+        client *gone = *context;
+        g_queue_unlink(&admin->clients, &gone->link);
         g_free(gone);
     }
     kw_mutex_unlock(&admin->lock);
@@ -119,9 +120,9 @@ on_answered(void *user, struct MHD_Connection *connection, void **request,
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     kw_mutex_lock(&admin->lock);
-    guest *one = info->socket_context;
-    g_queue_unlink(&admin->guests, &one->link);
-    line_up(admin, one);
+    client *one = info->socket_context;
+    g_queue_unlink(&admin->clients, &one->link);
+    mark_idle(admin, one);
     kw_mutex_unlock(&admin->lock);
 }
 
@@ -170,13 +171,13 @@ listening_socket(const struct addrinfo *found)
     int failed = -EADDRNOTAVAIL;
     for (const struct addrinfo *at = found; at; at = at->ai_next) {
         int one = 1;
-        int made = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (made >= 0 && setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
-            bind(made, at->ai_addr, at->ai_addrlen) == 0 && listen(made, CONNECTIONS_MAX) == 0)
-            return made;
+        int created = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (created >= 0 && setsockopt(created, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
+            bind(created, at->ai_addr, at->ai_addrlen) == 0 && listen(created, CONNECTIONS_MAX) == 0)
+            return created;
         failed = -errno;
-        if (made >= 0)
-            close(made);
+        if (created >= 0)
+            close(created);
     }
     return failed;
 }
@@ -191,21 +192,22 @@ port_of(int listening)
                                                  : ((struct sockaddr_in *)&address)->sin_port);
 }
 
-/* Signals are the main thread's; threads inherit what is blocked when they are made. */
+/* Blocks all signals while threads are created, because they inherit the mask: only the main thread handles
+ * signals. */
 static struct MHD_Daemon *
 start_daemon(kw_admin *admin, int listening)
 {
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    struct MHD_Daemon *made = MHD_start_daemon(
+    struct MHD_Daemon *created = MHD_start_daemon(
         MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, on_request, admin,
         MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONNECTION_MEMORY, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, admin, MHD_OPTION_NOTIFY_COMPLETED, on_answered, admin, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return made;
+    return created;
 }
 
 kw_admin *
@@ -232,7 +234,7 @@ kw_admin_start(const char *host, uint16_t port, const kw_admin_sources *sources,
     kw_admin *admin = g_new0(kw_admin, 1);
     admin->sources = *sources;
     kw_mutex_init(&admin->lock);
-    g_queue_init(&admin->guests);
+    g_queue_init(&admin->clients);
     *ret_port = port_of(listening);
     admin->daemon = start_daemon(admin, listening);
     if (admin->daemon)

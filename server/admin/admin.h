@@ -1,4 +1,5 @@
-/* The admin port: HTTP for health checks, metrics and people. Read-only; threads of its own. */
+/* The admin port: a read-only HTTP server for health checks, metrics and a status page. It has its own
+ * threads. */
 #pragma once
 
 #include "base/bytes.h"
@@ -8,22 +9,22 @@
 
 typedef struct kw_admin kw_admin;
 
-/* What the pages show; everything is called on the admin threads. */
+/* The data that the pages show. Functions are called on the admin threads. */
 typedef struct kw_admin_sources {
     void *user;
     const kw_service *service;
     kw_store *store;
-    /* Is the gateway ready? Else add_reason is called for every reason why not. */
+    /* True if the gateway is ready. Otherwise calls add_reason for every reason. */
     bool (*ready)(void *user, void (*add_reason)(void *list, const char *reason), void *list);
-    /* Calls add_warning for everything that the operator should know although the gateway serves. */
+    /* Calls add_warning for every problem that does not make the gateway unready. */
     void (*warnings)(void *user, void (*add_warning)(void *list, const char *text), void *list);
     int64_t (*policy_loaded_at_ms)(void *user);
     int64_t started_at_ms;
 } kw_admin_sources;
 
-/* UNAVAILABLE naming host and port. */
+/* NULL with UNAVAILABLE, which names host and port. */
 kw_admin *kw_admin_start(const char *host, uint16_t port, const kw_admin_sources *sources, uint16_t *ret_port,
                          kw_error *ret_error);
 
-/* Waits for the requests in hand. NULL is fine. */
+/* Waits for the requests in progress. NULL is allowed. */
 void kw_admin_stop(kw_admin *admin);

@@ -1,11 +1,11 @@
-/* Figures as Prometheus reads them (text format 0.0.4). Methods that were never called are left out. */
+/* Metrics in the text format of Prometheus (0.0.4). Methods that were never called are left out. */
 #include "admin/pages.h"
 
 #include <glib.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* Every fourth step of a histogram is a power of two of microseconds: fine enough to be read. */
+/* Every fourth step of a histogram is a power of two of microseconds, which is fine enough for a reader. */
 #define STEPS_PER_BUCKET 4
 
 static void
@@ -87,7 +87,7 @@ append_gauge(kw_buffer *body, const char *name, const char *about, double value)
     kw_buffer_printf(body, "keyway_%s %.17g\n", name, value);
 }
 
-/* 0 when the kernel does not say. */
+/* 0 if the kernel does not report it. */
 static double
 resident_bytes(void)
 {
@@ -121,7 +121,7 @@ kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
                      (double)offset_ms / 1e3);
     if (kw_store_time(sources->store, &span) && span.earliest_ns != INT64_MIN)
         append_gauge(body, "store_clock_width_seconds",
-                     "How precisely the store's clock is known: the width of the interval that it is in",
+                     "Uncertainty of the store's clock: the width of the interval that contains its time",
                      (double)(span.latest_ns - span.earliest_ns) / 1e9);
     return 200;
 }

@@ -1,4 +1,4 @@
-/* /livez, /readyz and the page for people. The metrics are in metrics.c. */
+/* The pages /livez, /readyz and the status page. The metrics are in metrics.c. */
 #include "admin/pages.h"
 
 #include <glib.h>

@@ -1,4 +1,4 @@
-/* Inside of the room: what the pages say. Each appends its body and returns the HTTP status. */
+/* Internal to admin: the pages. Each function appends its page to body and returns the HTTP status. */
 #pragma once
 
 #include "admin/admin.h"

@@ -127,7 +127,7 @@ drain(kw_gateway *gateway, int exit_code)
 {
     if (gateway->state >= KW_GATEWAY_DRAINING) {
         if (gateway->net)
-            kw_net_hurry(gateway->net);
+            kw_net_close_now(gateway->net);
         return;
     }
     move(gateway, KW_GATEWAY_DRAINING);

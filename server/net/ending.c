@@ -1,5 +1,5 @@
-/* How sessions come to an end: time limits, draining, shortage of memory; and how they are closed so that
- * their peers get what was sent. */
+/* Decides when sessions end: time limits, draining, shortage of memory, and whether closing could lose
+ * replies. */
 #include "net/output.h"
 #include "net/session.h"
 
@@ -7,16 +7,16 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
-/* Draining: a connection that has been quiet for so long is closed; further calls are refused until then, but
- * not for longer than this. */
+/* While draining, a connection that has been quiet for QUIET_MS is closed. Until then, but for at most
+ * REFUSING_MS, its further calls are answered with an error. */
 #define QUIET_MS 100
 #define REFUSING_MS 1000
-/* How long the peer may take to close its side. */
+/* How long to wait for the peer to close its side. */
 #define LINGER_MS 2000
-/* While memory is short, a peer that holds more than its share must take some bytes of its replies in this
- * time. */
+/* While memory is short, a peer that holds more than its share must read some bytes of its replies within
+ * this time. */
 #define STALL_MS 1000
-/* When memory is used up, only connections that hold less than this are read from. */
+/* When memory is used up, connections that hold more than this are not read. */
 #define PAUSE_BYTES ((int64_t)32 * 1024)
 
 bool
@@ -64,7 +64,8 @@ kw_session_is_paused(kw_session *session)
     return true;
 }
 
-/* Frees what it holds for the others. */
+/* Closes a session that holds more than its share, to free its memory, if its peer does not read its
+ * replies. */
 static bool
 close_stalled(kw_session *session, uint64_t now_ms)
 {
@@ -74,7 +75,7 @@ close_stalled(kw_session *session, uint64_t now_ms)
         return false;
     kw_metrics_add(KW_METRIC_memory_closed, 1);
     kw_net_worker_log_broken(session->worker, session->peer,
-                             "memory is short and the peer does not take its replies");
+                             "memory is short and the peer does not read its replies");
     kw_session_close(session);
     return true;
 }
@@ -121,18 +122,18 @@ is_quiet(const kw_session *session, uint64_t now_ms)
 
 /* --- time --------------------------------------------------------------------------------------- */
 
-/* NULL: it keeps its times. */
+/* Returns the time limit that the session exceeds, as text; NULL if none. */
 static const char *
-broken_by_time(const kw_session *session, uint64_t now_ms, bool stuck)
+exceeded_time_limit(const kw_session *session, uint64_t now_ms, bool stuck)
 {
     const kw_net_limits *limits = &session->worker->limits;
     if (session->state == KW_SESSION_HANDSHAKE)
         return now_ms - session->message_ms < limits->handshake_ms ? NULL : "the TLS handshake took too long";
     if (stuck && now_ms - session->taken_ms >= limits->frame_ms)
-        return "the peer does not take its replies";
+        return "the peer does not read its replies";
     bool awaited = session->reading || session->paused;
     if (session->message_ms > 0 && awaited && now_ms - session->message_ms >= limits->frame_ms)
-        return session->paused ? "memory is short and half a message held more than a share of it"
+        return session->paused ? "memory is short and an incomplete message holds more than its share"
                                : "a message did not complete in time";
     return NULL;
 }
@@ -148,7 +149,8 @@ is_idle(const kw_session *session, uint64_t now_ms)
 void
 kw_session_check_time(kw_session *session, uint64_t now_ms)
 {
-    bool stuck = session->sending_now; /* what only waits for its turn here is not the peer's fault */
+    bool stuck =
+        session->sending_now; /* replies that wait inside the gateway do not count against the peer */
     kw_output_note_progress(session, now_ms);
     if (session->state >= KW_SESSION_CLOSING)
         return;
@@ -157,7 +159,7 @@ kw_session_check_time(kw_session *session, uint64_t now_ms)
             kw_session_close(session);
         return;
     }
-    const char *broken = broken_by_time(session, now_ms, stuck);
+    const char *broken = exceeded_time_limit(session, now_ms, stuck);
     if (broken) {
         kw_net_worker_log_broken(session->worker, session->peer, broken);
         kw_session_close(session);

@@ -1,8 +1,9 @@
-/* Who may come in: limits of the process and of each peer. A connection beyond a limit costs a descriptor, so
- * it is closed; but a few at a time wait for the first call of their peer, to answer it with the reason.
+/* Admission of connections: limits of the process and of each peer. A connection beyond a limit is closed,
+ * because it costs a descriptor. A few at a time stay open until their first call arrives, which is answered
+ * with the reason.
  *
- * A connection counts for its peer's address. From the TLS handshake on it counts for its client certificate
- * instead, if it has one: so callers behind one address are told apart.
+ * A connection counts for its peer's address. After the TLS handshake it counts for its client certificate
+ * instead, if it has one: so callers that share an address have separate limits.
  */
 #include "net/session.h"
 
@@ -13,8 +14,8 @@
 #include <stdatomic.h>
 
 #define KEEPALIVE_SECONDS 60
-/* Refused connections that wait to be told so: at one time, in all; for how long; and how long the message
- * may be that they are answered by. */
+/* Refused connections that stay open to be answered: how many at a time, for how long, and the maximum size
+ * of the message that is answered. */
 #define REFUSED_MAX 64
 #define REFUSED_MS 500
 #define REFUSED_FRAME_BYTES ((size_t)16 * 1024)
@@ -45,7 +46,7 @@ log_refused(kw_session *session, const char *reason)
     kw_net_worker *worker = session->worker;
     uint64_t unlogged;
     kw_metrics_add(KW_METRIC_connections_refused, 1);
-    if (!kw_net_worker_may_log(worker, &worker->refused_logged, &unlogged))
+    if (!kw_net_worker_can_log(worker, &worker->refused_logged, &unlogged))
         return;
     if (unlogged > 0)
         kw_log(KW_LOG_WARN, "net", "connections refused, not logged", "count=%" G_GUINT64_FORMAT, unlogged);
@@ -68,7 +69,7 @@ static void __attribute__((format(printf, 2, 3))) refuse(kw_session *session, co
 
 /* --- counting ----------------------------------------------------------------------------------- */
 
-/* False: a limit is reached, and the session has its refusal. */
+/* Counts the connection. False if a limit is reached; then the session's refusal is set. */
 static bool
 count(kw_session *session, const char *peer)
 {
@@ -129,12 +130,12 @@ kw_session_identify(kw_session *session)
     session->peer_name = name;
 }
 
-/* --- coming in ---------------------------------------------------------------------------------- */
+/* --- accepting ---------------------------------------------------------------------------------- */
 
-/* A refused one waits for a call to answer, if there are not too many of those; without TLS, since a
- * handshake is too much to do for it. */
+/* True if a refused connection can stay open to be answered: if there are not too many of them, and without
+ * TLS, whose handshake costs too much. */
 static bool
-may_wait(kw_session *session, kw_tls_context *tls)
+can_wait(kw_session *session, kw_tls_context *tls)
 {
     kw_net *net = session->worker->net;
     if (tls)
@@ -161,7 +162,7 @@ kw_session_accept(kw_net_worker *worker, int accepted, kw_tls_context *tls)
     }
     name_peer(session, peer);
     bool counted = count(session, peer);
-    if (!counted && !may_wait(session, tls)) {
+    if (!counted && !can_wait(session, tls)) {
         kw_session_close(session);
         return;
     }
@@ -169,7 +170,7 @@ kw_session_accept(kw_net_worker *worker, int accepted, kw_tls_context *tls)
     uv_tcp_keepalive(&session->handle, 1, KEEPALIVE_SECONDS);
     session->reader = kw_wire_reader_new(counted ? worker->limits.frame_bytes : REFUSED_FRAME_BYTES);
     if (tls) {
-        kw_session_take_tls(session, kw_tls_new_server(tls));
+        kw_session_set_tls(session, kw_tls_new_server(tls));
         session->state = KW_SESSION_HANDSHAKE;
         session->message_ms = session->active_ms;
     }

@@ -2,16 +2,16 @@
 
 #include <glib.h>
 
-/* Spare ones per loop, at most. */
+/* Maximum bytes of spare blocks per loop. */
 #define SMALL_BYTES ((size_t)2 * 1024 * 1024)
 #define BLOCKS_BYTES ((size_t)8 * 1024 * 1024)
 
-/* Up to here a message's whole room is taken at once; what is announced beyond is given as it comes, so that
- * announcing costs the caller bytes. */
-#define AT_ONCE ((size_t)64 * 1024)
+/* Messages up to this size get all their space at once. Larger ones get it as their bytes arrive, so that a
+ * client cannot reserve memory by announcing a length. */
+#define RESERVE_AT_ONCE ((size_t)64 * 1024)
 
 #if defined(__SANITIZE_ADDRESS__)
-#define RECYCLE 0 /* so that a use after the last reference is seen */
+#define RECYCLE 0 /* so that the sanitizer detects a use after the last reference */
 #else
 #define RECYCLE 1
 #endif
@@ -46,6 +46,7 @@ kw_frame_take(kw_frame_pool *pool, size_t capacity, kw_account *account)
 kw_frame *
 kw_frame_ref(kw_frame *frame)
 {
+    g_assert(frame->refs > 0);
     frame->refs++;
     return frame;
 }
@@ -53,6 +54,7 @@ kw_frame_ref(kw_frame *frame)
 void
 kw_frame_unref(kw_frame_pool *pool, kw_frame *frame)
 {
+    g_assert(!frame || frame->refs > 0);
     if (!frame || --frame->refs > 0)
         return;
     bool small = frame->capacity == KW_FRAME_SMALL;
@@ -68,33 +70,34 @@ kw_frame_unref(kw_frame_pool *pool, kw_frame *frame)
     list->count++;
 }
 
-/* How much room to give a message of `wanted` bytes of which `have` are there. */
+/* The space for a message of `wanted` bytes of which `have` have arrived. */
 static size_t
-room_for(size_t have, size_t needed, size_t wanted)
+space_for(size_t have, size_t needed, size_t wanted)
 {
-    size_t most = MAX(AT_ONCE, 2 * have);
+    size_t most = MAX(RESERVE_AT_ONCE, 2 * have);
     return MAX(MIN(wanted, most), needed);
 }
 
 kw_frame *
-kw_frame_make_room(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t needed, size_t wanted)
+kw_frame_reserve(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t needed, size_t wanted)
 {
+    g_assert(*start <= frame->filled && frame->filled <= frame->capacity);
     size_t have = frame->filled - *start;
-    size_t room = room_for(have, needed, wanted);
-    if (frame->capacity - *start >= room)
+    size_t space = space_for(have, needed, wanted);
+    if (frame->capacity - *start >= space)
         return frame;
     if (frame->refs == 1 && *start == 0) {
-        charge(frame, (int64_t)room - (int64_t)frame->capacity);
-        frame = g_realloc(frame, sizeof *frame + room);
-        frame->capacity = room;
+        charge(frame, (int64_t)space - (int64_t)frame->capacity);
+        frame = g_realloc(frame, sizeof *frame + space);
+        frame->capacity = space;
         return frame;
     }
-    kw_frame *made = kw_frame_take(pool, room, frame->account);
-    memcpy(made->data, frame->data + *start, have);
-    made->filled = have;
+    kw_frame *moved = kw_frame_take(pool, space, frame->account);
+    memcpy(moved->data, frame->data + *start, have);
+    moved->filled = have;
     *start = 0;
     kw_frame_unref(pool, frame);
-    return made;
+    return moved;
 }
 
 static void

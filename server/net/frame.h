@@ -1,12 +1,12 @@
-/* Input blocks. Bytes are read behind each other into a block; the messages found in it are slices
- * of it, so each call holds a reference and whole messages are never copied. A block that nobody
- * holds goes back to its loop's pool, so that an idle connection has none. Blocks come in two sizes that are
- * kept, since most messages are small, and in any larger size.
+/* Input blocks. Bytes of a connection are read into a block one after another. Messages are slices of the
+ * block, so each call holds a reference to it and whole messages are never copied. A block without references
+ * returns to its loop's pool, so an idle connection has none. Blocks of two standard sizes are pooled; blocks
+ * for larger messages are allocated individually.
  *
- *   | message | message | half a mess......................|
+ *   | message | message | partial mes......................|
  *   0                   start        filled         capacity
  *
- * A block is charged to the account that it was taken for, which must outlive it. One thread.
+ * A block is charged to an account, which must outlive it. One thread.
  */
 #pragma once
 
@@ -34,16 +34,16 @@ typedef struct kw_frame_pool {
     kw_frame_list small, blocks;
 } kw_frame_pool;
 
-/* Empty, with one reference and at least `capacity` bytes. account: NULL for none. */
+/* Returns an empty block with one reference and at least `capacity` bytes. account can be NULL. */
 kw_frame *kw_frame_take(kw_frame_pool *pool, size_t capacity, kw_account *account);
 kw_frame *kw_frame_ref(kw_frame *frame);
-/* NULL is fine. */
+/* NULL is allowed. */
 void kw_frame_unref(kw_frame_pool *pool, kw_frame *frame);
 
-/* A block with room for a message of `wanted` bytes from *start, as far as that is worth while (a large
- * message gets its room as it comes), but for `needed` bytes in any case: the same, or another with the bytes
- * from *start at its head, *start then being 0. Takes over the caller's reference on `frame`. */
-kw_frame *kw_frame_make_room(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t needed,
-                             size_t wanted);
+/* Returns a block with space for a message of `wanted` bytes from *start, and at least for `needed` bytes. A
+ * large message gets its space step by step, as its bytes arrive. The result is the same block, or another
+ * one to which the bytes from *start were moved, with *start set to 0. Consumes the caller's reference to
+ * `frame`. */
+kw_frame *kw_frame_reserve(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t needed, size_t wanted);
 
 void kw_frame_pool_clear(kw_frame_pool *pool);

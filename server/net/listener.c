@@ -1,6 +1,6 @@
-/* Every loop has a socket of its own on the same port, so that the kernel spreads connections and no loop
- * waits for another. Since such sockets may also be shared with strangers of the same user, a probe that does
- * not share tells first whether somebody listens there already. */
+/* Every loop has its own socket on the same port, so that the kernel distributes connections and no loop
+ * waits for another. Other processes of the same user could share such a port. So a probe first binds the
+ * port without sharing, which fails if another process listens there already. */
 #include "net/listener.h"
 
 #include "base/log.h"
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
-/* In one iteration of the loop, so that a flood of connections does not keep it from its calls. */
+/* Per loop iteration, so that a flood of connections does not delay calls. */
 #define ACCEPTS_MAX 64
 
 /* --- accepting ---------------------------------------------------------------------------------- */
@@ -22,27 +22,27 @@
 static void on_ready(uv_poll_t *ready, int status, int events);
 
 static void
-on_again(uv_timer_t *again)
+on_back_off_over(uv_timer_t *again)
 {
     kw_listen_socket *socket = again->data;
     uv_poll_start(&socket->ready, UV_READABLE, on_ready);
 }
 
-/* Those who wait stay in the system's queue until a descriptor is free. */
+/* Pauses accepting. Waiting connections stay in the kernel's queue until a descriptor is free. */
 static void
 back_off(kw_listen_socket *socket, int problem)
 {
     kw_net_worker *worker = socket->worker;
     uint64_t unlogged;
     kw_metrics_add(KW_METRIC_accepts_failed, 1);
-    if (kw_net_worker_may_log(worker, &worker->accept_logged, &unlogged))
+    if (kw_net_worker_can_log(worker, &worker->accept_logged, &unlogged))
         kw_log(KW_LOG_ERROR, "net", "cannot accept connections", "reason=\"%s\" unlogged=%" G_GUINT64_FORMAT,
                g_strerror(problem), unlogged);
     uv_poll_stop(&socket->ready);
-    uv_timer_start(&socket->again, on_again, KW_NET_WORKER_BACK_OFF_MS, 0);
+    uv_timer_start(&socket->again, on_back_off_over, KW_NET_WORKER_BACK_OFF_MS, 0);
 }
 
-/* Is the connection gone, rather than the process short of something? */
+/* True if only this connection failed, rather than the process lacking resources. */
 static bool
 was_lost(int problem)
 {
@@ -114,24 +114,24 @@ static int
 bound_socket(const struct sockaddr *address, socklen_t size, bool shared)
 {
     int one = 1;
-    int made = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (made < 0)
+    int created = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (created < 0)
         return -errno;
-    bool fine = setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0;
-    if (fine && shared)
-        fine = setsockopt(made, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) == 0;
-    if (fine && address->sa_family == AF_INET6)
-        fine = setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) == 0;
-    if (fine)
-        fine = bind(made, address, size) == 0;
-    if (fine)
-        return made;
+    bool ok = setsockopt(created, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0;
+    if (ok && shared)
+        ok = setsockopt(created, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) == 0;
+    if (ok && address->sa_family == AF_INET6)
+        ok = setsockopt(created, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) == 0;
+    if (ok)
+        ok = bind(created, address, size) == 0;
+    if (ok)
+        return created;
     int failed = -errno;
-    close(made);
+    close(created);
     return failed;
 }
 
-/* Takes over the socket. 0, or -errno. */
+/* Adds a bound socket, which it owns, to a worker. Returns 0 or -errno. */
 static int
 add_socket(kw_net_worker *worker, int bound, kw_tls_context *tls)
 {
@@ -155,7 +155,8 @@ add_socket(kw_net_worker *worker, int bound, kw_tls_context *tls)
     return uv_poll_start(&socket->ready, UV_READABLE, on_ready);
 }
 
-/* One address on every loop; *port 0 becomes the one the kernel gave. 0, or -errno. */
+/* Listens on one address on every loop. If *port is 0, it is set to the port that the kernel chose. Returns 0
+ * or -errno. */
 static int
 listen_on(kw_net *net, struct sockaddr *address, socklen_t size, kw_tls_context *tls, uint16_t *port)
 {
@@ -185,20 +186,21 @@ bool
 kw_net_listen(kw_net *net, const char *host, uint16_t port, kw_tls_context *tls, uint16_t *ret_port,
               kw_error *ret_error)
 {
+    g_assert(!net->started);
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *found = NULL;
     int failed = getaddrinfo(host, NULL, &hints, &found);
     if (failed)
         return kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on %s:%u: %s", host, port,
                             gai_strerror(failed));
-    uint16_t taken = port;
+    uint16_t chosen = port;
     int problem = 0;
     for (struct addrinfo *at = found; at && problem == 0; at = at->ai_next)
-        problem = listen_on(net, at->ai_addr, at->ai_addrlen, tls, &taken);
+        problem = listen_on(net, at->ai_addr, at->ai_addrlen, tls, &chosen);
     freeaddrinfo(found);
     if (problem)
-        return kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on %s:%u: %s", host, taken,
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on %s:%u: %s", host, chosen,
                             g_strerror(-problem));
-    *ret_port = taken;
+    *ret_port = chosen;
     return true;
 }

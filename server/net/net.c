@@ -1,8 +1,8 @@
-/* Lanes: a thread, a loop, its listeners and sessions; and how they come to an end.
+/* Workers: each is a thread with a loop, its listeners and sessions. Starts them, drains them and stops them.
  *
- *   drain: listening sockets closed -> sessions quiet, finished -> (time is up: sessions closed) -> handler's
- * state closed
- *          -> every request ended -> this worker is done -> the last worker tells
+ *    *   drain: close listening sockets -> finish quiet sessions -> (after drain_ms: close all sessions)
+ *          -> close the handler's state, which ends every request -> this worker is done
+ *          -> the last worker calls drained
  */
 #include "net/net.h"
 
@@ -18,10 +18,10 @@
 #define SWEEP_MS_MOST 250
 #define LOG_MAX 10
 
-/* --- logging within reason -------------------------------------------------------------------- */
+/* --- rate-limited logging -------------------------------------------------------------------- */
 
 bool
-kw_net_worker_may_log(kw_net_worker *worker, kw_log_limit *limit, uint64_t *ret_unlogged)
+kw_net_worker_can_log(kw_net_worker *worker, kw_log_limit *limit, uint64_t *ret_unlogged)
 {
     uint64_t second = uv_now(kw_loop_uv(worker->loop)) / 1000;
     if (second != limit->second) {
@@ -42,14 +42,15 @@ kw_net_worker_log_broken(kw_net_worker *worker, const char *peer, const char *re
 {
     uint64_t unlogged;
     kw_metrics_add(KW_METRIC_connections_broken, 1);
-    if (!kw_net_worker_may_log(worker, &worker->broken_logged, &unlogged))
+    if (!kw_net_worker_can_log(worker, &worker->broken_logged, &unlogged))
         return;
     if (unlogged > 0)
         kw_log(KW_LOG_WARN, "net", "connections broken, not logged", "count=%" G_GUINT64_FORMAT, unlogged);
     kw_log(KW_LOG_WARN, "net", "connection broken", "peer=%s reason=\"%s\"", peer, reason);
 }
 
-/* --- turns and time --------------------------------------------------------------------------- */
+/* --- loop iterations and timers ---------------------------------------------------------------------------
+ */
 
 static void
 on_flush(uv_idle_t *idle)
@@ -61,7 +62,7 @@ on_flush(uv_idle_t *idle)
     while (session) {
         kw_session *next = session->next_dirty;
         session->dirty = false;
-        kw_session_turn(session);
+        kw_session_update(session);
         session = next;
     }
 }
@@ -132,7 +133,7 @@ typedef struct limits_task {
 } limits_task;
 
 static void
-take_limits(kw_task *task)
+apply_limits(kw_task *task)
 {
     limits_task *given = (limits_task *)task;
     given->worker->limits = given->limits;
@@ -146,12 +147,13 @@ kw_net_set_limits(kw_net *net, kw_net_limits limits)
 {
     for (unsigned i = 0; i < net->workers_count; i++) {
         limits_task *given = g_new0(limits_task, 1);
-        *given = (limits_task){.task.run = take_limits, .worker = &net->workers[i], .limits = limits};
+        *given = (limits_task){.task.run = apply_limits, .worker = &net->workers[i], .limits = limits};
         kw_loop_post(net->workers[i].loop, &given->task);
     }
 }
 
-/* --- birth ------------------------------------------------------------------------------------ */
+/* --- creation and start ------------------------------------------------------------------------------------
+ */
 
 static void
 worker_init(kw_net_worker *worker, kw_net *net, unsigned index, kw_net_limits limits)
@@ -194,6 +196,7 @@ run_worker(void *user)
 void
 kw_net_start(kw_net *net)
 {
+    g_assert(!net->started);
     net->started = true;
     for (unsigned i = 0; i < net->workers_count; i++) {
         char name[16];
@@ -204,12 +207,12 @@ kw_net_start(kw_net *net)
     }
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* --- draining ---------------------------------------------------------------------------------- */
 
 static void
-tell_drained(kw_task *task)
+call_drained(kw_task *task)
 {
-    kw_net *net = (kw_net *)((char *)task - offsetof(kw_net, tell_task));
+    kw_net *net = (kw_net *)((char *)task - offsetof(kw_net, drained_task));
     net->drained(net->drained_user);
 }
 
@@ -223,7 +226,7 @@ worker_done(kw_net_worker *worker)
     uv_close((uv_handle_t *)&worker->drain_timer, NULL);
     worker->done = true;
     if (atomic_fetch_sub(&net->workers_left, 1) == 1)
-        kw_loop_post(net->tell, &net->tell_task);
+        kw_loop_post(net->drained_loop, &net->drained_task);
 }
 
 static void
@@ -239,7 +242,7 @@ kw_net_worker_settle(kw_net_worker *worker)
 {
     if (!worker->draining || worker->done || worker->open_sockets > 0 || worker->open_sessions > 0)
         return;
-    if (!worker->closing_state && (worker->requests == 0 || worker->hurried)) {
+    if (!worker->closing_state && (worker->requests == 0 || worker->closing_now)) {
         worker->closing_state = true;
         worker->net->handler.loop_close(worker->state, on_state_closed, worker);
         return;
@@ -249,11 +252,11 @@ kw_net_worker_settle(kw_net_worker *worker)
 }
 
 static void
-hurry(kw_net_worker *worker)
+close_sessions(kw_net_worker *worker)
 {
-    if (!worker->draining || worker->hurried)
+    if (!worker->draining || worker->closing_now)
         return;
-    worker->hurried = true;
+    worker->closing_now = true;
     for (kw_session *session = worker->sessions; session; session = session->next)
         kw_session_close(session);
     kw_net_worker_settle(worker);
@@ -264,15 +267,15 @@ on_drain_timer(uv_timer_t *timer)
 {
     kw_net_worker *worker = timer->data;
     if (worker->open_sessions > 0 || worker->requests > 0)
-        kw_log(KW_LOG_WARN, "net", "drain time is up", "connections=%zu calls=%zu", worker->open_sessions,
+        kw_log(KW_LOG_WARN, "net", "drain timeout passed", "connections=%zu calls=%zu", worker->open_sessions,
                worker->requests);
-    hurry(worker);
+    close_sessions(worker);
 }
 
 static void
-worker_hurry(kw_task *task)
+worker_close_sessions(kw_task *task)
 {
-    hurry((kw_net_worker *)((char *)task - offsetof(kw_net_worker, hurry_task)));
+    close_sessions((kw_net_worker *)((char *)task - offsetof(kw_net_worker, close_task)));
 }
 
 static void
@@ -289,11 +292,12 @@ worker_drain(kw_task *task)
 }
 
 void
-kw_net_drain(kw_net *net, uint64_t drain_ms, kw_loop *tell, void (*drained)(void *user), void *user)
+kw_net_drain(kw_net *net, uint64_t drain_ms, kw_loop *drained_loop, void (*drained)(void *user), void *user)
 {
+    g_assert(net->started && drained && drained_loop);
     net->drain_ms = drain_ms;
-    net->tell = tell;
-    net->tell_task.run = tell_drained;
+    net->drained_loop = drained_loop;
+    net->drained_task.run = call_drained;
     net->drained = drained;
     net->drained_user = user;
     atomic_store(&net->workers_left, net->workers_count);
@@ -304,17 +308,18 @@ kw_net_drain(kw_net *net, uint64_t drain_ms, kw_loop *tell, void (*drained)(void
 }
 
 void
-kw_net_hurry(kw_net *net)
+kw_net_close_now(kw_net *net)
 {
     for (unsigned i = 0; i < net->workers_count; i++) {
-        net->workers[i].hurry_task.run = worker_hurry;
-        kw_loop_post(net->workers[i].loop, &net->workers[i].hurry_task);
+        net->workers[i].close_task.run = worker_close_sessions;
+        kw_loop_post(net->workers[i].loop, &net->workers[i].close_task);
     }
 }
 
 static void
 worker_clear(kw_net_worker *worker)
 {
+    g_assert(worker->open_sessions == 0 && worker->requests == 0 && !worker->sessions);
     kw_loop_free(worker->loop);
     kw_frame_pool_clear(&worker->frames);
     while (worker->spare_requests) {

@@ -4,9 +4,9 @@
 
 #include <glib.h>
 
-/* Larger buffers are not worth keeping. */
+/* Larger buffers are freed instead of kept as spares. */
 #define SPARE_BYTES_MAX ((size_t)256 * 1024)
-/* More is not written, or encrypted, at once. */
+/* Maximum bytes to encrypt or write at once. */
 #define PIECE_BYTES ((size_t)256 * 1024)
 
 void
@@ -18,7 +18,7 @@ kw_output_prepare(kw_session *session)
 }
 
 static void
-give_back(kw_net_worker *worker, kw_buffer *buffer)
+recycle(kw_net_worker *worker, kw_buffer *buffer)
 {
     buffer->size = 0;
     if (buffer->capacity == 0 || buffer->capacity > kw_budget_spare(SPARE_BYTES_MAX) ||
@@ -43,6 +43,7 @@ kw_output_charge(kw_session *session)
 size_t
 kw_output_unsent(const kw_session *session)
 {
+    g_assert(session->output_at <= session->output.size && session->sending_at <= session->sending.size);
     return session->output.size - session->output_at + session->sending.size - session->sending_at;
 }
 
@@ -58,11 +59,12 @@ note_sent(kw_session *session, size_t size)
 {
     kw_metrics_add(KW_METRIC_bytes_out, (int64_t)size);
     session->sending_at += size;
+    g_assert(session->sending_at <= session->sending.size);
     session->active_ms = session->taken_ms = uv_now(session->handle.loop);
     if (session->sending_at < session->sending.size)
         return;
     session->sending_at = 0;
-    give_back(session->worker, &session->sending);
+    recycle(session->worker, &session->sending);
     session->drained += kw_output_unsent(session) == 0;
 }
 
@@ -79,7 +81,7 @@ on_written(uv_write_t *write, int status)
         return;
     }
     note_sent(session, session->writing);
-    kw_session_turn(session);
+    kw_session_update(session);
 }
 
 static bool
@@ -93,13 +95,13 @@ encrypt_piece(kw_session *session)
     session->output_at += plain.size;
     if (session->output_at == session->output.size) {
         session->output_at = 0;
-        give_back(session->worker, &session->output);
+        recycle(session->worker, &session->output);
     }
     kw_tls_take_output(session->tls, &session->sending);
     return true;
 }
 
-/* False: the connection cannot carry it any more. */
+/* Moves or encrypts replies into `sending` if it is empty. False if the TLS connection is lost. */
 static bool
 fill_sending(kw_session *session)
 {
@@ -120,7 +122,8 @@ next_piece(const kw_session *session)
     return uv_buf_init((char *)session->sending.data + session->sending_at, (unsigned)MIN(rest, PIECE_BYTES));
 }
 
-/* A piece: the loop has others to serve. What the socket does not take at once is libuv's to send. */
+/* Writes one piece only, because the loop must serve other sessions, too. If the socket does not accept all
+ * of it, libuv writes the rest later. */
 static void
 send_piece(kw_session *session)
 {
@@ -155,7 +158,7 @@ kw_output_flush(kw_session *session)
 {
     if (session->sending_now || session->state >= KW_SESSION_LINGERING)
         return;
-    kw_request_hand_on(session);
+    kw_request_move_replies(session);
     if (!fill_sending(session)) {
         kw_session_close(session);
         return;
@@ -163,7 +166,7 @@ kw_output_flush(kw_session *session)
     if (session->sending.size > 0)
         send_piece(session);
     else
-        give_back(session->worker, &session->sending);
+        recycle(session->worker, &session->sending);
     if (!session->sending_now && session->state < KW_SESSION_LINGERING && has_more(session))
         kw_session_mark_dirty(session);
 }

@@ -1,23 +1,24 @@
-/* Inside of the room: a session's bytes on their way out. Replies collect in session->output; flush
- * hands them to the socket in one piece, encrypted first where the session speaks TLS. */
+/* Internal to net: the outgoing bytes of a session. Replies are collected in session->output. kw_output_flush
+ * writes them to the socket in pieces, after encrypting them if the session uses TLS. */
 #pragma once
 
 #include "net/session.h"
 
-/* Gives output a recycled buffer when it has none. */
+/* Gives session->output a recycled buffer if it has no memory. */
 void kw_output_prepare(kw_session *session);
 
-/* Charges the session's account with the memory of replies that it holds now. */
+/* Updates the account's charge to the memory of replies that the session holds now. */
 void kw_output_charge(kw_session *session);
 
-/* Bytes that the peer's side has not taken yet. */
+/* Bytes of replies that the socket has not accepted yet. */
 size_t kw_output_unsent(const kw_session *session);
 
-/* Writes what can be written now; the rest follows by itself. Closes the session when the peer is gone. */
+/* Writes what the socket accepts now; the rest is written when the socket is ready. Closes the session if the
+ * connection is lost. */
 void kw_output_flush(kw_session *session);
 
-/* A peer that takes bytes, however slowly, is active. */
+/* Notes if the peer has read some bytes: a slow peer is not an idle one. */
 void kw_output_note_progress(kw_session *session, uint64_t now_ms);
 
-/* TLS: tells the peer that nothing follows, if the socket takes it at once. */
+/* Sends the TLS close notification. */
 void kw_output_say_goodbye(kw_session *session);

@@ -31,9 +31,9 @@ kw_peers_free(kw_peers *peers)
 }
 
 static void
-name_of_six(const struct sockaddr_in6 *six, char *to)
+name_ipv6(const struct sockaddr_in6 *ipv6, char *to)
 {
-    struct in6_addr network = six->sin6_addr;
+    struct in6_addr network = ipv6->sin6_addr;
     if (IN6_IS_ADDR_V4MAPPED(&network)) {
         inet_ntop(AF_INET, &network.s6_addr[12], to, KW_PEER_NAME_MAX);
         return;
@@ -46,7 +46,7 @@ void
 kw_peers_name(const struct sockaddr *address, char *to)
 {
     if (address->sa_family == AF_INET6)
-        name_of_six((const struct sockaddr_in6 *)(const void *)address, to);
+        name_ipv6((const struct sockaddr_in6 *)(const void *)address, to);
     else if (address->sa_family == AF_INET)
         inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, to,
                   KW_PEER_NAME_MAX);

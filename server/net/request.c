@@ -1,19 +1,21 @@
-/* Messages in flight. A session's requests stand in order of arrival; a reply goes straight to the session's
- * output when it is the first one's, else into its request's own buffer until all before it were answered,
- * and sent if it is a large one. */
+/* Messages in flight. A session queues its requests in order of arrival. The reply of the first request is
+ * encoded directly into the session's output. Other replies, and large ones, wait in the request's own buffer
+ * until all earlier requests are answered; a large reply also waits until all earlier bytes are with the
+ * socket. */
 #include "net/output.h"
 #include "net/session.h"
 
 #include <glib.h>
 
-/* Replies of up to so many bytes are put together in one buffer. */
-#define TOGETHER_MAX ((size_t)128 * 1024)
+/* Replies are combined in one buffer up to this size. */
+#define COMBINED_MAX ((size_t)128 * 1024)
 
 kw_request *
-kw_request_take(kw_session *session, kw_bytes payload)
+kw_request_new(kw_session *session, kw_bytes payload)
 {
     kw_net_worker *worker = session->worker;
     kw_request *request = worker->spare_requests;
+    g_assert(session->state == KW_SESSION_OPEN && session->frame && !session->first == !session->last);
     if (request)
         worker->spare_requests = request->next;
     else
@@ -90,7 +92,7 @@ kw_request_drained(const kw_request *request)
 }
 
 static bool
-takes_replies(const kw_session *session)
+can_send(const kw_session *session)
 {
     return session->state == KW_SESSION_OPEN || session->state == KW_SESSION_FINISHING;
 }
@@ -100,7 +102,7 @@ kw_request_reply(kw_request *request)
 {
     kw_session *session = request->session;
     g_assert(!request->done);
-    if (request != session->first || !takes_replies(session) || session->output.size > TOGETHER_MAX)
+    if (request != session->first || !can_send(session) || session->output.size > COMBINED_MAX)
         return &request->held;
     kw_output_prepare(session);
     return &session->output;
@@ -114,20 +116,21 @@ kw_request_give_reply(kw_request *request, kw_buffer *reply)
     *reply = KW_BUFFER_EMPTY;
 }
 
-/* A reply joins small ones before it; a large one waits until all before it is with the socket. */
+/* True if the reply can be appended to the output: if both are small, or the output is empty. */
 static bool
-may_follow(const kw_session *session, const kw_buffer *held)
+can_append(const kw_session *session, const kw_buffer *held)
 {
-    return session->output.size == 0 || held->size == 0 || !takes_replies(session) ||
-           session->output.size + held->size <= TOGETHER_MAX;
+    return session->output.size == 0 || held->size == 0 || !can_send(session) ||
+           session->output.size + held->size <= COMBINED_MAX;
 }
 
 static void
-send_held(kw_session *session, kw_buffer *held)
+append_held(kw_session *session, kw_buffer *held)
 {
+    g_assert(session->held_replies >= held->capacity);
     session->held_replies -= held->capacity;
-    if (held->size > 0 && takes_replies(session)) {
-        if (session->output.capacity == 0 || held->size > TOGETHER_MAX) {
+    if (held->size > 0 && can_send(session)) {
+        if (session->output.capacity == 0 || held->size > COMBINED_MAX) {
             kw_buffer_clear(&session->output);
             session->output = *held;
             *held = KW_BUFFER_EMPTY;
@@ -139,7 +142,7 @@ send_held(kw_session *session, kw_buffer *held)
 }
 
 static void
-recycle(kw_net_worker *worker, kw_request *request)
+recycle_ended(kw_net_worker *worker, kw_request *request)
 {
     if (!request->popped || !request->released)
         return;
@@ -148,16 +151,16 @@ recycle(kw_net_worker *worker, kw_request *request)
 }
 
 void
-kw_request_hand_on(kw_session *session)
+kw_request_move_replies(kw_session *session)
 {
-    while (session->first && session->first->done && may_follow(session, &session->first->held)) {
+    while (session->first && session->first->done && can_append(session, &session->first->held)) {
         kw_request *request = session->first;
-        send_held(session, &request->held);
+        append_held(session, &request->held);
         session->first = request->next;
         if (!session->first)
             session->last = NULL;
         request->popped = true;
-        recycle(session->worker, request);
+        recycle_ended(session->worker, request);
     }
 }
 
@@ -165,30 +168,33 @@ static void
 answer(kw_request *request)
 {
     kw_session *session = request->session;
+    g_assert(!request->done);
     request->done = true;
-    if (!takes_replies(session))
+    if (!can_send(session))
         kw_buffer_clear(&request->held);
     session->held_replies += request->held.capacity;
     if (request == session->first)
-        kw_request_hand_on(session);
+        kw_request_move_replies(session);
 }
 
 static void
-let_go(kw_request *request)
+release(kw_request *request)
 {
     kw_session *session = request->session;
     kw_net_worker *worker = session->worker;
+    g_assert(request->done && !request->released);
+    g_assert(session->requests > 0 && session->held_bytes >= request->payload.size && worker->requests > 0);
     session->requests--;
     session->held_bytes -= request->payload.size;
     worker->requests--;
     kw_frame_unref(&worker->frames, request->frame);
     request->frame = NULL;
     request->released = true;
-    recycle(worker, request);
+    recycle_ended(worker, request);
 }
 
 static void
-go_on(kw_session *session)
+update_session(kw_session *session)
 {
     kw_net_worker *worker = session->worker;
     kw_output_charge(session);
@@ -204,7 +210,7 @@ kw_request_answered(kw_request *request)
 {
     kw_session *session = request->session;
     answer(request);
-    go_on(session);
+    update_session(session);
 }
 
 void
@@ -212,8 +218,8 @@ kw_request_release(kw_request *request)
 {
     kw_session *session = request->session;
     g_assert(request->done);
-    let_go(request);
-    go_on(session);
+    release(request);
+    update_session(session);
 }
 
 void
@@ -221,8 +227,8 @@ kw_request_replied(kw_request *request)
 {
     kw_session *session = request->session;
     answer(request);
-    let_go(request);
-    go_on(session);
+    release(request);
+    update_session(session);
 }
 
 void

@@ -1,11 +1,11 @@
-/* Sessions: reading, parsing, order of replies, back-pressure, and the one mover of states.
+/* Sessions: reading, parsing, back-pressure and all changes of state.
  *
  *   read -> frame -> kw_wire_reader -> request -> handler ... -> reply -> output -> write
  *
- * A message is handed out as a slice of its frame. Replies are encoded straight into `output` when
- * their turn has come, else into the request's own buffer. A session is not read from while too many
- * messages or bytes are in flight, while its peer does not take its replies, or while memory is short and it
- * holds more than its share.
+ * The handler gets each message as a slice of its frame. The reply of the oldest request is encoded directly
+ * into `output`, others into their request's own buffer. Reading pauses while too many messages or bytes are
+ * in flight, while the peer does not read its replies, or while memory is short and the session holds more
+ * than its share.
  */
 #include "net/session.h"
 
@@ -16,25 +16,25 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-/* Unsent bytes beyond which a session is not read from. */
+/* Reading pauses while more bytes of replies are unsent. */
 #define UNSENT_MAX ((size_t)1024 * 1024)
-/* A read is not worth its system call into less room than this. */
+/* Minimum space for which a read is worth its system call. */
 #define READ_MIN ((size_t)2048)
-/* When draining, what has arrived is read in at most so many pieces. */
+/* Maximum number of reads of input that had arrived when draining began. */
 #define REST_PIECES_MAX 64
-/* Memory of a connection besides its messages, about. */
+/* Approximate memory of a connection without its messages. */
 #define SESSION_BYTES ((int64_t)2 * 1024)
 #define TLS_BYTES ((int64_t)16 * 1024)
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-#define MAY(state) (1u << KW_SESSION_##state)
+#define TO(state) (1u << KW_SESSION_##state)
 static const unsigned moves[] = {
-    [KW_SESSION_HANDSHAKE] = MAY(OPEN) | MAY(CLOSING),
-    [KW_SESSION_OPEN] = MAY(FINISHING) | MAY(CLOSING),
-    [KW_SESSION_FINISHING] = MAY(LINGERING) | MAY(CLOSING),
-    [KW_SESSION_LINGERING] = MAY(CLOSING),
-    [KW_SESSION_CLOSING] = MAY(GONE),
+    [KW_SESSION_HANDSHAKE] = TO(OPEN) | TO(CLOSING),
+    [KW_SESSION_OPEN] = TO(FINISHING) | TO(CLOSING),
+    [KW_SESSION_FINISHING] = TO(LINGERING) | TO(CLOSING),
+    [KW_SESSION_LINGERING] = TO(CLOSING),
+    [KW_SESSION_CLOSING] = TO(GONE),
     [KW_SESSION_GONE] = 0,
 };
 
@@ -42,6 +42,8 @@ static void
 session_free(kw_session *session)
 {
     kw_net_worker *worker = session->worker;
+    g_assert(session->state == KW_SESSION_GONE && !session->first && session->requests == 0);
+    g_assert(!session->dirty && session->held_bytes == 0 && session->held_replies == 0);
     if (session->previous)
         session->previous->next = session->next;
     else
@@ -55,11 +57,12 @@ session_free(kw_session *session)
     g_free(session);
 }
 
-/* What only a socket needs goes with it; the rest stays for the requests in flight. */
+/* Frees what only an open connection needs; the rest is kept for the requests in flight. */
 static void
 session_gone(kw_session *session)
 {
     kw_net_worker *worker = session->worker;
+    g_assert(worker->open_sessions > 0 && worker->paused >= session->paused);
     worker->open_sessions--;
     worker->paused -= session->paused;
     session->paused = false;
@@ -73,7 +76,7 @@ session_gone(kw_session *session)
         session->held_replies -= request->held.capacity;
         kw_buffer_clear(&request->held);
     }
-    kw_request_hand_on(session); /* those that were answered and not sent */
+    kw_request_move_replies(session); /* drops the answered requests */
     kw_output_charge(session);
 }
 
@@ -131,7 +134,7 @@ nothing_in_flight(const kw_session *session)
     return !session->first && kw_output_unsent(session) == 0 && !session->sending_now;
 }
 
-/* What comes from now on is read and dropped, until the peer has closed its side. */
+/* Reads and drops further input until the peer has closed its side. */
 static void
 linger(kw_session *session)
 {
@@ -158,7 +161,7 @@ kw_session_finish(kw_session *session)
     if (session->state != KW_SESSION_FINISHING || session->dispatching || !nothing_in_flight(session))
         return;
     kw_output_say_goodbye(session);
-    if (session->sending_now) /* the goodbye follows */
+    if (session->sending_now) /* the close notification is still being sent */
         return;
     if (session->state == KW_SESSION_FINISHING && kw_session_must_linger(session))
         linger(session);
@@ -201,7 +204,7 @@ kw_session_mark_dirty(kw_session *session)
 /* --- input ------------------------------------------------------------------------------------ */
 
 static bool
-may_hand_out(kw_session *session)
+can_accept(kw_session *session)
 {
     const kw_net_limits *limits = &session->worker->limits;
     return session->state == KW_SESSION_OPEN && session->requests < limits->in_flight &&
@@ -215,15 +218,16 @@ unparsed(const kw_session *session)
     return session->frame ? session->frame->filled - session->start : 0;
 }
 
-/* Room for a message at session->start, which moves to the head of a new block. */
+/* Makes space for a message at session->start, which can move it to the start of a new block. */
 static void
-make_room(kw_session *session, size_t needed, size_t wanted)
+reserve(kw_session *session, size_t needed, size_t wanted)
 {
     kw_frame *frame = session->frame;
-    session->frame = kw_frame_make_room(&session->worker->frames, frame, &session->start, needed, wanted);
+    session->frame = kw_frame_reserve(&session->worker->frames, frame, &session->start, needed, wanted);
 }
 
-/* The next message, if it is whole. False: nothing to do until more bytes came. */
+/* Passes the next message to the handler if it is complete. False if more bytes are needed or the input is
+ * broken. */
 static bool
 parse_one(kw_session *session)
 {
@@ -237,7 +241,7 @@ parse_one(kw_session *session)
     case KW_WIRE_MORE:
         if (session->message_ms == 0)
             session->message_ms = uv_now(session->handle.loop);
-        make_room(session, input.size + 1, MAX(wanted, input.size + READ_MIN));
+        reserve(session, input.size + 1, MAX(wanted, input.size + READ_MIN));
         return false;
     case KW_WIRE_BROKEN:
         kw_session_break(session, error.text);
@@ -247,11 +251,12 @@ parse_one(kw_session *session)
     }
     session->start += consumed;
     session->message_ms = 0;
-    worker->net->handler.request(worker->state, kw_request_take(session, payload));
+    worker->net->handler.request(worker->state, kw_request_new(session, payload));
     return true;
 }
 
-/* An idle session has no block. One that messages in flight still hold is read into as long as it has room.
+/* Releases the block of a session without unparsed bytes, so that an idle session has none. A block that
+ * messages in flight hold is kept while it has space for further reads.
  */
 static void
 settle_frame(kw_session *session)
@@ -270,16 +275,16 @@ static void
 session_parse(kw_session *session)
 {
     session->dispatching = true;
-    while (unparsed(session) > 0 && may_hand_out(session) && parse_one(session))
+    while (unparsed(session) > 0 && can_accept(session) && parse_one(session))
         continue;
     session->dispatching = false;
-    session->held_back = unparsed(session) > 0 && session->state == KW_SESSION_OPEN && !may_hand_out(session);
+    session->held_back = unparsed(session) > 0 && session->state == KW_SESSION_OPEN && !can_accept(session);
     settle_frame(session);
 }
 
-/* The rest of a message that is half here goes where it belongs. Anything else is read into the loop's own
- * piece of memory and copied from there into a block of fitting size: a copy of some hundred bytes costs
- * less than a large block per call in flight does, for the caches. */
+/* The rest of a partial message is read directly into its block. Anything else is read into the loop's
+ * scratch memory and copied into a block of fitting size. Copying some hundred bytes costs less than a large
+ * block for each call in flight, which would not fit into the CPU caches. */
 static void
 on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
 {
@@ -287,16 +292,16 @@ on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
     kw_session *session = handle->data;
     kw_net_worker *worker = session->worker;
     kw_frame *frame = session->frame;
-    size_t room = frame && !session->tls && unparsed(session) > 0 ? frame->capacity - frame->filled : 0;
-    if (room >= READ_MIN)
-        *ret_buffer = uv_buf_init((char *)frame->data + frame->filled, (unsigned)MIN(room, UINT32_MAX / 2));
+    size_t space = frame && !session->tls && unparsed(session) > 0 ? frame->capacity - frame->filled : 0;
+    if (space >= READ_MIN)
+        *ret_buffer = uv_buf_init((char *)frame->data + frame->filled, (unsigned)MIN(space, UINT32_MAX / 2));
     else
         *ret_buffer = uv_buf_init((char *)worker->scratch, KW_NET_WORKER_SCRATCH);
 }
 
-/* Bytes join what is buffered. */
+/* Appends plain bytes to the session's block. */
 static void
-take_plain(kw_session *session, kw_bytes plain)
+append_plain(kw_session *session, kw_bytes plain)
 {
     kw_frame_pool *frames = &session->worker->frames;
     if (plain.size == 0)
@@ -304,7 +309,7 @@ take_plain(kw_session *session, kw_bytes plain)
     if (!session->frame)
         session->frame = kw_frame_take(frames, plain.size, session->account);
     size_t all = unparsed(session) + plain.size;
-    make_room(session, all, all);
+    reserve(session, all, all);
     kw_frame *frame = session->frame;
     g_assert(frame->capacity - frame->filled >= plain.size);
     memcpy(frame->data + frame->filled, plain.data, plain.size);
@@ -312,14 +317,14 @@ take_plain(kw_session *session, kw_bytes plain)
 }
 
 static void
-take_network(kw_session *session, kw_bytes network)
+decrypt(kw_session *session, kw_bytes encrypted)
 {
     kw_net_worker *worker = session->worker;
     kw_error error = KW_ERROR_NONE;
     bool closed = false;
     worker->plain.size = 0;
-    if (!kw_tls_receive(session->tls, network, &worker->plain, &closed, &error)) {
-        kw_output_flush(session); /* the alert that says why */
+    if (!kw_tls_receive(session->tls, encrypted, &worker->plain, &closed, &error)) {
+        kw_output_flush(session); /* sends the TLS alert */
         kw_session_break(session, error.text);
         return;
     }
@@ -328,7 +333,7 @@ take_network(kw_session *session, kw_bytes network)
         session->message_ms = 0;
         kw_session_identify(session);
     }
-    take_plain(session, kw_buffer_bytes(&worker->plain));
+    append_plain(session, kw_buffer_bytes(&worker->plain));
     if (closed) {
         stop_reading(session);
         session->input_over = true;
@@ -367,22 +372,22 @@ on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
         kw_metrics_add(KW_METRIC_bytes_in, got);
         session->active_ms = uv_now(stream->loop);
         if (session->tls)
-            take_network(session, kw_bytes_of(buffer->base, (size_t)got));
+            decrypt(session, kw_bytes_of(buffer->base, (size_t)got));
         else if ((uint8_t *)buffer->base == session->worker->scratch)
-            take_plain(session, kw_bytes_of(buffer->base, (size_t)got));
+            append_plain(session, kw_bytes_of(buffer->base, (size_t)got));
         else
             session->frame->filled += (size_t)got;
     }
     session_parse(session);
-    kw_session_turn(session);
+    kw_session_update(session);
 }
 
-/* Reading stops and goes on with what is in flight; the time that it stood still does not count, unless
- * memory was short: then half a message must not stay for longer than it may. */
+/* Stops or resumes reading, depending on what is in flight. A pause does not count for the time limit of a
+ * partial message, unless memory was short: then a partial message must not hold memory beyond the limit. */
 static void
-steer_reading(kw_session *session)
+update_reading(kw_session *session)
 {
-    bool wanted = session->state == KW_SESSION_HANDSHAKE || may_hand_out(session);
+    bool wanted = session->state == KW_SESSION_HANDSHAKE || can_accept(session);
     if (session->state > KW_SESSION_OPEN || session->input_over || session->input_ended ||
         wanted == session->reading)
         return;
@@ -404,7 +409,7 @@ kw_session_start(kw_session *session)
     uv_read_start((uv_stream_t *)&session->handle, on_allocate, on_read);
 }
 
-/* No more is read, and all that was read was handed out. */
+/* Finishes a session whose input has ended, once all messages were passed to the handler. */
 static void
 end_input(kw_session *session)
 {
@@ -417,7 +422,7 @@ end_input(kw_session *session)
 }
 
 void
-kw_session_turn(kw_session *session)
+kw_session_update(kw_session *session)
 {
     if (session->state == KW_SESSION_GONE) {
         kw_net_worker *worker = session->worker;
@@ -428,20 +433,21 @@ kw_session_turn(kw_session *session)
     if (session->state >= KW_SESSION_LINGERING)
         return;
     do {
-        if (session->held_back && may_hand_out(session))
+        if (session->held_back && can_accept(session))
             session_parse(session);
         end_input(session);
         kw_output_flush(session);
-    } while (session->held_back && may_hand_out(session));
+    } while (session->held_back && can_accept(session));
     if (session->state == KW_SESSION_FINISHING)
         kw_session_finish(session);
     settle_frame(session);
-    steer_reading(session);
+    update_reading(session);
     kw_output_charge(session);
 }
 
-/* Most callers wait for their reply before they send more: theirs goes out at once, while it and the socket
- * are in the caches. Replies that others still follow leave together. */
+/* Most clients wait for their reply before they send more. Their reply is sent at once, while it and the
+ * socket are in the CPU caches. While further calls of the session are in flight, replies are sent
+ * together. */
 void
 kw_session_answered(kw_session *session)
 {
@@ -454,11 +460,11 @@ kw_session_answered(kw_session *session)
     }
     kw_output_flush(session);
     settle_frame(session);
-    steer_reading(session);
+    update_reading(session);
     kw_output_charge(session);
 }
 
-/* As if the loop had found the socket ready to be read, until nothing is there. */
+/* Reads like the loop would, until the socket has no more input. */
 void
 kw_session_read_rest(kw_session *session)
 {
@@ -470,7 +476,7 @@ kw_session_read_rest(kw_session *session)
         uv_buf_t piece;
         on_allocate((uv_handle_t *)stream, KW_NET_WORKER_SCRATCH, &piece);
         ssize_t got = recv(socket, piece.base, piece.len, MSG_DONTWAIT);
-        if (got <= 0) /* an end or an error is met again by the loop */
+        if (got <= 0) /* the loop will see the end or the error again */
             return;
         on_read(stream, got, &piece);
     }
@@ -495,7 +501,7 @@ kw_session_new(kw_net_worker *worker)
 }
 
 void
-kw_session_take_tls(kw_session *session, kw_tls *tls)
+kw_session_set_tls(kw_session *session, kw_tls *tls)
 {
     session->tls = tls;
     kw_account_charge(session->account, KW_MEMORY_FRAMES, TLS_BYTES);

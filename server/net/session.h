@@ -1,24 +1,24 @@
-/* Inside of the module: one connection of a caller.
+/* Internal to net: one connection of a client.
  *
  *              (TLS)
- *   accepted --------> HANDSHAKE --+
+ *    *   accepted --------> HANDSHAKE --+
  *       |                  |       |
- *       +-------> OPEN <---+       |       reads, parses, hands out messages
+ *       +-------> OPEN <---+       |       reads, parses, passes messages to the handler
  *                  |               |
- *                  v               |       peer said goodbye, draining, or broken input:
- *              FINISHING           |       no more input, replies in flight still go out
+ *                  v               |       the peer closed its side, draining, or malformed input:
+ *              FINISHING           |       reads no more, still sends the replies in flight
  *                  |               |
- *                  v               |       all was sent, but the peer may be sending: what it sends is
- *              LINGERING           |       dropped, since closing now would make it lose the last replies
+ *                  v               |       all replies are sent, but closing now could make the peer
+ *              LINGERING           |       lose them: drops input until the peer has closed its side
  *                  |               |
  *                  v               v
  *               CLOSING <----------+       the socket is being closed
  *                  |
  *                  v
- *                GONE                      freed as soon as its last request ended
+ *                GONE                      freed as soon as its last request ends
  *
- * session.c: states, input, order of work; output.c: replies; request.c: messages in flight;
- * entry.c: who may come in; ending.c: time limits, draining, shortage of memory.
+ * session.c: states, input, order of work; output.c: replies; request.c: messages in flight; entry.c:
+ * admission of connections; ending.c: time limits, draining, shortage of memory.
  */
 #pragma once
 
@@ -41,44 +41,45 @@ struct kw_session {
     kw_session_state state;
     bool dirty;
     bool reading;
-    bool dispatching; /* inside the parse loop: flushing waits */
-    bool sending_now; /* `sending` is with libuv */
-    bool held_back;   /* whole messages may wait in the frame for room in flight */
-    bool input_over;  /* the peer sends no more */
-    bool input_ended; /* nothing more is read; what was read is answered */
-    bool counted;     /* among the net's connections and its peer's */
+    bool dispatching; /* inside the parse loop, which delays flushing */
+    bool sending_now; /* libuv is writing `sending` */
+    bool held_back;   /* whole messages possibly wait in the frame because too much is in flight */
+    bool input_over;  /* the peer has closed its side */
+    bool input_ended; /* reading has stopped; messages already read are still answered */
+    bool counted;     /* in the numbers of connections of the process and of its peer */
     bool paused;      /* not read from because memory is short */
-    bool was_paused;  /* ... at least for a part of the time that it was not read from */
+    bool was_paused;  /* ... at some time since reading stopped */
 
     kw_tls *tls;
     kw_wire_reader *reader;
     kw_frame *frame; /* NULL while nothing is buffered */
-    size_t start;    /* of the present message in the frame */
+    size_t start;    /* where the present message starts in the frame */
 
     kw_request *first, *last; /* not answered yet, in order of arrival */
     uint32_t requests;        /* not released yet */
     size_t held_bytes;        /* payloads of the requests */
 
-    kw_buffer output;  /* replies, plain; the bytes before output_at were encrypted already */
-    kw_buffer sending; /* being written; the bytes before sending_at were */
+    kw_buffer output;  /* plain replies; the bytes before output_at are already encrypted */
+    kw_buffer sending; /* bytes for the socket; those before sending_at are already written */
     size_t output_at, sending_at;
     uv_write_t write;
-    size_t writing;   /* bytes that libuv was given */
-    uint64_t drained; /* how often all replies that there were had been taken */
-    size_t queued;    /* bytes libuv still held when the clock looked last */
+    size_t writing;   /* size of the piece that libuv writes */
+    uint64_t drained; /* how often the peer had read all pending replies */
+    size_t queued;    /* bytes that libuv still held at the last time check */
 
     kw_account *account;
-    size_t held_replies;    /* memory of replies that wait for their turn */
-    size_t charged_replies; /* of what the account was charged for replies */
+    size_t held_replies;    /* memory of replies that wait for earlier ones */
+    size_t charged_replies; /* bytes charged to the account for replies */
 
-    const kw_error *refusal; /* calls are answered with it; NULL: they are served */
-    kw_error *own_refusal;   /* what refusal points at, when it is this session's own */
-    char *peer_name;         /* that it is counted for */
+    const kw_error *refusal; /* if not NULL, calls are answered with this error */
+    kw_error *own_refusal;   /* owned by this session; refusal can point to it */
+    char *peer_name;         /* the peer that it is counted for */
 
-    uint64_t active_ms;  /* loop time of the last byte in either direction */
-    uint64_t taken_ms;   /* loop time when the peer last took bytes, or was first offered them */
-    uint64_t message_ms; /* the present message's first byte, or since when it lingers; 0: none */
-    uint64_t end_ms;     /* it is finished then at the latest; 0: no such time */
+    uint64_t active_ms; /* loop time of the last byte in either direction */
+    uint64_t taken_ms;  /* loop time when the peer last read bytes, or was first sent them */
+    uint64_t
+        message_ms; /* loop time of the present message's first byte, or of the start of lingering; 0: none */
+    uint64_t end_ms; /* loop time at which it finishes at the latest; 0: unset */
     char peer[56];
 };
 
@@ -88,81 +89,86 @@ struct kw_request {
     kw_frame *frame;
     kw_bytes payload;
     kw_wire_form form;
-    kw_buffer held; /* a reply that waits for its turn */
+    kw_buffer held; /* a reply that waits for earlier ones */
     bool done;      /* answered */
-    bool popped;    /* its reply, if any, was handed on */
+    bool popped;    /* removed from the session's queue; its reply was moved to the output */
     bool released;
 };
 
 /* --- session.c ---------------------------------------------------------------------------------- */
 
-/* A session that nothing is known of yet, without a socket. */
+/* Returns a session without a socket. */
 kw_session *kw_session_new(kw_net_worker *worker);
 
-void kw_session_take_tls(kw_session *session, kw_tls *tls);
+void kw_session_set_tls(kw_session *session, kw_tls *tls);
 
-/* Starts to read. */
+/* Starts reading. */
 void kw_session_start(kw_session *session);
 
-/* No more input; closes when nothing is in flight. */
+/* Stops reading at once, and closes the session when nothing is in flight. */
 void kw_session_finish(kw_session *session);
 
-/* The same, but messages that were read as a whole are handed out first. */
+/* Like kw_session_finish, but first passes complete messages that were already read to the handler. */
 void kw_session_stop_input(kw_session *session);
 
 void kw_session_close(kw_session *session);
 
-/* Malformed input or a limit: logs, counts and finishes. Replies to what came before still go out. */
+/* Finishes a session because of malformed input or a limit; logs and counts this. Replies to earlier messages
+ * are still sent. */
 void kw_session_break(kw_session *session, const char *reason);
 
-/* A reply was handed on: it leaves now or before the loop sleeps. */
+/* Call this after a reply was added: it is sent now or before the loop sleeps. */
 void kw_session_answered(kw_session *session);
 
-/* kw_session_turn will be called before the loop sleeps. */
+/* Makes the loop call kw_session_update before it sleeps. */
 void kw_session_mark_dirty(kw_session *session);
 
-/* Frees it when nothing needs it any more. */
+/* Frees the session if its socket is closed and its requests have ended. */
 void kw_session_release(kw_session *session);
 
-/* What is due at the end of a turn: flush, resume or close. */
-void kw_session_turn(kw_session *session);
+/* Does what is due: passes further messages to the handler, flushes replies, resumes or stops reading, or
+ * closes. */
+void kw_session_update(kw_session *session);
 
-/* Reads what the system has already received, as far as it may be handed out. */
+/* Reads what the system has already received, while further messages are accepted. */
 void kw_session_read_rest(kw_session *session);
 
 /* --- entry.c ------------------------------------------------------------------------------------ */
 
-/* Takes over a connection; one beyond a limit is answered where that is possible, else closed. */
+/* Creates a session for an accepted connection, which it owns. One beyond a limit is answered with an error
+ * where that is possible, else closed. */
 void kw_session_accept(kw_net_worker *worker, int accepted, kw_tls_context *tls);
 
-/* The TLS handshake is done: from now on it is counted for its certificate, if it has one. */
+/* Call this after the TLS handshake: counts the connection for its client certificate instead of its address,
+ * if it has one. */
 void kw_session_identify(kw_session *session);
 
-/* It counts no more. */
+/* Removes the connection from the numbers of connections. */
 void kw_session_discount(kw_session *session);
 
 /* --- ending.c ----------------------------------------------------------------------------------- */
 
-/* Time limits; called by the worker's sweep. */
+/* Closes the session if it exceeds a time limit. Called by the worker's sweep timer. */
 void kw_session_check_time(kw_session *session, uint64_t now_ms);
 
-/* The worker drains: what has arrived is answered, further calls are refused, it is closed when it is quiet.
- */
+/* Drains the session: answers calls that have arrived, rejects further ones, and closes when it is quiet. */
 void kw_session_drain(kw_session *session);
 
-/* Is it kept from reading because memory is short and it holds more than its share? */
+/* Updates and returns whether reading must pause because memory is short and the session holds more than its
+ * share. */
 bool kw_session_is_paused(kw_session *session);
 
-/* Looks again at a session that is paused, or that takes no replies; called while memory is short. */
+/* Resumes a paused session when memory allows, and closes one whose peer does not read its replies. Called
+ * while memory is short. */
 void kw_session_relieve(kw_session *session, uint64_t now_ms);
 
-/* All was sent: could the peer lose some of it if the socket were closed now? */
+/* True if the peer could lose replies that were sent if the socket were closed now. */
 bool kw_session_must_linger(const kw_session *session);
 
 /* --- request.c ---------------------------------------------------------------------------------- */
 
-/* Hands replies whose turn has come on to `output`. */
-void kw_request_hand_on(kw_session *session);
+/* Moves replies to `output`, in order, up to the first request that is not answered. */
+void kw_request_move_replies(kw_session *session);
 
-/* A message becomes a request, the last of the session. */
-kw_request *kw_request_take(kw_session *session, kw_bytes payload);
+/* Creates a request for a message and appends it to the session's queue. */
+kw_request *kw_request_new(kw_session *session, kw_bytes payload);

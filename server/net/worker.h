@@ -1,5 +1,5 @@
-/* Inside of the room: one loop with its listeners and sessions. Used on the loop's thread only, but for what
- * says otherwise. Sessions and lists move together: only session.c changes them.
+/* Internal to net: one loop with its listeners and sessions. Used on the loop's thread only, except for
+ * atomics. Only session.c changes a session's state and its place in the list of sessions.
  */
 #pragma once
 
@@ -11,15 +11,15 @@
 #define KW_NET_WORKER_SPARE_OUTPUTS 32
 #define KW_NET_WORKER_SCRATCH ((size_t)64 * 1024)
 
-/* A listening socket with more connections waiting than the process can open is left alone for so long. */
+/* How long accepting pauses after the process could not open a connection. */
 #define KW_NET_WORKER_BACK_OFF_MS 100
-/* While memory is short, sessions are looked at so often. */
+/* How often sessions are checked while memory is short. */
 #define KW_NET_WORKER_RELIEF_MS 20
 
 typedef struct kw_session kw_session;
 typedef struct kw_listen_socket kw_listen_socket;
 
-/* Of one kind of event a few are logged each second, the others counted. */
+/* Limits the log lines of one kind of event per second; further events are only counted. */
 typedef struct kw_log_limit {
     uint64_t second;
     uint32_t logged;
@@ -34,15 +34,15 @@ typedef struct kw_net_worker {
     void *state; /* the handler's */
     kw_net_limits limits;
 
-    kw_session *sessions; /* every one that is not freed */
-    size_t open_sessions; /* whose socket is not closed yet */
+    kw_session *sessions; /* all that are not freed */
+    size_t open_sessions; /* those whose socket is not closed */
     size_t requests;      /* not finished yet */
-    kw_session *dirty;    /* need a flush or a resumption at the end of this loop iteration */
+    kw_session *dirty;    /* to be updated at the end of this loop iteration */
     uv_idle_t flush;
     uv_timer_t sweep;
     uv_timer_t relief;         /* runs while memory is short */
-    size_t paused;             /* sessions */
-    _Atomic uint64_t swept_ns; /* monotonic: the loop is alive */
+    size_t paused;             /* number of sessions */
+    _Atomic uint64_t swept_ns; /* when the sweep timer last ran (monotonic) */
     kw_listen_socket *sockets;
     size_t open_sockets;
 
@@ -50,16 +50,16 @@ typedef struct kw_net_worker {
     kw_request *spare_requests;
     kw_buffer spare_outputs[KW_NET_WORKER_SPARE_OUTPUTS];
     size_t spare_outputs_count;
-    uint8_t *scratch; /* bytes received: of TLS sessions, and of others whose frame has no space */
+    uint8_t *scratch; /* receives bytes of TLS sessions, and of others whose frame has no space */
     kw_buffer plain;  /* TLS: decrypted bytes */
 
     bool draining;
-    bool closing_state; /* the handler was told to end */
+    bool closing_state; /* loop_close of the handler was called */
     bool closed_state;
-    bool hurried;
+    bool closing_now;
     bool done;
     kw_task drain_task;
-    kw_task hurry_task;
+    kw_task close_task;
     uv_timer_t drain_timer;
 
     kw_log_limit broken_logged, refused_logged, accept_logged;
@@ -70,28 +70,29 @@ struct kw_net {
     kw_net_worker *workers;
     unsigned workers_count;
     _Atomic size_t connections;
-    _Atomic size_t refused_open; /* refused connections that wait for the call that tells them so */
+    _Atomic size_t refused_open; /* refused connections that wait for a call to answer */
     kw_peers *peers;
     bool started;
     uint64_t drain_ms;
     _Atomic unsigned workers_left;
-    kw_loop *tell;
-    kw_task tell_task;
+    kw_loop *drained_loop;
+    kw_task drained_task;
     void (*drained)(void *user);
     void *drained_user;
 };
 
-/* net.c: worker->dirty is not empty any more. */
+/* net.c: makes the loop update the dirty sessions in its next iteration. */
 void kw_net_worker_wake(kw_net_worker *worker);
 
-/* net.c: looks whether a draining worker has come to its end. */
+/* net.c: finishes a draining worker that has no sessions, sockets and requests left. */
 void kw_net_worker_settle(kw_net_worker *worker);
 
-/* net.c: memory is short, or a session is paused because it was. */
+/* net.c: starts the timer that checks sessions while memory is short or a session is paused. */
 void kw_net_worker_start_relief(kw_net_worker *worker);
 
-/* May this event be logged? *ret_unlogged: events before it that were not; they count as told then. */
-bool kw_net_worker_may_log(kw_net_worker *worker, kw_log_limit *limit, uint64_t *ret_unlogged);
+/* True if this event can be logged. Then *ret_unlogged is the number of earlier events that were not logged,
+ * and the caller must log this number. */
+bool kw_net_worker_can_log(kw_net_worker *worker, kw_log_limit *limit, uint64_t *ret_unlogged);
 
-/* A connection was ended because of its input, a limit or a time limit: counts, and logs within reason. */
+/* Counts and logs a connection that is closed because of its input, a limit or a timeout. */
 void kw_net_worker_log_broken(kw_net_worker *worker, const char *peer, const char *reason);

@@ -1,8 +1,8 @@
-/* Certificates, keys and trust: files -> SSL_CTX, and the swap when they are read again.
+/* Loads certificates, keys and trusted authorities into an SSL_CTX, and replaces it on reload.
  *
- * A new SSL_CTX is built completely before it takes the old one's place, so that a bad file changes
- * nothing. Connections hold their own reference on the SSL_CTX they began with. The lock guards the
- * pointer `current` only and nothing is called under it but SSL_new.
+ * A new SSL_CTX is built completely before it replaces the old one, so that an unusable file changes nothing.
+ * Connections hold a reference to the SSL_CTX they began with. The lock guards only the pointer `current`;
+ * only SSL_new is called under it.
  */
 #include "tls/context.h"
 
@@ -17,22 +17,22 @@
 
 #define FILE_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
-/* Of TLS 1.2 only what encrypts and authenticates in one (no CBC with SHA-1), with keys that are gone
- * afterwards. All suites of TLS 1.3 are like that. */
+/* For TLS 1.2, only suites with authenticated encryption (no CBC with SHA-1) and forward secrecy. All suites
+ * of TLS 1.3 have both. */
 #define SUITES "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 typedef enum role { ROLE_SERVER, ROLE_CLIENT } role;
 
 struct kw_tls_context {
     role role;
-    char *certificate; /* copies: the model may go before the context */
+    char *certificate; /* copies, because the context can outlive the model */
     char *key;
     char *ca;
     char *server_name;
     bool require_client;
     kw_mutex lock; /* guards current */
     SSL_CTX *current;
-    SSL_CTX *prepared; /* of the thread that prepares; NULL: none */
+    SSL_CTX *prepared; /* set by prepare; used by the preparing thread only */
 };
 
 void
@@ -57,7 +57,7 @@ refuse_file(const char *what, const char *file, kw_error *ret_error)
     return kw_error_set(ret_error, KW_INVALID, "tls: %s file \"%s\" is unusable: %s", what, file, reason);
 }
 
-/* A daemon has nobody to ask: a key behind a passphrase is refused. */
+/* A daemon cannot ask for a passphrase, so encrypted keys are rejected. */
 static int
 no_passphrase(char *to, int size, int writing, void *user)
 {
@@ -65,7 +65,7 @@ no_passphrase(char *to, int size, int writing, void *user)
     return -1;
 }
 
-/* OpenSSL would wait for a FIFO and read a device without end. */
+/* Checks the file first, because OpenSSL would block on a FIFO and read a device forever. */
 static bool
 check_file(const char *what, const char *file, kw_error *ret_error)
 {
@@ -74,9 +74,9 @@ check_file(const char *what, const char *file, kw_error *ret_error)
            kw_error_set(ret_error, KW_INVALID, "tls: %s file \"%s\" is unusable: %s", what, file, why);
 }
 
-/* Groups share keys on purpose. */
+/* Logs a warning if every user can read the key. A group can share a key on purpose. */
 static void
-warn_of_readers(const char *file)
+warn_if_readable(const char *file)
 {
     unsigned permissions = kw_file_permissions(file);
     if (permissions & 0007)
@@ -85,16 +85,16 @@ warn_of_readers(const char *file)
 }
 
 static bool
-load_identity(const kw_tls_context *context, SSL_CTX *made, kw_error *ret_error)
+load_identity(const kw_tls_context *context, SSL_CTX *created, kw_error *ret_error)
 {
-    SSL_CTX_set_default_passwd_cb(made, no_passphrase);
+    SSL_CTX_set_default_passwd_cb(created, no_passphrase);
     if (!check_file("certificate", context->certificate, ret_error) ||
         !check_file("key", context->key, ret_error))
         return false;
-    warn_of_readers(context->key);
-    if (SSL_CTX_use_certificate_chain_file(made, context->certificate) != 1)
+    warn_if_readable(context->key);
+    if (SSL_CTX_use_certificate_chain_file(created, context->certificate) != 1)
         return refuse_file("certificate", context->certificate, ret_error);
-    if (SSL_CTX_use_PrivateKey_file(made, context->key, SSL_FILETYPE_PEM) == 1)
+    if (SSL_CTX_use_PrivateKey_file(created, context->key, SSL_FILETYPE_PEM) == 1)
         return true;
     if (ERR_GET_REASON(ERR_peek_last_error()) != X509_R_KEY_VALUES_MISMATCH)
         return refuse_file("key", context->key, ret_error);
@@ -105,73 +105,74 @@ load_identity(const kw_tls_context *context, SSL_CTX *made, kw_error *ret_error)
 }
 
 static bool
-load_trust(const kw_tls_context *context, SSL_CTX *made, kw_error *ret_error)
+load_trust(const kw_tls_context *context, SSL_CTX *created, kw_error *ret_error)
 {
     if (context->ca[0]) {
         if (!check_file("ca", context->ca, ret_error))
             return false;
-        if (SSL_CTX_load_verify_file(made, context->ca) != 1)
+        if (SSL_CTX_load_verify_file(created, context->ca) != 1)
             return refuse_file("ca", context->ca, ret_error);
-    } else if (SSL_CTX_set_default_verify_paths(made) != 1) {
+    } else if (SSL_CTX_set_default_verify_paths(created) != 1) {
         ERR_clear_error();
         return kw_error_set(ret_error, KW_INVALID,
-                            "tls: the system's certificate store is unusable; name a ca file");
+                            "tls: the system's certificate store is unusable; set a ca file");
     }
     return true;
 }
 
 static bool
-set_up_server(const kw_tls_context *context, SSL_CTX *made, kw_error *ret_error)
+set_up_server(const kw_tls_context *context, SSL_CTX *created, kw_error *ret_error)
 {
     static const unsigned char session_context[] = "keyway";
     if (!context->certificate[0] || !context->key[0])
         return kw_error_set(ret_error, KW_INVALID, "tls: a listener needs a certificate and a key");
-    if (!load_identity(context, made, ret_error))
+    if (!load_identity(context, created, ret_error))
         return false;
-    SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_session_id_context(made, session_context, sizeof session_context - 1);
+    SSL_CTX_set_session_cache_mode(created, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_session_id_context(created, session_context, sizeof session_context - 1);
     if (!context->require_client)
         return true;
     if (!context->ca[0])
         return kw_error_set(ret_error, KW_INVALID,
-                            "tls: require_client needs a ca file that says whom to trust");
-    if (!load_trust(context, made, ret_error))
+                            "tls: require_client needs a ca file with the authorities to trust");
+    if (!load_trust(context, created, ret_error))
         return false;
-    SSL_CTX_set_client_CA_list(made, SSL_load_client_CA_file(context->ca));
-    SSL_CTX_set_verify(made, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_client_CA_list(created, SSL_load_client_CA_file(context->ca));
+    SSL_CTX_set_verify(created, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     return true;
 }
 
 static bool
-set_up_client(const kw_tls_context *context, SSL_CTX *made, kw_error *ret_error)
+set_up_client(const kw_tls_context *context, SSL_CTX *created, kw_error *ret_error)
 {
     bool has_certificate = context->certificate[0] != '\0';
     if (has_certificate != (context->key[0] != '\0'))
-        return kw_error_set(ret_error, KW_INVALID, "tls: certificate and key go together");
-    if (has_certificate && !load_identity(context, made, ret_error))
+        return kw_error_set(ret_error, KW_INVALID, "tls: certificate and key must be set together");
+    if (has_certificate && !load_identity(context, created, ret_error))
         return false;
-    SSL_CTX_set_verify(made, SSL_VERIFY_PEER, NULL);
-    return load_trust(context, made, ret_error);
+    SSL_CTX_set_verify(created, SSL_VERIFY_PEER, NULL);
+    return load_trust(context, created, ret_error);
 }
 
 static bool
-build(const kw_tls_context *context, SSL_CTX **ret_made, kw_error *ret_error)
+build(const kw_tls_context *context, SSL_CTX **ret_created, kw_error *ret_error)
 {
     bool server = context->role == ROLE_SERVER;
     ERR_clear_error();
-    SSL_CTX *made = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
-    g_assert(made);
-    SSL_CTX_set_min_proto_version(made, TLS1_2_VERSION);
-    int known = SSL_CTX_set_cipher_list(made, SUITES);
+    SSL_CTX *created = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
+    g_assert(created);
+    SSL_CTX_set_min_proto_version(created, TLS1_2_VERSION);
+    int known = SSL_CTX_set_cipher_list(created, SUITES);
     g_assert(known == 1);
-    SSL_CTX_set_options(made, SSL_OP_NO_RENEGOTIATION);
-    SSL_CTX_set_mode(made, SSL_MODE_RELEASE_BUFFERS);
-    bool done = server ? set_up_server(context, made, ret_error) : set_up_client(context, made, ret_error);
+    SSL_CTX_set_options(created, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_mode(created, SSL_MODE_RELEASE_BUFFERS);
+    bool done =
+        server ? set_up_server(context, created, ret_error) : set_up_client(context, created, ret_error);
     if (!done) {
-        SSL_CTX_free(made);
+        SSL_CTX_free(created);
         return false;
     }
-    *ret_made = made;
+    *ret_created = created;
     return true;
 }
 
@@ -207,23 +208,23 @@ kw_tls_context_new_client(const kw_model_tls *settings, kw_error *ret_error)
 bool
 kw_tls_context_prepare(kw_tls_context *context, kw_error *ret_error)
 {
-    SSL_CTX *made;
-    if (!build(context, &made, ret_error))
+    SSL_CTX *created;
+    if (!build(context, &created, ret_error))
         return false;
     SSL_CTX_free(context->prepared);
-    context->prepared = made;
+    context->prepared = created;
     return true;
 }
 
 void
 kw_tls_context_apply(kw_tls_context *context)
 {
-    SSL_CTX *made = g_steal_pointer(&context->prepared);
-    if (!made)
+    SSL_CTX *created = g_steal_pointer(&context->prepared);
+    if (!created)
         return;
     kw_mutex_lock(&context->lock);
     SSL_CTX *old = context->current;
-    context->current = made;
+    context->current = created;
     kw_mutex_unlock(&context->lock);
     SSL_CTX_free(old);
 }
@@ -262,10 +263,10 @@ SSL *
 kw_tls_context_connect(kw_tls_context *context)
 {
     kw_mutex_lock(&context->lock);
-    SSL *made = SSL_new(context->current);
+    SSL *created = SSL_new(context->current);
     kw_mutex_unlock(&context->lock);
-    g_assert(made);
-    return made;
+    g_assert(created);
+    return created;
 }
 
 bool

@@ -1,6 +1,5 @@
-/* One TLS connection in memory. OpenSSL sees a BIO that reads from the slice of the present
- * kw_tls_receive and appends to `output`; so nothing is copied on the way in and an idle connection
- * holds no buffers.
+/* One TLS connection in memory. OpenSSL uses a BIO that reads from the slice passed to the present
+ * kw_tls_receive and appends to `output`. So input is not copied and an idle connection holds no buffers.
  *
  *   network -> kw_tls_receive -> SSL_read -> plain        kw_tls_send -> SSL_write -> output -> network
  */
@@ -14,16 +13,16 @@
 #include <openssl/x509v3.h>
 #include <pthread.h>
 
-/* Plain bytes of one TLS record, at most. */
+/* Maximum plain bytes of one TLS record. */
 #define RECORD_MAX 16384
 
 struct kw_tls {
     SSL *ssl;
-    kw_bytes input;    /* what is left of the slice in hand; empty between calls */
-    kw_buffer output;  /* for the network */
-    kw_buffer waiting; /* plain bytes that wait for the handshake */
+    kw_bytes input;    /* the rest of the slice being received; empty between calls */
+    kw_buffer output;  /* encrypted bytes to send */
+    kw_buffer waiting; /* plain bytes to send after the handshake */
     bool established;
-    bool said_goodbye;
+    bool shut_down;
     bool lost;
     char *peer;
     char host[256]; /* for error texts; clients only */
@@ -121,7 +120,7 @@ kw_tls_new_client(kw_tls_context *context, const char *host)
         X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
         done = X509_VERIFY_PARAM_set1_host(wanted, verify, 0) && SSL_set_tlsext_host_name(tls->ssl, verify);
     }
-    /* A name that cannot be asked for cannot be verified either: the connection must not come to be. */
+    /* A name that cannot be set cannot be verified: kw_tls_start must fail. */
     tls->lost = done != 1;
     return tls;
 }
@@ -138,9 +137,10 @@ kw_tls_free(kw_tls *tls)
     g_free(tls);
 }
 
-/* The certificate's verdict tells more than the error queue when it is the cause. */
+/* Sets the error of a failed connection. If the certificate was rejected, the verification result is more
+ * precise than OpenSSL's error queue. */
 static bool
-refuse(kw_tls *tls, const char *what, kw_error *ret_error)
+fail(kw_tls *tls, const char *what, kw_error *ret_error)
 {
     char reason[160];
     long verdict = SSL_get_verify_result(tls->ssl);
@@ -174,21 +174,21 @@ send_plain(kw_tls *tls, kw_bytes plain, kw_error *ret_error)
         ERR_clear_error();
         int sent = SSL_write(tls->ssl, plain.data, part);
         if (sent <= 0)
-            return refuse(tls, "sending", ret_error);
+            return fail(tls, "sending", ret_error);
         plain = kw_bytes_skip(plain, (size_t)sent);
     }
     return true;
 }
 
 static bool
-shake_hands(kw_tls *tls, kw_error *ret_error)
+do_handshake(kw_tls *tls, kw_error *ret_error)
 {
     ERR_clear_error();
     int result = SSL_do_handshake(tls->ssl);
     if (result != 1) {
         if (SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ)
             return true;
-        return refuse(tls, "handshake", ret_error);
+        return fail(tls, "handshake", ret_error);
     }
     tls->established = true;
     X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
@@ -200,7 +200,7 @@ shake_hands(kw_tls *tls, kw_error *ret_error)
 }
 
 static bool
-refuse_lost(kw_error *ret_error)
+fail_lost(kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_UNAVAILABLE, "tls: the connection is lost");
 }
@@ -211,7 +211,7 @@ kw_tls_start(kw_tls *tls, kw_error *ret_error)
     if (tls->lost)
         return kw_error_set(ret_error, KW_INVALID, "tls: \"%s\" is not a host name that can be verified",
                             tls->host);
-    return tls->established || shake_hands(tls, ret_error);
+    return tls->established || do_handshake(tls, ret_error);
 }
 
 static bool
@@ -229,7 +229,7 @@ read_plain(kw_tls *tls, kw_buffer *plain, bool *ret_closed, kw_error *ret_error)
         if (why == SSL_ERROR_WANT_READ)
             return true;
         if (why != SSL_ERROR_ZERO_RETURN)
-            return refuse(tls, "receiving", ret_error);
+            return fail(tls, "receiving", ret_error);
         *ret_closed = true;
         return true;
     }
@@ -240,21 +240,21 @@ kw_tls_receive(kw_tls *tls, kw_bytes network, kw_buffer *plain, bool *ret_closed
 {
     *ret_closed = false;
     if (tls->lost)
-        return refuse_lost(ret_error);
+        return fail_lost(ret_error);
     tls->input = network;
-    bool fine = tls->established || shake_hands(tls, ret_error);
-    if (fine && tls->established)
-        fine = read_plain(tls, plain, ret_closed, ret_error);
-    g_assert(!fine || *ret_closed || tls->input.size == 0);
+    bool ok = tls->established || do_handshake(tls, ret_error);
+    if (ok && tls->established)
+        ok = read_plain(tls, plain, ret_closed, ret_error);
+    g_assert(!ok || *ret_closed || tls->input.size == 0);
     tls->input = KW_BYTES_NONE;
-    return fine;
+    return ok;
 }
 
 bool
 kw_tls_send(kw_tls *tls, kw_bytes plain, kw_error *ret_error)
 {
-    if (tls->lost || tls->said_goodbye)
-        return refuse_lost(ret_error);
+    if (tls->lost || tls->shut_down)
+        return fail_lost(ret_error);
     if (tls->established)
         return send_plain(tls, plain, ret_error);
     kw_buffer_append(&tls->waiting, plain);
@@ -276,12 +276,12 @@ kw_tls_take_output(kw_tls *tls, kw_buffer *network)
 void
 kw_tls_shutdown(kw_tls *tls)
 {
-    if (tls->lost || tls->said_goodbye || !tls->established)
+    if (tls->lost || tls->shut_down || !tls->established)
         return;
     ERR_clear_error();
     SSL_shutdown(tls->ssl);
     ERR_clear_error();
-    tls->said_goodbye = true;
+    tls->shut_down = true;
 }
 
 bool

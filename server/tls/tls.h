@@ -1,5 +1,5 @@
-/* TLS over memory BIOs: bytes in, bytes out, no sockets. One shared context per listener or server
- * list, swapped whole when certificates are read again (connections that exist keep theirs).
+/* TLS in memory: converts between encrypted and plain bytes, without sockets. A context is shared by the
+ * connections of one listener or server list. Reloading its certificates affects new connections only.
  *
  * Contexts: any thread. A kw_tls belongs to one connection and one thread.
  */
@@ -12,42 +12,45 @@
 typedef struct kw_tls_context kw_tls_context;
 typedef struct kw_tls kw_tls;
 
-/* For listeners: certificate and key; client certificates asked for and verified when require_client. TLS 1.2
- * and up. INVALID naming the file that is unusable and why. */
+/* Creates a context for listeners, which needs a certificate and a key. With require_client, clients must
+ * present a certificate, which is verified. TLS 1.2 and later. INVALID names an unusable file and the
+ * reason. */
 kw_tls_context *kw_tls_context_new_server(const kw_model_tls *settings, kw_error *ret_error);
 
-/* For channels: the peer is verified against `ca` (or the system's store) and its host name. */
+/* Creates a context for clients. The server's certificate is verified against `ca` (or the system's store)
+ * and the host name. */
 kw_tls_context *kw_tls_context_new_client(const kw_model_tls *settings, kw_error *ret_error);
 
-/* Reads the files again; on failure the old certificates stay. */
+/* Reads the files again. On failure the old certificates stay in use. */
 bool kw_tls_context_reload(kw_tls_context *context, kw_error *ret_error);
-/* The same in two steps: the files are read, and serve only when they are applied. One thread. */
+/* kw_tls_context_reload in two steps: prepare reads the files, apply makes new connections use them, discard
+ * drops them. One thread at a time. */
 bool kw_tls_context_prepare(kw_tls_context *context, kw_error *ret_error);
 void kw_tls_context_apply(kw_tls_context *context);
 void kw_tls_context_discard(kw_tls_context *context);
 void kw_tls_context_free(kw_tls_context *context);
 
 kw_tls *kw_tls_new_server(kw_tls_context *context);
-/* host: name or address to verify (unless the settings name another). */
+/* host is the name or address to verify, unless the settings contain a server_name. */
 kw_tls *kw_tls_new_client(kw_tls_context *context, const char *host);
 void kw_tls_free(kw_tls *tls);
 
-/* Takes bytes from the network; appends what they decrypt to `plain`. *ret_closed is set when the peer
- * said goodbye. May leave bytes to send (kw_tls_take_output). False: the connection is lost (bad record,
- * certificate refused: the text says which). */
+/* Decrypts bytes from the network and appends the result to `plain`. Sets *ret_closed if the peer closed the
+ * TLS connection. Can produce bytes to send (kw_tls_take_output). False if the connection is lost; the error
+ * says whether by a malformed record or a rejected certificate. */
 bool kw_tls_receive(kw_tls *tls, kw_bytes network, kw_buffer *plain, bool *ret_closed, kw_error *ret_error);
 
-/* Encrypts; before the handshake is done the bytes wait inside. */
+/* Encrypts bytes. Before the end of the handshake they are queued. */
 bool kw_tls_send(kw_tls *tls, kw_bytes plain, kw_error *ret_error);
 
-/* Appends the bytes that must go to the network. */
+/* Moves the bytes that must be sent to the end of `network`. */
 void kw_tls_take_output(kw_tls *tls, kw_buffer *network);
 
-/* Starts the handshake (clients) or says goodbye. */
+/* kw_tls_start begins the handshake of a client. kw_tls_shutdown produces the close notification. */
 bool kw_tls_start(kw_tls *tls, kw_error *ret_error);
 void kw_tls_shutdown(kw_tls *tls);
 
 bool kw_tls_established(const kw_tls *tls);
 
-/* Subject of the verified peer certificate ("CN=..."), NULL without one. Borrowed. */
+/* Subject of the verified peer certificate ("CN=..."), or NULL. Borrowed. */
 const char *kw_tls_peer(const kw_tls *tls);

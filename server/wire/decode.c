@@ -1,11 +1,11 @@
-/* Decoding of one struct: the way in, memory, and the slow paths of both decoders. */
+/* Decoding of one struct: the entry point, memory, and the slow paths of both decoders. */
 #include "wire/decode.h"
 
 #include "wire/skip.h"
 
 #include <glib.h>
 
-#define ALIGNMENT ((size_t)16) /* the arena's: what an allocation really takes */
+#define ALIGNMENT ((size_t)16) /* of the arena: allocations are rounded up to it */
 
 const kw_wire_field kw_wire_no_fields[1] = {{.name = ""}};
 
@@ -40,7 +40,7 @@ kw_decoder_missing(kw_decoder *decoder, const kw_wire_struct *table, uint64_t se
 }
 
 void *
-kw_decoder_take(kw_decoder *decoder, size_t count, size_t size, const uint8_t *at)
+kw_decoder_alloc(kw_decoder *decoder, size_t count, size_t size, const uint8_t *at)
 {
     size_t total;
     if (__builtin_mul_overflow(count, size, &total) || total > decoder->memory_left) {

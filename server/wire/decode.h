@@ -1,8 +1,9 @@
-/* What the two decoders share: the state of one decode, memory that is counted before it is taken,
- * and the slow paths. The walk itself is decode.inc, included once for each protocol. Internal.
+/* Internal: what the two decoders share, which is the state of one decode, memory that is counted before it
+ * is allocated, and the slow paths. decode.inc traverses the tables; it is included once for each protocol.
  *
- * Every function that moves through the bytes takes where it is and returns where it got to, NULL
- * after a fault. The first to see the fault fills decoder->fault, the struct around it names it.
+ * Every function that consumes bytes gets its position and returns the new one, or NULL after a fault. The
+ * function that finds a fault fills decoder->fault; decode_struct, which knows the name of the field, makes
+ * the error text.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ typedef struct kw_decoder {
     kw_wire_protocol protocol;
     kw_error *error;
     kw_decode_error fault;
-    bool reported; /* error holds the sentence */
+    bool reported; /* error contains the text */
 } kw_decoder;
 
 /* Decode the struct at `at` into zeroed memory. */
@@ -31,7 +32,7 @@ const uint8_t *kw_decode_compact(kw_decoder *decoder, const uint8_t *at, const k
 
 void kw_decoder_note(kw_decoder *decoder, kw_decode_error_kind kind, int64_t value, const uint8_t *at);
 
-/* Returns NULL, and the compiler can see that it does. */
+/* Returns NULL. Inline, so that the compiler knows it. */
 static inline const uint8_t *
 kw_decoder_fail(kw_decoder *decoder, kw_decode_error_kind kind, int64_t value, const uint8_t *at)
 {
@@ -39,18 +40,18 @@ kw_decoder_fail(kw_decoder *decoder, kw_decode_error_kind kind, int64_t value, c
     return NULL;
 }
 
-/* Makes the sentence of the present fault, if none was made. field may be NULL. Returns NULL. */
+/* Makes the error text of the present fault, unless there is one. field can be NULL. Returns NULL. */
 const uint8_t *kw_decoder_report(kw_decoder *decoder, const kw_wire_struct *table,
                                  const kw_wire_field *field);
 
-/* The first required field without a bit in seen. Returns NULL. */
+/* Reports the first required field without a bit in seen. Returns NULL. */
 const uint8_t *kw_decoder_missing(kw_decoder *decoder, const kw_wire_struct *table, uint64_t seen);
 
-/* Zeroed memory for count items, NULL with a fault when the budget is used up. */
-void *kw_decoder_take(kw_decoder *decoder, size_t count, size_t size, const uint8_t *at);
+/* Zeroed memory for count items; NULL with a fault if the memory limit is exceeded. */
+void *kw_decoder_alloc(kw_decoder *decoder, size_t count, size_t size, const uint8_t *at);
 
-/* Passes a value of a field that the table does not know. */
+/* Skips the value of a field that is not in the table. */
 const uint8_t *kw_decoder_skip(kw_decoder *decoder, const uint8_t *at, uint8_t type);
 
-/* NULL when the table has no such field. */
+/* The field with this id, or NULL. */
 const kw_wire_field *kw_decoder_find(const kw_wire_struct *table, int32_t id);

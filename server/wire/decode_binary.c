@@ -1,4 +1,4 @@
-/* The binary decoder: fixed big-endian numbers, a three-byte head in front of every field. */
+/* The binary decoder: big-endian numbers of fixed size, and a three-byte head before every field. */
 #include "wire/decode.h"
 
 #include <glib.h>
@@ -27,7 +27,7 @@ type_fits(const kw_wire_type *type, uint8_t wire_type)
 }
 
 static inline bool
-there(kw_decoder *decoder, const uint8_t *at, size_t size)
+has_bytes(kw_decoder *decoder, const uint8_t *at, size_t size)
 {
     if (G_LIKELY((size_t)(decoder->end - at) >= size))
         return true;
@@ -38,7 +38,7 @@ there(kw_decoder *decoder, const uint8_t *at, size_t size)
 static inline const uint8_t *
 read_bool(kw_decoder *decoder, const uint8_t *at, bool *ret_value)
 {
-    if (!there(decoder, at, 1))
+    if (!has_bytes(decoder, at, 1))
         return NULL;
     if (at[0] > 1)
         return kw_decoder_fail(decoder, KW_DECODE_BOOL, at[0], at);
@@ -56,7 +56,7 @@ read_bool_member(kw_decoder *decoder, const uint8_t *at, uint8_t wire_type, bool
 static inline const uint8_t *
 read_i8(kw_decoder *decoder, const uint8_t *at, int8_t *ret_value)
 {
-    if (!there(decoder, at, 1))
+    if (!has_bytes(decoder, at, 1))
         return NULL;
     *ret_value = (int8_t)at[0];
     return at + 1;
@@ -65,7 +65,7 @@ read_i8(kw_decoder *decoder, const uint8_t *at, int8_t *ret_value)
 static inline const uint8_t *
 read_i16(kw_decoder *decoder, const uint8_t *at, int16_t *ret_value)
 {
-    if (!there(decoder, at, 2))
+    if (!has_bytes(decoder, at, 2))
         return NULL;
     *ret_value = (int16_t)kw_be16_load(at);
     return at + 2;
@@ -74,7 +74,7 @@ read_i16(kw_decoder *decoder, const uint8_t *at, int16_t *ret_value)
 static inline const uint8_t *
 read_i32(kw_decoder *decoder, const uint8_t *at, int32_t *ret_value)
 {
-    if (!there(decoder, at, 4))
+    if (!has_bytes(decoder, at, 4))
         return NULL;
     *ret_value = (int32_t)kw_be32_load(at);
     return at + 4;
@@ -83,7 +83,7 @@ read_i32(kw_decoder *decoder, const uint8_t *at, int32_t *ret_value)
 static inline const uint8_t *
 read_i64(kw_decoder *decoder, const uint8_t *at, int64_t *ret_value)
 {
-    if (!there(decoder, at, 8))
+    if (!has_bytes(decoder, at, 8))
         return NULL;
     *ret_value = (int64_t)kw_be64_load(at);
     return at + 8;
@@ -92,7 +92,7 @@ read_i64(kw_decoder *decoder, const uint8_t *at, int64_t *ret_value)
 static inline const uint8_t *
 read_double(kw_decoder *decoder, const uint8_t *at, double *ret_value)
 {
-    if (!there(decoder, at, 8))
+    if (!has_bytes(decoder, at, 8))
         return NULL;
     uint64_t bits = kw_be64_load(at);
     memcpy(ret_value, &bits, sizeof bits);
@@ -102,7 +102,7 @@ read_double(kw_decoder *decoder, const uint8_t *at, double *ret_value)
 static inline const uint8_t *
 read_length(kw_decoder *decoder, const uint8_t *at, uint32_t *ret_size)
 {
-    if (!there(decoder, at, 4))
+    if (!has_bytes(decoder, at, 4))
         return NULL;
     uint32_t size = kw_be32_load(at);
     at += 4;
@@ -129,7 +129,7 @@ read_count(kw_decoder *decoder, const uint8_t *at, size_t least, uint32_t *ret_c
 static inline const uint8_t *
 read_list_head(kw_decoder *decoder, const uint8_t *at, uint8_t *ret_type, uint32_t *ret_count)
 {
-    if (!there(decoder, at, 5))
+    if (!has_bytes(decoder, at, 5))
         return NULL;
     *ret_type = at[0];
     return read_count(decoder, at + 1, 1, ret_count);
@@ -139,7 +139,7 @@ static inline const uint8_t *
 read_map_head(kw_decoder *decoder, const uint8_t *at, uint8_t *ret_key, uint8_t *ret_value,
               uint32_t *ret_count)
 {
-    if (!there(decoder, at, 6))
+    if (!has_bytes(decoder, at, 6))
         return NULL;
     *ret_key = at[0];
     *ret_value = at[1];

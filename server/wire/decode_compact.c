@@ -1,5 +1,5 @@
-/* The compact decoder: variable-length zigzag numbers, field ids as differences, the value of a
- * bool field in its type. A double is little endian here. */
+/* The compact decoder: variable-length zigzag numbers, field ids as differences, and the value of a bool
+ * field in its type. Doubles are little endian. */
 #include "wire/decode.h"
 
 #include "wire/varint.h"
@@ -61,7 +61,7 @@ read_field_head(kw_decoder *decoder, const uint8_t *at, uint8_t *ret_type, int32
         *id += head >> 4;
         if (G_UNLIKELY(*id > INT16_MAX))
             return kw_decoder_fail(decoder, KW_DECODE_FIELD_ID, *id, at);
-        /* A STOP does not have a difference of ids. */
+        /* A STOP has no difference of ids. */
         return *ret_type != WIRE_STOP ? at : kw_decoder_fail(decoder, KW_DECODE_TYPE, 0, at);
     }
     return head == WIRE_STOP ? at : read_long_id(decoder, at, id);
@@ -81,7 +81,7 @@ read_bool_member(kw_decoder *decoder, const uint8_t *at, uint8_t wire_type, bool
     return at;
 }
 
-/* An element: 1 and 2 like the types, some writers have 0 for false. */
+/* Reads a bool that is an element: 1 or 2 like the types; some writers use 0 for false. */
 static inline const uint8_t *
 read_bool(kw_decoder *decoder, const uint8_t *at, bool *ret_value)
 {
@@ -208,7 +208,7 @@ read_map_head(kw_decoder *decoder, const uint8_t *at, uint8_t *ret_key, uint8_t 
 static const uint8_t *
 skip_member(kw_decoder *decoder, const uint8_t *at, uint8_t wire_type)
 {
-    /* Nothing follows a bool. */
+    /* A bool has no bytes of its own. */
     if (wire_type == TYPE_TRUE || wire_type == TYPE_FALSE)
         return at;
     return kw_decoder_skip(decoder, at, wire_type);

@@ -1,4 +1,4 @@
-/* Sentences for faults. */
+/* Texts of decoding errors. */
 #include "wire/decode_error.h"
 
 #include <inttypes.h>

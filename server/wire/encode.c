@@ -1,4 +1,4 @@
-/* Encoding of one struct: the way in, and room in the buffer. */
+/* Encoding of one struct: the entry points, and space in the buffer. */
 #include "wire/encode.h"
 
 uint8_t *
@@ -7,10 +7,10 @@ kw_encoder_grow(kw_encoder *encoder, uint8_t *at, size_t more)
     kw_buffer *out = encoder->out;
     out->size = (size_t)(at - out->data);
     encoder->over |= out->size - encoder->start > encoder->most ||
-                     more > encoder->most - (out->size - encoder->start) + KW_ENCODER_ROOM;
+                     more > encoder->most - (out->size - encoder->start) + KW_ENCODER_TOKEN_MAX;
     if (encoder->over) {
         out->size = encoder->start;
-        more = KW_ENCODER_ROOM;
+        more = KW_ENCODER_TOKEN_MAX;
     }
     at = kw_buffer_reserve(out, more);
     encoder->end = out->data + out->capacity;
@@ -20,7 +20,7 @@ kw_encoder_grow(kw_encoder *encoder, uint8_t *at, size_t more)
 static kw_encoder
 encoder_on(kw_buffer *out, size_t most, uint8_t **ret_at)
 {
-    *ret_at = kw_buffer_reserve(out, KW_ENCODER_ROOM);
+    *ret_at = kw_buffer_reserve(out, KW_ENCODER_TOKEN_MAX);
     return (kw_encoder){.out = out, .end = out->data + out->capacity, .start = out->size, .most = most};
 }
 

@@ -1,18 +1,18 @@
-/* What the two encoders share: room in the buffer, and copying. The walk itself is encode.inc,
- * included once for each protocol. Internal.
+/* Internal: what the two encoders share, which is space in the buffer, and copying. encode.inc traverses the
+ * tables; it is included once for each protocol.
  *
- * Every function writes at `at` and returns where the next byte goes. The buffer may move, so room
- * is asked for before a token is written, with its size or KW_ENCODER_ROOM, which any token fits.
+ * Every function writes at `at` and returns where the next byte goes. The buffer can move, so space is
+ * reserved before each token is written: its size, or KW_ENCODER_TOKEN_MAX, which is enough for any token.
  *
- * What would become longer than `most` is given up: from then on `over` is set, tokens overwrite the first
- * bytes, long ones are not copied at all, and containers end early. */
+ * A value that would exceed `most` bytes is abandoned: `over` is set, further tokens overwrite the first
+ * bytes, long tokens are not copied, and containers stop early. */
 #pragma once
 
 #include "wire/table.h"
 
 #include <glib.h>
 
-#define KW_ENCODER_ROOM 32
+#define KW_ENCODER_TOKEN_MAX 32
 
 typedef struct kw_encoder {
     kw_buffer *out;
@@ -20,9 +20,9 @@ typedef struct kw_encoder {
     size_t start; /* where the value begins in the buffer */
     size_t most;  /* bytes of the value */
     bool over;
-    const void *open; /* a container whose items are encoded later; NULL: none */
+    const void *open; /* a container whose items are encoded later, or NULL */
     uint32_t open_count;
-    size_t opened; /* where they belong in the buffer */
+    size_t opened; /* where these items belong in the buffer */
 } kw_encoder;
 
 uint8_t *kw_encode_binary(kw_encoder *encoder, uint8_t *at, const kw_wire_struct *table, const uint8_t *from);
@@ -37,15 +37,15 @@ uint8_t *kw_encode_items_compact(kw_encoder *encoder, uint8_t *at, const kw_wire
 uint8_t *kw_encoder_grow(kw_encoder *encoder, uint8_t *at, size_t more);
 
 static inline uint8_t *
-kw_encoder_room(kw_encoder *encoder, uint8_t *at, size_t more)
+kw_encoder_reserve(kw_encoder *encoder, uint8_t *at, size_t more)
 {
     if (G_LIKELY((size_t)(encoder->end - at) >= more))
         return at;
     return kw_encoder_grow(encoder, at, more);
 }
 
-/* memcpy for the sizes that cells have: two overlapping moves for short ones, 16 bytes a move for
- * middling ones, without the call. */
+/* memcpy for the sizes that cells have, without a function call: two overlapping moves for short ones, moves
+ * of 16 bytes for medium ones. */
 static inline uint8_t *
 kw_encoder_copy(uint8_t *to, const uint8_t *from, size_t size)
 {

@@ -1,5 +1,5 @@
-/* Message heads, the frame around a message, and TApplicationException, the struct that every
- * Thrift runtime knows without an IDL.
+/* Message heads, the frame around a message, and TApplicationException, a struct that every Thrift runtime
+ * knows without an IDL.
  *
  *   binary   80 01 00 type | name length (4) | name | sequence id (4)
  *   compact  82 | type << 5 | 1 | sequence id (varint) | name length (varint) | name
@@ -54,7 +54,7 @@ binary_head(kw_bytes payload, kw_wire_message *ret_message, kw_error *ret_error)
     return true;
 }
 
-/* Reads a varint of the head and moves *at behind it. */
+/* Reads a varint of the head and moves *at past it. */
 static bool
 head_varint(kw_bytes payload, size_t *at, uint32_t *ret_value, kw_error *ret_error)
 {
@@ -198,7 +198,7 @@ kw_wire_exception_decode(kw_wire_protocol protocol, kw_bytes body, kw_wire_excep
 {
     application_exception value;
     kw_wire_limits limits = {.decoded_bytes = 0, .depth = KW_WIRE_DEPTH_DEFAULT};
-    /* No member takes memory, so no arena is needed. */
+    /* No member allocates memory, so no arena is needed. */
     if (!kw_wire_struct_decode(&application_exception_wire, protocol, body, limits, NULL, &value, ret_error))
         return false;
     *ret_type = (kw_wire_exception_type)value.type;

@@ -1,10 +1,10 @@
-/* The stream reader: what form a connection speaks, and where each message ends.
+/* The stream reader: detects the form of a connection and finds the end of each message.
  *
- *   first byte 80 or 82   unframed binary or compact: the skipper walks to the end of the struct
+ *   first byte 80 or 82   unframed binary or compact: skip.c finds the end of the struct
  *   else                  four bytes of length, then a payload that starts with 80 or 82
  *
- * Everything is looked at as soon as it is there, so that whoever speaks something else (HTTP, TLS)
- * is told off at the first byte that shows it and not after a buffer was filled.
+ * Bytes are checked as soon as they arrive, so that a client of another protocol (HTTP, TLS) gets its error
+ * at the first wrong byte, not after a buffer was filled.
  */
 #include "wire/skip.h"
 #include "wire/varint.h"
@@ -21,7 +21,7 @@
 struct kw_wire_reader {
     size_t limit;
     bool form_known;
-    bool in_struct; /* unframed: behind the head, skip is at work */
+    bool in_struct; /* unframed: the head is read; skip has begun */
     kw_wire_form form;
     kw_skip skip;
 };
@@ -69,7 +69,7 @@ is_mark(uint8_t byte)
 
 /* --- what is not Thrift ----------------------------------------------------------------------- */
 
-/* The first bytes of a connection are no message and no acceptable length. */
+/* Reports that the first bytes of a connection are neither a message nor an acceptable length. */
 static kw_wire_progress
 not_thrift(kw_bytes input, kw_error *ret_error)
 {
@@ -88,7 +88,7 @@ not_thrift(kw_bytes input, kw_error *ret_error)
     return KW_WIRE_BROKEN;
 }
 
-/* The fixed bytes of a message head, as many as are there. */
+/* Checks the fixed bytes of a message head, as many as have arrived. */
 static kw_wire_progress
 check_mark(kw_wire_protocol protocol, kw_bytes head, kw_error *ret_error)
 {
@@ -113,7 +113,7 @@ check_mark(kw_wire_protocol protocol, kw_bytes head, kw_error *ret_error)
 
 /* --- framed ----------------------------------------------------------------------------------- */
 
-/* With fewer than four bytes of the length there: the least that it can become. */
+/* The minimum of a length of which fewer than four bytes have arrived. */
 static size_t
 least_length(kw_bytes input)
 {
@@ -127,7 +127,7 @@ static kw_wire_progress
 check_length(const kw_wire_reader *reader, kw_bytes input, size_t length, kw_error *ret_error)
 {
     if (length > reader->limit) {
-        /* A length that nobody would mean is something else than a length. */
+        /* Such a large number is hardly meant as a length. */
         if (!reader->form_known && (length > INT32_MAX || input.data[0] >= 0x16))
             return not_thrift(input, ret_error);
         kw_error_set(ret_error, KW_LIMIT, "a frame of %zu bytes is longer than the limit of %zu", length,
@@ -135,7 +135,7 @@ check_length(const kw_wire_reader *reader, kw_bytes input, size_t length, kw_err
         return KW_WIRE_BROKEN;
     }
     if (input.size >= FRAME_HEAD && length == 0) {
-        kw_error_set(ret_error, KW_INVALID, "a frame of no bytes");
+        kw_error_set(ret_error, KW_INVALID, "a frame of zero bytes");
         return KW_WIRE_BROKEN;
     }
     return KW_WIRE_MORE;
@@ -180,7 +180,7 @@ name_too_long(uint32_t size, kw_error *ret_error)
     return KW_WIRE_BROKEN;
 }
 
-/* MESSAGE: the head is there and ends at *ret_end. */
+/* MESSAGE: the head is complete and ends at *ret_end. */
 static kw_wire_progress
 binary_head_end(kw_bytes input, size_t *ret_end, size_t *ret_wanted, kw_error *ret_error)
 {
@@ -232,7 +232,8 @@ unframed_head(kw_wire_reader *reader, kw_bytes input, size_t *ret_wanted, kw_err
     return KW_WIRE_MESSAGE;
 }
 
-/* Against a stream's limit a length that does not fit is the limit's business. */
+/* Reports a broken struct. The skipper measures lengths against the message limit, so such a length exceeds
+ * that limit. */
 static kw_wire_progress
 struct_broken(const kw_wire_reader *reader, kw_error *ret_error)
 {

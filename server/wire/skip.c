@@ -1,10 +1,10 @@
 /* The skipper: one loop over a stack of open structs and containers.
  *
- *   top is a struct      read a field head; STOP closes it, else pass the value
- *   top is a container   pass one element; closed when none is left
+ *   top is a struct      read a field head; STOP closes it, else skip the value
+ *   top is a container   skip one element; closed when none is left
  *
- * Passing a value of fixed size or a string is an addition; lists and maps of fixed size are passed
- * whole. Only a nested struct or a container of variable elements opens a level.
+ * Skipping a value of fixed size or a string is an addition; lists and maps of elements of fixed size are
+ * skipped as a whole. Only a nested struct or a container of variable elements opens a level.
  */
 #include "wire/skip.h"
 
@@ -45,19 +45,19 @@ enum {
     COMPACT_TYPES = 13
 };
 
-/* Bytes that every value of the type takes; 0: it depends. */
+/* Bytes of a value by type; 0: variable. */
 static const uint8_t binary_sizes[BINARY_TYPES] = {
     [BINARY_BOOL] = 1, [BINARY_I8] = 1,  [BINARY_DOUBLE] = 8,
     [BINARY_I16] = 2,  [BINARY_I32] = 4, [BINARY_I64] = 8,
 };
 
-/* The same for elements; a bool that is a field takes nothing, its type is its value. */
+/* The same for elements of containers. A bool that is a field has no bytes: its type is its value. */
 static const uint8_t compact_sizes[COMPACT_TYPES] = {
     [COMPACT_TRUE] = 1, [COMPACT_FALSE] = 1, [COMPACT_I8] = 1, [COMPACT_DOUBLE] = 8};
 
 typedef enum step_result { STEP_DONE, STEP_MORE, STEP_BROKEN } step_result;
 
-/* What one value's first token says: where the next token starts, and a level to open. */
+/* The result of reading a value's first token: where the next token starts, and a level to open. */
 typedef struct step {
     size_t next;
     size_t wanted;
@@ -82,7 +82,7 @@ void
 kw_skip_begin_value(kw_skip *skip, kw_wire_protocol protocol, uint8_t type, size_t limit, uint32_t depth_max)
 {
     kw_skip_begin_struct(skip, protocol, 0, limit, depth_max);
-    /* A list of one element that is not there in the bytes, hence not in the depth either. */
+    /* A list of one element encloses the value. It is not in the bytes, so it does not count as nesting. */
     skip->depth_max = depth_max + 1;
     skip->levels[0] = (kw_skip_level){.left = 1, .types = {type, type}};
 }
@@ -95,7 +95,7 @@ broken(kw_skip *skip, kw_decode_error_kind kind, int64_t value, size_t at)
     return STEP_BROKEN;
 }
 
-/* Are `size` bytes of a token there at `at`? */
+/* Checks that `size` bytes of a token are available at `at`. */
 static inline step_result
 need(kw_skip *skip, kw_bytes input, size_t at, size_t size, step *ret_step)
 {
@@ -107,9 +107,9 @@ need(kw_skip *skip, kw_bytes input, size_t at, size_t size, step *ret_step)
     return STEP_MORE;
 }
 
-/* Passes `size` bytes, which need not be there yet. */
+/* Skips `size` bytes, which need not have arrived. */
 static inline step_result
-pass(kw_skip *skip, size_t at, uint64_t size, step *ret_step)
+advance(kw_skip *skip, size_t at, uint64_t size, step *ret_step)
 {
     if (G_UNLIKELY(at > skip->limit || size > skip->limit - at))
         return broken(skip, KW_DECODE_LENGTH, (int64_t)size, at);
@@ -117,7 +117,7 @@ pass(kw_skip *skip, size_t at, uint64_t size, step *ret_step)
     return STEP_DONE;
 }
 
-/* Opens a level for count elements (a map's keys and values counted apart). */
+/* Opens a level for count elements (a map's keys and values counted separately). */
 static step_result
 open_container(kw_skip *skip, size_t at, uint64_t count, uint8_t even, uint8_t odd, step *ret_step)
 {
@@ -159,7 +159,7 @@ binary_list(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
     if (count > 0 && !binary_type_known(type))
         return broken(skip, KW_DECODE_TYPE, type, at);
     if (count > 0 && binary_sizes[type])
-        return pass(skip, at + 5, (uint64_t)count * binary_sizes[type], ret_step);
+        return advance(skip, at + 5, (uint64_t)count * binary_sizes[type], ret_step);
     return open_container(skip, at + 5, (uint64_t)count, type, type, ret_step);
 }
 
@@ -176,8 +176,8 @@ binary_map(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
     if (count > 0 && (!binary_type_known(key) || !binary_type_known(value)))
         return broken(skip, KW_DECODE_TYPE, binary_type_known(key) ? value : key, at);
     if (count > 0 && binary_sizes[key] && binary_sizes[value])
-        return pass(skip, at + 6, (uint64_t)count * (uint64_t)(binary_sizes[key] + binary_sizes[value]),
-                    ret_step);
+        return advance(skip, at + 6, (uint64_t)count * (uint64_t)(binary_sizes[key] + binary_sizes[value]),
+                       ret_step);
     return open_container(skip, at + 6, 2 * (uint64_t)count, key, value, ret_step);
 }
 
@@ -191,10 +191,10 @@ binary_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_s
         int32_t size = (int32_t)kw_be32_load(input.data + at);
         if (size < 0)
             return broken(skip, KW_DECODE_NEGATIVE, size, at);
-        return pass(skip, at + 4, (uint64_t)size, ret_step);
+        return advance(skip, at + 4, (uint64_t)size, ret_step);
     }
     if (type < BINARY_TYPES && binary_sizes[type])
-        return pass(skip, at, binary_sizes[type], ret_step);
+        return advance(skip, at, binary_sizes[type], ret_step);
     switch (type) {
     case BINARY_STRUCT:
         return open_struct(at, ret_step);
@@ -208,7 +208,7 @@ binary_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_s
     }
 }
 
-/* A field of the struct on top, or its end: then next is behind the STOP and *ret_end is set. */
+/* Reads a field of the struct on top. At its end, sets *ret_end, and next is the position after the STOP. */
 static step_result
 binary_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
 {
@@ -219,7 +219,7 @@ binary_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
     uint8_t type = input.data[at];
     *ret_end = type == BINARY_STOP;
     if (*ret_end)
-        return pass(skip, at, 1, ret_step);
+        return advance(skip, at, 1, ret_step);
     if (at + 3 > skip->limit)
         return broken(skip, KW_DECODE_TRUNCATED, 0, at);
     return binary_value(skip, input, at + 3, type, ret_step);
@@ -233,7 +233,7 @@ compact_type_known(uint8_t type)
     return type > COMPACT_STOP && type < COMPACT_TYPES;
 }
 
-/* Reads a number of at most 32 (64) bits at *at and moves *at behind it. */
+/* Reads a number of at most 32 bits (64 if wide) at *at and moves *at past it. */
 static step_result
 compact_number(kw_skip *skip, kw_bytes input, size_t *at, bool wide, uint64_t *ret_value, step *ret_step)
 {
@@ -253,7 +253,7 @@ compact_number(kw_skip *skip, kw_bytes input, size_t *at, bool wide, uint64_t *r
     return STEP_DONE;
 }
 
-/* A length or count: 32 bits that must not be negative. */
+/* Reads a length or count: 32 bits, not negative. */
 static step_result
 compact_length(kw_skip *skip, kw_bytes input, size_t *at, uint64_t *ret_value, step *ret_step)
 {
@@ -280,7 +280,7 @@ compact_list(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
     if (count > 0 && !compact_type_known(type))
         return broken(skip, KW_DECODE_TYPE, type, at);
     if (count > 0 && compact_sizes[type])
-        return pass(skip, at, count * compact_sizes[type], ret_step);
+        return advance(skip, at, count * compact_sizes[type], ret_step);
     return open_container(skip, at, count, type, type, ret_step);
 }
 
@@ -292,7 +292,7 @@ compact_map(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
     if (found != STEP_DONE)
         return found;
     if (count == 0)
-        return pass(skip, at, 0, ret_step);
+        return advance(skip, at, 0, ret_step);
     found = need(skip, input, at, 1, ret_step);
     if (found != STEP_DONE)
         return found;
@@ -312,15 +312,15 @@ compact_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_
     case COMPACT_FALSE:
     case COMPACT_I8:
     case COMPACT_DOUBLE:
-        return pass(skip, at, compact_sizes[type], ret_step);
+        return advance(skip, at, compact_sizes[type], ret_step);
     case COMPACT_I16:
     case COMPACT_I32:
     case COMPACT_I64:
         found = compact_number(skip, input, &at, type == COMPACT_I64, &number, ret_step);
-        return found == STEP_DONE ? pass(skip, at, 0, ret_step) : found;
+        return found == STEP_DONE ? advance(skip, at, 0, ret_step) : found;
     case COMPACT_STRING:
         found = compact_length(skip, input, &at, &number, ret_step);
-        return found == STEP_DONE ? pass(skip, at, number, ret_step) : found;
+        return found == STEP_DONE ? advance(skip, at, number, ret_step) : found;
     case COMPACT_LIST:
     case COMPACT_SET:
         return compact_list(skip, input, at, ret_step);
@@ -345,7 +345,7 @@ compact_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
     at++;
     *ret_end = head == COMPACT_STOP;
     if (*ret_end)
-        return pass(skip, at, 0, ret_step);
+        return advance(skip, at, 0, ret_step);
     if (head >> 4 == 0) {
         uint64_t id;
         found = compact_number(skip, input, &at, false, &id, ret_step);
@@ -353,14 +353,14 @@ compact_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
             return found;
     }
     if (type == COMPACT_TRUE || type == COMPACT_FALSE)
-        return pass(skip, at, 0, ret_step);
+        return advance(skip, at, 0, ret_step);
     return compact_value(skip, input, at, type, ret_step);
 }
 
 /* --- short cuts ------------------------------------------------------------------------------- */
 
-/* Passes fields of the struct on top as long as they are plain and wholly there: what rows are made
- * of. Whatever is not, also anything broken, is left to the steps. */
+/* Skips fields of the struct on top while they are plain and complete, as those of rows are. Other fields,
+ * including malformed ones, are left to the steps. */
 static void
 binary_plain_fields(kw_skip *skip, kw_bytes input)
 {
@@ -372,7 +372,7 @@ binary_plain_fields(kw_skip *skip, kw_bytes input)
             uint32_t length = kw_be32_load(input.data + at + 3);
             if (length > INT32_MAX || length > left - 7)
                 break;
-            size = 7 + (size_t)length; /* compared before it is added: the sum cannot wrap */
+            size = 7 + (size_t)length; /* compared before the addition, so the sum cannot overflow */
         } else if (type < BINARY_TYPES && binary_sizes[type]) {
             size = 3 + (size_t)binary_sizes[type];
         } else {
@@ -385,7 +385,7 @@ binary_plain_fields(kw_skip *skip, kw_bytes input)
     skip->at = at;
 }
 
-/* Bytes of the varint at `from`, of which four are there; 0 when it is longer. */
+/* Size of the varint at `from`, where four bytes are available; 0 if it is longer. */
 static size_t
 short_varint(const uint8_t *from)
 {
@@ -396,7 +396,7 @@ short_varint(const uint8_t *from)
     return 0;
 }
 
-/* The size of a plain field, 0 when it is not plain; six bytes are there. */
+/* The size of a plain field, 0 if it is not plain. Six bytes are available. */
 static size_t
 compact_plain_size(const uint8_t *from)
 {
@@ -468,7 +468,7 @@ kw_skip_run(kw_skip *skip, kw_bytes input, size_t *ret_wanted)
 {
     step next = {0};
     while (skip->depth > 0) {
-        /* The last element of a container may have opened a level above it. */
+        /* The last element of a container has possibly opened a level above it. */
         kw_skip_level *top = &skip->levels[skip->depth - 1];
         if (!top->is_struct && top->left == 0) {
             skip->depth--;

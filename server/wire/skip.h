@@ -1,9 +1,9 @@
-/* Finds the end of a value of any type without knowing it: for unknown fields, and for messages
- * that come without a length. Keeps its own stack of fixed size, so nesting costs no C stack, and
- * can go on where it stopped when more bytes are there. Pure; any thread.
+/* Finds the end of a value without a table: for unknown fields, and for messages without a length. It has its
+ * own stack of fixed size, so nesting needs no C stack, and it resumes where it stopped when more bytes
+ * arrive. No I/O; any thread.
  *
- * A step is a field head with the value's first token (or all of it, when it has a fixed size). A
- * step is taken whole or not at all, so the only states are those between steps.
+ * A step is a field head with the value's first token, or the whole value if it has a fixed size. A step is
+ * completed or not begun, so the state between steps is all that must be kept.
  */
 #pragma once
 
@@ -13,14 +13,14 @@
 #define KW_SKIP_DEPTH_MAX KW_WIRE_DEPTH_DEFAULT
 
 typedef struct kw_skip_level {
-    uint32_t left;    /* elements to come, keys and values counted apart; unused for a struct */
-    uint8_t types[2]; /* wire type of the element by left & 1: a map's keys come at even counts */
+    uint32_t left;    /* elements left, keys and values counted separately; unused for a struct */
+    uint8_t types[2]; /* wire types by left & 1; a map's key is next if left is even */
     bool is_struct;
 } kw_skip_level;
 
 typedef struct kw_skip {
-    size_t at;    /* bytes passed; may be ahead of the input while a long string is awaited */
-    size_t limit; /* `at` may not pass this */
+    size_t at;    /* bytes skipped; exceeds the input while a long string is incomplete */
+    size_t limit; /* maximum value of `at` */
     uint32_t depth;
     uint32_t depth_max;
     kw_wire_protocol protocol;
@@ -28,12 +28,12 @@ typedef struct kw_skip {
     kw_skip_level levels[KW_SKIP_DEPTH_MAX + 1];
 } kw_skip;
 
-/* A struct starts at `at` / a value of this wire type does. depth_max <= KW_SKIP_DEPTH_MAX. */
+/* Begins at a struct at `at`, or at a value of this wire type at 0. depth_max <= KW_SKIP_DEPTH_MAX. */
 void kw_skip_begin_struct(kw_skip *skip, kw_wire_protocol protocol, size_t at, size_t limit,
                           uint32_t depth_max);
 void kw_skip_begin_value(kw_skip *skip, kw_wire_protocol protocol, uint8_t type, size_t limit,
                          uint32_t depth_max);
 
-/* MESSAGE: the end is at skip->at, which is within input. MORE: give the same bytes and more; at
- * least *ret_wanted in all. BROKEN: see skip->fault. */
+/* MESSAGE: the value ends at skip->at, which is within input. MORE: call again with the same and more bytes,
+ * at least *ret_wanted in total. BROKEN: see skip->fault. */
 kw_wire_progress kw_skip_run(kw_skip *skip, kw_bytes input, size_t *ret_wanted);

@@ -1,10 +1,10 @@
-/* The tables that thrift/generate_tables.py writes and the engines walk: one per struct, union,
- * exception, argument list and result.
+/* The tables that thrift/generate_tables.py writes and the decoders and encoders traverse: one per struct,
+ * union, exception, argument list and result.
  *
- * A table says where each member of the C struct stands, what it is called on the wire and which
- * members must be there. Tables are constant data; nothing here allocates. What a union means
- * (exactly one member) is not checked by the engines: whoever reads it can name the field.
- * Change this file and the generator together.
+ * A table contains the offset of each member of the C struct, its field id and type, and which members are
+ * required. Tables are constant data. Decoders do not check that a union has exactly one member: the code
+ * that reads the union does, because its error can name the field. Change this file and the generator
+ * together.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ typedef enum kw_wire_kind {
     KW_WIRE_KIND_I32, /* enums too */
     KW_WIRE_KIND_I64,
     KW_WIRE_KIND_DOUBLE,
-    KW_WIRE_KIND_TEXT, /* IDL string; the engines treat it as bytes, it is not checked to be UTF-8 */
+    KW_WIRE_KIND_TEXT, /* IDL string; handled as bytes, not checked to be UTF-8 */
     KW_WIRE_KIND_BYTES,
     KW_WIRE_KIND_STRUCT,
     KW_WIRE_KIND_LIST,
@@ -28,9 +28,9 @@ typedef enum kw_wire_kind {
 /* The type of a member, an element, a key or a map's value. */
 typedef struct kw_wire_type {
     uint8_t kind;    /* kw_wire_kind */
-    uint8_t binary;  /* its number in the binary protocol */
-    uint8_t compact; /* its number in the compact protocol; bool: that of true */
-    uint32_t size;   /* of the C value standing flat; a struct's whole size */
+    uint8_t binary;  /* type number in the binary protocol */
+    uint8_t compact; /* type number in the compact protocol; for bool, that of true */
+    uint32_t size;   /* of the C value; of a struct, the whole struct */
     union {
         const kw_wire_struct *structure;    /* STRUCT */
         const kw_wire_container *container; /* LIST, SET, MAP */
@@ -57,7 +57,7 @@ typedef struct kw_wire_field {
 
 #define KW_WIRE_FIELDS_MAX 64
 
-/* What a struct without fields points at. */
+/* The `fields` of a struct without fields. */
 extern const kw_wire_field kw_wire_no_fields[1];
 
 struct kw_wire_struct {
@@ -65,6 +65,6 @@ struct kw_wire_struct {
     const kw_wire_field *fields; /* ascending ids, at most KW_WIRE_FIELDS_MAX */
     uint32_t field_count;
     uint32_t size;          /* of the C struct */
-    uint64_t required_mask; /* bit i: fields[i] must be there */
+    uint64_t required_mask; /* bit i: fields[i] is required */
     const void *defaults;   /* a C struct that holds the default values; NULL: all zero */
 };

@@ -1,5 +1,5 @@
-/* Variable-length integers of the compact protocol: seven bits a byte, low bits first, the top bit
- * says that more follow; signed ones are zigzag coded. Inline, without allocation; any thread. */
+/* Variable-length integers of the compact protocol: seven bits per byte, low bits first; the top bit is set
+ * if more bytes follow. Signed integers are zigzag coded. Inline, without allocation; any thread. */
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #define KW_VARINT_BROKEN (-1)  /* more bits than the type has */
 #define KW_VARINT_MAX_BYTES 10 /* of an unsigned 64-bit number */
 
-/* Bytes read (1..10), KW_VARINT_SHORT or KW_VARINT_BROKEN. */
+/* Returns the number of bytes read (1..10), KW_VARINT_SHORT or KW_VARINT_BROKEN. */
 static inline int
 kw_varint_load64(const uint8_t *from, size_t left, uint64_t *ret_value)
 {
@@ -27,7 +27,7 @@ kw_varint_load64(const uint8_t *from, size_t left, uint64_t *ret_value)
     return KW_VARINT_SHORT;
 }
 
-/* The same for a number that must fit 32 bits, in at most five bytes. */
+/* The same for a 32-bit number, which has at most five bytes. */
 static inline int
 kw_varint_load32(const uint8_t *from, size_t left, uint32_t *ret_value)
 {

@@ -103,7 +103,7 @@ class Drain(unittest.TestCase):
             wait_until(lambda: self.is_refused(gateway), "the listener to close")
             self.assertEqual(gateway.wait_for_exit(), 0)
             self.assertGreater(time.monotonic() - began, 1.8)
-            self.assertIn("drain time is up", gateway.log())
+            self.assertIn("drain timeout passed", gateway.log())
             slow.close()
 
     def test_a_second_signal_hurries(self):

@@ -8,7 +8,7 @@ static kw_frame *
 append(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t size)
 {
     size_t needed = frame->filled - *start + size;
-    frame = kw_frame_make_room(pool, frame, start, needed, needed);
+    frame = kw_frame_reserve(pool, frame, start, needed, needed);
     g_assert_cmpuint(frame->capacity - frame->filled, >=, size);
     memset(frame->data + frame->filled, (int)(size & 0xff), size);
     frame->filled += size;
@@ -59,7 +59,7 @@ an_announcement_takes_little(void)
     kw_frame_pool pool = {0};
     size_t start = 0;
     kw_frame *frame = append(&pool, kw_frame_take(&pool, 1, NULL), &start, 100);
-    frame = kw_frame_make_room(&pool, frame, &start, 101, (size_t)16 * 1024 * 1024);
+    frame = kw_frame_reserve(&pool, frame, &start, 101, (size_t)16 * 1024 * 1024);
     g_assert_cmpuint(frame->capacity, <, 128 * 1024);
     g_assert_cmpuint(frame->filled, ==, 100);
     kw_frame_unref(&pool, frame);

@@ -107,7 +107,7 @@ static const refusal refusals[] = {
     REFUSED("\x00\x10\x00\x01\x80", 4, KW_LIMIT,
             "a frame of 1048577 bytes is longer than the limit of 1048576"),
     REFUSED("\x00\x20\x00\x00", 2, KW_LIMIT, "is longer than the limit"),
-    REFUSED("\x00\x00\x00\x00", 4, KW_INVALID, "a frame of no bytes"),
+    REFUSED("\x00\x00\x00\x00", 4, KW_INVALID, "a frame of zero bytes"),
     REFUSED("\x00\x00\x00\x09\x00", 5, KW_INVALID, "a frame's payload starts with 00"),
     REFUSED("\x00\x00\x00\x09\x80\x02", 6, KW_INVALID, "not the head of a binary message"),
     REFUSED("\x00\x00\x00\x09\x82\x22", 6, KW_INVALID, "not the head of a compact message"),
