@@ -1,6 +1,5 @@
-/* One filter: its name, its arguments cut out of the text, and one table row per kind that says which
- * arguments it takes. Spaces and commas between arguments are all the same to HBase; the character behind a
- * closing quote is passed over. */
+/* Parses one filter: its name and its arguments. A table lists the arguments of each kind. Like HBase, treats
+ * spaces and commas between arguments alike, and skips the character after a closing quote. */
 #include "filter/filter_internal.h"
 
 #include <glib.h>
@@ -9,11 +8,11 @@
 
 typedef struct argument {
     size_t position;
-    kw_bytes raw; /* quotes are part of it, '' within them is one already */
+    kw_bytes raw; /* includes the quotes; '' within them is already replaced by ' */
 } argument;
 
-/* b: quoted bytes  f: true or false  i: number of 32 bits  l: of 64  o: operator  c: comparator; * repeats
- * the last */
+/* b: quoted bytes; f: true or false; i: 32-bit number; l: 64-bit number; o: operator; c: comparator; *:
+ * repeats the last */
 static const struct form {
     const char *name;
     kw_filter_kind kind;
@@ -76,9 +75,9 @@ kw_filter_comparator_text(kw_filter_comparator comparator)
     return comparators[comparator];
 }
 
-/* --- cutting -------------------------------------------------------------------------------------- */
+/* --- splitting -------------------------------------------------------------------------------------- */
 
-/* Where the quoted argument that starts at `at` ends: at its closing quote. */
+/* The position of the closing quote of the quoted argument that starts at `at`. */
 static size_t
 end_of_quoted(const kw_filter_text *text, size_t at, size_t end)
 {
@@ -88,7 +87,7 @@ end_of_quoted(const kw_filter_text *text, size_t at, size_t end)
     return next;
 }
 
-/* The quoted argument that starts at `at`; behind its closing quote. */
+/* Copies the quoted argument that starts at `at`. Returns the position after its closing quote. */
 static size_t
 cut_quoted(const kw_filter_text *text, size_t at, size_t end, argument *ret_argument)
 {
@@ -114,8 +113,8 @@ cut_plain(const kw_filter_text *text, size_t at, argument *ret_argument)
     return next;
 }
 
-/* end_of_filter has seen to it that quotes within [at, end) are closed and that a parenthesis ends it; but it
- * looks for quotes from the name on. */
+/* Checks the quotes of the arguments. end_of_filter has checked that quotes within [at, end) are closed and
+ * that a parenthesis follows, but it counts quotes from the filter's name. */
 static bool
 quotes_close(const kw_filter_text *text, size_t at, size_t end)
 {
@@ -145,7 +144,7 @@ cut_arguments(const kw_filter_text *text, size_t at, size_t end)
             good = kw_error_set(text->error, KW_LIMIT, "filter, position %zu: more than %d arguments", at + 1,
                                 ARGUMENTS_MAX);
         else if (byte == '\'' && !quotes_close(text, at, end))
-            good = kw_filter_expected(text, at, "this quote is never closed");
+            good = kw_filter_syntax_error(text, at, "this quote is never closed");
         else if (byte == '\'')
             at = cut_quoted(text, at, end, &found) + 1;
         else
@@ -173,7 +172,7 @@ take_quoted(const filling *self, kw_bytes *ret_bytes)
 {
     kw_bytes raw = self->at->raw;
     if (raw.size < 2 || raw.data[0] != '\'' || raw.data[raw.size - 1] != '\'')
-        return kw_filter_expected(self->text, self->at->position, "expected a quoted text, as in 'abc'");
+        return kw_filter_syntax_error(self->text, self->at->position, "expected a quoted text, as in 'abc'");
     *ret_bytes = kw_arena_copy(self->text->arena, kw_bytes_of(raw.data + 1, raw.size - 2));
     return true;
 }
@@ -191,10 +190,10 @@ take_flag(filling *self)
     bool yes = raw.size == 4 && g_ascii_strncasecmp((const char *)raw.data, "true", 4) == 0;
     bool no = raw.size == 5 && g_ascii_strncasecmp((const char *)raw.data, "false", 5) == 0;
     self->filter->flags[self->flags++] = yes;
-    return yes || no || kw_filter_expected(self->text, self->at->position, "expected true or false");
+    return yes || no || kw_filter_syntax_error(self->text, self->at->position, "expected true or false");
 }
 
-/* HBase adds digit by digit and looks only whether the sum became negative. */
+/* Like HBase, adds digit by digit and checks only whether the sum became negative. */
 static bool
 take_number(filling *self, bool narrow)
 {
@@ -203,15 +202,15 @@ take_number(filling *self, bool narrow)
     uint64_t sum = 0;
     for (size_t i = negative; i < raw.size; i++) {
         if (raw.data[i] < '0' || raw.data[i] > '9')
-            return kw_filter_expected(self->text, self->at->position, "expected a number");
+            return kw_filter_syntax_error(self->text, self->at->position, "expected a number");
         sum = sum * 10 + (uint64_t)(raw.data[i] - '0');
         if (sum > INT64_MAX)
-            return kw_filter_expected(self->text, self->at->position, "this number is too large");
+            return kw_filter_syntax_error(self->text, self->at->position, "this number is too large");
     }
     if (narrow && sum > INT32_MAX)
-        return kw_filter_expected(self->text, self->at->position, "this number is too large");
+        return kw_filter_syntax_error(self->text, self->at->position, "this number is too large");
     if (negative && sum)
-        return kw_filter_expected(self->text, self->at->position, "this number must not be negative");
+        return kw_filter_syntax_error(self->text, self->at->position, "this number must not be negative");
     self->filter->numbers[self->filter->numbers_count++] = (int64_t)sum;
     return true;
 }
@@ -225,10 +224,10 @@ take_operator(filling *self)
             return true;
         }
     }
-    return kw_filter_expected(self->text, self->at->position, "expected one of < <= = != >= >");
+    return kw_filter_syntax_error(self->text, self->at->position, "expected one of < <= = != >= >");
 }
 
-/* What compiling costs grows with the square of some of these. */
+/* Checks limits of a regular expression: the cost of compiling grows with the square of some of them. */
 static bool
 check_expression(const filling *self)
 {
@@ -263,8 +262,8 @@ check_comparator(const filling *self)
     bool ordered = filter->op != KW_FILTER_EQUAL && filter->op != KW_FILTER_NOT_EQUAL;
     bool text = kw_filter_is_regex(filter) || filter->comparator == KW_FILTER_COMPARE_SUBSTRING;
     if (ordered && text && filter->kind != KW_FILTER_DEPENDENT_COLUMN)
-        return kw_filter_expected(self->text, self->at->position,
-                                  "a %s comparator takes only = and !=", comparators[filter->comparator]);
+        return kw_filter_syntax_error(self->text, self->at->position,
+                                      "a %s comparator takes only = and !=", comparators[filter->comparator]);
     return !kw_filter_is_regex(filter) || check_expression(self);
 }
 
@@ -283,9 +282,10 @@ take_comparator(filling *self)
         self->filter->operand = kw_bytes_skip(whole, size + 1);
         return check_comparator(self);
     }
-    return kw_filter_expected(self->text, self->at->position,
-                              "expected a comparator: 'binary:...', 'binaryprefix:...', 'regexstring:...', "
-                              "'regexstringnocase:...' or 'substring:...'");
+    return kw_filter_syntax_error(
+        self->text, self->at->position,
+        "expected a comparator: 'binary:...', 'binaryprefix:...', 'regexstring:...', "
+        "'regexstringnocase:...' or 'substring:...'");
 }
 
 static bool
@@ -309,7 +309,7 @@ take_argument(filling *self, char kind)
 
 /* --- one filter ----------------------------------------------------------------------------------- */
 
-/* The alternative with so many arguments. */
+/* The alternative with this number of arguments. */
 static const char *
 alternative(const char *arguments, size_t count)
 {
@@ -343,7 +343,7 @@ wrong_count(const kw_filter_text *text, size_t start, const struct form *form, s
         if (*at == ' ')
             g_string_append(wants, ") or (");
     }
-    kw_filter_expected(text, start, "expected %s(%s), not %zu arguments", form->name, wants->str, count);
+    kw_filter_syntax_error(text, start, "expected %s(%s), not %zu arguments", form->name, wants->str, count);
     g_string_free(wants, TRUE);
     return false;
 }
@@ -376,7 +376,7 @@ settle(const kw_filter_text *text, kw_filter *filter)
         qsort(filter->bytes, filter->bytes_count, sizeof *filter->bytes, compare_bytes);
         for (size_t i = 1; i < filter->bytes_count; i++)
             if (kw_bytes_equal(filter->bytes[i - 1], filter->bytes[i]))
-                return kw_filter_expected(text, filter->position, "a prefix is given twice");
+                return kw_filter_syntax_error(text, filter->position, "a prefix is listed twice");
     }
     return true;
 }
@@ -392,7 +392,7 @@ fill(const kw_filter_text *text, kw_filter *filter, const struct form *form, con
     filling self = {.text = text, .filter = filter};
     if (filter->kind == KW_FILTER_SINGLE_COLUMN_VALUE ||
         filter->kind == KW_FILTER_SINGLE_COLUMN_VALUE_EXCLUDE)
-        filter->flags[1] = true; /* only the latest version, unless told otherwise */
+        filter->flags[1] = true; /* only the latest version counts by default */
     for (guint i = 0; i < arguments->len; i++) {
         self.at = &g_array_index(arguments, argument, i);
         if (!take_argument(&self, kinds[1] == '*' ? kinds[0] : kinds[i]))
@@ -414,10 +414,10 @@ find_form(const kw_filter_text *text, size_t start, kw_bytes name)
             near = forms[i].name;
     g_autofree char *shown = g_utf8_make_valid((const char *)name.data, (gssize)MIN(name.size, 60));
     if (near)
-        kw_filter_expected(
+        kw_filter_syntax_error(
             text, start, "expected a filter or AND, OR, SKIP, WHILE between spaces; did you mean %s?", near);
     else
-        kw_filter_expected(text, start, "HBase's language has no filter %s", shown);
+        kw_filter_syntax_error(text, start, "HBase's language has no filter %s", shown);
     return NULL;
 }
 
@@ -430,8 +430,8 @@ kw_filter_parse_one(const kw_filter_text *text, size_t start, size_t end)
     while (open < end && text->data[open] != '(')
         open++;
     if (open == end) {
-        kw_filter_expected(text, name_end < end ? name_end : end - 1,
-                           "expected ( and the arguments of a filter");
+        kw_filter_syntax_error(text, name_end < end ? name_end : end - 1,
+                               "expected ( and the arguments of a filter");
         return NULL;
     }
     const struct form *form = find_form(text, start, kw_bytes_of(text->data + start, name_end - start));

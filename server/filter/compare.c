@@ -7,30 +7,30 @@
 struct kw_comparison {
     const kw_filter *filter;
     kw_effort *effort;
-    const kw_expression *expression; /* NULL: none */
-    kw_expression *own;              /* the same, if nobody else has it */
+    const kw_expression *expression; /* NULL: not a regular expression */
+    kw_expression *own;              /* the same, if this comparison owns it */
     kw_matcher *matcher;
     kw_buffer text;
-    char *lower; /* of a substring */
+    char *lower; /* the operand of a substring comparator, in lower case */
 };
 
 /* --- regular expressions -------------------------------------------------------------------------- */
 
 static bool
-take_expression(kw_comparison *self, const kw_expression *expression, kw_error *ret_error)
+use_expression(kw_comparison *self, const kw_expression *expression, kw_error *ret_error)
 {
     char why[8];
     if (!expression)
         expression = self->own = kw_expression_new(
             self->filter->operand, self->filter->comparator == KW_FILTER_COMPARE_REGEX_ANY_CASE);
     if (kw_expression_error(expression, why, sizeof why))
-        return kw_filter_complain(self->filter, expression, ret_error);
+        return kw_filter_expression_error(self->filter, expression, ret_error);
     self->expression = expression;
     self->matcher = kw_matcher_new();
     return true;
 }
 
-/* 0: found, as in Java; 1: not. */
+/* 0 if found, else 1, as in HBase. */
 static int
 find_regex(kw_comparison *self, kw_bytes value, kw_error *ret_error)
 {
@@ -54,7 +54,7 @@ find_regex(kw_comparison *self, kw_bytes value, kw_error *ret_error)
 
 /* --- substrings ----------------------------------------------------------------------------------- */
 
-/* Lower case, one character at a time. */
+/* Converts to lower case, character by character. */
 static char *
 lower_text(kw_bytes bytes, kw_buffer *scratch, size_t *ret_size)
 {
@@ -93,7 +93,7 @@ kw_comparison_new(const kw_filter *filter, const kw_expression *expression, kw_e
     kw_comparison *self = g_new0(kw_comparison, 1);
     self->filter = filter;
     self->effort = effort;
-    if (!kw_filter_is_regex(filter) || take_expression(self, expression, ret_error))
+    if (!kw_filter_is_regex(filter) || use_expression(self, expression, ret_error))
         return self;
     kw_comparison_free(self);
     return NULL;
@@ -111,7 +111,7 @@ kw_comparison_free(kw_comparison *self)
     g_free(self);
 }
 
-/* Operand against value, in HBase's order: < 0 when the operand is less. */
+/* Compares operand and value in HBase's order: < 0 if the operand is less. */
 static int
 compare(kw_comparison *self, kw_bytes value, kw_error *ret_error)
 {

@@ -1,8 +1,8 @@
-/* A comparator ready for use: an operator, how to compare, and with what. Inside of the room.
+/* Internal to filter: a comparison, which consists of an operator, a comparator and an operand.
  *
- * Regular expressions and substrings are looked for in the bytes read as UTF-8 the way Java does it: what is
- * not UTF-8 becomes U+FFFD. Expressions run in PCRE2 with Java's defaults (a dot meets line ends, \d \w \s
- * are ASCII).
+ * Regular expressions and substrings are searched in the bytes decoded as UTF-8 like Java does: invalid bytes
+ * become U+FFFD. Expressions are matched by PCRE2 with Java's defaults (a dot does not match line ends, \d \w
+ * \s are ASCII).
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 
 typedef struct kw_comparison kw_comparison;
 
-/* expression: of a regular expression that is compiled already, else NULL; it lives longer. INVALID, with the
- * position, for one that cannot be compiled. Freed with kw_comparison_free. */
+/* expression: the compiled regular expression, which must outlive the comparison, or NULL to compile it here.
+ * INVALID if it cannot be compiled. */
 kw_comparison *kw_comparison_new(const kw_filter *filter, const kw_expression *expression, kw_effort *effort,
                                  kw_error *ret_error);
 void kw_comparison_free(kw_comparison *self);
 
-/* Does the value fail "value OP operand"? ret_error is filled (and its verdict of no meaning) when an
- * expression takes too long, or the effort is over. */
+/* True if "value OP operand" does not hold. If an expression takes too long or the effort is used up,
+ * ret_error is set and the result is meaningless. */
 bool kw_comparison_rejects(kw_comparison *self, kw_bytes value, kw_error *ret_error);

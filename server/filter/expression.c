@@ -7,18 +7,19 @@
 
 #include "filter/java_text.h"
 
-/* Up to so many bytes a value is tried with the quick code: steps times starts times bytes stay below a
- * second. */
+/* Values up to this size are tried with the quick code. The product of steps, start positions and bytes then
+ * takes less than a second. */
 #define QUICK_BYTES ((size_t)512)
 #define QUICK_STEPS 500
-/* Of one match, in the thread's own time, so that a busy machine changes no answer; Java has no limit. */
+/* Time limit of one match, in CPU time of the thread, so that the load of the machine does not change
+ * results. Java has no limit. */
 #define MATCH_NS ((uint64_t)1000000000)
 #define HEAP_KIB 16384
 #define STACK_BYTES_LEAST ((size_t)32 * 1024)
 #define STACK_BYTES_MOST ((size_t)1024 * 1024)
 
 struct kw_expression {
-    pcre2_code *quick, *watched; /* NULL both: error */
+    pcre2_code *quick, *watched; /* both NULL if `error` is set */
     int error;
 };
 
@@ -32,7 +33,7 @@ compile(kw_bytes text, uint32_t options, int *ret_error)
     pcre2_code *code =
         pcre2_compile(text.data ? text.data : (PCRE2_SPTR) "", text.size, options, ret_error, &at, NULL);
     if (code)
-        pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it, it is interpreted */
+        pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* if this fails, the code is interpreted */
     return code;
 }
 
@@ -70,7 +71,7 @@ kw_expression_error(const kw_expression *self, char *ret_why, size_t size)
     return self->error != 0;
 }
 
-/* Others may be expressions that only Java understands. */
+/* Other errors can be due to expressions that only Java supports. */
 bool
 kw_expression_is_wrong(const kw_expression *self)
 {
@@ -91,14 +92,14 @@ kw_expression_is_wrong(const kw_expression *self)
 /* --- matching ------------------------------------------------------------------------------------- */
 
 struct kw_matcher {
-    pcre2_match_data *data; /* of one pair: what the groups hold is not asked */
+    pcre2_match_data *data; /* one pair, because the contents of groups are not needed */
     pcre2_match_context *quick, *watched;
     pcre2_jit_stack *stack;
 
-    kw_effort *effort; /* of the present match */
-    uint64_t unlooked; /* spent since time was looked at */
-    uint64_t until_ns; /* of the thread's time */
-    size_t place;      /* in the text, at the last call out */
+    kw_effort *effort; /* effort of the present match */
+    uint64_t unlooked; /* units spent since the time was checked */
+    uint64_t until_ns; /* in CPU time of the thread */
+    size_t place;      /* position in the text at the last callout */
 };
 
 static uint64_t
@@ -109,8 +110,8 @@ thread_ns(void)
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* Between two items a match may pass over the whole text, or compare a part of it that a group holds: a share
- * of it is spent at each, so that a long text is looked at more often. */
+/* Between two items a match can scan the whole text, or compare a long group with it. So each callout spends
+ * a share of the text's length, and the time is checked more often for a long text. */
 static int
 call_out(pcre2_callout_block *block, void *user)
 {

@@ -1,12 +1,13 @@
-/* A regular expression of a filter: compiled once, matched on any thread. Inside of the module.
+/* Internal to filter: a regular expression, compiled once and matched on any thread.
  *
- * HBase gives expressions to java.util.regex; here PCRE2 matches them with Java's defaults (a dot meets line
- * ends, \d \w \s are ASCII). What a caller may ask for is bounded: the length, the groups, the time of one
- * match. There are two codes, because calling out costs several times the match itself:
+ * HBase matches expressions with java.util.regex. PCRE2 matches them here with Java's defaults (a dot does
+ * not match line ends, \d \w \s are ASCII). The length, the number of groups and the time of a match are
+ * bounded. Each expression is compiled twice, because callouts, which check the time, cost several times the
+ * match itself:
  *
- *   short value --> quick, a few hundred steps --> answer
- *                     \--> needs more
- *   long value  ------------\--> watched: calls out at every item, where time is looked at
+ *    *   short value --> quick, at most a few hundred steps --> result
+ *                     \--> needs more steps
+ *   long value  ------------\--> watched: a callout at every item checks the time
  */
 #pragma once
 
@@ -18,16 +19,17 @@
 
 typedef struct kw_expression kw_expression;
 
-/* Takes milliseconds: for worker threads. Never NULL; see kw_expression_error. */
+/* Compiles an expression. This can take milliseconds, so call it on worker threads. Never NULL:
+ * kw_expression_error reports failures. */
 kw_expression *kw_expression_new(kw_bytes text, bool any_case);
 void kw_expression_free(kw_expression *expression);
 
-/* Why it cannot be matched here; false: it can. */
+/* True if the expression could not be compiled; then ret_why is the reason. */
 bool kw_expression_error(const kw_expression *expression, char *ret_why, size_t size);
-/* The mistake is one in Java, too. */
+/* True if the expression is wrong in Java, too. */
 bool kw_expression_is_wrong(const kw_expression *expression);
 
-/* What one thread needs to match. */
+/* Memory and limits for matching on one thread. */
 typedef struct kw_matcher kw_matcher;
 kw_matcher *kw_matcher_new(void);
 void kw_matcher_free(kw_matcher *matcher);
@@ -35,10 +37,10 @@ void kw_matcher_free(kw_matcher *matcher);
 typedef enum kw_match {
     KW_MATCH_FOUND,
     KW_MATCH_NONE,
-    KW_MATCH_TOO_LONG, /* more time or memory than one match may take */
-    KW_MATCH_OVER      /* the effort is */
+    KW_MATCH_TOO_LONG, /* the match exceeded its limit of time or memory */
+    KW_MATCH_OVER      /* the effort is used up */
 } kw_match;
 
-/* Is it found in the text (UTF-8, valid)? The expression has no error. */
+/* Searches the expression, which must be compiled without error, in a valid UTF-8 text. */
 kw_match kw_matcher_find(kw_matcher *matcher, const kw_expression *expression, kw_bytes text,
                          kw_effort *effort);

@@ -1,13 +1,13 @@
-/* HBase's filter language: a text as a tree, and back.
+/* HBase's filter language: parses a text into a tree, and prints a tree as text.
  *
  *   "PrefixFilter('a') AND (SKIP ValueFilter(=, 'binary:x'))"
  *
  *       AND -+- PrefixFilter a            parse.c     operators, parentheses, precedence
  *            '- SKIP -- ValueFilter ...   arguments.c one filter: its name and arguments
  *
- * The language is what HBase 2.6 takes (its ParseFilter), its leniencies and oddities included; only a
- * parenthesis that is never closed is refused here and forgiven there. Operators bind SKIP, WHILE before AND
- * before OR. What a filter does with rows is in machine.h. Pure; any thread.
+ * Accepts what the ParseFilter of HBase 2.6 accepts, including its oddities, except for an unclosed
+ * parenthesis, which is an error here. Precedence from high to low: SKIP and WHILE, AND, OR. machine.h
+ * applies filters to rows. No I/O; any thread.
  */
 #pragma once
 
@@ -17,7 +17,8 @@
 #define KW_FILTER_TEXT_MAX (256 * 1024)
 #define KW_FILTER_NODES_MAX 4096
 #define KW_FILTER_DEPTH_MAX 64
-/* Regular expressions of one filter, and bytes of them together; see expression.h for one. */
+/* Maximum number of regular expressions in one filter, and their total bytes. expression.h has the limits of
+ * a single expression. */
 #define KW_FILTER_EXPRESSIONS_MAX 64
 #define KW_FILTER_EXPRESSION_BYTES_MAX (16 * 1024)
 
@@ -26,7 +27,7 @@ typedef enum kw_filter_kind {
     KW_FILTER_OR,
     KW_FILTER_SKIP,
     KW_FILTER_WHILE,
-    KW_FILTER_KEY_ONLY,               /* flag: the value's length stands for it */
+    KW_FILTER_KEY_ONLY,               /* flag: replace the value by its length */
     KW_FILTER_FIRST_KEY_ONLY,         /* */
     KW_FILTER_PREFIX,                 /* bytes[0] */
     KW_FILTER_COLUMN_PREFIX,          /* bytes[0] */
@@ -40,7 +41,7 @@ typedef enum kw_filter_kind {
     KW_FILTER_FAMILY,                 /* compare */
     KW_FILTER_QUALIFIER,              /* compare */
     KW_FILTER_VALUE,                  /* compare */
-    KW_FILTER_COLUMN_RANGE,           /* bytes: least, most (empty: open); flags: inclusive */
+    KW_FILTER_COLUMN_RANGE,           /* bytes: lowest, highest (empty: open); flags: inclusive */
     KW_FILTER_SINGLE_COLUMN_VALUE,    /* bytes: family, qualifier; compare; flags: if missing, latest only */
     KW_FILTER_SINGLE_COLUMN_VALUE_EXCLUDE, /* the same */
     KW_FILTER_DEPENDENT_COLUMN,            /* bytes: family, qualifier; flags: drop; compare or none */
@@ -68,7 +69,7 @@ typedef enum kw_filter_comparator {
 typedef struct kw_filter kw_filter;
 struct kw_filter {
     kw_filter_kind kind;
-    size_t position;            /* in the text, from 0 */
+    size_t position;            /* position in the text, from 0 */
     const kw_filter **children; /* AND, OR, SKIP, WHILE */
     size_t children_count;
     kw_bytes *bytes;
@@ -79,30 +80,30 @@ struct kw_filter {
     kw_filter_operator op;
     kw_filter_comparator comparator;
     kw_bytes operand;    /* of the comparator */
-    uint32_t expression; /* number of the regular expression in the filter, from 0 */
+    uint32_t expression; /* index of the regular expression in the filter */
 };
 
-/* The tree in the arena, whose bytes are copies. NULL: INVALID that tells the position (from 1) and what
- * was expected; LIMIT when it is too long or too deep, or has too many, too long or too complicated regular
- * expressions. These are not compiled here (prepared.h): that takes its time, and this is done on event
- * loops. */
+/* Returns the tree, allocated in the arena with copies of the bytes. On failure returns NULL with INVALID,
+ * which names the position (from 1) and what was expected, or with LIMIT if the text is too long or too deep,
+ * or has too many, too long or too complicated regular expressions. Expressions are not compiled here but by
+ * prepared.h, because compiling is slow and this runs on event loops. */
 const kw_filter *kw_filter_parse(kw_bytes text, kw_arena *arena, kw_error *ret_error);
 
-/* Appends the tree as a text that HBase reads as the same tree wherever it is put in parentheses. */
+/* Appends the tree as text. In parentheses, HBase parses it as the same tree in any context. */
 void kw_filter_print(const kw_filter *filter, kw_buffer *to);
 
-/* AND or OR of filters, in the arena; one alone stays what it is. */
+/* Joins filters with AND or OR, in the arena. A single filter is returned unchanged. */
 const kw_filter *kw_filter_join(kw_filter_kind kind, const kw_filter *const *parts, size_t count,
                                 kw_arena *arena);
 
-/* Does it count or end across rows (PageFilter, WHILE, ColumnCountGetFilter), so that all rows must pass
- * through it in one go?
+/* True if the filter keeps state from row to row (PageFilter, WHILE, ColumnCountGetFilter), so that one
+ * machine must see all rows.
  */
 bool kw_filter_spans_rows(const kw_filter *filter);
 
 /* The name in the language: "PageFilter", "AND". */
 const char *kw_filter_name(kw_filter_kind kind);
 
-/* Texts of "<" and "binary". */
+/* Their names in the language, such as "<" and "binary". */
 const char *kw_filter_operator_text(kw_filter_operator op);
 const char *kw_filter_comparator_text(kw_filter_comparator comparator);

@@ -1,17 +1,17 @@
-/* What the files of this room share; nobody outside includes it. */
+/* Internal to filter: declarations that its files share. */
 #pragma once
 
 #include "filter/expression.h"
 #include "filter/filter.h"
 #include "filter/prepared.h"
 
-/* What the filters of a text have together. */
+/* Totals over all filters of a text. */
 typedef struct kw_filter_sums {
     uint32_t expressions;
     size_t expression_bytes;
 } kw_filter_sums;
 
-/* A text being parsed. */
+/* The text being parsed. */
 typedef struct kw_filter_text {
     const uint8_t *data;
     size_t size;
@@ -21,14 +21,14 @@ typedef struct kw_filter_text {
 } kw_filter_text;
 
 /* INVALID: "filter, position 7: expected WHAT". Returns false. `at` from 0. */
-bool kw_filter_expected(const kw_filter_text *text, size_t at, const char *format, ...)
+bool kw_filter_syntax_error(const kw_filter_text *text, size_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* One filter with its arguments, text[start..end), which ends with its closing parenthesis. NULL after an
+/* Parses one filter with its arguments, text[start..end), including its closing parenthesis. NULL on
  * error. */
 kw_filter *kw_filter_parse_one(const kw_filter_text *text, size_t start, size_t end);
 
-/* Is the quote at `at` not followed by another (which would make the two an escaped quote)? */
+/* True if the quote at `at` ends a text; two quotes in a row are an escaped quote. */
 static inline bool
 kw_filter_quote_ends(const kw_filter_text *text, size_t at, size_t end)
 {
@@ -37,15 +37,16 @@ kw_filter_quote_ends(const kw_filter_text *text, size_t at, size_t end)
 
 bool kw_filter_is_regex(const kw_filter *filter);
 
-/* A filter's expression as errors show it: printable and not long. */
+/* A filter's expression for error texts: printable and cut if long. */
 #define KW_FILTER_SHOWN_BYTES 60
 typedef struct kw_filter_shown {
     char text[KW_FILTER_SHOWN_BYTES + 8];
 } kw_filter_shown;
 kw_filter_shown kw_filter_show_expression(const kw_filter *filter);
 
-/* INVALID: the filter's expression cannot be compiled. Returns false. */
-bool kw_filter_complain(const kw_filter *filter, const kw_expression *expression, kw_error *ret_error);
+/* Sets INVALID: the filter's expression cannot be compiled. Returns false. */
+bool kw_filter_expression_error(const kw_filter *filter, const kw_expression *expression,
+                                kw_error *ret_error);
 
-/* Of a filter of the tree; they are compiled. */
+/* The compiled expression of a filter in the tree. */
 const kw_expression *kw_prepared_expression(const kw_prepared *prepared, const kw_filter *filter);

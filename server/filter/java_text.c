@@ -1,5 +1,5 @@
-/* How many bytes one U+FFFD stands for follows Java: the longest beginning of a character that its own bytes
- * allow, and a whole surrogate. */
+/* As in Java, one U+FFFD replaces the longest valid prefix of a character, or all three bytes of a
+ * surrogate. */
 #include "filter/java_text.h"
 
 #define REPLACEMENT KW_BYTES_LITERAL("\xef\xbf\xbd")
@@ -10,7 +10,8 @@ continues(kw_bytes bytes, size_t at)
     return at < bytes.size && (bytes.data[at] & 0xc0) == 0x80;
 }
 
-/* Bytes of the character at the head; ret_good: is it one? */
+/* The take_ functions return the size of the first character; *ret_good is false if these bytes are
+ * malformed. */
 static size_t
 take_three(kw_bytes bytes, bool *ret_good)
 {

@@ -1,7 +1,7 @@
-/* Bytes as Java's new String(bytes, UTF_8) sees them. Inside of the room. */
+/* Internal to filter: decodes bytes like Java's new String(bytes, UTF_8). */
 #pragma once
 
 #include "base/bytes.h"
 
-/* As UTF-8, in place of what is in `to`: what is not UTF-8 becomes U+FFFD. */
+/* Replaces the contents of `to` by the bytes as valid UTF-8: malformed parts become U+FFFD. */
 void kw_java_text(kw_bytes bytes, kw_buffer *to);

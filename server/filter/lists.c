@@ -1,5 +1,4 @@
-/* AND and OR. Each verdict of the whole is made of the parts' as HBase's FilterListWithAND and
- * FilterListWithOR do it. */
+/* AND and OR combine the verdicts of their parts like HBase's FilterListWithAND and FilterListWithOR. */
 #include "filter/node.h"
 
 static bool
@@ -33,7 +32,7 @@ kw_list_all_done(const kw_filter_node *node)
     return !is_and(node);
 }
 
-/* A filter that may answer with a hint. */
+/* True for filters that can return SEEK with a hint. */
 static bool
 is_hinting(const kw_filter_node *node)
 {
@@ -50,7 +49,7 @@ and_drops_key(kw_filter_node *node, kw_bytes row)
         if (kw_node_all_done(part))
             return true;
         if (kw_node_drops_key(part, row))
-            dropped = true; /* the others must see the row all the same */
+            dropped = true; /* the other parts must still see the row */
         else if (is_hinting(part))
             saved = true;
     }
@@ -86,7 +85,7 @@ includes(kw_filter_code code)
     return code == KW_CODE_INCLUDE || code == KW_CODE_INCLUDE_AND_NEXT_COLUMN;
 }
 
-/* `so_far` includes. */
+/* Combines verdicts; so_far includes the cell. */
 static kw_filter_code
 and_merge(kw_filter_code so_far, kw_filter_code code)
 {
@@ -97,7 +96,8 @@ and_merge(kw_filter_code so_far, kw_filter_code code)
     return code;
 }
 
-/* The first part that does not include ends it, but those that may know a hint are asked for it. */
+/* Stops at the first part that does not include the cell, except that parts which can have a hint are still
+ * called. */
 static kw_filter_code
 and_cell(kw_filter_node *node, const kw_cell *cell)
 {
@@ -122,7 +122,7 @@ and_cell(kw_filter_node *node, const kw_cell *cell)
 
 /* --- OR ------------------------------------------------------------------------------------------- */
 
-/* What a part said to an earlier cell may answer for this one; NONE: it must be asked. */
+/* The part's verdict on an earlier cell, if it also applies to this one; NONE if the part must be called. */
 static kw_filter_code
 or_remembered(const kw_filter_node *part, const kw_cell *cell)
 {
@@ -164,7 +164,7 @@ or_remember(kw_filter_node *part, const kw_cell *cell, kw_filter_code code)
     kw_buffer_append(&part->qualifier, cell->qualifier);
 }
 
-/* How far the scan may go on: no further than the part that goes least. */
+/* Combines verdicts: skips no more than the part that skips least. */
 static kw_filter_code
 or_merge(kw_filter_code so_far, kw_filter_code code)
 {
@@ -209,7 +209,7 @@ kw_list_cell(kw_filter_node *node, const kw_cell *cell)
 
 /* --- hints ---------------------------------------------------------------------------------------- */
 
-/* AND goes on with the farthest hint, OR with the nearest, if all have one. */
+/* AND uses the farthest hint; OR the nearest, if all parts have one. */
 bool
 kw_list_hint(const kw_filter_node *node, kw_bytes *ret_qualifier)
 {

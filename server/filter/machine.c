@@ -1,8 +1,8 @@
-/* One row goes through the filter as through a region of HBase:
+/* Each row passes through the filter as in a region of HBase:
  *
- *   done? -- key -- cells of the families it needs -- row -- cells of the others -- answer
- *             | drops                                  | drops
- *             '-- its cells are shown all the same     '-- reset
+ *    *   done? -- key -- cells of needed families -- row verdict -- cells of other families -- result
+ *             | drops                              | drops
+ *             '-- the cells are still filtered     '-- reset
  */
 #include "filter/machine.h"
 
@@ -10,13 +10,13 @@
 
 struct kw_filter_machine {
     kw_filter_node node;
-    size_t nodes; /* in all */
+    size_t nodes; /* number of nodes in the tree */
     bool reversed;
     kw_effort *effort;
     kw_error error;
-    GArray *kept; /* kw_cell, of the present row: included so far */
+    GArray *kept; /* kw_cell: cells of the present row included so far */
     kw_buffer lengths;
-    GArray *closed; /* kw_bytes, to be freed: families of which nothing more is read */
+    GArray *closed; /* kw_bytes, owned: names of families that are not read any more */
 };
 
 static size_t
@@ -80,9 +80,12 @@ kw_filter_machine_done(const kw_filter_machine *self)
 
 /* --- the cells of one family ---------------------------------------------------------------------- */
 
+/* A position in the cells of one family. */
 typedef struct family {
-    const kw_cell *cells; /* of the row */
+    const kw_cell *cells; /* of the whole row */
     size_t at, end;
+    const kw_cell *column; /* the last included cell; NULL: none */
+    int32_t versions_kept; /* number of included cells of its column */
 } family;
 
 static bool
@@ -91,26 +94,29 @@ same_column(const kw_cell *a, const kw_cell *b)
     return kw_bytes_equal(a->qualifier, b->qualifier);
 }
 
-/* Of a column without a name HBase goes on with the next version: markers of its family may stand there. */
+/* Skips the rest of the present column. For the column with the empty name HBase continues with its next
+ * version, because delete markers of the family are stored there. */
 static void
-pass_column(family *walk)
+skip_column(family *position)
 {
-    const kw_cell *column = &walk->cells[walk->at];
+    const kw_cell *column = &position->cells[position->at];
     do
-        walk->at++;
-    while (column->qualifier.size && walk->at < walk->end && same_column(&walk->cells[walk->at], column));
+        position->at++;
+    while (column->qualifier.size && position->at < position->end &&
+           same_column(&position->cells[position->at], column));
 }
 
-/* In a reversed scan HBase takes no hint. */
+/* Skips to the qualifier that the filter's hint names. HBase ignores hints in reversed scans. */
 static void
-pass_to_hint(kw_filter_machine *self, family *walk)
+skip_to_hint(kw_filter_machine *self, family *position)
 {
     kw_bytes hint;
-    walk->at++;
+    position->at++;
     if (self->reversed || !kw_node_hint(&self->node, &hint))
         return;
-    while (walk->at < walk->end && kw_bytes_compare(walk->cells[walk->at].qualifier, hint) < 0)
-        walk->at++;
+    while (position->at < position->end &&
+           kw_bytes_compare(position->cells[position->at].qualifier, hint) < 0)
+        position->at++;
 }
 
 static void
@@ -120,48 +126,60 @@ keep_cell(kw_filter_machine *self, size_t index, kw_cell cell)
     g_array_append_val(self->kept, cell);
 }
 
-/* Each cell is shown to every node. False: the row's verdict is an error. */
+/* Spends the effort of passing a cell to every node. False if an error is set. */
 static bool
-may_go_on(kw_filter_machine *self)
+can_continue(kw_filter_machine *self)
 {
     if (self->error.code == KW_OK && !kw_effort_spend(self->effort, 8 * self->nodes))
         kw_effort_fail(self->effort, "a filter was applied", &self->error);
     return self->error.code == KW_OK;
 }
 
-static void
-walk_family(kw_filter_machine *self, family *walk, int32_t versions)
+/* Counts the included versions of the present column, and keeps the cell if there are at most `versions`.
+ * False if there are more. */
+static bool
+include_cell(kw_filter_machine *self, family *position, int32_t versions)
 {
-    const kw_cell *column = NULL;
-    int32_t taken = 0;
-    while (walk->at < walk->end && may_go_on(self) && !kw_node_all_done(&self->node)) {
-        const kw_cell *cell = &walk->cells[walk->at];
+    const kw_cell *cell = &position->cells[position->at];
+    if (!position->column || !same_column(position->column, cell))
+        position->versions_kept = 0;
+    position->column = cell;
+    if (++position->versions_kept > versions)
+        return false;
+    keep_cell(self, position->at, *cell);
+    return true;
+}
+
+/* Passes the cells of one family to the filter and follows its verdicts. */
+static void
+walk_family(kw_filter_machine *self, family *position, int32_t versions)
+{
+    while (position->at < position->end && can_continue(self) && !kw_node_all_done(&self->node)) {
+        const kw_cell *cell = &position->cells[position->at];
         kw_filter_code code = kw_node_cell(&self->node, cell);
         switch (code) {
         case KW_CODE_INCLUDE:
-        case KW_CODE_INCLUDE_AND_NEXT_COLUMN:
-            if (!column || !same_column(column, cell))
-                taken = 0;
-            column = cell;
-            if (++taken <= versions)
-                keep_cell(self, walk->at, *cell);
-            if (taken > versions || code == KW_CODE_INCLUDE_AND_NEXT_COLUMN)
-                pass_column(walk);
+            if (include_cell(self, position, versions))
+                position->at++;
             else
-                walk->at++;
+                skip_column(position);
+            break;
+        case KW_CODE_INCLUDE_AND_NEXT_COLUMN:
+            include_cell(self, position, versions);
+            skip_column(position);
             break;
         case KW_CODE_SKIP:
         case KW_CODE_NONE:
-            walk->at++;
+            position->at++;
             break;
         case KW_CODE_NEXT_COLUMN:
-            pass_column(walk);
+            skip_column(position);
             break;
         case KW_CODE_NEXT_ROW:
-            walk->at = walk->end;
+            position->at = position->end;
             break;
         case KW_CODE_SEEK:
-            pass_to_hint(self, walk);
+            skip_to_hint(self, position);
             break;
         }
     }
@@ -176,8 +194,8 @@ is_closed(const kw_filter_machine *self, kw_bytes name)
     return false;
 }
 
-/* HBase reads a family on until it asks whether the filter is done, and then never again, though a new row
- * may make the filter (ColumnCountGetFilter) go on. */
+/* HBase stops reading a family when it finds that the filter is done, and never reads it again, although a
+ * new row can make the filter (ColumnCountGetFilter) continue. */
 static void
 close_family(kw_filter_machine *self, kw_bytes name)
 {
@@ -186,24 +204,24 @@ close_family(kw_filter_machine *self, kw_bytes name)
 }
 
 static bool
-is_shown(const kw_filter_machine *self, kw_bytes name, bool needed)
+must_filter(const kw_filter_machine *self, kw_bytes name, bool needed)
 {
     return kw_node_needs_family(&self->node, name) == needed && !is_closed(self, name);
 }
 
-/* Shows the cells of all families that the filter needs, or of those that it does not. */
+/* Passes the cells of all families that the filter needs, or of all others, to the filter. */
 static void
 walk_families(kw_filter_machine *self, const kw_cell *cells, size_t count, bool needed, int32_t versions)
 {
     for (size_t at = 0; at < count;) {
         kw_bytes name = cells[at].family;
-        family walk = {cells, at, at};
-        while (walk.end < count && kw_bytes_equal(cells[walk.end].family, name))
-            walk.end++;
-        at = walk.end;
-        if (!is_shown(self, name, needed))
+        family position = {.cells = cells, .at = at, .end = at};
+        while (position.end < count && kw_bytes_equal(cells[position.end].family, name))
+            position.end++;
+        at = position.end;
+        if (!must_filter(self, name, needed))
             continue;
-        walk_family(self, &walk, versions);
+        walk_family(self, &position, versions);
         if (kw_node_all_done(&self->node))
             close_family(self, name);
     }
@@ -215,12 +233,12 @@ static bool
 is_needed(const kw_filter_machine *self, const kw_cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_shown(self, cells[i].family, true))
+        if (must_filter(self, cells[i].family, true))
             return true;
     return count == 0;
 }
 
-/* The row's own verdict on what was included; it may drop cells. */
+/* Requests the verdict on the row with its included cells, some of which the filter can drop. */
 static bool
 row_passes(kw_filter_machine *self)
 {
@@ -236,7 +254,7 @@ row_passes(kw_filter_machine *self)
 }
 
 static int
-by_place(const void *a, const void *b)
+compare_cells(const void *a, const void *b)
 {
     const kw_cell *left = a, *right = b;
     int order = kw_bytes_compare(left->family, right->family);
@@ -247,18 +265,18 @@ by_place(const void *a, const void *b)
     return order;
 }
 
-/* What the filter did not need is shown to it now. */
+/* Filters the cells of the families that the filter does not need. */
 static void
 add_others(kw_filter_machine *self, const kw_cell *cells, size_t count, int32_t versions)
 {
     guint before = self->kept->len;
     walk_families(self, cells, count, false, versions);
     if (self->kept->len > before)
-        g_array_sort(self->kept, by_place);
+        g_array_sort(self->kept, compare_cells);
 }
 
 static bool
-pass_row(kw_filter_machine *self, kw_bytes row, const kw_cell *cells, size_t count, int32_t versions)
+filter_row(kw_filter_machine *self, kw_bytes row, const kw_cell *cells, size_t count, int32_t versions)
 {
     g_array_set_size(self->kept, 0);
     self->lengths.size = 0;
@@ -280,8 +298,8 @@ kw_filter_machine_row(kw_filter_machine *self, kw_bytes row, kw_cell *cells, siz
                       kw_error *ret_error)
 {
     if (!is_needed(self, cells, *count))
-        return KW_FILTER_ROW_DROPPED; /* HBase does not even look at it */
-    bool kept = pass_row(self, row, cells, *count, versions);
+        return KW_FILTER_ROW_DROPPED; /* HBase does not read such a row */
+    bool kept = filter_row(self, row, cells, *count, versions);
     kw_node_reset(&self->node);
     if (self->error.code != KW_OK) {
         *ret_error = self->error;

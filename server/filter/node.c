@@ -1,6 +1,6 @@
 #include "filter/node.h"
 
-/* Without children the array is NULL, to which not even 0 may be added. */
+/* Iterates over the children. Without children the array is NULL, to which C does not allow to add even 0. */
 #define PARTS(node, part)                                                                                    \
     for (kw_filter_node *part = (node)->children, *end_of_##part = part_end(node); part != end_of_##part;    \
          part++)
@@ -23,7 +23,7 @@ is_wrapper(const kw_filter_node *node)
     return node->filter->kind == KW_FILTER_SKIP || node->filter->kind == KW_FILTER_WHILE;
 }
 
-/* Only lists tell their parts that the scan is reversed; SKIP and WHILE do not. */
+/* As in HBase, only lists pass `reversed` on to their parts; SKIP and WHILE do not. */
 bool
 kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed, const kw_filter_frame *frame)
 {
@@ -161,6 +161,8 @@ is_column(const kw_filter_node *node, const kw_cell *cell)
     return kw_bytes_equal(cell->family, column[0]) && kw_bytes_equal(cell->qualifier, column[1]);
 }
 
+/* Verdicts on a cell, by kind of filter. */
+
 static kw_filter_code
 prefix_code(kw_bytes qualifier, kw_bytes prefix)
 {
@@ -169,12 +171,12 @@ prefix_code(kw_bytes qualifier, kw_bytes prefix)
     return kw_bytes_compare(qualifier, prefix) < 0 ? KW_CODE_SEEK : KW_CODE_NEXT_ROW;
 }
 
-/* The greatest prefix that is not above the qualifier decides. */
+/* MultipleColumnPrefixFilter: the greatest prefix that does not exceed the qualifier decides. */
 static kw_filter_code
 prefixes_code(kw_filter_node *node, kw_bytes qualifier)
 {
     const kw_filter *filter = node->filter;
-    size_t low = 0, high = filter->bytes_count; /* prefixes up to the qualifier */
+    size_t low = 0, high = filter->bytes_count; /* number of prefixes that do not exceed the qualifier */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (kw_bytes_compare(filter->bytes[middle], qualifier) <= 0)
@@ -193,13 +195,13 @@ prefixes_code(kw_filter_node *node, kw_bytes qualifier)
 static kw_filter_code
 range_code(const kw_filter *filter, kw_bytes qualifier)
 {
-    kw_bytes least = filter->bytes[0], most = filter->bytes[1];
-    int order = least.size ? kw_bytes_compare(qualifier, least) : 1;
+    kw_bytes lowest = filter->bytes[0], highest = filter->bytes[1];
+    int order = lowest.size ? kw_bytes_compare(qualifier, lowest) : 1;
     if (order < 0)
         return KW_CODE_SEEK;
     if (order == 0 && !filter->flags[0])
         return KW_CODE_NEXT_COLUMN;
-    order = most.size ? kw_bytes_compare(qualifier, most) : -1;
+    order = highest.size ? kw_bytes_compare(qualifier, highest) : -1;
     return order < 0 || (order == 0 && filter->flags[1]) ? KW_CODE_INCLUDE : KW_CODE_NEXT_ROW;
 }
 
@@ -212,7 +214,7 @@ stamps_code(const kw_filter *filter, int64_t timestamp)
     return filter->numbers_count == 0 || timestamp < filter->numbers[0] ? KW_CODE_NEXT_COLUMN : KW_CODE_SKIP;
 }
 
-/* Sums as Java's int. */
+/* ColumnPaginationFilter. The sum overflows like Java's int. */
 static kw_filter_code
 pagination_code(kw_filter_node *node)
 {
@@ -222,23 +224,23 @@ pagination_code(kw_filter_node *node)
     return node->count++ < offset ? KW_CODE_NEXT_COLUMN : KW_CODE_INCLUDE_AND_NEXT_COLUMN;
 }
 
+/* SingleColumnValueFilter: includes all cells, and notes whether the column was found and its value matched;
+ * kw_node_drops_row then decides on the row. If only the latest version counts and it did not match, the rest
+ * of the family is skipped. */
 static kw_filter_code
 single_code(kw_filter_node *node, const kw_cell *cell)
 {
     bool latest_only = node->filter->flags[1];
-    if (node->matched)
-        return KW_CODE_INCLUDE;
-    if (latest_only && node->found)
-        return KW_CODE_NEXT_ROW;
-    if (!is_column(node, cell))
-        return KW_CODE_INCLUDE;
-    node->found = true;
-    if (rejects(node, cell->value))
-        return latest_only ? KW_CODE_NEXT_ROW : KW_CODE_INCLUDE;
-    node->matched = true;
-    return KW_CODE_INCLUDE;
+    bool decided = node->matched || (latest_only && node->found);
+    if (!decided && is_column(node, cell)) {
+        node->found = true;
+        node->matched = !rejects(node, cell->value);
+    }
+    return latest_only && node->found && !node->matched ? KW_CODE_NEXT_ROW : KW_CODE_INCLUDE;
 }
 
+/* DependentColumnFilter: collects the timestamps of the column's matching cells; kw_node_drop_cells later
+ * drops the cells with other timestamps. */
 static kw_filter_code
 dependent_code(kw_filter_node *node, const kw_cell *cell)
 {
@@ -250,6 +252,7 @@ dependent_code(kw_filter_node *node, const kw_cell *cell)
     return node->filter->flags[0] ? KW_CODE_SKIP : KW_CODE_INCLUDE;
 }
 
+/* ColumnValueFilter: includes only cells of the column whose value matches. */
 static kw_filter_code
 column_value_code(kw_filter_node *node, const kw_cell *cell)
 {
@@ -267,6 +270,7 @@ first_key_code(kw_filter_node *node)
     return first ? KW_CODE_INCLUDE : KW_CODE_NEXT_ROW;
 }
 
+/* ColumnCountGetFilter */
 static kw_filter_code
 count_code(kw_filter_node *node)
 {
@@ -274,6 +278,7 @@ count_code(kw_filter_node *node)
     return kw_node_all_done(node) ? KW_CODE_NEXT_COLUMN : KW_CODE_INCLUDE_AND_NEXT_COLUMN;
 }
 
+/* SKIP and WHILE: a cell that their filter does not include drops the row, or ends the scan. */
 static kw_filter_code
 wrapper_code(kw_filter_node *node, const kw_cell *cell)
 {
@@ -364,7 +369,7 @@ kw_node_transform(kw_filter_node *node, kw_cell *cell, uint8_t *length)
 }
 
 static bool
-stays(const kw_filter_node *node, const kw_cell *cell)
+is_kept(const kw_filter_node *node, const kw_cell *cell)
 {
     if (node->filter->kind == KW_FILTER_SINGLE_COLUMN_VALUE_EXCLUDE)
         return !is_column(node, cell);
@@ -387,7 +392,7 @@ kw_node_drop_cells(kw_filter_node *node, kw_cell *cells, size_t *count)
         return;
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++)
-        if (stays(node, &cells[i]))
+        if (is_kept(node, &cells[i]))
             cells[kept++] = cells[i];
     *count = kept;
 }

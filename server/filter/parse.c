@@ -1,11 +1,12 @@
-/* Operators by two stacks, as HBase's parser does it, so that the same texts are taken and mean the same:
+/* Parses operators with two stacks like HBase's parser, so that it accepts the same texts with the same
+ * meaning:
  *
  *   A AND SKIP B OR C        operators  AND SKIP      filters  A B
- *                 ^ OR binds less: SKIP B, then A AND (SKIP B) are made first
+ *                 ^ OR has lower precedence: first reduces SKIP B, then A AND (SKIP B)
  *
- * Equal operators in a row make one list. HBase loses its way when a closing parenthesis ends two different
- * operators at once, as in "(A OR B AND C)"; such a text is refused with a hint. Nothing recurses; the tree's
- * depth is bounded. */
+ * Equal operators in a row become one list. HBase's parser fails when a closing parenthesis ends two
+ * different operators at once, as in "(A OR B AND C)"; such a text is rejected with a hint. The parser does
+ * not recurse, and the depth of the tree is bounded. */
 #include "filter/filter_internal.h"
 
 #include <glib.h>
@@ -32,7 +33,7 @@ typedef struct parser {
 } parser;
 
 bool
-kw_filter_expected(const kw_filter_text *text, size_t at, const char *format, ...)
+kw_filter_syntax_error(const kw_filter_text *text, size_t at, const char *format, ...)
 {
     char what[256];
     va_list arguments;
@@ -47,10 +48,10 @@ kw_filter_expected(const kw_filter_text *text, size_t at, const char *format, ..
 static const struct word {
     const char *text;
     operator_kind kind;
-    bool joins; /* two filters: it cannot stand at the beginning or behind an opening parenthesis */
+    bool joins; /* joins two filters: not allowed at the start or after an opening parenthesis */
 } words[] = {{"OR", OR, true}, {"AND", AND, true}, {"SKIP", SKIP, false}, {"WHILE", WHILE, false}};
 
-/* A word counts between spaces or parentheses only. */
+/* The operator at a position, or NULL. Operators must be surrounded by spaces or parentheses. */
 static const struct word *
 word_at(const kw_filter_text *text, size_t at)
 {
@@ -121,13 +122,13 @@ kind_of(operator_kind kind)
     return KW_FILTER_OR;
 }
 
-/* The last `count` filters become one. */
+/* Replaces the last `count` filters by one that joins them. */
 static bool
 join(parser *self, operator_seen last, size_t count)
 {
     if (self->operands->len < count)
-        return kw_filter_expected(self->text, last.position, "%s needs %s", word_of(last.kind),
-                                  count > 1 ? "a filter on either side" : "a filter behind it");
+        return kw_filter_syntax_error(self->text, last.position, "%s needs %s", word_of(last.kind),
+                                      count > 1 ? "a filter on either side" : "a filter after it");
     kw_filter *filter = KW_ARENA_NEW(self->text->arena, kw_filter);
     filter->kind = kind_of(last.kind);
     filter->position = last.position;
@@ -144,7 +145,7 @@ join(parser *self, operator_seen last, size_t count)
     return push_operand(self, filter, depth + 1);
 }
 
-/* Applies the operator on top; equal ones in a row are one. */
+/* Applies the operator on top of the stack, together with equal ones directly below it. */
 static bool
 apply(parser *self)
 {
@@ -152,7 +153,7 @@ apply(parser *self)
     size_t count = 1;
     switch (last.kind) {
     case OPEN:
-        return kw_filter_expected(self->text, last.position, "this parenthesis is never closed");
+        return kw_filter_syntax_error(self->text, last.position, "this parenthesis is never closed");
     case SKIP:
     case WHILE:
         break;
@@ -186,16 +187,16 @@ static bool
 take_close(parser *self, size_t at)
 {
     if (!top(self))
-        return kw_filter_expected(self->text, at, "this parenthesis was never opened");
+        return kw_filter_syntax_error(self->text, at, "this parenthesis was never opened");
     if (top(self)->kind != OPEN && !apply(self))
         return false;
     if (!top(self))
-        return kw_filter_expected(self->text, at, "this parenthesis was never opened");
+        return kw_filter_syntax_error(self->text, at, "this parenthesis was never opened");
     if (top(self)->kind != OPEN)
-        return kw_filter_expected(
+        return kw_filter_syntax_error(
             self->text, at,
-            "HBase's parser fails where one parenthesis closes two operators; put what %s "
-            "joins into parentheses of its own",
+            "HBase's parser fails where one parenthesis closes two operators; put the filters "
+            "that %s joins into their own parentheses",
             word_of(top(self)->kind));
     pop(self);
     return true;
@@ -203,7 +204,7 @@ take_close(parser *self, size_t at)
 
 /* --- the text ------------------------------------------------------------------------------------- */
 
-/* Behind the parenthesis that closes the filter; 0 after an error. */
+/* The position after the filter's closing parenthesis; 0 on error. */
 static size_t
 end_of_filter(const kw_filter_text *text, size_t start)
 {
@@ -222,9 +223,9 @@ end_of_filter(const kw_filter_text *text, size_t start)
             return at + 1;
     }
     if (quoted)
-        kw_filter_expected(text, opened, "this quote is never closed");
+        kw_filter_syntax_error(text, opened, "this quote is never closed");
     else
-        kw_filter_expected(text, text->size, "expected ) to end the filter of position %zu", start + 1);
+        kw_filter_syntax_error(text, text->size, "expected ) to end the filter of position %zu", start + 1);
     return 0;
 }
 
@@ -268,10 +269,10 @@ take_end(parser *self)
         if (!apply(self))
             return false;
     if (self->operands->len == 0)
-        return kw_filter_expected(self->text, 0, "expected a filter, as in PrefixFilter('a')");
+        return kw_filter_syntax_error(self->text, 0, "expected a filter, as in PrefixFilter('a')");
     if (self->operands->len > 1)
-        return kw_filter_expected(self->text, g_array_index(self->operands, operand, 1).filter->position,
-                                  "expected AND or OR before this filter");
+        return kw_filter_syntax_error(self->text, g_array_index(self->operands, operand, 1).filter->position,
+                                      "expected AND or OR before this filter");
     return true;
 }
 

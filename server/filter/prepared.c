@@ -7,15 +7,15 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* More of them are slow, whatever they compare. */
+/* A filter of more nodes counts as slow, whatever it compares. */
 #define FILTERS_QUICK 64
 
 struct kw_prepared {
     _Atomic unsigned references;
-    kw_arena *arena; /* the filter itself and its tree are in it */
+    kw_arena *arena; /* contains this struct and the tree */
     kw_bytes text;
     const kw_filter *tree;
-    kw_expression **expressions; /* by kw_filter.expression; NULL until they are compiled */
+    kw_expression **expressions; /* indexed by kw_filter.expression; NULL until compiled */
     size_t expressions_count;
     bool slow;
 };
@@ -29,7 +29,7 @@ kw_filter_is_regex(const kw_filter *filter)
            filter->comparator == KW_FILTER_COMPARE_REGEX_ANY_CASE;
 }
 
-/* The tree's depth is bounded. */
+/* Recurses; the depth of the tree is bounded. */
 static void
 count(const kw_filter *filter, size_t *filters, size_t *expressions, size_t *substrings)
 {
@@ -119,7 +119,7 @@ kw_filter_show_expression(const kw_filter *filter)
 }
 
 bool
-kw_filter_complain(const kw_filter *filter, const kw_expression *expression, kw_error *ret_error)
+kw_filter_expression_error(const kw_filter *filter, const kw_expression *expression, kw_error *ret_error)
 {
     char why[120] = "";
     kw_expression_error(expression, why, sizeof why);
@@ -127,7 +127,8 @@ kw_filter_complain(const kw_filter *filter, const kw_expression *expression, kw_
                         kw_filter_show_expression(filter).text, why);
 }
 
-/* Every expression is compiled, so that a machine finds its own; the first that is wrong is reported. */
+/* Compiles every expression, even after an error, because machines use them by index. Reports the first wrong
+ * one. */
 static bool
 compile_all(kw_prepared *self, const kw_filter *filter, kw_error *ret_error)
 {
@@ -137,7 +138,7 @@ compile_all(kw_prepared *self, const kw_filter *filter, kw_error *ret_error)
         kw_expression *made = kw_expression_new(filter->operand, any_case);
         self->expressions[filter->expression] = made;
         if (kw_expression_is_wrong(made))
-            good = kw_filter_complain(filter, made, ret_error);
+            good = kw_filter_expression_error(filter, made, ret_error);
     }
     for (size_t i = 0; i < filter->children_count; i++) {
         kw_error *report = good ? ret_error : NULL;

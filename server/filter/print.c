@@ -1,4 +1,4 @@
-/* A tree as text. Each list and each SKIP and WHILE stands in parentheses of its own, since HBase's parser
+/* Prints a tree as text. Each list and each SKIP and WHILE gets its own parentheses, because HBase's parser
  * fails where one parenthesis closes two operators. */
 #include "filter/filter.h"
 

@@ -71,7 +71,7 @@ test_malformed(void)
         {"(PageFilter(1)", "position 1: this parenthesis is never closed"},
         {"PageFilter(1))", "position 14: this parenthesis was never opened"},
         {"PageFilter(1) AND ", "position 15: AND needs a filter on either side"},
-        {"SKIP ", "position 1: SKIP needs a filter behind it"},
+        {"SKIP ", "position 1: SKIP needs a filter after it"},
         {"PageFilter(1) PageFilter(2)", "position 15: expected AND or OR"},
         {"PageFilter(-1)", "position 12: this number must not be negative"},
         {"PageFilter(99999999999999999999)", "position 12: this number is too large"},
@@ -84,7 +84,7 @@ test_malformed(void)
         {"RowFilter(=, 'hex:a')", "position 14: expected a comparator"},
         {"RowFilter(<, 'substring:a')", "position 14: a substring comparator takes only = and !="},
         {"ColumnRangeFilter('a', yes, 'b', no)", "position 24: expected true or false"},
-        {"MultipleColumnPrefixFilter('a', 'a')", "position 1: a prefix is given twice"},
+        {"MultipleColumnPrefixFilter('a', 'a')", "position 1: a prefix is listed twice"},
         {"(PageFilter(1) OR PageFilter(2) AND PageFilter(3))", "position 50: HBase's parser fails"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
