@@ -1,4 +1,4 @@
-/* caller's loop -> main loop: the job waits for its turn, runs -> caller's loop: the answer. */
+/* caller's loop -> main loop: the job is queued, then executed -> caller's loop: the reply. */
 #include "gateway/catalog_jobs.h"
 
 #include "base/log.h"
@@ -7,15 +7,15 @@
 #include <glib.h>
 
 struct kw_catalog_job {
-    kw_task task; /* on the way to the main loop */
+    kw_task task; /* posts the job to the main loop */
     kw_job job;
     kw_gateway *gateway;
     struct kw_catalog_job *next_open;
     kw_arena *arena;
-    kw_forget_order order; /* table NULL: store tables were created */
-    const char **names;    /* created, or emptied */
+    kw_forget_order order; /* table NULL: the job registers created store tables */
+    const char **names;    /* names of store tables that were created, or emptied */
     size_t count;
-    kw_loop *loop; /* the caller's; NULL: nobody waits */
+    kw_loop *loop; /* the caller's loop; NULL: no caller waits */
     kw_forget_done done;
     void *user;
 };
@@ -36,9 +36,9 @@ keep_names(catalog_job *self, const char *const *names, size_t count)
         self->names[i] = keep(self, names[i]);
 }
 
-/* --- the answer ------------------------------------------------------------------------------------ */
+/* --- the reply ------------------------------------------------------------------------------------ */
 
-/* On its way to the caller; the job may go on without it. */
+/* A reply posted to the caller. The job can continue after it was sent. */
 typedef struct reply {
     kw_task task;
     char **names;
@@ -89,7 +89,7 @@ finish(catalog_job *self, const kw_error *error)
 void
 kw_catalog_jobs_end(kw_gateway *gateway)
 {
-    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
     for (catalog_job *at = gateway->catalog_jobs; at; at = at->next_open)
         answer(at, &ending);
 }
@@ -108,13 +108,13 @@ on_noted(void *user, const kw_error *error)
 {
     catalog_job *self = user;
     if (error)
-        kw_log(KW_LOG_WARN, "catalog", "it was not noted that Keyway created a store table",
+        kw_log(KW_LOG_WARN, "catalog", "cannot register a store table that Keyway created",
                "first=%s reason=\"%s\" hint=\"keyway forget will not drop its rows\"", self->names[0],
                error->text);
     finish(self, NULL);
 }
 
-/* --- the run --------------------------------------------------------------------------------------- */
+/* --- execution --------------------------------------------------------------------------------------- */
 
 static void
 run(kw_job *job)
@@ -124,10 +124,10 @@ run(kw_job *job)
     kw_deadline deadline = kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms);
     kw_error error;
     if (gateway->state != KW_GATEWAY_SERVING) {
-        kw_error_set(&error, KW_UNAVAILABLE, "the gateway does not serve");
+        kw_error_set(&error, KW_UNAVAILABLE, "the gateway is not serving yet");
         finish(self, &error);
     } else if (!gateway->catalog) {
-        kw_error_set(&error, KW_INVALID, "this store keeps no rows, and no catalog");
+        kw_error_set(&error, KW_INVALID, "this store keeps no rows and no catalog");
         finish(self, &error);
     } else if (self->order.table) {
         kw_forget_request request = {.table = self->order.table,

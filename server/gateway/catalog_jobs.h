@@ -1,5 +1,5 @@
-/* Inside of the module: jobs that callers of the Admin service start and that change the catalog. Any thread;
- * the signatures are those of kw_service_settings, `user` is the kw_gateway. */
+/* Internal to gateway: jobs that change the catalog on behalf of Admin calls. Any thread. The signatures are
+ * those of kw_service_settings; `user` is the kw_gateway. */
 #pragma once
 
 #include "gateway/gateway_internal.h"
@@ -8,5 +8,5 @@ void kw_catalog_jobs_forget(void *user, const kw_forget_order *order, kw_loop *l
                             void *done_user);
 void kw_catalog_jobs_created(void *user, const char *const *store_tables, size_t count);
 
-/* Main thread: the gateway begins to drain; callers who wait are answered now. */
+/* Call this on the main thread when draining begins: answers waiting callers with an error. */
 void kw_catalog_jobs_end(kw_gateway *gateway);

@@ -17,7 +17,7 @@
 #define FILE_BYTES_MAX 65536
 
 bool
-kw_keys_configured(const kw_model *model)
+kw_cursor_keys_are_configured(const kw_model *model)
 {
     return model->cursor.keys_count > 0 || (model->cursor.key_file && model->cursor.key_file[0]);
 }
@@ -43,13 +43,13 @@ keyring_of(char *const *keys, const char *from, kw_error *ret_error)
     }
     if (count > 0)
         return kw_keyring_new(found, count);
-    kw_error_set(ret_error, KW_INVALID, "%s: holds no cursor key", from);
+    kw_error_set(ret_error, KW_INVALID, "%s: contains no cursor key", from);
     return NULL;
 }
 
-/* Whoever can read the keys can forge cursors. */
+/* Logs a warning if other users can read the keys, because they can forge cursors. */
 static void
-warn_of_readers(const char *file, unsigned others)
+warn_if_readable(const char *file, unsigned others)
 {
     unsigned permissions = kw_file_permissions(file);
     if (permissions & others)
@@ -67,7 +67,7 @@ keyring_of_file(const char *file, kw_error *ret_error)
         kw_error_set(ret_error, KW_INVALID, "cursor key file %s: %s", file, why);
         return NULL;
     }
-    warn_of_readers(file, 0077);
+    warn_if_readable(file, 0077);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (char **line = lines; *line; line++)
         g_strstrip(*line);
@@ -80,8 +80,8 @@ static void
 random_key(char text[2 * KEY_BYTES_RANDOM + 1])
 {
     unsigned char bytes[KEY_BYTES_RANDOM];
-    int made = RAND_bytes(bytes, sizeof bytes);
-    g_assert(made == 1);
+    int created = RAND_bytes(bytes, sizeof bytes);
+    g_assert(created == 1);
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 }
@@ -90,54 +90,54 @@ static bool
 write_random_key(const char *file)
 {
     char text[2 * KEY_BYTES_RANDOM + 2];
-    unlink(
-        file); /* what was left there, by a gateway that was killed or by somebody else, is not written to */
-    int made = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (made < 0)
+    unlink(file); /* never write to an existing file, which a killed gateway or another user left */
+    int created = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (created < 0)
         return false;
     random_key(text);
     text[2 * KEY_BYTES_RANDOM] = '\n';
-    bool written = write(made, text, sizeof text - 1) == (ssize_t)sizeof text - 1 && fsync(made) == 0;
+    bool written = write(created, text, sizeof text - 1) == (ssize_t)sizeof text - 1 && fsync(created) == 0;
     int why = errno;
-    close(made);
+    close(created);
     OPENSSL_cleanse(text, sizeof text);
     errno = why;
     return written;
 }
 
-/* Makes the file when it is not there, whole or not at all: who was killed meanwhile makes another. Whoever
- * made it before keeps it. */
+/* Creates the file atomically unless it exists. A gateway killed in between leaves no partial file, and of
+ * two gateways the first one's file stays. */
 static bool
 ensure_key_file(const char *file, kw_error *ret_error)
 {
     g_autofree char *fresh = g_strdup_printf("%s.new", file);
     if (access(file, F_OK) == 0)
         return true;
-    bool made = write_random_key(fresh) && (link(fresh, file) == 0 || errno == EEXIST);
+    bool created = write_random_key(fresh) && (link(fresh, file) == 0 || errno == EEXIST);
     int why = errno;
     unlink(fresh);
-    return made || kw_error_set(ret_error, KW_UNAVAILABLE, "cursor key file %s: %s", file, g_strerror(why));
+    return created ||
+           kw_error_set(ret_error, KW_UNAVAILABLE, "cursor key file %s: %s", file, g_strerror(why));
 }
 
 kw_keyring *
-kw_keys_open(const kw_model *model, kw_error *ret_error)
+kw_cursor_keys_open(const kw_model *model, kw_error *ret_error)
 {
     if (model->cursor.keys_count > 0) {
         g_autofree char **keys = g_new0(char *, model->cursor.keys_count + 1);
         for (size_t i = 0; i < model->cursor.keys_count; i++)
             keys[i] = (char *)(uintptr_t)model->cursor.keys[i];
-        warn_of_readers(model->file, 0007); /* a policy may be a group's */
+        warn_if_readable(model->file, 0007); /* a policy can be shared with a group */
         return keyring_of(keys, "cursor.keys", ret_error);
     }
-    if (kw_keys_configured(model))
+    if (kw_cursor_keys_are_configured(model))
         return keyring_of_file(model->cursor.key_file, ret_error);
     if (model->store.kind == KW_STORE_EMBEDDED) {
         g_autofree char *file = g_build_filename(model->store.embedded.path, "cursor.key", NULL);
         return ensure_key_file(file, ret_error) ? keyring_of_file(file, ret_error) : NULL;
     }
     char text[2 * KEY_BYTES_RANDOM + 1];
-    kw_log(KW_LOG_WARN, "gateway", "cursors end with this process", "hint=\"%s\"",
-           "give cursor.keys or cursor.key_file, the same on every gateway");
+    kw_log(KW_LOG_WARN, "gateway", "cursors become invalid when this process ends", "hint=\"%s\"",
+           "set cursor.keys or cursor.key_file, the same on every gateway");
     random_key(text);
     return kw_keyring_new(&(kw_bytes){(const uint8_t *)text, 2 * KEY_BYTES_RANDOM}, 1);
 }

@@ -1,13 +1,13 @@
-/* Inside of the room: the keys that sign cursors. */
+/* Internal to gateway: the keys that sign cursors. */
 #pragma once
 
 #include "gather/cursor.h"
 #include "schema/policy.h"
 
-/* From the policy's keys or key file; else a random key, kept beside the embedded store's data (cursor.key,
- * readable by its owner only), or, with other stores, in memory, which is logged. INVALID naming what is
- * wrong. */
-kw_keyring *kw_keys_open(const kw_model *model, kw_error *ret_error);
+/* Reads the policy's keys or key file. Without them, uses a random key: with the embedded store it is kept in
+ * its folder (cursor.key, readable only by the owner), with other stores in memory, which is logged. INVALID
+ * names the problem. */
+kw_keyring *kw_cursor_keys_open(const kw_model *model, kw_error *ret_error);
 
-/* Does the policy say which keys? Then they are read again at reload. */
-bool kw_keys_configured(const kw_model *model);
+/* True if the policy configures keys. They are then read again at reload. */
+bool kw_cursor_keys_are_configured(const kw_model *model);

@@ -17,16 +17,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A store that does not answer is waited for so long before the gateway listens without it. */
-#define PATIENCE_MS 3000
-#define TRY_AGAIN_MS 1000
-/* A gateway that lost its registration, and whose policy is not admitted as it is, tries again. */
-#define ADMIT_AGAIN_MS 5000
-/* What the log still has to say at the end may take so long. */
-#define LOG_PATIENCE_MS 1000
+/* How long the gateway waits for the store before it listens without it. */
+#define STORE_WAIT_MS 3000
+#define RETRY_MS 1000
+/* When to retry after a gateway lost its registration and was not admitted again. */
+#define ADMISSION_RETRY_MS 5000
+/* Time limit for writing the queued log lines at the end. */
+#define LOG_DRAIN_MS 1000
 #define TRIM_MS 500
-/* Of open files besides those of connections: the store's, logs, libraries; at most half of all. */
-#define FILES_BESIDES 2048
+/* Open files reserved for the store, logs and libraries, but at most half of all. The rest is for
+ * connections. */
+#define FILES_RESERVED 2048
 #define FILES_MAX 1048576
 
 const kw_model *
@@ -35,14 +36,14 @@ kw_gateway_model(const kw_gateway *gateway)
     return kw_policy_model(gateway->policy);
 }
 
-/* As many as the process may open files, less a reserve. */
+/* The number of files that the process can open, minus a reserve. */
 static size_t
 connections_by_files(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return SIZE_MAX;
-    return (size_t)(limit.rlim_cur - MIN(limit.rlim_cur / 2, FILES_BESIDES));
+    return (size_t)(limit.rlim_cur - MIN(limit.rlim_cur / 2, FILES_RESERVED));
 }
 
 kw_net_limits
@@ -62,12 +63,12 @@ kw_gateway_limits(const kw_model *model)
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-#define MAY(state) (1u << KW_GATEWAY_##state)
+#define TO(state) (1u << KW_GATEWAY_##state)
 static const unsigned moves[] = {
-    [KW_GATEWAY_STARTING] = MAY(WAITING) | MAY(SERVING) | MAY(DRAINING),
-    [KW_GATEWAY_WAITING] = MAY(SERVING) | MAY(DRAINING),
-    [KW_GATEWAY_SERVING] = MAY(DRAINING),
-    [KW_GATEWAY_DRAINING] = MAY(DONE),
+    [KW_GATEWAY_STARTING] = TO(WAITING) | TO(SERVING) | TO(DRAINING),
+    [KW_GATEWAY_WAITING] = TO(SERVING) | TO(DRAINING),
+    [KW_GATEWAY_SERVING] = TO(DRAINING),
+    [KW_GATEWAY_DRAINING] = TO(DONE),
     [KW_GATEWAY_DONE] = 0,
 };
 
@@ -138,7 +139,7 @@ drain(kw_gateway *gateway, int exit_code)
     kw_reload_end(gateway->reload);
     kw_catalog_jobs_end(gateway);
     if (!gateway->listening)
-        kw_net_start(gateway->net); /* so that the loops can close what they opened */
+        kw_net_start(gateway->net); /* so that the loops can close their handles */
     gateway->listening = true;
     kw_net_drain(gateway->net, (uint64_t)kw_gateway_model(gateway)->timeouts.drain_ms, gateway->loop,
                  on_drained, gateway);
@@ -157,7 +158,7 @@ listen_all(kw_gateway *gateway, kw_error *ret_error)
     return true;
 }
 
-/* False: the gateway drains. */
+/* False if the gateway drains because of an error. */
 static bool
 start_listening(kw_gateway *gateway)
 {
@@ -174,20 +175,20 @@ start_listening(kw_gateway *gateway)
     return true;
 }
 
-/* Once, and behind the move: whoever waited for the ports finds /readyz saying what holds. False: the gateway
- * drains. */
+/* Reports the ports, once, and after the change of state: a client that waits for the ports then finds
+ * /readyz up to date. False if the gateway drains because of an error. */
 static bool
-tell_ports(kw_gateway *gateway)
+report_ports(kw_gateway *gateway)
 {
     kw_error error = KW_ERROR_NONE;
-    if (gateway->told)
+    if (gateway->ports_reported)
         return true;
-    if (!kw_ports_tell(gateway, &error)) {
-        kw_log(KW_LOG_ERROR, "gateway", "cannot tell the ports", "reason=\"%s\"", error.text);
+    if (!kw_port_file_write(gateway, &error)) {
+        kw_log(KW_LOG_ERROR, "gateway", "cannot report the ports", "reason=\"%s\"", error.text);
         drain(gateway, KW_EXIT_FAILED);
         return false;
     }
-    gateway->told = true;
+    gateway->ports_reported = true;
     kw_notify_ready();
     return true;
 }
@@ -204,27 +205,27 @@ static void
 wait_to_serve(kw_gateway *gateway, const kw_error *error)
 {
     if (gateway->state == KW_GATEWAY_STARTING) {
-        kw_log(KW_LOG_WARN, "gateway", "cannot serve yet, calls are answered UNAVAILABLE until it can",
+        kw_log(KW_LOG_WARN, "gateway", "cannot serve yet, calls fail with UNAVAILABLE until it can",
                "reason=\"%s\"", error->text);
         move(gateway, KW_GATEWAY_WAITING);
     }
     note_why_not(gateway, error);
-    kw_error told = {.code = KW_UNAVAILABLE, .retry_after_ms = TRY_AGAIN_MS};
-    g_strlcpy(told.text, error->text, sizeof told.text);
-    kw_error_prefix(&told, "the gateway cannot serve yet");
-    kw_service_shut_gate(gateway->service, &told);
-    if (start_listening(gateway) && tell_ports(gateway))
-        kw_timer_start_ms(gateway->timer, TRY_AGAIN_MS);
+    kw_error shown = {.code = KW_UNAVAILABLE, .retry_after_ms = RETRY_MS};
+    g_strlcpy(shown.text, error->text, sizeof shown.text);
+    kw_error_prefix(&shown, "the gateway cannot serve yet");
+    kw_service_shut_gate(gateway->service, &shown);
+    if (start_listening(gateway) && report_ports(gateway))
+        kw_timer_start_ms(gateway->timer, RETRY_MS);
 }
 
 static bool
-may_come_later(const kw_gateway *gateway, const kw_error *error)
+can_recover(const kw_gateway *gateway, const kw_error *error)
 {
     return kw_gateway_model(gateway)->store.kind == KW_STORE_HBASE &&
            (error->code == KW_UNAVAILABLE || error->code == KW_TIMEOUT || error->code == KW_BUSY);
 }
 
-/* The store's clock is kept known while it is needed. */
+/* Keeps the store's clock synchronized while the policy needs it. */
 static void
 expect_stamps(kw_gateway *gateway)
 {
@@ -235,7 +236,7 @@ expect_stamps(kw_gateway *gateway)
 }
 
 void
-kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring)
+kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring)
 {
     const kw_model *model = kw_policy_model(policy);
     kw_policy *old = gateway->policy;
@@ -251,18 +252,18 @@ kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyri
     expect_stamps(gateway);
     kw_service_set_policy(gateway->service, policy, keyring);
     if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost)
-        kw_service_open_gate(gateway->service); /* shut since an admission was refused */
+        kw_service_open_gate(gateway->service); /* was shut because an admission was refused */
     kw_net_set_limits(gateway->net, kw_gateway_limits(model));
 }
 
-/* Out of service until the registration is back; the fence refuses calls. */
+/* Keeps the gateway out of service until it is registered again; the fence rejects calls. */
 static void
 stay_fenced(kw_gateway *gateway, const kw_error *error)
 {
-    kw_log(KW_LOG_ERROR, "gateway", "not admitted again, calls are answered UNAVAILABLE",
+    kw_log(KW_LOG_ERROR, "gateway", "not admitted again, calls fail with UNAVAILABLE",
            "code=%s reason=\"%s\"", kw_code_name(error->code), error->text);
     note_why_not(gateway, error);
-    kw_timer_start_ms(gateway->timer, ADMIT_AGAIN_MS);
+    kw_timer_start_ms(gateway->timer, ADMISSION_RETRY_MS);
 }
 
 static void on_registration_lost(void *user);
@@ -271,7 +272,7 @@ static void
 serve_again(kw_gateway *gateway)
 {
     if (gateway->lost) {
-        on_registration_lost(gateway); /* once more, since the facts were written */
+        on_registration_lost(gateway); /* lost once more, after the facts were written */
         return;
     }
     kw_log(KW_LOG_INFO, "gateway", "admitted again", "gateway=%s", gateway->id);
@@ -290,14 +291,14 @@ begin_to_serve(kw_gateway *gateway)
     kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=%s",
            kw_store_about(gateway->store), kw_policy_table_count(gateway->policy),
            kw_gateway_model(gateway)->file);
-    if (tell_ports(gateway) && gateway->lost)
+    if (report_ports(gateway) && gateway->lost)
         on_registration_lost(gateway);
 }
 
 static void
 refuse_to_start(kw_gateway *gateway, const kw_error *error)
 {
-    kw_log(KW_LOG_ERROR, "gateway", "the policy cannot go into service", "code=%s reason=\"%s\"",
+    kw_log(KW_LOG_ERROR, "gateway", "the policy cannot be served", "code=%s reason=\"%s\"",
            kw_code_name(error->code), error->text);
     drain(gateway, error->code == KW_REFUSED   ? KW_EXIT_REFUSED
                    : error->code == KW_INVALID ? KW_EXIT_POLICY
@@ -317,7 +318,7 @@ on_prepared(void *user, const kw_error *error)
             stay_fenced(gateway, error);
         else if (gateway->state == KW_GATEWAY_SERVING)
             serve_again(gateway);
-        else if (error && may_come_later(gateway, error))
+        else if (error && can_recover(gateway, error))
             wait_to_serve(gateway, error);
         else if (error)
             refuse_to_start(gateway, error);
@@ -349,23 +350,23 @@ prepare(kw_gateway *gateway)
     kw_jobs_add(&gateway->jobs, &gateway->prepare_job);
 }
 
-/* The registration in the catalog went away: the policy must be admitted again. */
+/* Called when the registration in the catalog was lost: the policy must be admitted again. */
 static void
 on_registration_lost(void *user)
 {
     static const kw_error lost = {
         .code = KW_UNAVAILABLE,
-        .retry_after_ms = TRY_AGAIN_MS,
+        .retry_after_ms = RETRY_MS,
         .text = "this gateway lost its registration in the catalog; it serves again once it is admitted"};
     kw_gateway *gateway = user;
     gateway->lost = true;
     if (gateway->state != KW_GATEWAY_SERVING)
-        return; /* begin_to_serve looks again */
+        return; /* begin_to_serve checks `lost` */
     kw_service_shut_gate(gateway->service, &lost);
     prepare(gateway);
 }
 
-/* STARTING: the store has not answered for a while. WAITING, or SERVING behind the fence: the next try. */
+/* STARTING: the store has not answered in time. WAITING, or SERVING with a shut fence: the next attempt. */
 static void
 on_timer(void *user)
 {
@@ -375,12 +376,12 @@ on_timer(void *user)
     } else if (gateway->state == KW_GATEWAY_STARTING &&
                kw_gateway_model(gateway)->store.kind == KW_STORE_HBASE) {
         kw_error error;
-        kw_error_set(&error, KW_UNAVAILABLE, "no answer from the store within %d ms", PATIENCE_MS);
+        kw_error_set(&error, KW_UNAVAILABLE, "no answer from the store within %d ms", STORE_WAIT_MS);
         wait_to_serve(gateway, &error);
     }
 }
 
-/* --- signals and signs of life ---------------------------------------------------------------- */
+/* --- signals and watchdog ---------------------------------------------------------------- */
 
 static void
 on_signal(uv_signal_t *handle, int number)
@@ -407,7 +408,7 @@ watch_signals(kw_gateway *gateway)
     }
 }
 
-/* Silence is the message when a loop hangs. */
+/* Notifies systemd's watchdog unless an event loop hangs. */
 static void
 on_watchdog(void *user)
 {
@@ -417,13 +418,13 @@ on_watchdog(void *user)
     kw_timer_start_ms(gateway->watchdog, gateway->watchdog_ms / 3);
 }
 
-/* Memory that was freed goes back to the system. */
+/* Returns freed memory to the system. */
 static void
 on_trim(void *user)
 {
     kw_gateway *gateway = user;
     if (kw_budget_trim())
-        kw_log(KW_LOG_DEBUG, "gateway", "freed memory was given back", "used=%" G_GINT64_FORMAT,
+        kw_log(KW_LOG_DEBUG, "gateway", "freed memory was returned to the system", "used=%" G_GINT64_FORMAT,
                kw_budget_used());
     kw_timer_start_ms(gateway->trim, TRIM_MS);
 }
@@ -439,7 +440,7 @@ is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *l
         add_reason(list, state_texts[state]);
     const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
     if (ready && fence && !kw_fence_is_open(fence)) {
-        add_reason(list, "this gateway's lease in the catalog has ended");
+        add_reason(list, "this gateway's lease in the catalog has expired");
         ready = false;
     }
     kw_mutex_lock(&gateway->lock);
@@ -471,12 +472,12 @@ policy_loaded_at_ms(void *user)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Files for the connections that the policy allows, as far as the system lets us. */
+/* Raises the limit of open files to what the policy's connections need, if the system allows it. */
 static void
 raise_file_limit(const kw_model *model)
 {
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)model->limits.connections + FILES_BESIDES;
+    rlim_t wanted = (rlim_t)model->limits.connections + FILES_RESERVED;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
     if (limit.rlim_cur < limit.rlim_max) {
@@ -485,7 +486,8 @@ raise_file_limit(const kw_model *model)
         getrlimit(RLIMIT_NOFILE, &limit);
     }
     if (limit.rlim_cur < wanted)
-        kw_log(KW_LOG_WARN, "gateway", "fewer connections than limits.connections, for lack of open files",
+        kw_log(KW_LOG_WARN, "gateway",
+               "the limit of open files allows fewer connections than limits.connections",
                "open_files=%lu connections=%zu", (unsigned long)limit.rlim_cur,
                kw_gateway_limits(model).connections);
 }
@@ -512,7 +514,7 @@ static void
 on_reload_asked(void *user, kw_loop *loop, void (*done)(void *done_user, const kw_error *error),
                 void *done_user)
 {
-    kw_reload_ask(((kw_gateway *)user)->reload, loop, done, done_user);
+    kw_reload_request(((kw_gateway *)user)->reload, loop, done, done_user);
 }
 
 static unsigned
@@ -540,7 +542,8 @@ open_admin(kw_gateway *gateway, kw_error *ret_error)
     return gateway->admin != NULL;
 }
 
-/* One that starts again must find its registration; one on any free port cannot be known again. */
+/* A gateway that restarts must find its registration by this id. A gateway on an arbitrary port has no stable
+ * id. */
 static char *
 gateway_id(const kw_model *model)
 {
@@ -597,7 +600,7 @@ open_loops(kw_gateway *gateway)
     gateway->net = kw_net_new(loops, kw_gateway_limits(model), &handler);
 }
 
-/* The store comes first: it holds the folder in which the cursor key lies. */
+/* Opens the store first, because the cursor key is in its folder. */
 static bool
 open_all(kw_gateway *gateway, kw_error *ret_error)
 {
@@ -607,7 +610,7 @@ open_all(kw_gateway *gateway, kw_error *ret_error)
     gateway->store = kw_stores_open(model, ret_error);
     if (!gateway->store)
         return false;
-    gateway->keyring = kw_keys_open(model, ret_error);
+    gateway->keyring = kw_cursor_keys_open(model, ret_error);
     if (!gateway->keyring)
         return false;
     open_loops(gateway);
@@ -624,7 +627,7 @@ close_all(kw_gateway *gateway)
         kw_timer_free(gateway->timer);
         kw_timer_free(gateway->watchdog);
         kw_timer_free(gateway->trim);
-        kw_loop_free(gateway->loop); /* with what is still posted, a reload's end for one */
+        kw_loop_free(gateway->loop); /* runs tasks still posted, for example the end of a reload */
         kw_reload_free(gateway->reload);
     }
     kw_service_free(gateway->service);
@@ -653,7 +656,7 @@ serve(kw_gateway *gateway)
     if (gateway->watchdog_ms > 0)
         on_watchdog(gateway);
     if (open_admin(gateway, &error)) {
-        kw_timer_start_ms(gateway->timer, PATIENCE_MS);
+        kw_timer_start_ms(gateway->timer, STORE_WAIT_MS);
         prepare(gateway);
     } else {
         kw_log(KW_LOG_ERROR, "gateway", "cannot start", "reason=\"%s\"", error.text);
@@ -680,6 +683,6 @@ kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
         gateway.exit_code = KW_EXIT_FAILED;
     }
     close_all(&gateway);
-    kw_log_stop(LOG_PATIENCE_MS);
+    kw_log_stop(LOG_DRAIN_MS);
     return gateway.exit_code;
 }

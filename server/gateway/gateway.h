@@ -1,15 +1,15 @@
-/* The gateway: opens everything, introduces it to each other, and is silent until a signal comes.
+/* The gateway: opens and connects all modules, then waits for signals.
  *
  *              prepared                      SIGTERM, SIGINT
  *   STARTING ------------> SERVING ---------------------------> DRAINING ---> DONE
  *       |                     ^                                    ^
- *       |  store not there    | prepared                           |
+ *              |  store unreachable  | prepared                           |
  *       +----------------> WAITING --------------------------------+
  *       |                                                          |
  *       +----------------------------------------------------------+   refused, or cannot listen
  *
- * To prepare a policy is to make its missing tables and to let the layout guard compare it with the store
- * (prepare.h). WAITING listens already, and answers UNAVAILABLE. All of it runs on the main thread's loop.
+ * Preparing a policy (prepare.h) creates its missing tables and lets the layout guard compare it with the
+ * store. WAITING listens and answers UNAVAILABLE. Everything runs on the main thread's loop.
  */
 #pragma once
 
@@ -21,13 +21,13 @@ enum {
     KW_EXIT_POLICY = 1,  /* the policy file has problems */
     KW_EXIT_USAGE = 2,   /* wrong options */
     KW_EXIT_REFUSED = 3, /* the layout guard refused the policy */
-    KW_EXIT_FAILED = 4   /* the store cannot be opened, or a port not be listened on */
+    KW_EXIT_FAILED = 4   /* cannot open the store, or cannot listen on a port */
 };
 
 typedef struct kw_gateway_settings {
     const char *config_file; /* NULL: the built-in policy */
-    const char *port_file;   /* NULL: none */
+    const char *port_file;   /* NULL: write none */
 } kw_gateway_settings;
 
-/* Runs until a signal ends it; takes over the reference on the policy. Returns the exit code. */
+/* Runs until a signal ends it. Consumes the reference to the policy. Returns the exit code. */
 int kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy);

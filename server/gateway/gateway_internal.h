@@ -1,5 +1,5 @@
-/* Inside of the room: what the gateway's parts know of each other. Main thread only, but for what is atomic
- * or behind the lock. */
+/* Internal to gateway: the state that its files share. Main thread only, except for atomics and fields that
+ * the lock guards. */
 #pragma once
 
 #include "admin/admin.h"
@@ -31,23 +31,23 @@ typedef struct kw_gateway {
     kw_loop *loop;
     uv_signal_t signals[3];
     size_t signals_count;
-    kw_timer *timer; /* STARTING: patience; WAITING: the next try */
+    kw_timer *timer; /* STARTING: how long to wait for the store; WAITING: the next attempt */
     kw_timer *watchdog;
     kw_timer *trim;
     uint64_t watchdog_ms;
 
-    kw_policy *policy; /* in service, or to be */
+    kw_policy *policy; /* being served, or prepared */
     _Atomic int64_t policy_loaded_at_ms;
     kw_keyring *keyring;
     kw_store *store;
-    kw_store_handle *handle; /* the main loop's own */
+    kw_store_handle *handle; /* of the main loop */
     kw_sequences *sequences;
-    char *id;                            /* among the gateways of the store */
-    kw_catalog *catalog;                 /* NULL: a store that keeps nothing */
-    kw_jobs jobs;                        /* what changes the policy or the catalog */
-    struct kw_preparing *in_hand;        /* prepare.c */
-    struct kw_catalog_job *catalog_jobs; /* catalog_jobs.c: those that have not ended */
-    kw_job prepare_job; /* STARTING, WAITING: into service; SERVING: after the registration was lost */
+    char *id;                                 /* unique among the gateways of the store */
+    kw_catalog *catalog;                      /* NULL if the store keeps nothing */
+    kw_jobs jobs;                             /* changes of the policy or the catalog */
+    struct kw_preparing *present_preparation; /* prepare.c */
+    struct kw_catalog_job *catalog_jobs;      /* catalog_jobs.c: jobs that have not ended */
+    kw_job prepare_job; /* STARTING, WAITING: to begin serving; SERVING: after the registration was lost */
 
     kw_service *service;
     kw_net *net;
@@ -57,16 +57,16 @@ typedef struct kw_gateway {
     size_t listeners_count;
     uint16_t admin_port;
     bool listening;
-    bool told;      /* the ports, to who waits for them, and systemd */
-    bool preparing; /* prepare_job waits or runs */
-    bool lost;      /* the registration in the catalog, since prepare_job ran last */
+    bool ports_reported; /* the ports were reported, and systemd was notified */
+    bool preparing;      /* prepare_job is queued or running */
+    bool lost;           /* the registration in the catalog was lost since prepare_job began */
 
     kw_reload *reload;
 
     kw_mutex lock; /* guards the rest */
     GPtrArray
-        *warnings; /* texts: key rules that are served although new layouts may not have them; NULL: none */
-    kw_error why_not; /* of the last try to prepare */
+        *warnings; /* texts about key rules that are served although new layouts cannot use them, or NULL */
+    kw_error why_not; /* the error of the last attempt to prepare */
 } kw_gateway;
 
 const kw_model *kw_gateway_model(const kw_gateway *gateway);
@@ -74,5 +74,5 @@ const kw_model *kw_gateway_model(const kw_gateway *gateway);
 /* Limits and timeouts of a policy for the net. */
 kw_net_limits kw_gateway_limits(const kw_model *model);
 
-/* The policy was prepared: it goes into service. */
-void kw_gateway_take_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring);
+/* Begins to serve a policy that was prepared. */
+void kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring);

@@ -33,7 +33,7 @@ kw_hazards_check(const kw_policy *policy, const kw_admission *admission, GPtrArr
             kw_diagnostics_add(problems, hazard->mark, hazard->hint, "%s", hazard->text);
     }
     if (kw_diagnostics_count(problems))
-        return kw_policy_file_refuse(problems, ret_error);
+        return kw_policy_file_report(problems, ret_error);
     *ret_warnings = g_steal_pointer(&warnings);
     return true;
 }

@@ -1,5 +1,5 @@
-/* What changes the policy or the catalog happens one after the other: start, reload, keyway forget, ... A job
- * that comes while another one runs waits. Main thread only. */
+/* A queue of jobs that change the policy or the catalog (start, reload, keyway forget, ...), executed one
+ * after another. Main thread only. */
 #pragma once
 
 #include "base/loop.h"
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 typedef struct kw_job {
-    struct kw_job *next; /* owned by the list while it waits */
+    struct kw_job *next; /* owned by the queue */
     void (*run)(struct kw_job *job);
 } kw_job;
 
@@ -19,7 +19,8 @@ typedef struct kw_jobs {
     kw_job *last;
 } kw_jobs;
 
-/* Runs the job, now or when those before it have ended; a job ends with kw_jobs_next. */
+/* Runs the job when earlier jobs have ended, which can be at once. A job must call kw_jobs_next when it
+ * ends. */
 void kw_jobs_add(kw_jobs *jobs, kw_job *job);
-/* The job that runs has ended. The next one starts in a later iteration of the loop. */
+/* Ends the running job. The next one starts in a later iteration of the loop. */
 void kw_jobs_next(kw_jobs *jobs);

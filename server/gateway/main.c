@@ -1,4 +1,4 @@
-/* keywayd: options, and what they ask for. Everything else is in gateway.c. */
+/* keywayd: parses the options and executes them. gateway.c does everything else. */
 #include "gateway/gateway.h"
 
 #include "advise/diff.h"
@@ -16,7 +16,7 @@ typedef struct options {
     char *config_file;
     char *check_file;
     char *diff_file;
-    char *other_file; /* what it is compared with */
+    char *other_file; /* the policy to compare with */
     char *port_file;
     gboolean repair;
     gboolean print_schema;
@@ -71,7 +71,7 @@ static int
 check(const char *file)
 {
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
-    kw_policy *policy = kw_policy_file_look_strict(file, found);
+    kw_policy *policy = kw_policy_file_check_strict(file, found);
     if (!policy) {
         g_autofree char *text = kw_diagnostics_text(found);
         printf("%s", text);
@@ -92,12 +92,13 @@ check(const char *file)
     return KW_EXIT_OK;
 }
 
-/* NULL after its problems were printed. An old policy is compared with its hazards: it is to be replaced. */
+/* Compiles a policy, or prints its problems and returns NULL. An old policy, which is to be replaced, can
+ * have hazards. */
 static kw_policy *
 load(const char *file, bool old)
 {
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
-    kw_policy *policy = old ? kw_policy_file_look(file, found) : kw_policy_file_look_strict(file, found);
+    kw_policy *policy = old ? kw_policy_file_check(file, found) : kw_policy_file_check_strict(file, found);
     if (!policy) {
         g_autofree char *text = kw_diagnostics_text(found);
         fprintf(stderr, "%s", text);
@@ -160,8 +161,8 @@ run(const options *wanted)
     return wanted->check_file ? check(wanted->check_file) : serve(wanted);
 }
 
-/* A descriptor below 3 that nobody opened would go to the next file, of the store for one, and the log into
- * that. */
+/* Opens missing standard streams. Otherwise the next file, for example one of the store, would get a
+ * descriptor below 3, and the log would be written into it. */
 static void
 open_standard_streams(void)
 {

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #define MIB ((int64_t)1024 * 1024)
-/* What the default limits and the default cache need. */
+/* Memory that the default limits and the default cache need. */
 #define DEFAULTS_NEED (168 * MIB)
 
 bool
@@ -24,9 +24,9 @@ kw_memory_budget(const kw_model *model, int64_t machine_bytes, kw_diagnostics *d
         return kw_diagnostics_add(
             diagnostics, (kw_mark){0, 0},
             "set limits.memory, or lower limits.frame, limits.decoded, limits.scan_buffer or store.cache",
-            "limits.memory is not given, so half of this machine's memory counts, %" PRId64
+            "limits.memory is not set, so its default is half of this machine's memory, %" PRId64
             "MiB; one call at "
-            "its limits and the cache (2 x frame + decoded + scan_buffer + store.cache) take %" PRId64 "MiB",
+            "its limits and the cache (2 x frame + decoded + scan_buffer + store.cache) need %" PRId64 "MiB",
             half / MIB, (needed + MIB - 1) / MIB);
     *ret_bytes = needed;
     return true;

@@ -1,4 +1,4 @@
-/* Inside of the room: what systemd is told. Without systemd nothing happens. */
+/* Internal to gateway: notifications to systemd. Without systemd they do nothing. */
 #pragma once
 
 #include <stdint.h>
@@ -9,5 +9,5 @@ void kw_notify_stopping(void);
 void kw_notify_status(const char *status);
 void kw_notify_watchdog(void);
 
-/* How long systemd waits for a sign of life, 0: it does not. */
+/* The watchdog timeout of systemd; 0: none. */
 uint64_t kw_notify_watchdog_ms(void);

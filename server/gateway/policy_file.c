@@ -12,13 +12,13 @@ kw_policy_file_load(const char *file, kw_diagnostics *diagnostics)
 {
     char why[KW_FILE_WHY_MAX];
     if (!file || kw_file_is_readable(file, SIZE_MAX, why))
-        return kw_policy_file_look(file, diagnostics);
+        return kw_policy_file_check(file, diagnostics);
     kw_diagnostics_add(diagnostics, (kw_mark){0, 0}, NULL, "cannot be read: %s", why);
     return NULL;
 }
 
 kw_policy *
-kw_policy_file_look(const char *file, kw_diagnostics *diagnostics)
+kw_policy_file_check(const char *file, kw_diagnostics *diagnostics)
 {
     size_t count;
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
@@ -34,15 +34,15 @@ kw_policy_file_look(const char *file, kw_diagnostics *diagnostics)
 }
 
 kw_policy *
-kw_policy_file_look_strict(const char *file, kw_diagnostics *diagnostics)
+kw_policy_file_check_strict(const char *file, kw_diagnostics *diagnostics)
 {
-    g_autoptr(kw_policy) policy = kw_policy_file_look(file, diagnostics);
+    g_autoptr(kw_policy) policy = kw_policy_file_check(file, diagnostics);
     bool good = policy && kw_policy_refuse_hazards(policy, diagnostics);
     return good ? g_steal_pointer(&policy) : NULL;
 }
 
 bool
-kw_policy_file_refuse(const kw_diagnostics *problems, kw_error *ret_error)
+kw_policy_file_report(const kw_diagnostics *problems, kw_error *ret_error)
 {
     g_autofree char *text = kw_diagnostics_text(problems);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);

@@ -19,12 +19,12 @@ static bool
 write_file(const char *file, const char *text, kw_error *ret_error)
 {
     g_autofree char *fresh = g_strdup_printf("%s.new", file);
-    unlink(fresh); /* never written through a link that somebody laid there */
-    int made = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    unlink(fresh); /* never write through a link that another user created */
+    int created = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     size_t size = strlen(text);
-    bool written = made >= 0 && write(made, text, size) == (ssize_t)size;
-    if (made >= 0)
-        written = close(made) == 0 && written;
+    bool written = created >= 0 && write(created, text, size) == (ssize_t)size;
+    if (created >= 0)
+        written = close(created) == 0 && written;
     if (written && rename(fresh, file) == 0)
         return true;
     kw_error_set(ret_error, KW_UNAVAILABLE, "port file %s: %s", file, g_strerror(errno));
@@ -32,19 +32,19 @@ write_file(const char *file, const char *text, kw_error *ret_error)
     return false;
 }
 
-/* Where standard output takes nothing now, nobody waits for the line. */
+/* Does not block: if standard output does not accept the line now, it is dropped. */
 static void
 print_line(const GString *line)
 {
     struct pollfd asked = {.fd = STDOUT_FILENO, .events = POLLOUT};
     bool takes = poll(&asked, 1, 0) > 0 && write(STDOUT_FILENO, line->str, line->len) == (ssize_t)line->len;
     if (!takes)
-        kw_log(KW_LOG_WARN, "gateway", "standard output does not take the line with the ports",
+        kw_log(KW_LOG_WARN, "gateway", "standard output does not accept the line with the ports",
                "line=\"%.*s\"", (int)line->len - 1, line->str);
 }
 
 bool
-kw_ports_tell(const kw_gateway *gateway, kw_error *ret_error)
+kw_port_file_write(const kw_gateway *gateway, kw_error *ret_error)
 {
     const kw_model *model = kw_gateway_model(gateway);
     g_autoptr(GString) line = g_string_new("listening");

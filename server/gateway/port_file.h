@@ -1,8 +1,8 @@
-/* Inside of the room: telling where the gateway listens. */
+/* Internal to gateway: reports the addresses that the gateway listens on. */
 #pragma once
 
 #include "gateway/gateway_internal.h"
 
-/* One line on standard output, and the port file: "listener=HOST:PORT" for each in order, then
- * "admin=HOST:PORT". The file appears whole. */
-bool kw_ports_tell(const kw_gateway *gateway, kw_error *ret_error);
+/* Prints a line on standard output, and writes the port file atomically: "listener=HOST:PORT" for each
+ * listener in order, then "admin=HOST:PORT". */
+bool kw_port_file_write(const kw_gateway *gateway, kw_error *ret_error);

@@ -6,26 +6,28 @@
 
 #include <glib.h>
 
-/* Calls under way on a table whose rows change must end within this time. */
+/* Calls in flight on a table whose rows change must end within this time. */
 #define HOLD_MS 5000
-/* Another gateway is at the catalog, too. */
+/* Retries while another gateway uses the catalog. */
 #define BUSY_TRIES 10
-#define BUSY_PAUSE_MS 100 /* to five times as long, so that two gateways do not keep step */
+#define BUSY_PAUSE_MS                                                                                        \
+    100 /* minimum; the maximum is five times as long, so that two gateways do not collide again */
 
 struct kw_preparing {
     kw_gateway *gateway;
     kw_policy *policy;
-    kw_admission *admission; /* NULL: not yet, or a store without catalog */
-    GPtrArray *warnings;     /* of what is served although new layouts may not have it */
+    kw_admission *admission; /* NULL before the comparison, or for a store without catalog */
+    GPtrArray *warnings;     /* about key rules that are served although new layouts cannot use them */
     unsigned tries;
-    kw_timer *timer; /* a pause, or the patience of a hold */
-    bool waiting;    /* for the timer, or for calls to end */
+    kw_timer *timer; /* a pause before a retry, or the time limit of a hold */
+    bool waiting;    /* waits for the timer, or until calls end */
     bool holding;
-    GPtrArray *made; /* store tables that were created: a further try does not create them again */
-    kw_call call;    /* the step in hand */
-    size_t table;    /* the next one to create */
+    GPtrArray
+        *created_tables; /* names of store tables that were created; a retry does not create them again */
+    kw_call call;        /* the call of the present step */
+    size_t table;        /* index of the next table to create */
     kw_create_request create;
-    kw_task end; /* done is called from a turn of its own */
+    kw_task end; /* calls done in an iteration of its own */
     kw_error error;
     void (*done)(void *user, const kw_error *error);
     void *user;
@@ -34,9 +36,9 @@ typedef struct kw_preparing preparing;
 
 static void check(preparing *self);
 
-/* --- the end --------------------------------------------------------------------------------------- */
+/* --- ending --------------------------------------------------------------------------------------- */
 
-/* What the catalog says of each table: of its paths, for describe, and the order of its rows. */
+/* Sets each table's state from the catalog: that of its paths, for describe, and its order of writes. */
 static void
 set_table_states(const preparing *self)
 {
@@ -51,7 +53,7 @@ set_table_states(const preparing *self)
     }
 }
 
-/* Once the gateway has drained there are no calls, and no loops that had them. */
+/* Releases held calls, unless the gateway has drained: then there are neither calls nor loops. */
 static void
 release(preparing *self)
 {
@@ -64,7 +66,7 @@ static void
 report(kw_task *task)
 {
     preparing *self = (preparing *)((char *)task - offsetof(preparing, end));
-    self->gateway->in_hand = NULL;
+    self->gateway->present_preparation = NULL;
     bool good = self->error.code == KW_OK;
     if (good && self->admission) {
         set_table_states(self);
@@ -76,7 +78,7 @@ report(kw_task *task)
     release(self);
     kw_timer_free(self->timer);
     g_clear_pointer(&self->warnings, g_ptr_array_unref);
-    g_ptr_array_unref(self->made);
+    g_ptr_array_unref(self->created_tables);
     kw_arena_free(self->call.arena);
     kw_policy_unref(self->policy);
     g_free(self);
@@ -102,11 +104,11 @@ is_ending(preparing *self)
 {
     if (self->gateway->state < KW_GATEWAY_DRAINING)
         return false;
-    finish(self, &(kw_error){.code = KW_UNAVAILABLE, .text = "the gateway is ending"});
+    finish(self, &(kw_error){.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"});
     return true;
 }
 
-/* BUSY comes from another gateway at the catalog: everything is looked at again. */
+/* Retries from the start after BUSY, which means that another gateway uses the catalog. */
 static void
 fail(preparing *self, const kw_error *error)
 {
@@ -147,8 +149,8 @@ commit(preparing *self)
         finish(self, NULL);
         return;
     }
-    for (guint i = 0; i < self->made->len; i++)
-        kw_admission_made(self->admission, self->made->pdata[i]);
+    for (guint i = 0; i < self->created_tables->len; i++)
+        kw_admission_made(self->admission, self->created_tables->pdata[i]);
     kw_admission_commit(self->admission, step_deadline(self), on_committed, self);
 }
 
@@ -157,7 +159,7 @@ on_held(void *user)
 {
     preparing *self = user;
     if (!self->waiting)
-        return; /* it ended meanwhile */
+        return; /* the preparation has ended in between */
     self->waiting = false;
     kw_timer_stop(self->timer);
     if (!is_ending(self))
@@ -192,7 +194,7 @@ on_timer(void *user)
     }
     kw_error_set(
         &error, KW_UNAVAILABLE,
-        "calls of the tables that change have not ended within %d s; the old policy stays, try again",
+        "calls on the tables that change did not end within %d s; the old policy stays in service, try again",
         HOLD_MS / 1000);
     finish(self, &error);
 }
@@ -225,7 +227,7 @@ on_sequences_ready(void *user, const kw_error *error)
 }
 
 static bool
-makes_tables(const kw_model_store *store)
+creates_tables(const kw_model_store *store)
 {
     return store->create_missing < 0 ? store->kind != KW_STORE_HBASE : store->create_missing > 0;
 }
@@ -236,9 +238,9 @@ static void
 note_created(preparing *self, const kw_created_table *table)
 {
     const char *name = kw_arena_text(self->call.arena, table->store_table);
-    kw_log(KW_LOG_INFO, "gateway", "store table made", "table=%s regions=%zu", name,
+    kw_log(KW_LOG_INFO, "gateway", "store table created", "table=%s regions=%zu", name,
            table->split_keys_count + 1);
-    g_ptr_array_add(self->made, g_strdup(name));
+    g_ptr_array_add(self->created_tables, g_strdup(name));
 }
 
 static void
@@ -263,7 +265,7 @@ create_next(preparing *self)
     if (is_ending(self))
         return;
     begin_step(self);
-    if (!makes_tables(&model->store) || self->table == kw_policy_table_count(self->policy)) {
+    if (!creates_tables(&model->store) || self->table == kw_policy_table_count(self->policy)) {
         kw_sequences_prepare(self->gateway->sequences, self->policy, self->call.deadline, on_sequences_ready,
                              self);
         return;
@@ -315,18 +317,18 @@ kw_prepare(kw_gateway *gateway, kw_policy *policy, void (*done)(void *user, cons
     *self = (preparing){.gateway = gateway,
                         .policy = kw_policy_ref(policy),
                         .timer = kw_timer_new(gateway->loop, on_timer, self),
-                        .made = g_ptr_array_new_with_free_func(g_free),
+                        .created_tables = g_ptr_array_new_with_free_func(g_free),
                         .call.arena = kw_arena_new(),
                         .done = done,
                         .user = user};
-    g_assert(!gateway->in_hand);
-    gateway->in_hand = self;
+    g_assert(!gateway->present_preparation);
+    gateway->present_preparation = self;
     check(self);
 }
 
 void
 kw_prepare_end(kw_gateway *gateway)
 {
-    if (gateway->in_hand && gateway->in_hand->waiting)
-        is_ending(gateway->in_hand);
+    if (gateway->present_preparation && gateway->present_preparation->waiting)
+        is_ending(gateway->present_preparation);
 }

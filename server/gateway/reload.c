@@ -10,45 +10,45 @@
 
 #include <glib.h>
 
-/* Somebody who asked, on the way here and back. */
-typedef struct asker {
+/* A caller who requested a reload; posted to the main loop and back. */
+typedef struct caller {
     kw_task task;
-    struct asker *next;
+    struct caller *next;
     kw_reload *reload;
     kw_loop *loop;
     bool failed;
     kw_error error;
     void (*done)(void *user, const kw_error *error);
     void *user;
-} asker;
+} caller;
 
 struct kw_reload {
     kw_gateway *gateway;
     kw_job job;
     bool queued;
     bool running;
-    asker *served;  /* by the one that is running */
-    asker *waiting; /* for the next */
+    caller *served;  /* callers of the running reload */
+    caller *waiting; /* callers of the next reload */
     kw_policy *policy;
     kw_keyring *keyring;
 };
 
-static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
 
 static void
-tell_asker(kw_task *task)
+call_done(kw_task *task)
 {
-    asker *asking = (asker *)task;
+    caller *asking = (caller *)task;
     asking->done(asking->user, asking->failed ? &asking->error : NULL);
     g_free(asking);
 }
 
 static void
-answer(asker *all, const kw_error *error)
+answer(caller *all, const kw_error *error)
 {
     while (all) {
-        asker *next = all->next;
-        all->task.run = tell_asker;
+        caller *next = all->next;
+        all->task.run = call_done;
         all->failed = error != NULL;
         if (error)
             all->error = *error;
@@ -62,7 +62,8 @@ finish(kw_reload *reload, const kw_error *error)
 {
     if (error) {
         kw_metrics_add(KW_METRIC_policy_refusals, 1);
-        kw_log(KW_LOG_ERROR, "gateway", "policy refused, the old one stays", "reason=\"%s\"", error->text);
+        kw_log(KW_LOG_ERROR, "gateway", "policy refused, the old one stays in service", "reason=\"%s\"",
+               error->text);
     }
     for (size_t i = 0; i < reload->gateway->listeners_count; i++)
         if (reload->gateway->tls[i])
@@ -72,7 +73,7 @@ finish(kw_reload *reload, const kw_error *error)
         kw_keyring_unref(reload->keyring);
     reload->policy = NULL;
     reload->keyring = NULL;
-    asker *served = reload->served;
+    caller *served = reload->served;
     reload->served = NULL;
     reload->running = false;
     kw_notify_ready();
@@ -86,17 +87,17 @@ on_prepared(void *user, const kw_error *error)
     kw_reload *reload = user;
     kw_gateway *gateway = reload->gateway;
     if (!gateway->net)
-        error = &ending; /* there are no calls any more */
+        error = &ending; /* the gateway has drained */
     if (error) {
         finish(reload, error);
         return;
     }
     kw_metrics_add(KW_METRIC_policy_reloads, 1);
-    kw_changes_report(kw_gateway_model(gateway), kw_policy_model(reload->policy));
+    kw_restart_settings_report(kw_gateway_model(gateway), kw_policy_model(reload->policy));
     for (size_t i = 0; i < gateway->listeners_count; i++)
         if (gateway->tls[i])
             kw_tls_context_apply(gateway->tls[i]);
-    kw_gateway_take_policy(gateway, reload->policy, reload->keyring);
+    kw_gateway_serve_policy(gateway, reload->policy, reload->keyring);
     kw_store_reload(gateway->store);
     kw_log(KW_LOG_INFO, "gateway", "policy reloaded", "file=%s tables=%zu", gateway->settings.config_file,
            kw_policy_table_count(gateway->policy));
@@ -114,13 +115,13 @@ read_policy(kw_reload *reload, kw_error *ret_error)
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
     reload->policy = kw_policy_file_load(file, found);
     if (!reload->policy)
-        return kw_policy_file_refuse(found, ret_error);
+        return kw_policy_file_report(found, ret_error);
     const kw_model *model = kw_policy_model(reload->policy);
-    if (!kw_keys_configured(model)) {
+    if (!kw_cursor_keys_are_configured(model)) {
         reload->keyring = kw_keyring_ref(gateway->keyring);
         return true;
     }
-    reload->keyring = kw_keys_open(model, ret_error);
+    reload->keyring = kw_cursor_keys_open(model, ret_error);
     return reload->keyring != NULL;
 }
 
@@ -175,9 +176,9 @@ kw_reload_end(kw_reload *reload)
 }
 
 static void
-take_asker(kw_task *task)
+add_caller(kw_task *task)
 {
-    asker *asking = (asker *)task;
+    caller *asking = (caller *)task;
     kw_reload *reload = asking->reload;
     asking->next = reload->waiting;
     reload->waiting = asking;
@@ -185,10 +186,11 @@ take_asker(kw_task *task)
 }
 
 void
-kw_reload_ask(kw_reload *reload, kw_loop *loop, void (*done)(void *user, const kw_error *error), void *user)
+kw_reload_request(kw_reload *reload, kw_loop *loop, void (*done)(void *user, const kw_error *error),
+                  void *user)
 {
-    asker *asking = g_new0(asker, 1);
-    *asking = (asker){.task.run = take_asker, .reload = reload, .loop = loop, .done = done, .user = user};
+    caller *asking = g_new0(caller, 1);
+    *asking = (caller){.task.run = add_caller, .reload = reload, .loop = loop, .done = done, .user = user};
     kw_loop_post(reload->gateway->loop, &asking->task);
 }
 

@@ -1,8 +1,9 @@
-/* Inside of the module: reading the policy again, on SIGHUP or when Admin.reload asks.
+/* Internal to gateway: reloads the policy on SIGHUP or Admin.reload.
  *
- * read and compile -> read certificates -> prepare (catalog, store tables) -> into service. Whatever fails on
- * the way leaves the old policy and the old certificates in service, and is reported in the log and to the
- * callers who asked. Requests that come while a reload runs are answered by one further reload. */
+ * Reads and compiles the policy, reads the certificates, prepares the store (catalog, store tables) and
+ * begins to serve the policy. If a step fails, the old policy and the old certificates stay in service, and
+ * the error is logged and returned to the callers. Requests that arrive during a reload are answered by one
+ * further reload. */
 #pragma once
 
 #include "gateway/gateway_internal.h"
@@ -10,11 +11,11 @@
 kw_reload *kw_reload_new(kw_gateway *gateway);
 void kw_reload_free(kw_reload *reload);
 
-/* Main thread. Callers who ask while the gateway ends get an error. */
+/* Starts a reload, on the main thread. While the gateway shuts down, callers get an error. */
 void kw_reload_start(kw_reload *reload);
-/* Any thread: the same, and done is called on `loop`. */
-void kw_reload_ask(kw_reload *reload, kw_loop *loop, void (*done)(void *user, const kw_error *error),
-                   void *user);
+/* The same from any thread; calls done on `loop`. */
+void kw_reload_request(kw_reload *reload, kw_loop *loop, void (*done)(void *user, const kw_error *error),
+                       void *user);
 
-/* Main thread: the gateway begins to drain; callers who wait for a reload are answered now. */
+/* Call this on the main thread when draining begins: answers waiting callers with an error. */
 void kw_reload_end(kw_reload *reload);

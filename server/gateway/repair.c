@@ -28,7 +28,7 @@ int
 kw_repair_run(const char *config_file)
 {
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(config_file ? config_file : "(built in)");
-    kw_policy *policy = kw_policy_file_look(config_file, found);
+    kw_policy *policy = kw_policy_file_check(config_file, found);
     if (!policy) {
         g_autofree char *text = kw_diagnostics_text(found);
         fprintf(stderr, "%s", text);

@@ -1,6 +1,5 @@
-/* keywayd --repair: makes an embedded store that refuses to start usable again, at the price of what is
- * damaged. */
+/* keywayd --repair: makes an embedded store that cannot be opened usable again by dropping damaged data. */
 #pragma once
 
-/* config_file NULL: the built-in policy's store. Prints what went; the process's exit status. */
+/* config_file NULL: the store of the built-in policy. Prints what was dropped. Returns the exit code. */
 int kw_repair_run(const char *config_file);

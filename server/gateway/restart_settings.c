@@ -85,7 +85,7 @@ same_sequences(const kw_model_sequences *a, const kw_model_sequences *b)
 }
 
 void
-kw_changes_report(const kw_model *old, const kw_model *fresh)
+kw_restart_settings_report(const kw_model *old, const kw_model *fresh)
 {
     report(same_listeners(old, fresh), "listen");
     report(old->admin_enabled == fresh->admin_enabled && same_listener(&old->admin, &fresh->admin), "admin");

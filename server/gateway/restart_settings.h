@@ -1,7 +1,7 @@
-/* Inside of the room: settings that a reload cannot change. */
+/* Internal to gateway: settings that a reload cannot change. */
 #pragma once
 
 #include "config/model.h"
 
-/* Logs which settings differ and wait for a restart. */
-void kw_changes_report(const kw_model *old, const kw_model *fresh);
+/* Logs which settings differ and need a restart. */
+void kw_restart_settings_report(const kw_model *old, const kw_model *fresh);

@@ -6,7 +6,8 @@
 #include "store/null.h"
 #include "store/order/order.h"
 
-/* Its servers have clocks of their own, and other gateways write there, too. */
+/* Opens HBase with ordered writes, because its servers have their own clocks and other gateways write to it,
+ * too. */
 static kw_store *
 open_hbase(const kw_model_hbase *settings, kw_error *ret_error)
 {

@@ -1,4 +1,4 @@
-/* Inside of the room: which store and which log a policy asks for. */
+/* Internal to gateway: opens the store, and configures the log, that a policy names. */
 #pragma once
 
 #include "config/model.h"

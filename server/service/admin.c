@@ -1,4 +1,4 @@
-/* check, reload and stats. */
+/* check, reload, forget and stats. */
 #include "config/reader.h"
 #include "service/candidate.h"
 #include "service/methods.h"
@@ -110,7 +110,7 @@ reply_forgotten(void *user, const char *const *emptied, size_t count, const kw_e
     kw_exchange_reply(exchange, &result);
 }
 
-/* The catalog looks for texts that end with a NUL. */
+/* Rejects names with NUL bytes, because the catalog compares NUL-terminated texts. */
 static bool
 check_name(kw_bytes name, const char *what, kw_error *ret_error)
 {

@@ -1,5 +1,5 @@
-/* advise: compiles the candidates, reads the sample and the questions as each of them understands these, and
- * has plan judge, all on a worker; nothing is served, written or read from a store. */
+/* advise: compiles the candidates, converts the sample and the queries for each of them, and evaluates them
+ * with the advise module. All on a worker thread, without using a store. */
 #include "service/advise.h"
 
 #include "service/candidate.h"
@@ -13,7 +13,8 @@ static bool
 check_count(const char *what, uint64_t count, uint64_t least, uint64_t most, kw_error *ret_error)
 {
     if (count < least)
-        return kw_error_set(ret_error, KW_INVALID, "advise needs at least one of %s", what);
+        return kw_error_set(ret_error, KW_INVALID, "the list of %s is empty; advise needs at least one",
+                            what);
     return count <= most ||
            kw_error_set(ret_error, KW_LIMIT,
                         "advise takes at most %" G_GUINT64_FORMAT " %s, not %" G_GUINT64_FORMAT, most, what,
@@ -46,15 +47,15 @@ check_sizes(const kw_api_Admin_advise_args *args, kw_error *ret_error)
 
 /* --- one candidate --------------------------------------------------------------------------------- */
 
-/* A record that the table does not take is counted, not an end. */
+/* Converts the sample for a candidate. Counts the records that its table rejects. */
 static void
-take_sample(kw_advising *self, kw_candidate *candidate)
+read_sample(kw_advising *self, kw_candidate *candidate)
 {
     size_t count = self->args->sample.count;
     kw_record *records = KW_ARENA_ARRAY(self->arena, kw_record, count);
     kw_generated_state *states =
         KW_ARENA_ARRAY(self->arena, kw_generated_state, candidate->table->generated_count);
-    for (size_t index = 0; index < count && kw_offload_may_go_on(&self->offload.effort, self->arena);
+    for (size_t index = 0; index < count && kw_offload_can_continue(&self->offload.effort, self->arena);
          index++) {
         kw_error error = KW_ERROR_NONE;
         if (kw_convert_record(candidate->table, &self->args->sample.items[index], self->arena,
@@ -67,7 +68,7 @@ take_sample(kw_advising *self, kw_candidate *candidate)
 }
 
 static bool
-take_queries(kw_advising *self, kw_candidate *candidate, const kw_policy *policy, kw_error *ret_error)
+read_queries(kw_advising *self, kw_candidate *candidate, const kw_policy *policy, kw_error *ret_error)
 {
     size_t count = self->args->queries.count;
     kw_candidate_query *asked = KW_ARENA_ARRAY(self->arena, kw_candidate_query, count);
@@ -78,10 +79,10 @@ take_queries(kw_advising *self, kw_candidate *candidate, const kw_policy *policy
         asked[index].name = kw_arena_text(self->arena, from->name);
         if (!kw_bytes_equal(from->query->table, kw_bytes_of_text(candidate->table->name)) &&
             from->query->table.size > 0)
-            return kw_error_set(ret_error, KW_INVALID, "query %zu is about another table than %s", index + 1,
+            return kw_error_set(ret_error, KW_INVALID, "query %zu uses another table than %s", index + 1,
                                 candidate->table->name);
-        if (kw_question_on_table(candidate->table, &kw_policy_model(policy)->limits, from->query, self->arena,
-                                 request, &error))
+        if (kw_scan_request_on_table(candidate->table, &kw_policy_model(policy)->limits, from->query,
+                                     self->arena, request, &error))
             asked[index].query = request->question;
         else
             asked[index].refusal = kw_arena_printf(self->arena, "%s", error.text);
@@ -91,7 +92,7 @@ take_queries(kw_advising *self, kw_candidate *candidate, const kw_policy *policy
 }
 
 static bool
-take_candidate(kw_advising *self, size_t index, kw_error *ret_error)
+read_candidate(kw_advising *self, size_t index, kw_error *ret_error)
 {
     const kw_api_Candidate *from = &self->args->candidates.items[index];
     kw_candidate *candidate = &self->candidates[index];
@@ -103,13 +104,13 @@ take_candidate(kw_advising *self, size_t index, kw_error *ret_error)
     candidate->table = kw_candidate_table(self->policies[index], from->name, table, ret_error);
     if (!candidate->table)
         return false;
-    take_sample(self, candidate);
-    return take_queries(self, candidate, self->policies[index], ret_error);
+    read_sample(self, candidate);
+    return read_queries(self, candidate, self->policies[index], ret_error);
 }
 
-/* --- when records are written ---------------------------------------------------------------------- */
+/* --- times of records ---------------------------------------------------------------------- */
 
-/* The number of the first record that is there without the field; count: every one has it. */
+/* Index of the first converted record without the field; count if there is none. */
 static size_t
 first_without(const kw_candidate *candidate, size_t count, size_t field)
 {
@@ -148,9 +149,10 @@ choose_time_field(kw_advising *self, kw_error *ret_error)
     return true;
 }
 
-/* A record that the first candidate does not take is thought to come with the one before it. */
+/* Reads the time of each record. A record that the first candidate rejects gets the time of the one before
+ * it. */
 static void
-take_times(kw_advising *self)
+read_times(kw_advising *self)
 {
     size_t count = self->settings.records_count;
     if (self->time_field < 0)
@@ -179,7 +181,7 @@ advise(kw_advising *self, kw_error *ret_error)
     if (!check_sizes(self->args, ret_error))
         return false;
     for (size_t index = 0; index < self->args->candidates.count; index++)
-        if (!take_candidate(self, index, ret_error))
+        if (!read_candidate(self, index, ret_error))
             return false;
     self->settings.records_count = self->args->sample.count;
     self->settings.queries_count = self->args->queries.count;
@@ -187,7 +189,7 @@ advise(kw_advising *self, kw_error *ret_error)
     self->settings.window_ms = options && options->has_window_ms ? options->window_ms : 0;
     if (!choose_time_field(self, ret_error))
         return false;
-    take_times(self);
+    read_times(self);
     self->settings.effort = &self->offload.effort;
     return kw_advise(self->candidates, self->args->candidates.count, &self->settings, self->arena,
                      &self->advice);

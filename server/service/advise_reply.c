@@ -1,4 +1,4 @@
-/* The advice as it goes to the caller. */
+/* Converts the advice to the caller's structs. */
 #include "service/advise.h"
 
 static kw_api_Spread *
@@ -76,7 +76,7 @@ path_out(const kw_advising *self, size_t candidate, const kw_advised_path *path,
 }
 
 static void
-question_out(size_t candidate, size_t number, const kw_advised_query *question, kw_api_AdvisedQuestion *out)
+query_out(size_t candidate, size_t number, const kw_advised_query *question, kw_api_AdvisedQuestion *out)
 {
     *out = (kw_api_AdvisedQuestion){.candidate = (int32_t)candidate,
                                     .question = (int32_t)number,
@@ -129,8 +129,7 @@ kw_advise_reply(const kw_advising *self)
         for (size_t index = 0; index < self->candidates[which].table->paths_count; index++)
             path_out(self, which, &advised->paths[index], &out->paths.items[out->paths.count++]);
         for (size_t index = 0; index < questions; index++)
-            question_out(which, index, &advised->queries[index],
-                         &out->questions.items[out->questions.count++]);
+            query_out(which, index, &advised->queries[index], &out->questions.items[out->questions.count++]);
     }
     return out;
 }

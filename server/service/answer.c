@@ -4,14 +4,14 @@
 #include "base/shortage.h"
 #include "service/errors.h"
 #include "service/hold.h"
-#include "service/line.h"
 #include "service/methods.h"
+#include "service/read_queue.h"
 #include "wire/table.h"
 
 #include <glib.h>
 #include <stdatomic.h>
 
-/* Failed calls that are logged per loop and second. */
+/* Maximum number of failed calls logged per loop and second. */
 #define LOG_MAX 20
 
 static const kw_method *
@@ -20,7 +20,7 @@ serving(const kw_exchange *exchange)
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
 
-/* --- records of the end -------------------------------------------------------------------------- */
+/* --- counting and logging -------------------------------------------------------------------------- */
 
 static void
 remove_active(kw_exchange *exchange)
@@ -37,7 +37,7 @@ remove_active(kw_exchange *exchange)
     kw_hold_note_end(exchange);
 }
 
-/* Pages that were read ahead before it are old. */
+/* Counts a write, which makes earlier prefetched pages outdated. */
 static void
 note_write(const kw_exchange *exchange)
 {
@@ -57,7 +57,7 @@ count_call(const kw_exchange *exchange, kw_code code)
         kw_metrics_add(KW_METRIC_calls_failed, 1);
 }
 
-/* Callers' own mistakes are no news for the operator. */
+/* Mistakes of callers are logged at level debug, because they do not concern the operator. */
 static kw_log_level
 level_of(kw_code code)
 {
@@ -99,7 +99,7 @@ log_failure(const kw_exchange *exchange, const kw_error *error)
            kw_request_peer(exchange->request), error->text);
 }
 
-/* Every result has its exception as field 1. */
+/* Every result struct has the exception as field 1. */
 static void
 set_failure(const kw_wire_struct *table, void *result, const kw_api_KeywayError *failure)
 {
@@ -140,7 +140,7 @@ kw_exchange_begin_message(const kw_exchange *exchange, kw_buffer *out)
     return mark;
 }
 
-/* False: it is larger than a reply may be, and nothing was appended. */
+/* Encodes the reply. False if it is too large; then nothing was appended. */
 static bool
 encode(kw_exchange *exchange, const void *result)
 {
@@ -171,7 +171,7 @@ too_large(kw_exchange *exchange)
     return kw_exchange_failure(exchange, &error);
 }
 
-/* A reply that takes memory which is not there; one of a call that changed something is sent all the same. */
+/* True for a reply for which memory is short. The reply of a call that changed something is sent anyway. */
 bool
 kw_exchange_lacks_memory(const kw_exchange *exchange)
 {
@@ -187,7 +187,7 @@ short_of_memory(void)
     return error;
 }
 
-/* The reply is encoded, unless nobody waits for it; the request is to be ended next. */
+/* Encodes the reply, unless it is not needed. The caller must end the request next. */
 static void
 answer(kw_exchange *exchange, const void *result, kw_code code)
 {
@@ -201,7 +201,7 @@ answer(kw_exchange *exchange, const void *result, kw_code code)
         if (!encode(exchange, result)) {
             code = KW_LIMIT;
             bool fits = encode(exchange, too_large(exchange));
-            g_assert(fits); /* the least frame is much larger than an error */
+            g_assert(fits); /* the minimum of limits.frame is much larger than an error */
         }
     }
     count_call(exchange, code);
@@ -227,12 +227,12 @@ finish(kw_exchange *exchange, const void *result, kw_code code)
         answer(exchange, result, code);
         kw_request_replied(exchange->request);
     }
-    kw_line_leave(exchange); /* now its reply counts as untaken */
+    kw_read_queue_leave(exchange); /* now its reply counts as unsent */
     kw_exchange_dispose(exchange);
 }
 
-/* What was read or written after the lease ended may be what another policy made of the rows: it is not
- * answered. */
+/* A result of a call whose lease was lost is not sent: after the lease expires, rows can be changed under
+ * another policy. */
 void
 kw_exchange_reply(kw_exchange *exchange, const void *result)
 {
@@ -271,7 +271,7 @@ kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
     kw_request_give_reply(exchange->request, message);
     count_call(exchange, KW_OK);
     kw_request_replied(exchange->request);
-    kw_line_leave(exchange);
+    kw_read_queue_leave(exchange);
     kw_exchange_dispose(exchange);
 }
 
@@ -291,17 +291,17 @@ kw_exchange_fail_for_memory(kw_exchange *exchange)
 
 /* --- the deadline -------------------------------------------------------------------------------- */
 
-/* A call that waits for its turn, and has done nothing yet, ends here. */
+/* Ends a call that is still queued and has done nothing yet. False if it has begun. */
 static bool
 end_waiting(kw_exchange *exchange)
 {
     kw_error error;
     bool held = kw_hold_leave(exchange);
-    if (!held && !kw_line_is_waiting(exchange))
+    if (!held && !kw_read_queue_is_waiting(exchange))
         return false;
     kw_error_set(&error, KW_TIMEOUT, "%s",
                  held ? "the deadline passed while the policy of the table was being changed; try again"
-                      : "the deadline passed before the call was begun");
+                      : "the deadline passed before the call started");
     kw_exchange_fail(exchange, &error);
     return true;
 }
@@ -317,13 +317,13 @@ late_result(kw_exchange *exchange, kw_error *error)
 }
 
 void
-kw_exchange_rang(kw_alarm *alarm)
+kw_exchange_on_deadline(kw_alarm *alarm)
 {
     kw_exchange *exchange = (kw_exchange *)(void *)((char *)alarm - offsetof(kw_exchange, alarm));
     kw_error error;
     if (end_waiting(exchange))
         return;
-    kw_error_set(&error, KW_TIMEOUT, "the deadline passed before the call was done");
+    kw_error_set(&error, KW_TIMEOUT, "the deadline passed before the call finished");
     const void *result = late_result(exchange, &error);
     answer(exchange, result, error.code);
     exchange->late = true;

@@ -1,4 +1,4 @@
-/* policyTables, and what else is done with a policy text that is not served. */
+/* Compiles policy texts that are not served, and answers policyTables. */
 #include "service/candidate.h"
 
 #include "config/reader.h"
@@ -9,9 +9,9 @@
 
 #define NAME_BYTES_MAX 80
 
-/* The steps between which this is called can be long: the clock is read each time. */
+/* Checks the effort, and the clock each time, because the steps between two calls can be long. */
 static bool
-may_go_on(void *user, size_t bytes)
+can_continue(void *user, size_t bytes)
 {
     return kw_effort_hold(user, bytes) && kw_effort_look(user);
 }
@@ -19,7 +19,7 @@ may_go_on(void *user, size_t bytes)
 void
 kw_candidate_bound(kw_diagnostics *diagnostics, kw_effort *effort)
 {
-    kw_diagnostics_watch(diagnostics, may_go_on, effort);
+    kw_diagnostics_watch(diagnostics, can_continue, effort);
 }
 
 static kw_policy *
@@ -69,7 +69,7 @@ kw_candidate_table(const kw_policy *policy, kw_bytes candidate, kw_bytes name, k
         kw_error_set(ret_error, KW_NOT_FOUND, "candidate %s has no table %s", shown_candidate,
                      kw_show_name(name, shown));
     else if (name.size == 0 && kw_policy_table_count(policy) > 1)
-        kw_error_set(ret_error, KW_INVALID, "candidate %s has %zu tables; say which", shown_candidate,
+        kw_error_set(ret_error, KW_INVALID, "candidate %s has %zu tables; name one of them", shown_candidate,
                      kw_policy_table_count(policy));
     else
         return table;

@@ -1,20 +1,20 @@
-/* Inside of the room: policies that came in a call and are compiled, but not served. Any thread. */
+/* Internal to service: compiles policies that callers send, without serving them. Any thread. */
 #pragma once
 
 #include "base/effort.h"
 #include "config/diagnostic.h"
-#include "service/question.h"
+#include "service/query.h"
 
-/* Makes the effort bound what reading and compiling a text costs. */
+/* Makes the effort bound the cost of reading and compiling a text. */
 void kw_candidate_bound(kw_diagnostics *diagnostics, kw_effort *effort);
 
-/* INVALID "NAME:line:column: message (hint)" with the first problem; a hazard is one. No file that it names
- * is opened. */
+/* Compiles a policy. INVALID with "NAME:line:column: message (hint)" for the first problem; hazards are
+ * problems, too. Opens no files. */
 kw_policy *kw_candidate_compile(kw_bytes name, kw_bytes text, kw_effort *effort, kw_error *ret_error);
 
-/* The same for the policy that another one replaces: it can have hazards. */
+/* The same for a policy that is to be replaced: it can have hazards. */
 kw_policy *kw_candidate_compile_old(kw_bytes name, kw_bytes text, kw_effort *effort, kw_error *ret_error);
 
-/* The table with this name; with an empty name, the only one. */
+/* Finds the table with this name, or the only table if the name is empty. */
 const kw_table *kw_candidate_table(const kw_policy *policy, kw_bytes candidate, kw_bytes name,
                                    kw_error *ret_error);

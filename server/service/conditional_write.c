@@ -1,4 +1,4 @@
-/* increment, putIf (compareAndPut) and allocate: writes whose answer depends on what is stored. */
+/* increment, putIf, compareAndPut and allocate: writes whose result depends on stored data. */
 #include "service/convert.h"
 #include "service/methods.h"
 #include "service/reply_budget.h"
@@ -18,7 +18,7 @@ changing_new(kw_exchange *exchange, const kw_table *table)
     return what;
 }
 
-/* Fields of one increment: each is compared with those before it. */
+/* Maximum number of fields in one increment. Limited because each is compared with those before it. */
 #define AMOUNTS_MAX 1000
 
 /* --- increment -------------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ reply_increment(void *user, const kw_record *values, const kw_error *error)
 }
 
 static bool
-take_amounts(kw_exchange *exchange, const kw_table *table, const kw_pick **ret_picks, int64_t **ret_amounts,
+read_amounts(kw_exchange *exchange, const kw_table *table, const kw_pick **ret_picks, int64_t **ret_amounts,
              size_t *ret_count, kw_error *ret_error)
 {
     const kw_api_Data_increment_args *args = exchange->args;
@@ -76,9 +76,9 @@ kw_serve_increment(kw_exchange *exchange)
     kw_record *key = KW_EXCHANGE_ALLOC(exchange, kw_record);
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
-        !kw_exchange_take_options(exchange, args->options, &how, &error) ||
+        !kw_exchange_read_options(exchange, args->options, &how, &error) ||
         !kw_convert_record(table, &args->key, exchange->call.arena, key, &error) ||
-        !take_amounts(exchange, table, &picks, &amounts, &count, &error) ||
+        !read_amounts(exchange, table, &picks, &amounts, &count, &error) ||
         !kw_reply_budget_holds(exchange, table, picks, count, &error))
         kw_exchange_fail(exchange, &error);
     else
@@ -89,9 +89,9 @@ kw_serve_increment(kw_exchange *exchange)
 /* --- putIf and compareAndPut ------------------------------------------------------------------ */
 
 static void
-reply_put_if(void *user, bool applied, kw_record made, const kw_error *error)
+reply_put_if(void *user, bool applied, kw_record generated, const kw_error *error)
 {
-    (void)made; /* the reply has no room for it: see compareAndPut */
+    (void)generated; /* the reply of putIf has no field for it; that of compareAndPut has */
     changing *what = user;
     if (error)
         kw_exchange_fail(what->exchange, error);
@@ -101,7 +101,7 @@ reply_put_if(void *user, bool applied, kw_record made, const kw_error *error)
 }
 
 static void
-reply_compare_and_put(void *user, bool applied, kw_record made, const kw_error *error)
+reply_compare_and_put(void *user, bool applied, kw_record generated, const kw_error *error)
 {
     changing *what = user;
     if (error) {
@@ -109,15 +109,15 @@ reply_compare_and_put(void *user, bool applied, kw_record made, const kw_error *
         return;
     }
     kw_api_Decided *out = KW_EXCHANGE_ALLOC(what->exchange, kw_api_Decided);
-    *out = (kw_api_Decided){.applied = applied, .has_made = made.values != NULL};
-    if (made.values)
-        out->made = kw_convert_record_out(what->table, &made, what->exchange->call.arena);
+    *out = (kw_api_Decided){.applied = applied, .has_made = generated.values != NULL};
+    if (generated.values)
+        out->made = kw_convert_record_out(what->table, &generated, what->exchange->call.arena);
     kw_exchange_reply(what->exchange,
                       &(kw_api_Data_compareAndPut_result){.has_success = true, .success = out});
 }
 
 static bool
-take_condition(const kw_table *table, bool given, const kw_api_Condition *from, kw_arena *arena,
+read_condition(const kw_table *table, bool given, const kw_api_Condition *from, kw_arena *arena,
                kw_condition_on_field *ret_condition, kw_error *ret_error)
 {
     kw_pick pick = {0};
@@ -134,12 +134,13 @@ take_condition(const kw_table *table, bool given, const kw_api_Condition *from, 
                kw_error_prefix(ret_error, "condition");
     if (from->op == KW_API_CompareOp_EQUAL || from->op == KW_API_CompareOp_NOT_EQUAL)
         return true;
-    return kw_error_set(ret_error, KW_INVALID,
-                        "condition: table %s, field %s: only EQUAL and NOT_EQUAL go without a value",
-                        table->name, kw_pick_text(table, pick, arena));
+    return kw_error_set(
+        ret_error, KW_INVALID,
+        "condition: table %s, field %s: the value is missing; only EQUAL and NOT_EQUAL can omit it",
+        table->name, kw_pick_text(table, pick, arena));
 }
 
-/* Both take the same arguments. */
+/* Both have the same arguments. */
 G_STATIC_ASSERT(sizeof(kw_api_Data_putIf_args) == sizeof(kw_api_Data_compareAndPut_args));
 
 static void
@@ -152,9 +153,9 @@ serve_put_if(kw_exchange *exchange, kw_put_if_done reply)
     kw_condition_on_field *condition = KW_EXCHANGE_ALLOC(exchange, kw_condition_on_field);
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
-        !kw_exchange_take_options(exchange, args->options, &how, &error) ||
+        !kw_exchange_read_options(exchange, args->options, &how, &error) ||
         !kw_convert_record(table, &args->record, exchange->call.arena, record, &error) ||
-        !take_condition(table, args->has_condition, args->condition, exchange->call.arena, condition, &error))
+        !read_condition(table, args->has_condition, args->condition, exchange->call.arena, condition, &error))
         kw_exchange_fail(exchange, &error);
     else
         kw_verb_put_if(&exchange->call, table, record, condition, how, reply, changing_new(exchange, table));
@@ -195,7 +196,7 @@ kw_serve_allocate(kw_exchange *exchange)
     size_t field = 0;
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
-        !kw_exchange_take_options(exchange, args->options, NULL, &error))
+        !kw_exchange_read_options(exchange, args->options, NULL, &error))
         kw_exchange_fail(exchange, &error);
     else if (!args->has_field &&
              !kw_error_set(&error, KW_INVALID, "table %s: the argument field is missing", table->name))

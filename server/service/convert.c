@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* Columns that one call may name. */
+/* Maximum number of columns in one call. */
 #define COLUMNS_MAX 10000
 
 bool
@@ -41,7 +41,7 @@ kw_convert_pick(const kw_table *table, kw_bytes name, kw_pick *ret_pick, kw_erro
     return kw_table_find_pick(table, name, ret_pick);
 }
 
-/* The union's one member; not for maps. False: none or several are set. */
+/* Reads the only member that is set; not for maps. False if none or several are set. */
 static bool
 read_union(const kw_api_Value *from, kw_value *ret_value)
 {
@@ -124,14 +124,14 @@ kw_convert_value(const kw_table *table, kw_pick pick, const kw_api_Value *from, 
 }
 
 bool
-kw_convert_asked(const kw_table *table, size_t field, const kw_api_Value *from, kw_arena *arena,
-                 kw_value *ret_value, kw_error *ret_error)
+kw_convert_queried(const kw_table *table, size_t field, const kw_api_Value *from, kw_arena *arena,
+                   kw_value *ret_value, kw_error *ret_error)
 {
     const char *name = table->fields[field].name;
     if (table->fields[field].entry)
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s, field %s: is a map, which cannot be asked about; choose entries as "
-                            "columns (%s.NAME) or by a filter",
+                            "table %s, field %s: is a map, which cannot be queried; select entries as "
+                            "columns (%s.NAME) or with a filter",
                             table->name, name, name);
     return kw_convert_value(table, (kw_pick){.field = field}, from, arena, ret_value, ret_error);
 }

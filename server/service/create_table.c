@@ -1,10 +1,10 @@
-/* createTable: the policy's store tables, with families and splits that the caller may override. */
+/* createTable: creates the policy's store tables. The caller can override families and splits. */
 #include "service/convert.h"
 #include "service/methods.h"
 #include "service/show.h"
 #include "verb/verb.h"
 
-/* The catalog notes what Keyway created, so that keyway forget may empty it. */
+/* Registers the created tables in the catalog, so that keyway forget is allowed to empty them. */
 static void
 note_created(const kw_exchange *exchange, const kw_created_table *tables, size_t count)
 {
@@ -75,7 +75,7 @@ not_negative(const kw_api_FamilyOptions *from, kw_error *ret_error)
 }
 
 static bool
-take_families(kw_arena *arena, const kw_api_CreateOptions *options, kw_create_request *request,
+read_families(kw_arena *arena, const kw_api_CreateOptions *options, kw_create_request *request,
               kw_error *ret_error)
 {
     size_t count = options->families.count;
@@ -106,7 +106,7 @@ take_families(kw_arena *arena, const kw_api_CreateOptions *options, kw_create_re
 }
 
 static bool
-take_sample(kw_exchange *exchange, const kw_api_SplitOptions *splits, kw_create_request *request,
+read_sample(kw_exchange *exchange, const kw_api_SplitOptions *splits, kw_create_request *request,
             kw_error *ret_error)
 {
     size_t count = splits->sample.count;
@@ -121,13 +121,13 @@ take_sample(kw_exchange *exchange, const kw_api_SplitOptions *splits, kw_create_
 }
 
 static bool
-take_splits(kw_exchange *exchange, const kw_api_SplitOptions *splits, kw_create_request *request,
+read_splits(kw_exchange *exchange, const kw_api_SplitOptions *splits, kw_create_request *request,
             kw_error *ret_error)
 {
     int ways = splits->has_keys + splits->has_algorithm + splits->has_sample;
     bool wants_regions = splits->has_algorithm || splits->has_sample;
     if (ways != 1)
-        return kw_error_set(ret_error, KW_INVALID, "splits: give exactly one of keys, algorithm and sample");
+        return kw_error_set(ret_error, KW_INVALID, "splits: set exactly one of keys, algorithm and sample");
     if (wants_regions && (!splits->has_regions || splits->regions < 2))
         return kw_error_set(ret_error, KW_INVALID, "splits: regions must be at least 2 with %s",
                             splits->has_algorithm ? "algorithm" : "sample");
@@ -136,11 +136,11 @@ take_splits(kw_exchange *exchange, const kw_api_SplitOptions *splits, kw_create_
     request->split_keys_count = splits->keys.count;
     request->split_algorithm = text_of(splits->has_algorithm, splits->algorithm, exchange->call.arena);
     request->split_regions = wants_regions ? (uint32_t)splits->regions : 0;
-    return !splits->has_sample || take_sample(exchange, splits, request, ret_error);
+    return !splits->has_sample || read_sample(exchange, splits, request, ret_error);
 }
 
 static bool
-take_path(const kw_api_CreateOptions *options, kw_create_request *request, kw_error *ret_error)
+read_path(const kw_api_CreateOptions *options, kw_create_request *request, kw_error *ret_error)
 {
     char shown[KW_SHOWN_MAX];
     request->path = kw_table_find_store(request->table, options->path);
@@ -149,16 +149,16 @@ take_path(const kw_api_CreateOptions *options, kw_create_request *request, kw_er
 }
 
 static bool
-take_options(kw_exchange *exchange, const kw_api_CreateOptions *options, kw_create_request *request,
+read_options(kw_exchange *exchange, const kw_api_CreateOptions *options, kw_create_request *request,
              kw_error *ret_error)
 {
     request->path = -1;
     if (!options)
         return true;
     request->if_absent = options->has_if_absent && options->if_absent;
-    return (!options->has_path || take_path(options, request, ret_error)) &&
-           (!options->has_families || take_families(exchange->call.arena, options, request, ret_error)) &&
-           (!options->has_splits || take_splits(exchange, options->splits, request, ret_error));
+    return (!options->has_path || read_path(options, request, ret_error)) &&
+           (!options->has_families || read_families(exchange->call.arena, options, request, ret_error)) &&
+           (!options->has_splits || read_splits(exchange, options->splits, request, ret_error));
 }
 
 void
@@ -168,7 +168,7 @@ kw_serve_create_table(kw_exchange *exchange)
     kw_create_request *request = KW_EXCHANGE_ALLOC(exchange, kw_create_request);
     kw_error error = KW_ERROR_NONE;
     if (kw_exchange_find_table(exchange, args->has_table, args->table, &request->table, &error) &&
-        take_options(exchange, args->has_options ? args->options : NULL, request, &error))
+        read_options(exchange, args->has_options ? args->options : NULL, request, &error))
         kw_verb_create_table(&exchange->call, request, reply_created, exchange);
     else
         kw_exchange_fail(exchange, &error);

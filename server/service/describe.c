@@ -1,4 +1,4 @@
-/* describe, tables and policy: what the policy says, as it is in service. */
+/* describe, tables and policy: describe the policy that is being served. */
 #include "service/describe.h"
 
 #include "config/reader.h"
@@ -43,7 +43,7 @@ unit_name(kw_time_unit unit)
     g_assert_not_reached();
 }
 
-/* As it stands, or with \xNN escapes when it is no text. */
+/* The qualifier unchanged if it is text, else with \xNN escapes. */
 static const char *
 qualifier_text(kw_bytes qualifier, kw_arena *arena)
 {

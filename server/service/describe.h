@@ -1,4 +1,4 @@
-/* Inside of the room: a table of the policy as callers see it. */
+/* Internal to service: describes a table of the policy for callers. */
 #pragma once
 
 #include "service/exchange.h"

@@ -1,6 +1,6 @@
 #include "service/errors.h"
 
-/* No default: a code that is not mapped does not compile. */
+/* No default, so that a new code does not compile until it is mapped. */
 static int32_t
 code_of(kw_code code)
 {
@@ -23,7 +23,7 @@ code_of(kw_code code)
         return KW_API_Code_REFUSED;
     case KW_CORRUPT:
         return KW_API_Code_CORRUPT;
-    case KW_OK: /* an error without a code is a fault of ours */
+    case KW_OK: /* an error without a code is a bug in Keyway */
     case KW_INTERNAL:
         return KW_API_Code_INTERNAL;
     }

@@ -1,4 +1,4 @@
-/* Inside of the room: the one place where the gateway's errors become what callers see. */
+/* Internal to service: the only place that converts the gateway's errors to those of callers. */
 #pragma once
 
 #include "base/arena.h"
@@ -6,6 +6,6 @@
 
 #include "thrift/keyway_wire.h"
 
-/* In the arena; the text is copied. */
+/* Allocated in the arena, with a copy of the text. */
 const kw_api_KeywayError *kw_errors_exception(const kw_error *error, const char *request_id, kw_arena *arena);
 const kw_api_Failure *kw_errors_failure(const kw_error *error, kw_arena *arena);

@@ -2,17 +2,17 @@
 
 #include "config/diagnostic.h"
 #include "service/hold.h"
-#include "service/line.h"
 #include "service/methods.h"
+#include "service/read_queue.h"
 #include "service/show.h"
 #include "wire/table.h"
 
 #include <glib.h>
 
 #define FENCED_RETRY_MS 1000
-/* What a message takes at most, decoded and worked on, in multiples of its size. */
+/* Upper bound for the memory of a call, in multiples of its message's size. */
 #define WORK_FACTOR 4
-/* After its deadline a call has so much time for an answer that says more. */
+/* Extra time after its deadline, in which a call can answer with a more precise result. */
 #define LATE_MS 12
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -28,7 +28,8 @@ serving(const kw_exchange *exchange)
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
 
-/* --- the fence: may this gateway still answer? ------------------------------------------------- */
+/* --- the fence: whether this gateway still holds its lease -------------------------------------------------
+ */
 
 bool
 kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
@@ -38,13 +39,14 @@ kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
         return false;
     if (kw_fence_is_open(fence) && exchange->era == kw_fence_era(fence))
         return false;
-    kw_error_set(ret_error, KW_UNAVAILABLE,
-                 "this gateway's lease in the catalog has ended; it serves again once the lease is renewed");
+    kw_error_set(
+        ret_error, KW_UNAVAILABLE,
+        "this gateway's lease in the catalog has expired; it will serve again when the lease is renewed");
     ret_error->retry_after_ms = FENCED_RETRY_MS;
     return true;
 }
 
-/* --- the beginning ---------------------------------------------------------------------------- */
+/* --- beginning ---------------------------------------------------------------------------- */
 
 static void
 begin_counting(void)
@@ -59,7 +61,7 @@ kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms)
     kw_deadline now = kw_clock_mono_ns(), deadline = kw_deadline_in_ms(timeout_ms);
     if (deadline != KW_DEADLINE_NONE)
         deadline -= now - exchange->started_ns;
-    bool rings = deadline != KW_DEADLINE_NONE && !serving(exchange)->unhurried;
+    bool rings = deadline != KW_DEADLINE_NONE && !serving(exchange)->ignores_deadline;
     exchange->call.deadline = deadline;
     kw_alarms_set(exchange->worker->alarms, &exchange->alarm,
                   rings ? deadline + LATE_MS * NS_PER_MS : KW_DEADLINE_NONE);
@@ -76,7 +78,7 @@ add_active(kw_exchange *exchange)
     worker->active = exchange;
 }
 
-/* Thrift's own exception, for what has no method of ours to answer. */
+/* Answers a message that is not a call of a known method with Thrift's own exception. */
 static void
 refuse_message(kw_request *request, const kw_wire_message *message, kw_wire_exception_type type,
                const char *text)
@@ -123,7 +125,7 @@ put_hex(char *to, uint64_t number)
     return to;
 }
 
-/* PREFIX-LOOP-CALL; by hand, since every call has one. */
+/* Writes the request id PREFIX-LOOP-CALL, without printf because every call needs one. */
 static void
 name_request(kw_exchange *exchange)
 {
@@ -172,9 +174,9 @@ exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_messa
     return exchange;
 }
 
-/* What decoding may take: the configured limit, or what is left of the memory for this caller. */
+/* Maximum memory for decoding: the configured limit, or the memory left for this caller. */
 static size_t
-decoding_reply_budget(const kw_exchange *exchange, size_t payload)
+decoding_budget(const kw_exchange *exchange, size_t payload)
 {
     size_t most = (size_t)kw_exchange_model(exchange)->limits.decoded_bytes;
     return payload <= KW_EXCHANGE_SMALL / WORK_FACTOR
@@ -182,13 +184,13 @@ decoding_reply_budget(const kw_exchange *exchange, size_t payload)
                : MIN(most, (size_t)kw_budget_room(exchange->account) / 2);
 }
 
-/* Arguments that cannot be read end the call, not the connection: where the message ends is known. */
+/* Unreadable arguments fail the call but not the connection, because the end of the message is known. */
 static bool
 decode_args(kw_exchange *exchange, const kw_wire_message *message)
 {
     const kw_wire_struct *table = exchange->method->args;
     kw_wire_protocol protocol = kw_request_form(exchange->request).protocol;
-    kw_wire_limits limits = {.decoded_bytes = decoding_reply_budget(exchange, message->body.size),
+    kw_wire_limits limits = {.decoded_bytes = decoding_budget(exchange, message->body.size),
                              .depth = KW_WIRE_DEPTH_DEFAULT};
     void *args = kw_arena_alloc0(exchange->call.arena, table->size);
     kw_error error = KW_ERROR_NONE;
@@ -206,7 +208,7 @@ decode_args(kw_exchange *exchange, const kw_wire_message *message)
     return false;
 }
 
-/* Is there memory for the call? */
+/* True if there is memory for the call. */
 static bool
 fits_memory(const kw_exchange *exchange, size_t payload)
 {
@@ -222,7 +224,7 @@ fits_memory(const kw_exchange *exchange, size_t payload)
     g_assert_not_reached();
 }
 
-/* False: the call was answered. */
+/* Checks and decodes the call. False if it was answered. */
 static bool
 admit(kw_exchange *exchange, const kw_wire_message *message)
 {
@@ -297,10 +299,10 @@ kw_exchange_resume(kw_exchange *exchange)
     start(exchange);
 }
 
-/* --- what methods ask for --------------------------------------------------------------------- */
+/* --- functions for methods --------------------------------------------------------------------- */
 
 bool
-kw_exchange_take_deadline(kw_exchange *exchange, bool given, int32_t deadline_ms, kw_error *ret_error)
+kw_exchange_read_deadline(kw_exchange *exchange, bool given, int32_t deadline_ms, kw_error *ret_error)
 {
     if (!given)
         return true;
@@ -311,12 +313,12 @@ kw_exchange_take_deadline(kw_exchange *exchange, bool given, int32_t deadline_ms
 }
 
 bool
-kw_exchange_take_options(kw_exchange *exchange, const kw_api_Options *options, kw_write_options *ret_write,
+kw_exchange_read_options(kw_exchange *exchange, const kw_api_Options *options, kw_write_options *ret_write,
                          kw_error *ret_error)
 {
     kw_write_options how = {.durability = KW_DURABILITY_DEFAULT};
     if (options &&
-        !kw_exchange_take_deadline(exchange, options->has_deadline_ms, options->deadline_ms, ret_error))
+        !kw_exchange_read_deadline(exchange, options->has_deadline_ms, options->deadline_ms, ret_error))
         return false;
     if (options && options->has_durability) {
         if (options->durability < KW_DURABILITY_DEFAULT || options->durability > KW_DURABILITY_FSYNC_WAL)

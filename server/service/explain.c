@@ -1,10 +1,10 @@
-/* explain and explainPut: how a question would be answered, and which row keys a record would get. */
+/* explain and explainPut: report how a query would be executed, and which row keys a record would get. */
 #include "advise/advise.h"
 #include "rule/splits.h"
 #include "service/convert.h"
 #include "service/methods.h"
 #include "service/offload.h"
-#include "service/question.h"
+#include "service/query.h"
 #include "service/show.h"
 
 static kw_bytes
@@ -13,7 +13,7 @@ shown(kw_bytes bytes, kw_arena *arena)
     return kw_bytes_of_text(kw_bytes_to_binary_text(bytes, arena));
 }
 
-/* A plan may have a million ranges, more than a reply may hold. ranges_count tells them all. */
+/* A plan can have a million ranges, too many for a reply. ranges_count contains their number. */
 #define RANGES_LISTED_MAX 4096
 
 /* --- explain ---------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ range_out(const kw_range *range, kw_arena *arena, kw_api_ExplainedRange *ret_out
                                                   : kw_arena_printf(arena, "from %s to the end", start))};
 }
 
-/* The worker has a call of its own: the exchange's arena belongs to the loop. */
+/* The worker uses its own arena, because the exchange's arena belongs to the loop. */
 typedef struct explaining {
     kw_offload offload;
     kw_call call;
@@ -94,7 +94,7 @@ kw_serve_explain(kw_exchange *exchange)
     const kw_api_Admin_explain_args *args = exchange->args;
     kw_scan_request *request = KW_EXCHANGE_ALLOC(exchange, kw_scan_request);
     kw_error error = KW_ERROR_NONE;
-    if (!kw_question_of_query(exchange, args->has_query, args->query, request, &error)) {
+    if (!kw_scan_request_of_query(exchange, args->has_query, args->query, request, &error)) {
         kw_exchange_fail(exchange, &error);
         return;
     }
@@ -166,90 +166,90 @@ keys_text(const kw_explained_key *keys, size_t count, kw_arena *arena)
     return copy;
 }
 
-/* A record on its way, and what is said about it besides its keys. */
-typedef struct put_question {
+/* The record to explain, and the notes to return with its keys. */
+typedef struct explaining_put {
     kw_exchange *exchange;
     const kw_table *table;
     kw_record record;
     kw_bytes *notes;
     uint32_t notes_count;
-} put_question;
+} explaining_put;
 
-/* A put would refuse them, too. */
+/* Rejects values of generated fields, like a put does. */
 static bool
-refuse_given(const put_question *asked, kw_error *ret_error)
+refuse_given(const explaining_put *self, kw_error *ret_error)
 {
-    const kw_table *table = asked->table;
+    const kw_table *table = self->table;
     for (size_t i = 0; i < table->generated_count; i++) {
         const kw_field *field = &table->fields[table->generated[i]];
         if (field->model->generate.refuse_given &&
-            asked->record.values[table->generated[i]].kind != KW_VALUE_NONE)
+            self->record.values[table->generated[i]].kind != KW_VALUE_NONE)
             return kw_error_set(ret_error, KW_INVALID,
-                                "table %s, field %s: the gateway makes its values; leave it out", table->name,
-                                field->name);
+                                "table %s, field %s: the gateway generates its values; leave it out",
+                                table->name, field->name);
     }
     return true;
 }
 
-/* Fields that the gateway makes get values like those to come. */
+/* Sets generated fields to example values. */
 static void
-note_made_fields(put_question *asked)
+note_generated_fields(explaining_put *self)
 {
-    kw_arena *arena = asked->exchange->call.arena;
-    const kw_table *table = asked->table;
+    kw_arena *arena = self->exchange->call.arena;
+    const kw_table *table = self->table;
     bool *missing = KW_ARENA_ARRAY(arena, bool, table->generated_count);
     kw_generated_state *states = KW_ARENA_ARRAY(arena, kw_generated_state, table->generated_count);
     for (size_t i = 0; i < table->generated_count; i++)
-        missing[i] = asked->record.values[table->generated[i]].kind == KW_VALUE_NONE;
-    kw_advise_fill_generated(table, 0, states, arena, &asked->record);
+        missing[i] = self->record.values[table->generated[i]].kind == KW_VALUE_NONE;
+    kw_advise_stand_in(table, 0, states, arena, &self->record);
     for (size_t i = 0; i < table->generated_count; i++) {
         char shown[KW_SHOWN_MAX];
         size_t field = table->generated[i];
         if (!missing[i])
             continue;
-        kw_value_print(asked->record.values[field], shown, sizeof shown);
-        asked->notes[asked->notes_count++] = kw_bytes_of_text(kw_arena_printf(
-            arena, "%s is made at the put; %s stands for it here", table->fields[field].name, shown));
+        kw_value_print(self->record.values[field], shown, sizeof shown);
+        self->notes[self->notes_count++] = kw_bytes_of_text(kw_arena_printf(
+            arena, "%s is generated by the put; %s is an example", table->fields[field].name, shown));
     }
 }
 
 static void
-note_choices(put_question *asked, const kw_explained_key *keys, size_t count)
+note_choices(explaining_put *self, const kw_explained_key *keys, size_t count)
 {
-    kw_arena *arena = asked->exchange->call.arena;
+    kw_arena *arena = self->exchange->call.arena;
     for (size_t i = 0; i < count; i++) {
         kw_choice choice = kw_layout_choice(keys[i].path->layout);
-        const kw_path *association = asked->table->association;
+        const kw_path *association = self->table->association;
         const char *path = keys[i].path->name;
         if (choice.buckets <= 1)
             continue;
         const char *note =
             association
                 ? kw_arena_printf(arena,
-                                  "path %s: a new record goes to bucket %u of %u; the association %s may "
-                                  "tell another one of a record that is there",
+                                  "path %s: a new record is stored in bucket %u of %u; for an existing "
+                                  "record the association %s can name another one",
                                   path, keys[i].bucket, choice.buckets, association->name)
                 : kw_arena_printf(arena,
-                                  "path %s: one of %u buckets is chosen at the put; the first stands here",
-                                  path, choice.buckets);
-        asked->notes[asked->notes_count++] = kw_bytes_of_text(note);
+                                  "path %s: the put chooses one of %u buckets; the first is shown here", path,
+                                  choice.buckets);
+        self->notes[self->notes_count++] = kw_bytes_of_text(note);
     }
 }
 
 static void
 reply_keys(void *user, const kw_explained_key *keys, size_t count, const kw_error *error)
 {
-    put_question *asked = user;
-    kw_exchange *exchange = asked->exchange;
+    explaining_put *self = user;
+    kw_exchange *exchange = self->exchange;
     kw_arena *arena = exchange->call.arena;
     if (error) {
         kw_exchange_fail(exchange, error);
         return;
     }
-    note_choices(asked, keys, count);
+    note_choices(self, keys, count);
     kw_api_Explanation out = {.has_keys = true,
-                              .has_notes = asked->notes_count > 0,
-                              .notes = {.items = asked->notes, .count = asked->notes_count},
+                              .has_notes = self->notes_count > 0,
+                              .notes = {.items = self->notes, .count = self->notes_count},
                               .text = keys_text(keys, count, arena)};
     out.keys.items = KW_ARENA_ARRAY(arena, kw_api_ExplainedKey, count);
     out.keys.count = (uint32_t)count;
@@ -262,17 +262,17 @@ void
 kw_serve_explain_put(kw_exchange *exchange)
 {
     const kw_api_Admin_explainPut_args *args = exchange->args;
-    put_question *asked = KW_EXCHANGE_ALLOC(exchange, put_question);
+    explaining_put *self = KW_EXCHANGE_ALLOC(exchange, explaining_put);
     kw_error error = KW_ERROR_NONE;
-    asked->exchange = exchange;
-    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &asked->table, &error) ||
-        !kw_convert_record(asked->table, &args->record, exchange->call.arena, &asked->record, &error) ||
-        !refuse_given(asked, &error)) {
+    self->exchange = exchange;
+    if (!kw_exchange_find_table(exchange, args->has_table, args->table, &self->table, &error) ||
+        !kw_convert_record(self->table, &args->record, exchange->call.arena, &self->record, &error) ||
+        !refuse_given(self, &error)) {
         kw_exchange_fail(exchange, &error);
         return;
     }
-    asked->notes = KW_ARENA_ARRAY(exchange->call.arena, kw_bytes,
-                                  asked->table->generated_count + asked->table->stores_count);
-    note_made_fields(asked);
-    kw_verb_explain_put(&exchange->call, asked->table, &asked->record, reply_keys, asked);
+    self->notes = KW_ARENA_ARRAY(exchange->call.arena, kw_bytes,
+                                 self->table->generated_count + self->table->stores_count);
+    note_generated_fields(self);
+    kw_verb_explain_put(&exchange->call, self->table, &self->record, reply_keys, self);
 }

@@ -6,12 +6,11 @@
 #include <glib.h>
 #include <stdatomic.h>
 
-/* One hold over all loops. References: the gateway's, one of each loop, one of the task while it is posted.
- */
+/* One hold over all loops. The gateway, each loop, and the task while it is posted hold a reference. */
 typedef struct holding {
     _Atomic unsigned references;
     char **tables;
-    _Atomic unsigned loops_left; /* that have calls under way */
+    _Atomic unsigned loops_left; /* number of loops with such calls in flight */
     kw_task task;                /* on the gateway's loop */
     kw_loop *loop;
     bool released; /* the gateway's loop only */
@@ -19,11 +18,11 @@ typedef struct holding {
     void *user;
 } holding;
 
-/* The hold as one loop has it. */
+/* The hold on one loop. */
 struct kw_hold {
     kw_service_worker *worker;
     holding *whole;
-    size_t busy; /* calls under way */
+    size_t busy; /* number of calls in flight */
     bool reported;
     GQueue queued; /* kw_exchange */
 };
@@ -112,7 +111,7 @@ kw_hold_catch(kw_exchange *exchange)
 }
 
 static void
-take_out(kw_hold *hold, kw_exchange *exchange)
+dequeue(kw_hold *hold, kw_exchange *exchange)
 {
     exchange->held = false;
     g_queue_unlink(&hold->queued, &exchange->link);
@@ -123,16 +122,16 @@ kw_hold_leave(kw_exchange *exchange)
 {
     if (!exchange->held)
         return false;
-    take_out(exchange->worker->hold, exchange);
+    dequeue(exchange->worker->hold, exchange);
     return true;
 }
 
 static kw_exchange *
-take_first(kw_hold *hold)
+dequeue_first(kw_hold *hold)
 {
     kw_exchange *exchange = g_queue_peek_head(&hold->queued);
     if (exchange)
-        take_out(hold, exchange);
+        dequeue(hold, exchange);
     return exchange;
 }
 
@@ -167,10 +166,10 @@ release(kw_service_worker *worker)
 {
     kw_hold *hold = g_steal_pointer(&worker->hold);
     if (!hold)
-        return; /* the loop closed meanwhile */
+        return; /* the loop was closed in between */
     for (kw_exchange *at = worker->active; at; at = at->next_active)
         at->counted = false;
-    for (kw_exchange *next; (next = take_first(hold));)
+    for (kw_exchange *next; (next = dequeue_first(hold));)
         kw_exchange_resume(next);
     hold_free(hold);
 }
@@ -178,11 +177,11 @@ release(kw_service_worker *worker)
 void
 kw_hold_close(kw_service_worker *worker)
 {
-    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is ending"};
+    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
     kw_hold *hold = g_steal_pointer(&worker->hold);
     if (!hold)
         return;
-    for (kw_exchange *next; (next = take_first(hold));)
+    for (kw_exchange *next; (next = dequeue_first(hold));)
         kw_exchange_fail(next, &ending);
     hold_free(hold);
 }
@@ -208,7 +207,7 @@ post_all(kw_service *service, holding *whole)
     }
 }
 
-/* --- the gateway's side ---------------------------------------------------------------------------- */
+/* --- called by the gateway ---------------------------------------------------------------------------- */
 
 void
 kw_service_hold(kw_service *service, const char *const *tables, kw_loop *loop, void (*done)(void *user),

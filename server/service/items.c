@@ -5,7 +5,7 @@
 kw_item *
 kw_items_new(kw_exchange *exchange, size_t count)
 {
-    kw_item *items = kw_arena_alloc(exchange->call.arena, count * sizeof *items); /* count has a limit */
+    kw_item *items = kw_arena_alloc(exchange->call.arena, count * sizeof *items); /* count is limited */
     for (size_t i = 0; i < count; i++) {
         items[i].record = (kw_record){0};
         kw_error_clear(&items[i].error);

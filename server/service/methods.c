@@ -2,7 +2,7 @@
 
 #include <glib.h>
 
-/* --- what a call is about -------------------------------------------------------------------------- */
+/* --- subjects of calls -------------------------------------------------------------------------- */
 
 static int64_t
 deadline_of_options(const kw_api_Options *options)
@@ -59,7 +59,7 @@ subject_of_scrub(const kw_exchange *exchange)
                         given ? args->options->deadline_ms : 0};
 }
 
-/* A cursor that cannot be opened is refused by the method itself. */
+/* If the cursor cannot be opened, the method itself reports the error. */
 static kw_subject
 subject_of_nextPage(const kw_exchange *exchange)
 {
@@ -77,15 +77,15 @@ subject_of_nextPage(const kw_exchange *exchange)
 #define READS(method) .needs_store = true, .subject = subject_of_##method
 #define WRITES(method) .writes = true, .changes = true, READS(method)
 #define FEWER_COLUMNS .smaller = "choose columns"
-#define SMALLER_PAGES .smaller = "ask for smaller pages (page_rows, page_bytes) or fewer columns"
-#define LARGER_FRAMES .smaller = "limits.frame must be raised"
+#define SMALLER_PAGES .smaller = "request smaller pages (page_rows, page_bytes) or fewer columns"
+#define LARGER_FRAMES .smaller = "increase limits.frame"
 
 static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Data_put] = {kw_serve_put, WRITES(put), LARGER_FRAMES},
     [KW_API_Data_putMany] = {kw_serve_put_many, WRITES(putMany), LARGER_FRAMES, .late = kw_late_put_many},
     [KW_API_Data_get] = {kw_serve_get, READS(get), FEWER_COLUMNS},
     [KW_API_Data_getMany] = {kw_serve_get_many, READS(getMany),
-                             .smaller = "ask for fewer records in one call", .late = kw_late_get_many},
+                             .smaller = "request fewer records in one call", .late = kw_late_get_many},
     [KW_API_Data_remove] = {kw_serve_remove, WRITES(remove), LARGER_FRAMES},
     [KW_API_Data_removeMany] = {kw_serve_remove_many, WRITES(removeMany), LARGER_FRAMES,
                                 .late = kw_late_remove_many},
@@ -99,19 +99,19 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Data_allocate] = {kw_serve_allocate, READS(allocate), .changes = true, LARGER_FRAMES},
     [KW_API_Data_describe] = {kw_serve_describe, LARGER_FRAMES},
     [KW_API_Data_tables] = {kw_serve_tables, LARGER_FRAMES},
-    [KW_API_Admin_explain] = {kw_serve_explain, .smaller = "ask about fewer values at once"},
-    [KW_API_Admin_explainPut] = {kw_serve_explain_put, .smaller = "ask about a smaller record"},
+    [KW_API_Admin_explain] = {kw_serve_explain, .smaller = "query fewer values at once"},
+    [KW_API_Admin_explainPut] = {kw_serve_explain_put, .smaller = "explain a smaller record"},
     [KW_API_Admin_policy] = {kw_serve_policy, LARGER_FRAMES},
     [KW_API_Admin_check] = {kw_serve_check, .smaller = "check the policy with keywayd --check"},
-    [KW_API_Admin_policyTables] = {kw_serve_policy_tables, .smaller = "ask about fewer tables at once"},
+    [KW_API_Admin_policyTables] = {kw_serve_policy_tables, .smaller = "request fewer tables at once"},
     [KW_API_Admin_policyDiff] = {kw_serve_policy_diff, .smaller = "compare fewer tables at once"},
-    [KW_API_Admin_advise] = {kw_serve_advise, .smaller = "ask with fewer candidates or queries"},
+    [KW_API_Admin_advise] = {kw_serve_advise, .smaller = "send fewer candidates or queries"},
     [KW_API_Admin_createTable] = {kw_serve_create_table, .needs_store = true, .writes = true, .changes = true,
                                   .smaller = "the split keys are not shown"},
     [KW_API_Admin_forget] = {kw_serve_forget, .needs_store = true, .writes = true, .changes = true,
-                             .unhurried = true, LARGER_FRAMES},
+                             .ignores_deadline = true, LARGER_FRAMES},
     [KW_API_Admin_scrub] = {kw_serve_scrub, WRITES(scrub), .smaller = "list fewer differences"},
-    [KW_API_Admin_reload] = {kw_serve_reload, .changes = true, .unhurried = true, LARGER_FRAMES},
+    [KW_API_Admin_reload] = {kw_serve_reload, .changes = true, .ignores_deadline = true, LARGER_FRAMES},
     [KW_API_Admin_stats] = {kw_serve_stats, LARGER_FRAMES},
 };
 

@@ -1,29 +1,29 @@
-/* Inside of the room: the methods of keyway.thrift, one function each. Every function ends its
- * exchange exactly once, now or later. The table in methods.c says which is which. */
+/* Internal to service: one function for each method of keyway.thrift. Every function ends its exchange
+ * exactly once, now or later. methods.c contains the table of methods. */
 #pragma once
 
 #include "service/exchange.h"
 
-/* What a call is about, as its arguments say. */
+/* What the arguments of a call say about it. */
 typedef struct kw_subject {
-    kw_bytes table;      /* whose rows it reads or writes; empty: the arguments name none */
-    int64_t deadline_ms; /* 0: the arguments give none */
+    kw_bytes table;      /* the table whose rows it reads or writes; empty: none */
+    int64_t deadline_ms; /* 0: not in the arguments */
 } kw_subject;
 
 typedef struct kw_method {
     void (*run)(kw_exchange *exchange);
-    bool needs_store; /* waits behind the gate */
-    bool writes;      /* changes the store: its answer makes pages that were read ahead old */
-    kw_subject (*subject)(const kw_exchange *exchange); /* NULL: it reads and writes no rows */
-    bool changes;   /* something: what it has done stays done when it cannot be answered */
-    bool unhurried; /* is answered when it is done, however long that takes */
-    /* What a caller can do when the reply is too large. */
+    bool needs_store; /* fails while the gate is shut */
+    bool writes;      /* changes the store, which makes prefetched pages outdated */
+    kw_subject (*subject)(const kw_exchange *exchange); /* NULL if it reads and writes no rows */
+    bool changes;          /* has an effect that stays even if the reply cannot be sent */
+    bool ignores_deadline; /* is not answered before it is done */
+    /* Hint for the caller if the reply is too large. */
     const char *smaller;
-    /* The result when the deadline passed; NULL: the error is the answer. */
+    /* Makes the result when the deadline has passed; NULL: the call fails with TIMEOUT. */
     const void *(*late)(kw_exchange *exchange, const kw_error *error);
 } kw_method;
 
-/* By kw_api_method. */
+/* The row of a method by its number (kw_api_method). */
 const kw_method *kw_method_of(size_t number);
 
 void kw_serve_put(kw_exchange *exchange);

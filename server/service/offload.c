@@ -2,7 +2,8 @@
 
 #define RETRY_MS 1000
 
-/* Asked on a worker: the gateway stops, nobody waits for the answer, or others wait for the thread. */
+/* Called on a worker. True if the gateway is stopping, the client has disconnected, or others wait for the
+ * thread. */
 static bool
 must_end(void *user)
 {
@@ -24,7 +25,8 @@ run(kw_worker_job *job)
 {
     kw_offload *self = (kw_offload *)job;
     if (kw_deadline_passed(self->effort.deadline)) {
-        kw_error_set(&self->error, KW_TIMEOUT, "the deadline passed while the call waited for others");
+        kw_error_set(&self->error, KW_TIMEOUT,
+                     "the deadline passed while the call waited for a worker thread");
         return;
     }
     self->good = self->work(self);
@@ -58,7 +60,7 @@ kw_offload_start(kw_offload *self, kw_exchange *exchange, bool (*work)(kw_offloa
     self->reply = reply;
     self->effort = (kw_effort){
         .deadline = deadline, .is_cancelled = must_end, .user = self, .bytes_most = KW_OFFLOAD_BYTES};
-    kw_error_set(&self->error, KW_UNAVAILABLE, "the gateway is stopping"); /* for a job that is not run */
+    kw_error_set(&self->error, KW_UNAVAILABLE, "the gateway is stopping"); /* for a job that is skipped */
     if (kw_worker_port_submit(exchange->worker->offload, &self->job))
         return;
     refuse_busy(&self->error);

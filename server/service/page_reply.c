@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-/* A piece: so many rows, or what reaches so many bytes of the reply. */
+/* A piece ends after this number of rows or bytes. */
 #define PIECE_ROWS 128
 #define PIECE_BYTES ((size_t)256 * 1024)
 
@@ -14,12 +14,12 @@ typedef struct page_reply {
     kw_exchange *exchange;
     kw_work work;
     kw_scan_page page;
-    size_t at; /* the first row that is not encoded yet */
+    size_t at; /* index of the first row that is not encoded */
     kw_arena *scratch;
     kw_buffer message; /* the reply so far */
-    size_t frame;      /* where the message begins in it */
-    size_t most;       /* bytes that the rows may have */
-    kw_bytes tail;     /* what follows the rows */
+    size_t frame;      /* mark of kw_wire_frame_begin */
+    size_t most;       /* maximum bytes of the rows */
+    kw_bytes tail;     /* the bytes of the message after the rows */
     size_t charged;
 } page_reply;
 
@@ -39,7 +39,7 @@ charge(page_reply *self, size_t bytes)
     self->charged = bytes;
 }
 
-/* --- the end ------------------------------------------------------------------------------------- */
+/* --- ending ------------------------------------------------------------------------------------- */
 
 static void
 finish(page_reply *self)
@@ -60,7 +60,7 @@ give_up(page_reply *self)
     kw_exchange_fail_for_size(self->exchange);
 }
 
-/* No one waits for the reply any more. */
+/* Ends a call whose client has disconnected. */
 static void
 drop(page_reply *self)
 {
@@ -71,7 +71,7 @@ drop(page_reply *self)
 
 /* --- rows ---------------------------------------------------------------------------------------- */
 
-/* False: they are more than the reply may have. */
+/* Encodes the next piece. False if the reply would be too large. */
 static bool
 encode_some(page_reply *self)
 {
@@ -92,7 +92,7 @@ encode_some(page_reply *self)
 }
 
 static void
-go_on(kw_work *work)
+continue_reply(kw_work *work)
 {
     page_reply *self = (page_reply *)(void *)((char *)work - offsetof(page_reply, work));
     kw_exchange *exchange = self->exchange;
@@ -111,9 +111,9 @@ go_on(kw_work *work)
         give_up(self);
 }
 
-/* --- the beginning ------------------------------------------------------------------------------- */
+/* --- beginning ------------------------------------------------------------------------------- */
 
-/* The reply without its rows. */
+/* Encodes the reply without its rows. */
 static bool
 encode_around(page_reply *self)
 {
@@ -125,7 +125,7 @@ encode_around(page_reply *self)
                        .cursor = page->cursor,
                        .rows_scanned = (int64_t)page->scanned,
                        .rows_returned = (int64_t)page->count};
-    /* The three methods' results are of one shape. */
+    /* The results of the three methods have the same layout. */
     G_STATIC_ASSERT(sizeof(kw_api_Data_scan_result) == sizeof(kw_api_Data_nextPage_result));
     G_STATIC_ASSERT(sizeof(kw_api_Data_scan_result) == sizeof(kw_api_Data_latest_result));
     kw_api_Data_scan_result result = {.has_success = true, .success = &out};
@@ -150,13 +150,13 @@ kw_page_reply(kw_exchange *exchange, const kw_scan_page *page)
         return;
     }
     page_reply *self = KW_EXCHANGE_ALLOC(exchange, page_reply);
-    *self = (page_reply){
-        .exchange = exchange,
-        .page = *page,
-        .scratch = kw_arena_new(),
-        .work = {.queue_item = {.account = exchange->account, .call = exchange->call.number}, .run = go_on}};
+    *self = (page_reply){.exchange = exchange,
+                         .page = *page,
+                         .scratch = kw_arena_new(),
+                         .work = {.queue_item = {.account = exchange->account, .call = exchange->call.number},
+                                  .run = continue_reply}};
     if (exchange->oneway || exchange->late || encode_around(self)) {
-        go_on(&self->work);
+        continue_reply(&self->work);
         return;
     }
     kw_arena_free(self->scratch);

@@ -1,4 +1,4 @@
-/* policyDiff: two policy texts are compiled and compared on a worker; nothing is served. */
+/* policyDiff: compiles two policy texts and compares them, on a worker thread. */
 #include "advise/diff.h"
 
 #include "service/candidate.h"
@@ -6,7 +6,7 @@
 #include "service/methods.h"
 #include "service/offload.h"
 
-/* As many as advise takes. */
+/* As in advise. */
 #define RECORDS_MAX 200000
 
 typedef struct comparing {
@@ -16,7 +16,7 @@ typedef struct comparing {
 } comparing;
 
 static bool
-take_sample(const kw_api_Admin_policyDiff_args *args, const kw_policy *old, kw_arena *arena,
+read_sample(const kw_api_Admin_policyDiff_args *args, const kw_policy *old, kw_arena *arena,
             kw_effort *effort, kw_diff_sample *ret_sample, kw_error *ret_error)
 {
     size_t count = args->sample.count;
@@ -31,7 +31,7 @@ take_sample(const kw_api_Admin_policyDiff_args *args, const kw_policy *old, kw_a
     if (!table)
         return false;
     kw_record *records = KW_ARENA_ARRAY(arena, kw_record, count);
-    for (size_t i = 0; i < count && kw_offload_may_go_on(effort, arena); i++)
+    for (size_t i = 0; i < count && kw_offload_can_continue(effort, arena); i++)
         if (!kw_convert_record(table, &args->sample.items[i], arena, &records[i], ret_error))
             return kw_error_prefix(ret_error, "sample, record %zu", i + 1);
     ret_sample->table = table;
@@ -51,7 +51,7 @@ compare(kw_offload *offload)
         kw_candidate_compile_old(KW_BYTES_LITERAL("old"), args->old_text, effort, error);
     g_autoptr(kw_policy) fresh =
         old ? kw_candidate_compile(KW_BYTES_LITERAL("new"), args->new_text, effort, error) : NULL;
-    if (!fresh || !take_sample(args, old, self->arena, effort, &sample, error))
+    if (!fresh || !read_sample(args, old, self->arena, effort, &sample, error))
         return false;
     self->text = kw_policy_diff(old, fresh, &sample, self->arena);
     return true;

@@ -1,13 +1,13 @@
-/* get and getMany: records by the fields of their primary key. A record that is not there is a Found
- * without members. */
+/* get and getMany: return records by the fields of their primary key. A record that does not exist is
+ * returned as a Found without members. */
 #include "service/convert.h"
 #include "service/items.h"
-#include "service/line.h"
 #include "service/methods.h"
+#include "service/read_queue.h"
 #include "service/reply_budget.h"
 #include "verb/verb.h"
 
-/* So many records may make a large result. */
+/* Number of records from which a result counts as large. */
 #define MANY_RECORDS 16
 
 typedef struct reading {
@@ -32,7 +32,7 @@ static void
 failure_out(reading *what, const kw_error *error, kw_api_Found *out)
 {
     out->has_failure = true;
-    out->failure = kw_reply_budget_take_failure(&what->reply_budget, error, what->exchange->call.arena);
+    out->failure = kw_reply_budget_add_failure(&what->reply_budget, error, what->exchange->call.arena);
 }
 
 static void
@@ -42,7 +42,7 @@ found_out(reading *what, const kw_found_record *found, kw_api_Found *out)
     if (found->error.code != KW_OK) {
         failure_out(what, &found->error, out);
     } else if (!found->record.values ||
-               kw_reply_budget_take_record(&what->reply_budget, what->table, &found->record)) {
+               kw_reply_budget_add_record(&what->reply_budget, what->table, &found->record)) {
         record_out(what, &found->record, out);
     } else {
         kw_reply_budget_refuse(&what->reply_budget, &error);
@@ -120,13 +120,13 @@ kw_serve_get(kw_exchange *exchange)
     *what = (reading){.exchange = exchange, .items = item, .count = 1};
     exchange->prepared = what;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &what->table, &error) ||
-        !kw_exchange_take_options(exchange, args->options, NULL, &error) ||
+        !kw_exchange_read_options(exchange, args->options, NULL, &error) ||
         !kw_convert_record(what->table, &args->key, exchange->call.arena, &item->record, &error) ||
         !kw_convert_columns(what->table, args->columns.items, args->columns.count, exchange->call.arena,
                             &what->picks, &what->picks_count, &error))
         kw_exchange_fail(exchange, &error);
     else
-        kw_line_enter(exchange, false, start_one);
+        kw_read_queue_enter(exchange, false, start_one);
 }
 
 void
@@ -139,7 +139,7 @@ kw_serve_get_many(kw_exchange *exchange)
     *what = (reading){.exchange = exchange, .count = args->keys.count};
     exchange->prepared = what;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &what->table, &error) ||
-        !kw_exchange_take_options(exchange, args->options, NULL, &error) ||
+        !kw_exchange_read_options(exchange, args->options, NULL, &error) ||
         !kw_reply_budget_begin(exchange, args->keys.count, 0, &what->reply_budget, &error) ||
         !kw_items_of_records(exchange, what->table, args->keys.items, args->keys.count, &items, &error) ||
         !kw_convert_columns(what->table, args->columns.items, args->columns.count, exchange->call.arena,
@@ -151,5 +151,5 @@ kw_serve_get_many(kw_exchange *exchange)
     if (args->keys.count == 0)
         kw_exchange_reply(exchange, &(kw_api_Data_getMany_result){.has_success = true});
     else
-        kw_line_enter(exchange, args->keys.count >= MANY_RECORDS, start_many);
+        kw_read_queue_enter(exchange, args->keys.count >= MANY_RECORDS, start_many);
 }

@@ -3,10 +3,10 @@
 #include "path/reply_size.h"
 #include "service/errors.h"
 
-/* Heads of message, result and list. */
+/* Space for the heads of message, result and list. */
 #define HEAD_BYTES ((size_t)400)
-/* The longest value that the gateway makes is a UUID as text. */
-#define MADE_BYTES ((size_t)40)
+/* The longest generated value is a UUID as text. */
+#define GENERATED_BYTES ((size_t)40)
 
 static size_t
 reply_bytes(const kw_exchange *exchange)
@@ -24,7 +24,7 @@ kw_reply_budget_begin(const kw_exchange *exchange, size_t count, size_t each,
     if (count > most / least)
         return kw_error_set(
             ret_error, KW_LIMIT,
-            "a reply for %zu records may not fit into %zu bytes (limits.frame); name at most %zu in "
+            "a reply for %zu records might not fit into %zu bytes (limits.frame); name at most %zu in "
             "one call",
             count, ret_reply_budget->most, most / least);
     ret_reply_budget->left = most - count * least;
@@ -32,12 +32,13 @@ kw_reply_budget_begin(const kw_exchange *exchange, size_t count, size_t each,
 }
 
 size_t
-kw_reply_budget_for_made(const kw_exchange *exchange, const kw_table *table, size_t count, size_t *ret_each)
+kw_reply_budget_for_generated(const kw_exchange *exchange, const kw_table *table, size_t count,
+                              size_t *ret_each)
 {
     size_t most = reply_bytes(exchange), each = table->generated_count ? KW_REPLY_RECORD_BYTES : 0;
     for (size_t i = 0; i < table->generated_count; i++)
         each += KW_REPLY_NAME_BYTES + strlen(table->fields[table->generated[i]].name) + KW_REPLY_VALUE_BYTES +
-                MADE_BYTES;
+                GENERATED_BYTES;
     *ret_each = each;
     if (count > most / KW_REPLY_BUDGET_LEAST)
         return 0;
@@ -54,13 +55,13 @@ kw_reply_budget_holds(const kw_exchange *exchange, const kw_table *table, const 
                  KW_REPLY_NAME_BYTES + picks[i].entry.size + KW_REPLY_VALUE_BYTES;
     return bytes <= most ||
            kw_error_set(ret_error, KW_LIMIT,
-                        "table %s: a reply with %zu values may not fit into %" G_GINT64_FORMAT
+                        "table %s: a reply with %zu values might not fit into %" G_GINT64_FORMAT
                         " bytes (limits.frame)",
                         table->name, count, kw_exchange_model(exchange)->limits.frame_bytes);
 }
 
 static bool
-take(kw_reply_budget *reply_budget, size_t bytes)
+use(kw_reply_budget *reply_budget, size_t bytes)
 {
     size_t more = bytes - MIN(bytes, KW_REPLY_BUDGET_LEAST);
     if (more > reply_budget->left)
@@ -70,16 +71,16 @@ take(kw_reply_budget *reply_budget, size_t bytes)
 }
 
 bool
-kw_reply_budget_take_record(kw_reply_budget *reply_budget, const kw_table *table, const kw_record *record)
+kw_reply_budget_add_record(kw_reply_budget *reply_budget, const kw_table *table, const kw_record *record)
 {
-    return take(reply_budget, kw_record_reply_bytes(table, record));
+    return use(reply_budget, kw_record_reply_bytes(table, record));
 }
 
 const kw_api_Failure *
-kw_reply_budget_take_failure(kw_reply_budget *reply_budget, const kw_error *error, kw_arena *arena)
+kw_reply_budget_add_failure(kw_reply_budget *reply_budget, const kw_error *error, kw_arena *arena)
 {
     kw_error brief = *error;
-    if (!take(reply_budget, KW_REPLY_BUDGET_LEAST + strlen(error->text)))
+    if (!use(reply_budget, KW_REPLY_BUDGET_LEAST + strlen(error->text)))
         brief.text[0] = '\0';
     return kw_errors_failure(&brief, arena);
 }
@@ -90,7 +91,7 @@ kw_reply_budget_refuse(const kw_reply_budget *reply_budget, kw_error *ret_error)
     kw_metrics_add(KW_METRIC_replies_too_large, 1);
     kw_error_set(
         ret_error, KW_LIMIT,
-        "the record does not fit into the reply with the others, which may have %zu bytes (limits.frame); "
-        "ask for it in another call, or choose columns",
+        "the record does not fit into the reply with the others, whose limit is %zu bytes (limits.frame); "
+        "request it in another call, or choose columns",
         reply_budget->most);
 }

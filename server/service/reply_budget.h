@@ -1,7 +1,7 @@
-/* Inside of the module: how much of a reply each record of a many-call may fill, so that the reply stays
- * within limits.frame. Every record has room for an outcome without a text, and for the fields that the
- * gateway makes; what is left over is given to records and texts as they come. Sizes are upper bounds for
- * both protocols. */
+/* Internal to service: limits the size of each record's part in the reply of a call with many records, so
+ * that the reply stays within limits.frame. Space for an outcome without text, and for generated fields, is
+ * reserved for every record. The rest is used by records and error texts in their order. Sizes are upper
+ * bounds for both protocols. */
 #pragma once
 
 #include "service/exchange.h"
@@ -11,30 +11,31 @@ typedef struct kw_reply_budget {
     size_t most; /* limits.frame */
 } kw_reply_budget;
 
-/* Least room for each record. */
+/* Minimum space for each record. */
 #define KW_REPLY_BUDGET_LEAST ((size_t)64)
 
-/* each: of the gateway's own fields. LIMIT when not even the least fits for `count` records. */
+/* `each` is the space for generated fields of a record. LIMIT if the minimum does not fit for `count`
+ * records. */
 bool kw_reply_budget_begin(const kw_exchange *exchange, size_t count, size_t each,
                            kw_reply_budget *ret_reply_budget, kw_error *ret_error);
 
-/* Records of the table that can be answered in one reply when each gets the fields that the gateway makes;
- * ret_each: room for these. */
-size_t kw_reply_budget_for_made(const kw_exchange *exchange, const kw_table *table, size_t count,
-                                size_t *ret_each);
+/* The number of records of the table, at most `count`, whose generated fields fit into one reply. *ret_each
+ * is the space for these fields of one record. */
+size_t kw_reply_budget_for_generated(const kw_exchange *exchange, const kw_table *table, size_t count,
+                                     size_t *ret_each);
 
-/* A call that changes something: is its reply certain to fit, with these fields and entries of a record?
- * LIMIT, so that it is refused before. */
+/* For a call that changes something: true if its reply is certain to fit with these fields and entries of a
+ * record. Otherwise LIMIT, so that the call is rejected before it changes anything. */
 bool kw_reply_budget_holds(const kw_exchange *exchange, const kw_table *table, const kw_pick *picks,
                            size_t count, kw_error *ret_error);
 
-/* Takes room for a record; false: it does not fit. */
-bool kw_reply_budget_take_record(kw_reply_budget *reply_budget, const kw_table *table,
-                                 const kw_record *record);
+/* Uses space for a record. False if it does not fit. */
+bool kw_reply_budget_add_record(kw_reply_budget *reply_budget, const kw_table *table,
+                                const kw_record *record);
 
-/* The failure as it fits: its text is left out when there is no room for it. */
-const kw_api_Failure *kw_reply_budget_take_failure(kw_reply_budget *reply_budget, const kw_error *error,
-                                                   kw_arena *arena);
+/* Returns the failure and uses space for its text. Leaves the text out if it does not fit. */
+const kw_api_Failure *kw_reply_budget_add_failure(kw_reply_budget *reply_budget, const kw_error *error,
+                                                  kw_arena *arena);
 
-/* LIMIT of a record that does not fit. */
+/* Sets LIMIT for a record that does not fit. */
 void kw_reply_budget_refuse(const kw_reply_budget *reply_budget, kw_error *ret_error);

@@ -1,11 +1,11 @@
 /* scan, nextPage and latest. */
-#include "service/line.h"
 #include "service/methods.h"
 #include "service/page_reply.h"
-#include "service/question.h"
+#include "service/query.h"
+#include "service/read_queue.h"
 #include "verb/page.h"
 
-/* A page with more rows may be a large one. */
+/* A page of more rows counts as large. */
 #define MANY_ROWS 1000
 
 static void
@@ -26,7 +26,7 @@ start_scan(kw_exchange *exchange)
 }
 
 static bool
-may_be_large(const kw_exchange *exchange, const kw_scan_request *request)
+is_large(const kw_exchange *exchange, const kw_scan_request *request)
 {
     uint64_t rows = kw_page_limits_of(&exchange->call, request).rows;
     return rows >= MANY_ROWS && (request->limit == 0 || request->limit >= MANY_ROWS);
@@ -39,8 +39,8 @@ kw_serve_scan(kw_exchange *exchange)
     kw_scan_request *request = KW_EXCHANGE_ALLOC(exchange, kw_scan_request);
     kw_error error = KW_ERROR_NONE;
     exchange->prepared = request;
-    if (kw_question_of_query(exchange, args->has_query, args->query, request, &error))
-        kw_line_enter(exchange, may_be_large(exchange, request), start_scan);
+    if (kw_scan_request_of_query(exchange, args->has_query, args->query, request, &error))
+        kw_read_queue_enter(exchange, is_large(exchange, request), start_scan);
     else
         kw_exchange_fail(exchange, &error);
 }
@@ -59,8 +59,8 @@ kw_serve_next_page(kw_exchange *exchange)
     kw_error error = KW_ERROR_NONE;
     if (!args->has_cursor || args->cursor.size == 0)
         kw_error_set(&error, KW_INVALID, "the argument cursor is missing");
-    if (error.code == KW_OK && kw_exchange_take_options(exchange, args->options, NULL, &error))
-        kw_line_enter(exchange, true, start_next_page);
+    if (error.code == KW_OK && kw_exchange_read_options(exchange, args->options, NULL, &error))
+        kw_read_queue_enter(exchange, true, start_next_page);
     else
         kw_exchange_fail(exchange, &error);
 }
@@ -77,12 +77,12 @@ kw_serve_latest(kw_exchange *exchange)
     const kw_api_Data_latest_args *args = exchange->args;
     kw_scan_request *request = KW_EXCHANGE_ALLOC(exchange, kw_scan_request);
     kw_error error = KW_ERROR_NONE;
-    if (!kw_question_of_query(exchange, args->has_query, args->query, request, &error)) {
+    if (!kw_scan_request_of_query(exchange, args->has_query, args->query, request, &error)) {
         kw_exchange_fail(exchange, &error);
         return;
     }
     if (request->limit > 1) {
-        kw_error_set(&error, KW_INVALID, "latest answers one row: limit must be left out or 1");
+        kw_error_set(&error, KW_INVALID, "latest returns one row: leave limit out or set it to 1");
         kw_exchange_fail(exchange, &error);
         return;
     }
@@ -91,5 +91,5 @@ kw_serve_latest(kw_exchange *exchange)
     if (request->question.order == KW_ORDER_PATH)
         request->question.order = KW_ORDER_DESCENDING;
     exchange->prepared = request;
-    kw_line_enter(exchange, false, start_latest);
+    kw_read_queue_enter(exchange, false, start_latest);
 }

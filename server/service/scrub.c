@@ -1,4 +1,4 @@
-/* scrub: one slice, its options checked, its differences as the wire has them. */
+/* scrub: checks the options, scrubs one slice and returns its differences. */
 #include "service/convert.h"
 #include "service/methods.h"
 #include "verb/verb.h"
@@ -56,7 +56,7 @@ reply(void *user, const kw_scrub_result *result, const kw_error *error)
 }
 
 static bool
-take_number(const char *name, bool given, int32_t value, int32_t least, int32_t most, uint32_t *ret_value,
+read_number(const char *name, bool given, int32_t value, int32_t least, int32_t most, uint32_t *ret_value,
             kw_error *ret_error)
 {
     if (!given)
@@ -69,7 +69,7 @@ take_number(const char *name, bool given, int32_t value, int32_t least, int32_t 
 }
 
 static bool
-take_options(scrubbing *self, const kw_api_ScrubOptions *options, kw_error *ret_error)
+read_options(scrubbing *self, const kw_api_ScrubOptions *options, kw_error *ret_error)
 {
     kw_scrub_request *request = &self->request;
     uint32_t settle_ms = SETTLE_DEFAULT_MS;
@@ -78,11 +78,11 @@ take_options(scrubbing *self, const kw_api_ScrubOptions *options, kw_error *ret_
     request->settle_ms = settle_ms;
     if (!options)
         return true;
-    if (!take_number("max_records", options->has_max_records, options->max_records, 1, KW_SCRUB_RECORDS_MAX,
+    if (!read_number("max_records", options->has_max_records, options->max_records, 1, KW_SCRUB_RECORDS_MAX,
                      &request->max_records, ret_error) ||
-        !take_number("max_differences", options->has_max_differences, options->max_differences, 0,
+        !read_number("max_differences", options->has_max_differences, options->max_differences, 0,
                      KW_SCRUB_DIFFERENCES_MAX, &request->max_differences, ret_error) ||
-        !take_number("settle_ms", options->has_settle_ms, options->settle_ms, 0, SETTLE_MAX_MS, &settle_ms,
+        !read_number("settle_ms", options->has_settle_ms, options->settle_ms, 0, SETTLE_MAX_MS, &settle_ms,
                      ret_error))
         return false;
     request->settle_ms = settle_ms;
@@ -91,7 +91,7 @@ take_options(scrubbing *self, const kw_api_ScrubOptions *options, kw_error *ret_
         request->cursor = options->cursor;
     if (options->has_cursor && options->cursor.size == 0)
         return kw_error_set(ret_error, KW_INVALID, "options.cursor is empty; leave it out to start");
-    return kw_exchange_take_deadline(self->exchange, options->has_deadline_ms, options->deadline_ms,
+    return kw_exchange_read_deadline(self->exchange, options->has_deadline_ms, options->deadline_ms,
                                      ret_error);
 }
 
@@ -103,7 +103,7 @@ kw_serve_scrub(kw_exchange *exchange)
     kw_error error;
     self->exchange = exchange;
     if (kw_exchange_find_table(exchange, args->has_table, args->table, &self->request.table, &error) &&
-        take_options(self, args->has_options ? args->options : NULL, &error))
+        read_options(self, args->has_options ? args->options : NULL, &error))
         kw_verb_scrub(&exchange->call, &self->request, reply, self);
     else
         kw_exchange_fail(exchange, &error);

@@ -3,13 +3,13 @@
 
 #include "service/exchange.h"
 #include "service/hold.h"
-#include "service/line.h"
+#include "service/read_queue.h"
 #include "service/worker.h"
 
 #include <glib.h>
 #include <stdatomic.h>
 
-/* Filters that wait to be compiled, each of which takes milliseconds. */
+/* Maximum number of filters that wait to be compiled, which takes milliseconds each. */
 #define COMPILATIONS_MAX 256
 
 /* --- snapshots -------------------------------------------------------------------------------- */
@@ -32,11 +32,11 @@ kw_snapshot_unref(kw_snapshot *snapshot)
     g_free(snapshot);
 }
 
-/* A change on its way to one loop: a policy, or the gate. */
+/* A change posted to one loop: of the policy, or of the gate. */
 typedef struct change {
     kw_task task;
     kw_service_worker *worker;
-    kw_snapshot *snapshot; /* NULL: the gate changes */
+    kw_snapshot *snapshot; /* NULL if the gate changes */
     bool gate_open;
     kw_error gate;
 } change;
@@ -108,8 +108,8 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     worker->handle = kw_store_open_handle(service->settings.store, loop);
     worker->maker = kw_maker_new(service->settings.sequences, loop, worker->handle);
     worker->ahead = kw_page_prefetcher_new(loop, &service->writes);
-    worker->alarms = kw_alarms_new(loop, kw_exchange_rang);
-    worker->lines = kw_lines_new(loop);
+    worker->alarms = kw_alarms_new(loop, kw_exchange_on_deadline);
+    worker->read_queues = kw_read_queues_new(loop);
     worker->compiler = kw_worker_port_open(service->compilers, loop);
     worker->offload = kw_worker_port_open(service->offloads, loop);
     worker->snapshot = snapshot_new(service->first_policy, service->first_keyring);
@@ -132,55 +132,54 @@ typedef struct closing {
 static void
 on_handle_closed(void *user)
 {
-    closing told = *(closing *)user;
+    closing ended = *(closing *)user;
     g_free(user);
-    told.worker->handle = NULL;
-    kw_maker_free(told.worker->maker); /* what it had asked the store for is answered now */
-    told.worker->maker = NULL;
-    kw_page_prefetcher_free(g_steal_pointer(&told.worker->ahead));
-    kw_alarms_ring_all(
-        told.worker->alarms); /* of calls that wait in lines, or that worker threads still have */
-    kw_alarms_free(g_steal_pointer(&told.worker->alarms));
-    kw_lines_free(g_steal_pointer(&told.worker->lines));
-    kw_worker_port_free(g_steal_pointer(&told.worker->compiler));
-    kw_worker_port_free(g_steal_pointer(&told.worker->offload));
-    told.closed(told.user);
+    ended.worker->handle = NULL;
+    kw_maker_free(ended.worker->maker); /* now that the store has answered all its requests */
+    ended.worker->maker = NULL;
+    kw_page_prefetcher_free(g_steal_pointer(&ended.worker->ahead));
+    kw_alarms_ring_all(ended.worker->alarms); /* ends calls that are queued, or were left by worker threads */
+    kw_alarms_free(g_steal_pointer(&ended.worker->alarms));
+    kw_read_queues_free(g_steal_pointer(&ended.worker->read_queues));
+    kw_worker_port_free(g_steal_pointer(&ended.worker->compiler));
+    kw_worker_port_free(g_steal_pointer(&ended.worker->offload));
+    ended.closed(ended.user);
 }
 
-/* No job returns from a worker any more and uses the store. */
+/* Closes the store handle, when no worker thread can use it any more. */
 static void
 on_ports_closed(void *user)
 {
-    closing *telling = user;
-    kw_store_handle_close(telling->worker->handle, on_handle_closed, telling);
+    closing *self = user;
+    kw_store_handle_close(self->worker->handle, on_handle_closed, self);
 }
 
 static void
 on_offload_closed(void *user)
 {
-    closing *telling = user;
-    kw_worker_port_close(telling->worker->compiler, on_ports_closed, telling);
+    closing *self = user;
+    kw_worker_port_close(self->worker->compiler, on_ports_closed, self);
 }
 
-/* The drain is over: answers reach nobody any more. */
+/* Stops the worker threads: the drain is over, so their results are not needed. */
 static void
 on_maker_closed(void *user)
 {
-    closing *telling = user;
-    kw_workers_shut(telling->worker->service->offloads);
-    kw_workers_shut(telling->worker->service->compilers);
-    kw_worker_port_close(telling->worker->offload, on_offload_closed, telling);
+    closing *self = user;
+    kw_workers_shut(self->worker->service->offloads);
+    kw_workers_shut(self->worker->service->compilers);
+    kw_worker_port_close(self->worker->offload, on_offload_closed, self);
 }
 
 static void
 on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
 {
     kw_service_worker *worker = state;
-    closing *telling = g_new(closing, 1);
-    *telling = (closing){worker, closed, closed_user};
+    closing *self = g_new(closing, 1);
+    *self = (closing){worker, closed, closed_user};
     kw_hold_close(worker);
     kw_page_prefetcher_close(worker->ahead);
-    kw_maker_close(worker->maker, on_maker_closed, telling);
+    kw_maker_close(worker->maker, on_maker_closed, self);
 }
 
 kw_net_handler
@@ -190,7 +189,7 @@ kw_service_handler(kw_service *service)
         .user = service, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close};
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- creation -------------------------------------------------------------------------------- */
 
 kw_service *
 kw_service_new(const kw_service_settings *settings, kw_policy *policy, kw_keyring *keyring)
@@ -227,7 +226,7 @@ kw_service_free(kw_service *service)
     g_free(service);
 }
 
-/* --- figures ---------------------------------------------------------------------------------- */
+/* --- metrics ---------------------------------------------------------------------------------- */
 
 size_t
 kw_service_method_count(void)

@@ -1,4 +1,4 @@
-/* Inside of the room: the service as one loop has it. */
+/* Internal to service: the state of the service on one loop. */
 #pragma once
 
 #include "service/service.h"
@@ -7,20 +7,21 @@
 #include "thrift/keyway_wire.h"
 #include "verb/prefetch.h"
 
-/* What calls of this loop begin with; counted without atomics, since only the loop touches it. */
+/* The policy and keyring of the loop's new calls. Reference counted without atomics, because only the loop
+ * uses it. */
 typedef struct kw_snapshot {
     uint32_t refs;
     kw_policy *policy;
     kw_keyring *keyring;
 } kw_snapshot;
 
-/* Figures of one method on one loop: written there, read anywhere. */
+/* Metrics of one method on one loop: written by the loop, read by any thread. */
 typedef struct kw_method_metrics {
     kw_histogram latency;
     _Atomic uint64_t codes[KW_INTERNAL + 1];
 } kw_method_metrics;
 
-typedef struct kw_lines kw_lines; /* service/line.h */
+typedef struct kw_read_queues kw_read_queues; /* service/read_queue.h */
 
 typedef struct kw_service_worker {
     kw_service *service;
@@ -28,20 +29,20 @@ typedef struct kw_service_worker {
     kw_store_handle *handle;
     kw_maker *maker;
     kw_page_prefetcher *ahead;
-    kw_alarms *alarms; /* of exchanges */
-    kw_lines *lines;
+    kw_alarms *alarms; /* deadlines of exchanges */
+    kw_read_queues *read_queues;
     kw_worker_port *compiler; /* compiles filters' expressions */
     kw_worker_port *offload;  /* see offload.h */
     kw_snapshot *snapshot;
     bool gate_open;
-    kw_error gate;              /* why it is shut */
-    struct kw_exchange *active; /* calls that began and need the store */
+    kw_error gate;              /* the error while it is shut */
+    struct kw_exchange *active; /* list of calls that began and need the store */
     struct kw_hold *hold;       /* NULL: no table is held */
-    uint64_t calls;             /* numbers request ids */
+    uint64_t calls;             /* number of calls, for request ids */
     unsigned index;
     uint64_t log_second;
     uint32_t logged;
-    kw_method_metrics *metrics; /* KW_API_METHOD_COUNT of them */
+    kw_method_metrics *metrics; /* KW_API_METHOD_COUNT elements */
 } kw_service_worker;
 
 struct kw_service {
@@ -49,10 +50,10 @@ struct kw_service {
     kw_workers *compilers; /* of filters' expressions */
     kw_workers *offloads;  /* see offload.h */
     kw_service_worker *workers;
-    _Atomic uint64_t writes; /* answered by any loop */
-    char id_prefix[9];       /* request ids of two runs differ */
-    struct holding *holding; /* the gateway's; see hold.c */
-    kw_policy *first_policy; /* until the loops have it */
+    _Atomic uint64_t writes; /* number of writes answered by all loops */
+    char id_prefix[9];       /* makes the request ids of two processes differ */
+    struct holding *holding; /* used by the gateway's thread; see hold.c */
+    kw_policy *first_policy; /* initial policy, until the loops are opened */
     kw_keyring *first_keyring;
 };
 

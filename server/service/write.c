@@ -1,5 +1,5 @@
-/* put, putMany, remove, removeMany. A single write that fails is answered with an exception; of many,
- * each has its own outcome, and a record that cannot be read does not fail its neighbours. */
+/* put, putMany, remove and removeMany. A single write that fails throws an exception. In a call with many
+ * records each record has its own outcome, and an unreadable record does not affect the others. */
 #include "service/convert.h"
 #include "service/items.h"
 #include "service/methods.h"
@@ -9,7 +9,7 @@
 typedef struct writing {
     kw_exchange *exchange;
     const kw_table *table;
-    kw_reply_budget reply_budget; /* of many */
+    kw_reply_budget reply_budget; /* for putMany and removeMany */
 } writing;
 
 static kw_error
@@ -28,7 +28,7 @@ written_out(writing *what, const kw_written_record *result, kw_api_Written *out)
     if (result->outcome != KW_OUTCOME_OK) {
         kw_error error = error_of(result);
         out->has_failure = true;
-        out->failure = kw_reply_budget_take_failure(&what->reply_budget, &error, arena);
+        out->failure = kw_reply_budget_add_failure(&what->reply_budget, &error, arena);
     }
     if (result->made.values && result->outcome != KW_OUTCOME_FAILED) {
         out->has_made = true;
@@ -91,7 +91,7 @@ writing_many(kw_exchange *exchange, const kw_table *table, kw_reply_budget reply
     return what;
 }
 
-/* The deadline passed: what has become of them is not known. */
+/* The outcomes when the deadline has passed: UNKNOWN for every record. */
 static kw_api_Written *
 unknown(kw_exchange *exchange, size_t count, const kw_error *error)
 {
@@ -104,7 +104,7 @@ unknown(kw_exchange *exchange, size_t count, const kw_error *error)
     for (size_t i = 0; i < count; i++)
         written[i] = (kw_api_Written){.outcome = KW_API_Outcome_UNKNOWN,
                                       .has_failure = true,
-                                      .failure = kw_reply_budget_take_failure(&reply_budget, error, arena)};
+                                      .failure = kw_reply_budget_add_failure(&reply_budget, error, arena)};
     return written;
 }
 
@@ -130,12 +130,12 @@ kw_late_remove_many(kw_exchange *exchange, const kw_error *error)
     return result->success.items ? result : kw_exchange_failure(exchange, error);
 }
 
-/* Records whose made fields could not be answered are not written. */
+/* Rejects records whose generated fields would not fit into the reply. They are not written. */
 static bool
-refuse_unanswerable(kw_exchange *exchange, const kw_table *table, kw_item *items, size_t count,
-                    kw_reply_budget *ret_reply_budget, kw_error *ret_error)
+reject_too_large(kw_exchange *exchange, const kw_table *table, kw_item *items, size_t count,
+                 kw_reply_budget *ret_reply_budget, kw_error *ret_error)
 {
-    size_t each, fit = kw_reply_budget_for_made(exchange, table, count, &each);
+    size_t each, fit = kw_reply_budget_for_generated(exchange, table, count, &each);
     if (!kw_reply_budget_begin(exchange, count, 0, ret_reply_budget, ret_error))
         return false;
     ret_reply_budget->left -= fit * each;
@@ -154,7 +154,7 @@ kw_serve_put(kw_exchange *exchange)
     kw_item *item = kw_items_new(exchange, 1);
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
-        !kw_exchange_take_options(exchange, args->options, &how, &error) ||
+        !kw_exchange_read_options(exchange, args->options, &how, &error) ||
         !kw_convert_record(table, &args->record, exchange->call.arena, &item->record, &error))
         kw_exchange_fail(exchange, &error);
     else
@@ -171,9 +171,9 @@ kw_serve_put_many(kw_exchange *exchange)
     kw_reply_budget reply_budget;
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
-        !kw_exchange_take_options(exchange, args->options, &how, &error) ||
+        !kw_exchange_read_options(exchange, args->options, &how, &error) ||
         !kw_items_of_records(exchange, table, args->records.items, args->records.count, &items, &error) ||
-        !refuse_unanswerable(exchange, table, items, args->records.count, &reply_budget, &error))
+        !reject_too_large(exchange, table, items, args->records.count, &reply_budget, &error))
         kw_exchange_fail(exchange, &error);
     else if (args->records.count == 0)
         kw_exchange_reply(exchange, &(kw_api_Data_putMany_result){.has_success = true});
@@ -193,7 +193,7 @@ kw_serve_remove(kw_exchange *exchange)
     kw_item *item = kw_items_new(exchange, 1);
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
-        !kw_exchange_take_options(exchange, args->options, &how, &error) ||
+        !kw_exchange_read_options(exchange, args->options, &how, &error) ||
         !kw_convert_record(table, &args->key, exchange->call.arena, &item->record, &error) ||
         !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &picks,
                             &picks_count, &error))
@@ -215,7 +215,7 @@ kw_serve_remove_many(kw_exchange *exchange)
     kw_reply_budget reply_budget;
     kw_error error = KW_ERROR_NONE;
     if (!kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
-        !kw_exchange_take_options(exchange, args->options, &how, &error) ||
+        !kw_exchange_read_options(exchange, args->options, &how, &error) ||
         !kw_reply_budget_begin(exchange, args->keys.count, 0, &reply_budget, &error) ||
         !kw_items_of_records(exchange, table, args->keys.items, args->keys.count, &items, &error) ||
         !kw_convert_columns(table, args->columns.items, args->columns.count, exchange->call.arena, &picks,

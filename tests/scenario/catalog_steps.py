@@ -219,10 +219,10 @@ class Steps(unittest.TestCase):
         """No store table of the rejected policy exists afterwards, nor of a policy whose problems are found earlier."""
         gateway = self.open()
         self.put_rows(gateway)
-        made = self.log_count(gateway, "store table made")
+        made = self.log_count(gateway, "store table created")
         second = {"events": BASE.replace("n: int", "n: string"), "second": BASE + "    store_table: {name}_second\n"}
         self.refuse(gateway, tables=second)
-        self.assertEqual(self.log_count(gateway, "store table made"), made)
+        self.assertEqual(self.log_count(gateway, "store table created"), made)
         if STORE == "embedded":  # proof: a start with a policy of that table alone creates it now
             gateway.write_policy(policy(self.name, tables={"second": second["second"]}))
             gateway.restart()

@@ -175,7 +175,7 @@ def explained(gateways, data):
     admin = gateways[0].admin()
     explanation = admin.explainPut("known", record(id="a", ts=1))
     same([note.split(";")[1] for note in explanation.notes],
-         [" the association by_id may tell another one of a record that is there"], explanation.notes)
+         [" for an existing record the association by_id can name another one"], explanation.notes)
     keys = explanation.keys
     same([key.path for key in keys], ["primary", "by_id"], "paths")
     same("chosen at each put: one of 16" in keys[0].pieces[0].component, True, keys[0].pieces[0].component)

@@ -246,7 +246,7 @@ class Methods:
         self.assertEqual(found.keys[0].row_key.hex(), "00" "8000000000000005" "8000000000000001")
         self.assertEqual(len(found.notes), 2)
         self.assertIn("id is made at the put", found.notes[0])
-        self.assertIn("one of 8 buckets is chosen at the put", found.notes[1])
+        self.assertIn("the put chooses one of 8 buckets", found.notes[1])
         self.refused(Code.INVALID, "bind", self.admin.explain, Query(table="events"))
 
     def test_check(self):
@@ -291,7 +291,7 @@ class Methods:
                 (Code.INVALID, "b:2:1: not valid YAML", ([Candidate("b", "[")], "salted", sample, [], None)),
                 (Code.INVALID, "b:4:28: path primary: salt: phoenix", ([Candidate("b", HAZARD)], "t", sample, [], None)),
                 (Code.NOT_FOUND, "has no table", ([Candidate("a", text)], "saltd", sample, [], None)),
-                (Code.INVALID, "say which", ([Candidate("a", text)], "", sample, [], None)),
+                (Code.INVALID, "name one of them", ([Candidate("a", text)], "", sample, [], None)),
                 (Code.INVALID, "another table", ([Candidate("a", text)], "events", sample, asked[1:], None)),
                 (Code.INVALID, "regions must be 1 to 256", ([Candidate("a", text)], "salted", sample, [], AdviseOptions(regions=257))),
                 (Code.INVALID, "window_ms", ([Candidate("a", text)], "salted", sample, [], AdviseOptions(window_ms=0))),

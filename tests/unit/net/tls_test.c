@@ -346,7 +346,7 @@ test_names_the_unusable_file(fixture *fix, const void *unused)
     expect_refusal(&(kw_model_tls){.certificate = pem, .key = garbage}, "garbage.pem");
     expect_refusal(&(kw_model_tls){.certificate = pem, .key = fix->client_key}, "does not belong");
     expect_refusal(&(kw_model_tls){.certificate = "", .key = key}, "needs a certificate");
-    expect_refusal(&(kw_model_tls){.certificate = pem, .key = key, .require_client = true}, "whom to trust");
+    expect_refusal(&(kw_model_tls){.certificate = pem, .key = key, .require_client = true}, "authorities to trust");
     expect_refusal(&(kw_model_tls){.certificate = pem, .key = key, .ca = garbage, .require_client = true},
                    "garbage.pem");
 }

@@ -50,7 +50,7 @@ test_options(void)
     service_fixture *fix = service_fixture_new();
     kw_write_options how = {.durability = KW_DURABILITY_FSYNC_WAL, .has_timestamp = true};
     kw_error error = KW_ERROR_NONE;
-    g_assert_true(kw_exchange_take_options(&fix->exchange, NULL, &how, &error));
+    g_assert_true(kw_exchange_read_options(&fix->exchange, NULL, &how, &error));
     g_assert_true(how.durability == KW_DURABILITY_DEFAULT && !how.has_timestamp);
     kw_api_Options given = {.has_deadline_ms = true,
                             .deadline_ms = 500,
@@ -58,20 +58,20 @@ test_options(void)
                             .durability = KW_API_Durability_SYNC_WAL,
                             .has_timestamp = true,
                             .timestamp = 12};
-    g_assert_true(kw_exchange_take_options(&fix->exchange, &given, &how, &error));
+    g_assert_true(kw_exchange_read_options(&fix->exchange, &given, &how, &error));
     g_assert_cmpint(how.durability, ==, KW_DURABILITY_SYNC_WAL);
     g_assert_cmpint(how.timestamp, ==, 12);
     g_assert_cmpint(kw_deadline_left_ms(fix->exchange.call.deadline), <=, 500);
     given.durability = 5;
-    g_assert_false(kw_exchange_take_options(&fix->exchange, &given, &how, &error));
+    g_assert_false(kw_exchange_read_options(&fix->exchange, &given, &how, &error));
     g_assert_nonnull(strstr(error.text, "durability 5"));
     given.durability = 1;
     given.timestamp = -1;
-    g_assert_false(kw_exchange_take_options(&fix->exchange, &given, &how, &error));
+    g_assert_false(kw_exchange_read_options(&fix->exchange, &given, &how, &error));
     g_assert_nonnull(strstr(error.text, "timestamp -1"));
     given.timestamp = 1;
     given.deadline_ms = 0;
-    g_assert_false(kw_exchange_take_options(&fix->exchange, &given, &how, &error));
+    g_assert_false(kw_exchange_read_options(&fix->exchange, &given, &how, &error));
     g_assert_nonnull(strstr(error.text, "deadline_ms"));
     service_fixture_free(fix);
 }

@@ -39,7 +39,7 @@ service_fixture_new(void)
         g_error("the test's policy is wrong:\n%s", kw_diagnostics_text(found));
     fix->table = kw_policy_table(fix->policy, 0);
     fix->loop = kw_loop_new();
-    fix->worker.alarms = kw_alarms_new(fix->loop, kw_exchange_rang);
+    fix->worker.alarms = kw_alarms_new(fix->loop, kw_exchange_on_deadline);
     fix->exchange.worker = &fix->worker;
     fix->exchange.method = &kw_api_methods[KW_API_Data_scan];
     fix->exchange.started_ns = kw_clock_mono_ns();

@@ -1,4 +1,4 @@
-#include "service/question.h"
+#include "service/query.h"
 
 #include "service/convert.h"
 #include "service/show.h"
@@ -16,7 +16,7 @@ bind_one(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_
             return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: is bound twice", table->name,
                                 table->fields[field].name);
         kw_value *value = KW_ARENA_NEW(arena, kw_value);
-        if (!kw_convert_asked(table, field, &query->bound.items[i].value, arena, value, ret_error))
+        if (!kw_convert_queried(table, field, &query->bound.items[i].value, arena, value, ret_error))
             return false;
         bounds[field] = (kw_bound){value, 1};
     }
@@ -46,8 +46,8 @@ bind_any(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_
                                 table->name, name, count, question->range_limit);
         kw_value *values = KW_ARENA_ARRAY(arena, kw_value, count);
         for (size_t at = 0; at < count; at++)
-            if (!kw_convert_asked(table, field, &query->bound_any.items[i].value.items[at], arena,
-                                  &values[at], ret_error))
+            if (!kw_convert_queried(table, field, &query->bound_any.items[i].value.items[at], arena,
+                                    &values[at], ret_error))
                 return false;
         bounds[field] = (kw_bound){values, count};
     }
@@ -65,10 +65,10 @@ take_range(const kw_api_Query *query, kw_question *question, kw_arena *arena, kw
     if (!kw_convert_field(question->table, range->field, &field, ret_error))
         return false;
     if (range->has_from_value &&
-        !kw_convert_asked(question->table, field, range->from_value, arena, &question->from, ret_error))
+        !kw_convert_queried(question->table, field, range->from_value, arena, &question->from, ret_error))
         return kw_error_prefix(ret_error, "from_value");
     if (range->has_to_value &&
-        !kw_convert_asked(question->table, field, range->to_value, arena, &question->to, ret_error))
+        !kw_convert_queried(question->table, field, range->to_value, arena, &question->to, ret_error))
         return kw_error_prefix(ret_error, "to_value");
     question->range_field = (int)field;
     question->from_inclusive = range->from_inclusive;
@@ -116,7 +116,7 @@ positive(const char *name, bool given, int64_t value, kw_error *ret_error)
     return kw_error_set(ret_error, KW_INVALID, "%s must be at least 1, not %" G_GINT64_FORMAT, name, value);
 }
 
-/* Page sizes beyond the limits are cut to them: the caller gets more pages. */
+/* Reduces page sizes to their limits: the caller gets more pages. */
 static bool
 take_sizes(const kw_api_Query *query, const kw_model_limits *limits, kw_scan_request *request,
            kw_error *ret_error)
@@ -135,8 +135,8 @@ take_sizes(const kw_api_Query *query, const kw_model_limits *limits, kw_scan_req
 }
 
 bool
-kw_question_on_table(const kw_table *table, const kw_model_limits *limits, const kw_api_Query *query,
-                     kw_arena *arena, kw_scan_request *ret_request, kw_error *ret_error)
+kw_scan_request_on_table(const kw_table *table, const kw_model_limits *limits, const kw_api_Query *query,
+                         kw_arena *arena, kw_scan_request *ret_request, kw_error *ret_error)
 {
     kw_scan_request request = {0};
     kw_question *question = &request.question;
@@ -158,14 +158,14 @@ kw_question_on_table(const kw_table *table, const kw_model_limits *limits, const
 }
 
 bool
-kw_question_of_query(kw_exchange *exchange, bool given, const kw_api_Query *query,
-                     kw_scan_request *ret_request, kw_error *ret_error)
+kw_scan_request_of_query(kw_exchange *exchange, bool given, const kw_api_Query *query,
+                         kw_scan_request *ret_request, kw_error *ret_error)
 {
     const kw_table *table = NULL;
     if (!given)
         return kw_error_set(ret_error, KW_INVALID, "the argument query is missing");
     return kw_exchange_find_table(exchange, true, query->table, &table, ret_error) &&
-           kw_question_on_table(table, &kw_exchange_model(exchange)->limits, query, exchange->call.arena,
-                                ret_request, ret_error) &&
-           kw_exchange_take_deadline(exchange, query->has_deadline_ms, query->deadline_ms, ret_error);
+           kw_scan_request_on_table(table, &kw_exchange_model(exchange)->limits, query, exchange->call.arena,
+                                    ret_request, ret_error) &&
+           kw_exchange_read_deadline(exchange, query->has_deadline_ms, query->deadline_ms, ret_error);
 }

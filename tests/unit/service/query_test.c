@@ -1,5 +1,5 @@
 /* Queries: what becomes of them, and what is said of wrong ones. */
-#include "service/question.h"
+#include "service/query.h"
 
 #include "unit/service/fixture.h"
 
@@ -9,7 +9,7 @@ static bool
 ask(service_fixture *fix, const kw_api_Query *query, kw_scan_request *ret_request, kw_error *ret_error)
 {
     *ret_error = KW_ERROR_NONE;
-    return kw_question_of_query(&fix->exchange, true, query, ret_request, ret_error);
+    return kw_scan_request_of_query(&fix->exchange, true, query, ret_request, ret_error);
 }
 
 static void
@@ -181,7 +181,7 @@ test_a_missing_query(void)
     service_fixture *fix = service_fixture_new();
     kw_scan_request request;
     kw_error error = KW_ERROR_NONE;
-    g_assert_false(kw_question_of_query(&fix->exchange, false, NULL, &request, &error));
+    g_assert_false(kw_scan_request_of_query(&fix->exchange, false, NULL, &request, &error));
     g_assert_nonnull(strstr(error.text, "the argument query is missing"));
     service_fixture_free(fix);
 }

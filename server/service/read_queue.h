@@ -1,0 +1,31 @@
+/* Internal to service: delays pipelined reads of one connection. Replies are sent in the order of the calls,
+ * so a client gains nothing if all its pipelined reads are executed at once, while each result needs memory.
+ * Therefore:
+ *
+ *    *   - a read does not start while the client has more than KW_READ_QUEUE_UNSENT_MAX bytes of replies to
+ * read;
+ *   - at most KW_READ_QUEUE_LARGE_MAX possibly large reads execute at a time, and only one until the client
+ *     has read a reply.
+ *
+ * Reads start in order. One loop.
+ */
+#pragma once
+
+#include "service/exchange.h"
+
+#define KW_READ_QUEUE_UNSENT_MAX ((size_t)1024 * 1024)
+#define KW_READ_QUEUE_LARGE_MAX 4
+
+kw_read_queues *kw_read_queues_new(kw_loop *loop);
+/* All queues must be empty. NULL is allowed. */
+void kw_read_queues_free(kw_read_queues *queues);
+
+/* Calls start(exchange) now or later; an exchange that ends before that is not started. large: true if its
+ * result can be large. */
+void kw_read_queue_enter(kw_exchange *exchange, bool large, void (*start)(kw_exchange *exchange));
+
+/* Call this when an exchange ends, whether it was started, queued, or never entered a queue. */
+void kw_read_queue_leave(kw_exchange *exchange);
+
+/* True if the exchange is queued and not started yet. */
+bool kw_read_queue_is_waiting(const kw_exchange *exchange);
