@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes plain C structs and codec tables from what `thrift --gen json` makes of an IDL file.
+"""Generates plain C structs and codec tables from the JSON that `thrift --gen json` writes for an IDL file.
 
     generate_tables.py --json keyway.json --prefix api --name keyway_wire --out DIR
 
-makes DIR/keyway_wire.h and DIR/keyway_wire.c with every name prefixed kw_api_ (KW_API_ for
-enumerators). server/wire/wire.h says which names come out; server/wire/table.h has the tables.
-Plain standard library. Whatever it cannot express ends the build with a sentence that says why.
+writes DIR/keyway_wire.h and DIR/keyway_wire.c with every name prefixed kw_api_ (KW_API_ for
+enumerators). server/wire/wire.h describes the generated names; server/wire/table.h defines the tables.
+Uses only the standard library. An IDL that the tables cannot express fails the build with an error.
 """
 import argparse
 import json
@@ -35,8 +35,8 @@ STRUCTS = ("struct", "union", "exception")
 FIELDS_MAX = 64
 
 
-class Refused(Exception):
-    """The IDL has something that the tables cannot express."""
+class Unsupported(Exception):
+    """The IDL contains something that the tables cannot express."""
 
 
 def type_of(node, id_key="typeId", detail_key="type"):
@@ -51,7 +51,7 @@ def type_of(node, id_key="typeId", detail_key="type"):
         return (kind, type_of(detail, "elemTypeId", "elemType"))
     if kind == "map":
         return ("map", type_of(detail, "keyTypeId", "keyType"), type_of(detail, "valueTypeId", "valueType"))
-    raise Refused(f"type {kind} is not supported")
+    raise Unsupported(f"type {kind} is not supported")
 
 
 class Member:
@@ -66,13 +66,13 @@ class Member:
         self.default = node.get("default")
         self.owner = owner
         if not 0 <= self.id <= 32767:
-            raise Refused(f"{owner}.{self.name}: id {self.id} is outside 0..32767; give it one")
+            raise Unsupported(f"{owner}.{self.name}: id {self.id} is outside 0..32767; set one")
 
     def alignment(self):
         return SCALARS[self.type[0]][4] if self.type[0] in SCALARS else 8
 
     def default_text(self):
-        """C initialiser of the default value, None when it is zero."""
+        """C initialiser of the default value, or None if it is zero."""
         if self.default is None:
             return None
         kind = self.type[0]
@@ -84,7 +84,7 @@ class Member:
             return repr(float(self.default)) if self.default else None
         if kind in ("string", "binary"):
             return f"KW_BYTES_LITERAL({json.dumps(self.default)})" if self.default else None
-        raise Refused(f"{self.owner}.{self.name}: a default value for a {kind} is not supported")
+        raise Unsupported(f"{self.owner}.{self.name}: a default value for a {kind} is not supported")
 
 
 class Struct:
@@ -95,14 +95,14 @@ class Struct:
         self.about = about
         self.members = [Member(name, node) for node in nodes]
         if len(self.members) > FIELDS_MAX:
-            raise Refused(f"{name}: {len(self.members)} fields, the tables hold {FIELDS_MAX}")
+            raise Unsupported(f"{name}: {len(self.members)} fields; a table holds at most {FIELDS_MAX}")
         ids = [member.id for member in self.members]
         if len(set(ids)) != len(ids):
-            raise Refused(f"{name}: two fields have one id")
+            raise Unsupported(f"{name}: two fields have the same id")
 
 
 class Model:
-    """Everything of one IDL file."""
+    """The contents of one IDL file."""
 
     def __init__(self, tree, prefix):
         self.prefix = f"kw_{prefix}_"
@@ -123,12 +123,12 @@ class Model:
 
     def add(self, struct):
         if struct.name in self.structs:
-            raise Refused(f"two structs are called {struct.name}")
+            raise Unsupported(f"two structs have the name {struct.name}")
         self.structs[struct.name] = struct
 
     def add_service(self, service):
         if service.get("extends"):
-            raise Refused(f"service {service['name']}: extends is not supported")
+            raise Unsupported(f"service {service['name']}: extends is not supported")
         for function in service["functions"]:
             stem = f"{service['name']}_{function['name']}"
             results = [dict(node) for node in function["exceptions"]]
@@ -142,7 +142,7 @@ class Model:
     # --- C types ---
 
     def c_type(self, kind):
-        """How a value of the type is declared where it stands flat."""
+        """The C type of a value of this type that is stored directly."""
         if kind in self.typedefs:
             return self.prefix + self.typedefs[kind]
         return self.c_type_spelled(kind)
@@ -158,40 +158,40 @@ class Model:
         return f"KW_WIRE_LIST({self.c_type(kind[1])})"
 
     def item_name(self, kind):
-        """The struct of a named map's entries: declared before the map, so that a value may hold the map."""
+        """The struct of a named map's entries. It is declared before the map, so that a value can contain the map."""
         if kind[0] == "map" and kind in self.typedefs:
             return f"{self.prefix}{self.typedefs[kind]}_item"
         return None
 
-    def whole_before(self, kind, flat):
+    def complete_before(self, kind, direct):
         """Names (structs and typedefs) that must be complete before the type can be used."""
         if kind[0] in SCALARS:
             return
         if kind[0] == "struct":
-            if flat:
+            if direct:
                 yield ("struct", kind[1])
             return
         if kind in self.typedefs:
             yield ("typedef", kind)
             return
-        yield from self.whole_inside(kind)
+        yield from self.complete_inside(kind)
 
-    def whole_inside(self, kind):
-        if kind[0] == "map":  # an entry holds key and value
-            yield from self.whole_before(kind[1], True)
-            yield from self.whole_before(kind[2], True)
-        elif kind[1][0] != "struct":  # items of a declared struct need no more than its name
-            yield from self.whole_before(kind[1], True)
+    def complete_inside(self, kind):
+        if kind[0] == "map":  # an entry contains key and value
+            yield from self.complete_before(kind[1], True)
+            yield from self.complete_before(kind[2], True)
+        elif kind[1][0] != "struct":  # items of struct type need only a declaration
+            yield from self.complete_before(kind[1], True)
 
     def needs_of(self, node):
         what, of = node
         if what == "struct":
             if of not in self.structs:
-                raise Refused(f"struct {of} is not in this file")
-            return [need for member in self.structs[of].members for need in self.whole_before(member.type, False)]
+                raise Unsupported(f"struct {of} is not in this file")
+            return [need for member in self.structs[of].members for need in self.complete_before(member.type, False)]
         if what == "typedef" and self.item_name(of):
             return []
-        return list(self.whole_inside(of))
+        return list(self.complete_inside(of))
 
     def declaration_order(self):
         order, state = [], {}
@@ -201,7 +201,7 @@ class Model:
                 return
             trail = trail + [node[1] if node[0] == "struct" else self.typedefs[node[1]]]
             if state.get(node) == "open":
-                raise Refused("a struct holds itself as a map's key or value: " + " > ".join(trail))
+                raise Unsupported("a struct contains itself as a map's key or value: " + " > ".join(trail))
             state[node] = "open"
             for need in self.needs_of(node):
                 visit(need, trail)
@@ -241,7 +241,7 @@ def enum_text(model, enum):
 
 
 def struct_text(model, struct):
-    """Flags first, then members by alignment: no padding between them."""
+    """Flags first, then members by alignment, so that there is no padding between them."""
     lines = comment(struct.about) + [f"struct {model.prefix}{struct.name} {{"]
     for member in struct.members:
         if not member.required:
@@ -271,8 +271,8 @@ def method_enum_text(model):
 
 
 def header_text(model, source):
-    lines = [f"/* Made from {source} by generate_tables.py: plain structs and their codec tables.",
-             " * See server/wire/wire.h for what the names mean. Do not edit. */", "#pragma once", "",
+    lines = [f"/* Generated from {source} by generate_tables.py: plain structs and their codec tables.",
+             " * See server/wire/wire.h for the names. Do not edit. */", "#pragma once", "",
              '#include "wire/wire.h"', ""]
     for enum in model.enums:
         lines += enum_text(model, enum)
@@ -307,7 +307,7 @@ def type_initialiser(model, kind, tables, path):
 
 
 def container_symbol(model, kind, tables, path):
-    """The table of a container type, made once for each structure."""
+    """The table of a container type, generated once for each type."""
     if kind in model.containers:
         return model.containers[kind]
     item = f"{path}.items[0]"
@@ -354,7 +354,7 @@ def struct_tables(model, struct):
 
 
 def source_text(model, name, source):
-    lines = [f"/* Made from {source} by generate_tables.py. Do not edit. */", f'#include "thrift/{name}.h"', "",
+    lines = [f"/* Generated from {source} by generate_tables.py. Do not edit. */", f'#include "thrift/{name}.h"', "",
              '#include "wire/table.h"', ""]
     for struct in model.structs.values():
         lines += struct_tables(model, struct)
@@ -373,10 +373,10 @@ def write(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", required=True, help="what thrift --gen json wrote")
-    parser.add_argument("--prefix", required=True, help="api makes kw_api_X")
+    parser.add_argument("--json", required=True, help="JSON file written by thrift --gen json")
+    parser.add_argument("--prefix", required=True, help="prefix of names: api generates kw_api_X")
     parser.add_argument("--name", required=True, help="stem of the files to write")
-    parser.add_argument("--out", required=True, help="folder to write them to")
+    parser.add_argument("--out", required=True, help="folder of the files to write")
     options = parser.parse_args()
     with open(options.json, encoding="utf-8") as file:
         tree = json.loads(file.read(), strict=False)
@@ -385,7 +385,7 @@ def main():
         model = Model(tree, options.prefix)
         write(os.path.join(options.out, options.name + ".h"), header_text(model, source))
         write(os.path.join(options.out, options.name + ".c"), source_text(model, options.name, source))
-    except Refused as why:
+    except Unsupported as why:
         sys.exit(f"{source}: {why}")
 
 

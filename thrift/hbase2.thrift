@@ -1,12 +1,11 @@
 /*
- * HBase's Thrift2 service as Keyway speaks it: identifiers, field ids, types, required flags and
- * enum values are those of HBase 2.6, so that the bytes on the wire are the same; the words are
- * ours. The slow-log calls are left out: nothing here uses them. A test compares every line that
- * stands here with the definition in HBase's own sources jar.
+ * HBase's Thrift2 service as Keyway uses it. Identifiers, field ids, types, required flags and enum values
+ * are those of HBase 2.6, so that the encoded bytes are the same; comments are our own. The slow-log calls
+ * are left out, because Keyway does not use them. A test compares every line with the definition in HBase's
+ * own sources jar.
  *
- * Rows, families, qualifiers and values are bytes without meaning. Timestamps are milliseconds
- * since 1970. `required` in an argument list has no effect on other languages' generators; our
- * table generator does honour it.
+ * Rows, families, qualifiers and values are arbitrary bytes. Timestamps are milliseconds since 1970. Other
+ * generators ignore `required` in argument lists; our table generator does not.
  */
 namespace c_glib KeywayHbase
 namespace java io.keyway.hbase.thrift
@@ -46,7 +45,7 @@ struct TColumnIncrement {
   3: optional i64 amount = 1
 }
 
-/** A row, or nothing at all: a row that does not exist has neither `row` nor cells. */
+/** A row. For a row that does not exist, `row` is absent and there are no cells. */
 struct TResult {
   1: optional binary row,
   2: required list<TColumnValue> columnValues,
@@ -63,7 +62,7 @@ enum TDeleteType {
   DELETE_FAMILY_VERSION = 3
 }
 
-/** Where a write has got to when it is acknowledged. */
+/** How durable a write is when it is acknowledged. */
 enum TDurability {
   USE_DEFAULT = 0,
   SKIP_WAL = 1,
@@ -107,7 +106,7 @@ struct TGet {
   15: optional binary filterBytes
 }
 
-/** The timestamp holds for the cells that have none of their own. Id 4 was used in the past. */
+/** The timestamp applies to cells without their own. Id 4 was used in the past. */
 struct TPut {
   1: required binary row,
   2: required list<TColumnValue> columnValues,
@@ -117,7 +116,7 @@ struct TPut {
   7: optional TCellVisibility cellVisibility
 }
 
-/** Without columns the whole row goes. Id 5 was used in the past. */
+/** Without columns, deletes the whole row. Id 5 was used in the past. */
 struct TDelete {
   1: required binary row,
   2: optional list<TColumn> columns,
@@ -146,15 +145,15 @@ struct TAppend {
   6: optional bool returnResults
 }
 
-/** How a scan reads files: the server decides, sequential, or positioned. */
+/** How a scan reads files: as the server decides, sequentially, or by position. */
 enum TReadType {
   DEFAULT = 1,
   STREAM = 2,
   PREAD = 3
 }
 
-/** startRow is inclusive, stopRow is not; either may be left out. With `reversed` the scan runs
- *  from the greater startRow down. */
+/** startRow is inclusive, stopRow is not; both are optional. With `reversed`, startRow is the greater one and
+ * the scan descends. */
 struct TScan {
   1: optional binary startRow,
   2: optional binary stopRow,
@@ -197,7 +196,7 @@ enum TCompareOp {
   NO_OP = 6
 }
 
-/* --- where rows are --------------------------------------------------------------------------- */
+/* --- regions and servers --------------------------------------------------------------------------- */
 
 struct THRegionInfo {
   1: required i64 regionId,
@@ -239,7 +238,7 @@ enum TCompressionAlgorithm {
   ZSTD = 6
 }
 
-/** 1, 5 and 6 are not to be used. */
+/** Values 1, 5 and 6 must not be used. */
 enum TDataBlockEncoding {
   NONE = 0,
   PREFIX = 2,
@@ -255,7 +254,7 @@ enum TKeepDeletedCells {
 }
 
 struct TTableName {
-  /** Namespace; "default" when left out. */
+  /** Namespace; default: "default". */
   1: optional binary ns,
   2: required binary qualifier
 }
@@ -265,7 +264,7 @@ struct TColumnFamilyDescriptor {
   2: optional map<binary, binary> attributes,
   3: optional map<string, string> configuration,
   4: optional i32 blockSize,
-  /** Spelt like this in HBase too. */
+  /** Spelled like this in HBase, too. */
   5: optional TBloomFilterType bloomnFilterType,
   6: optional TCompressionAlgorithm compressionType,
   7: optional i16 dfsReplication,
@@ -299,7 +298,8 @@ struct TNamespaceDescriptor {
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/** HBase said no, or could not. The message may hold a Java stack: for the operator only. */
+/** HBase rejected the call, or failed. The message can contain a Java stack trace, so it is for operators
+ * only. */
 exception TIOError {
   1: optional string message,
   2: optional bool canRetry
@@ -309,26 +309,26 @@ exception TIllegalArgument {
   1: optional string message
 }
 
-/** What getThriftServerType answers; TWO is this service. */
+/** The result of getThriftServerType; TWO is this service. */
 enum TThriftServerType {
   ONE = 1,
   TWO = 2
 }
 
 service THBaseService {
-  /* --- reading points --- */
+  /* --- point reads --- */
   bool exists(1: required binary table, 2: required TGet tget) throws (1: TIOError io),
   list<bool> existsAll(1: required binary table, 2: required list<TGet> tgets) throws (1: TIOError io),
   TResult get(1: required binary table, 2: required TGet tget) throws (1: TIOError io),
-  /** One TResult per TGet, in their order; fails as a whole. */
+  /** Returns one TResult per TGet, in their order; fails as a whole. */
   list<TResult> getMultiple(1: required binary table, 2: required list<TGet> tgets) throws (1: TIOError io),
 
   /* --- writing --- */
   void put(1: required binary table, 2: required TPut tput) throws (1: TIOError io),
-  /** After an error some of the puts may have been applied. */
+  /** After an error, some of the puts were possibly applied. */
   void putMultiple(1: required binary table, 2: required list<TPut> tputs) throws (1: TIOError io),
   void deleteSingle(1: required binary table, 2: required TDelete tdelete) throws (1: TIOError io),
-  /** Answers the deletes that were not applied. */
+  /** Returns the deletes that were not applied. */
   list<TDelete> deleteMultiple(1: required binary table, 2: required list<TDelete> tdeletes) throws (1: TIOError io),
   TResult increment(1: required binary table, 2: required TIncrement tincrement) throws (1: TIOError io),
   TResult append(1: required binary table, 2: required TAppend tappend) throws (1: TIOError io),
@@ -345,11 +345,11 @@ service THBaseService {
                       7: required TRowMutations rowMutations) throws (1: TIOError io),
 
   /* --- scanning --- */
-  /** The first numRows rows; nothing stays open on the server. */
+  /** Returns the first numRows rows; nothing stays open on the server. */
   list<TResult> getScannerResults(1: required binary table, 2: required TScan tscan, 3: i32 numRows = 1)
     throws (1: TIOError io),
   i32 openScanner(1: required binary table, 2: required TScan tscan) throws (1: TIOError io),
-  /** Fewer rows than asked for, or none, means the end. */
+  /** Returns numRows rows, or fewer at the end of the scan. */
   list<TResult> getScannerRows(1: required i32 scannerId, 2: i32 numRows = 1)
     throws (1: TIOError io, 2: TIllegalArgument ia),
   void closeScanner(1: required i32 scannerId) throws (1: TIOError io, 2: TIllegalArgument ia),

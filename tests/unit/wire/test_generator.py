@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the table generator must refuse, with a sentence that names the place: test_generator.py GENERATOR THRIFT."""
+"""Tests which IDL files the table generator accepts, and the errors for others: test_generator.py GENERATOR THRIFT."""
 import pathlib
 import subprocess
 import sys
@@ -8,25 +8,25 @@ import tempfile
 GENERATOR, THRIFT = sys.argv[1], sys.argv[2]
 
 REFUSED = {
-    "a struct that holds itself as a map's value":
-        ("struct A { 1: map<string, A> all }", "holds itself as a map's key or value: A > A"),
-    "two structs that do":
+    "a struct that contains itself as a map's value":
+        ("struct A { 1: map<string, A> all }", "contains itself as a map's key or value: A > A"),
+    "two structs that contain each other as map keys and values":
         ("struct A { 1: map<string, B> all } struct B { 1: map<A, i32> all }", "A > B"),
     "too many fields":
-        ("struct A {" + " ".join(f"{i}: i32 f{i}" for i in range(1, 66)) + "}", "A: 65 fields, the tables hold 64"),
+        ("struct A {" + " ".join(f"{i}: i32 f{i}" for i in range(1, 66)) + "}", "A: 65 fields; a table holds at most 64"),
     "a default that is a list":
         ("struct A { 1: list<i32> all = [1, 2] }", "A.all: a default value for a list is not supported"),
     "a negative id":
         ("struct A { i32 nameless }", "A.nameless: id -1 is outside 0..32767"),
     "a service that extends another":
         ("service A { void go() } service B extends A { void stop() }", "service B: extends is not supported"),
-    "two shapes of one name":
-        ("struct S_go_args { 1: i32 x } service S { void go() }", "two structs are called S_go_args"),
+    "two structs with the same name":
+        ("struct S_go_args { 1: i32 x } service S { void go() }", "two structs have the name S_go_args"),
 }
 ACCEPTED = {
-    "a struct that holds itself in a list": "struct A { 1: list<A> all, 2: A one }",
+    "a struct that contains itself in a list": "struct A { 1: list<A> all, 2: A one }",
     "a map's value declared later": "struct A { 1: map<string, B> all } struct B { 1: list<A> all }",
-    "a struct that holds itself in a named map":
+    "a struct that contains itself in a named map":
         "typedef map<string, A> As struct A { 1: As all, 2: list<As> lists, 3: map<i32, As> more }",
     "64 fields": "struct A {" + " ".join(f"{i}: i32 f{i}" for i in range(1, 65)) + "}",
     "a comment that would end a comment": "/** x * / y */\nstruct A { 1: i32 x }",
