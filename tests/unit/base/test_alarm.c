@@ -1,4 +1,4 @@
-/* Alarms ring in the order of their times, not before them, and not at all when they were cleared. */
+/* Alarms call back in the order of their times, never early, and not at all if they were cleared. */
 #include "base/alarm.h"
 
 #include "base/clock.h"
@@ -12,12 +12,12 @@
 static kw_loop *loop;
 static kw_alarms *alarms;
 static kw_alarm all[COUNT];
-static kw_deadline wanted[COUNT]; /* 0: must not ring */
+static kw_deadline wanted[COUNT]; /* 0: must not call back */
 static size_t left;
 static kw_deadline last;
 
 static void
-rang(kw_alarm *alarm)
+on_alarm(kw_alarm *alarm)
 {
     size_t index = (size_t)(alarm - all);
     g_assert_cmpuint(alarm->place, ==, 0);
@@ -50,13 +50,13 @@ static void
 in_order(void)
 {
     kw_random_inject(test_seed());
-    begin(rang);
+    begin(on_alarm);
     uint64_t now = kw_clock_mono_ns();
     for (size_t i = 0; i < COUNT; i++) {
         wanted[i] = now + kw_random_u64() % (200 * NS_PER_MS);
         kw_alarms_set(alarms, &all[i], wanted[i]);
     }
-    for (size_t i = 0; i < COUNT; i += 3) { /* some move, some are cleared */
+    for (size_t i = 0; i < COUNT; i += 3) { /* some are moved, some are cleared */
         wanted[i] = i % 2 ? now + kw_random_u64() % (200 * NS_PER_MS) : 0;
         kw_alarms_set(alarms, &all[i], wanted[i] ? wanted[i] : KW_DEADLINE_NONE);
     }
@@ -69,7 +69,7 @@ in_order(void)
 
 static size_t rung;
 
-/* Rings ten times, each time a millisecond later. */
+/* Sets itself again ten times, each time a millisecond later. */
 static void
 ring_again(kw_alarm *alarm)
 {
@@ -80,7 +80,7 @@ ring_again(kw_alarm *alarm)
 }
 
 static void
-set_again_while_it_rings(void)
+a_callback_can_set_its_alarm_again(void)
 {
     begin(ring_again);
     kw_alarms_set(alarms, &all[0], kw_clock_mono_ns());
@@ -90,9 +90,9 @@ set_again_while_it_rings(void)
 }
 
 static void
-one_that_is_set_earlier_rings_first(void)
+an_earlier_alarm_is_called_first(void)
 {
-    begin(rang);
+    begin(on_alarm);
     uint64_t now = kw_clock_mono_ns();
     wanted[0] = now + 3600 * 1000 * NS_PER_MS;
     wanted[1] = now + 5 * NS_PER_MS;
@@ -130,8 +130,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/alarm/order", in_order);
-    g_test_add_func("/alarm/again", set_again_while_it_rings);
+    g_test_add_func("/alarm/again", a_callback_can_set_its_alarm_again);
     g_test_add_func("/alarm/all", all_at_once);
-    g_test_add_func("/alarm/earlier", one_that_is_set_earlier_rings_first);
+    g_test_add_func("/alarm/earlier", an_earlier_alarm_is_called_first);
     return g_test_run();
 }

@@ -1,4 +1,4 @@
-/* An arena gives aligned, separate memory, forgets it whole, and may change its thread. */
+/* An arena returns aligned, separate memory, frees it as a whole, and can move to another thread. */
 #include "base/arena.h"
 
 #include "base/clock.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 static void
-pieces_are_aligned_and_apart(void)
+allocations_are_aligned_and_separate(void)
 {
     kw_random_inject(test_seed());
     g_autoptr(kw_arena) arena = kw_arena_new();
@@ -27,7 +27,7 @@ pieces_are_aligned_and_apart(void)
 }
 
 static void
-nothing_is_a_piece_too(void)
+an_empty_allocation_is_valid(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     void *first = kw_arena_alloc(arena, 0);
@@ -67,7 +67,7 @@ copies_and_texts(void)
 }
 
 static void
-what_was_handed_out_is_counted(void)
+allocated_bytes_are_counted(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     g_assert_cmpuint(kw_arena_used(arena), ==, 0);
@@ -81,7 +81,7 @@ what_was_handed_out_is_counted(void)
 }
 
 static void
-an_arena_takes_over_another(void)
+an_arena_adopts_another(void)
 {
     for (size_t many = 1; many <= 3000; many *= 10) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -105,7 +105,7 @@ an_arena_takes_over_another(void)
 }
 
 static void
-a_product_that_overflows_ends_the_process(void)
+an_overflowing_product_aborts(void)
 {
     if (g_test_subprocess()) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -116,7 +116,8 @@ a_product_that_overflows_ends_the_process(void)
     g_test_trap_assert_failed();
 }
 
-/* Made here, filled there, read and freed here: what calls do that go to a worker and back. */
+/* Creates an arena, fills it on another thread, and reads and frees it here, like a call whose work is done
+ * by a worker thread. */
 static void
 fill_elsewhere(void *user)
 {
@@ -126,7 +127,7 @@ fill_elsewhere(void *user)
 }
 
 static void
-an_arena_goes_from_thread_to_thread(void)
+an_arena_moves_between_threads(void)
 {
     for (int round = 0; round < 20; round++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -139,9 +140,9 @@ an_arena_goes_from_thread_to_thread(void)
     }
 }
 
-/* What was allocated after a mark goes, what was before stays as it is. */
+/* Rewinding frees what was allocated after the mark, and does not change anything allocated before. */
 static void
-rewound_to_a_mark(void)
+rewinding_frees_newer_memory(void)
 {
     kw_random_inject(test_seed());
     kw_account *account = kw_account_new();
@@ -172,14 +173,14 @@ int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/arena/pieces", pieces_are_aligned_and_apart);
-    g_test_add_func("/base/arena/nothing", nothing_is_a_piece_too);
+    g_test_add_func("/base/arena/pieces", allocations_are_aligned_and_separate);
+    g_test_add_func("/base/arena/nothing", an_empty_allocation_is_valid);
     g_test_add_func("/base/arena/zeroed", zeroed_when_asked);
     g_test_add_func("/base/arena/copies", copies_and_texts);
-    g_test_add_func("/base/arena/used", what_was_handed_out_is_counted);
-    g_test_add_func("/base/arena/adopt", an_arena_takes_over_another);
-    g_test_add_func("/base/arena/overflow", a_product_that_overflows_ends_the_process);
-    g_test_add_func("/base/arena/threads", an_arena_goes_from_thread_to_thread);
-    g_test_add_func("/base/arena/rewind", rewound_to_a_mark);
+    g_test_add_func("/base/arena/used", allocated_bytes_are_counted);
+    g_test_add_func("/base/arena/adopt", an_arena_adopts_another);
+    g_test_add_func("/base/arena/overflow", an_overflowing_product_aborts);
+    g_test_add_func("/base/arena/threads", an_arena_moves_between_threads);
+    g_test_add_func("/base/arena/rewind", rewinding_frees_newer_memory);
     return g_test_run();
 }

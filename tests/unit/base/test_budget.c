@@ -1,4 +1,5 @@
-/* The budget counts what threads charge, an account has its share, and pressure rises in steps. */
+/* The budget sums the charges of all threads, limits accounts to their share, and reports pressure in
+ * steps. */
 #include "base/budget.h"
 
 #include "base/arena.h"
@@ -31,7 +32,7 @@ threads_are_summed(void)
     g_assert_cmpint(kw_budget_used(), ==, before);
 }
 
-/* Small charges of one thread are collected; the total is never off by more than a step. */
+/* Small charges of a thread are collected; the total is never off by more than one step. */
 static void
 small_charges_are_collected(void)
 {
@@ -78,9 +79,9 @@ pressure_rises_in_steps(void)
     kw_budget_configure(0);
 }
 
-/* Accounts that hold little take nothing from the others' shares, caches do. */
+/* Small accounts do not reduce the shares of others; caches do. */
 static void
-shares_are_those_of_large_accounts(void)
+only_large_accounts_and_caches_reduce_shares(void)
 {
     kw_account *accounts[200];
     kw_budget_configure(100 * MIB);
@@ -137,7 +138,7 @@ arenas_are_charged(void)
 }
 
 static void
-those_who_left_are_known(void)
+an_account_records_that_its_client_left(void)
 {
     kw_account *account = kw_account_new();
     g_assert_false(kw_account_has_left(NULL));
@@ -155,8 +156,8 @@ main(int argc, char **argv)
     g_test_add_func("/budget/threads", threads_are_summed);
     g_test_add_func("/budget/steps", small_charges_are_collected);
     g_test_add_func("/budget/pressure", pressure_rises_in_steps);
-    g_test_add_func("/budget/shares", shares_are_those_of_large_accounts);
+    g_test_add_func("/budget/shares", only_large_accounts_and_caches_reduce_shares);
     g_test_add_func("/budget/arenas", arenas_are_charged);
-    g_test_add_func("/budget/left", those_who_left_are_known);
+    g_test_add_func("/budget/left", an_account_records_that_its_client_left);
     return g_test_run();
 }

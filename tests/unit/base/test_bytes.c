@@ -1,4 +1,4 @@
-/* Slices compare as HBase orders row keys; buffers hold what was appended; big-endian is Java's. */
+/* Slices are ordered like HBase's row keys; buffers contain what was appended; integers are big-endian. */
 #include "base/bytes.h"
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ order_is_unsigned_and_shorter_first(void)
 }
 
 static void
-beginnings(void)
+prefixes(void)
 {
     kw_bytes whole = KW_BYTES_LITERAL("row key");
     g_assert_true(kw_bytes_starts_with(whole, KW_BYTES_LITERAL("row")));
@@ -51,7 +51,7 @@ equal_bytes_have_equal_hashes(void)
 }
 
 static void
-a_buffer_holds_what_was_appended(void)
+a_buffer_contains_what_was_appended(void)
 {
     kw_random_inject(test_seed());
     g_autoptr(GByteArray) expected = g_byte_array_new();
@@ -74,7 +74,7 @@ a_buffer_holds_what_was_appended(void)
 }
 
 static void
-texts_and_reserved_room(void)
+texts_and_reserved_space(void)
 {
     kw_buffer buffer = KW_BUFFER_EMPTY;
     kw_buffer_append(&buffer, KW_BYTES_NONE);
@@ -110,10 +110,10 @@ main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/base/bytes/order", order_is_unsigned_and_shorter_first);
-    g_test_add_func("/base/bytes/beginnings", beginnings);
+    g_test_add_func("/base/bytes/prefixes", prefixes);
     g_test_add_func("/base/bytes/hash", equal_bytes_have_equal_hashes);
-    g_test_add_func("/base/bytes/buffer", a_buffer_holds_what_was_appended);
-    g_test_add_func("/base/bytes/texts", texts_and_reserved_room);
+    g_test_add_func("/base/bytes/buffer", a_buffer_contains_what_was_appended);
+    g_test_add_func("/base/bytes/texts", texts_and_reserved_space);
     g_test_add_func("/base/bytes/big-endian", big_endian);
     return g_test_run();
 }

@@ -1,4 +1,4 @@
-/* Deadlines on an injected clock; randomness that repeats when it is told to. */
+/* Deadlines on an injected clock, and repeatable random numbers. */
 #include "base/clock.h"
 #include "support/seed.h"
 
@@ -7,13 +7,13 @@
 static uint64_t mono;
 
 static int64_t
-wall_of_the_test(void)
+test_wall_ms(void)
 {
     return 1700000000123;
 }
 
 static uint64_t
-mono_of_the_test(void)
+test_mono_ns(void)
 {
     return mono;
 }
@@ -21,7 +21,7 @@ mono_of_the_test(void)
 static void
 deadlines(void)
 {
-    kw_clock_inject(wall_of_the_test, mono_of_the_test);
+    kw_clock_inject(test_wall_ms, test_mono_ns);
     mono = 5000000000;
     g_assert_cmpint(kw_clock_wall_ms(), ==, 1700000000123);
     kw_deadline deadline = kw_deadline_in_ms(100);
@@ -44,7 +44,7 @@ deadlines(void)
 static void
 no_deadline(void)
 {
-    kw_clock_inject(wall_of_the_test, mono_of_the_test);
+    kw_clock_inject(test_wall_ms, test_mono_ns);
     mono = 1;
     g_assert_cmpuint(kw_deadline_in_ms(0), ==, KW_DEADLINE_NONE);
     g_assert_cmpuint(kw_deadline_in_ms(-5), ==, KW_DEADLINE_NONE);
@@ -60,7 +60,7 @@ no_deadline(void)
 }
 
 static void
-the_real_clocks_go_on(void)
+the_real_clocks_advance(void)
 {
     uint64_t before = kw_clock_mono_ns();
     int64_t wall = kw_clock_wall_ms();
@@ -71,7 +71,7 @@ the_real_clocks_go_on(void)
 }
 
 static void
-randomness_repeats_when_told(void)
+the_same_seed_repeats_the_sequence(void)
 {
     uint64_t first[8];
     kw_random_inject(42);
@@ -108,8 +108,8 @@ main(int count, char **arguments)
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/base/clock/deadlines", deadlines);
     g_test_add_func("/base/clock/none", no_deadline);
-    g_test_add_func("/base/clock/real", the_real_clocks_go_on);
-    g_test_add_func("/base/clock/random", randomness_repeats_when_told);
+    g_test_add_func("/base/clock/real", the_real_clocks_advance);
+    g_test_add_func("/base/clock/random", the_same_seed_repeats_the_sequence);
     g_test_add_func("/base/clock/bits", bits_are_even);
     return g_test_run();
 }

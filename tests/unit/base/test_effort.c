@@ -1,4 +1,5 @@
-/* Work ends at its deadline, after its amount, with too much memory, or when it is cancelled; and says which.
+/* Work ends at its deadline, after its maximum amount, when it needs too much memory, or when it is
+ * cancelled; the error says which.
  */
 #include "base/effort.h"
 
@@ -29,7 +30,7 @@ test_amount(void)
     for (int i = 0; i < 99; i++)
         g_assert_true(kw_effort_spend(&effort, 1000));
     g_assert_false(kw_effort_spend(&effort, 1000));
-    g_assert_false(kw_effort_spend(&effort, 0)); /* it stays over */
+    g_assert_false(kw_effort_spend(&effort, 0)); /* still used up */
     expect(&effort, KW_LIMIT, "too much work while it was tested");
 }
 
@@ -41,7 +42,7 @@ test_deadline(void)
         ;
     g_assert_true(kw_deadline_passed(effort.deadline));
     expect(&effort, KW_TIMEOUT, "the deadline passed while it was tested");
-    g_assert_false(kw_effort_spend(&passed, 1)); /* the first step looks at the clock */
+    g_assert_false(kw_effort_spend(&passed, 1)); /* the first call checks the clock */
 }
 
 static void
@@ -49,8 +50,8 @@ test_memory(void)
 {
     kw_effort effort = {.deadline = KW_DEADLINE_NONE, .bytes_most = 3 << 20};
     g_assert_true(kw_effort_hold(&effort, 2 << 20));
-    g_assert_true(kw_effort_hold(&effort, 3 << 20)); /* the same part, which grew */
-    g_assert_true(kw_effort_hold(&effort, 2 << 20)); /* it shrank, and stays */
+    g_assert_true(kw_effort_hold(&effort, 3 << 20)); /* the same part has grown */
+    g_assert_true(kw_effort_hold(&effort, 2 << 20)); /* the part has shrunk, and is kept */
     kw_effort_keep(&effort);
     g_assert_true(kw_effort_hold(&effort, 1 << 20));
     g_assert_false(kw_effort_hold(&effort, (1 << 20) + 1));

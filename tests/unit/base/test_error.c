@@ -1,4 +1,4 @@
-/* Errors are plain values: set, prefixed, cut on a character's border, named as on the wire. */
+/* Errors are plain values: tests setting, prefixing and cutting of texts, and the names of codes. */
 #include "base/error.h"
 
 #include <glib.h>
@@ -29,7 +29,7 @@ a_prefix_keeps_the_rest(void)
     g_assert_false(kw_error_prefix(NULL, "nobody"));
 }
 
-/* Every length around the limit, so that the cut falls on each byte of a three-byte character once. */
+/* Uses every length around the limit, so that the cut hits each byte of a three-byte character. */
 static void
 long_texts_are_cut_between_characters(void)
 {
@@ -53,7 +53,7 @@ long_texts_are_cut_between_characters(void)
 }
 
 static void
-codes_have_the_names_of_the_wire(void)
+codes_have_the_names_of_the_thrift_enum(void)
 {
     static const char *const names[] = {"OK",      "INVALID",     "NOT_FOUND", "DENIED",  "LIMIT",   "BUSY",
                                         "TIMEOUT", "UNAVAILABLE", "REFUSED",   "CORRUPT", "INTERNAL"};
@@ -69,6 +69,6 @@ main(int count, char **arguments)
     g_test_add_func("/base/error/set", setting_fills_the_whole_value);
     g_test_add_func("/base/error/prefix", a_prefix_keeps_the_rest);
     g_test_add_func("/base/error/cut", long_texts_are_cut_between_characters);
-    g_test_add_func("/base/error/names", codes_have_the_names_of_the_wire);
+    g_test_add_func("/base/error/names", codes_have_the_names_of_the_thrift_enum);
     return g_test_run();
 }

@@ -1,4 +1,5 @@
-/* The fair queue: nothing is lost, accounts take turns, old calls first, small accounts before large ones. */
+/* The fair queue: loses no items, rotates accounts, prefers older calls, and prefers small accounts to large
+ * ones. */
 #include "base/fair.h"
 
 #include "base/clock.h"
@@ -30,9 +31,9 @@ oldest_call_first(void)
     kw_fair_free(queue);
 }
 
-/* One that has queued a thousand items does not keep those waiting that have queued one each. */
+/* An account with a thousand queued items does not delay accounts with one item each. */
 static void
-accounts_take_turns(void)
+accounts_rotate(void)
 {
     enum { MANY = 1000, OTHERS = 5 };
     kw_fair *queue = kw_fair_new();
@@ -67,7 +68,7 @@ small_accounts_go_first(void)
         items[i] = (kw_fair_item){.account = i % 2 ? small : large, .call = i};
         kw_fair_push(queue, &items[i]);
     }
-    kw_account_charge(large, KW_MEMORY_ROWS, MIB); /* it gets large while it waits */
+    kw_account_charge(large, KW_MEMORY_ROWS, MIB); /* it becomes large while it is queued */
     size_t of_large = 0;
     for (size_t i = 0; i < ITEMS; i++)
         of_large += kw_fair_pop(queue)->account == large;
@@ -82,9 +83,9 @@ small_accounts_go_first(void)
     kw_fair_free(queue);
 }
 
-/* Items without an account have every second turn, however many accounts wait. */
+/* Items without an account are served in every second pop, regardless of the number of accounts. */
 static void
-nobody_has_every_second_turn(void)
+every_second_pop_serves_items_without_account(void)
 {
     enum { ACCOUNTS = 20, ITEMS = 10 };
     kw_fair *queue = kw_fair_new();
@@ -117,14 +118,14 @@ nobody_has_every_second_turn(void)
     kw_fair_free(queue);
 }
 
-/* Random pushes, pops and removals: what is in the queue is what was put in. */
+/* After random pushes, pops and removals the queue contains exactly the items not removed. */
 static void
 nothing_is_lost(void)
 {
     enum { ITEMS = 500, ACCOUNTS = 7 };
     kw_random_inject(test_seed());
     kw_fair *queue = kw_fair_new();
-    kw_account *accounts[ACCOUNTS] = {NULL}; /* the first is nobody */
+    kw_account *accounts[ACCOUNTS] = {NULL}; /* the first is no account */
     g_autofree kw_fair_item *items = g_new0(kw_fair_item, ITEMS);
     size_t queued = 0;
     for (size_t i = 1; i < ACCOUNTS; i++)
@@ -165,9 +166,9 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/fair/old-first", oldest_call_first);
-    g_test_add_func("/fair/turns", accounts_take_turns);
+    g_test_add_func("/fair/rotation", accounts_rotate);
     g_test_add_func("/fair/small-first", small_accounts_go_first);
-    g_test_add_func("/fair/nobody", nobody_has_every_second_turn);
+    g_test_add_func("/fair/no-account", every_second_pop_serves_items_without_account);
     g_test_add_func("/fair/random", nothing_is_lost);
     return g_test_run();
 }

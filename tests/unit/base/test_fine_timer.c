@@ -1,4 +1,4 @@
-/* Timers call back in the order of their times, never early, and not when they were cancelled. */
+/* Timers call back in the order of their times, never early, and not at all if they were cancelled. */
 #include "base/fine_timer.h"
 
 #include <glib.h>
@@ -17,7 +17,7 @@ static struct {
     bell bells[TIMERS];
     size_t left;
     uint64_t last_ns;
-} play;
+} fixture;
 
 static void
 ring(void *user)
@@ -25,65 +25,66 @@ ring(void *user)
     bell *of = user;
     g_assert_false(of->rang || of->cancelled);
     g_assert_cmpuint(kw_clock_mono_ns(), >=, of->at_ns);
-    g_assert_cmpuint(of->at_ns, >=, play.last_ns);
-    play.last_ns = of->at_ns;
+    g_assert_cmpuint(of->at_ns, >=, fixture.last_ns);
+    fixture.last_ns = of->at_ns;
     of->rang = true;
-    if (--play.left == 0)
-        kw_loop_stop(play.loop);
+    if (--fixture.left == 0)
+        kw_loop_stop(fixture.loop);
 }
 
 static void
 close_all(void)
 {
-    kw_fine_timers_free(play.timers);
-    kw_loop_free(play.loop);
+    kw_fine_timers_free(fixture.timers);
+    kw_loop_free(fixture.loop);
 }
 
 static void
 timers_call_back_in_order(void)
 {
-    play.loop = kw_loop_new();
-    play.timers = kw_fine_timers_new(play.loop);
+    fixture.loop = kw_loop_new();
+    fixture.timers = kw_fine_timers_new(fixture.loop);
     uint64_t begin_ns = kw_clock_mono_ns() + 5000000;
     for (size_t i = 0; i < TIMERS; i++) {
-        bell *of = &play.bells[i];
+        bell *of = &fixture.bells[i];
         of->at_ns = begin_ns + (uint64_t)g_test_rand_int_range(0, 20000000);
-        kw_fine_timer_set(play.timers, &of->timer, of->at_ns, ring, of);
+        kw_fine_timer_set(fixture.timers, &of->timer, of->at_ns, ring, of);
     }
-    play.left = TIMERS;
+    fixture.left = TIMERS;
     for (size_t i = 0; i < TIMERS; i += 3) {
-        kw_fine_timer_cancel(play.timers, &play.bells[i].timer);
-        play.bells[i].cancelled = true;
-        play.left--;
+        kw_fine_timer_cancel(fixture.timers, &fixture.bells[i].timer);
+        fixture.bells[i].cancelled = true;
+        fixture.left--;
     }
-    kw_loop_run(play.loop);
+    kw_loop_run(fixture.loop);
     for (size_t i = 0; i < TIMERS; i++)
-        g_assert_true(play.bells[i].rang != play.bells[i].cancelled);
+        g_assert_true(fixture.bells[i].rang != fixture.bells[i].cancelled);
     close_all();
 }
 
 static kw_fine_timer chained;
 static int rings;
 
-/* A timer can be set from inside the callback of another, or its own. */
+/* A timer can be set in the callback of another timer, or in its own. */
 static void
 ring_again(void *user)
 {
     (void)user;
     if (++rings == 5)
-        kw_loop_stop(play.loop);
+        kw_loop_stop(fixture.loop);
     else
-        kw_fine_timer_set(play.timers, &chained, kw_clock_mono_ns() + 200000, ring_again, NULL);
+        kw_fine_timer_set(fixture.timers, &chained, kw_clock_mono_ns() + 200000, ring_again, NULL);
 }
 
 static void
 a_timer_can_be_set_again(void)
 {
-    play.loop = kw_loop_new();
-    play.timers = kw_fine_timers_new(play.loop);
-    kw_fine_timer_set(play.timers, &chained, 1, ring_again, NULL); /* long past: rings at once, but later */
+    fixture.loop = kw_loop_new();
+    fixture.timers = kw_fine_timers_new(fixture.loop);
+    kw_fine_timer_set(fixture.timers, &chained, 1, ring_again,
+                      NULL); /* long past: calls back immediately, but not inside this call */
     g_assert_cmpint(rings, ==, 0);
-    kw_loop_run(play.loop);
+    kw_loop_run(fixture.loop);
     g_assert_cmpint(rings, ==, 5);
     close_all();
 }

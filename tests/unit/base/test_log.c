@@ -1,4 +1,5 @@
-/* One event is one line, whatever the details hold: nobody outside can forge a line or break the JSON. */
+/* An event is one line, regardless of its details: values from outside cannot forge a line or break the
+ * JSON. */
 #include "base/log.h"
 
 #include "base/clock.h"
@@ -21,7 +22,7 @@ capture(void)
     close(file);
 }
 
-/* What was logged since capture. Caller frees. */
+/* The lines logged since capture. The caller frees the text. */
 static char *
 captured(void)
 {
@@ -99,7 +100,7 @@ static const char hostile[] =
     "a\nlevel=error event=forged\r\n\x1b[31m\x7f\x01\xff\xc2\x85\xe2\x80\xa8\xed\xa0\x80 \xe8\xae\xa2";
 
 static void
-bytes_from_outside_stay_on_their_line(void)
+values_from_outside_stay_on_their_line(void)
 {
     for (int json = 0; json < 2; json++) {
         kw_log_configure(KW_LOG_INFO, json);
@@ -127,7 +128,7 @@ log_many(void *user)
 }
 
 static void
-lines_of_threads_do_not_mix(void)
+lines_of_threads_are_not_mixed(void)
 {
     static const char *const names[] = {"aaaaaaaaaaaaaaaa", "bbbbbbbb", "cccccccccccccccccccccccc"};
     capture();
@@ -152,7 +153,7 @@ main(int count, char **arguments)
     g_test_add_func("/base/log/logfmt", a_line_of_logfmt);
     g_test_add_func("/base/log/json", a_line_of_json);
     g_test_add_func("/base/log/levels", levels);
-    g_test_add_func("/base/log/hostile", bytes_from_outside_stay_on_their_line);
-    g_test_add_func("/base/log/threads", lines_of_threads_do_not_mix);
+    g_test_add_func("/base/log/hostile", values_from_outside_stay_on_their_line);
+    g_test_add_func("/base/log/threads", lines_of_threads_are_not_mixed);
     return g_test_run();
 }

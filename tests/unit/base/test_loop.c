@@ -1,4 +1,5 @@
-/* Tasks posted from any thread run on the loop's thread, each once, in the order of their thread. */
+/* Tests loops: posted tasks, stopping, timers and work. Every loop runs on a thread of its own, so that a
+ * loop that never stops fails the test instead of blocking it. */
 #include "base/loop.h"
 
 #include "base/thread.h"
@@ -8,6 +9,66 @@
 
 #define POSTERS 4
 #define EACH 20000
+#define STOP_DEADLINE_MS 100000
+
+/* --- running a loop until it stops -------------------------------------------------------------- */
+
+typedef struct runner {
+    kw_loop *loop;
+    kw_thread thread;
+    kw_mutex lock;
+    kw_condition stopped_signal;
+    bool stopped;
+} runner;
+
+static _Thread_local const kw_loop *running; /* the loop that this thread runs */
+
+static void
+run_loop(void *user)
+{
+    runner *self = user;
+    running = self->loop;
+    kw_loop_run(self->loop);
+    kw_mutex_lock(&self->lock);
+    self->stopped = true;
+    kw_condition_signal(&self->stopped_signal);
+    kw_mutex_unlock(&self->lock);
+}
+
+static void
+runner_start(runner *self, kw_loop *loop)
+{
+    *self = (runner){.loop = loop};
+    kw_mutex_init(&self->lock);
+    kw_condition_init(&self->stopped_signal);
+    kw_thread_start(&self->thread, "loop", run_loop, self);
+}
+
+/* Waits until the loop has stopped. Fails the test if it does not stop before the deadline. */
+static void
+runner_join(runner *self)
+{
+    kw_deadline deadline = kw_deadline_in_ms(STOP_DEADLINE_MS);
+    bool in_time = true;
+    kw_mutex_lock(&self->lock);
+    while (!self->stopped && in_time)
+        in_time = kw_condition_wait_until(&self->stopped_signal, &self->lock, deadline);
+    g_assert_true(self->stopped);
+    kw_mutex_unlock(&self->lock);
+    kw_thread_join(&self->thread);
+    kw_condition_clear(&self->stopped_signal);
+    kw_mutex_clear(&self->lock);
+}
+
+static void
+run_until_stopped(kw_loop *loop)
+{
+    runner self;
+    runner_start(&self, loop);
+    runner_join(&self);
+}
+
+/* --- tasks of other threads ----------------------------------------------------------------------- */
 
 typedef struct mail {
     kw_task task;
@@ -17,7 +78,6 @@ typedef struct mail {
 
 static struct {
     kw_loop *loop;
-    pthread_t thread;
     int next[POSTERS];
     int arrived;
     mail mails[POSTERS][EACH];
@@ -27,7 +87,7 @@ static void
 arrive(kw_task *task)
 {
     mail *got = (mail *)(void *)task;
-    g_assert_true(pthread_equal(pthread_self(), post.thread));
+    g_assert_true(running == post.loop);
     g_assert_cmpint(got->number, ==, post.next[got->poster]);
     post.next[got->poster]++;
     if (++post.arrived == POSTERS * EACH)
@@ -46,17 +106,16 @@ post_all(void *user)
 }
 
 static void
-tasks_arrive_in_the_order_of_their_thread(void)
+tasks_run_in_the_order_of_their_thread(void)
 {
     post.loop = kw_loop_new();
-    post.thread = pthread_self();
     kw_thread threads[POSTERS];
     int numbers[POSTERS];
     for (int i = 0; i < POSTERS; i++) {
         numbers[i] = i;
         kw_thread_start(&threads[i], "post", post_all, &numbers[i]);
     }
-    kw_loop_run(post.loop);
+    run_until_stopped(post.loop);
     for (int i = 0; i < POSTERS; i++)
         kw_thread_join(&threads[i]);
     g_assert_cmpint(post.arrived, ==, POSTERS * EACH);
@@ -65,18 +124,18 @@ tasks_arrive_in_the_order_of_their_thread(void)
 
 /* --- a task that posts from the loop itself ---------------------------------------------------- */
 
-typedef struct again {
+typedef struct repeated {
     kw_task task;
     kw_loop *loop;
     int left;
     bool inside;
-} again;
+} repeated;
 
 static void
 run_again(kw_task *task)
 {
-    again *self = (again *)(void *)task;
-    g_assert_false(self->inside); /* never run before the post returned */
+    repeated *self = (repeated *)(void *)task;
+    g_assert_false(self->inside); /* it never runs before kw_loop_post returned */
     self->inside = true;
     if (--self->left > 0)
         kw_loop_post(self->loop, &self->task);
@@ -86,16 +145,16 @@ run_again(kw_task *task)
 }
 
 static void
-a_task_may_post_itself_again(void)
+a_task_can_post_itself_again(void)
 {
-    again self = {.task.run = run_again, .loop = kw_loop_new(), .left = 1000};
+    repeated self = {.task.run = run_again, .loop = kw_loop_new(), .left = 1000};
     kw_loop_post(self.loop, &self.task);
-    kw_loop_run(self.loop);
+    run_until_stopped(self.loop);
     g_assert_cmpint(self.left, ==, 0);
     kw_loop_free(self.loop);
 }
 
-/* --- ping and pong between two loops ----------------------------------------------------------- */
+/* --- a task that alternates between two loops ----------------------------------------------------------- */
 
 typedef struct ball {
     kw_task task;
@@ -116,21 +175,15 @@ hit(kw_task *task)
 }
 
 static void
-run_loop(void *user)
-{
-    kw_loop_run(user);
-}
-
-static void
-a_task_goes_between_loops(void)
+a_task_alternates_between_loops(void)
 {
     ball self = {.task.run = hit, .loops = {kw_loop_new(), kw_loop_new()}};
-    kw_thread threads[2];
+    runner runners[2];
     for (int i = 0; i < 2; i++)
-        kw_thread_start(&threads[i], "loop", run_loop, self.loops[i]);
+        runner_start(&runners[i], self.loops[i]);
     kw_loop_post(self.loops[0], &self.task);
     for (int i = 0; i < 2; i++)
-        kw_thread_join(&threads[i]);
+        runner_join(&runners[i]);
     g_assert_cmpint(self.hits, ==, 5000);
     for (int i = 0; i < 2; i++)
         kw_loop_free(self.loops[i]);
@@ -148,11 +201,11 @@ count_run(kw_task *task)
 }
 
 static void
-what_was_posted_after_the_end_runs_at_free(void)
+tasks_posted_after_the_end_run_at_free(void)
 {
     kw_loop *loop = kw_loop_new();
     kw_loop_stop(loop);
-    kw_loop_run(loop);
+    run_until_stopped(loop);
     kw_task tasks[3] = {{.run = count_run}, {.run = count_run}, {.run = count_run}};
     for (size_t i = 0; i < G_N_ELEMENTS(tasks); i++)
         kw_loop_post(loop, &tasks[i]);
@@ -162,14 +215,14 @@ what_was_posted_after_the_end_runs_at_free(void)
 }
 
 static void
-a_loop_can_be_stopped_from_elsewhere(void)
+another_thread_can_stop_a_loop(void)
 {
     for (int i = 0; i < 50; i++) {
         kw_loop *loop = kw_loop_new();
-        kw_thread thread;
-        kw_thread_start(&thread, "loop", run_loop, loop);
+        runner self;
+        runner_start(&self, loop);
         kw_loop_stop(loop);
-        kw_thread_join(&thread);
+        runner_join(&self);
         kw_loop_free(loop);
     }
 }
@@ -189,7 +242,7 @@ first_fired(void *user)
     (void)user;
     timers.order[timers.fired++] = 1;
     if (timers.fired == 1)
-        kw_timer_start_ms(timers.first, 20); /* one-shot: once more, behind the second */
+        kw_timer_start_ms(timers.first, 20); /* one-shot: start it again, after the second */
     else
         kw_loop_stop(timers.loop);
 }
@@ -217,10 +270,10 @@ timers_fire_once_in_order(void)
     timers.second = kw_timer_new(timers.loop, second_fired, &timers);
     timers.never = kw_timer_new(timers.loop, never_fired, NULL);
     uint64_t begin = kw_clock_mono_ns();
-    kw_timer_start_ms(timers.first, 5); /* in this order: a pause between two makes no later one due before */
+    kw_timer_start_ms(timers.first, 5); /* in this order, so that a pause between two keeps their order */
     kw_timer_start_ms(timers.second, 15);
     kw_timer_start_ms(timers.never, 25);
-    kw_loop_run(timers.loop);
+    run_until_stopped(timers.loop);
     g_assert_cmpint(timers.fired, ==, 3);
     g_assert_cmpint(timers.order[0], ==, 1);
     g_assert_cmpint(timers.order[1], ==, 2);
@@ -234,21 +287,21 @@ timers_fire_once_in_order(void)
 }
 
 static void
-freed_before_it_fires(void *user)
+stop_loop(void *user)
 {
     kw_loop_stop(user);
 }
 
 static void
-a_running_timer_may_be_freed(void)
+a_started_timer_can_be_freed(void)
 {
     kw_loop *loop = kw_loop_new();
-    kw_timer *gone = kw_timer_new(loop, never_fired, NULL);
-    kw_timer *end = kw_timer_new(loop, freed_before_it_fires, loop);
-    kw_timer_start_ms(gone, 1);
+    kw_timer *freed = kw_timer_new(loop, never_fired, NULL);
+    kw_timer *end = kw_timer_new(loop, stop_loop, loop);
+    kw_timer_start_ms(freed, 1);
     kw_timer_start_ms(end, 10);
-    kw_timer_free(gone);
-    kw_loop_run(loop);
+    kw_timer_free(freed);
+    run_until_stopped(loop);
     kw_timer_free(end);
     kw_loop_free(loop);
 }
@@ -265,7 +318,7 @@ static struct {
     int ticks_between;
 } worker;
 
-/* Takes about two milliseconds. */
+/* Runs for about two milliseconds. */
 static void
 work_a_while(kw_work *work)
 {
@@ -285,9 +338,9 @@ tick(void *user)
     kw_timer_start_ms(worker.ticking, 1);
 }
 
-/* A hundred milliseconds of work: a timer fires between its pieces. */
+/* During a hundred milliseconds of work, a timer fires between its pieces. */
 static void
-work_lets_events_pass(void)
+events_are_handled_between_pieces_of_work(void)
 {
     worker.loop = kw_loop_new();
     worker.ticking = kw_timer_new(worker.loop, tick, NULL);
@@ -298,7 +351,7 @@ work_lets_events_pass(void)
     }
     kw_loop_take_back(worker.loop, &worker.pieces[7]);
     kw_timer_start_ms(worker.ticking, 1);
-    kw_loop_run(worker.loop);
+    run_until_stopped(worker.loop);
     g_assert_cmpint(worker.done, ==, PIECES - 1);
     g_assert_cmpint(worker.ticks_between, >=, 20);
     kw_timer_free(worker.ticking);
@@ -309,13 +362,13 @@ int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/loop/order", tasks_arrive_in_the_order_of_their_thread);
-    g_test_add_func("/base/loop/again", a_task_may_post_itself_again);
-    g_test_add_func("/base/loop/between", a_task_goes_between_loops);
-    g_test_add_func("/base/loop/free", what_was_posted_after_the_end_runs_at_free);
-    g_test_add_func("/base/loop/stop", a_loop_can_be_stopped_from_elsewhere);
+    g_test_add_func("/base/loop/order", tasks_run_in_the_order_of_their_thread);
+    g_test_add_func("/base/loop/again", a_task_can_post_itself_again);
+    g_test_add_func("/base/loop/between", a_task_alternates_between_loops);
+    g_test_add_func("/base/loop/free", tasks_posted_after_the_end_run_at_free);
+    g_test_add_func("/base/loop/stop", another_thread_can_stop_a_loop);
     g_test_add_func("/base/loop/timers", timers_fire_once_in_order);
-    g_test_add_func("/base/loop/work", work_lets_events_pass);
-    g_test_add_func("/base/loop/timer-freed", a_running_timer_may_be_freed);
+    g_test_add_func("/base/loop/work", events_are_handled_between_pieces_of_work);
+    g_test_add_func("/base/loop/timer-freed", a_started_timer_can_be_freed);
     return g_test_run();
 }

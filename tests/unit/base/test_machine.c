@@ -1,4 +1,4 @@
-/* The memory that a process may use: the machine's, or the least limit of its control groups. */
+/* The memory that a process can use: the machine's, or the lowest limit of its control groups. */
 #include "base/machine.h"
 
 #include <glib.h>

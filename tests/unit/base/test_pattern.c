@@ -1,9 +1,9 @@
-/* Patterns against brute force: which keys match, and that no key that matches is stepped over. The seed is
- * printed. */
+/* Compares patterns with brute force: which keys match, and that kw_patterns_next skips no matching key.
+ * Prints the seed. */
 #include "base/pattern.h"
 #include "support/seeded.h"
 
-/* All keys of up to so many of these letters. */
+/* All keys of up to LONGEST of these letters. */
 #define LETTERS 4
 #define LONGEST 4
 static const uint8_t letters[LETTERS] = {0x00, 0x07, 0x08, 0xff};
@@ -47,7 +47,7 @@ matches(const kw_patterns *patterns, kw_bytes key)
     return false;
 }
 
-/* Every key of LONGEST letters, in order; others are shorter than a pattern may be. */
+/* Returns every key of LONGEST letters, in order. Shorter keys can be shorter than a pattern. */
 static size_t
 every_key(kw_arena *arena, kw_bytes **ret_keys)
 {
@@ -66,7 +66,7 @@ every_key(kw_arena *arena, kw_bytes **ret_keys)
     return count;
 }
 
-/* The step from keys[at] passes no key that matches, and goes forth. */
+/* Checks that the step from keys[at] skips no matching key, and moves in the right direction. */
 static void
 check_step(const kw_patterns *patterns, const kw_bytes *keys, size_t count, size_t at, bool reversed)
 {
@@ -123,7 +123,7 @@ test_known(void)
     kw_patterns patterns = {.items = &one, .count = 1, .at = 2};
     kw_buffer to = KW_BUFFER_EMPTY;
     g_assert_true(kw_patterns_match(&patterns, KW_BYTES_LITERAL("xyabcz")));
-    g_assert_true(kw_patterns_match(&patterns, KW_BYTES_LITERAL("xya"))); /* what there is */
+    g_assert_true(kw_patterns_match(&patterns, KW_BYTES_LITERAL("xya"))); /* the present bytes match */
     g_assert_false(kw_patterns_match(&patterns, KW_BYTES_LITERAL("xyabd")));
     expect_next(&patterns, KW_BYTES_LITERAL("xyabd"), false, KW_BYTES_LITERAL("xyacc"));
     expect_next(&patterns, KW_BYTES_LITERAL("xybbc"), false, KW_BYTES_LITERAL("xza\0c"));

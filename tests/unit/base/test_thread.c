@@ -1,4 +1,4 @@
-/* Locks exclude, conditions wake or time out, threads begin with all signals blocked. */
+/* Locks exclude each other, conditions wake or time out, and threads start with all signals blocked. */
 #include "base/thread.h"
 
 #include "base/clock.h"
@@ -83,19 +83,19 @@ conditions_time_out(void)
 }
 
 static void
-look_at_myself(void *user)
+read_own_state(void *user)
 {
     sigset_t *mask = user;
     pthread_sigmask(SIG_SETMASK, NULL, mask);
 }
 
 static void
-threads_take_no_signals(void)
+threads_block_signals(void)
 {
     sigset_t here, there;
     sigemptyset(&there);
     kw_thread thread;
-    kw_thread_start(&thread, "mask", look_at_myself, &there);
+    kw_thread_start(&thread, "mask", read_own_state, &there);
     kw_thread_join(&thread);
     g_assert_cmpint(sigismember(&there, SIGTERM), ==, 1);
     g_assert_cmpint(sigismember(&there, SIGHUP), ==, 1);
@@ -110,6 +110,6 @@ main(int count, char **arguments)
     g_test_add_func("/base/thread/lock", locks_exclude);
     g_test_add_func("/base/thread/wake", conditions_wake);
     g_test_add_func("/base/thread/time-out", conditions_time_out);
-    g_test_add_func("/base/thread/signals", threads_take_no_signals);
+    g_test_add_func("/base/thread/signals", threads_block_signals);
     return g_test_run();
 }

@@ -1,5 +1,5 @@
-/* Jobs run on worker threads and come back to their loop; the queue is bounded; a port closes when its last
- * job is back, and jobs that wait are not run once the workers are shut. Callers share the threads fairly. */
+/* Jobs run on worker threads and return to their loop. The queue is bounded. A port closes when its last job
+ * has returned, and waiting jobs are skipped once the workers are shut. Callers share the threads fairly. */
 #include "base/thread.h"
 #include "base/workers.h"
 
@@ -8,7 +8,7 @@
 
 typedef struct counted_job {
     kw_worker_job job;
-    _Atomic bool *released; /* NULL: it does not wait */
+    _Atomic bool *released; /* NULL: the job does not wait */
     bool ran;
     bool done;
 } counted_job;
@@ -46,7 +46,7 @@ job_that_waits(_Atomic bool *released)
     return (counted_job){.job = {.run = run, .done = done}, .released = released};
 }
 
-/* One worker is busy, so a queue of three takes three more; the port closes after all of them. */
+/* The only worker is busy, so a queue of three accepts three more jobs. The port closes after all of them. */
 static void
 check_queue(bool shut)
 {
@@ -64,7 +64,7 @@ check_queue(bool shut)
         g_usleep(1000);
     for (taken = 1; taken < G_N_ELEMENTS(jobs) && kw_worker_port_submit(port, &jobs[taken].job); taken++)
         ;
-    g_assert_cmpuint(taken, >=, 3); /* the worker may not have begun */
+    g_assert_cmpuint(taken, >=, 3); /* the worker has possibly not begun */
     g_assert_cmpuint(taken, <=, 4);
     if (shut)
         kw_workers_shut(workers);
@@ -96,13 +96,13 @@ test_shut(void)
     check_queue(true);
 }
 
-/* A test of fairness: one worker, and the order in which its jobs ran. */
+/* A test of fairness with one worker: records the order in which its jobs ran. */
 typedef struct fair_test {
     kw_loop *loop;
     kw_workers *workers;
     kw_worker_port *port;
     _Atomic bool released;
-    char order[8]; /* names of jobs, of the worker's thread until all are done */
+    char order[8]; /* names of jobs; used by the worker thread until all are done */
     size_t ran, done, submitted;
 } fair_test;
 
@@ -151,7 +151,7 @@ fair_submit(fair_job *self)
     return taken;
 }
 
-/* The only worker takes this job. */
+/* Makes the only worker run this job. */
 static void
 fair_occupy(fair_job *self)
 {
@@ -175,7 +175,8 @@ fair_end(fair_test *test, const char *order)
     kw_loop_free(test->loop);
 }
 
-/* Caller 1 has queued much; caller 2 of the same peer, and then caller 3 of another peer, wait less. */
+/* Caller 1 has queued many jobs. Jobs of caller 2 of the same peer, and then of caller 3 of another peer, are
+ * preferred. */
 static void
 test_order(void)
 {
@@ -227,7 +228,7 @@ test_full(void)
     fair_end(&test, "afbc");
 }
 
-/* A job whose deadline has passed makes room, whoever asks. */
+/* A job whose deadline has passed is dropped from a full queue for a job of any peer. */
 static void
 test_late(void)
 {

@@ -1,5 +1,5 @@
-/* Filters at work on rows. The rows and answers here stand for what a real HBase gave (contract.filters
- * compares the two at random); they keep it when there is no HBase about. */
+/* Applies filters to rows. The expected results were returned by a real HBase, so that they can be tested
+ * without one. contract.filters compares random filters with a real HBase. */
 #include "filter/machine.h"
 
 #define B(text) kw_bytes_of_text(text)
@@ -43,7 +43,7 @@ append_bytes(GString *text, kw_bytes bytes)
         g_string_append_c(text, g_ascii_isprint((char)bytes.data[i]) ? (char)bytes.data[i] : '.');
 }
 
-/* "a:fq@3=x,..." with dots for what cannot be printed. */
+/* Appends the row as "a:fq@3=x,...", with dots for unprintable bytes. */
 static void
 append_row(GString *text, const char *row, const kw_cell *kept, size_t count)
 {
@@ -100,10 +100,10 @@ static const struct {
     {"ValueFilter(=, 'regexstring:^[x-z]$')", "a:fq1@1=x,fq2@3=y,gq1@1=z"},
     {"ValueFilter(=, 'regexstring:^\xef\xbf\xbd"
      "b$')",
-     "c:gq2@2=.b"}, /* not UTF-8: U+FFFD */
+     "c:gq2@2=.b"}, /* not UTF-8: replaced by U+FFFD */
     {"TimestampsFilter(1, 2)", "a:fp@2=0,fq1@1=x,gq1@1=z b:fq1@2=X,gr@2=long c:f@2=m,fp@1=2,gq2@2=.b"},
     {"ColumnPaginationFilter(1, 1)",
-     "a:fq1@1=x b:gr@2=long c:f@2=m"}, /* both versions without a name count */
+     "a:fq1@1=x b:gr@2=long c:f@2=m"}, /* both versions of the column without a name count */
     {"SingleColumnValueFilter('f', 'p', =, 'binary:0')", "b:fq1@2=X,gr@2=long"},
     {"SingleColumnValueFilter('f', 'p', =, 'binary:0', true, false)", "a:fp@3=1,fq1@1=x,fq2@3=y,gq1@1=z"},
     {"SingleColumnValueFilter('f', 'p', >=, 'binary:1', true, true)",
@@ -117,7 +117,7 @@ static const struct {
     {"RowFilter(=, 'binary:c') OR ColumnValueFilter('g', 'r', =, 'binary:long')",
      "b:gr@2=long c:f@3=n,fp@1=2,gq2@2=.b"},
     {"FirstKeyOnlyFilter() OR QualifierFilter(=, 'binary:r')", "a:fp@3=1 b:fq1@2=X,gr@2=long c:f@3=n"},
-    {"SKIP PrefixFilter('a')", ""}, /* SKIP does not ask for the key */
+    {"SKIP PrefixFilter('a')", ""}, /* SKIP does not call its filter for the row key */
 };
 
 static void
@@ -146,7 +146,7 @@ test_reversed(void)
     g_assert_cmpstr(prefix, ==, "c:f@3=,fp@1=,gq2@2=");
 }
 
-/* An expression that would run for ever ends the read. */
+/* An expression that would run forever fails the read. */
 static void
 test_steps(void)
 {

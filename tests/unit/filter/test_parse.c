@@ -1,6 +1,5 @@
-/* Texts of the filter language: what they mean (as the tree prints itself), where a malformed one goes wrong,
- * the limits, and that a printed tree is read as the same tree. The last runs over random texts; the seed is
- * printed. */
+/* Parsing of the filter language: the trees (compared as text), the positions of errors, the limits, and that
+ * a printed tree is parsed as the same tree. The last test uses random texts and prints the seed. */
 #include "contract/random_filters.h"
 #include "filter/filter.h"
 #include "support/seeded.h"
@@ -19,7 +18,7 @@ printed(const char *text, kw_error *ret_error)
     return copy;
 }
 
-/* Each second text is how the tree of the first prints. */
+/* The second text is the printed tree of the first. */
 static void
 test_trees(void)
 {
@@ -131,7 +130,7 @@ test_limits(void)
     expect_limit(g_strconcat("TimestampsFilter(", stamps, NULL));
 }
 
-/* Put into parentheses and joined with another filter, a printed tree stays what it is. */
+/* A printed tree can be put into parentheses and joined with another filter without changing its meaning. */
 static void
 test_round_trip(void)
 {

@@ -1,5 +1,5 @@
-/* Filters that are compiled once: what is refused, that threads share one, and that no expression goes on
- * beyond its deadline, whatever it is and whatever it looks at. */
+/* Prepared filters: which expressions are rejected, that threads can share a filter, and that no expression
+ * exceeds its deadline, whatever its value. */
 #include "base/thread.h"
 #include "filter/machine.h"
 
@@ -20,9 +20,9 @@ prepare(const char *text)
     return made;
 }
 
-/* --- what is refused ------------------------------------------------------------------------------ */
+/* --- rejected expressions ------------------------------------------------------------------------------ */
 
-/* Parsing compiles nothing; the mistake is found when it is compiled. */
+/* Parsing does not compile expressions; errors are reported by kw_prepared_compile. */
 static void
 test_wrong_expressions(void)
 {
@@ -72,7 +72,7 @@ test_expressions_that_are_too_large(void)
     expect_limit(text, "more than 64 regular expressions");
 }
 
-/* A closing quote far away made a copy of all that lies between for each argument. */
+/* A closing quote far away once caused a copy of all bytes up to it for each argument. */
 static void
 test_many_arguments_before_a_long_one(void)
 {
@@ -90,7 +90,7 @@ test_many_arguments_before_a_long_one(void)
 }
 
 static void
-test_what_is_slow(void)
+test_slow_filters(void)
 {
     g_autoptr(kw_prepared) quick = prepare("PrefixFilter('a') AND ValueFilter(=, 'binary:x')");
     g_autoptr(kw_prepared) regex = prepare("ValueFilter(=, 'regexstring:x')");
@@ -123,7 +123,7 @@ judge_once(const char *expression, kw_bytes value, kw_effort *effort, kw_error *
     return verdict;
 }
 
-/* Short and long values are matched by different codes: the answers are the same. */
+/* Short and long values are matched by different compiled codes, with the same result. */
 static void
 test_short_and_long_values(void)
 {
@@ -144,7 +144,7 @@ test_short_and_long_values(void)
             kw_filter_verdict verdict =
                 judge_once(cases[i].expression, kw_bytes_of(value, size), &effort, &error);
             if (verdict == KW_FILTER_ROW_FAILED && strchr(cases[i].expression, '+'))
-                continue; /* it takes too long on this one */
+                continue; /* matching takes too long */
             g_assert_cmpint(verdict, ==, cases[i].found ? KW_FILTER_ROW_KEPT : KW_FILTER_ROW_DROPPED);
         }
     }
@@ -162,7 +162,7 @@ static const char *const long_ones[] = {"^(a+)\\1+\\1+$",
                                         "(?:(?:a{1,9}){1,9}){1,9}b",
                                         "\\X*\\X*b"};
 
-/* The deadline is kept inside of a match. */
+/* A match stops at its deadline. */
 static void
 test_deadlines(void)
 {
@@ -181,7 +181,7 @@ test_deadlines(void)
     }
 }
 
-/* Without a deadline one match ends all the same, with an error. */
+/* Without a deadline a match that takes too long fails, too. */
 static void
 test_one_match(void)
 {
@@ -211,7 +211,7 @@ set_soon(void *user)
 }
 
 static void
-test_giving_up(void)
+test_cancellation(void)
 {
     g_autofree char *value = g_strnfill(LARGE, 'a');
     value[LARGE - 1] = 'c';
@@ -226,7 +226,7 @@ test_giving_up(void)
     kw_thread_join(&thread);
 }
 
-/* What is not an expression costs time, too: many filters over many cells, or over a large value. */
+/* Filters without expressions also stop at the deadline: many filters on many cells, or on a large value. */
 static void
 test_many_filters(void)
 {
@@ -282,11 +282,11 @@ main(int argc, char **argv)
     g_test_add_func("/filter/prepared/wrong expressions", test_wrong_expressions);
     g_test_add_func("/filter/prepared/too large", test_expressions_that_are_too_large);
     g_test_add_func("/filter/prepared/long argument", test_many_arguments_before_a_long_one);
-    g_test_add_func("/filter/prepared/slow", test_what_is_slow);
+    g_test_add_func("/filter/prepared/slow", test_slow_filters);
     g_test_add_func("/filter/prepared/short and long", test_short_and_long_values);
     g_test_add_func("/filter/prepared/deadlines", test_deadlines);
     g_test_add_func("/filter/prepared/one match", test_one_match);
-    g_test_add_func("/filter/prepared/giving up", test_giving_up);
+    g_test_add_func("/filter/prepared/cancelled", test_cancellation);
     g_test_add_func("/filter/prepared/many filters", test_many_filters);
     g_test_add_func("/filter/prepared/threads", test_threads);
     return g_test_run();

@@ -1,4 +1,4 @@
-/* Which memory budget a policy gets on machines of different sizes. */
+/* The memory budget of policies on machines of different sizes. */
 #include "gateway/memory.h"
 
 #include "config/reader.h"
@@ -8,7 +8,7 @@
 
 #define MIB ((int64_t)1024 * 1024)
 
-/* -1: refused. */
+/* Returns -1 if the policy is rejected. */
 static int64_t
 budget(const char *settings, int64_t machine_bytes)
 {
@@ -35,7 +35,7 @@ half_of_the_machine(void)
 }
 
 static void
-what_is_given_counts(void)
+a_configured_budget_is_used(void)
 {
     g_assert_cmpint(budget("limits: {memory: 200MiB}\n", 8192 * MIB), ==, 200 * MIB);
     g_assert_cmpint(budget("limits: {memory: 9GiB}\n", 8192 * MIB), ==, 9216 * MIB);
@@ -63,7 +63,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gateway/memory/half", half_of_the_machine);
-    g_test_add_func("/gateway/memory/given", what_is_given_counts);
+    g_test_add_func("/gateway/memory/given", a_configured_budget_is_used);
     g_test_add_func("/gateway/memory/exceeded", limits_that_exceed_the_default);
     g_test_add_func("/gateway/memory/small", a_small_machine);
     return g_test_run();

@@ -9,15 +9,15 @@
 #include <stdio.h>
 
 char *
-certificates_file(const certificates *made, const char *name)
+certificates_file(const certificates *files, const char *name)
 {
-    return g_build_filename(made->folder, name, NULL);
+    return g_build_filename(files->folder, name, NULL);
 }
 
 static void
-write_key(const certificates *made, const char *name, EVP_PKEY *key)
+write_key(const certificates *files, const char *name, EVP_PKEY *key)
 {
-    g_autofree char *file_name = g_strdup_printf("%s/%s.key", made->folder, name);
+    g_autofree char *file_name = g_strdup_printf("%s/%s.key", files->folder, name);
     FILE *file = fopen(file_name, "w");
     g_assert(file);
     g_assert(PEM_write_PrivateKey(file, key, NULL, NULL, 0, NULL, NULL) == 1);
@@ -25,9 +25,9 @@ write_key(const certificates *made, const char *name, EVP_PKEY *key)
 }
 
 static void
-write_certificate(const certificates *made, const char *name, X509 *certificate)
+write_certificate(const certificates *files, const char *name, X509 *certificate)
 {
-    g_autofree char *file_name = g_strdup_printf("%s/%s.pem", made->folder, name);
+    g_autofree char *file_name = g_strdup_printf("%s/%s.pem", files->folder, name);
     FILE *file = fopen(file_name, "w");
     g_assert(file);
     g_assert(PEM_write_X509(file, certificate) == 1);
@@ -62,15 +62,15 @@ new_certificate(const char *name, EVP_PKEY *key)
 }
 
 static void
-make_authority(const certificates *made, const char *name)
+make_authority(const certificates *files, const char *name)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *certificate = new_certificate(name, key);
     X509_set_issuer_name(certificate, X509_get_subject_name(certificate));
     extend(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE");
     g_assert(X509_sign(certificate, key, EVP_sha256()) > 0);
-    write_key(made, name, key);
-    write_certificate(made, name, certificate);
+    write_key(files, name, key);
+    write_certificate(files, name, certificate);
     X509_free(certificate);
     EVP_PKEY_free(key);
 }
@@ -78,19 +78,19 @@ make_authority(const certificates *made, const char *name)
 certificates *
 certificates_new(void)
 {
-    certificates *made = g_new0(certificates, 1);
-    made->folder = g_dir_make_tmp("keyway-tls-XXXXXX", NULL);
-    g_assert(made->folder);
-    make_authority(made, "ca");
-    make_authority(made, "other-ca");
-    return made;
+    certificates *files = g_new0(certificates, 1);
+    files->folder = g_dir_make_tmp("keyway-tls-XXXXXX", NULL);
+    g_assert(files->folder);
+    make_authority(files, "ca");
+    make_authority(files, "other-ca");
+    return files;
 }
 
 void
-certificates_leaf(certificates *made, const char *authority, const char *name, const char *alternative)
+certificates_leaf(certificates *files, const char *authority, const char *name, const char *alternative)
 {
-    g_autofree char *ca_name = g_strdup_printf("%s/%s.pem", made->folder, authority);
-    g_autofree char *ca_key_name = g_strdup_printf("%s/%s.key", made->folder, authority);
+    g_autofree char *ca_name = g_strdup_printf("%s/%s.pem", files->folder, authority);
+    g_autofree char *ca_key_name = g_strdup_printf("%s/%s.key", files->folder, authority);
     FILE *ca_file = fopen(ca_name, "r");
     FILE *ca_key_file = fopen(ca_key_name, "r");
     X509 *ca = PEM_read_X509(ca_file, NULL, NULL, NULL);
@@ -104,8 +104,8 @@ certificates_leaf(certificates *made, const char *authority, const char *name, c
     if (alternative)
         extend(certificate, ca, NID_subject_alt_name, alternative);
     g_assert(X509_sign(certificate, ca_key, EVP_sha256()) > 0);
-    write_key(made, name, key);
-    write_certificate(made, name, certificate);
+    write_key(files, name, key);
+    write_certificate(files, name, certificate);
     X509_free(certificate);
     X509_free(ca);
     EVP_PKEY_free(key);
@@ -113,16 +113,16 @@ certificates_leaf(certificates *made, const char *authority, const char *name, c
 }
 
 void
-certificates_free(certificates *made)
+certificates_free(certificates *files)
 {
-    GDir *folder = g_dir_open(made->folder, 0, NULL);
+    GDir *folder = g_dir_open(files->folder, 0, NULL);
     const char *name;
     while ((name = g_dir_read_name(folder))) {
-        g_autofree char *file = certificates_file(made, name);
+        g_autofree char *file = certificates_file(files, name);
         g_unlink(file);
     }
     g_dir_close(folder);
-    g_rmdir(made->folder);
-    g_free(made->folder);
-    g_free(made);
+    g_rmdir(files->folder);
+    g_free(files->folder);
+    g_free(files);
 }

@@ -1,5 +1,4 @@
-/* Blocks of input: bytes that are there always fit; a message that is only announced gets its memory as it
- * comes. */
+/* Input blocks: received bytes always fit, and an announced message gets its memory as its bytes arrive. */
 #include "net/frame.h"
 
 #include <glib.h>
@@ -15,9 +14,9 @@ append(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t size)
     return frame;
 }
 
-/* In steps of every size, also much larger than what is there already. */
+/* Appends in steps of every size, including steps much larger than the present content. */
 static void
-bytes_that_are_there_fit(void)
+received_bytes_fit(void)
 {
     kw_frame_pool pool = {0};
     static const size_t steps[] = {1, 900, 40 * 1024, 64 * 1024, 200 * 1024};
@@ -34,9 +33,9 @@ bytes_that_are_there_fit(void)
     kw_frame_pool_clear(&pool);
 }
 
-/* A block that others still hold stays as it is; the bytes move to another one. */
+/* A block with other references is not changed; the bytes move to another block. */
 static void
-a_block_in_use_stays(void)
+a_referenced_block_is_not_changed(void)
 {
     kw_frame_pool pool = {0};
     size_t start = 0;
@@ -54,7 +53,7 @@ a_block_in_use_stays(void)
 }
 
 static void
-an_announcement_takes_little(void)
+an_announced_length_allocates_little(void)
 {
     kw_frame_pool pool = {0};
     size_t start = 0;
@@ -70,8 +69,8 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/net/frame/fits", bytes_that_are_there_fit);
-    g_test_add_func("/net/frame/in-use", a_block_in_use_stays);
-    g_test_add_func("/net/frame/announced", an_announcement_takes_little);
+    g_test_add_func("/net/frame/fits", received_bytes_fit);
+    g_test_add_func("/net/frame/in-use", a_referenced_block_is_not_changed);
+    g_test_add_func("/net/frame/announced", an_announced_length_allocates_little);
     return g_test_run();
 }

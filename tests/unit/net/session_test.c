@@ -1,6 +1,7 @@
-/* Sessions over real sockets on 127.0.0.1, with a handler that answers as the method's name says:
- *   echo    at once, the same message back       later   after 50 ms       hold   when the test says so
- *   big     at once, 1 MiB                       drop    never (oneway)    refuse ends the connection */
+/* Tests sessions over real sockets on 127.0.0.1. The name of a method selects what the handler does with it:
+ *   echo    returns the message at once      later   returns it after 50 ms     hold     waits for release()
+ *   big     returns 1 MiB at once            drop    ends it without a reply    refuse   ends the connection
+ */
 #include "net/net.h"
 
 #include "base/metrics.h"
@@ -16,32 +17,32 @@
 
 #define BIG ((size_t)1024 * 1024)
 
-typedef struct later {
+typedef struct delayed_reply {
     kw_request *request;
     kw_timer *timer;
-} later;
+} delayed_reply;
 
-/* One loop's side. */
-typedef struct place {
+/* The state of the handler on one loop. */
+typedef struct server_loop {
     kw_loop *loop;
     kw_task release;
     GPtrArray *held; /* kw_request */
-} place;
+} server_loop;
 
-typedef struct stage {
+typedef struct test_server {
     kw_net *net;
     kw_loop *main;
-    place places[2];
+    server_loop loops[2];
     uint16_t port;
     _Atomic unsigned seen;
     _Atomic unsigned held;
-    kw_bytes held_payload; /* of the last "hold" */
-    unsigned kept_back;    /* of the held, the last so many stay when they are released */
-    unsigned long_turn_ms; /* the loop is busy for so long behind a release */
+    kw_bytes held_payload;  /* of the last "hold" */
+    unsigned keep_held;     /* number of held requests that release() keeps */
+    unsigned block_loop_ms; /* how long a release blocks its loop */
     bool drained;
-} stage;
+} test_server;
 
-static stage *the_stage; /* the handler's loops reach the counters through it */
+static test_server *the_server; /* the server whose counters the handlers update */
 
 static void
 reply_with(kw_request *request, kw_bytes payload)
@@ -57,7 +58,7 @@ reply_with(kw_request *request, kw_bytes payload)
 static void
 on_later(void *user)
 {
-    later *waiting = user;
+    delayed_reply *waiting = user;
     reply_with(waiting->request, kw_request_payload(waiting->request));
     kw_timer_free(waiting->timer);
     g_free(waiting);
@@ -74,58 +75,58 @@ reply_big(kw_request *request)
 static void
 on_request(void *state, kw_request *request)
 {
-    place *here = state;
+    server_loop *self = state;
     kw_wire_message message;
     kw_error error;
     g_assert_true(kw_wire_message_decode(kw_request_form(request).protocol, kw_request_payload(request),
                                          &message, &error));
-    atomic_fetch_add(&the_stage->seen, 1);
+    atomic_fetch_add(&the_server->seen, 1);
     if (kw_bytes_equal(message.name, KW_BYTES_LITERAL("echo"))) {
         reply_with(request, kw_request_payload(request));
     } else if (kw_bytes_equal(message.name, KW_BYTES_LITERAL("later"))) {
-        later *waiting = g_new(later, 1);
+        delayed_reply *waiting = g_new(delayed_reply, 1);
         waiting->request = request;
-        waiting->timer = kw_timer_new(here->loop, on_later, waiting);
+        waiting->timer = kw_timer_new(self->loop, on_later, waiting);
         kw_timer_start_ms(waiting->timer, 50);
     } else if (kw_bytes_equal(message.name, KW_BYTES_LITERAL("hold"))) {
-        g_ptr_array_add(here->held, request);
-        the_stage->held_payload = kw_request_payload(request);
-        atomic_fetch_add(&the_stage->held, 1);
+        g_ptr_array_add(self->held, request);
+        the_server->held_payload = kw_request_payload(request);
+        atomic_fetch_add(&the_server->held, 1);
     } else if (kw_bytes_equal(message.name, KW_BYTES_LITERAL("big"))) {
         reply_big(request);
     } else if (kw_bytes_equal(message.name, KW_BYTES_LITERAL("drop"))) {
         kw_request_drop(request);
     } else {
-        kw_request_refuse(request, "the test says so");
+        kw_request_refuse(request, "the test refuses it");
     }
 }
 
 static void
-release_held(place *here)
+release_held(server_loop *self)
 {
-    unsigned count = here->held->len - MIN(the_stage->kept_back, here->held->len);
+    unsigned count = self->held->len - MIN(the_server->keep_held, self->held->len);
     for (unsigned i = 0; i < count; i++)
-        reply_with(here->held->pdata[i], kw_request_payload(here->held->pdata[i]));
+        reply_with(self->held->pdata[i], kw_request_payload(self->held->pdata[i]));
     if (count > 0)
-        g_ptr_array_remove_range(here->held, 0, count);
-    atomic_fetch_sub(&the_stage->held, count);
+        g_ptr_array_remove_range(self->held, 0, count);
+    atomic_fetch_sub(&the_server->held, count);
 }
 
 static void
 on_release(kw_task *task)
 {
-    release_held((place *)((char *)task - offsetof(place, release)));
-    g_usleep(the_stage->long_turn_ms * 1000);
+    release_held((server_loop *)((char *)task - offsetof(server_loop, release)));
+    g_usleep(the_server->block_loop_ms * 1000);
 }
 
 static void *
 on_loop_open(void *user, kw_loop *loop, unsigned index)
 {
-    place *here = &((stage *)user)->places[index];
-    here->loop = loop;
-    here->release.run = on_release;
-    here->held = g_ptr_array_new();
-    return here;
+    server_loop *self = &((test_server *)user)->loops[index];
+    self->loop = loop;
+    self->release.run = on_release;
+    self->held = g_ptr_array_new();
+    return self;
 }
 
 static void
@@ -135,73 +136,73 @@ on_loop_close(void *state, void (*closed)(void *), void *closed_user)
     closed(closed_user);
 }
 
-static const kw_net_limits easy = {.connections = 100,
-                                   .peer_connections = 100,
-                                   .frame_bytes = 4 * 1024 * 1024,
-                                   .in_flight = 16,
-                                   .frame_ms = 60000,
-                                   .idle_ms = 0,
-                                   .handshake_ms = 60000};
+static const kw_net_limits default_limits = {.connections = 100,
+                                             .peer_connections = 100,
+                                             .frame_bytes = 4 * 1024 * 1024,
+                                             .in_flight = 16,
+                                             .frame_ms = 60000,
+                                             .idle_ms = 0,
+                                             .handshake_ms = 60000};
 
-static stage *
-stage_new(kw_net_limits limits, unsigned loops, kw_tls_context *tls)
+static test_server *
+server_new(kw_net_limits limits, unsigned loops, kw_tls_context *tls)
 {
-    stage *made = g_new0(stage, 1);
-    the_stage = made;
-    made->main = kw_loop_new();
-    made->net = kw_net_new(
+    test_server *created = g_new0(test_server, 1);
+    the_server = created;
+    created->main = kw_loop_new();
+    created->net = kw_net_new(
         loops, limits,
         &(kw_net_handler){
-            .user = made, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close});
+            .user = created, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close});
     kw_error error = KW_ERROR_NONE;
-    g_assert_true(kw_net_listen(made->net, "127.0.0.1", 0, tls, &made->port, &error));
-    g_assert_cmpuint(made->port, >, 0);
-    kw_net_start(made->net);
-    return made;
+    g_assert_true(kw_net_listen(created->net, "127.0.0.1", 0, tls, &created->port, &error));
+    g_assert_cmpuint(created->port, >, 0);
+    kw_net_start(created->net);
+    return created;
 }
 
 static void
 on_drained(void *user)
 {
-    stage *made = user;
-    made->drained = true;
-    kw_loop_stop(made->main);
+    test_server *created = user;
+    created->drained = true;
+    kw_loop_stop(created->main);
 }
 
 static void
-stage_drain(stage *made, uint64_t drain_ms)
+server_drain(test_server *created, uint64_t drain_ms)
 {
-    kw_net_drain(made->net, drain_ms, made->main, on_drained, made);
-    kw_loop_run(made->main);
-    g_assert_true(made->drained);
+    kw_net_drain(created->net, drain_ms, created->main, on_drained, created);
+    kw_loop_run(created->main);
+    g_assert_true(created->drained);
 }
 
 static void
-stage_free(stage *made)
+server_free(test_server *created)
 {
-    if (!made->drained)
-        stage_drain(made, 0);
-    kw_net_free(made->net);
-    kw_loop_free(made->main);
-    for (unsigned i = 0; i < G_N_ELEMENTS(made->places); i++)
-        if (made->places[i].held)
-            g_ptr_array_free(made->places[i].held, TRUE);
+    if (!created->drained)
+        server_drain(created, 0);
+    kw_net_free(created->net);
+    kw_loop_free(created->main);
+    for (unsigned i = 0; i < G_N_ELEMENTS(created->loops); i++)
+        if (created->loops[i].held)
+            g_ptr_array_free(created->loops[i].held, TRUE);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_open), ==, 0);
-    g_free(made);
+    g_free(created);
 }
 
-/* --- the callers' side ------------------------------------------------------------------------ */
+/* --- clients ------------------------------------------------------------------------ */
 
 static int
-caller(const stage *there)
+connect_client(const test_server *server)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = g_htons(there->port)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = g_htons(server->port)};
     address.sin_addr.s_addr = g_htonl(INADDR_LOOPBACK);
-    int made = socket(AF_INET, SOCK_STREAM, 0);
-    g_assert_cmpint(connect(made, (struct sockaddr *)&address, sizeof address), ==, 0);
-    struct timeval patience = {.tv_sec = 60};
-    setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    return made;
+    int created = socket(AF_INET, SOCK_STREAM, 0);
+    g_assert_cmpint(connect(created, (struct sockaddr *)&address, sizeof address), ==, 0);
+    struct timeval timeout = {.tv_sec = 60};
+    setsockopt(created, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    return created;
 }
 
 static void
@@ -218,29 +219,29 @@ send_all(int to, const void *bytes, size_t size)
 static kw_buffer
 message(const char *name, size_t extra)
 {
-    kw_buffer made = KW_BUFFER_EMPTY;
+    kw_buffer created = KW_BUFFER_EMPTY;
     kw_wire_form form = {KW_WIRE_BINARY, true};
-    size_t mark = kw_wire_frame_begin(&made, form);
-    kw_wire_message_encode(&made, KW_WIRE_BINARY, kw_bytes_of_text(name), KW_WIRE_CALL, 7);
+    size_t mark = kw_wire_frame_begin(&created, form);
+    kw_wire_message_encode(&created, KW_WIRE_BINARY, kw_bytes_of_text(name), KW_WIRE_CALL, 7);
     uint8_t head[7] = {11, 0, 1};
     kw_be32_store(head + 3, (uint32_t)extra);
-    kw_buffer_append(&made, kw_bytes_of(head, sizeof head));
-    memset(kw_buffer_reserve(&made, extra), 'x', extra);
-    made.size += extra;
-    kw_buffer_append_byte(&made, 0);
-    kw_wire_frame_end(&made, form, mark);
-    return made;
+    kw_buffer_append(&created, kw_bytes_of(head, sizeof head));
+    memset(kw_buffer_reserve(&created, extra), 'x', extra);
+    created.size += extra;
+    kw_buffer_append_byte(&created, 0);
+    kw_wire_frame_end(&created, form, mark);
+    return created;
 }
 
 static void
-say(int to, const char *name, size_t extra)
+send_message(int to, const char *name, size_t extra)
 {
     kw_buffer bytes = message(name, extra);
     send_all(to, bytes.data, bytes.size);
     kw_buffer_clear(&bytes);
 }
 
-/* Bytes until `size` came; fewer when the peer closed. */
+/* Receives `size` bytes, or fewer if the peer closed the connection. */
 static size_t
 receive(int from, void *to, size_t size)
 {
@@ -275,188 +276,261 @@ expect_end(int from)
     close(from);
 }
 
+/* --- waiting for conditions, for at most DEADLINE_MS ----------------------------------------------- */
+
+#define DEADLINE_MS 100000
+
 static void
 wait_for(const _Atomic unsigned *counted, unsigned count)
 {
-    for (int i = 0; i < 20000 && atomic_load(counted) < count; i++)
-        g_usleep(5000);
+    kw_deadline deadline = kw_deadline_in_ms(DEADLINE_MS);
+    while (atomic_load(counted) < count && !kw_deadline_passed(deadline))
+        g_usleep(1000);
     g_assert_cmpuint(atomic_load(counted), ==, count);
 }
 
 static void
-wait_for_seen(const stage *there, unsigned count)
+wait_for_metric(kw_metric metric, int64_t value)
 {
-    wait_for(&there->seen, count);
+    kw_deadline deadline = kw_deadline_in_ms(DEADLINE_MS);
+    while (kw_metrics_read(metric) != value && !kw_deadline_passed(deadline))
+        g_usleep(1000);
+    g_assert_cmpint(kw_metrics_read(metric), ==, value);
+}
+
+/* A task that counts iterations of a loop, or lets time pass on it. */
+typedef struct loop_wait {
+    kw_task task;
+    kw_loop *loop;
+    kw_timer *timer;
+    unsigned iterations_left, wait_ms;
+    _Atomic unsigned done;
+} loop_wait;
+
+static void
+count_iteration(kw_task *task)
+{
+    loop_wait *self = (loop_wait *)(void *)task;
+    if (--self->iterations_left > 0)
+        kw_loop_post(self->loop, &self->task);
+    else
+        atomic_store(&self->done, 1);
+}
+
+/* Waits until every loop has made 20 iterations. In each of them it reads the sockets that it waits for. */
+static void
+run_iterations(test_server *server)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(server->loops); i++) {
+        loop_wait wait = {.task.run = count_iteration, .loop = server->loops[i].loop, .iterations_left = 20};
+        if (!wait.loop)
+            continue;
+        kw_loop_post(wait.loop, &wait.task);
+        wait_for(&wait.done, 1);
+    }
 }
 
 static void
-release(stage *there)
+on_time_passed(void *user)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(there->places); i++)
-        if (there->places[i].loop)
-            kw_loop_post(there->places[i].loop, &there->places[i].release);
+    loop_wait *self = user;
+    kw_timer_free(self->timer);
+    atomic_store(&self->done, 1);
+}
+
+static void
+start_waiting(kw_task *task)
+{
+    loop_wait *self = (loop_wait *)(void *)task;
+    self->timer = kw_timer_new(self->loop, on_time_passed, self);
+    kw_timer_start_ms(self->timer, self->wait_ms);
+}
+
+/* Waits until this time has passed on the server's first loop, whose sweep timer then has checked time limits
+ * several times. */
+static void
+wait_loop_time(test_server *server, unsigned wait_ms)
+{
+    loop_wait wait = {.task.run = start_waiting, .loop = server->loops[0].loop, .wait_ms = wait_ms};
+    kw_loop_post(wait.loop, &wait.task);
+    wait_for(&wait.done, 1);
+}
+
+static void
+wait_for_seen(const test_server *server, unsigned count)
+{
+    wait_for(&server->seen, count);
+}
+
+static void
+release(test_server *server)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(server->loops); i++)
+        if (server->loops[i].loop)
+            kw_loop_post(server->loops[i].loop, &server->loops[i].release);
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
 static void
-test_answers(void)
+test_replies(void)
 {
     static const size_t sizes[] = {0, 1, 100, 5000, 16000, 16384, 70000, 3000000};
-    stage *there = stage_new(easy, 2, NULL);
-    int callers[6];
-    for (size_t i = 0; i < G_N_ELEMENTS(callers); i++)
-        callers[i] = caller(there);
+    test_server *server = server_new(default_limits, 2, NULL);
+    int clients[6];
+    for (size_t i = 0; i < G_N_ELEMENTS(clients); i++)
+        clients[i] = connect_client(server);
     for (size_t size = 0; size < G_N_ELEMENTS(sizes); size++)
-        for (size_t i = 0; i < G_N_ELEMENTS(callers); i++) {
-            say(callers[i], "echo", sizes[size]);
-            expect_reply(callers[i], "echo", sizes[size]);
+        for (size_t i = 0; i < G_N_ELEMENTS(clients); i++) {
+            send_message(clients[i], "echo", sizes[size]);
+            expect_reply(clients[i], "echo", sizes[size]);
         }
-    for (size_t i = 0; i < G_N_ELEMENTS(callers); i++)
-        close(callers[i]);
-    stage_free(there);
+    for (size_t i = 0; i < G_N_ELEMENTS(clients); i++)
+        close(clients[i]);
+    server_free(server);
 }
 
 static void
 test_messages_in_pieces(void)
 {
-    stage *there = stage_new(easy, 1, NULL);
-    int one = caller(there);
+    test_server *server = server_new(default_limits, 1, NULL);
+    int client = connect_client(server);
     kw_buffer two = message("echo", 300);
     kw_buffer second = message("echo", 20000);
     kw_buffer_append(&two, kw_buffer_bytes(&second));
     for (size_t at = 0; at < two.size;) {
         size_t piece = MIN(two.size - at, at < 400 ? 1 : 3001);
-        send_all(one, two.data + at, piece);
+        send_all(client, two.data + at, piece);
         at += piece;
         if (at % 50 == 0)
-            g_usleep(500);
+            run_iterations(server);
     }
-    expect_reply(one, "echo", 300);
-    expect_reply(one, "echo", 20000);
+    expect_reply(client, "echo", 300);
+    expect_reply(client, "echo", 20000);
     kw_buffer_clear(&two);
     kw_buffer_clear(&second);
-    close(one);
-    stage_free(there);
+    close(client);
+    server_free(server);
 }
 
 static void
-test_replies_keep_their_order(void)
+test_replies_keep_the_order_of_calls(void)
 {
-    stage *there = stage_new(easy, 1, NULL);
-    int one = caller(there);
-    say(one, "later", 1);
-    say(one, "echo", 2);
-    say(one, "hold", 3);
-    say(one, "drop", 4);
-    say(one, "echo", 5);
-    expect_reply(one, "later", 1);
-    expect_reply(one, "echo", 2);
-    wait_for_seen(there, 5);
-    release(there);
-    expect_reply(one, "hold", 3);
-    expect_reply(one, "echo", 5);
-    close(one);
-    stage_free(there);
+    test_server *server = server_new(default_limits, 1, NULL);
+    int client = connect_client(server);
+    send_message(client, "later", 1);
+    send_message(client, "echo", 2);
+    send_message(client, "hold", 3);
+    send_message(client, "drop", 4);
+    send_message(client, "echo", 5);
+    expect_reply(client, "later", 1);
+    expect_reply(client, "echo", 2);
+    wait_for_seen(server, 5);
+    release(server);
+    expect_reply(client, "hold", 3);
+    expect_reply(client, "echo", 5);
+    close(client);
+    server_free(server);
 }
 
 static void
-test_a_caller_is_not_read_from_beyond_in_flight(void)
+test_reading_pauses_at_the_in_flight_limit(void)
 {
-    kw_net_limits limits = easy;
+    kw_net_limits limits = default_limits;
     limits.in_flight = 4;
-    stage *there = stage_new(limits, 1, NULL);
-    int one = caller(there);
+    test_server *server = server_new(limits, 1, NULL);
+    int client = connect_client(server);
     for (size_t i = 0; i < 10; i++)
-        say(one, "hold", 10 + i);
-    wait_for_seen(there, 4);
-    g_usleep(100000);
-    g_assert_cmpuint(atomic_load(&there->seen), ==, 4);
+        send_message(client, "hold", 10 + i);
+    wait_for_seen(server, 4);
+    run_iterations(server);
+    g_assert_cmpuint(atomic_load(&server->seen), ==, 4);
     for (size_t i = 0; i < 10; i++) {
         if (i % 4 == 0) {
-            wait_for_seen(there, (unsigned)MIN(i + 4, 10));
-            release(there);
+            wait_for_seen(server, (unsigned)MIN(i + 4, 10));
+            release(server);
         }
-        expect_reply(one, "hold", 10 + i);
+        expect_reply(client, "hold", 10 + i);
     }
-    close(one);
-    stage_free(there);
+    close(client);
+    server_free(server);
 }
 
 static void
-test_a_caller_that_takes_no_replies_is_not_read_from(void)
+test_reading_pauses_while_replies_are_unread(void)
 {
-    stage *there = stage_new(easy, 1, NULL);
-    int one = caller(there);
+    test_server *server = server_new(default_limits, 1, NULL);
+    int client = connect_client(server);
     for (int i = 0; i < 64; i++)
-        say(one, "big", 0);
-    g_usleep(300000);
-    unsigned seen = atomic_load(&there->seen);
+        send_message(client, "big", 0);
+    unsigned seen;
+    do {
+        seen = atomic_load(&server->seen);
+        run_iterations(server);
+    } while (atomic_load(&server->seen) != seen);
+    g_assert_cmpuint(seen, >, 0);
     g_assert_cmpuint(seen, <, 32);
     g_autofree uint8_t *got = g_malloc(BIG + 4);
     for (int i = 0; i < 64; i++)
-        g_assert_cmpuint(receive(one, got, BIG + 4), ==, BIG + 4);
-    g_assert_cmpuint(atomic_load(&there->seen), ==, 64);
-    close(one);
-    stage_free(there);
+        g_assert_cmpuint(receive(client, got, BIG + 4), ==, BIG + 4);
+    g_assert_cmpuint(atomic_load(&server->seen), ==, 64);
+    close(client);
+    server_free(server);
 }
 
 static void
-test_a_caller_that_takes_no_replies_is_closed_in_time(void)
+test_a_client_that_reads_no_replies_is_closed(void)
 {
-    kw_net_limits limits = easy;
+    kw_net_limits limits = default_limits;
     limits.frame_ms = 300;
-    stage *there = stage_new(limits, 1, NULL);
+    test_server *server = server_new(limits, 1, NULL);
     int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
-    int one = caller(there);
-    kw_buffer all = KW_BUFFER_EMPTY; /* sent at once: it may be closed any time from then on */
+    int client = connect_client(server);
+    kw_buffer all =
+        KW_BUFFER_EMPTY; /* sent at once, because the session can be closed at any time after that */
     for (int i = 0; i < 64; i++) {
         kw_buffer each = message("big", 0);
         kw_buffer_append(&all, kw_buffer_bytes(&each));
         kw_buffer_clear(&each);
     }
-    send_all(one, all.data, all.size);
+    send_all(client, all.data, all.size);
     kw_buffer_clear(&all);
-    for (int i = 0; i < 20000 && kw_metrics_read(KW_METRIC_connections_broken) == broken; i++)
-        g_usleep(5000);
-    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken + 1);
-    close(one);
-    stage_free(there);
+    wait_for_metric(KW_METRIC_connections_broken, broken + 1);
+    close(client);
+    server_free(server);
 }
 
 static void
-test_a_reply_waits_for_the_half_closed_caller(void)
+test_a_half_closed_client_gets_its_reply(void)
 {
-    stage *there = stage_new(easy, 1, NULL);
-    int one = caller(there);
-    say(one, "later", 9);
-    shutdown(one, SHUT_WR);
-    expect_reply(one, "later", 9);
-    expect_end(one);
-    stage_free(there);
+    test_server *server = server_new(default_limits, 1, NULL);
+    int client = connect_client(server);
+    send_message(client, "later", 9);
+    shutdown(client, SHUT_WR);
+    expect_reply(client, "later", 9);
+    expect_end(client);
+    server_free(server);
 }
 
 static void
-test_a_caller_that_left_does_not_break_its_call(void)
+test_a_disconnect_does_not_disturb_its_call(void)
 {
-    stage *there = stage_new(easy, 1, NULL);
-    int one = caller(there);
-    say(one, "hold", 50000);
-    wait_for(&there->held, 1);
+    test_server *server = server_new(default_limits, 1, NULL);
+    int client = connect_client(server);
+    send_message(client, "hold", 50000);
+    wait_for(&server->held, 1);
     struct linger reset = {.l_onoff = 1};
-    setsockopt(one, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-    close(one);
-    for (int i = 0; i < 20000 && kw_metrics_read(KW_METRIC_connections_open) > 0; i++)
-        g_usleep(5000);
-    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_open), ==, 0);
-    const uint8_t *last = there->held_payload.data + there->held_payload.size - 2;
+    setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    close(client);
+    wait_for_metric(KW_METRIC_connections_open, 0);
+    const uint8_t *last = server->held_payload.data + server->held_payload.size - 2;
     g_assert_cmpint(*last, ==, 'x');
-    release(there);
-    int other = caller(there);
-    say(other, "echo", 1);
+    release(server);
+    int other = connect_client(server);
+    send_message(other, "echo", 1);
     expect_reply(other, "echo", 1);
     close(other);
-    stage_free(there);
+    server_free(server);
 }
 
 typedef struct broken_case {
@@ -466,7 +540,7 @@ typedef struct broken_case {
 } broken_case;
 
 static void
-test_what_is_not_thrift_ends_the_connection(void)
+test_other_protocols_end_the_connection(void)
 {
     static const broken_case cases[] = {
         {"http", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27},
@@ -476,47 +550,47 @@ test_what_is_not_thrift_ends_the_connection(void)
         {"no bytes", "\x00\x00\x00\x00", 4},
         {"no mark", "\x00\x00\x00\x10hello", 9},
     };
-    stage *there = stage_new(easy, 1, NULL);
-    int good = caller(there);
+    test_server *server = server_new(default_limits, 1, NULL);
+    int good = connect_client(server);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
-        int one = caller(there);
-        send_all(one, cases[i].bytes, cases[i].size);
-        expect_end(one);
+        int client = connect_client(server);
+        send_all(client, cases[i].bytes, cases[i].size);
+        expect_end(client);
         g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken + 1);
-        say(good, "echo", 3);
+        send_message(good, "echo", 3);
         expect_reply(good, "echo", 3);
     }
     close(good);
-    stage_free(there);
+    server_free(server);
 }
 
 static void
-test_replies_before_the_broken_input_go_out(void)
+test_replies_before_malformed_input_are_sent(void)
 {
-    stage *there = stage_new(easy, 1, NULL);
-    int one = caller(there);
+    test_server *server = server_new(default_limits, 1, NULL);
+    int client = connect_client(server);
     kw_buffer bytes = message("later", 1);
     kw_buffer_append(&bytes, KW_BYTES_LITERAL("\x7f\xff\xff\xff\x80\x01"));
-    send_all(one, bytes.data, bytes.size);
+    send_all(client, bytes.data, bytes.size);
     kw_buffer_clear(&bytes);
-    expect_reply(one, "later", 1);
-    expect_end(one);
-    one = caller(there);
-    say(one, "refuse", 1);
-    expect_end(one);
-    stage_free(there);
+    expect_reply(client, "later", 1);
+    expect_end(client);
+    client = connect_client(server);
+    send_message(client, "refuse", 1);
+    expect_end(client);
+    server_free(server);
 }
 
 static void
-test_half_a_message_is_waited_for_only_so_long(void)
+test_a_partial_message_times_out(void)
 {
-    kw_net_limits limits = easy;
+    kw_net_limits limits = default_limits;
     limits.frame_ms = 200;
-    stage *there = stage_new(limits, 1, NULL);
+    test_server *server = server_new(limits, 1, NULL);
     int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
-    int idle = caller(there), half = caller(there);
-    say(idle, "echo", 1);
+    int idle = connect_client(server), half = connect_client(server);
+    send_message(idle, "echo", 1);
     expect_reply(idle, "echo", 1);
     int64_t before = g_get_monotonic_time();
     send_all(half, "\x00\x00\x00\x20\x80", 5);
@@ -524,153 +598,153 @@ test_half_a_message_is_waited_for_only_so_long(void)
     int64_t took_ms = (g_get_monotonic_time() - before) / 1000;
     g_assert_cmpint(took_ms, >=, 190);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken + 1);
-    say(idle, "echo", 2);
+    send_message(idle, "echo", 2);
     expect_reply(idle, "echo", 2);
     close(idle);
-    stage_free(there);
+    server_free(server);
 }
 
-/* One whose call is under way; a caller that was kept from calling so long that it was idle calls again. */
+/* Connects a client whose call is in flight. Tries again if the test was so slow that the client was closed
+ * as idle. */
 static int
-busy_caller(stage *there)
+connect_busy_client(test_server *server)
 {
     for (int tries = 0; tries < 100; tries++) {
-        int made = caller(there);
+        int created = connect_client(server);
         kw_buffer bytes = message("hold", 1);
-        ssize_t sent = send(made, bytes.data, bytes.size, MSG_NOSIGNAL);
+        ssize_t sent = send(created, bytes.data, bytes.size, MSG_NOSIGNAL);
         bool whole = sent == (ssize_t)bytes.size;
         kw_buffer_clear(&bytes);
-        struct pollfd ended = {.fd = made, .events = POLLIN};
-        while (whole && atomic_load(&there->held) == 0 && poll(&ended, 1, 5) == 0)
+        struct pollfd ended = {.fd = created, .events = POLLIN};
+        while (whole && atomic_load(&server->held) == 0 && poll(&ended, 1, 5) == 0)
             continue;
-        if (atomic_load(&there->held) == 1)
-            return made;
-        close(made);
+        if (atomic_load(&server->held) == 1)
+            return created;
+        close(created);
     }
     g_assert_not_reached();
 }
 
-/* Without being told why: nothing is broken. A connection with a call under way is not idle. */
+/* An idle connection is closed without counting as broken. A connection with a call in flight is not idle. */
 static void
-test_idle_callers_are_closed(void)
+test_idle_clients_are_closed(void)
 {
-    kw_net_limits limits = easy;
+    kw_net_limits limits = default_limits;
     limits.idle_ms = 400;
-    stage *there = stage_new(limits, 1, NULL);
+    test_server *server = server_new(limits, 1, NULL);
     int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
-    int busy = busy_caller(there);
+    int busy = connect_busy_client(server);
     int64_t before = g_get_monotonic_time();
-    expect_end(caller(there));
+    expect_end(connect_client(server));
     g_assert_cmpint((g_get_monotonic_time() - before) / 1000, >=, 390);
-    release(there);
+    release(server);
     expect_reply(busy, "hold", 1);
     expect_end(busy);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken);
-    stage_free(there);
+    server_free(server);
 }
 
-/* Replies of slow calls that wait for the end of a long turn of the loop, when time is looked at: the peer
- * has had nothing to take for longer than a frame may need, and that is not its fault. */
+/* The loop is blocked while replies of slow calls are queued, and then checks time limits. The peer has read
+ * nothing for longer than frame_ms, but only because there was nothing to read: it must not be closed. */
 static void
-test_replies_that_wait_for_their_turn(void)
+test_queued_replies_do_not_count_as_unread(void)
 {
-    kw_net_limits limits = easy;
+    kw_net_limits limits = default_limits;
     limits.frame_ms = 200;
-    stage *there = stage_new(limits, 1, NULL);
-    int one = caller(there);
+    test_server *server = server_new(limits, 1, NULL);
+    int client = connect_client(server);
     for (size_t i = 0; i < 3; i++)
-        say(one, "hold", i);
-    wait_for(&there->held, 3);
-    g_usleep(400000);
-    there->kept_back = 1;
-    there->long_turn_ms = 150;
-    release(there);
-    expect_reply(one, "hold", 0);
-    expect_reply(one, "hold", 1);
-    there->kept_back = 0;
-    release(there);
-    expect_reply(one, "hold", 2);
-    close(one);
-    stage_free(there);
+        send_message(client, "hold", i);
+    wait_for(&server->held, 3);
+    wait_loop_time(server, 400);
+    server->keep_held = 1;
+    server->block_loop_ms = 150;
+    release(server);
+    expect_reply(client, "hold", 0);
+    expect_reply(client, "hold", 1);
+    server->keep_held = 0;
+    release(server);
+    expect_reply(client, "hold", 2);
+    close(client);
+    server_free(server);
 }
 
 static void
 test_connections_beyond_the_limit_are_closed(void)
 {
-    kw_net_limits limits = easy;
+    kw_net_limits limits = default_limits;
     limits.connections = 3;
-    stage *there = stage_new(limits, 2, NULL);
+    test_server *server = server_new(limits, 2, NULL);
     int64_t refused = kw_metrics_read(KW_METRIC_connections_refused);
     int good[3];
     for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
-        good[i] = caller(there);
-        say(good[i], "echo", 1);
+        good[i] = connect_client(server);
+        send_message(good[i], "echo", 1);
         expect_reply(good[i], "echo", 1);
     }
-    expect_end(caller(there));
-    expect_end(caller(there));
+    expect_end(connect_client(server));
+    expect_end(connect_client(server));
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_refused), ==, refused + 2);
     close(good[0]);
-    for (int i = 0; i < 20000 && kw_metrics_read(KW_METRIC_connections_open) > 2; i++)
-        g_usleep(5000);
-    good[0] = caller(there);
+    wait_for_metric(KW_METRIC_connections_open, 2);
+    good[0] = connect_client(server);
     for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
-        say(good[i], "echo", 1);
+        send_message(good[i], "echo", 1);
         expect_reply(good[i], "echo", 1);
         close(good[i]);
     }
-    stage_free(there);
+    server_free(server);
 }
 
 static void
-test_draining_lets_calls_end(void)
+test_draining_finishes_calls(void)
 {
-    stage *there = stage_new(easy, 2, NULL);
-    int idle = caller(there), busy = caller(there);
-    say(idle, "echo", 1);
+    test_server *server = server_new(default_limits, 2, NULL);
+    int idle = connect_client(server), busy = connect_client(server);
+    send_message(idle, "echo", 1);
     expect_reply(idle, "echo", 1);
-    say(busy, "later", 1);
-    wait_for_seen(there, 2);
-    stage_drain(there, 60000);
+    send_message(busy, "later", 1);
+    wait_for_seen(server, 2);
+    server_drain(server, 60000);
     expect_reply(busy, "later", 1);
     expect_end(busy);
     expect_end(idle);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = g_htons(there->port)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = g_htons(server->port)};
     address.sin_addr.s_addr = g_htonl(INADDR_LOOPBACK);
     int late = socket(AF_INET, SOCK_STREAM, 0);
     g_assert_cmpint(connect(late, (struct sockaddr *)&address, sizeof address), !=, 0);
     close(late);
-    stage_free(there);
+    server_free(server);
 }
 
 static void
-test_draining_ends_when_time_is_up(void)
+test_draining_ends_after_its_timeout(void)
 {
-    stage *there = stage_new(easy, 2, NULL);
-    int busy = caller(there);
-    say(busy, "hold", 1);
-    wait_for_seen(there, 1);
+    test_server *server = server_new(default_limits, 2, NULL);
+    int busy = connect_client(server);
+    send_message(busy, "hold", 1);
+    wait_for_seen(server, 1);
     int64_t before = g_get_monotonic_time();
-    stage_drain(there, 200);
+    server_drain(server, 200);
     int64_t took_ms = (g_get_monotonic_time() - before) / 1000;
     g_assert_cmpint(took_ms, >=, 190);
     g_assert_cmpint(took_ms, <, 60000);
     expect_end(busy);
-    stage_free(there);
+    server_free(server);
 }
 
 static void
-test_a_port_that_is_taken_is_refused(void)
+test_a_port_in_use_is_an_error(void)
 {
-    stage *there = stage_new(easy, 2, NULL);
-    stage ending = {.main = kw_loop_new()};
+    test_server *server = server_new(default_limits, 2, NULL);
+    test_server ending = {.main = kw_loop_new()};
     kw_net *second = kw_net_new(
-        1, easy,
+        1, default_limits,
         &(kw_net_handler){
             .user = &ending, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close});
     kw_error error = KW_ERROR_NONE;
     uint16_t port = 0;
-    g_assert_false(kw_net_listen(second, "127.0.0.1", there->port, NULL, &port, &error));
+    g_assert_false(kw_net_listen(second, "127.0.0.1", server->port, NULL, &port, &error));
     g_assert_cmpint(error.code, ==, KW_UNAVAILABLE);
     g_assert_nonnull(strstr(error.text, "in use"));
     g_assert_false(kw_net_listen(second, "no.such.host.invalid", 1, NULL, &port, &error));
@@ -680,12 +754,12 @@ test_a_port_that_is_taken_is_refused(void)
     kw_loop_run(ending.main);
     kw_net_free(second);
     kw_loop_free(ending.main);
-    g_ptr_array_free(ending.places[0].held, TRUE);
-    stage_free(there);
+    g_ptr_array_free(ending.loops[0].held, TRUE);
+    server_free(server);
 }
 
 static void
-test_tls_waits_only_so_long(void)
+test_a_tls_handshake_times_out(void)
 {
     certificates *files = certificates_new();
     certificates_leaf(files, "ca", "server", "DNS:gateway.test");
@@ -695,22 +769,22 @@ test_tls_waits_only_so_long(void)
     kw_tls_context *tls = kw_tls_context_new_server(
         &(kw_model_tls){.certificate = pem, .key = key, .ca = "", .server_name = ""}, &error);
     g_assert_nonnull(tls);
-    kw_net_limits limits = easy;
+    kw_net_limits limits = default_limits;
     limits.handshake_ms = 200;
-    stage *there = stage_new(limits, 1, tls);
+    test_server *server = server_new(limits, 1, tls);
     int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
-    expect_end(caller(there));
-    int half = caller(there);
+    expect_end(connect_client(server));
+    int half = connect_client(server);
     send_all(half, "\x16\x03\x01\x02\x00\x01", 6);
     shutdown(half, SHUT_WR);
     expect_end(half);
-    int plain = caller(there);
+    int plain = connect_client(server);
     send_all(plain, "GET / HTTP/1.1\r\n\r\n", 18);
     char alert[64];
     receive(plain, alert, sizeof alert);
     close(plain);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken + 3);
-    stage_free(there);
+    server_free(server);
     kw_tls_context_free(tls);
     certificates_free(files);
 }
@@ -719,23 +793,23 @@ int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/net/session/answers", test_answers);
+    g_test_add_func("/net/session/replies", test_replies);
     g_test_add_func("/net/session/messages-in-pieces", test_messages_in_pieces);
-    g_test_add_func("/net/session/replies-keep-their-order", test_replies_keep_their_order);
-    g_test_add_func("/net/session/in-flight-limit", test_a_caller_is_not_read_from_beyond_in_flight);
-    g_test_add_func("/net/session/unsent-limit", test_a_caller_that_takes_no_replies_is_not_read_from);
-    g_test_add_func("/net/session/stalled-replies", test_a_caller_that_takes_no_replies_is_closed_in_time);
-    g_test_add_func("/net/session/half-closed-caller", test_a_reply_waits_for_the_half_closed_caller);
-    g_test_add_func("/net/session/caller-left", test_a_caller_that_left_does_not_break_its_call);
-    g_test_add_func("/net/session/not-thrift", test_what_is_not_thrift_ends_the_connection);
-    g_test_add_func("/net/session/broken-after-good", test_replies_before_the_broken_input_go_out);
-    g_test_add_func("/net/session/half-a-message", test_half_a_message_is_waited_for_only_so_long);
-    g_test_add_func("/net/session/idle", test_idle_callers_are_closed);
-    g_test_add_func("/net/session/replies-in-line", test_replies_that_wait_for_their_turn);
+    g_test_add_func("/net/session/replies-keep-their-order", test_replies_keep_the_order_of_calls);
+    g_test_add_func("/net/session/in-flight-limit", test_reading_pauses_at_the_in_flight_limit);
+    g_test_add_func("/net/session/unsent-limit", test_reading_pauses_while_replies_are_unread);
+    g_test_add_func("/net/session/stalled-replies", test_a_client_that_reads_no_replies_is_closed);
+    g_test_add_func("/net/session/half-closed-client", test_a_half_closed_client_gets_its_reply);
+    g_test_add_func("/net/session/client-disconnected", test_a_disconnect_does_not_disturb_its_call);
+    g_test_add_func("/net/session/not-thrift", test_other_protocols_end_the_connection);
+    g_test_add_func("/net/session/malformed-after-good", test_replies_before_malformed_input_are_sent);
+    g_test_add_func("/net/session/partial-message", test_a_partial_message_times_out);
+    g_test_add_func("/net/session/idle", test_idle_clients_are_closed);
+    g_test_add_func("/net/session/queued-replies", test_queued_replies_do_not_count_as_unread);
     g_test_add_func("/net/session/connection-limit", test_connections_beyond_the_limit_are_closed);
-    g_test_add_func("/net/session/drain", test_draining_lets_calls_end);
-    g_test_add_func("/net/session/drain-in-time", test_draining_ends_when_time_is_up);
-    g_test_add_func("/net/session/port-taken", test_a_port_that_is_taken_is_refused);
-    g_test_add_func("/net/session/tls-handshake-time", test_tls_waits_only_so_long);
+    g_test_add_func("/net/session/drain", test_draining_finishes_calls);
+    g_test_add_func("/net/session/drain-in-time", test_draining_ends_after_its_timeout);
+    g_test_add_func("/net/session/port-in-use", test_a_port_in_use_is_an_error);
+    g_test_add_func("/net/session/tls-handshake-time", test_a_tls_handshake_times_out);
     return g_test_run();
 }

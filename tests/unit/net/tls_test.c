@@ -1,4 +1,4 @@
-/* TLS in memory: two ends wired to each other by buffers, fed in pieces of any size. */
+/* TLS in memory: a client and a server connected by buffers, which are transferred in pieces of any size. */
 #include "tls/tls.h"
 
 #include "unit/net/certificates.h"
@@ -70,14 +70,14 @@ client_context(const char *ca, const char *certificate, const char *key, const c
     return context;
 }
 
-/* Both ends of a wire and what arrived. */
+/* A client and a server, and the bytes that each has received. */
 typedef struct wire {
     kw_tls *client, *server;
     kw_buffer at_client, at_server;
     bool client_closed, server_closed;
     bool client_lost, server_lost;
     kw_error client_error, server_error;
-    size_t piece; /* bytes handed over at a time */
+    size_t piece; /* bytes transferred at a time */
 } wire;
 
 static bool
@@ -346,7 +346,8 @@ test_names_the_unusable_file(fixture *fix, const void *unused)
     expect_refusal(&(kw_model_tls){.certificate = pem, .key = garbage}, "garbage.pem");
     expect_refusal(&(kw_model_tls){.certificate = pem, .key = fix->client_key}, "does not belong");
     expect_refusal(&(kw_model_tls){.certificate = "", .key = key}, "needs a certificate");
-    expect_refusal(&(kw_model_tls){.certificate = pem, .key = key, .require_client = true}, "authorities to trust");
+    expect_refusal(&(kw_model_tls){.certificate = pem, .key = key, .require_client = true},
+                   "authorities to trust");
     expect_refusal(&(kw_model_tls){.certificate = pem, .key = key, .ca = garbage, .require_client = true},
                    "garbage.pem");
 }

@@ -1,4 +1,4 @@
-/* Records as callers write them, to and fro. */
+/* Conversion of records from callers and back. */
 #include "service/convert.h"
 
 #include "service/items.h"
@@ -25,11 +25,11 @@ add(kw_api_Record *record, const char *name, kw_api_Value value)
 #define NUMBER(of) ((kw_api_Value){.has_number = true, .number = (of)})
 
 static void
-expect_refusal(kw_error *error, const char *worker)
+expect_refusal(kw_error *error, const char *text)
 {
     g_assert_cmpint(error->code, ==, KW_INVALID);
-    if (!strstr(error->text, worker))
-        g_error("\"%s\" does not say \"%s\"", error->text, worker);
+    if (!strstr(error->text, text))
+        g_error("\"%s\" does not say \"%s\"", error->text, text);
     *error = KW_ERROR_NONE;
 }
 
@@ -50,7 +50,7 @@ test_round_trip(void)
     g_assert_true(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
     kw_api_Record back = kw_convert_record_out(fix->table, &record, fix->exchange.call.arena);
     g_assert_cmpuint(back.count, ==, 7);
-    for (uint32_t i = 0; i < back.count; i++) { /* the table's order is the reverse */
+    for (uint32_t i = 0; i < back.count; i++) { /* the table has the reverse order */
         g_assert_true(kw_bytes_equal(back.items[i].key, from.items[6 - i].key));
         g_assert_cmpint(back.items[i].value.has_text, ==, from.items[6 - i].value.has_text);
         g_assert_cmpint(back.items[i].value.number, ==, from.items[6 - i].value.number);
@@ -62,7 +62,7 @@ test_round_trip(void)
 }
 
 static void
-test_a_double_takes_a_number(void)
+test_a_double_accepts_a_number(void)
 {
     service_fixture *fix = service_fixture_new();
     kw_value value;
@@ -76,9 +76,9 @@ test_a_double_takes_a_number(void)
     service_fixture_free(fix);
 }
 
-/* In a field that names records, it must be one. */
+/* In a field that identifies records, it must be a number that a double can hold exactly. */
 static void
-test_a_key_takes_no_number_that_is_rounded(void)
+test_a_key_rejects_a_rounded_number(void)
 {
     service_fixture *fix = service_fixture_new();
     const kw_table *scores = kw_policy_find_table(fix->policy, KW_BYTES_LITERAL("scores"));
@@ -99,7 +99,7 @@ test_a_key_takes_no_number_that_is_rounded(void)
 typedef struct refusal {
     const char *field;
     kw_api_Value value;
-    const char *worker;
+    const char *text;
 } refusal;
 
 static void
@@ -126,7 +126,7 @@ test_refusals_name_table_field_and_reason(void)
         kw_error error = KW_ERROR_NONE;
         add(&from, cases[i].field, cases[i].value);
         g_assert_false(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
-        expect_refusal(&error, cases[i].worker);
+        expect_refusal(&error, cases[i].text);
     }
     service_fixture_free(fix);
 }
@@ -208,7 +208,7 @@ test_a_map(void)
     g_assert_cmpint(map.kind, ==, KW_VALUE_MAP);
     g_assert_cmpuint(map.entries_count, ==, 3);
     g_assert_true(kw_bytes_equal(map.entries[0].name, KW_BYTES_LITERAL("a"))); /* in order */
-    g_assert_cmpint(map.entries[1].value.kind, ==, KW_VALUE_REAL);             /* a double takes a number */
+    g_assert_cmpint(map.entries[1].value.kind, ==, KW_VALUE_REAL);             /* a double accepts a number */
     g_assert_cmpfloat(map.entries[1].value.real, ==, 3);
     kw_api_Record back = kw_convert_record_out(fix->table, &record, fix->exchange.call.arena);
     g_assert_cmpuint(back.count, ==, 1);
@@ -219,18 +219,18 @@ test_a_map(void)
 }
 
 static void
-expect_no_map(service_fixture *fix, const char *field, kw_api_Value value, const char *worker)
+expect_no_map(service_fixture *fix, const char *field, kw_api_Value value, const char *text)
 {
     kw_api_Record from = record_of(fix, 1);
     kw_record record;
     kw_error error = KW_ERROR_NONE;
     add(&from, field, value);
     g_assert_false(kw_convert_record(fix->table, &from, fix->exchange.call.arena, &record, &error));
-    expect_refusal(&error, worker);
+    expect_refusal(&error, text);
 }
 
 static void
-test_maps_that_are_none(void)
+test_invalid_maps(void)
 {
     service_fixture *fix = service_fixture_new();
     static const char *const twice[] = {"x", "y", "x"}, *const empty[] = {""}, *const odd[] = {"\xff"};
@@ -255,7 +255,7 @@ static void
 test_picks(void)
 {
     static const struct {
-        const char *name, *worker;
+        const char *name, *text;
     } wrong[] = {{"share.x", "has no field \"share\"; did you mean \"shares\"?"},
                  {"count.x", "field count: is not a map and has no entries"},
                  {"shares.", "field shares: the name of an entry is missing after the dot"},
@@ -273,7 +273,7 @@ test_picks(void)
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
         kw_pick pick;
         g_assert_false(kw_convert_pick(fix->table, kw_bytes_of_text(wrong[i].name), &pick, &error));
-        expect_refusal(&error, wrong[i].worker);
+        expect_refusal(&error, wrong[i].text);
     }
     kw_bytes *many = KW_ARENA_ARRAY(fix->exchange.call.arena, kw_bytes, 10001);
     for (size_t i = 0; i < 10001; i++)
@@ -287,7 +287,7 @@ test_picks(void)
 }
 
 static void
-test_a_bad_record_does_not_fail_its_neighbours(void)
+test_an_invalid_record_does_not_fail_others(void)
 {
     service_fixture *fix = service_fixture_new();
     kw_api_Record records[3];
@@ -312,16 +312,15 @@ main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/service/convert/round-trip", test_round_trip);
-    g_test_add_func("/service/convert/double", test_a_double_takes_a_number);
-    g_test_add_func("/service/convert/a key takes no number that is rounded",
-                    test_a_key_takes_no_number_that_is_rounded);
+    g_test_add_func("/service/convert/double", test_a_double_accepts_a_number);
+    g_test_add_func("/service/convert/rounded-key", test_a_key_rejects_a_rounded_number);
     g_test_add_func("/service/convert/refusals", test_refusals_name_table_field_and_reason);
     g_test_add_func("/service/convert/twice", test_a_field_twice);
     g_test_add_func("/service/convert/odd-names", test_names_with_odd_bytes);
     g_test_add_func("/service/convert/columns", test_columns);
     g_test_add_func("/service/convert/map", test_a_map);
-    g_test_add_func("/service/convert/no_map", test_maps_that_are_none);
+    g_test_add_func("/service/convert/invalid-map", test_invalid_maps);
     g_test_add_func("/service/convert/picks", test_picks);
-    g_test_add_func("/service/convert/many", test_a_bad_record_does_not_fail_its_neighbours);
+    g_test_add_func("/service/convert/many", test_an_invalid_record_does_not_fail_others);
     return g_test_run();
 }

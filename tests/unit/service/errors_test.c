@@ -1,4 +1,4 @@
-/* Every code of ours has its code on the wire, by the same name. */
+/* Every error code is converted to the Thrift code with the same name. */
 #include "service/errors.h"
 
 #include "service/exchange.h"
@@ -28,7 +28,7 @@ test_codes(void)
 }
 
 static void
-test_what_is_told(void)
+test_error_texts(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error = {.code = KW_BUSY, .retry_after_ms = 250, .maybe_applied = true, .text = "later"};
@@ -85,7 +85,7 @@ test_shown_names(void)
     g_assert_true(g_utf8_validate(shown, -1, NULL));
     g_assert_null(strchr(shown, '\n'));
     for (size_t start = 0; start < 4;
-         start++) { /* cut at every place of a letter of three bytes, and not UTF-8 */
+         start++) { /* cut at every byte of a three-byte character, and invalid UTF-8 */
         char lot[1000] = "";
         for (size_t i = start; i + 3 < sizeof lot; i += 3)
             memcpy(lot + i, "\u20ac", 3);
@@ -101,7 +101,7 @@ main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/service/errors/codes", test_codes);
-    g_test_add_func("/service/errors/told", test_what_is_told);
+    g_test_add_func("/service/errors/texts", test_error_texts);
     g_test_add_func("/service/errors/options", test_options);
     g_test_add_func("/service/errors/shown-names", test_shown_names);
     return g_test_run();

@@ -1,4 +1,4 @@
-/* A policy with fields of every type, and an exchange as methods get it, without any connection. */
+/* A policy with fields of every type, and an exchange for methods, without a connection. */
 #pragma once
 
 #include "service/exchange.h"

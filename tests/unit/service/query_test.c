@@ -1,4 +1,4 @@
-/* Queries: what becomes of them, and what is said of wrong ones. */
+/* Conversion of queries, and the errors for invalid ones. */
 #include "service/query.h"
 
 #include "unit/service/fixture.h"
@@ -13,14 +13,14 @@ ask(service_fixture *fix, const kw_api_Query *query, kw_scan_request *ret_reques
 }
 
 static void
-expect_refusal(service_fixture *fix, const kw_api_Query *query, kw_code code, const char *worker)
+expect_refusal(service_fixture *fix, const kw_api_Query *query, kw_code code, const char *text)
 {
     kw_scan_request request;
     kw_error error;
     g_assert_false(ask(fix, query, &request, &error));
     g_assert_cmpint(error.code, ==, code);
-    if (!strstr(error.text, worker))
-        g_error("\"%s\" does not say \"%s\"", error.text, worker);
+    if (!strstr(error.text, text))
+        g_error("\"%s\" does not say \"%s\"", error.text, text);
 }
 
 static void
@@ -48,7 +48,7 @@ bind_any(kw_api_Query *query, const char *name, uint32_t count, kw_arena *arena)
 }
 
 static void
-test_the_whole_question(void)
+test_a_query_with_all_members(void)
 {
     service_fixture *fix = service_fixture_new();
     kw_arena *arena = fix->exchange.call.arena;
@@ -101,7 +101,7 @@ test_the_whole_question(void)
     g_assert_cmpuint(question->limit, ==, 7);
     g_assert_cmpuint(question->range_limit, ==, 3);
     g_assert_cmpuint(request.limit, ==, 7);
-    g_assert_cmpuint(request.page_rows, ==, 100); /* cut to the limit */
+    g_assert_cmpuint(request.page_rows, ==, 100); /* reduced to the limit */
     g_assert_cmpuint(request.page_bytes, ==, 10);
     g_assert_cmpuint(request.picks_count, ==, 1);
     g_assert_cmpuint(request.filter.size, ==, 1);
@@ -190,9 +190,9 @@ int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/service/question/whole", test_the_whole_question);
-    g_test_add_func("/service/question/defaults", test_defaults);
-    g_test_add_func("/service/question/refusals", test_refusals);
-    g_test_add_func("/service/question/missing", test_a_missing_query);
+    g_test_add_func("/service/query/whole", test_a_query_with_all_members);
+    g_test_add_func("/service/query/defaults", test_defaults);
+    g_test_add_func("/service/query/refusals", test_refusals);
+    g_test_add_func("/service/query/missing", test_a_missing_query);
     return g_test_run();
 }

@@ -1,8 +1,8 @@
-/* Types and names that neither interface has, for the tests of the generator and the codec. */
+/* Types and names that neither interface contains, for the tests of the generator and the codec. */
 
 enum Colour { RED = 1, BLUE = -7 }
 
-/** Holds itself through pointers and lists. */
+/** Contains itself as members and in lists. */
 struct Tree {
   1: optional Tree left,
   2: optional list<Tree> children,

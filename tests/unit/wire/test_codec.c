@@ -1,5 +1,5 @@
-/* Values through the codec: what goes in comes out, known bytes, defaults, required and unknown
- * fields, fields in odd orders and fields that come twice. */
+/* The codec: decoding of encoded values, known bytes, defaults, required and unknown fields, fields in any
+ * order, and repeated fields. */
 #include "support/seeded.h"
 #include "thrift/hbase2_wire.h"
 #include "thrift/keyway_wire.h"
@@ -7,7 +7,7 @@
 #include "unit/wire/value.h"
 
 static const kw_wire_protocol protocols[] = {KW_WIRE_BINARY, KW_WIRE_COMPACT};
-static const kw_wire_limits roomy = {.decoded_bytes = 64 << 20, .depth = KW_WIRE_DEPTH_DEFAULT};
+static const kw_wire_limits large_limits = {.decoded_bytes = 64 << 20, .depth = KW_WIRE_DEPTH_DEFAULT};
 
 static const kw_wire_struct *const tables[] = {
     &kw_api_Query_wire,
@@ -29,7 +29,7 @@ static const kw_wire_struct *const tables[] = {
 };
 
 static void
-what_goes_in_comes_out(void)
+decoding_reverses_encoding(void)
 {
     uint32_t seed = (uint32_t)g_test_rand_int();
     g_test_message("seed %u", seed);
@@ -44,7 +44,7 @@ what_goes_in_comes_out(void)
             kw_wire_struct_encode(&out, protocols[p], table, value);
             void *back = kw_arena_alloc(arena, table->size);
             kw_error error = KW_ERROR_NONE;
-            if (!kw_wire_struct_decode(table, protocols[p], kw_buffer_bytes(&out), roomy, arena, back,
+            if (!kw_wire_struct_decode(table, protocols[p], kw_buffer_bytes(&out), large_limits, arena, back,
                                        &error))
                 g_error("%s, round %u: %s", table->name, round, error.text);
             if (!test_value_equal(table, value, back))
@@ -54,8 +54,8 @@ what_goes_in_comes_out(void)
     }
 }
 
-/* Within exactly its size a value is encoded as without a limit; within less it is refused and leaves
- * nothing. */
+/* With a limit of exactly its size a value is encoded as without a limit; with a lower limit, nothing is
+ * appended. */
 static void
 a_limit_is_exact(void)
 {
@@ -81,9 +81,9 @@ a_limit_is_exact(void)
     }
 }
 
-/* A text far beyond the limit is not copied, and a list of such texts is not walked to its end. */
+/* A text that exceeds the limit is not copied, and encoding of a list of such texts stops early. */
 static void
-a_limit_is_kept_before_memory_is_taken(void)
+a_limit_is_checked_before_allocation(void)
 {
     g_autofree uint8_t *text = g_malloc0(1 << 20);
     g_autofree kw_bytes *items = g_new(kw_bytes, 1 << 16);
@@ -110,7 +110,8 @@ rows_of_a_page(void)
     g_assert_not_reached();
 }
 
-/* The struct around a list, and the list's items in pieces, give the same bytes as all at once. */
+/* Encoding a struct around a list, and the list's items in pieces, results in the same bytes as encoding all
+ * at once. */
 static void
 a_list_in_pieces_is_the_same(void)
 {
@@ -149,9 +150,9 @@ a_list_in_pieces_is_the_same(void)
     }
 }
 
-/* Cuts a good message at every byte: never good, never a crash. */
+/* Cuts a valid message at every byte: decoding must fail, and must not read beyond the end. */
 static void
-every_cut_is_refused(void)
+every_truncation_is_rejected(void)
 {
     test_random random = {4711};
     for (size_t t = 0; t < G_N_ELEMENTS(tables); t++) {
@@ -162,11 +163,11 @@ every_cut_is_refused(void)
             kw_buffer out = KW_BUFFER_EMPTY;
             kw_wire_struct_encode(&out, protocols[p], tables[t], value);
             for (size_t cut = 0; cut < MIN(out.size, 3000); cut++) {
-                /* A copy of just this size, so that the sanitizer sees a read past it. */
+                /* A copy of exactly this size, so that the sanitizer detects a read past it. */
                 g_autofree uint8_t *copy = g_memdup2(out.data, cut);
                 kw_error error = KW_ERROR_NONE;
-                g_assert_false(kw_wire_struct_decode(tables[t], protocols[p], kw_bytes_of(copy, cut), roomy,
-                                                     arena, value, &error));
+                g_assert_false(kw_wire_struct_decode(tables[t], protocols[p], kw_bytes_of(copy, cut),
+                                                     large_limits, arena, value, &error));
                 g_assert_cmpint(error.code, ==, KW_INVALID);
                 g_assert_cmpuint(strlen(error.text), >, 0);
             }
@@ -179,7 +180,7 @@ static bool
 decodes(const kw_wire_struct *table, kw_wire_protocol protocol, kw_bytes bytes, void *ret_value,
         kw_arena *arena, kw_error *ret_error)
 {
-    return kw_wire_struct_decode(table, protocol, bytes, roomy, arena, ret_value, ret_error);
+    return kw_wire_struct_decode(table, protocol, bytes, large_limits, arena, ret_value, ret_error);
 }
 
 static void
@@ -254,15 +255,15 @@ missing_required_field_is_named(void)
     g_assert_false(
         decodes(&kw_api_Query_wire, KW_WIRE_BINARY, KW_BYTES_LITERAL("\0"), &query, arena, &error));
     g_assert_cmpstr(error.text, ==, "Query.table: the required field is missing");
-    /* Deep inside, the innermost struct is named. */
+    /* For nested structs, the innermost one is named. */
     kw_bytes deep = KW_BYTES_LITERAL("\x18\1r\x19\x1c\x18\1f\0\0");
     g_assert_false(decodes(&kw_hb_TPut_wire, KW_WIRE_COMPACT, deep, &put, arena, &error));
     g_assert_cmpstr(error.text, ==, "TColumnValue.qualifier: the required field is missing");
 }
 
-/* Every value of Odd is unknown to Nothing, so the skipper must pass each of them exactly. */
+/* Nothing has none of Odd's fields, so each of them must be skipped. */
 static void
-unknown_fields_are_passed(void)
+unknown_fields_are_skipped(void)
 {
     uint32_t seed = (uint32_t)g_test_rand_int();
     g_test_message("seed %u", seed);
@@ -334,17 +335,17 @@ int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
-    g_test_add_func("/wire/codec/what_goes_in_comes_out", what_goes_in_comes_out);
-    g_test_add_func("/wire/codec/every_cut_is_refused", every_cut_is_refused);
+    g_test_add_func("/wire/codec/decoding_reverses_encoding", decoding_reverses_encoding);
+    g_test_add_func("/wire/codec/every_truncation_is_rejected", every_truncation_is_rejected);
     g_test_add_func("/wire/codec/bytes_are_the_known_ones", bytes_are_the_known_ones);
     g_test_add_func("/wire/codec/absent_members_hold_their_defaults", absent_members_hold_their_defaults);
     g_test_add_func("/wire/codec/missing_required_field_is_named", missing_required_field_is_named);
-    g_test_add_func("/wire/codec/unknown_fields_are_passed", unknown_fields_are_passed);
+    g_test_add_func("/wire/codec/unknown_fields_are_skipped", unknown_fields_are_skipped);
     g_test_add_func("/wire/codec/order_does_not_matter", order_does_not_matter);
     g_test_add_func("/wire/codec/last_of_a_field_wins", last_of_a_field_wins);
     g_test_add_func("/wire/codec/strings_are_slices_of_the_body", strings_are_slices_of_the_body);
     g_test_add_func("/wire/codec/limit", a_limit_is_exact);
-    g_test_add_func("/wire/codec/limit-of-memory", a_limit_is_kept_before_memory_is_taken);
+    g_test_add_func("/wire/codec/limit-of-memory", a_limit_is_checked_before_allocation);
     g_test_add_func("/wire/codec/pieces", a_list_in_pieces_is_the_same);
     return g_test_run();
 }

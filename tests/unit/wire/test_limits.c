@@ -1,10 +1,10 @@
-/* Hostile bytes: lengths, counts, types, nesting and memory beyond what there is or may be. */
+/* Hostile bytes: lengths, counts, types, nesting and memory that exceed the input or a limit. */
 #include "thrift/hbase2_wire.h"
 #include "thrift/keyway_wire.h"
 #include "thrift/odd_wire.h"
 #include "wire/table.h"
 
-static const kw_wire_limits roomy = {.decoded_bytes = 1 << 20, .depth = KW_WIRE_DEPTH_DEFAULT};
+static const kw_wire_limits large_limits = {.decoded_bytes = 1 << 20, .depth = KW_WIRE_DEPTH_DEFAULT};
 
 typedef struct refusal {
     const kw_wire_struct *table;
@@ -35,7 +35,7 @@ static const refusal refusals[] = {
             "Value.bytes: a length of -1 is negative"),
     COMPACT(kw_api_Value, "\x58\xff\xff\xff\xff\x07\0", KW_INVALID, "2147483647 exceeds the 1 bytes left"),
     COMPACT(kw_api_Value, "\x58\xff\xff\xff\xff\xff\x0f\0", KW_INVALID, "more bits than its type"),
-    /* the same in a field that nobody knows */
+    /* the same in an unknown field */
     BINARY(kw_odd_Nothing, "\x0b\0\5\xff\xff\xff\xff\0", KW_INVALID, "Nothing: a length of -1 is negative"),
     BINARY(kw_odd_Nothing, "\x0b\0\5\x7f\xff\xff\xff\0", KW_INVALID, "2147483647 exceeds the 1 bytes left"),
     BINARY(kw_odd_Nothing, "\x0f\0\5\x0a\x7f\xff\xff\xff\0", KW_INVALID, "exceeds the 1 bytes left"),
@@ -92,7 +92,7 @@ static const refusal refusals[] = {
 };
 
 static void
-each_is_refused_and_says_why(void)
+each_is_rejected_with_its_reason(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(refusals); i++) {
         const refusal *row = &refusals[i];
@@ -100,8 +100,8 @@ each_is_refused_and_says_why(void)
         g_autofree uint8_t *copy = g_memdup2(row->body.data, row->body.size);
         void *value = kw_arena_alloc(arena, row->table->size);
         kw_error error = KW_ERROR_NONE;
-        if (kw_wire_struct_decode(row->table, row->protocol, kw_bytes_of(copy, row->body.size), roomy, arena,
-                                  value, &error))
+        if (kw_wire_struct_decode(row->table, row->protocol, kw_bytes_of(copy, row->body.size), large_limits,
+                                  arena, value, &error))
             g_error("row %zu was accepted, it should say \"%s\"", i, row->says);
         if (error.code != row->code || !strstr(error.text, row->says))
             g_error("row %zu: %s \"%s\" should say \"%s\"", i, kw_code_name(error.code), error.text,
@@ -109,7 +109,7 @@ each_is_refused_and_says_why(void)
     }
 }
 
-/* `depth` nested structs, in a field that the table knows (id 1) or does not. */
+/* `depth` nested structs, in a known field (id 1) or an unknown one. */
 static kw_buffer
 nested(kw_wire_protocol protocol, unsigned depth, uint8_t id)
 {
@@ -141,7 +141,7 @@ nesting_is_bounded(void)
         for (uint8_t id = 1; id <= 9; id += 8) {
             kw_error error = KW_ERROR_NONE;
             kw_buffer good = nested(protocol, 64, id);
-            g_assert_true(tree_decodes(protocol, kw_buffer_bytes(&good), roomy, &error));
+            g_assert_true(tree_decodes(protocol, kw_buffer_bytes(&good), large_limits, &error));
             kw_wire_limits shallow = {.decoded_bytes = 1 << 20, .depth = 63};
             g_assert_false(tree_decodes(protocol, kw_buffer_bytes(&good), shallow, &error));
             g_assert_cmpint(error.code, ==, KW_LIMIT);
@@ -149,7 +149,7 @@ nesting_is_bounded(void)
             kw_buffer_clear(&good);
             for (size_t i = 0; i < G_N_ELEMENTS(depths); i++) {
                 kw_buffer deep = nested(protocol, depths[i], id);
-                g_assert_false(tree_decodes(protocol, kw_buffer_bytes(&deep), roomy, &error));
+                g_assert_false(tree_decodes(protocol, kw_buffer_bytes(&deep), large_limits, &error));
                 g_assert_cmpint(error.code, ==, KW_LIMIT);
                 g_assert_nonnull(strstr(error.text, "nesting is deeper than 64"));
                 kw_buffer_clear(&deep);
@@ -158,7 +158,7 @@ nesting_is_bounded(void)
     }
 }
 
-/* A value with a map in it that holds a value with a map in it ... */
+/* A value with a map that contains a value with a map ... */
 static kw_buffer
 nested_maps(kw_wire_protocol protocol, unsigned levels)
 {
@@ -183,8 +183,8 @@ maps_of_values_are_bounded(void)
             kw_error error = KW_ERROR_NONE;
             kw_api_Value value;
             kw_buffer out = nested_maps(protocol, levels[i]);
-            bool good = kw_wire_struct_decode(&kw_api_Value_wire, protocol, kw_buffer_bytes(&out), roomy,
-                                              arena, &value, &error);
+            bool good = kw_wire_struct_decode(&kw_api_Value_wire, protocol, kw_buffer_bytes(&out),
+                                              large_limits, arena, &value, &error);
             g_assert_cmpint(good, ==, i == 0);
             g_assert_true(good ||
                           (error.code == KW_LIMIT && strstr(error.text, "nesting is deeper than 64")));
@@ -194,7 +194,7 @@ maps_of_values_are_bounded(void)
     }
 }
 
-/* Millions of empty structs: each is a byte of the frame, and memory once it is an element. */
+/* Millions of empty structs: each needs one byte of the frame, but more memory as an element of a list. */
 static void
 empty_structs_are_counted(void)
 {
@@ -204,12 +204,12 @@ empty_structs_are_counted(void)
     memset(kw_buffer_reserve(&out, count + 1), 0, count + 1);
     out.size += count + 1;
     kw_error error = KW_ERROR_NONE;
-    g_assert_false(tree_decodes(KW_WIRE_BINARY, kw_buffer_bytes(&out), roomy, &error));
+    g_assert_false(tree_decodes(KW_WIRE_BINARY, kw_buffer_bytes(&out), large_limits, &error));
     g_assert_cmpint(error.code, ==, KW_LIMIT);
     g_assert_nonnull(strstr(error.text, "Tree.children: decoding takes more than 1048576 bytes"));
-    /* In an unknown field they cost no memory, and time in proportion to the frame. */
+    /* In an unknown field they need no memory, and time proportional to the frame. */
     out.data[2] = 9;
-    g_assert_true(tree_decodes(KW_WIRE_BINARY, kw_buffer_bytes(&out), roomy, &error));
+    g_assert_true(tree_decodes(KW_WIRE_BINARY, kw_buffer_bytes(&out), large_limits, &error));
     kw_buffer_clear(&out);
 }
 
@@ -234,7 +234,7 @@ memory_is_counted_over_the_whole_message(void)
     kw_buffer_clear(&out);
 }
 
-/* A struct that is a member has memory of its own; a container is a level of nesting like a struct. */
+/* A struct that is a member needs its own memory; a container is a level of nesting, like a struct. */
 static void
 members_and_containers_count(void)
 {
@@ -259,7 +259,7 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/wire/limits/each_is_refused_and_says_why", each_is_refused_and_says_why);
+    g_test_add_func("/wire/limits/each_is_rejected_with_its_reason", each_is_rejected_with_its_reason);
     g_test_add_func("/wire/limits/nesting_is_bounded", nesting_is_bounded);
     g_test_add_func("/wire/limits/maps_of_values_are_bounded", maps_of_values_are_bounded);
     g_test_add_func("/wire/limits/empty_structs_are_counted", empty_structs_are_counted);

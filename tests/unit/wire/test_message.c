@@ -1,11 +1,11 @@
-/* Message heads, frames, application exceptions and the search for methods. */
+/* Message heads, frames, application exceptions and the lookup of methods. */
 #include "thrift/hbase2_wire.h"
 #include "thrift/keyway_wire.h"
 
 static const kw_wire_protocol protocols[] = {KW_WIRE_BINARY, KW_WIRE_COMPACT};
 
 static void
-head_survives(void)
+decoding_reverses_encoding(void)
 {
     static const int32_t ids[] = {0, 1, 127, 128, -1, INT32_MAX, INT32_MIN};
     for (size_t p = 0; p < G_N_ELEMENTS(protocols); p++) {
@@ -91,7 +91,7 @@ frame_has_its_length(void)
 }
 
 static void
-exception_survives(void)
+an_exception_is_decoded_as_encoded(void)
 {
     for (size_t p = 0; p < G_N_ELEMENTS(protocols); p++) {
         kw_buffer out = KW_BUFFER_EMPTY;
@@ -132,11 +132,11 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/wire/message/head_survives", head_survives);
+    g_test_add_func("/wire/message/decoding_reverses_encoding", decoding_reverses_encoding);
     g_test_add_func("/wire/message/head_is_the_known_bytes", head_is_the_known_bytes);
     g_test_add_func("/wire/message/bad_heads_are_refused", bad_heads_are_refused);
     g_test_add_func("/wire/message/frame_has_its_length", frame_has_its_length);
-    g_test_add_func("/wire/message/exception_survives", exception_survives);
+    g_test_add_func("/wire/message/an_exception_is_decoded_as_encoded", an_exception_is_decoded_as_encoded);
     g_test_add_func("/wire/message/methods_are_found", methods_are_found);
     return g_test_run();
 }

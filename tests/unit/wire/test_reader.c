@@ -1,5 +1,5 @@
-/* The stream reader: each form is detected, messages come out whole however the bytes arrive, and
- * what is not Thrift is refused at the first byte that shows it. */
+/* The stream reader: detects each form, returns whole messages however the bytes arrive, and rejects other
+ * protocols at the first wrong byte. */
 #include "support/seeded.h"
 #include "thrift/hbase2_wire.h"
 #include "thrift/keyway_wire.h"
@@ -9,9 +9,9 @@ static const kw_wire_form forms[] = {
     {KW_WIRE_BINARY, false}, {KW_WIRE_COMPACT, false}, {KW_WIRE_BINARY, true}, {KW_WIRE_COMPACT, true}};
 
 #define LIMIT ((size_t)1 << 20)
-#define MESSAGE_MOST 4096 /* read byte by byte, and copied each time */
+#define MESSAGE_BYTES_MAX 4096 /* messages are read byte by byte, and copied each time */
 
-/* A random one that is not too long. */
+/* Appends a random message that is not too long. */
 static void
 append_message(kw_buffer *out, kw_wire_form form, test_random *random, kw_arena *arena)
 {
@@ -25,10 +25,10 @@ append_message(kw_buffer *out, kw_wire_form form, test_random *random, kw_arena 
                                (int32_t)before);
         kw_wire_struct_encode(out, form.protocol, &kw_api_Data_putMany_args_wire, &args);
         kw_wire_frame_end(out, form, mark);
-    } while (out->size - before > MESSAGE_MOST);
+    } while (out->size - before > MESSAGE_BYTES_MAX);
 }
 
-/* Reads all messages, giving the reader `step` more bytes at a time; checks each against `ends`. */
+/* Reads all messages, with `step` more bytes at a time, and compares their ends with `ends`. */
 static void
 read_in_steps(kw_wire_form form, kw_bytes stream, const size_t *ends, size_t count, size_t step)
 {
@@ -38,7 +38,7 @@ read_in_steps(kw_wire_form form, kw_bytes stream, const size_t *ends, size_t cou
         kw_bytes payload;
         size_t consumed = 0, wanted = 0;
         kw_error error = KW_ERROR_NONE;
-        /* The window sits in memory of its own, so that the sanitizer sees a read past it. */
+        /* The window has its own memory, so that the sanitizer detects a read past it. */
         g_autofree uint8_t *window = g_memdup2(stream.data + start, there - start);
         kw_bytes input = kw_bytes_of(window, there - start);
         kw_wire_progress progress = kw_wire_reader_next(reader, input, &payload, &consumed, &wanted, &error);
@@ -64,7 +64,7 @@ read_in_steps(kw_wire_form form, kw_bytes stream, const size_t *ends, size_t cou
 }
 
 static void
-bytes_may_come_in_any_pieces(void)
+bytes_can_arrive_in_any_pieces(void)
 {
     uint32_t seed = (uint32_t)g_test_rand_int();
     g_test_message("seed %u", seed);
@@ -86,7 +86,7 @@ bytes_may_come_in_any_pieces(void)
 
 typedef struct refusal {
     kw_bytes bytes;
-    size_t needed; /* bytes that are enough to know */
+    size_t needed; /* number of bytes that suffice to detect the error */
     kw_code code;
     const char *says;
 } refusal;
@@ -117,7 +117,7 @@ static const refusal refusals[] = {
     REFUSED("\x80\x01\x00\x01\xff\xff\xff\xff", 8, KW_INVALID, "a method name of 4294967295 bytes"),
     REFUSED("\x82\x21\x00\x80\x02", 5, KW_INVALID, "a method name of 256 bytes"),
     REFUSED("\x82\x21\xff\xff\xff\xff\x1f", 7, KW_INVALID, "more than 32 bits"),
-    /* the struct of a message without a frame: a string, a list and a map that cannot be meant */
+    /* the struct of a message without a frame: a string, a list and a map with impossible sizes */
     REFUSED("\x80\x01\x00\x01\0\0\0\0\0\0\0\0\x0b\0\1\xff\xff\xff\xff", 19, KW_INVALID, "-1 is negative"),
     REFUSED("\x80\x01\x00\x01\0\0\0\0\0\0\0\0\x0b\0\1\x7f\xff\xff\xff", 19, KW_LIMIT,
             "longer than the limit"),
@@ -134,7 +134,7 @@ static const refusal refusals[] = {
 };
 
 static void
-what_is_not_thrift_is_refused_early(void)
+other_protocols_are_rejected_early(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(refusals); i++) {
         const refusal *row = &refusals[i];
@@ -157,9 +157,9 @@ what_is_not_thrift_is_refused_early(void)
 }
 
 static void
-unframed_message_has_the_limit_too(void)
+the_limit_applies_to_unframed_messages(void)
 {
-    /* Many small fields: the sum passes the limit though no length does. */
+    /* Many small fields, whose sum exceeds the limit although no length does. */
     kw_buffer stream = KW_BUFFER_EMPTY;
     kw_buffer_append(&stream, KW_BYTES_LITERAL("\x82\x21\0\3put"));
     while (stream.size < LIMIT + 100)
@@ -209,9 +209,9 @@ nesting_is_bounded(void)
     }
 }
 
-/* A connection does not change its form. */
+/* The form of a connection does not change. */
 static void
-form_stays(void)
+the_form_does_not_change(void)
 {
     for (size_t f = 0; f < G_N_ELEMENTS(forms); f++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -242,10 +242,11 @@ int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
-    g_test_add_func("/wire/reader/bytes_may_come_in_any_pieces", bytes_may_come_in_any_pieces);
-    g_test_add_func("/wire/reader/what_is_not_thrift_is_refused_early", what_is_not_thrift_is_refused_early);
-    g_test_add_func("/wire/reader/unframed_message_has_the_limit_too", unframed_message_has_the_limit_too);
+    g_test_add_func("/wire/reader/bytes_can_arrive_in_any_pieces", bytes_can_arrive_in_any_pieces);
+    g_test_add_func("/wire/reader/other_protocols_are_rejected_early", other_protocols_are_rejected_early);
+    g_test_add_func("/wire/reader/the_limit_applies_to_unframed_messages",
+                    the_limit_applies_to_unframed_messages);
     g_test_add_func("/wire/reader/nesting_is_bounded", nesting_is_bounded);
-    g_test_add_func("/wire/reader/form_stays", form_stays);
+    g_test_add_func("/wire/reader/the_form_does_not_change", the_form_does_not_change);
     return g_test_run();
 }

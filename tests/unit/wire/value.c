@@ -1,4 +1,4 @@
-/* Random values and equality, by walking the tables. */
+/* Random values and equality, by traversing the tables. */
 #include "unit/wire/value.h"
 
 static uint64_t
@@ -17,7 +17,7 @@ test_random_below(test_random *random, uint32_t bound)
     return (uint32_t)(next(random) % bound);
 }
 
-/* Small, large and extreme numbers alike. */
+/* Returns small, large and extreme numbers. */
 static int64_t
 number(test_random *random)
 {
@@ -193,7 +193,7 @@ test_value_equal(const kw_wire_struct *table, const void *a, const void *b)
             if (there && !test_value_equal(field->type.of.structure, pointed[0], pointed[1]))
                 return false;
         } else if (!equal(&field->type, left + field->offset, right + field->offset)) {
-            return false; /* an absent member holds its default on both sides */
+            return false; /* both absent members hold their default */
         }
     }
     return true;

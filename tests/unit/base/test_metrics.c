@@ -1,4 +1,4 @@
-/* Figures sum what all threads added; histograms put every value under the right bound. */
+/* Metrics sum the additions of all threads; histograms count every value in the right step. */
 #include "base/metrics.h"
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 static void
-every_figure_has_a_name(void)
+every_metric_has_a_name(void)
 {
     for (size_t i = 0; i < KW_METRIC_COUNT; i++) {
         g_assert_nonnull(kw_metric_values[i].about);
@@ -32,7 +32,7 @@ add_many(void *user)
     }
 }
 
-/* More threads than there are shards. */
+/* Uses more threads than there are shards. */
 static void
 all_threads_are_summed(void)
 {
@@ -50,16 +50,16 @@ all_threads_are_summed(void)
 }
 
 static void
-steps_rise(void)
+bounds_of_steps_increase(void)
 {
     for (size_t i = 1; i < KW_HISTOGRAM_STEPS; i++)
         g_assert_cmpuint(kw_histogram_step_us(i), >, kw_histogram_step_us(i - 1));
     g_assert_cmpuint(kw_histogram_step_us(KW_HISTOGRAM_STEPS - 1), >, 60000000);
 }
 
-/* The step of a value is the first whose bound is not below it, and at most a quarter above. */
+/* A value is counted in the first step whose bound is not below it, and exceeds it by at most a quarter. */
 static void
-a_value_goes_to_its_step(void)
+a_value_is_counted_in_its_step(void)
 {
     kw_random_inject(test_seed());
     uint64_t last = kw_histogram_step_us(KW_HISTOGRAM_STEPS - 1);
@@ -111,7 +111,7 @@ add_latencies(void *user)
 }
 
 static void
-histograms_take_all_threads(void)
+histograms_count_all_threads(void)
 {
     kw_thread threads[4];
     for (size_t i = 0; i < G_N_ELEMENTS(threads); i++)
@@ -126,11 +126,11 @@ int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/base/counters/names", every_figure_has_a_name);
-    g_test_add_func("/base/counters/threads", all_threads_are_summed);
-    g_test_add_func("/base/histogram/steps", steps_rise);
-    g_test_add_func("/base/histogram/step", a_value_goes_to_its_step);
+    g_test_add_func("/base/metrics/names", every_metric_has_a_name);
+    g_test_add_func("/base/metrics/threads", all_threads_are_summed);
+    g_test_add_func("/base/histogram/steps", bounds_of_steps_increase);
+    g_test_add_func("/base/histogram/step", a_value_is_counted_in_its_step);
     g_test_add_func("/base/histogram/quantiles", quantiles);
-    g_test_add_func("/base/histogram/threads", histograms_take_all_threads);
+    g_test_add_func("/base/histogram/threads", histograms_count_all_threads);
     return g_test_run();
 }
