@@ -388,7 +388,7 @@ struct Scrubbed {
   5: required i64 foreign_rows,
   /** How many of the missing, different and orphan records were repaired. */
   6: required i64 repaired,
-  /** Records written during the comparison, or so recently that the write may still be under way. No other
+  /** Records written during the comparison, or so recently that the write is possibly not finished. No other
    *  count includes them; scrub again later to compare them. */
   7: required i64 unsettled,
   8: required list<Difference> differences,
@@ -537,7 +537,7 @@ service Data {
   /** putIf for tables with generated fields: it returns the generated values, as put does. */
   Decided compareAndPut(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
   Page scan(1: Query query) throws (1: KeywayError failure),
-  /** Returns the next page of a scan. Any gateway accepts the cursor. The page may have been read up to a second
+  /** Returns the next page of a scan. Any gateway accepts the cursor. The page was possibly read up to a second
    *  before the request, but never before a write that this gateway had acknowledged by then. */
   Page nextPage(1: binary cursor, 2: Options options) throws (1: KeywayError failure),
   /** Returns the first row of the query, in descending order unless the query sets an order. */

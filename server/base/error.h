@@ -46,7 +46,7 @@ kw_error_clear(kw_error *error)
 }
 
 /* Fills the error (text cut to fit, on a UTF-8 boundary) and returns false, so that a function can
- * `return kw_error_set(...)`. ret_error may be NULL. */
+ * `return kw_error_set(...)`. ret_error can be NULL. */
 bool kw_error_set(kw_error *ret_error, kw_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -281,7 +281,7 @@ settle(kw_worker_port *port)
         return;
     void (*closed)(void *user) = port->closed;
     port->closed = NULL;
-    closed(port->user); /* may free the port */
+    closed(port->user); /* can free the port */
 }
 
 static void
@@ -289,7 +289,7 @@ run_done(kw_task *task)
 {
     kw_worker_job *job = (kw_worker_job *)task;
     kw_worker_port *port = job->port;
-    job->done(job); /* may submit again */
+    job->done(job); /* can submit the job again */
     port->in_flight--;
     settle(port);
 }

@@ -89,7 +89,7 @@ end_of_quoted(const kw_filter_text *text, size_t at, size_t end)
 
 /* Copies the quoted argument that starts at `at`. Returns the position after its closing quote. */
 static size_t
-cut_quoted(const kw_filter_text *text, size_t at, size_t end, argument *ret_argument)
+split_quoted(const kw_filter_text *text, size_t at, size_t end, argument *ret_argument)
 {
     size_t last = end_of_quoted(text, at, end), size = 0, next = at;
     uint8_t *bytes = kw_arena_alloc(text->arena, last + 1 - at);
@@ -104,7 +104,7 @@ cut_quoted(const kw_filter_text *text, size_t at, size_t end, argument *ret_argu
 }
 
 static size_t
-cut_plain(const kw_filter_text *text, size_t at, argument *ret_argument)
+split_plain(const kw_filter_text *text, size_t at, argument *ret_argument)
 {
     size_t next = at;
     while (text->data[next] != ' ' && text->data[next] != ',' && text->data[next] != ')')
@@ -129,7 +129,7 @@ quotes_close(const kw_filter_text *text, size_t at, size_t end)
 }
 
 static GArray *
-cut_arguments(const kw_filter_text *text, size_t at, size_t end)
+split_arguments(const kw_filter_text *text, size_t at, size_t end)
 {
     GArray *arguments = g_array_new(FALSE, FALSE, sizeof(argument));
     bool good = true;
@@ -146,9 +146,9 @@ cut_arguments(const kw_filter_text *text, size_t at, size_t end)
         else if (byte == '\'' && !quotes_close(text, at, end))
             good = kw_filter_syntax_error(text, at, "this quote is never closed");
         else if (byte == '\'')
-            at = cut_quoted(text, at, end, &found) + 1;
+            at = split_quoted(text, at, end, &found) + 1;
         else
-            at = cut_plain(text, at, &found);
+            at = split_plain(text, at, &found);
         if (good)
             g_array_append_val(arguments, found);
     }
@@ -168,7 +168,7 @@ typedef struct filling {
 } filling;
 
 static bool
-take_quoted(const filling *self, kw_bytes *ret_bytes)
+read_quoted(const filling *self, kw_bytes *ret_bytes)
 {
     kw_bytes raw = self->at->raw;
     if (raw.size < 2 || raw.data[0] != '\'' || raw.data[raw.size - 1] != '\'')
@@ -178,13 +178,13 @@ take_quoted(const filling *self, kw_bytes *ret_bytes)
 }
 
 static bool
-take_bytes(filling *self)
+read_bytes(filling *self)
 {
-    return take_quoted(self, &self->filter->bytes[self->filter->bytes_count++]);
+    return read_quoted(self, &self->filter->bytes[self->filter->bytes_count++]);
 }
 
 static bool
-take_flag(filling *self)
+read_flag(filling *self)
 {
     kw_bytes raw = self->at->raw;
     bool yes = raw.size == 4 && g_ascii_strncasecmp((const char *)raw.data, "true", 4) == 0;
@@ -195,7 +195,7 @@ take_flag(filling *self)
 
 /* Like HBase, adds digit by digit and checks only whether the sum became negative. */
 static bool
-take_number(filling *self, bool narrow)
+read_number(filling *self, bool narrow)
 {
     kw_bytes raw = self->at->raw;
     bool negative = raw.data[0] == '-';
@@ -216,7 +216,7 @@ take_number(filling *self, bool narrow)
 }
 
 static bool
-take_operator(filling *self)
+read_operator(filling *self)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(operators); i++) {
         if (kw_bytes_equal(self->at->raw, kw_bytes_of_text(operators[i]))) {
@@ -268,10 +268,10 @@ check_comparator(const filling *self)
 }
 
 static bool
-take_comparator(filling *self)
+read_comparator(filling *self)
 {
     kw_bytes whole = KW_BYTES_NONE;
-    if (!take_quoted(self, &whole))
+    if (!read_quoted(self, &whole))
         return false;
     const uint8_t *colon = whole.size ? memchr(whole.data, ':', whole.size) : NULL;
     size_t size = colon ? (size_t)(colon - whole.data) : 0;
@@ -289,21 +289,21 @@ take_comparator(filling *self)
 }
 
 static bool
-take_argument(filling *self, char kind)
+read_argument(filling *self, char kind)
 {
     switch (kind) {
     case 'b':
-        return take_bytes(self);
+        return read_bytes(self);
     case 'f':
-        return take_flag(self);
+        return read_flag(self);
     case 'i':
-        return take_number(self, true);
+        return read_number(self, true);
     case 'l':
-        return take_number(self, false);
+        return read_number(self, false);
     case 'o':
-        return take_operator(self);
+        return read_operator(self);
     default:
-        return take_comparator(self);
+        return read_comparator(self);
     }
 }
 
@@ -395,7 +395,7 @@ fill(const kw_filter_text *text, kw_filter *filter, const struct form *form, con
         filter->flags[1] = true; /* only the latest version counts by default */
     for (guint i = 0; i < arguments->len; i++) {
         self.at = &g_array_index(arguments, argument, i);
-        if (!take_argument(&self, kinds[1] == '*' ? kinds[0] : kinds[i]))
+        if (!read_argument(&self, kinds[1] == '*' ? kinds[0] : kinds[i]))
             return false;
     }
     return settle(text, filter);
@@ -435,7 +435,7 @@ kw_filter_parse_one(const kw_filter_text *text, size_t start, size_t end)
         return NULL;
     }
     const struct form *form = find_form(text, start, kw_bytes_of(text->data + start, name_end - start));
-    GArray *arguments = form ? cut_arguments(text, open + 1, end) : NULL;
+    GArray *arguments = form ? split_arguments(text, open + 1, end) : NULL;
     if (!arguments)
         return NULL;
     kw_filter *filter = KW_ARENA_NEW(text->arena, kw_filter);

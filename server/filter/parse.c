@@ -173,7 +173,7 @@ strength(operator_kind kind)
 }
 
 static bool
-take_word(parser *self, operator_kind kind, size_t at)
+parse_word(parser *self, operator_kind kind, size_t at)
 {
     while (top(self) && top(self)->kind != OPEN && strength(top(self)->kind) > strength(kind))
         if (!apply(self))
@@ -184,7 +184,7 @@ take_word(parser *self, operator_kind kind, size_t at)
 }
 
 static bool
-take_close(parser *self, size_t at)
+parse_close(parser *self, size_t at)
 {
     if (!top(self))
         return kw_filter_syntax_error(self->text, at, "this parenthesis was never opened");
@@ -230,7 +230,7 @@ end_of_filter(const kw_filter_text *text, size_t start)
 }
 
 static bool
-take_filter(parser *self, size_t *at)
+parse_filter(parser *self, size_t *at)
 {
     size_t end = end_of_filter(self->text, *at);
     const kw_filter *filter = end ? kw_filter_parse_one(self->text, *at, end) : NULL;
@@ -241,7 +241,7 @@ take_filter(parser *self, size_t *at)
 }
 
 static bool
-take_next(parser *self, size_t *at)
+parse_next(parser *self, size_t *at)
 {
     uint8_t byte = self->text->data[*at];
     const struct word *word;
@@ -253,17 +253,17 @@ take_next(parser *self, size_t *at)
     } else if ((word = word_at(self->text, *at))) {
         size_t start = *at;
         *at += strlen(word->text);
-        return take_word(self, word->kind, start);
+        return parse_word(self, word->kind, start);
     } else if (byte == ')') {
-        return take_close(self, (*at)++);
+        return parse_close(self, (*at)++);
     } else {
-        return take_filter(self, at);
+        return parse_filter(self, at);
     }
     return true;
 }
 
 static bool
-take_end(parser *self)
+parse_end(parser *self)
 {
     while (top(self))
         if (!apply(self))
@@ -291,8 +291,8 @@ kw_filter_parse(kw_bytes bytes, kw_arena *arena, kw_error *ret_error)
                    .operands = g_array_new(FALSE, FALSE, sizeof(operand))};
     bool good = true;
     for (size_t at = 0; good && at < text.size;)
-        good = take_next(&self, &at);
-    good = good && take_end(&self);
+        good = parse_next(&self, &at);
+    good = good && parse_end(&self);
     const kw_filter *filter = good ? g_array_index(self.operands, operand, 0).filter : NULL;
     g_array_free(self.operators, TRUE);
     g_array_free(self.operands, TRUE);

@@ -135,10 +135,10 @@ compile_all(kw_prepared *self, const kw_filter *filter, kw_error *ret_error)
     bool good = true;
     if (kw_filter_is_regex(filter)) {
         bool any_case = filter->comparator == KW_FILTER_COMPARE_REGEX_ANY_CASE;
-        kw_expression *made = kw_expression_new(filter->operand, any_case);
-        self->expressions[filter->expression] = made;
-        if (kw_expression_is_wrong(made))
-            good = kw_filter_expression_error(filter, made, ret_error);
+        kw_expression *prepared = kw_expression_new(filter->operand, any_case);
+        self->expressions[filter->expression] = prepared;
+        if (kw_expression_is_wrong(prepared))
+            good = kw_filter_expression_error(filter, prepared, ret_error);
     }
     for (size_t i = 0; i < filter->children_count; i++) {
         kw_error *report = good ? ret_error : NULL;

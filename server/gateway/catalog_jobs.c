@@ -63,14 +63,14 @@ answer(catalog_job *self, const kw_error *error)
 {
     if (!self->loop)
         return;
-    reply *made = g_new0(reply, 1);
-    *made = (reply){.task.run = deliver, .done = self->done, .user = self->user};
-    made->names = g_new0(char *, self->count + 1);
-    for (; made->count < self->count; made->count++)
-        made->names[made->count] = g_strdup(self->names[made->count]);
+    reply *posted = g_new0(reply, 1);
+    *posted = (reply){.task.run = deliver, .done = self->done, .user = self->user};
+    posted->names = g_new0(char *, self->count + 1);
+    for (; posted->count < self->count; posted->count++)
+        posted->names[posted->count] = g_strdup(self->names[posted->count]);
     if (error)
-        made->error = *error;
-    kw_loop_post(g_steal_pointer(&self->loop), &made->task);
+        posted->error = *error;
+    kw_loop_post(g_steal_pointer(&self->loop), &posted->task);
 }
 
 static void

@@ -166,11 +166,11 @@ run(const options *wanted)
 static void
 open_standard_streams(void)
 {
-    int made = open("/dev/null", O_RDWR);
-    while (made >= 0 && made <= STDERR_FILENO)
-        made = open("/dev/null", O_RDWR);
-    if (made > STDERR_FILENO)
-        close(made);
+    int opened = open("/dev/null", O_RDWR);
+    while (opened >= 0 && opened <= STDERR_FILENO)
+        opened = open("/dev/null", O_RDWR);
+    if (opened > STDERR_FILENO)
+        close(opened);
 }
 
 int

@@ -76,23 +76,23 @@ path_out(const kw_advising *self, size_t candidate, const kw_advised_path *path,
 }
 
 static void
-query_out(size_t candidate, size_t number, const kw_advised_query *question, kw_api_AdvisedQuestion *out)
+query_out(size_t candidate, size_t number, const kw_advised_query *advised, kw_api_AdvisedQuestion *out)
 {
     *out = (kw_api_AdvisedQuestion){.candidate = (int32_t)candidate,
                                     .question = (int32_t)number,
-                                    .has_refusal = question->refusal != NULL,
-                                    .has_path = question->refusal == NULL,
-                                    .ranges = (int32_t)question->ranges,
-                                    .groups = (int32_t)question->groups,
-                                    .point = question->point,
-                                    .ordered = question->ordered,
-                                    .expected_efficiency = question->expected_efficiency,
-                                    .scanned = (int64_t)question->scanned,
-                                    .matching = (int64_t)question->matching};
-    if (question->refusal)
-        out->refusal = kw_bytes_of_text(question->refusal);
+                                    .has_refusal = advised->refusal != NULL,
+                                    .has_path = advised->refusal == NULL,
+                                    .ranges = (int32_t)advised->ranges,
+                                    .groups = (int32_t)advised->groups,
+                                    .point = advised->point,
+                                    .ordered = advised->ordered,
+                                    .expected_efficiency = advised->expected_efficiency,
+                                    .scanned = (int64_t)advised->scanned,
+                                    .matching = (int64_t)advised->matching};
+    if (advised->refusal)
+        out->refusal = kw_bytes_of_text(advised->refusal);
     else
-        out->path = kw_bytes_of_text(question->path->name);
+        out->path = kw_bytes_of_text(advised->path->name);
 }
 
 static void

@@ -65,7 +65,7 @@ read_union(const kw_api_Value *from, kw_value *ret_value)
 }
 
 static bool
-take_one(const kw_table *table, const kw_field *field, const kw_api_Value *from, kw_value *ret_value,
+read_one(const kw_table *table, const kw_field *field, const kw_api_Value *from, kw_value *ret_value,
          kw_error *ret_error)
 {
     if (!read_union(from, ret_value))
@@ -87,7 +87,7 @@ take_one(const kw_table *table, const kw_field *field, const kw_api_Value *from,
 }
 
 static bool
-take_entries(const kw_table *table, const kw_field *map, const kw_api_Record *from, kw_arena *arena,
+read_entries(const kw_table *table, const kw_field *map, const kw_api_Record *from, kw_arena *arena,
              kw_value *ret_value, kw_error *ret_error)
 {
     char shown[KW_SHOWN_MAX];
@@ -95,7 +95,7 @@ take_entries(const kw_table *table, const kw_field *map, const kw_api_Record *fr
     kw_entry *entries = KW_ARENA_ARRAY(arena, kw_entry, from->count);
     for (uint32_t i = 0; i < from->count; i++) {
         entries[i].name = from->items[i].key;
-        if (!take_one(table, map->entry, &from->items[i].value, &entries[i].value, ret_error))
+        if (!read_one(table, map->entry, &from->items[i].value, &entries[i].value, ret_error))
             return kw_error_prefix(ret_error, "entry %s", kw_show_name(entries[i].name, shown));
     }
     if (!kw_entries_sort(entries, from->count, &twice))
@@ -112,10 +112,10 @@ kw_convert_value(const kw_table *table, kw_pick pick, const kw_api_Value *from, 
 {
     kw_value value;
     const kw_field *field = kw_pick_field(table, pick);
-    if (!take_one(table, field, from, &value, ret_error))
+    if (!read_one(table, field, from, &value, ret_error))
         return false;
     bool is_map = value.kind == KW_VALUE_MAP && field->entry;
-    if (is_map && !take_entries(table, field, &from->entries, arena, &value, ret_error))
+    if (is_map && !read_entries(table, field, &from->entries, arena, &value, ret_error))
         return false;
     if (!kw_table_check_pick(table, pick, value, ret_error))
         return false;

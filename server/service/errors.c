@@ -39,27 +39,27 @@ retry_of(const kw_error *error)
 const kw_api_KeywayError *
 kw_errors_exception(const kw_error *error, const char *request_id, kw_arena *arena)
 {
-    kw_api_KeywayError *made = KW_ARENA_NEW(arena, kw_api_KeywayError);
-    made->code = code_of(error->code);
-    made->message = kw_arena_copy(arena, kw_bytes_of_text(error->text));
-    made->has_retry_after_ms = error->retry_after_ms > 0;
-    made->retry_after_ms = retry_of(error);
-    made->has_maybe_applied = error->maybe_applied;
-    made->maybe_applied = error->maybe_applied;
-    made->has_request_id = request_id != NULL;
-    made->request_id = kw_bytes_of_text(request_id);
-    return made;
+    kw_api_KeywayError *result = KW_ARENA_NEW(arena, kw_api_KeywayError);
+    result->code = code_of(error->code);
+    result->message = kw_arena_copy(arena, kw_bytes_of_text(error->text));
+    result->has_retry_after_ms = error->retry_after_ms > 0;
+    result->retry_after_ms = retry_of(error);
+    result->has_maybe_applied = error->maybe_applied;
+    result->maybe_applied = error->maybe_applied;
+    result->has_request_id = request_id != NULL;
+    result->request_id = kw_bytes_of_text(request_id);
+    return result;
 }
 
 const kw_api_Failure *
 kw_errors_failure(const kw_error *error, kw_arena *arena)
 {
-    kw_api_Failure *made = KW_ARENA_NEW(arena, kw_api_Failure);
-    made->code = code_of(error->code);
-    made->message = kw_arena_copy(arena, kw_bytes_of_text(error->text));
-    made->has_retry_after_ms = error->retry_after_ms > 0;
-    made->retry_after_ms = retry_of(error);
-    made->has_maybe_applied = error->maybe_applied;
-    made->maybe_applied = error->maybe_applied;
-    return made;
+    kw_api_Failure *result = KW_ARENA_NEW(arena, kw_api_Failure);
+    result->code = code_of(error->code);
+    result->message = kw_arena_copy(arena, kw_bytes_of_text(error->text));
+    result->has_retry_after_ms = error->retry_after_ms > 0;
+    result->retry_after_ms = retry_of(error);
+    result->has_maybe_applied = error->maybe_applied;
+    result->maybe_applied = error->maybe_applied;
+    return result;
 }

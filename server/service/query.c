@@ -4,10 +4,10 @@
 #include "service/show.h"
 
 static bool
-bind_one(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_arena *arena,
+bind_one(const kw_api_Query *query, kw_question *plan_query, kw_bound *bounds, kw_arena *arena,
          kw_error *ret_error)
 {
-    const kw_table *table = question->table;
+    const kw_table *table = plan_query->table;
     for (uint32_t i = 0; query->has_bound && i < query->bound.count; i++) {
         size_t field = 0;
         if (!kw_convert_field(table, query->bound.items[i].key, &field, ret_error))
@@ -24,10 +24,10 @@ bind_one(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_
 }
 
 static bool
-bind_any(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_arena *arena,
+bind_any(const kw_api_Query *query, kw_question *plan_query, kw_bound *bounds, kw_arena *arena,
          kw_error *ret_error)
 {
-    const kw_table *table = question->table;
+    const kw_table *table = plan_query->table;
     for (uint32_t i = 0; query->has_bound_any && i < query->bound_any.count; i++) {
         size_t field = 0;
         size_t count = query->bound_any.items[i].value.count;
@@ -40,10 +40,10 @@ bind_any(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_
         if (count == 0)
             return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: bound_any has no values",
                                 table->name, name);
-        if (count > question->range_limit)
+        if (count > plan_query->range_limit)
             return kw_error_set(ret_error, KW_LIMIT,
                                 "table %s, field %s: bound_any has %zu values, at most %zu are allowed",
-                                table->name, name, count, question->range_limit);
+                                table->name, name, count, plan_query->range_limit);
         kw_value *values = KW_ARENA_ARRAY(arena, kw_value, count);
         for (size_t at = 0; at < count; at++)
             if (!kw_convert_queried(table, field, &query->bound_any.items[i].value.items[at], arena,
@@ -55,57 +55,57 @@ bind_any(const kw_api_Query *query, kw_question *question, kw_bound *bounds, kw_
 }
 
 static bool
-take_range(const kw_api_Query *query, kw_question *question, kw_arena *arena, kw_error *ret_error)
+read_range(const kw_api_Query *query, kw_question *plan_query, kw_arena *arena, kw_error *ret_error)
 {
     const kw_api_Range *range = query->range;
     size_t field = 0;
-    question->range_field = -1;
+    plan_query->range_field = -1;
     if (!query->has_range)
         return true;
-    if (!kw_convert_field(question->table, range->field, &field, ret_error))
+    if (!kw_convert_field(plan_query->table, range->field, &field, ret_error))
         return false;
     if (range->has_from_value &&
-        !kw_convert_queried(question->table, field, range->from_value, arena, &question->from, ret_error))
+        !kw_convert_queried(plan_query->table, field, range->from_value, arena, &plan_query->from, ret_error))
         return kw_error_prefix(ret_error, "from_value");
     if (range->has_to_value &&
-        !kw_convert_queried(question->table, field, range->to_value, arena, &question->to, ret_error))
+        !kw_convert_queried(plan_query->table, field, range->to_value, arena, &plan_query->to, ret_error))
         return kw_error_prefix(ret_error, "to_value");
-    question->range_field = (int)field;
-    question->from_inclusive = range->from_inclusive;
-    question->to_inclusive = range->to_inclusive;
+    plan_query->range_field = (int)field;
+    plan_query->from_inclusive = range->from_inclusive;
+    plan_query->to_inclusive = range->to_inclusive;
     return true;
 }
 
 static bool
-take_order(const kw_api_Query *query, kw_question *question, kw_error *ret_error)
+read_order(const kw_api_Query *query, kw_question *plan_query, kw_error *ret_error)
 {
     if (!query->has_order)
         return true;
     if (query->order != KW_API_Order_ASCENDING && query->order != KW_API_Order_DESCENDING)
         return kw_error_set(ret_error, KW_INVALID,
                             "order %d does not exist; it is ASCENDING (1) or DESCENDING (2)", query->order);
-    question->order = query->order == KW_API_Order_ASCENDING ? KW_ORDER_ASCENDING : KW_ORDER_DESCENDING;
+    plan_query->order = query->order == KW_API_Order_ASCENDING ? KW_ORDER_ASCENDING : KW_ORDER_DESCENDING;
     return true;
 }
 
 static bool
-take_path(const kw_api_Query *query, kw_question *question, kw_error *ret_error)
+read_path(const kw_api_Query *query, kw_question *plan_query, kw_error *ret_error)
 {
     char shown[KW_SHOWN_MAX];
-    question->path = -1;
+    plan_query->path = -1;
     if (!query->has_path)
         return true;
-    question->path = kw_table_find_path(question->table, query->path);
-    if (question->path >= 0)
+    plan_query->path = kw_table_find_path(plan_query->table, query->path);
+    if (plan_query->path >= 0)
         return true;
-    if (kw_table_find_store(question->table, query->path) >= 0)
+    if (kw_table_find_store(plan_query->table, query->path) >= 0)
         return kw_error_set(ret_error, KW_INVALID, "table %s: %s is the association, which holds no records",
-                            question->table->name, kw_show_name(query->path, shown));
+                            plan_query->table->name, kw_show_name(query->path, shown));
     g_autoptr(GString) known = g_string_new(NULL);
-    for (size_t i = 0; i < question->table->paths_count; i++)
-        g_string_append_printf(known, "%s%s", i ? ", " : "", question->table->paths[i].name);
-    return kw_error_set(ret_error, KW_NOT_FOUND, "table %s has no path %s; it has: %s", question->table->name,
-                        kw_show_name(query->path, shown), known->str);
+    for (size_t i = 0; i < plan_query->table->paths_count; i++)
+        g_string_append_printf(known, "%s%s", i ? ", " : "", plan_query->table->paths[i].name);
+    return kw_error_set(ret_error, KW_NOT_FOUND, "table %s has no path %s; it has: %s",
+                        plan_query->table->name, kw_show_name(query->path, shown), known->str);
 }
 
 static bool
@@ -118,7 +118,7 @@ positive(const char *name, bool given, int64_t value, kw_error *ret_error)
 
 /* Reduces page sizes to their limits: the caller gets more pages. */
 static bool
-take_sizes(const kw_api_Query *query, const kw_model_limits *limits, kw_scan_request *request,
+read_sizes(const kw_api_Query *query, const kw_model_limits *limits, kw_scan_request *request,
            kw_error *ret_error)
 {
     if (!positive("limit", query->has_limit, query->limit, ret_error) ||
@@ -139,16 +139,16 @@ kw_scan_request_on_table(const kw_table *table, const kw_model_limits *limits, c
                          kw_arena *arena, kw_scan_request *ret_request, kw_error *ret_error)
 {
     kw_scan_request request = {0};
-    kw_question *question = &request.question;
+    kw_question *plan_query = &request.question;
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
-    question->table = table;
-    question->bounds = bounds;
-    question->range_limit = (size_t)limits->list_values;
-    question->full_scan = query->has_full_scan && query->full_scan;
-    if (!bind_one(query, question, bounds, arena, ret_error) ||
-        !bind_any(query, question, bounds, arena, ret_error) ||
-        !take_range(query, question, arena, ret_error) || !take_order(query, question, ret_error) ||
-        !take_path(query, question, ret_error) || !take_sizes(query, limits, &request, ret_error) ||
+    plan_query->table = table;
+    plan_query->bounds = bounds;
+    plan_query->range_limit = (size_t)limits->list_values;
+    plan_query->full_scan = query->has_full_scan && query->full_scan;
+    if (!bind_one(query, plan_query, bounds, arena, ret_error) ||
+        !bind_any(query, plan_query, bounds, arena, ret_error) ||
+        !read_range(query, plan_query, arena, ret_error) || !read_order(query, plan_query, ret_error) ||
+        !read_path(query, plan_query, ret_error) || !read_sizes(query, limits, &request, ret_error) ||
         !kw_convert_columns(table, query->columns.items, query->columns.count, arena, &request.picks,
                             &request.picks_count, ret_error))
         return false;

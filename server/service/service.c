@@ -17,9 +17,9 @@
 static kw_snapshot *
 snapshot_new(kw_policy *policy, kw_keyring *keyring)
 {
-    kw_snapshot *made = g_new0(kw_snapshot, 1);
-    *made = (kw_snapshot){.refs = 1, .policy = kw_policy_ref(policy), .keyring = kw_keyring_ref(keyring)};
-    return made;
+    kw_snapshot *snapshot = g_new0(kw_snapshot, 1);
+    *snapshot = (kw_snapshot){.refs = 1, .policy = kw_policy_ref(policy), .keyring = kw_keyring_ref(keyring)};
+    return snapshot;
 }
 
 void

@@ -76,9 +76,9 @@ check_step(const kw_patterns *patterns, const kw_bytes *keys, size_t count, size
     int order = found ? kw_bytes_compare(step, keys[at]) : 0;
     g_assert_true(!found || (reversed ? order < 0 : order > 0));
     for (size_t i = reversed ? 0 : at + 1; i < (reversed ? at : count); i++) {
-        bool behind = reversed ? kw_bytes_compare(keys[i], step) > 0 && !kw_bytes_starts_with(keys[i], step)
-                               : kw_bytes_compare(keys[i], step) < 0;
-        if (!found || behind)
+        bool is_after = reversed ? kw_bytes_compare(keys[i], step) > 0 && !kw_bytes_starts_with(keys[i], step)
+                                 : kw_bytes_compare(keys[i], step) < 0;
+        if (!found || is_after)
             g_assert_false(matches(patterns, keys[i]));
     }
     kw_buffer_clear(&to);

@@ -32,11 +32,11 @@ test_error_texts(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error = {.code = KW_BUSY, .retry_after_ms = 250, .maybe_applied = true, .text = "later"};
-    const kw_api_KeywayError *told = kw_errors_exception(&error, "r-1", arena);
-    g_assert_true(kw_bytes_equal(told->message, KW_BYTES_LITERAL("later")));
-    g_assert_true(kw_bytes_equal(told->request_id, KW_BYTES_LITERAL("r-1")));
-    g_assert_true(told->has_retry_after_ms && told->has_maybe_applied && told->has_request_id);
-    g_assert_cmpint(told->retry_after_ms, ==, 250);
+    const kw_api_KeywayError *exception = kw_errors_exception(&error, "r-1", arena);
+    g_assert_true(kw_bytes_equal(exception->message, KW_BYTES_LITERAL("later")));
+    g_assert_true(kw_bytes_equal(exception->request_id, KW_BYTES_LITERAL("r-1")));
+    g_assert_true(exception->has_retry_after_ms && exception->has_maybe_applied && exception->has_request_id);
+    g_assert_cmpint(exception->retry_after_ms, ==, 250);
     error = (kw_error){.code = KW_INVALID, .retry_after_ms = 0, .text = "no"};
     const kw_api_Failure *failure = kw_errors_failure(&error, arena);
     g_assert_false(failure->has_retry_after_ms || failure->has_maybe_applied);

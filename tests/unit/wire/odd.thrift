@@ -45,7 +45,7 @@ struct Odd {
   32767: optional bool last
 }
 
-/** Declared behind its first use. */
+/** Declared after its first use. */
 struct Later {
   1: required string name,
   2: optional Tree tree

@@ -117,9 +117,9 @@ a_list_in_pieces_is_the_same(void)
 {
     const kw_wire_struct *table = &kw_api_Data_scan_result_wire;
     test_random random = {77};
-    for (size_t turn = 0; turn < 200; turn++) {
+    for (size_t round = 0; round < 200; round++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
-        kw_wire_protocol protocol = protocols[turn % G_N_ELEMENTS(protocols)];
+        kw_wire_protocol protocol = protocols[round % G_N_ELEMENTS(protocols)];
         kw_api_Page page;
         memset(&page, 0, sizeof page);
         test_value_fill(&kw_api_Page_wire, &random, test_random_below(&random, 40), arena, &page);
