@@ -27,6 +27,7 @@ remove_active(kw_exchange *exchange)
 {
     if (!exchange->is_active)
         return;
+    g_assert(exchange->previous_active || exchange->worker->active == exchange);
     if (exchange->previous_active)
         exchange->previous_active->next_active = exchange->next_active;
     else
@@ -211,6 +212,7 @@ void
 kw_exchange_dispose(kw_exchange *exchange)
 {
     kw_account *account = exchange->account;
+    g_assert(!exchange->is_active && !exchange->held && !exchange->read_queue);
     kw_snapshot_unref(exchange->snapshot);
     kw_arena_free(exchange->call.arena);
     kw_account_unref(account);
@@ -237,6 +239,7 @@ void
 kw_exchange_reply(kw_exchange *exchange, const void *result)
 {
     kw_error fenced;
+    g_assert(result);
     if (!kw_exchange_is_fenced(exchange, &fenced)) {
         finish(exchange, result, KW_OK);
         return;
@@ -321,6 +324,7 @@ kw_exchange_on_deadline(kw_alarm *alarm)
 {
     kw_exchange *exchange = (kw_exchange *)(void *)((char *)alarm - offsetof(kw_exchange, alarm));
     kw_error error;
+    g_assert(!exchange->late);
     if (end_waiting(exchange))
         return;
     kw_error_set(&error, KW_TIMEOUT, "the deadline passed before the call finished");

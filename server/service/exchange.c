@@ -61,16 +61,17 @@ kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms)
     kw_deadline now = kw_clock_mono_ns(), deadline = kw_deadline_in_ms(timeout_ms);
     if (deadline != KW_DEADLINE_NONE)
         deadline -= now - exchange->started_ns;
-    bool rings = deadline != KW_DEADLINE_NONE && !serving(exchange)->ignores_deadline;
+    bool has_alarm = deadline != KW_DEADLINE_NONE && !serving(exchange)->ignores_deadline;
     exchange->call.deadline = deadline;
     kw_alarms_set(exchange->worker->alarms, &exchange->alarm,
-                  rings ? deadline + LATE_MS * NS_PER_MS : KW_DEADLINE_NONE);
+                  has_alarm ? deadline + LATE_MS * NS_PER_MS : KW_DEADLINE_NONE);
 }
 
 static void
 add_active(kw_exchange *exchange)
 {
     kw_service_worker *worker = exchange->worker;
+    g_assert(!exchange->is_active && !exchange->held);
     exchange->is_active = true;
     exchange->next_active = worker->active;
     if (worker->active)

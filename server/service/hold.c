@@ -52,7 +52,9 @@ is_held(kw_bytes table, char *const *tables)
 static void
 holding_unref(holding *whole)
 {
-    if (atomic_fetch_sub(&whole->references, 1) > 1)
+    unsigned before = atomic_fetch_sub(&whole->references, 1);
+    g_assert(before > 0);
+    if (before > 1)
         return;
     g_strfreev(whole->tables);
     g_free(whole);
@@ -75,7 +77,9 @@ report_when_idle(kw_hold *hold)
     if (hold->busy > 0 || hold->reported)
         return;
     hold->reported = true;
-    if (atomic_fetch_sub(&hold->whole->loops_left, 1) > 1)
+    unsigned before = atomic_fetch_sub(&hold->whole->loops_left, 1);
+    g_assert(before > 0);
+    if (before > 1)
         return;
     atomic_fetch_add(&hold->whole->references, 1);
     hold->whole->task.run = report_held;
@@ -104,6 +108,7 @@ kw_hold_catch(kw_exchange *exchange)
         return false;
     if (subject.deadline_ms > 0)
         kw_exchange_set_deadline(exchange, subject.deadline_ms);
+    g_assert(!exchange->held && !exchange->is_active);
     exchange->held = true;
     exchange->link.data = exchange;
     g_queue_push_tail_link(&hold->queued, &exchange->link);

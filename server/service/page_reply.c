@@ -77,6 +77,7 @@ encode_some(page_reply *self)
 {
     kw_wire_protocol protocol = kw_request_form(self->exchange->request).protocol;
     size_t before = self->message.size, end = MIN(self->page.count, self->at + PIECE_ROWS);
+    g_assert(self->at <= self->page.count);
     for (; self->at < end && self->message.size - before < PIECE_BYTES; self->at++) {
         size_t size = self->message.size;
         kw_api_Record row =

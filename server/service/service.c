@@ -25,6 +25,7 @@ snapshot_new(kw_policy *policy, kw_keyring *keyring)
 void
 kw_snapshot_unref(kw_snapshot *snapshot)
 {
+    g_assert(snapshot->refs > 0);
     if (--snapshot->refs > 0)
         return;
     kw_policy_unref(snapshot->policy);
