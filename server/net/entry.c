@@ -95,7 +95,7 @@ count(kw_session *session, const char *peer)
 }
 
 void
-kw_session_discount(kw_session *session)
+kw_session_uncount(kw_session *session)
 {
     kw_net *net = session->worker->net;
     if (session->counted) {

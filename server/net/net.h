@@ -106,7 +106,7 @@ void kw_request_replied(kw_request *request);
 
 /* Passes a whole message as the reply (with its frame if the form is framed), instead of kw_request_reply.
  * Moves the buffer: *reply is empty afterwards. */
-void kw_request_give_reply(kw_request *request, kw_buffer *reply);
+void kw_request_pass_reply(kw_request *request, kw_buffer *reply);
 
 /* kw_request_replied in two steps, for a call that is answered before its work is finished.
  * kw_request_answered sends the reply; the payload lives, and the request counts as in flight, until

@@ -48,7 +48,7 @@ kw_output_unsent(const kw_session *session)
 }
 
 static void
-lose_peer(kw_session *session, int status)
+on_peer_lost(kw_session *session, int status)
 {
     kw_log(KW_LOG_DEBUG, "net", "peer lost", "peer=%s reason=\"%s\"", session->peer, uv_strerror(status));
     kw_session_close(session);
@@ -77,7 +77,7 @@ on_written(uv_write_t *write, int status)
     if (session->state >= KW_SESSION_CLOSING)
         return;
     if (status < 0) {
-        lose_peer(session, status);
+        on_peer_lost(session, status);
         return;
     }
     note_sent(session, session->writing);
@@ -132,7 +132,7 @@ send_piece(kw_session *session)
     size_t size = piece.len;
     int sent = uv_try_write(stream, &piece, 1);
     if (sent < 0 && sent != UV_EAGAIN) {
-        lose_peer(session, sent);
+        on_peer_lost(session, sent);
         return;
     }
     if (sent > 0)
@@ -183,7 +183,7 @@ kw_output_note_progress(kw_session *session, uint64_t now_ms)
 }
 
 void
-kw_output_say_goodbye(kw_session *session)
+kw_output_close_tls(kw_session *session)
 {
     if (!session->tls || session->state >= KW_SESSION_LINGERING)
         return;

@@ -21,4 +21,4 @@ void kw_output_flush(kw_session *session);
 void kw_output_note_progress(kw_session *session, uint64_t now_ms);
 
 /* Sends the TLS close notification. */
-void kw_output_say_goodbye(kw_session *session);
+void kw_output_close_tls(kw_session *session);

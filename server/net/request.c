@@ -109,7 +109,7 @@ kw_request_reply(kw_request *request)
 }
 
 void
-kw_request_give_reply(kw_request *request, kw_buffer *reply)
+kw_request_pass_reply(kw_request *request, kw_buffer *reply)
 {
     g_assert(!request->done && request->held.capacity == 0);
     request->held = *reply;

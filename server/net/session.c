@@ -66,7 +66,7 @@ session_gone(kw_session *session)
     worker->open_sessions--;
     worker->paused -= session->paused;
     session->paused = false;
-    kw_session_discount(session);
+    kw_session_uncount(session);
     kw_frame_unref(&worker->frames, session->frame);
     session->frame = NULL;
     kw_wire_reader_free(session->reader);
@@ -160,7 +160,7 @@ kw_session_finish(kw_session *session)
     }
     if (session->state != KW_SESSION_FINISHING || session->dispatching || !nothing_in_flight(session))
         return;
-    kw_output_say_goodbye(session);
+    kw_output_close_tls(session);
     if (session->sending_now) /* the close notification is still being sent */
         return;
     if (session->state == KW_SESSION_FINISHING && kw_session_must_linger(session))

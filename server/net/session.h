@@ -144,7 +144,7 @@ void kw_session_accept(kw_net_worker *worker, int accepted, kw_tls_context *tls)
 void kw_session_identify(kw_session *session);
 
 /* Removes the connection from the numbers of connections. */
-void kw_session_discount(kw_session *session);
+void kw_session_uncount(kw_session *session);
 
 /* --- ending.c ----------------------------------------------------------------------------------- */
 

@@ -271,7 +271,7 @@ kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
     }
     remove_active(exchange);
     kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
-    kw_request_give_reply(exchange->request, message);
+    kw_request_pass_reply(exchange->request, message);
     count_call(exchange, KW_OK);
     kw_request_replied(exchange->request);
     kw_read_queue_leave(exchange);
