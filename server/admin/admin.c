@@ -126,7 +126,7 @@ on_answered(void *user, struct MHD_Connection *connection, void **request,
     kw_mutex_unlock(&admin->lock);
 }
 
-/* --- requests ----------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------------ */
 
 static enum MHD_Result
 respond(struct MHD_Connection *connection, unsigned status, const char *type, kw_buffer *body)

@@ -54,7 +54,7 @@ kw_budget_charge(kw_purpose purpose, int64_t bytes)
         kw_budget_settle();
 }
 
-/* --- pressure ----------------------------------------------------------------------------------- */
+/* --- pressure ------------------------------------------------------------------------------------ */
 
 /* The part of the limit that is left for callers: all but the caches. */
 static int64_t

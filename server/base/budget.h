@@ -65,7 +65,7 @@ size_t kw_budget_spare(size_t most);
  * calls this periodically. */
 bool kw_budget_trim(void);
 
-/* --- accounts --------------------------------------------------------------------------------------- */
+/* --- accounts ------------------------------------------------------------------------------------ */
 
 kw_account *kw_account_new(void);
 kw_account *kw_account_ref(kw_account *account); /* NULL is allowed here and in the next two */

@@ -101,7 +101,7 @@ kw_log(kw_log_level level, const char *module, const char *event, const char *fo
     kw_buffer_clear(&line);
 }
 
-/* --- without blocking ------------------------------------------------------------------------------ */
+/* --- without blocking ---------------------------------------------------------------------------- */
 
 static void
 describe_lost(uint64_t count, kw_buffer *line)

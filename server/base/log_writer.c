@@ -40,7 +40,7 @@ static struct {
     kw_deadline until; /* while stopping: when to give up */
 } writer = {.lock = {PTHREAD_MUTEX_INITIALIZER}, .target = TARGET_BLOCKING, .descriptor = STDERR_FILENO};
 
-/* --- standard error ------------------------------------------------------------------------------- */
+/* --- standard error ------------------------------------------------------------------------------ */
 
 static void
 choose_target(void)
@@ -83,7 +83,7 @@ is_writable(int wait_ms)
     return poll(&asked, 1, wait_ms) > 0;
 }
 
-/* --- the thread ----------------------------------------------------------------------------------- */
+/* --- the thread ---------------------------------------------------------------------------------- */
 
 /* True if the writer is stopping and its timeout has passed. */
 static bool
@@ -150,7 +150,7 @@ run(void *unused)
     kw_mutex_unlock(&writer.lock);
 }
 
-/* --- callers -------------------------------------------------------------------------------------- */
+/* --- callers ------------------------------------------------------------------------------------- */
 
 /* With the lock. */
 static void

@@ -29,7 +29,7 @@ struct kw_worker_port {
     void *user;
 };
 
-/* --- choice of the next job: with the lock held ---------------------------------------------------- */
+/* --- choice of the next job: with the lock held -------------------------------------------------- */
 
 static void
 unlink_job(kw_worker_job **list, const kw_worker_job *job)
@@ -134,7 +134,7 @@ choose_to_drop(const kw_workers *workers, uint32_t peer)
     return found;
 }
 
-/* --- the threads ---------------------------------------------------------------------------------- */
+/* --- the threads --------------------------------------------------------------------------------- */
 
 /* Moves the next job from the queue to the running jobs; NULL if the queue is empty. With the lock held. */
 static kw_worker_job *
@@ -232,7 +232,7 @@ kw_workers_are_shut(const kw_workers *workers)
     return atomic_load_explicit(&workers->shut, memory_order_relaxed);
 }
 
-/* --- ports ---------------------------------------------------------------------------------------- */
+/* --- ports --------------------------------------------------------------------------------------- */
 
 static void
 append(kw_workers *workers, kw_worker_job *job)

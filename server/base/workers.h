@@ -52,7 +52,7 @@ bool kw_worker_job_must_yield(kw_worker_job *job);
 /* Stops the threads. All ports must be closed. NULL is allowed. */
 void kw_workers_stop(kw_workers *workers);
 
-/* --- on a loop's thread ----------------------------------------------------------------------- */
+/* --- on a loop's thread -------------------------------------------------------------------------- */
 
 kw_worker_port *kw_worker_port_open(kw_workers *workers, kw_loop *loop);
 

@@ -75,7 +75,7 @@ kw_filter_comparator_text(kw_filter_comparator comparator)
     return comparators[comparator];
 }
 
-/* --- splitting -------------------------------------------------------------------------------------- */
+/* --- splitting ----------------------------------------------------------------------------------- */
 
 /* The position of the closing quote of the quoted argument that starts at `at`. */
 static size_t
@@ -158,7 +158,7 @@ split_arguments(const kw_filter_text *text, size_t at, size_t end)
     return NULL;
 }
 
-/* --- values --------------------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------------- */
 
 typedef struct filling {
     const kw_filter_text *text;
@@ -307,7 +307,7 @@ read_argument(filling *self, char kind)
     }
 }
 
-/* --- one filter ----------------------------------------------------------------------------------- */
+/* --- one filter ---------------------------------------------------------------------------------- */
 
 /* The alternative with this number of arguments. */
 static const char *

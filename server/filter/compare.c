@@ -14,7 +14,7 @@ struct kw_comparison {
     char *lower; /* the operand of a substring comparator, in lower case */
 };
 
-/* --- regular expressions -------------------------------------------------------------------------- */
+/* --- regular expressions ------------------------------------------------------------------------- */
 
 static bool
 use_expression(kw_comparison *self, const kw_expression *expression, kw_error *ret_error)
@@ -52,7 +52,7 @@ find_regex(kw_comparison *self, kw_bytes value, kw_error *ret_error)
     g_assert_not_reached();
 }
 
-/* --- substrings ----------------------------------------------------------------------------------- */
+/* --- substrings ---------------------------------------------------------------------------------- */
 
 /* Converts to lower case, character by character. */
 static char *
@@ -84,7 +84,7 @@ find_substring(kw_comparison *self, kw_bytes value)
     return operand_size == 0 || memmem(text, size, self->lower, operand_size) ? 0 : 1;
 }
 
-/* --- all ------------------------------------------------------------------------------------------ */
+/* --- all ----------------------------------------------------------------------------------------- */
 
 kw_comparison *
 kw_comparison_new(const kw_filter *filter, const kw_expression *expression, kw_effort *effort,

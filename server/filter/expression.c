@@ -23,7 +23,7 @@ struct kw_expression {
     int error;
 };
 
-/* --- compiling ------------------------------------------------------------------------------------ */
+/* --- compiling ----------------------------------------------------------------------------------- */
 
 static pcre2_code *
 compile(kw_bytes text, uint32_t options, int *ret_error)
@@ -89,7 +89,7 @@ kw_expression_is_wrong(const kw_expression *self)
     }
 }
 
-/* --- matching ------------------------------------------------------------------------------------- */
+/* --- matching ------------------------------------------------------------------------------------ */
 
 struct kw_matcher {
     pcre2_match_data *data; /* one pair, because the contents of groups are not needed */

@@ -77,7 +77,7 @@ kw_list_drops_row(kw_filter_node *node)
     return !is_and(node);
 }
 
-/* --- AND ------------------------------------------------------------------------------------------ */
+/* --- AND ----------------------------------------------------------------------------------------- */
 
 static bool
 includes(kw_filter_code code)
@@ -120,7 +120,7 @@ and_cell(kw_filter_node *node, const kw_cell *cell)
     return hinted ? KW_CODE_SEEK : code;
 }
 
-/* --- OR ------------------------------------------------------------------------------------------- */
+/* --- OR ------------------------------------------------------------------------------------------ */
 
 /* The part's verdict on an earlier cell, if it also applies to this one; NONE if the part must be called. */
 static kw_filter_code
@@ -207,7 +207,7 @@ kw_list_cell(kw_filter_node *node, const kw_cell *cell)
     return is_and(node) ? and_cell(node, cell) : or_cell(node, cell);
 }
 
-/* --- hints ---------------------------------------------------------------------------------------- */
+/* --- hints --------------------------------------------------------------------------------------- */
 
 /* AND uses the farthest hint; OR the nearest, if all parts have one. */
 bool

@@ -78,7 +78,7 @@ kw_filter_machine_done(const kw_filter_machine *self)
     return kw_node_all_done(&self->node);
 }
 
-/* --- the cells of one family ---------------------------------------------------------------------- */
+/* --- the cells of one family --------------------------------------------------------------------- */
 
 /* A position in the cells of one family. */
 typedef struct family {
@@ -227,7 +227,7 @@ walk_families(kw_filter_machine *self, const kw_cell *cells, size_t count, bool 
     }
 }
 
-/* --- the row -------------------------------------------------------------------------------------- */
+/* --- the row ------------------------------------------------------------------------------------- */
 
 static bool
 is_needed(const kw_filter_machine *self, const kw_cell *cells, size_t count)

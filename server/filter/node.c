@@ -99,7 +99,7 @@ rejects(kw_filter_node *node, kw_bytes value)
     return kw_comparison_rejects(node->comparison, value, node->error);
 }
 
-/* --- row keys ------------------------------------------------------------------------------------- */
+/* --- row keys ------------------------------------------------------------------------------------ */
 
 static bool
 prefix_drops_key(kw_filter_node *node, kw_bytes row)
@@ -152,7 +152,7 @@ kw_node_drops_key(kw_filter_node *node, kw_bytes row)
     return node->filter->kind == KW_FILTER_ROW && node->out;
 }
 
-/* --- cells ---------------------------------------------------------------------------------------- */
+/* --- cells --------------------------------------------------------------------------------------- */
 
 static bool
 is_column(const kw_filter_node *node, const kw_cell *cell)
@@ -353,7 +353,7 @@ kw_node_hint(const kw_filter_node *node, kw_bytes *ret_qualifier)
     return true;
 }
 
-/* --- rows ----------------------------------------------------------------------------------------- */
+/* --- rows ---------------------------------------------------------------------------------------- */
 
 void
 kw_node_transform(kw_filter_node *node, kw_cell *cell, uint8_t *length)

@@ -43,7 +43,7 @@ kw_filter_syntax_error(const kw_filter_text *text, size_t at, const char *format
     return kw_error_set(text->error, KW_INVALID, "filter, position %zu: %s", at + 1, what);
 }
 
-/* --- words ---------------------------------------------------------------------------------------- */
+/* --- words --------------------------------------------------------------------------------------- */
 
 static const struct word {
     const char *text;
@@ -76,7 +76,7 @@ word_of(operator_kind kind)
     return "(";
 }
 
-/* --- stacks --------------------------------------------------------------------------------------- */
+/* --- stacks -------------------------------------------------------------------------------------- */
 
 static operator_seen *
 top(const parser *self)
@@ -202,7 +202,7 @@ parse_close(parser *self, size_t at)
     return true;
 }
 
-/* --- the text ------------------------------------------------------------------------------------- */
+/* --- the text ------------------------------------------------------------------------------------ */
 
 /* The position after the filter's closing parenthesis; 0 on error. */
 static size_t

@@ -20,7 +20,7 @@ struct kw_prepared {
     bool slow;
 };
 
-/* --- the tree ------------------------------------------------------------------------------------- */
+/* --- the tree ------------------------------------------------------------------------------------ */
 
 bool
 kw_filter_is_regex(const kw_filter *filter)
@@ -96,7 +96,7 @@ kw_prepared_is_slow(const kw_prepared *self)
     return self->slow;
 }
 
-/* --- expressions ---------------------------------------------------------------------------------- */
+/* --- expressions --------------------------------------------------------------------------------- */
 
 bool
 kw_prepared_needs_compiling(const kw_prepared *self)

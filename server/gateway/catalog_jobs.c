@@ -36,7 +36,7 @@ keep_names(catalog_job *self, const char *const *names, size_t count)
         self->names[i] = keep(self, names[i]);
 }
 
-/* --- the reply ------------------------------------------------------------------------------------ */
+/* --- the reply ----------------------------------------------------------------------------------- */
 
 /* A reply posted to the caller. The job can continue after it was sent. */
 typedef struct reply {
@@ -114,7 +114,7 @@ on_noted(void *user, const kw_error *error)
     finish(self, NULL);
 }
 
-/* --- execution --------------------------------------------------------------------------------------- */
+/* --- execution ----------------------------------------------------------------------------------- */
 
 static void
 run(kw_job *job)

@@ -61,7 +61,7 @@ kw_gateway_limits(const kw_model *model)
                            .handshake_ms = (uint64_t)model->timeouts.handshake_ms};
 }
 
-/* --- states ----------------------------------------------------------------------------------- */
+/* --- states -------------------------------------------------------------------------------------- */
 
 #define TO(state) (1u << KW_GATEWAY_##state)
 static const unsigned moves[] = {
@@ -145,7 +145,7 @@ drain(kw_gateway *gateway, int exit_code)
                  on_drained, gateway);
 }
 
-/* --- starting --------------------------------------------------------------------------------- */
+/* --- starting ------------------------------------------------------------------------------------ */
 
 static bool
 listen_all(kw_gateway *gateway, kw_error *ret_error)
@@ -381,7 +381,7 @@ on_timer(void *user)
     }
 }
 
-/* --- signals and watchdog ---------------------------------------------------------------- */
+/* --- signals and watchdog ------------------------------------------------------------------------ */
 
 static void
 on_signal(uv_signal_t *handle, int number)
@@ -470,7 +470,7 @@ policy_loaded_at_ms(void *user)
     return atomic_load(&((kw_gateway *)user)->policy_loaded_at_ms);
 }
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------- */
 
 /* Raises the limit of open files to what the policy's connections need, if the system allows it. */
 static void

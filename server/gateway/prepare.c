@@ -36,7 +36,7 @@ typedef struct kw_preparing preparing;
 
 static void check(preparing *self);
 
-/* --- ending --------------------------------------------------------------------------------------- */
+/* --- ending -------------------------------------------------------------------------------------- */
 
 /* Sets each table's state from the catalog: that of its paths, for describe, and its order of writes. */
 static void
@@ -130,7 +130,7 @@ step_deadline(const preparing *self)
     return kw_deadline_in_ms(kw_policy_model(self->policy)->timeouts.call_ms);
 }
 
-/* --- the facts ------------------------------------------------------------------------------------- */
+/* --- the facts ----------------------------------------------------------------------------------- */
 
 static void
 on_committed(void *user, const kw_error *error)
@@ -199,7 +199,7 @@ on_timer(void *user)
     finish(self, &error);
 }
 
-/* --- store tables, sequences ----------------------------------------------------------------------- */
+/* --- store tables, sequences --------------------------------------------------------------------- */
 
 static void
 begin_step(preparing *self)
@@ -275,7 +275,7 @@ create_next(preparing *self)
     kw_verb_create_table(&self->call, &self->create, on_created, self);
 }
 
-/* --- the comparison -------------------------------------------------------------------------------- */
+/* --- the comparison ------------------------------------------------------------------------------ */
 
 static void
 check_hazards(preparing *self)

@@ -30,7 +30,7 @@ kw_session_must_linger(const kw_session *session)
            unsent > 0;
 }
 
-/* --- shortage of memory ------------------------------------------------------------------------- */
+/* --- shortage of memory -------------------------------------------------------------------------- */
 
 static bool
 must_pause(const kw_session *session)
@@ -90,7 +90,7 @@ kw_session_relieve(kw_session *session, uint64_t now_ms)
         kw_session_mark_dirty(session);
 }
 
-/* --- draining ----------------------------------------------------------------------------------- */
+/* --- draining ------------------------------------------------------------------------------------ */
 
 void
 kw_session_drain(kw_session *session)
@@ -120,7 +120,7 @@ is_quiet(const kw_session *session, uint64_t now_ms)
            now_ms - session->active_ms >= QUIET_MS;
 }
 
-/* --- time --------------------------------------------------------------------------------------- */
+/* --- time ---------------------------------------------------------------------------------------- */
 
 /* Returns the time limit that the session exceeds, as text; NULL if none. */
 static const char *

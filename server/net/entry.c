@@ -38,7 +38,7 @@ name_peer(kw_session *session, char *key)
     kw_peers_name((struct sockaddr *)&address, key);
 }
 
-/* --- refusals ----------------------------------------------------------------------------------- */
+/* --- refusals ------------------------------------------------------------------------------------ */
 
 static void
 log_refused(kw_session *session, const char *reason)
@@ -67,7 +67,7 @@ static void __attribute__((format(printf, 2, 3))) refuse(kw_session *session, co
     session->refusal = error;
 }
 
-/* --- counting ----------------------------------------------------------------------------------- */
+/* --- counting ------------------------------------------------------------------------------------ */
 
 /* Counts the connection. False if a limit is reached; then the session's refusal is set. */
 static bool
@@ -130,7 +130,7 @@ kw_session_identify(kw_session *session)
     session->peer_name = name;
 }
 
-/* --- accepting ---------------------------------------------------------------------------------- */
+/* --- accepting ----------------------------------------------------------------------------------- */
 
 /* True if a refused connection can stay open to be answered: if there are not too many of them, and without
  * TLS, whose handshake costs too much. */

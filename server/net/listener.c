@@ -17,7 +17,7 @@
 /* Per loop iteration, so that a flood of connections does not delay calls. */
 #define ACCEPTS_MAX 64
 
-/* --- accepting ---------------------------------------------------------------------------------- */
+/* --- accepting ----------------------------------------------------------------------------------- */
 
 static void on_ready(uv_poll_t *ready, int status, int events);
 
@@ -66,7 +66,7 @@ on_ready(uv_poll_t *ready, int status, int events)
     }
 }
 
-/* --- opening and closing ------------------------------------------------------------------------ */
+/* --- opening and closing ------------------------------------------------------------------------- */
 
 static void
 on_handle_closed(uv_handle_t *handle)

@@ -18,7 +18,7 @@
 #define SWEEP_MS_MOST 250
 #define LOG_MAX 10
 
-/* --- rate-limited logging -------------------------------------------------------------------- */
+/* --- rate-limited logging ------------------------------------------------------------------------ */
 
 bool
 kw_net_worker_can_log(kw_net_worker *worker, kw_log_limit *limit, uint64_t *ret_unlogged)
@@ -49,8 +49,7 @@ kw_net_worker_log_broken(kw_net_worker *worker, const char *peer, const char *re
     kw_log(KW_LOG_WARN, "net", "connection broken", "peer=%s reason=\"%s\"", peer, reason);
 }
 
-/* --- loop iterations and timers ---------------------------------------------------------------------------
- */
+/* --- loop iterations and timers ------------------------------------------------------------------ */
 
 static void
 on_flush(uv_idle_t *idle)
@@ -152,8 +151,7 @@ kw_net_set_limits(kw_net *net, kw_net_limits limits)
     }
 }
 
-/* --- creation and start ------------------------------------------------------------------------------------
- */
+/* --- creation and start -------------------------------------------------------------------------- */
 
 static void
 worker_init(kw_net_worker *worker, kw_net *net, unsigned index, kw_net_limits limits)
@@ -207,7 +205,7 @@ kw_net_start(kw_net *net)
     }
 }
 
-/* --- draining ---------------------------------------------------------------------------------- */
+/* --- draining ------------------------------------------------------------------------------------ */
 
 static void
 call_drained(kw_task *task)

@@ -74,7 +74,7 @@ void kw_net_close_now(kw_net *net);
 /* Stops the threads. Call this after drained was called. NULL is allowed. */
 void kw_net_free(kw_net *net);
 
-/* --- a message ------------------------------------------------------------------------------- */
+/* --- a message ----------------------------------------------------------------------------------- */
 
 kw_bytes kw_request_payload(const kw_request *request);
 kw_wire_form kw_request_form(const kw_request *request);

@@ -26,7 +26,7 @@
 #define SESSION_BYTES ((int64_t)2 * 1024)
 #define TLS_BYTES ((int64_t)16 * 1024)
 
-/* --- states ----------------------------------------------------------------------------------- */
+/* --- states -------------------------------------------------------------------------------------- */
 
 #define TO(state) (1u << KW_SESSION_##state)
 static const unsigned moves[] = {
@@ -201,7 +201,7 @@ kw_session_mark_dirty(kw_session *session)
     worker->dirty = session;
 }
 
-/* --- input ------------------------------------------------------------------------------------ */
+/* --- input --------------------------------------------------------------------------------------- */
 
 static bool
 can_accept(kw_session *session)

@@ -95,7 +95,7 @@ struct kw_request {
     bool released;
 };
 
-/* --- session.c ---------------------------------------------------------------------------------- */
+/* --- session.c ----------------------------------------------------------------------------------- */
 
 /* Returns a session without a socket. */
 kw_session *kw_session_new(kw_net_worker *worker);
@@ -133,7 +133,7 @@ void kw_session_update(kw_session *session);
 /* Reads what the system has already received, while further messages are accepted. */
 void kw_session_read_rest(kw_session *session);
 
-/* --- entry.c ------------------------------------------------------------------------------------ */
+/* --- entry.c ------------------------------------------------------------------------------------- */
 
 /* Creates a session for an accepted connection, which it owns. One beyond a limit is answered with an error
  * where that is possible, else closed. */
@@ -146,7 +146,7 @@ void kw_session_identify(kw_session *session);
 /* Removes the connection from the numbers of connections. */
 void kw_session_uncount(kw_session *session);
 
-/* --- ending.c ----------------------------------------------------------------------------------- */
+/* --- ending.c ------------------------------------------------------------------------------------ */
 
 /* Closes the session if it exceeds a time limit. Called by the worker's sweep timer. */
 void kw_session_check_time(kw_session *session, uint64_t now_ms);
@@ -165,7 +165,7 @@ void kw_session_relieve(kw_session *session, uint64_t now_ms);
 /* True if the peer could lose replies that were sent if the socket were closed now. */
 bool kw_session_must_linger(const kw_session *session);
 
-/* --- request.c ---------------------------------------------------------------------------------- */
+/* --- request.c ----------------------------------------------------------------------------------- */
 
 /* Moves replies to `output`, in order, up to the first request that is not answered. */
 void kw_request_move_replies(kw_session *session);

@@ -5,7 +5,7 @@
 #include "service/offload.h"
 #include "service/show.h"
 
-/* --- check ------------------------------------------------------------------------------------- */
+/* --- check --------------------------------------------------------------------------------------- */
 
 typedef struct checking {
     kw_offload offload;
@@ -73,7 +73,7 @@ kw_serve_check(kw_exchange *exchange)
     kw_offload_start(&self->offload, exchange, check_policy, reply_check);
 }
 
-/* --- reload ----------------------------------------------------------------------------------- */
+/* --- reload -------------------------------------------------------------------------------------- */
 
 static void
 reply_reload(void *user, const kw_error *error)
@@ -92,7 +92,7 @@ kw_serve_reload(kw_exchange *exchange)
     settings->reload(settings->user, exchange->call.loop, reply_reload, exchange);
 }
 
-/* --- forget ----------------------------------------------------------------------------------- */
+/* --- forget -------------------------------------------------------------------------------------- */
 
 static void
 reply_forgotten(void *user, const char *const *emptied, size_t count, const kw_error *error)
@@ -145,7 +145,7 @@ kw_serve_forget(kw_exchange *exchange)
     settings->forget(settings->user, &order, exchange->call.loop, reply_forgotten, exchange);
 }
 
-/* --- stats ------------------------------------------------------------------------------------ */
+/* --- stats --------------------------------------------------------------------------------------- */
 
 typedef struct metrics {
     kw_api_Admin_stats_result result;

@@ -7,7 +7,7 @@
 #include "service/methods.h"
 #include "service/show.h"
 
-/* --- limits ---------------------------------------------------------------------------------------- */
+/* --- limits -------------------------------------------------------------------------------------- */
 
 static bool
 check_count(const char *what, uint64_t count, uint64_t least, uint64_t most, kw_error *ret_error)
@@ -45,7 +45,7 @@ check_sizes(const kw_api_Admin_advise_args *args, kw_error *ret_error)
            check_options(args, ret_error);
 }
 
-/* --- one candidate --------------------------------------------------------------------------------- */
+/* --- one candidate ------------------------------------------------------------------------------- */
 
 /* Converts the sample for a candidate. Counts the records that its table rejects. */
 static void
@@ -108,7 +108,7 @@ read_candidate(kw_advising *self, size_t index, kw_error *ret_error)
     return read_queries(self, candidate, self->policies[index], ret_error);
 }
 
-/* --- times of records ---------------------------------------------------------------------- */
+/* --- times of records ---------------------------------------------------------------------------- */
 
 /* Index of the first converted record without the field; count if there is none. */
 static size_t
@@ -172,7 +172,7 @@ read_times(kw_advising *self)
     self->settings.times_ms = times;
 }
 
-/* --- the call -------------------------------------------------------------------------------------- */
+/* --- the call ------------------------------------------------------------------------------------ */
 
 static bool
 advise(kw_advising *self, kw_error *ret_error)

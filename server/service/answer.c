@@ -20,7 +20,7 @@ serving(const kw_exchange *exchange)
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
 
-/* --- counting and logging -------------------------------------------------------------------------- */
+/* --- counting and logging ------------------------------------------------------------------------ */
 
 static void
 remove_active(kw_exchange *exchange)
@@ -124,7 +124,7 @@ kw_exchange_failure(kw_exchange *exchange, const kw_error *error)
     return result;
 }
 
-/* --- the reply --------------------------------------------------------------------------------------- */
+/* --- the reply ----------------------------------------------------------------------------------- */
 
 size_t
 kw_exchange_reply_most(const kw_exchange *exchange)

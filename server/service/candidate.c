@@ -76,7 +76,7 @@ kw_candidate_table(const kw_policy *policy, kw_bytes candidate, kw_bytes name, k
     return NULL;
 }
 
-/* --- policyTables ------------------------------------------------------------------------------------- */
+/* --- policyTables -------------------------------------------------------------------------------- */
 
 typedef struct reading {
     kw_offload offload;

@@ -21,7 +21,7 @@ changing_new(kw_exchange *exchange, const kw_table *table)
 /* Maximum number of fields in one increment. Limited because each is compared with those before it. */
 #define AMOUNTS_MAX 1000
 
-/* --- increment -------------------------------------------------------------------------------- */
+/* --- increment ----------------------------------------------------------------------------------- */
 
 static void
 reply_increment(void *user, const kw_record *values, const kw_error *error)
@@ -86,7 +86,7 @@ kw_serve_increment(kw_exchange *exchange)
                           changing_new(exchange, table));
 }
 
-/* --- putIf and compareAndPut ------------------------------------------------------------------ */
+/* --- putIf and compareAndPut --------------------------------------------------------------------- */
 
 static void
 reply_put_if(void *user, bool applied, kw_record generated, const kw_error *error)
@@ -173,7 +173,7 @@ kw_serve_compare_and_put(kw_exchange *exchange)
     serve_put_if(exchange, reply_compare_and_put);
 }
 
-/* --- allocate --------------------------------------------------------------------------------- */
+/* --- allocate ------------------------------------------------------------------------------------ */
 
 static void
 reply_allocate(void *user, int64_t first, int64_t count, const kw_error *error)

@@ -28,8 +28,7 @@ serving(const kw_exchange *exchange)
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
 
-/* --- the fence: whether this gateway still holds its lease -------------------------------------------------
- */
+/* --- the fence: whether this gateway still holds its lease --------------------------------------- */
 
 bool
 kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
@@ -46,7 +45,7 @@ kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
     return true;
 }
 
-/* --- beginning ---------------------------------------------------------------------------- */
+/* --- beginning ----------------------------------------------------------------------------------- */
 
 static void
 begin_counting(void)
@@ -300,7 +299,7 @@ kw_exchange_resume(kw_exchange *exchange)
     start(exchange);
 }
 
-/* --- functions for methods --------------------------------------------------------------------- */
+/* --- functions for methods ----------------------------------------------------------------------- */
 
 bool
 kw_exchange_read_deadline(kw_exchange *exchange, bool given, int32_t deadline_ms, kw_error *ret_error)

@@ -16,7 +16,7 @@ shown(kw_bytes bytes, kw_arena *arena)
 /* A plan can have a million ranges, too many for a reply. ranges_count contains their number. */
 #define RANGES_LISTED_MAX 4096
 
-/* --- explain ---------------------------------------------------------------------------------- */
+/* --- explain ------------------------------------------------------------------------------------- */
 
 static void
 range_out(const kw_range *range, kw_arena *arena, kw_api_ExplainedRange *ret_out)
@@ -104,7 +104,7 @@ kw_serve_explain(kw_exchange *exchange)
     kw_offload_start(&self->offload, exchange, explain, reply_plan);
 }
 
-/* --- explainPut ------------------------------------------------------------------------------- */
+/* --- explainPut ---------------------------------------------------------------------------------- */
 
 static void
 key_out(const kw_explained_key *key, kw_arena *arena, kw_api_ExplainedKey *ret_out)

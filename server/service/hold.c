@@ -60,7 +60,7 @@ holding_unref(holding *whole)
     g_free(whole);
 }
 
-/* --- counting down --------------------------------------------------------------------------------- */
+/* --- counting down ------------------------------------------------------------------------------- */
 
 static void
 report_held(kw_task *task)
@@ -97,7 +97,7 @@ kw_hold_note_end(kw_exchange *exchange)
     report_when_idle(hold);
 }
 
-/* --- the queue ------------------------------------------------------------------------------------- */
+/* --- the queue ----------------------------------------------------------------------------------- */
 
 bool
 kw_hold_catch(kw_exchange *exchange)
@@ -140,7 +140,7 @@ dequeue_first(kw_hold *hold)
     return exchange;
 }
 
-/* --- on each loop ---------------------------------------------------------------------------------- */
+/* --- on each loop -------------------------------------------------------------------------------- */
 
 static void
 begin(kw_service_worker *worker, holding *whole)
@@ -212,7 +212,7 @@ post_all(kw_service *service, holding *whole)
     }
 }
 
-/* --- called by the gateway ---------------------------------------------------------------------------- */
+/* --- called by the gateway ----------------------------------------------------------------------- */
 
 void
 kw_service_hold(kw_service *service, const char *const *tables, kw_loop *loop, void (*done)(void *user),

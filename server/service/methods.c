@@ -2,7 +2,7 @@
 
 #include <glib.h>
 
-/* --- subjects of calls -------------------------------------------------------------------------- */
+/* --- subjects of calls --------------------------------------------------------------------------- */
 
 static int64_t
 deadline_of_options(const kw_api_Options *options)
@@ -72,7 +72,7 @@ subject_of_nextPage(const kw_exchange *exchange)
     return (kw_subject){opened ? cursor.table : KW_BYTES_NONE, deadline_of_options(args->options)};
 }
 
-/* --- the methods ----------------------------------------------------------------------------------- */
+/* --- the methods --------------------------------------------------------------------------------- */
 
 #define READS(method) .needs_store = true, .subject = subject_of_##method
 #define WRITES(method) .writes = true, .changes = true, READS(method)

@@ -18,7 +18,7 @@ struct kw_read_queues {
     bool timer_active;
 };
 
-/* --- starting ----------------------------------------------------------------------------------- */
+/* --- starting ------------------------------------------------------------------------------------ */
 
 /* Maximum number of large reads at a time: one until the client has read a reply, and one more each time that
  * it has read all replies. */
@@ -79,7 +79,7 @@ timer(void *user)
         start_waiting(at->data);
 }
 
-/* --- entering and leaving --------------------------------------------------------------------------- */
+/* --- entering and leaving ------------------------------------------------------------------------ */
 
 static kw_read_queue *
 find_queue(kw_read_queues *queues, kw_account *account)
@@ -139,7 +139,7 @@ kw_read_queue_is_waiting(const kw_exchange *exchange)
     return exchange->read_queue && exchange->is_queued;
 }
 
-/* --- creation --------------------------------------------------------------------------------------- */
+/* --- creation ------------------------------------------------------------------------------------ */
 
 kw_read_queues *
 kw_read_queues_new(kw_loop *loop)

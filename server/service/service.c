@@ -12,7 +12,7 @@
 /* Maximum number of filters that wait to be compiled, which takes milliseconds each. */
 #define COMPILATIONS_MAX 256
 
-/* --- snapshots -------------------------------------------------------------------------------- */
+/* --- snapshots ----------------------------------------------------------------------------------- */
 
 static kw_snapshot *
 snapshot_new(kw_policy *policy, kw_keyring *keyring)
@@ -96,7 +96,7 @@ kw_service_open_gate(kw_service *service)
     set_gate(service, true, NULL);
 }
 
-/* --- loops ------------------------------------------------------------------------------------ */
+/* --- loops --------------------------------------------------------------------------------------- */
 
 static void *
 on_loop_open(void *user, kw_loop *loop, unsigned index)
@@ -190,7 +190,7 @@ kw_service_handler(kw_service *service)
         .user = service, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close};
 }
 
-/* --- creation -------------------------------------------------------------------------------- */
+/* --- creation ------------------------------------------------------------------------------------ */
 
 kw_service *
 kw_service_new(const kw_service_settings *settings, kw_policy *policy, kw_keyring *keyring)
@@ -227,7 +227,7 @@ kw_service_free(kw_service *service)
     g_free(service);
 }
 
-/* --- metrics ---------------------------------------------------------------------------------- */
+/* --- metrics ------------------------------------------------------------------------------------- */
 
 size_t
 kw_service_method_count(void)

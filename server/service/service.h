@@ -67,7 +67,7 @@ void kw_service_hold(kw_service *service, const char *const *tables, kw_loop *lo
                      void *user);
 void kw_service_release(kw_service *service);
 
-/* --- metrics; any thread ---------------------------------------------------------------------- */
+/* --- metrics; any thread ------------------------------------------------------------------------- */
 
 size_t kw_service_method_count(void);
 const char *kw_service_method_name(size_t method);

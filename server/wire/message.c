@@ -154,7 +154,7 @@ kw_wire_frame_end(kw_buffer *out, kw_wire_form form, size_t mark)
     kw_be32_store(out->data + mark, (uint32_t)size);
 }
 
-/* --- TApplicationException -------------------------------------------------------------------- */
+/* --- TApplicationException ----------------------------------------------------------------------- */
 
 typedef struct application_exception {
     bool has_text;
@@ -206,7 +206,7 @@ kw_wire_exception_decode(kw_wire_protocol protocol, kw_bytes body, kw_wire_excep
     return true;
 }
 
-/* --- methods ---------------------------------------------------------------------------------- */
+/* --- methods ------------------------------------------------------------------------------------- */
 
 static bool
 name_is(const char *expected, kw_bytes name)

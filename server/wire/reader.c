@@ -67,7 +67,7 @@ is_mark(uint8_t byte)
     return byte == BINARY_MARK || byte == COMPACT_MARK;
 }
 
-/* --- what is not Thrift ----------------------------------------------------------------------- */
+/* --- what is not Thrift -------------------------------------------------------------------------- */
 
 /* Reports that the first bytes of a connection are neither a message nor an acceptable length. */
 static kw_wire_progress
@@ -111,7 +111,7 @@ check_mark(kw_wire_protocol protocol, kw_bytes head, kw_error *ret_error)
     return KW_WIRE_BROKEN;
 }
 
-/* --- framed ----------------------------------------------------------------------------------- */
+/* --- framed -------------------------------------------------------------------------------------- */
 
 /* The minimum of a length of which fewer than four bytes have arrived. */
 static size_t
@@ -171,7 +171,7 @@ framed_next(kw_wire_reader *reader, kw_bytes input, kw_bytes *ret_payload, size_
     return KW_WIRE_MESSAGE;
 }
 
-/* --- unframed --------------------------------------------------------------------------------- */
+/* --- unframed ------------------------------------------------------------------------------------ */
 
 static kw_wire_progress
 name_too_long(uint32_t size, kw_error *ret_error)

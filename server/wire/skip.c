@@ -138,7 +138,7 @@ open_struct(size_t at, step *ret_step)
     return STEP_DONE;
 }
 
-/* --- binary ----------------------------------------------------------------------------------- */
+/* --- binary -------------------------------------------------------------------------------------- */
 
 static bool
 binary_type_known(uint8_t type)
@@ -225,7 +225,7 @@ binary_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
     return binary_value(skip, input, at + 3, type, ret_step);
 }
 
-/* --- compact ---------------------------------------------------------------------------------- */
+/* --- compact ------------------------------------------------------------------------------------- */
 
 static bool
 compact_type_known(uint8_t type)
@@ -357,7 +357,7 @@ compact_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
     return compact_value(skip, input, at, type, ret_step);
 }
 
-/* --- short cuts ------------------------------------------------------------------------------- */
+/* --- short cuts ---------------------------------------------------------------------------------- */
 
 /* Skips fields of the struct on top while they are plain and complete, as those of rows are. Other fields,
  * including malformed ones, are left to the steps. */
@@ -433,7 +433,7 @@ compact_plain_fields(kw_skip *skip, kw_bytes input)
     skip->at = at;
 }
 
-/* --- the loop --------------------------------------------------------------------------------- */
+/* --- the loop ------------------------------------------------------------------------------------ */
 
 static step_result
 take_step(kw_skip *skip, kw_bytes input, step *ret_step)

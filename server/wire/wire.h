@@ -92,7 +92,7 @@ typedef enum kw_wire_exception_type {
     KW_WIRE_EXCEPTION_PROTOCOL_ERROR = 7
 } kw_wire_exception_type;
 
-/* --- one message in memory ------------------------------------------------------------------ */
+/* --- one message in memory ----------------------------------------------------------------------- */
 
 /* Reads the head of a payload (a frame without its length). INVALID if it is not a strict binary or compact
  * head. */
@@ -142,7 +142,7 @@ void kw_wire_frame_end(kw_buffer *out, kw_wire_form form, size_t mark);
 /* The row with this name, or NULL. A name "Service:method" (multiplexed) finds the method of that service. */
 const kw_wire_method *kw_wire_method_find(const kw_wire_method *methods, size_t count, kw_bytes name);
 
-/* --- a stream of messages ------------------------------------------------------------------- */
+/* --- a stream of messages ------------------------------------------------------------------------ */
 
 /* Finds where messages end in the bytes of one connection. Fixed state, no allocation. */
 typedef struct kw_wire_reader kw_wire_reader;

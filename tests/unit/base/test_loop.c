@@ -11,7 +11,7 @@
 #define EACH 20000
 #define STOP_DEADLINE_MS 100000
 
-/* --- running a loop until it stops -------------------------------------------------------------- */
+/* --- running a loop until it stops --------------------------------------------------------------- */
 
 typedef struct runner {
     kw_loop *loop;
@@ -68,7 +68,7 @@ run_until_stopped(kw_loop *loop)
     runner_join(&self);
 }
 
-/* --- tasks of other threads ----------------------------------------------------------------------- */
+/* --- tasks of other threads ---------------------------------------------------------------------- */
 
 typedef struct mail {
     kw_task task;
@@ -122,7 +122,7 @@ tasks_run_in_the_order_of_their_thread(void)
     kw_loop_free(post.loop);
 }
 
-/* --- a task that posts from the loop itself ---------------------------------------------------- */
+/* --- a task that posts from the loop itself ------------------------------------------------------ */
 
 typedef struct repeated {
     kw_task task;
@@ -154,7 +154,7 @@ a_task_can_post_itself_again(void)
     kw_loop_free(self.loop);
 }
 
-/* --- a task that alternates between two loops ----------------------------------------------------------- */
+/* --- a task that alternates between two loops ---------------------------------------------------- */
 
 typedef struct ball {
     kw_task task;
@@ -189,7 +189,7 @@ a_task_alternates_between_loops(void)
         kw_loop_free(self.loops[i]);
 }
 
-/* --- stop and free ----------------------------------------------------------------------------- */
+/* --- stop and free ------------------------------------------------------------------------------- */
 
 static atomic_int ran;
 
@@ -227,7 +227,7 @@ another_thread_can_stop_a_loop(void)
     }
 }
 
-/* --- timers ------------------------------------------------------------------------------------ */
+/* --- timers -------------------------------------------------------------------------------------- */
 
 static struct {
     kw_loop *loop;
@@ -306,7 +306,7 @@ a_started_timer_can_be_freed(void)
     kw_loop_free(loop);
 }
 
-/* --- work ------------------------------------------------------------------------------------- */
+/* --- work ---------------------------------------------------------------------------------------- */
 
 #define PIECES 50
 

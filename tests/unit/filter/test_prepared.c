@@ -20,7 +20,7 @@ prepare(const char *text)
     return made;
 }
 
-/* --- rejected expressions ------------------------------------------------------------------------------ */
+/* --- rejected expressions ------------------------------------------------------------------------ */
 
 /* Parsing does not compile expressions; errors are reported by kw_prepared_compile. */
 static void
@@ -101,7 +101,7 @@ test_slow_filters(void)
     g_assert_true(kw_prepared_is_slow(substring));
 }
 
-/* --- matching ------------------------------------------------------------------------------------- */
+/* --- matching ------------------------------------------------------------------------------------ */
 
 static kw_filter_verdict
 judge(kw_filter_machine *machine, kw_bytes value, kw_error *ret_error)
@@ -245,7 +245,7 @@ test_many_filters(void)
     kw_filter_machine_free(machine);
 }
 
-/* --- threads -------------------------------------------------------------------------------------- */
+/* --- threads ------------------------------------------------------------------------------------- */
 
 static void
 match_often(void *user)

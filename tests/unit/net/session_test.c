@@ -191,7 +191,7 @@ server_free(test_server *created)
     g_free(created);
 }
 
-/* --- clients ------------------------------------------------------------------------ */
+/* --- clients ------------------------------------------------------------------------------------- */
 
 static int
 connect_client(const test_server *server)
@@ -276,7 +276,7 @@ expect_end(int from)
     close(from);
 }
 
-/* --- waiting for conditions, for at most DEADLINE_MS ----------------------------------------------- */
+/* --- waiting for conditions, for at most DEADLINE_MS --------------------------------------------- */
 
 #define DEADLINE_MS 100000
 
@@ -370,7 +370,7 @@ release(test_server *server)
             kw_loop_post(server->loops[i].loop, &server->loops[i].release);
 }
 
-/* --- tests ------------------------------------------------------------------------------------ */
+/* --- tests --------------------------------------------------------------------------------------- */
 
 static void
 test_replies(void)

@@ -182,7 +182,7 @@ test_columns(void)
     service_fixture_free(fix);
 }
 
-/* --- maps ------------------------------------------------------------------------------------------ */
+/* --- maps ---------------------------------------------------------------------------------------- */
 
 static kw_api_Value
 map_of(service_fixture *fix, size_t count, const char *const *names, const kw_api_Value *values)
