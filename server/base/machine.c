@@ -52,7 +52,7 @@ least_limit(const char *mount, const char *group, const char *name)
 
 /* True if the comma-separated list contains `word`. */
 static bool
-lists(const char *words, const char *word)
+list_contains(const char *words, const char *word)
 {
     g_auto(GStrv) all = g_strsplit(words, ",", -1);
     return g_strv_contains((const char *const *)all, word);
@@ -69,7 +69,8 @@ limit_of_line(const char *root, const char *line)
     g_autofree char *old = g_build_filename(base, "sys/fs/cgroup/memory", NULL);
     if (parts[1][0] == '\0')
         return least_limit(unified, parts[2], "memory.max");
-    return lists(parts[1], "memory") ? least_limit(old, parts[2], "memory.limit_in_bytes") : INT64_MAX;
+    return list_contains(parts[1], "memory") ? least_limit(old, parts[2], "memory.limit_in_bytes")
+                                             : INT64_MAX;
 }
 
 int64_t

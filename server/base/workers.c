@@ -78,7 +78,7 @@ choose(const kw_workers *workers)
 
 /* The oldest running job that must yield to a waiting one; NULL if another job is already yielding. */
 static kw_worker_job *
-choose_victim(const kw_workers *workers, const kw_worker_job *waiting)
+choose_to_yield(const kw_workers *workers, const kw_worker_job *waiting)
 {
     kw_worker_job *oldest = NULL;
     for (kw_worker_job *job = workers->running; job; job = job->next) {
@@ -99,7 +99,7 @@ kw_worker_job_must_yield(kw_worker_job *job)
         return job->yielded;
     kw_mutex_lock(&workers->lock);
     const kw_worker_job *waiting = choose(workers);
-    job->yielded = waiting && choose_victim(workers, waiting) == job;
+    job->yielded = waiting && choose_to_yield(workers, waiting) == job;
     kw_mutex_unlock(&workers->lock);
     return job->yielded;
 }
@@ -138,7 +138,7 @@ choose_to_drop(const kw_workers *workers, uint32_t peer)
 
 /* Moves the next job from the queue to the running jobs; NULL if the queue is empty. With the lock held. */
 static kw_worker_job *
-take(kw_workers *workers)
+dequeue_next(kw_workers *workers)
 {
     kw_worker_job *job = choose(workers);
     if (!job)
@@ -154,10 +154,10 @@ take(kw_workers *workers)
 /* Chooses the job that follows one that ended. The ended job still counts as running in this choice, so that
  * other callers are preferred. */
 static kw_worker_job *
-take_after(kw_workers *workers, kw_worker_job *ended)
+end_and_dequeue(kw_workers *workers, kw_worker_job *ended)
 {
     kw_mutex_lock(&workers->lock);
-    kw_worker_job *next = take(workers);
+    kw_worker_job *next = dequeue_next(workers);
     unlink_job(&workers->running, ended);
     kw_mutex_unlock(&workers->lock);
     kw_loop_post(ended->port->loop, &ended->task);
@@ -166,12 +166,12 @@ take_after(kw_workers *workers, kw_worker_job *ended)
 
 /* Waits for a job; NULL if the workers are stopping. */
 static kw_worker_job *
-wait_for_one(kw_workers *workers)
+wait_for_job(kw_workers *workers)
 {
     kw_mutex_lock(&workers->lock);
     while (!workers->first && !workers->stopping)
         kw_condition_wait(&workers->filled, &workers->lock);
-    kw_worker_job *job = take(workers);
+    kw_worker_job *job = dequeue_next(workers);
     kw_mutex_unlock(&workers->lock);
     return job;
 }
@@ -180,11 +180,11 @@ static void
 serve(void *user)
 {
     kw_workers *workers = user;
-    for (kw_worker_job *job = wait_for_one(workers); job;) {
+    for (kw_worker_job *job = wait_for_job(workers); job;) {
         if (!kw_workers_are_shut(workers))
             job->run(job);
-        job = take_after(workers, job);
-        job = job ? job : wait_for_one(workers);
+        job = end_and_dequeue(workers, job);
+        job = job ? job : wait_for_job(workers);
     }
 }
 
@@ -275,7 +275,7 @@ enqueue(kw_workers *workers, kw_worker_job *job)
 }
 
 static void
-settle(kw_worker_port *port)
+call_closed_when_idle(kw_worker_port *port)
 {
     if (!port->closed || port->in_flight > 0)
         return;
@@ -291,7 +291,7 @@ run_done(kw_task *task)
     kw_worker_port *port = job->port;
     job->done(job); /* can submit the job again */
     port->in_flight--;
-    settle(port);
+    call_closed_when_idle(port);
 }
 
 kw_worker_port *
@@ -322,7 +322,7 @@ kw_worker_port_close(kw_worker_port *port, void (*closed)(void *user), void *use
     port->shut = true;
     port->closed = closed;
     port->user = user;
-    settle(port);
+    call_closed_when_idle(port);
 }
 
 void

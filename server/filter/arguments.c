@@ -311,7 +311,7 @@ read_argument(filling *self, char kind)
 
 /* The alternative with this number of arguments. */
 static const char *
-alternative(const char *arguments, size_t count)
+find_alternative(const char *arguments, size_t count)
 {
     const char *at = arguments;
     for (;;) {
@@ -327,7 +327,7 @@ alternative(const char *arguments, size_t count)
 }
 
 static bool
-wrong_count(const kw_filter_text *text, size_t start, const struct form *form, size_t count)
+report_wrong_count(const kw_filter_text *text, size_t start, const struct form *form, size_t count)
 {
     static const struct {
         char kind;
@@ -362,7 +362,7 @@ compare_numbers(const void *a, const void *b)
 }
 
 static bool
-settle(const kw_filter_text *text, kw_filter *filter)
+finish_filter(const kw_filter_text *text, kw_filter *filter)
 {
     if (filter->kind == KW_FILTER_TIMESTAMPS) {
         qsort(filter->numbers, filter->numbers_count, sizeof *filter->numbers, compare_numbers);
@@ -382,11 +382,11 @@ settle(const kw_filter_text *text, kw_filter *filter)
 }
 
 static bool
-fill(const kw_filter_text *text, kw_filter *filter, const struct form *form, const GArray *arguments)
+fill_filter(const kw_filter_text *text, kw_filter *filter, const struct form *form, const GArray *arguments)
 {
-    const char *kinds = alternative(form->arguments, arguments->len);
+    const char *kinds = find_alternative(form->arguments, arguments->len);
     if (!kinds)
-        return wrong_count(text, filter->position, form, arguments->len);
+        return report_wrong_count(text, filter->position, form, arguments->len);
     filter->bytes = KW_ARENA_ARRAY(text->arena, kw_bytes, arguments->len);
     filter->numbers = KW_ARENA_ARRAY(text->arena, int64_t, arguments->len);
     filling self = {.text = text, .filter = filter};
@@ -398,7 +398,7 @@ fill(const kw_filter_text *text, kw_filter *filter, const struct form *form, con
         if (!read_argument(&self, kinds[1] == '*' ? kinds[0] : kinds[i]))
             return false;
     }
-    return settle(text, filter);
+    return finish_filter(text, filter);
 }
 
 static const struct form *
@@ -441,7 +441,7 @@ kw_filter_parse_one(const kw_filter_text *text, size_t start, size_t end)
     kw_filter *filter = KW_ARENA_NEW(text->arena, kw_filter);
     filter->kind = form->kind;
     filter->position = start;
-    bool good = fill(text, filter, form, arguments);
+    bool good = fill_filter(text, filter, form, arguments);
     g_array_free(arguments, TRUE);
     return good ? filter : NULL;
 }

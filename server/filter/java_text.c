@@ -10,10 +10,10 @@ continues(kw_bytes bytes, size_t at)
     return at < bytes.size && (bytes.data[at] & 0xc0) == 0x80;
 }
 
-/* The take_ functions return the size of the first character; *ret_good is false if these bytes are
+/* The decode_ functions return the size of the first character; *ret_good is false if these bytes are
  * malformed. */
 static size_t
-take_three(kw_bytes bytes, bool *ret_good)
+decode_three(kw_bytes bytes, bool *ret_good)
 {
     uint8_t second = bytes.size > 1 ? bytes.data[1] : 0;
     if (!continues(bytes, 1) || (bytes.data[0] == 0xe0 && second < 0xa0))
@@ -25,7 +25,7 @@ take_three(kw_bytes bytes, bool *ret_good)
 }
 
 static size_t
-take_four(kw_bytes bytes, bool *ret_good)
+decode_four(kw_bytes bytes, bool *ret_good)
 {
     uint8_t second = bytes.size > 1 ? bytes.data[1] : 0;
     if (!continues(bytes, 1) || bytes.data[0] > 0xf4 || (bytes.data[0] == 0xf0 && second < 0x90) ||
@@ -40,7 +40,7 @@ take_four(kw_bytes bytes, bool *ret_good)
 }
 
 static size_t
-take_one(kw_bytes bytes, bool *ret_good)
+decode_one(kw_bytes bytes, bool *ret_good)
 {
     uint8_t first = bytes.data[0];
     *ret_good = false;
@@ -49,8 +49,8 @@ take_one(kw_bytes bytes, bool *ret_good)
         return first < 0x80 ? 1 : 2;
     }
     if (first >= 0xe0 && first < 0xf0)
-        return take_three(bytes, ret_good);
-    return first >= 0xf0 && first < 0xf8 ? take_four(bytes, ret_good) : 1;
+        return decode_three(bytes, ret_good);
+    return first >= 0xf0 && first < 0xf8 ? decode_four(bytes, ret_good) : 1;
 }
 
 void
@@ -64,7 +64,7 @@ kw_java_text(kw_bytes bytes, kw_buffer *to)
     kw_buffer_append(to, kw_bytes_of(bytes.data, plain));
     for (kw_bytes left = kw_bytes_skip(bytes, plain); left.size;) {
         bool good;
-        size_t size = take_one(left, &good);
+        size_t size = decode_one(left, &good);
         kw_buffer_append(to, good ? kw_bytes_of(left.data, size) : REPLACEMENT);
         left = kw_bytes_skip(left, size);
     }

@@ -167,7 +167,7 @@ apply(parser *self)
 }
 
 static int
-strength(operator_kind kind)
+precedence(operator_kind kind)
 {
     return kind == OR ? 1 : kind == AND ? 2 : 3;
 }
@@ -175,7 +175,7 @@ strength(operator_kind kind)
 static bool
 parse_word(parser *self, operator_kind kind, size_t at)
 {
-    while (top(self) && top(self)->kind != OPEN && strength(top(self)->kind) > strength(kind))
+    while (top(self) && top(self)->kind != OPEN && precedence(top(self)->kind) > precedence(kind))
         if (!apply(self))
             return false;
     operator_seen seen = {kind, at};

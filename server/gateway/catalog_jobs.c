@@ -22,18 +22,18 @@ struct kw_catalog_job {
 typedef struct kw_catalog_job catalog_job;
 
 static const char *
-keep(catalog_job *self, const char *text)
+copy_text(catalog_job *self, const char *text)
 {
     return text ? kw_arena_text(self->arena, kw_bytes_of_text(text)) : NULL;
 }
 
 static void
-keep_names(catalog_job *self, const char *const *names, size_t count)
+copy_names(catalog_job *self, const char *const *names, size_t count)
 {
     self->names = KW_ARENA_ARRAY(self->arena, const char *, count);
     self->count = count;
     for (size_t i = 0; i < count; i++)
-        self->names[i] = keep(self, names[i]);
+        self->names[i] = copy_text(self, names[i]);
 }
 
 /* --- the reply ----------------------------------------------------------------------------------- */
@@ -99,12 +99,12 @@ on_forgotten(void *user, const char *const *emptied, size_t count, const kw_erro
 {
     catalog_job *self = user;
     if (!error)
-        keep_names(self, emptied, count);
+        copy_names(self, emptied, count);
     finish(self, error);
 }
 
 static void
-on_noted(void *user, const kw_error *error)
+on_registered(void *user, const kw_error *error)
 {
     catalog_job *self = user;
     if (error)
@@ -136,7 +136,7 @@ run(kw_job *job)
                                      .policy = gateway->policy};
         kw_catalog_forget(gateway->catalog, &request, deadline, on_forgotten, self);
     } else {
-        kw_catalog_note_created(gateway->catalog, self->names, self->count, deadline, on_noted, self);
+        kw_catalog_note_created(gateway->catalog, self->names, self->count, deadline, on_registered, self);
     }
 }
 
@@ -152,7 +152,7 @@ queue(kw_task *task)
 }
 
 static catalog_job *
-new_job(kw_gateway *gateway)
+job_new(kw_gateway *gateway)
 {
     kw_arena *arena = kw_arena_new();
     catalog_job *self = KW_ARENA_NEW(arena, catalog_job);
@@ -164,8 +164,9 @@ void
 kw_catalog_jobs_forget(void *user, const kw_forget_order *order, kw_loop *loop, kw_forget_done done,
                        void *done_user)
 {
-    catalog_job *self = new_job(user);
-    self->order = (kw_forget_order){keep(self, order->table), keep(self, order->path), order->drop_rows};
+    catalog_job *self = job_new(user);
+    self->order =
+        (kw_forget_order){copy_text(self, order->table), copy_text(self, order->path), order->drop_rows};
     self->loop = loop;
     self->done = done;
     self->user = done_user;
@@ -175,7 +176,7 @@ kw_catalog_jobs_forget(void *user, const kw_forget_order *order, kw_loop *loop, 
 void
 kw_catalog_jobs_created(void *user, const char *const *store_tables, size_t count)
 {
-    catalog_job *self = new_job(user);
-    keep_names(self, store_tables, count);
+    catalog_job *self = job_new(user);
+    copy_names(self, store_tables, count);
     kw_loop_post(self->gateway->loop, &self->task);
 }

@@ -194,7 +194,7 @@ report_ports(kw_gateway *gateway)
 }
 
 static void
-note_why_not(kw_gateway *gateway, const kw_error *error)
+set_why_not(kw_gateway *gateway, const kw_error *error)
 {
     kw_mutex_lock(&gateway->lock);
     gateway->why_not = *error;
@@ -209,7 +209,7 @@ wait_to_serve(kw_gateway *gateway, const kw_error *error)
                "reason=\"%s\"", error->text);
         move(gateway, KW_GATEWAY_WAITING);
     }
-    note_why_not(gateway, error);
+    set_why_not(gateway, error);
     kw_error shown = {.code = KW_UNAVAILABLE, .retry_after_ms = RETRY_MS};
     g_strlcpy(shown.text, error->text, sizeof shown.text);
     kw_error_prefix(&shown, "the gateway cannot serve yet");
@@ -258,18 +258,18 @@ kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyr
 
 /* Keeps the gateway out of service until it is registered again; the fence rejects calls. */
 static void
-stay_fenced(kw_gateway *gateway, const kw_error *error)
+remain_fenced(kw_gateway *gateway, const kw_error *error)
 {
     kw_log(KW_LOG_ERROR, "gateway", "not admitted again, calls fail with UNAVAILABLE",
            "code=%s reason=\"%s\"", kw_code_name(error->code), error->text);
-    note_why_not(gateway, error);
+    set_why_not(gateway, error);
     kw_timer_start_ms(gateway->timer, ADMISSION_RETRY_MS);
 }
 
 static void on_registration_lost(void *user);
 
 static void
-serve_again(kw_gateway *gateway)
+resume_serving(kw_gateway *gateway)
 {
     if (gateway->lost) {
         on_registration_lost(gateway); /* lost once more, after the facts were written */
@@ -280,7 +280,7 @@ serve_again(kw_gateway *gateway)
 }
 
 static void
-begin_to_serve(kw_gateway *gateway)
+start_serving(kw_gateway *gateway)
 {
     atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->policy));
     expect_stamps(gateway);
@@ -311,19 +311,19 @@ on_prepared(void *user, const kw_error *error)
     kw_gateway *gateway = user;
     gateway->preparing = false;
     if (!error)
-        note_why_not(gateway, &KW_ERROR_NONE);
+        set_why_not(gateway, &KW_ERROR_NONE);
     if (gateway->state < KW_GATEWAY_DRAINING) {
         kw_timer_stop(gateway->timer);
         if (gateway->state == KW_GATEWAY_SERVING && error)
-            stay_fenced(gateway, error);
+            remain_fenced(gateway, error);
         else if (gateway->state == KW_GATEWAY_SERVING)
-            serve_again(gateway);
+            resume_serving(gateway);
         else if (error && can_recover(gateway, error))
             wait_to_serve(gateway, error);
         else if (error)
             refuse_to_start(gateway, error);
         else
-            begin_to_serve(gateway);
+            start_serving(gateway);
     }
     kw_jobs_next(&gateway->jobs);
 }
@@ -361,7 +361,7 @@ on_registration_lost(void *user)
     kw_gateway *gateway = user;
     gateway->lost = true;
     if (gateway->state != KW_GATEWAY_SERVING)
-        return; /* begin_to_serve checks `lost` */
+        return; /* start_serving checks `lost` */
     kw_service_shut_gate(gateway->service, &lost);
     prepare(gateway);
 }

@@ -5,7 +5,7 @@
 /* Called on a worker. True if the gateway is stopping, the client has disconnected, or others wait for the
  * thread. */
 static bool
-must_end(void *user)
+must_stop(void *user)
 {
     kw_offload *self = user;
     return kw_workers_are_shut(self->exchange->worker->service->offloads) ||
@@ -59,7 +59,7 @@ kw_offload_start(kw_offload *self, kw_exchange *exchange, bool (*work)(kw_offloa
     self->work = work;
     self->reply = reply;
     self->effort = (kw_effort){
-        .deadline = deadline, .is_cancelled = must_end, .user = self, .bytes_most = KW_OFFLOAD_BYTES};
+        .deadline = deadline, .is_cancelled = must_stop, .user = self, .bytes_most = KW_OFFLOAD_BYTES};
     kw_error_set(&self->error, KW_UNAVAILABLE, "the gateway is stopping"); /* for a job that is skipped */
     if (kw_worker_port_submit(exchange->worker->offload, &self->job))
         return;

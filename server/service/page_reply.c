@@ -73,7 +73,7 @@ drop(page_reply *self)
 
 /* Encodes the next piece. False if the reply would be too large. */
 static bool
-encode_some(page_reply *self)
+encode_piece(page_reply *self)
 {
     kw_wire_protocol protocol = kw_request_form(self->exchange->request).protocol;
     size_t before = self->message.size, end = MIN(self->page.count, self->at + PIECE_ROWS);
@@ -98,7 +98,7 @@ continue_reply(kw_work *work)
     page_reply *self = (page_reply *)(void *)((char *)work - offsetof(page_reply, work));
     kw_exchange *exchange = self->exchange;
     bool awaited = !exchange->oneway && !exchange->late && !kw_account_has_left(exchange->account);
-    bool fits = awaited && encode_some(self);
+    bool fits = awaited && encode_piece(self);
     if (fits && self->at < self->page.count) {
         kw_loop_work(exchange->worker->loop, &self->work);
         return;

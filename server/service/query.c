@@ -109,7 +109,7 @@ read_path(const kw_api_Query *query, kw_question *plan_query, kw_error *ret_erro
 }
 
 static bool
-positive(const char *name, bool given, int64_t value, kw_error *ret_error)
+check_positive(const char *name, bool given, int64_t value, kw_error *ret_error)
 {
     if (!given || value > 0)
         return true;
@@ -121,9 +121,9 @@ static bool
 read_sizes(const kw_api_Query *query, const kw_model_limits *limits, kw_scan_request *request,
            kw_error *ret_error)
 {
-    if (!positive("limit", query->has_limit, query->limit, ret_error) ||
-        !positive("page_rows", query->has_page_rows, query->page_rows, ret_error) ||
-        !positive("page_bytes", query->has_page_bytes, query->page_bytes, ret_error))
+    if (!check_positive("limit", query->has_limit, query->limit, ret_error) ||
+        !check_positive("page_rows", query->has_page_rows, query->page_rows, ret_error) ||
+        !check_positive("page_bytes", query->has_page_bytes, query->page_bytes, ret_error))
         return false;
     request->limit = query->has_limit ? (uint64_t)query->limit : 0;
     request->question.limit = request->limit;

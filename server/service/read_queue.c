@@ -70,7 +70,7 @@ start_waiting(kw_read_queue *queue)
 }
 
 static void
-timer(void *user)
+on_timer(void *user)
 {
     kw_read_queues *queues = user;
     g_autoptr(GList) all = g_hash_table_get_values(queues->all);
@@ -146,7 +146,7 @@ kw_read_queues_new(kw_loop *loop)
 {
     kw_read_queues *queues = g_new0(kw_read_queues, 1);
     queues->all = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    queues->timer = kw_timer_new(loop, timer, queues);
+    queues->timer = kw_timer_new(loop, on_timer, queues);
     return queues;
 }
 

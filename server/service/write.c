@@ -93,7 +93,7 @@ writing_many(kw_exchange *exchange, const kw_table *table, kw_reply_budget reply
 
 /* The outcomes when the deadline has passed: UNKNOWN for every record. */
 static kw_api_Written *
-unknown(kw_exchange *exchange, size_t count, const kw_error *error)
+unknown_outcomes(kw_exchange *exchange, size_t count, const kw_error *error)
 {
     kw_reply_budget reply_budget;
     kw_error ignored;
@@ -113,7 +113,7 @@ kw_late_put_many(kw_exchange *exchange, const kw_error *error)
 {
     const kw_api_Data_putMany_args *args = exchange->args;
     kw_api_Data_putMany_result *result = KW_EXCHANGE_ALLOC(exchange, kw_api_Data_putMany_result);
-    result->success.items = unknown(exchange, args->records.count, error);
+    result->success.items = unknown_outcomes(exchange, args->records.count, error);
     result->success.count = args->records.count;
     result->has_success = true;
     return result->success.items ? result : kw_exchange_failure(exchange, error);
@@ -124,7 +124,7 @@ kw_late_remove_many(kw_exchange *exchange, const kw_error *error)
 {
     const kw_api_Data_removeMany_args *args = exchange->args;
     kw_api_Data_removeMany_result *result = KW_EXCHANGE_ALLOC(exchange, kw_api_Data_removeMany_result);
-    result->success.items = unknown(exchange, args->keys.count, error);
+    result->success.items = unknown_outcomes(exchange, args->keys.count, error);
     result->success.count = args->keys.count;
     result->has_success = true;
     return result->success.items ? result : kw_exchange_failure(exchange, error);

@@ -436,7 +436,7 @@ compact_plain_fields(kw_skip *skip, kw_bytes input)
 /* --- the loop ------------------------------------------------------------------------------------ */
 
 static step_result
-take_step(kw_skip *skip, kw_bytes input, step *ret_step)
+do_step(kw_skip *skip, kw_bytes input, step *ret_step)
 {
     kw_skip_level *top = &skip->levels[skip->depth - 1];
     bool binary = skip->protocol == KW_WIRE_BINARY;
@@ -480,7 +480,7 @@ kw_skip_run(kw_skip *skip, kw_bytes input, size_t *ret_wanted)
             binary_plain_fields(skip, input);
         else if (top->is_struct)
             compact_plain_fields(skip, input);
-        step_result found = take_step(skip, input, &next);
+        step_result found = do_step(skip, input, &next);
         if (found == STEP_BROKEN)
             return KW_WIRE_BROKEN;
         if (found == STEP_MORE) {
