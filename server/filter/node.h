@@ -28,8 +28,7 @@ struct kw_filter_node {
     kw_error *error; /* of the machine; if it is set, verdicts are meaningless */
     bool reversed;
 
-    /* State of the present row; for PageFilter, WHILE, PrefixFilter and InclusiveStopFilter, of the whole
-     * scan.
+    /* State of the present row. PageFilter, WHILE, PrefixFilter and InclusiveStopFilter keep it for the scan.
      */
     bool out;      /* the row is dropped (RowFilter, PrefixFilter, SKIP) */
     bool done;     /* no further row can pass */

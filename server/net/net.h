@@ -25,8 +25,7 @@ typedef struct kw_net_limits {
     size_t peer_connections; /* of one peer (net/peers.h) */
     size_t frame_bytes;      /* of one message; also of the messages in flight of one connection */
     uint32_t in_flight;      /* messages per connection; at this number reading pauses */
-    /* Time limit from the first to the last byte of a message, and of a peer that reads no byte of a reply.
-     */
+    /* Time limit of a message from its first to its last byte, and of a peer that reads no byte of a reply */
     uint64_t frame_ms;
     uint64_t idle_ms; /* of a connection without calls or partial messages; 0: no limit */
     uint64_t handshake_ms;
