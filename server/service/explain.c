@@ -201,7 +201,7 @@ note_generated_fields(explaining_put *self)
     kw_generated_state *states = KW_ARENA_ARRAY(arena, kw_generated_state, table->generated_count);
     for (size_t i = 0; i < table->generated_count; i++)
         missing[i] = self->record.values[table->generated[i]].kind == KW_VALUE_NONE;
-    kw_advise_stand_in(table, 0, states, arena, &self->record);
+    kw_advise_fill_generated(table, 0, states, arena, &self->record);
     for (size_t i = 0; i < table->generated_count; i++) {
         char shown[KW_SHOWN_MAX];
         size_t field = table->generated[i];
