@@ -239,18 +239,28 @@ admit(kw_exchange *exchange, const kw_wire_message *message)
     return false;
 }
 
+static bool
+is_allowed(const kw_exchange *exchange, kw_error *ret_error)
+{
+    kw_principal principal = {.identity = exchange->call.identity};
+    return kw_access_check(&principal, serving(exchange)->operation, kw_subject_of(exchange).table,
+                           ret_error);
+}
+
 static void
 start(kw_exchange *exchange)
 {
     const kw_service_worker *worker = exchange->worker;
     const kw_fence *fence = worker->service->settings.fence;
-    kw_error fenced;
+    kw_error refusal;
     if (fence)
         exchange->era = kw_fence_era(fence);
-    if (serving(exchange)->needs_store && !worker->gate_open) {
+    if (!is_allowed(exchange, &refusal)) {
+        kw_exchange_fail(exchange, &refusal);
+    } else if (serving(exchange)->needs_store && !worker->gate_open) {
         kw_exchange_fail(exchange, &worker->gate);
-    } else if (kw_exchange_is_fenced(exchange, &fenced)) {
-        kw_exchange_fail(exchange, &fenced);
+    } else if (kw_exchange_is_fenced(exchange, &refusal)) {
+        kw_exchange_fail(exchange, &refusal);
     } else {
         if (serving(exchange)->needs_store)
             add_active(exchange);

@@ -33,16 +33,13 @@ typedef struct hold_task {
     holding *whole; /* NULL: release */
 } hold_task;
 
-static kw_subject
-subject_of(const kw_exchange *exchange)
-{
-    const kw_method *method = kw_method_of((size_t)(exchange->method - kw_api_methods));
-    return method->subject ? method->subject(exchange) : (kw_subject){KW_BYTES_NONE, 0};
-}
-
+/* True if the call reads or writes rows of one of the tables. */
 static bool
-is_held(kw_bytes table, char *const *tables)
+is_held(const kw_exchange *exchange, char *const *tables)
 {
+    if (!kw_method_of((size_t)(exchange->method - kw_api_methods))->uses_rows)
+        return false;
+    kw_bytes table = kw_subject_of(exchange).table;
     for (; *tables; tables++)
         if (kw_bytes_equal(table, kw_bytes_of_text(*tables)))
             return true;
@@ -103,9 +100,9 @@ bool
 kw_hold_catch(kw_exchange *exchange)
 {
     kw_hold *hold = exchange->worker->hold;
-    kw_subject subject = hold ? subject_of(exchange) : (kw_subject){KW_BYTES_NONE, 0};
-    if (!hold || !is_held(subject.table, hold->whole->tables))
+    if (!hold || !is_held(exchange, hold->whole->tables))
         return false;
+    kw_subject subject = kw_subject_of(exchange);
     if (subject.deadline_ms > 0)
         kw_exchange_set_deadline(exchange, subject.deadline_ms);
     g_assert(!exchange->held && !exchange->is_active);
@@ -152,7 +149,7 @@ begin(kw_service_worker *worker, holding *whole)
     hold->whole = whole;
     g_queue_init(&hold->queued);
     for (kw_exchange *at = worker->active; at; at = at->next_active) {
-        at->counted = is_held(subject_of(at).table, whole->tables);
+        at->counted = is_held(at, whole->tables);
         hold->busy += at->counted;
     }
     report_when_idle(hold);

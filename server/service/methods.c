@@ -72,10 +72,38 @@ subject_of_nextPage(const kw_exchange *exchange)
     return (kw_subject){opened ? cursor.table : KW_BYTES_NONE, deadline_of_options(args->options)};
 }
 
+#define TABLE_OF(service, method)                                                                            \
+    static kw_subject subject_of_##method(const kw_exchange *exchange)                                       \
+    {                                                                                                        \
+        const kw_api_##service##_##method##_args *args = exchange->args;                                     \
+        return (kw_subject){.table = args->has_table ? args->table : KW_BYTES_NONE};                         \
+    }
+TABLE_OF(Data, describe)
+TABLE_OF(Admin, explainPut)
+TABLE_OF(Admin, createTable)
+TABLE_OF(Admin, forget)
+
+static kw_subject
+subject_of_explain(const kw_exchange *exchange)
+{
+    const kw_api_Admin_explain_args *args = exchange->args;
+    return (kw_subject){.table = args->has_query ? args->query->table : KW_BYTES_NONE};
+}
+
+kw_subject
+kw_subject_of(const kw_exchange *exchange)
+{
+    const kw_method *method = kw_method_of((size_t)(exchange->method - kw_api_methods));
+    return method->subject ? method->subject(exchange) : (kw_subject){.deadline_ms = 0};
+}
+
 /* --- the methods --------------------------------------------------------------------------------- */
 
-#define READS(method) .needs_store = true, .subject = subject_of_##method
-#define WRITES(method) .writes = true, .changes = true, READS(method)
+#define USES_ROWS(method) .needs_store = true, .uses_rows = true, .subject = subject_of_##method
+#define READS(method) .operation = KW_OPERATION_READ, USES_ROWS(method)
+#define WRITES(method) .operation = KW_OPERATION_WRITE, .writes = true, .changes = true, USES_ROWS(method)
+#define INSPECTS .operation = KW_OPERATION_INSPECT
+#define MANAGES .operation = KW_OPERATION_MANAGE
 #define FEWER_COLUMNS .smaller = "choose columns"
 #define SMALLER_PAGES .smaller = "request smaller pages (page_rows, page_bytes) or fewer columns"
 #define LARGER_FRAMES .smaller = "increase limits.frame"
@@ -96,28 +124,36 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Data_scan] = {kw_serve_scan, READS(scan), SMALLER_PAGES},
     [KW_API_Data_nextPage] = {kw_serve_next_page, READS(nextPage), SMALLER_PAGES},
     [KW_API_Data_latest] = {kw_serve_latest, READS(latest), FEWER_COLUMNS},
-    [KW_API_Data_allocate] = {kw_serve_allocate, READS(allocate), .changes = true, LARGER_FRAMES},
-    [KW_API_Data_describe] = {kw_serve_describe, LARGER_FRAMES},
-    [KW_API_Data_tables] = {kw_serve_tables, LARGER_FRAMES},
-    [KW_API_Admin_explain] = {kw_serve_explain, .smaller = "query fewer values at once"},
-    [KW_API_Admin_explainPut] = {kw_serve_explain_put, .smaller = "explain a smaller record"},
-    [KW_API_Admin_policy] = {kw_serve_policy, LARGER_FRAMES},
-    [KW_API_Admin_check] = {kw_serve_check, .smaller = "check the policy with keywayd --check"},
-    [KW_API_Admin_policyTables] = {kw_serve_policy_tables, .smaller = "request fewer tables at once"},
-    [KW_API_Admin_policyDiff] = {kw_serve_policy_diff, .smaller = "compare fewer tables at once"},
-    [KW_API_Admin_advise] = {kw_serve_advise, .smaller = "send fewer candidates or queries"},
-    [KW_API_Admin_createTable] = {kw_serve_create_table, .needs_store = true, .writes = true, .changes = true,
+    [KW_API_Data_allocate] = {kw_serve_allocate, .operation = KW_OPERATION_WRITE, USES_ROWS(allocate),
+                              .changes = true, LARGER_FRAMES},
+    [KW_API_Data_describe] = {kw_serve_describe, INSPECTS, .subject = subject_of_describe, LARGER_FRAMES},
+    [KW_API_Data_tables] = {kw_serve_tables, INSPECTS, LARGER_FRAMES},
+    [KW_API_Admin_explain] = {kw_serve_explain, INSPECTS, .subject = subject_of_explain,
+                              .smaller = "query fewer values at once"},
+    [KW_API_Admin_explainPut] = {kw_serve_explain_put, INSPECTS, .subject = subject_of_explainPut,
+                                 .smaller = "explain a smaller record"},
+    [KW_API_Admin_policy] = {kw_serve_policy, INSPECTS, LARGER_FRAMES},
+    [KW_API_Admin_check] = {kw_serve_check, INSPECTS, .smaller = "check the policy with keywayd --check"},
+    [KW_API_Admin_policyTables] = {kw_serve_policy_tables, INSPECTS,
+                                   .smaller = "request fewer tables at once"},
+    [KW_API_Admin_policyDiff] = {kw_serve_policy_diff, INSPECTS, .smaller = "compare fewer tables at once"},
+    [KW_API_Admin_advise] = {kw_serve_advise, INSPECTS, .smaller = "send fewer candidates or queries"},
+    [KW_API_Admin_createTable] = {kw_serve_create_table, MANAGES, .subject = subject_of_createTable,
+                                  .needs_store = true, .writes = true, .changes = true,
                                   .smaller = "the split keys are not shown"},
-    [KW_API_Admin_forget] = {kw_serve_forget, .needs_store = true, .writes = true, .changes = true,
-                             .ignores_deadline = true, LARGER_FRAMES},
-    [KW_API_Admin_scrub] = {kw_serve_scrub, WRITES(scrub), .smaller = "list fewer differences"},
-    [KW_API_Admin_reload] = {kw_serve_reload, .changes = true, .ignores_deadline = true, LARGER_FRAMES},
-    [KW_API_Admin_stats] = {kw_serve_stats, LARGER_FRAMES},
+    [KW_API_Admin_forget] = {kw_serve_forget, MANAGES, .subject = subject_of_forget, .needs_store = true,
+                             .writes = true, .changes = true, .ignores_deadline = true, LARGER_FRAMES},
+    [KW_API_Admin_scrub] = {kw_serve_scrub, MANAGES, .writes = true, .changes = true, USES_ROWS(scrub),
+                            .smaller = "list fewer differences"},
+    [KW_API_Admin_reload] = {kw_serve_reload, MANAGES, .changes = true, .ignores_deadline = true,
+                             LARGER_FRAMES},
+    [KW_API_Admin_stats] = {kw_serve_stats, INSPECTS, LARGER_FRAMES},
 };
 
 const kw_method *
 kw_method_of(size_t number)
 {
-    g_assert(number < KW_API_METHOD_COUNT && methods[number].run && methods[number].smaller);
+    g_assert(number < KW_API_METHOD_COUNT && methods[number].run && methods[number].smaller &&
+             methods[number].operation != KW_OPERATION_NONE);
     return &methods[number];
 }

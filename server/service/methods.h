@@ -2,11 +2,12 @@
  * exactly once, now or later. methods.c contains the table of methods. */
 #pragma once
 
+#include "access/access.h"
 #include "service/exchange.h"
 
 /* What the arguments of a call say about it. */
 typedef struct kw_subject {
-    kw_bytes table;      /* the table whose rows it reads or writes; empty: none */
+    kw_bytes table;      /* empty: it names none */
     int64_t deadline_ms; /* 0: not in the arguments */
 } kw_subject;
 
@@ -14,7 +15,9 @@ typedef struct kw_method {
     void (*run)(kw_exchange *exchange);
     bool needs_store; /* fails while the gate is shut */
     bool writes;      /* changes the store, which makes prefetched pages outdated */
-    kw_subject (*subject)(const kw_exchange *exchange); /* NULL if it reads and writes no rows */
+    bool uses_rows;   /* reads or writes rows of its table, so it waits while the table is held */
+    kw_operation operation;
+    kw_subject (*subject)(const kw_exchange *exchange); /* NULL: its arguments name no table */
     bool changes;          /* has an effect that stays even if the reply cannot be sent */
     bool ignores_deadline; /* is not answered before it is done */
     /* Hint for the caller if the reply is too large. */
@@ -22,6 +25,9 @@ typedef struct kw_method {
     /* Makes the result when the deadline has passed; NULL: the call fails with TIMEOUT. */
     const void *(*late)(kw_exchange *exchange, const kw_error *error);
 } kw_method;
+
+/* What the call of an exchange is about; empty for a method without subject. */
+kw_subject kw_subject_of(const kw_exchange *exchange);
 
 /* The row of a method by its number (kw_api_method). */
 const kw_method *kw_method_of(size_t number);
