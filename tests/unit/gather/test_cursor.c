@@ -1,4 +1,5 @@
-/* Cursors: what was sealed comes back; whatever was changed, cut or made with another key is refused. */
+/* Cursors: opening a sealed cursor returns its fields. A cursor that was changed, cut or sealed with another
+ * key is rejected. */
 #include "gather/cursor.h"
 
 #include "base/clock.h"
@@ -42,7 +43,7 @@ test_round_trip(void)
 {
     kw_keyring *keyring = keyring_of("a key of 16 bytes");
     kw_buffer sealed = KW_BUFFER_EMPTY;
-    kw_buffer_append_text(&sealed, "what was there before");
+    kw_buffer_append_text(&sealed, "earlier content");
     size_t before = sealed.size;
     kw_cursor_seal(keyring, &example, &sealed);
     kw_cursor got;
@@ -112,7 +113,7 @@ test_keys_and_expiry(void)
     assert_refused(new, kw_buffer_bytes(&sealed), 0, "made with another key");
     assert_refused(old, kw_buffer_bytes(&sealed), 6000, "cursor expired");
     sealed.size = 0;
-    kw_cursor_seal(both, &example, &sealed); /* the first key signs */
+    kw_cursor_seal(both, &example, &sealed); /* sealed with the first key */
     g_assert_true(kw_cursor_open(new, kw_buffer_bytes(&sealed), 0, 1000, &got, &error));
     kw_buffer_clear(&sealed);
     kw_keyring *again = kw_keyring_ref(new);

@@ -1,8 +1,9 @@
-/* How much is read: limits reach the runs, chunks follow what the rows show, groups are opened ahead only
- * when the finished ones were too small, and memory stays within the budget. */
+/* How much a gather reads: limits apply to the range scans; the size of a fetch depends on the rows seen so
+ * far; groups are opened ahead only if the finished groups had too few rows; memory stays within the buffer
+ * limit. */
 #include "gather/demand.h"
 
-#include "bed.h"
+#include "fixture.h"
 #include "gather/gather_internal.h"
 
 /* --- arithmetic ------------------------------------------------------------------------------------ */
@@ -18,7 +19,7 @@ test_arithmetic(void)
     g_assert_cmpuint(kw_demand_rows(&of_many, 0), ==, 1);
     kw_demand twenty = {.wanted = 20, .streams = 16};
     g_assert_cmpuint(kw_demand_rows(&twenty, 0), ==, 3);
-    /* All rows came from this one: it gets nearly all of what is left. */
+    /* All rows so far are from this stream: it fetches nearly all rows that are left. */
     kw_demand skewed = {.wanted = 1000, .streams = 16, .taken = 500, .taken_by_all = 500};
     g_assert_cmpuint(kw_demand_rows(&skewed, 0), >, 900);
     kw_demand cold = {.wanted = 1000, .streams = 16, .taken = 0, .taken_by_all = 500};
@@ -37,23 +38,23 @@ test_arithmetic(void)
 
 /* --- limits ---------------------------------------------------------------------------------------- */
 
-/* Exactly so many ranges in one group, `rows` in each, taking turns unless `skewed`: then all rows that come
- * first are in the first range. */
-static bed *
-even_bed(uint32_t ranges, uint32_t rows, bool skewed)
+/* A plan with one group of `ranges` ranges with `rows` rows each. The order of the rows rotates through the
+ * ranges; if `skewed`, all rows of a range precede those of the next range. */
+static fixture *
+fixture_of_ranges(uint32_t ranges, uint32_t rows, bool skewed)
 {
-    bed_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 0, .suffixes = 1};
-    bed *self = bed_new(&shape);
-    kw_range *made = KW_ARENA_ARRAY(self->arena, kw_range, ranges);
+    fixture_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 0, .suffixes = 1};
+    fixture *self = fixture_new(&shape);
+    kw_range *generated = KW_ARENA_ARRAY(self->arena, kw_range, ranges);
     kw_merge_group *group = KW_ARENA_NEW(self->arena, kw_merge_group);
     for (uint32_t range = 0; range < ranges; range++) {
         char *start = kw_arena_printf(self->arena, "%03u", range),
              *stop = kw_arena_printf(self->arena, "%03u", range);
         stop[2]++;
-        made[range] = (kw_range){.placement = &self->placements[0],
-                                 .start = kw_bytes_of_text(start),
-                                 .stop = kw_bytes_of_text(stop),
-                                 .skip = 3};
+        generated[range] = (kw_range){.placement = &self->placements[0],
+                                      .start = kw_bytes_of_text(start),
+                                      .stop = kw_bytes_of_text(stop),
+                                      .skip = 3};
         for (uint32_t row = 0; row < rows; row++) {
             uint32_t place = skewed ? range * rows + row : row * ranges + range;
             g_autofree char *key = g_strdup_printf("%03u%08u", range, place);
@@ -62,22 +63,22 @@ even_bed(uint32_t ranges, uint32_t rows, bool skewed)
         }
     }
     group->count = ranges;
-    self->plan.ranges = made;
+    self->plan.ranges = generated;
     self->plan.ranges_count = ranges;
     self->plan.groups = group;
     return self;
 }
 
 static uint64_t
-rows_for(bed *self, uint64_t limit, uint32_t page_rows)
+rows_read_for(fixture *self, uint64_t limit, uint32_t page_rows)
 {
-    kw_gather_spec spec = bed_spec(self);
+    kw_gather_spec spec = fixture_spec(self);
     spec.buffer_bytes = 8 << 20;
     spec.limit = limit;
     self->control->rows_read = 0;
     self->control->fetches = 0;
     kw_gather *gather = kw_gather_new(self->handle, &spec);
-    bed_page(self, gather, page_rows, 8 << 20);
+    fixture_read_page(self, gather, page_rows, 8 << 20);
     kw_gather_free(gather);
     g_assert_false(self->failed);
     g_assert_cmpuint(self->scanned, ==, self->control->rows_read);
@@ -85,62 +86,62 @@ rows_for(bed *self, uint64_t limit, uint32_t page_rows)
 }
 
 static void
-test_limit_reaches_runs(void)
+test_limit_reaches_range_scans(void)
 {
-    bed *one = even_bed(1, 1000, false);
-    g_assert_cmpuint(rows_for(one, 1, 10000), ==, 1);
-    g_assert_cmpuint(rows_for(one, 20, 10000), ==, 20);
-    g_assert_cmpuint(rows_for(one, 0, 20), ==, 21); /* one more shows whether a page follows */
-    g_assert_cmpuint(rows_for(one, 0, 1000), ==, 1000);
+    fixture *one = fixture_of_ranges(1, 1000, false);
+    g_assert_cmpuint(rows_read_for(one, 1, 10000), ==, 1);
+    g_assert_cmpuint(rows_read_for(one, 20, 10000), ==, 20);
+    g_assert_cmpuint(rows_read_for(one, 0, 20), ==, 21); /* one row more shows whether another page follows */
+    g_assert_cmpuint(rows_read_for(one, 0, 1000), ==, 1000);
     g_assert_true(one->end);
-    bed_free(one);
+    fixture_free(one);
 
-    bed *even = even_bed(16, 500, false);
-    g_assert_cmpuint(rows_for(even, 1, 10000), ==, 16);
-    g_assert_cmpuint(rows_for(even, 20, 10000), <=, 50);
-    g_assert_cmpuint(rows_for(even, 1600, 10000), <=, 1600 + 16 * 11);
+    fixture *even = fixture_of_ranges(16, 500, false);
+    g_assert_cmpuint(rows_read_for(even, 1, 10000), ==, 16);
+    g_assert_cmpuint(rows_read_for(even, 20, 10000), <=, 50);
+    g_assert_cmpuint(rows_read_for(even, 1600, 10000), <=, 1600 + 16 * 11);
     g_assert_cmpuint(even->control->fetches, <=, 20);
-    bed_free(even);
+    fixture_free(even);
 
-    bed *skewed = even_bed(16, 500, true);
-    g_assert_cmpuint(rows_for(skewed, 20, 10000), <=, 70);
-    g_assert_cmpuint(rows_for(skewed, 400, 10000), <=, 1000);
+    fixture *skewed = fixture_of_ranges(16, 500, true);
+    g_assert_cmpuint(rows_read_for(skewed, 20, 10000), <=, 70);
+    g_assert_cmpuint(rows_read_for(skewed, 400, 10000), <=, 1000);
     g_assert_cmpuint(skewed->control->fetches, <=, 22);
-    bed_free(skewed);
+    fixture_free(skewed);
 }
 
-/* A page bounded by its bytes does not read the whole table for it. */
+/* A page that is limited by bytes does not read the whole table. */
 static void
 test_page_bytes(void)
 {
-    bed *self = even_bed(4, 3000, false);
-    kw_gather_spec spec = bed_spec(self);
+    fixture *self = fixture_of_ranges(4, 3000, false);
+    kw_gather_spec spec = fixture_spec(self);
     spec.buffer_bytes = 8 << 20;
     kw_gather *gather = kw_gather_new(self->handle, &spec);
-    bed_page(self, gather, 10000, 4000); /* rows of 22 bytes */
+    fixture_read_page(self, gather, 10000, 4000); /* rows have 22 bytes */
     g_assert_cmpuint(self->page_count, >, 120);
     g_assert_cmpuint(self->page_count, <, 260);
     g_assert_cmpuint(self->control->rows_read, <, 700);
     kw_gather_free(gather);
-    bed_free(self);
+    fixture_free(self);
 }
 
 /* --- groups ---------------------------------------------------------------------------------------- */
 
-/* Many groups with `rows` rows each, one range each. */
-static bed *
-grouped_bed(uint32_t groups, uint32_t rows)
+/* A plan of `groups` groups with one range each, and `rows` rows in each range. */
+static fixture *
+fixture_of_groups(uint32_t groups, uint32_t rows)
 {
-    bed *self = even_bed(groups, rows, true);
-    kw_merge_group *made = KW_ARENA_ARRAY(self->arena, kw_merge_group, groups);
+    fixture *self = fixture_of_ranges(groups, rows, true);
+    kw_merge_group *generated = KW_ARENA_ARRAY(self->arena, kw_merge_group, groups);
     kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, groups);
     for (uint32_t i = 0; i < groups; i++) {
         ranges[i] = self->plan.ranges[i];
         ranges[i].group = i;
-        made[i] = (kw_merge_group){i, 1};
+        generated[i] = (kw_merge_group){i, 1};
     }
     self->plan.ranges = ranges;
-    self->plan.groups = made;
+    self->plan.groups = generated;
     self->plan.groups_count = groups;
     return self;
 }
@@ -148,30 +149,30 @@ grouped_bed(uint32_t groups, uint32_t rows)
 static void
 test_groups_ahead(void)
 {
-    bed *small = grouped_bed(200, 1);
-    g_assert_cmpuint(rows_for(small, 1, 10000), ==, 1);
-    g_assert_cmpuint(rows_for(small, 0, 10000), ==, 200);
+    fixture *small = fixture_of_groups(200, 1);
+    g_assert_cmpuint(rows_read_for(small, 1, 10000), ==, 1);
+    g_assert_cmpuint(rows_read_for(small, 0, 10000), ==, 200);
     g_assert_cmpuint(small->control->most_in_flight, >, 20);
     g_assert_cmpuint(small->control->most_in_flight, <=, 34);
-    bed_free(small);
+    fixture_free(small);
 
-    bed *empty = grouped_bed(200, 0);
-    g_assert_cmpuint(rows_for(empty, 1, 10000), ==, 0);
+    fixture *empty = fixture_of_groups(200, 0);
+    g_assert_cmpuint(rows_read_for(empty, 1, 10000), ==, 0);
     g_assert_cmpuint(empty->control->most_in_flight, >, 20);
-    bed_free(empty);
+    fixture_free(empty);
 
-    /* The first group alone fills the page: nothing else is read. */
-    bed *large = grouped_bed(50, 300);
-    g_assert_cmpuint(rows_for(large, 0, 200), ==, 201);
-    g_assert_cmpuint(rows_for(large, 250, 10000), ==, 250);
-    g_assert_cmpuint(rows_for(large, 400, 10000), <=, 720);
-    bed_free(large);
+    /* The first group alone fills the page: no other group is read. */
+    fixture *large = fixture_of_groups(50, 300);
+    g_assert_cmpuint(rows_read_for(large, 0, 200), ==, 201);
+    g_assert_cmpuint(rows_read_for(large, 250, 10000), ==, 250);
+    g_assert_cmpuint(rows_read_for(large, 400, 10000), <=, 720);
+    fixture_free(large);
 }
 
 /* --- dropped rows ---------------------------------------------------------------------------------- */
 
 static bool
-every_tenth(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
+accept_last_digit(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     const unsigned *digit = user;
     (void)ret_error;
@@ -183,11 +184,11 @@ every_tenth(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_
 static void
 test_accept(void)
 {
-    bed *self = even_bed(4, 1000, true);
+    fixture *self = fixture_of_ranges(4, 1000, true);
     unsigned digit = 3;
     self->plan.residual = true;
-    kw_gather_spec spec = bed_spec(self);
-    spec.accept = every_tenth;
+    kw_gather_spec spec = fixture_spec(self);
+    spec.accept = accept_last_digit;
     spec.accept_user = &digit;
     for (int copies = 0; copies < 2; copies++) {
         size_t count = 0;
@@ -196,7 +197,7 @@ test_accept(void)
         do {
             kw_gather *gather = kw_gather_new(self->handle, &spec);
             self->control->rows_read = 0;
-            bed_page(self, gather, 7, 1 << 20);
+            fixture_read_page(self, gather, 7, 1 << 20);
             kw_gather_free(gather);
             count += self->page_count;
             g_assert_cmpuint(self->control->rows_read, <, 400);
@@ -204,11 +205,11 @@ test_accept(void)
         } while (!self->end);
         g_assert_cmpuint(count, ==, 400);
     }
-    bed_free(self);
+    fixture_free(self);
 }
 
 static bool
-none(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
+accept_none(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     (void)row;
     uint64_t *seen = user;
@@ -219,46 +220,47 @@ none(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 static void
 test_accept_fails(void)
 {
-    bed *self = even_bed(4, 1000, true);
+    fixture *self = fixture_of_ranges(4, 1000, true);
     uint64_t seen = 0;
     self->plan.residual = true;
-    kw_gather_spec spec = bed_spec(self);
-    spec.accept = none;
+    kw_gather_spec spec = fixture_spec(self);
+    spec.accept = accept_none;
     spec.accept_user = &seen;
     kw_gather *gather = kw_gather_new(self->handle, &spec);
-    bed_page(self, gather, 7, 1 << 20);
+    fixture_read_page(self, gather, 7, 1 << 20);
     g_assert_true(self->failed);
     g_assert_cmpint(self->error.code, ==, KW_CORRUPT);
     g_assert_cmpuint(seen, ==, 500);
     kw_gather_free(gather);
-    bed_free(self);
+    fixture_free(self);
 }
 
-/* A store's filter that leaves nothing of many fetches. */
+/* The store's filter drops all rows of many fetches. */
 static void
 test_filter(void)
 {
-    bed *self = even_bed(3, 400, false);
-    kw_gather_spec spec = bed_spec(self);
+    fixture *self = fixture_of_ranges(3, 400, false);
+    kw_gather_spec spec = fixture_spec(self);
     spec.filter = KW_BYTES_LITERAL("RowFilter(=, 'regexstring:[02468]$')");
     for (int late = 0; late < 2; late++) {
         self->control->late_end = late;
         kw_gather *gather = kw_gather_new(self->handle, &spec);
-        bed_page(self, gather, 5, 1 << 20);
+        fixture_read_page(self, gather, 5, 1 << 20);
         g_assert_cmpuint(self->page_count, ==, 5);
-        bed_page(self, gather, 10000, 1 << 20);
+        fixture_read_page(self, gather, 10000, 1 << 20);
         g_assert_cmpuint(self->page_count, ==, 595);
         g_assert_true(self->end);
         kw_gather_free(gather);
     }
-    bed_free(self);
+    fixture_free(self);
 }
 
-/* Rows of a range that are longer than its rows are: keys of other strings between them. */
+/* Rows whose keys are longer than the row size of their range belong to other strings; the gather drops
+ * them. */
 static void
 test_row_size(void)
 {
-    bed *self = even_bed(2, 50, false);
+    fixture *self = fixture_of_ranges(2, 50, false);
     kw_range *ranges =
         (kw_range *)(void *)kw_arena_copy(self->arena, kw_bytes_of(self->plan.ranges, 2 * sizeof(kw_range)))
             .data;
@@ -268,36 +270,36 @@ test_row_size(void)
         g_autofree char *longer = g_strdup_printf("000%08ux", 2 * i);
         kw_memory_store_set(self->store, "t", kw_bytes_of_text(longer), "d", "v", KW_BYTES_LITERAL("0"), 1);
     }
-    kw_gather_spec spec = bed_spec(self);
-    bed_forget(self);
+    kw_gather_spec spec = fixture_spec(self);
+    fixture_clear_keys(self);
     do {
         kw_gather *gather = kw_gather_new(self->handle, &spec);
-        bed_page(self, gather, 9, 1 << 20);
+        fixture_read_page(self, gather, 9, 1 << 20);
         kw_gather_free(gather);
         spec.position = self->position;
     } while (!self->end);
     g_assert_cmpuint(self->keys->len, ==, 100);
     for (guint i = 0; i < 100; i++)
         g_assert_cmpuint(g_array_index(self->keys, kw_bytes, i).size, ==, 11);
-    bed_free(self);
+    fixture_free(self);
 }
 
 /* --- memory ---------------------------------------------------------------------------------------- */
 
-typedef struct watch {
+typedef struct memory_watch {
     kw_gather *gather;
-    size_t most;
-    size_t most_retired;
-} watch;
+    size_t most_bytes;
+    size_t most_retired_bytes;
+} memory_watch;
 
 static bool
 watch_memory(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
-    watch *self = user;
+    memory_watch *self = user;
     (void)row;
     (void)ret_error;
-    self->most = MAX(self->most, self->gather->flow.held_bytes);
-    self->most_retired = MAX(self->most_retired, self->gather->page.retired_bytes);
+    self->most_bytes = MAX(self->most_bytes, self->gather->flow.held_bytes);
+    self->most_retired_bytes = MAX(self->most_retired_bytes, self->gather->page.retired_bytes);
     *ret_accepted = KW_ROW_ACCEPTED;
     return true;
 }
@@ -305,10 +307,10 @@ watch_memory(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret
 static void
 check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies, bool more_pages)
 {
-    bed *self = even_bed(ranges, rows, false);
+    fixture *self = fixture_of_ranges(ranges, rows, false);
     self->control->shuffle = true;
-    watch memory = {0};
-    kw_gather_spec spec = bed_spec(self);
+    memory_watch memory = {0};
+    kw_gather_spec spec = fixture_spec(self);
     spec.buffer_bytes = budget;
     spec.accept = watch_memory;
     spec.accept_user = &memory;
@@ -318,19 +320,19 @@ check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies, bool mo
     size_t count = 0;
     do {
         self->done = false;
-        bed_start_page(self, memory.gather, 10000, copies ? 1 << 20 : 16 * 1024, KW_DEADLINE_NONE);
+        fixture_start_page(self, memory.gather, 10000, copies ? 1 << 20 : 16 * 1024, KW_DEADLINE_NONE);
         while (!self->done)
-            bed_turn(self);
+            fixture_run_once(self);
         count += self->page_count;
     } while (!self->end);
     g_assert_cmpuint(count, ==, (size_t)ranges * rows);
-    g_test_message("%u ranges: held at most %zu of %zu, retired %zu", ranges, memory.most, budget,
-                   memory.most_retired);
-    g_assert_cmpuint(memory.most, <, budget + budget / 2);
+    g_test_message("%u ranges: held at most %zu of %zu, retired %zu", ranges, memory.most_bytes, budget,
+                   memory.most_retired_bytes);
+    g_assert_cmpuint(memory.most_bytes, <, budget + budget / 2);
     if (copies)
-        g_assert_cmpuint(memory.most_retired, ==, 0);
+        g_assert_cmpuint(memory.most_retired_bytes, ==, 0);
     kw_gather_free(memory.gather);
-    bed_free(self);
+    fixture_free(self);
 }
 
 static void
@@ -344,13 +346,13 @@ test_budget(void)
     }
 }
 
-/* What the store looks at between two pages of one gather is told as well: all pages together tell every row.
- */
+/* Rows that the store scans between two pages of a gather are counted as well: all pages together report
+ * every row. */
 static void
 test_scanned_between_pages(void)
 {
-    bed *self = even_bed(4, 500, false);
-    kw_gather_spec spec = bed_spec(self);
+    fixture *self = fixture_of_ranges(4, 500, false);
+    kw_gather_spec spec = fixture_spec(self);
     spec.buffer_bytes = 8 * 1024;
     spec.filter = KW_BYTES_LITERAL("RowFilter (=, 'substring:1')");
     spec.more_pages = true;
@@ -358,7 +360,7 @@ test_scanned_between_pages(void)
     kw_gather *gather = kw_gather_new(self->handle, &spec);
     uint64_t scanned = 0;
     do {
-        bed_page(self, gather, 50, 1 << 20);
+        fixture_read_page(self, gather, 50, 1 << 20);
         g_assert_false(self->failed);
         scanned += self->scanned;
         for (int i = 0; i < 20; i++)
@@ -368,16 +370,16 @@ test_scanned_between_pages(void)
     g_assert_cmpuint(self->control->rows_given, <, self->control->rows_read);
     g_assert_cmpuint(self->control->rows_read, ==, 4 * 500);
     g_assert_cmpuint(scanned, ==, 4 * 500);
-    bed_free(self);
+    fixture_free(self);
 }
 
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    bed_seed();
+    fixture_seed();
     g_test_add_func("/gather/demand/arithmetic", test_arithmetic);
-    g_test_add_func("/gather/demand/limit reaches the runs", test_limit_reaches_runs);
+    g_test_add_func("/gather/demand/limit reaches the range scans", test_limit_reaches_range_scans);
     g_test_add_func("/gather/demand/page bytes", test_page_bytes);
     g_test_add_func("/gather/demand/groups ahead", test_groups_ahead);
     g_test_add_func("/gather/demand/accept", test_accept);

@@ -1,68 +1,69 @@
-/* What a gather must keep, over random plans and rows: merge = sort, pages = the whole, in both directions,
- * with answers that come in any order; no row is lost when a read fails; closing at any moment is clean. */
-#include "bed.h"
+/* Properties of gathers over random plans and rows: a merge returns what a sort returns, and the pages
+ * together return all rows, in both directions and with replies in any order. No row is lost when a read
+ * fails. A gather can be closed at any time. */
+#include "fixture.h"
 
-static bed_shape
+static fixture_shape
 random_shape(void)
 {
     static const uint32_t suffixes[] = {6, 60, 6000};
-    return (bed_shape){.groups = 1 + bed_random(5),
-                       .ranges_per_group = 1 + bed_random(20),
-                       .rows_per_range = bed_random(3) ? bed_random(40) : bed_random(400),
-                       .suffixes = suffixes[bed_random(3)],
-                       .reversed = bed_random(2)};
+    return (fixture_shape){.groups = 1 + fixture_random(5),
+                           .ranges_per_group = 1 + fixture_random(20),
+                           .rows_per_range = fixture_random(3) ? fixture_random(40) : fixture_random(400),
+                           .suffixes = suffixes[fixture_random(3)],
+                           .reversed = fixture_random(2)};
 }
 
-static bed *
-random_bed(void)
+static fixture *
+random_fixture(void)
 {
-    bed_shape shape = random_shape();
-    bed *self = bed_new(&shape);
-    self->control->shuffle = bed_random(2);
-    self->control->late_end = bed_random(2);
+    fixture_shape shape = random_shape();
+    fixture *self = fixture_new(&shape);
+    self->control->shuffle = fixture_random(2);
+    self->control->late_end = fixture_random(2);
     return self;
 }
 
 static void
-read_on_one_gather(bed *self, uint32_t rows_most)
+read_on_one_gather(fixture *self, uint32_t max_page_rows)
 {
-    kw_gather_spec spec = bed_spec(self);
-    spec.buffer_bytes = bed_random(2) ? 2048 : 64 * 1024;
-    spec.more_pages = bed_random(2);
+    kw_gather_spec spec = fixture_spec(self);
+    spec.buffer_bytes = fixture_random(2) ? 2048 : 64 * 1024;
+    spec.more_pages = fixture_random(2);
     kw_gather *gather = kw_gather_new(self->handle, &spec);
-    bed_forget(self);
+    fixture_clear_keys(self);
     do
-        bed_page(self, gather, 1 + bed_random(rows_most), 64 * 1024);
+        fixture_read_page(self, gather, 1 + fixture_random(max_page_rows), 64 * 1024);
     while (!self->failed && !self->end);
     g_assert_false(self->failed);
     kw_gather_free(gather);
-    bed_assert_rows(self, 0, self->rows_count);
+    fixture_assert_rows(self, 0, self->rows_count);
 }
 
 static void
-read_by_position(bed *self, uint32_t rows_most)
+read_by_position(fixture *self, uint32_t max_page_rows)
 {
-    kw_gather_spec spec = bed_spec(self);
-    bed_forget(self);
+    kw_gather_spec spec = fixture_spec(self);
+    fixture_clear_keys(self);
     do {
         kw_gather *gather = kw_gather_new(self->handle, &spec);
-        bed_page(self, gather, 1 + bed_random(rows_most), 64 * 1024);
+        fixture_read_page(self, gather, 1 + fixture_random(max_page_rows), 64 * 1024);
         kw_gather_free(gather);
         g_assert_false(self->failed);
         spec.position = self->position;
     } while (!self->end);
-    bed_assert_rows(self, 0, self->rows_count);
+    fixture_assert_rows(self, 0, self->rows_count);
 }
 
 static void
 test_merge_is_sort(void)
 {
     for (int i = 0; i < 60; i++) {
-        bed *self = random_bed();
+        fixture *self = random_fixture();
         read_on_one_gather(self, 10000);
-        read_on_one_gather(self, 1 + bed_random(50));
-        read_by_position(self, 1 + bed_random(50));
-        bed_free(self);
+        read_on_one_gather(self, 1 + fixture_random(50));
+        read_by_position(self, 1 + fixture_random(50));
+        fixture_free(self);
     }
 }
 
@@ -70,69 +71,69 @@ static void
 test_limit(void)
 {
     for (int i = 0; i < 40; i++) {
-        bed *self = random_bed();
-        kw_gather_spec spec = bed_spec(self);
-        spec.limit = 1 + bed_random(100);
-        spec.more_pages = bed_random(2);
+        fixture *self = random_fixture();
+        kw_gather_spec spec = fixture_spec(self);
+        spec.limit = 1 + fixture_random(100);
+        spec.more_pages = fixture_random(2);
         kw_gather *gather = kw_gather_new(self->handle, &spec);
         do
-            bed_page(self, gather, 1 + bed_random(30), 64 * 1024);
+            fixture_read_page(self, gather, 1 + fixture_random(30), 64 * 1024);
         while (!self->end);
         kw_gather_free(gather);
-        bed_assert_rows(self, 0, MIN(spec.limit, self->rows_count));
-        bed_free(self);
+        fixture_assert_rows(self, 0, MIN(spec.limit, self->rows_count));
+        fixture_free(self);
     }
 }
 
-/* A position behind any row, also one that no page ended with. */
+/* A gather starts after any row, even one that no page ended with. */
 static void
 test_position_anywhere(void)
 {
     for (int i = 0; i < 60; i++) {
-        bed *self = random_bed();
+        fixture *self = random_fixture();
         for (int again = 0; again < 5 && self->rows_count; again++) {
-            size_t row = bed_random((uint32_t)self->rows_count);
-            kw_gather_spec spec = bed_spec(self);
-            spec.position = bed_position_after(self, row);
+            size_t row = fixture_random((uint32_t)self->rows_count);
+            kw_gather_spec spec = fixture_spec(self);
+            spec.position = fixture_position_after(self, row);
             kw_gather *gather = kw_gather_new(self->handle, &spec);
-            bed_forget(self);
-            bed_page(self, gather, 100000, 1 << 24);
+            fixture_clear_keys(self);
+            fixture_read_page(self, gather, 100000, 1 << 24);
             kw_gather_free(gather);
-            bed_assert_rows(self, row + 1, self->rows_count - row - 1);
+            fixture_assert_rows(self, row + 1, self->rows_count - row - 1);
         }
-        bed_free(self);
+        fixture_free(self);
     }
 }
 
 static void
 test_position_of_another_plan(void)
 {
-    bed_shape shape = {.groups = 2, .ranges_per_group = 1, .rows_per_range = 5, .suffixes = 50};
-    bed *self = bed_new(&shape);
+    fixture_shape shape = {.groups = 2, .ranges_per_group = 1, .rows_per_range = 5, .suffixes = 50};
+    fixture *self = fixture_new(&shape);
     const kw_position bad[] = {{.started = true, .group = 2},
                                {.started = true, .group = 0, .range = 1},
                                {.started = true, .group = 1, .range = 0},
                                {.started = true, .group = UINT32_MAX, .range = UINT32_MAX}};
     for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
-        kw_gather_spec spec = bed_spec(self);
+        kw_gather_spec spec = fixture_spec(self);
         spec.position = bad[i];
         kw_gather *gather = kw_gather_new(self->handle, &spec);
-        bed_page(self, gather, 10, 1000);
+        fixture_read_page(self, gather, 10, 1000);
         g_assert_true(self->failed);
         g_assert_cmpint(self->error.code, ==, KW_INVALID);
         kw_gather_free(gather);
     }
-    bed_free(self);
+    fixture_free(self);
 }
 
-/* The n-th operation fails, n walking up until nothing fails: every page is whole or an error, never short of
- * a row in between; a new gather continues from the last page. */
+/* The n-th operation fails, for each n until no operation fails. Each page is complete or an error; no row is
+ * missing between two pages. A new gather continues after the last page. */
 static void
 walk_faults(bool reversed, kw_code code)
 {
-    bed_shape shape = {
+    fixture_shape shape = {
         .groups = 3, .ranges_per_group = 6, .rows_per_range = 60, .suffixes = 500, .reversed = reversed};
-    bed *self = bed_with_rows(&shape, 300);
+    fixture *self = fixture_new_with_rows(&shape, 300);
     self->control->shuffle = true;
     self->control->fail_code = code;
     bool failed = true;
@@ -140,12 +141,12 @@ walk_faults(bool reversed, kw_code code)
     for (n = 1; failed; n++) {
         failed = false;
         self->control->fail_at = self->control->operations + n;
-        kw_gather_spec spec = bed_spec(self);
+        kw_gather_spec spec = fixture_spec(self);
         spec.buffer_bytes = 4096;
-        bed_forget(self);
+        fixture_clear_keys(self);
         do {
             kw_gather *gather = kw_gather_new(self->handle, &spec);
-            bed_page(self, gather, 40, 2000);
+            fixture_read_page(self, gather, 40, 2000);
             if (self->failed) {
                 g_assert_cmpint(self->error.code, ==, code);
                 g_assert_false(failed);
@@ -155,12 +156,12 @@ walk_faults(bool reversed, kw_code code)
             }
             kw_gather_free(gather);
         } while (self->failed || !self->end);
-        bed_assert_rows(self, 0, self->rows_count);
+        fixture_assert_rows(self, 0, self->rows_count);
         if (self->control->operations >= self->control->fail_at)
-            failed = true; /* a read ahead failed that nobody needed */
+            failed = true; /* a prefetch failed whose rows were not needed */
     }
     g_assert_cmpuint(n, >, 10);
-    bed_free(self);
+    fixture_free(self);
 }
 
 static void
@@ -171,114 +172,114 @@ test_faults(void)
     walk_faults(false, KW_TIMEOUT);
 }
 
-/* A gather that failed answers the same error again. */
+/* A gather that failed returns the same error again. */
 static void
 test_failed_stays_failed(void)
 {
-    bed_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 100, .suffixes = 50000};
-    bed *self = bed_with_rows(&shape, 1);
+    fixture_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 100, .suffixes = 50000};
+    fixture *self = fixture_new_with_rows(&shape, 1);
     self->control->fail_at = 1;
-    kw_gather_spec spec = bed_spec(self);
+    kw_gather_spec spec = fixture_spec(self);
     kw_gather *gather = kw_gather_new(self->handle, &spec);
     for (int i = 0; i < 2; i++) {
-        bed_page(self, gather, 10, 1000);
+        fixture_read_page(self, gather, 10, 1000);
         g_assert_true(self->failed);
         g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
     }
     kw_gather_free(gather);
-    bed_free(self);
+    fixture_free(self);
 }
 
 static void
 test_close_in_flight(void)
 {
     for (int i = 0; i < 200; i++) {
-        bed *self = random_bed();
+        fixture *self = random_fixture();
         self->control->shuffle = true;
-        kw_gather_spec spec = bed_spec(self);
+        kw_gather_spec spec = fixture_spec(self);
         spec.buffer_bytes = 2048;
         kw_gather *gather = kw_gather_new(self->handle, &spec);
-        bed_start_page(self, gather, 100, 10000, KW_DEADLINE_NONE);
-        for (uint32_t turns = bed_random(8); turns && !self->done; turns--)
-            bed_turn(self);
+        fixture_start_page(self, gather, 100, 10000, KW_DEADLINE_NONE);
+        for (uint32_t iterations = fixture_random(8); iterations && !self->done; iterations--)
+            fixture_run_once(self);
         bool was_done = self->done;
         kw_gather_free(gather);
-        self->done = true; /* a completion after this would assert */
-        for (int turns = 0; turns < 3 && !was_done; turns++)
+        self->done = true; /* page_done would assert if it ran after this */
+        for (int iterations = 0; iterations < 3 && !was_done; iterations++)
             uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
-        bed_free(self);
+        fixture_free(self);
     }
 }
 
 static void
 test_empty(void)
 {
-    bed_shape shape = {.groups = 2, .ranges_per_group = 3, .rows_per_range = 0, .suffixes = 1};
-    bed *self = bed_new(&shape);
+    fixture_shape shape = {.groups = 2, .ranges_per_group = 3, .rows_per_range = 0, .suffixes = 1};
+    fixture *self = fixture_new(&shape);
     read_by_position(self, 5);
     self->plan.groups_count = 0;
     self->plan.ranges_count = 0;
     read_by_position(self, 5);
-    kw_gather_spec spec = bed_spec(self);
+    kw_gather_spec spec = fixture_spec(self);
     kw_gather *gather = kw_gather_new(self->handle, &spec);
-    bed_start_page(self, gather, 1, 1, KW_DEADLINE_NONE);
-    kw_gather_free(gather); /* with its completion posted */
+    fixture_start_page(self, gather, 1, 1, KW_DEADLINE_NONE);
+    kw_gather_free(gather); /* its completion is posted already */
     self->done = true;
     uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
-    bed_free(self);
+    fixture_free(self);
 }
 
 static void
 test_deadline(void)
 {
-    bed_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 3000, .suffixes = 50000};
-    bed *self = bed_with_rows(&shape, 1000);
-    kw_gather_spec spec = bed_spec(self);
+    fixture_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 3000, .suffixes = 50000};
+    fixture *self = fixture_new_with_rows(&shape, 1000);
+    kw_gather_spec spec = fixture_spec(self);
     kw_gather *gather = kw_gather_new(self->handle, &spec);
-    bed_start_page(self, gather, 10, 1000, 1);
+    fixture_start_page(self, gather, 10, 1000, 1);
     while (!self->done)
-        bed_turn(self);
+        fixture_run_once(self);
     g_assert_true(self->failed);
     g_assert_cmpint(self->error.code, ==, KW_TIMEOUT);
     kw_gather_free(gather);
 
-    /* Rows in hand when the deadline passes make a short page that can be continued. */
+    /* Rows that were read before the deadline make a short page that can be continued. */
     spec.buffer_bytes = 4096;
     gather = kw_gather_new(self->handle, &spec);
     self->control->fail_at = self->control->operations + 3;
     self->control->fail_code = KW_TIMEOUT;
-    bed_page(self, gather, 10000, 1 << 20);
+    fixture_read_page(self, gather, 10000, 1 << 20);
     g_assert_false(self->failed);
     g_assert_cmpuint(self->page_count, >, 0);
     g_assert_cmpuint(self->page_count, <, self->rows_count);
     g_assert_false(self->end);
-    bed_assert_rows(self, 0, self->page_count);
+    fixture_assert_rows(self, 0, self->page_count);
     kw_gather_free(gather);
-    bed_free(self);
+    fixture_free(self);
 }
 
-/* A store whose threads are all busy answers nothing; the page ends at its deadline all the same. */
+/* A page ends at its deadline even if the store sends no reply. */
 static void
 test_deadline_of_a_silent_store(void)
 {
-    bed_shape shape = {.groups = 1, .ranges_per_group = 2, .rows_per_range = 50, .suffixes = 50000};
-    bed *self = bed_with_rows(&shape, 1);
-    kw_gather_spec spec = bed_spec(self);
+    fixture_shape shape = {.groups = 1, .ranges_per_group = 2, .rows_per_range = 50, .suffixes = 50000};
+    fixture *self = fixture_new_with_rows(&shape, 1);
+    kw_gather_spec spec = fixture_spec(self);
     kw_gather *gather = kw_gather_new(self->handle, &spec);
     kw_deadline give_up = kw_deadline_in_ms(60000);
     self->control->never_answer = true;
-    bed_start_page(self, gather, 10, 1000, kw_deadline_in_ms(20));
+    fixture_start_page(self, gather, 10, 1000, kw_deadline_in_ms(20));
     while (!self->done && !kw_deadline_passed(give_up))
         uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
     g_assert_true(self->done && self->failed);
     g_assert_cmpint(self->error.code, ==, KW_TIMEOUT);
     kw_gather_free(gather);
-    bed_free(self);
+    fixture_free(self);
 }
 
 #define LARGE 10000
 
-/* Counts the bytes of the rows that are kept: only large ones are. */
+/* Keeps large rows only and counts their bytes. */
 static bool
 accept_large(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
@@ -289,19 +290,20 @@ accept_large(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret
     return true;
 }
 
-/* Large rows among many small ones that are dropped: a page has no more bytes of them than of others. */
+/* Large rows are among many small rows that the gather drops. The limit on the bytes of a page applies to the
+ * large rows too. */
 static void
 test_large_among_small(void)
 {
-    bed_shape shape = {.groups = 1, .ranges_per_group = 3, .rows_per_range = 3000, .suffixes = 50000};
+    fixture_shape shape = {.groups = 1, .ranges_per_group = 3, .rows_per_range = 3000, .suffixes = 50000};
     static uint8_t value[LARGE];
     for (int copies = 0; copies < 2; copies++) {
-        bed *self = bed_with_rows(&shape, 1000);
+        fixture *self = fixture_new_with_rows(&shape, 1000);
         size_t bytes = 0, large = 0, kept = 0;
         for (size_t i = 0; i < self->rows_count; i += 20, large++)
-            kw_memory_store_set(self->store, bed_table_of(self, i), self->rows[i].key, "d", "v",
+            kw_memory_store_set(self->store, fixture_table_of(self, i), self->rows[i].key, "d", "v",
                                 kw_bytes_of(value, LARGE), 2);
-        kw_gather_spec spec = bed_spec(self);
+        kw_gather_spec spec = fixture_spec(self);
         spec.buffer_bytes = 1 << 20;
         spec.accept = accept_large;
         spec.accept_user = &bytes;
@@ -310,22 +312,23 @@ test_large_among_small(void)
         kw_gather *gather = kw_gather_new(self->handle, &spec);
         do {
             bytes = 0;
-            bed_page(self, gather, 100000, 10 * LARGE);
+            fixture_read_page(self, gather, 100000, 10 * LARGE);
             g_assert_false(self->failed);
             g_assert_cmpuint(bytes, <, 11 * LARGE);
             kept += self->page_count;
         } while (!self->end);
         g_assert_cmpuint(kept, ==, large);
         kw_gather_free(gather);
-        bed_free(self);
+        fixture_free(self);
     }
 }
 
 /* --- points ---------------------------------------------------------------------------------------- */
 
-/* Makes every expected row, and as many keys that are not there, a point of one plan. */
+/* Replaces the ranges of the plan by points: one for each expected row, and one for a key after it that does
+ * not exist. */
 static void
-make_points(bed *self)
+make_points(fixture *self)
 {
     kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, 2 * self->rows_count);
     kw_merge_group *groups = KW_ARENA_ARRAY(self->arena, kw_merge_group, self->plan.groups_count);
@@ -349,7 +352,7 @@ make_points(bed *self)
             ranges[count++] = point;
         }
         groups[group].count = count - groups[group].first;
-        /* Points may stand in the plan in any order, but equal suffixes by the order of their ranges. */
+        /* Points can be in any order in the plan, but equal suffixes must be in the order of their ranges. */
         if (groups[group].count == 0)
             self->plan.groups_count = group;
     }
@@ -363,48 +366,48 @@ static void
 test_points(void)
 {
     for (int i = 0; i < 30; i++) {
-        bed_shape shape = random_shape();
+        fixture_shape shape = random_shape();
         shape.rows_per_range = 30;
-        bed *self = bed_new(&shape);
+        fixture *self = fixture_new(&shape);
         make_points(self);
         size_t rows = 0;
         while (rows < self->rows_count && self->rows[rows].group < self->plan.groups_count)
             rows++;
         self->rows_count = rows;
         read_on_one_gather(self, 200);
-        read_by_position(self, 1 + bed_random(40));
+        read_by_position(self, 1 + fixture_random(40));
         g_assert_cmpuint(self->control->fetches, ==, 0);
-        bed_free(self);
+        fixture_free(self);
     }
 }
 
 static void
 test_points_close_and_fail(void)
 {
-    bed_shape shape = {.groups = 1, .ranges_per_group = 4, .rows_per_range = 40, .suffixes = 5000};
-    bed *self = bed_with_rows(&shape, 30);
+    fixture_shape shape = {.groups = 1, .ranges_per_group = 4, .rows_per_range = 40, .suffixes = 5000};
+    fixture *self = fixture_new_with_rows(&shape, 30);
     make_points(self);
-    kw_gather_spec spec = bed_spec(self);
+    kw_gather_spec spec = fixture_spec(self);
     kw_gather *gather = kw_gather_new(self->handle, &spec);
-    bed_start_page(self, gather, 10, 1000, KW_DEADLINE_NONE);
+    fixture_start_page(self, gather, 10, 1000, KW_DEADLINE_NONE);
     kw_gather_free(gather);
     self->done = true;
     uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
 
     self->control->fail_at = self->control->operations + 1;
     gather = kw_gather_new(self->handle, &spec);
-    bed_page(self, gather, 10, 1000);
+    fixture_read_page(self, gather, 10, 1000);
     g_assert_true(self->failed);
     g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
     kw_gather_free(gather);
-    bed_free(self);
+    fixture_free(self);
 }
 
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    bed_seed();
+    fixture_seed();
     g_test_add_func("/gather/merge is sort", test_merge_is_sort);
     g_test_add_func("/gather/limit", test_limit);
     g_test_add_func("/gather/position anywhere", test_position_anywhere);

@@ -1,21 +1,21 @@
-/* A day of minutes: 1,440 groups that are read one after the other, few rows or none in each. Read to the
- * end, stopped and continued at every kind of place, in both directions; and when time runs out among empty
- * groups, what was done is not done again. */
-#include "bed.h"
+/* A day of minutes: 1,440 groups that are read one after the other, with few rows or none in each. The tests
+ * read to the end, stop and continue at every kind of position, in both directions. If the deadline passes
+ * among empty groups, the next page does not read those groups again. */
+#include "fixture.h"
 
 #define GROUPS 1440
 
-static bed *
-day(bool reversed, uint32_t rows_per_range)
+static fixture *
+fixture_of_a_day(bool reversed, uint32_t rows_per_range)
 {
-    bed_shape shape = {.groups = GROUPS,
-                       .ranges_per_group = 3,
-                       .rows_per_range = rows_per_range,
-                       .suffixes = 40,
-                       .reversed = reversed};
-    bed *self = bed_new(&shape);
+    fixture_shape shape = {.groups = GROUPS,
+                           .ranges_per_group = 3,
+                           .rows_per_range = rows_per_range,
+                           .suffixes = 40,
+                           .reversed = reversed};
+    fixture *self = fixture_new(&shape);
     self->control->shuffle = true;
-    self->control->late_end = bed_random(2);
+    self->control->late_end = fixture_random(2);
     return self;
 }
 
@@ -23,29 +23,29 @@ static void
 test_to_the_end(void)
 {
     for (int reversed = 0; reversed < 2; reversed++) {
-        bed *self = day(reversed, 2);
-        kw_gather_spec spec = bed_spec(self);
+        fixture *self = fixture_of_a_day(reversed, 2);
+        kw_gather_spec spec = fixture_spec(self);
         kw_gather *gather = kw_gather_new(self->handle, &spec);
         do
-            bed_page(self, gather, 1000, 1 << 20);
+            fixture_read_page(self, gather, 1000, 1 << 20);
         while (!self->failed && !self->end);
         kw_gather_free(gather);
-        bed_assert_rows(self, 0, self->rows_count);
+        fixture_assert_rows(self, 0, self->rows_count);
         g_assert_cmpuint(self->rows_count, >, GROUPS);
-        bed_free(self);
+        fixture_free(self);
     }
 }
 
-/* Behind each of these rows: pages of one row to the next, then all that is left. */
+/* Starts after the row: reads a page of one row, then all rows that are left. */
 static void
-stop_and_go_on(bed *self, size_t row)
+stop_and_continue(fixture *self, size_t row)
 {
-    kw_gather_spec spec = bed_spec(self);
-    spec.position = bed_position_after(self, row);
-    bed_forget(self);
+    kw_gather_spec spec = fixture_spec(self);
+    spec.position = fixture_position_after(self, row);
+    fixture_clear_keys(self);
     for (int page = 0; page < 2; page++) {
         kw_gather *gather = kw_gather_new(self->handle, &spec);
-        bed_page(self, gather, page ? 100000 : 1, 1 << 24);
+        fixture_read_page(self, gather, page ? 100000 : 1, 1 << 24);
         kw_gather_free(gather);
         g_assert_false(self->failed);
         if (self->end)
@@ -53,76 +53,77 @@ stop_and_go_on(bed *self, size_t row)
         spec.position = self->position;
     }
     g_assert_true(self->end);
-    bed_assert_rows(self, row + 1, self->rows_count - row - 1);
+    fixture_assert_rows(self, row + 1, self->rows_count - row - 1);
 }
 
 static bool
-is_alone(const bed *self, size_t row, bool after)
+is_at_group_boundary(const fixture *self, size_t row, bool after)
 {
     return self->rows[row].group != self->rows[after ? row + 1 : row - 1].group;
 }
 
 static void
-test_every_kind_of_place(void)
+test_every_kind_of_position(void)
 {
     for (int reversed = 0; reversed < 2; reversed++) {
-        bed *self = day(reversed, 3);
+        fixture *self = fixture_of_a_day(reversed, 3);
         size_t count = self->rows_count;
-        stop_and_go_on(self, 0);
-        stop_and_go_on(self, count - 1);
-        stop_and_go_on(self, count - 2);
-        for (int kind = 0; kind < 4; kind++) { /* is the next row, or the one before, of another group? */
+        stop_and_continue(self, 0);
+        stop_and_continue(self, count - 1);
+        stop_and_continue(self, count - 2);
+        for (int kind = 0; kind < 4; kind++) { /* bit 0: look at the next row instead of the previous one;
+                                                  above 1: the row must be in another group */
             for (int tries = 0; tries < 3; tries++) {
-                size_t row = 1 + bed_random((uint32_t)count - 2);
-                while (row + 2 < count && is_alone(self, row, kind & 1) != (kind > 1))
+                size_t row = 1 + fixture_random((uint32_t)count - 2);
+                while (row + 2 < count && is_at_group_boundary(self, row, kind & 1) != (kind > 1))
                     row++;
-                stop_and_go_on(self, row);
+                stop_and_continue(self, row);
             }
         }
-        bed_free(self);
+        fixture_free(self);
     }
 }
 
-/* At the head of a group, which no row leads to. */
+/* A position at the head of a group, before all its rows. */
 static void
 test_heads(void)
 {
     for (int reversed = 0; reversed < 2; reversed++) {
-        bed *self = day(reversed, 2);
-        const uint32_t groups[] = {0, 1, bed_random(GROUPS), GROUPS - 1};
+        fixture *self = fixture_of_a_day(reversed, 2);
+        const uint32_t groups[] = {0, 1, fixture_random(GROUPS), GROUPS - 1};
         for (size_t i = 0; i < G_N_ELEMENTS(groups); i++) {
             size_t first = 0;
             while (first < self->rows_count && self->rows[first].group < groups[i])
                 first++;
-            kw_gather_spec spec = bed_spec(self);
+            kw_gather_spec spec = fixture_spec(self);
             spec.position = (kw_position){.started = true,
                                           .at_head = true,
                                           .group = groups[i],
                                           .range = (uint32_t)self->plan.groups[groups[i]].first};
             kw_gather *gather = kw_gather_new(self->handle, &spec);
-            bed_forget(self);
-            bed_page(self, gather, 100000, 1 << 24);
+            fixture_clear_keys(self);
+            fixture_read_page(self, gather, 100000, 1 << 24);
             kw_gather_free(gather);
-            bed_assert_rows(self, first, self->rows_count - first);
+            fixture_assert_rows(self, first, self->rows_count - first);
         }
-        bed_free(self);
+        fixture_free(self);
     }
 }
 
-/* Nothing but empty groups, and each page fails by time after some more of them: every page comes further,
- * and the last one is the end. */
+/* All groups are empty, and each page exceeds its deadline after some more groups. Each page makes progress,
+ * and the last page is the end. */
 static void
-test_time_runs_out(void)
+test_deadline_among_empty_groups(void)
 {
-    bed *self = day(false, 0);
-    kw_gather_spec spec = bed_spec(self);
+    fixture *self = fixture_of_a_day(false, 0);
+    kw_gather_spec spec = fixture_spec(self);
     uint32_t group = 0;
     size_t pages = 0;
     for (bool end = false; !end; pages++) {
         kw_gather *gather = kw_gather_new(self->handle, &spec);
         self->control->fail_at = self->control->operations + 400;
         self->control->fail_code = KW_TIMEOUT;
-        bed_page(self, gather, 100, 1 << 20);
+        fixture_read_page(self, gather, 100, 1 << 20);
         kw_gather_free(gather);
         g_assert_false(self->failed);
         g_assert_cmpuint(self->page_count, ==, 0);
@@ -138,19 +139,19 @@ test_time_runs_out(void)
     self->control->fail_at = self->control->operations + 1;
     spec.position = (kw_position){.started = false};
     kw_gather *gather = kw_gather_new(self->handle, &spec);
-    bed_page(self, gather, 100, 1 << 20); /* nothing was done: an error */
+    fixture_read_page(self, gather, 100, 1 << 20); /* no group was read: an error */
     g_assert_true(self->failed && self->error.code == KW_TIMEOUT);
     kw_gather_free(gather);
-    bed_free(self);
+    fixture_free(self);
 }
 
-/* --- a stream that waits for a place, and its group ends ---------------------------------------------- */
+/* --- a stream that waits to fetch while its group ends -------------------------------------------------- */
 
 #define LAST_RANGES 100
 #define SECOND_ROWS 300
 
 static void
-add_group(bed *self, kw_range *ranges, kw_merge_group *groups, uint32_t count, uint32_t rows)
+add_group(fixture *self, kw_range *ranges, kw_merge_group *groups, uint32_t count, uint32_t rows)
 {
     kw_merge_group *group = &groups[self->plan.groups_count];
     *group = (kw_merge_group){.first = self->plan.ranges_count, .count = count};
@@ -174,14 +175,14 @@ add_group(bed *self, kw_range *ranges, kw_merge_group *groups, uint32_t count, u
     self->plan.groups_count++;
 }
 
-/* All places among the fetches in flight are taken by the last group, which is opened early, when the stream
- * of the second asks ahead; it runs dry and ends before there is one. */
+/* The last group is opened early and uses all fetches that are allowed at a time. The stream of the second
+ * group must wait before it can prefetch. It runs out of rows and ends while it waits. */
 static void
-test_ends_while_waiting(void)
+test_group_ends_while_stream_waits(void)
 {
-    bed_shape none = {.groups = 1, .ranges_per_group = 1, .suffixes = 1};
+    fixture_shape empty = {.groups = 1, .ranges_per_group = 1, .suffixes = 1};
     for (int tries = 0; tries < 30; tries++) {
-        bed *self = bed_new(&none);
+        fixture *self = fixture_new(&empty);
         kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, LAST_RANGES + 2);
         kw_merge_group *groups = KW_ARENA_ARRAY(self->arena, kw_merge_group, 3);
         self->control->shuffle = true;
@@ -191,14 +192,14 @@ test_ends_while_waiting(void)
         add_group(self, ranges, groups, 1, 2);
         add_group(self, ranges, groups, 1, SECOND_ROWS);
         add_group(self, ranges, groups, LAST_RANGES, 1);
-        kw_gather_spec spec = bed_spec(self);
-        spec.more_pages = bed_random(2);
+        kw_gather_spec spec = fixture_spec(self);
+        spec.more_pages = fixture_random(2);
         kw_gather *gather = kw_gather_new(self->handle, &spec);
-        bed_page(self, gather, 100000, 1 << 24);
+        fixture_read_page(self, gather, 100000, 1 << 24);
         g_assert_true(!self->failed && self->end);
         g_assert_cmpuint(self->page_count, ==, 2 + SECOND_ROWS + LAST_RANGES);
         kw_gather_free(gather);
-        bed_free(self);
+        fixture_free(self);
     }
 }
 
@@ -206,11 +207,11 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    bed_seed();
+    fixture_seed();
     g_test_add_func("/gather/groups/to_the_end", test_to_the_end);
-    g_test_add_func("/gather/groups/every_kind_of_place", test_every_kind_of_place);
+    g_test_add_func("/gather/groups/every_kind_of_position", test_every_kind_of_position);
     g_test_add_func("/gather/groups/heads", test_heads);
-    g_test_add_func("/gather/groups/time_runs_out", test_time_runs_out);
-    g_test_add_func("/gather/groups/ends_while_waiting", test_ends_while_waiting);
+    g_test_add_func("/gather/groups/deadline_among_empty_groups", test_deadline_among_empty_groups);
+    g_test_add_func("/gather/groups/group_ends_while_stream_waits", test_group_ends_while_stream_waits);
     return g_test_run();
 }

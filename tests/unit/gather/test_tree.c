@@ -1,4 +1,5 @@
-/* The loser tree gives what a sort gives, in both directions, equal heads by leaf. */
+/* The loser tree returns rows in the order of a sort, in both directions; leaves with equal heads are in the
+ * order of their numbers. */
 #include "gather/tree.h"
 
 #include "base/clock.h"
@@ -90,7 +91,7 @@ test_short_heads(void)
     kw_tree_close(tree, 2);
     kw_tree_replay(tree);
     g_assert_cmpuint(kw_tree_winner(tree), ==, 1);
-    /* A head that ranks like a closed leaf's still comes before the end. */
+    /* A head with the rank of a closed leaf still precedes the end. */
     set_head(tree, 1, kw_bytes_of("\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9));
     kw_tree_replay(tree);
     g_assert_cmpuint(kw_tree_winner(tree), ==, 0);

@@ -1,42 +1,42 @@
-#include "bed.h"
+#include "fixture.h"
 #include "support/seed.h"
 
 void
-bed_seed(void)
+fixture_seed(void)
 {
     kw_random_inject(test_seed());
 }
 
 uint32_t
-bed_random(uint32_t limit)
+fixture_random(uint32_t limit)
 {
     return (uint32_t)(kw_random_u64() % limit);
 }
 
-/* A suffix: number n as text with a length of its own, so that some are the beginning of others. */
+/* The n-th suffix: a number as text. Lengths differ, so that some suffixes are prefixes of others. */
 static kw_bytes
-suffix_of(bed *self, uint32_t n)
+suffix_of(fixture *self, uint32_t n)
 {
     static const char *const forms[] = {"%u", "%09u", "s%u", "\x01%u"};
     return kw_bytes_of_text(kw_arena_printf(self->arena, forms[n % 4], n / 4));
 }
 
 static void
-add_rows(bed *self, uint32_t group, uint32_t range, const kw_range *below, const bed_shape *shape,
+add_rows(fixture *self, uint32_t group, uint32_t range, const kw_range *below, const fixture_shape *shape,
          GArray *into)
 {
     const char *table = (const char *)below->placement->store_table.data;
-    uint32_t count = bed_random(shape->rows_per_range + 1);
+    uint32_t count = fixture_random(shape->rows_per_range + 1);
     for (uint32_t i = 0; i < count; i++) {
-        kw_bytes suffix = suffix_of(self, bed_random(shape->suffixes));
+        kw_bytes suffix = suffix_of(self, fixture_random(shape->suffixes));
         kw_buffer key = KW_BUFFER_EMPTY;
         kw_buffer_append(&key, below->start);
         kw_buffer_append(&key, suffix);
         expected_row row = {group, range, kw_arena_copy(self->arena, kw_buffer_bytes(&key))};
         kw_buffer_clear(&key);
-        bool twice = kw_memory_store_cell(self->store, table, row.key, "d", "v").size > 0;
+        bool exists = kw_memory_store_cell(self->store, table, row.key, "d", "v").size > 0;
         kw_memory_store_set(self->store, table, row.key, "d", "v", KW_BYTES_LITERAL("0123456789"), 1);
-        if (!twice)
+        if (!exists)
             g_array_append_val(into, row);
     }
 }
@@ -44,7 +44,7 @@ add_rows(bed *self, uint32_t group, uint32_t range, const kw_range *below, const
 static int
 by_order(gconstpointer left, gconstpointer right, gpointer user)
 {
-    const bed *self = user;
+    const fixture *self = user;
     const expected_row *a = left, *b = right;
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
@@ -56,9 +56,10 @@ by_order(gconstpointer left, gconstpointer right, gpointer user)
     return a->range < b->range ? -1 : a->range > b->range;
 }
 
-/* Ranges have prefixes of 3 or 4 bytes: group, place (and a filler), so that skips differ in one group. */
+/* The prefix of a range is the group and its place in the group, and one more byte for every second range, so
+ * that `skip` differs within a group. */
 static kw_range
-make_range(bed *self, uint32_t group, uint32_t place)
+make_range(fixture *self, uint32_t group, uint32_t place)
 {
     size_t skip = 3 + place % 2;
     uint8_t *start = kw_arena_alloc0(self->arena, 4), *stop = kw_arena_alloc0(self->arena, 4);
@@ -72,10 +73,10 @@ make_range(bed *self, uint32_t group, uint32_t place)
                       .group = group};
 }
 
-bed *
-bed_new(const bed_shape *shape)
+fixture *
+fixture_new(const fixture_shape *shape)
 {
-    bed *self = g_new0(bed, 1);
+    fixture *self = g_new0(fixture, 1);
     self->arena = kw_arena_new();
     self->loop = kw_loop_new();
     self->store = kw_memory_store_open();
@@ -97,8 +98,9 @@ bed_new(const bed_shape *shape)
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(expected_row));
     for (uint32_t group = 0; group < shape->groups; group++) {
         groups[group].first = self->plan.ranges_count;
-        groups[group].count = 1 + bed_random(shape->ranges_per_group);
-        uint32_t in_first = 1 + bed_random((uint32_t)groups[group].count); /* ranges in the first placement */
+        groups[group].count = 1 + fixture_random(shape->ranges_per_group);
+        uint32_t in_first =
+            1 + fixture_random((uint32_t)groups[group].count); /* ranges in the first placement */
         for (uint32_t place = 0; place < groups[group].count; place++) {
             uint32_t range = (uint32_t)self->plan.ranges_count++;
             ranges[range] = make_range(self, group, place);
@@ -114,19 +116,19 @@ bed_new(const bed_shape *shape)
     return self;
 }
 
-bed *
-bed_with_rows(const bed_shape *shape, size_t least)
+fixture *
+fixture_new_with_rows(const fixture_shape *shape, size_t least)
 {
-    bed *self = bed_new(shape);
+    fixture *self = fixture_new(shape);
     while (self->rows_count < least) {
-        bed_free(self);
-        self = bed_new(shape);
+        fixture_free(self);
+        self = fixture_new(shape);
     }
     return self;
 }
 
 const char *
-bed_table_of(const bed *self, size_t row)
+fixture_table_of(const fixture *self, size_t row)
 {
     return (const char *)self->plan.ranges[self->rows[row].range].placement->store_table.data;
 }
@@ -134,23 +136,23 @@ bed_table_of(const bed *self, size_t row)
 static void
 handle_closed(void *user)
 {
-    ((bed *)user)->done = true;
+    ((fixture *)user)->done = true;
 }
 
 void
-bed_turn(bed *self)
+fixture_run_once(fixture *self)
 {
     uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
 }
 
 void
-bed_free(bed *self)
+fixture_free(fixture *self)
 {
     g_assert_cmpuint(self->control->runs_open, ==, 0);
     self->done = false;
     kw_store_handle_close(self->handle, handle_closed, self);
     while (!self->done)
-        bed_turn(self);
+        fixture_run_once(self);
     kw_store_free(self->store);
     kw_loop_free(self->loop);
     g_array_free(self->keys, TRUE);
@@ -159,7 +161,7 @@ bed_free(bed *self)
 }
 
 kw_gather_spec
-bed_spec(const bed *self)
+fixture_spec(const fixture *self)
 {
     return (kw_gather_spec){.plan = &self->plan, .buffer_bytes = 64 * 1024};
 }
@@ -167,7 +169,7 @@ bed_spec(const bed *self)
 static void
 page_done(void *user, const kw_gathered *page, const kw_error *error)
 {
-    bed *self = user;
+    fixture *self = user;
     g_assert_false(self->done);
     self->done = true;
     self->failed = !!error;
@@ -188,29 +190,30 @@ page_done(void *user, const kw_gathered *page, const kw_error *error)
 }
 
 void
-bed_start_page(bed *self, kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadline deadline)
+fixture_start_page(fixture *self, kw_gather *gather, uint32_t max_rows, size_t max_bytes,
+                   kw_deadline deadline)
 {
     self->done = false;
     kw_gather_page(gather, max_rows, max_bytes, deadline, page_done, self);
-    g_assert_false(self->done); /* never inside the call */
+    g_assert_false(self->done); /* the callback never runs inside the call */
 }
 
 void
-bed_page(bed *self, kw_gather *gather, uint32_t max_rows, size_t max_bytes)
+fixture_read_page(fixture *self, kw_gather *gather, uint32_t max_rows, size_t max_bytes)
 {
-    bed_start_page(self, gather, max_rows, max_bytes, KW_DEADLINE_NONE);
+    fixture_start_page(self, gather, max_rows, max_bytes, KW_DEADLINE_NONE);
     while (!self->done)
-        bed_turn(self);
+        fixture_run_once(self);
 }
 
 void
-bed_forget(bed *self)
+fixture_clear_keys(fixture *self)
 {
     g_array_set_size(self->keys, 0);
 }
 
 void
-bed_assert_rows(const bed *self, size_t first, size_t count)
+fixture_assert_rows(const fixture *self, size_t first, size_t count)
 {
     g_assert_cmpuint(self->keys->len, ==, count);
     for (size_t i = 0; i < count; i++) {
@@ -220,7 +223,7 @@ bed_assert_rows(const bed *self, size_t first, size_t count)
 }
 
 kw_position
-bed_position_after(const bed *self, size_t row)
+fixture_position_after(const fixture *self, size_t row)
 {
     const expected_row *at = &self->rows[row];
     return (kw_position){.started = true,
