@@ -145,7 +145,7 @@ test_deadline_among_empty_groups(void)
     fixture_free(self);
 }
 
-/* --- a stream that waits to fetch while its group ends -------------------------------------------------- */
+/* --- a stream that waits to fetch while its group ends ------------------------------------------- */
 
 #define LAST_RANGES 100
 #define SECOND_ROWS 300

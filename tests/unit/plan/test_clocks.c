@@ -1,5 +1,5 @@
-/* Plans over calendars and bits: which ranges a stretch of time becomes, and where clocks are put back. */
-#include "plan/asking.h"
+/* Plans over calendars and bits: the ranges of an interval of time, also where clocks are set back. */
+#include "plan/planner.h"
 #include "rule/policies.h"
 
 #define ARCHIVE(more)                                                                                        \
@@ -11,47 +11,47 @@
     "      - bits: {of: id, time: ts, parts: [zero 1, minute 6, seconds 32, worker 9, sequence 16]}\n"
 
 static const kw_plan *
-plan_of(kw_test_asking *asking, const char *words)
+plan_of(kw_test_planner *planner, const char *words)
 {
-    asking_reset(asking);
-    asking_set(asking, words);
+    planner_reset(planner);
+    planner_set_query(planner, words);
     const kw_plan *plan;
     kw_error error = KW_ERROR_NONE;
-    if (!kw_plan_make(&asking->question, asking->arena, &plan, &error))
+    if (!kw_plan_make(&planner->question, planner->arena, &plan, &error))
         g_error("%s: %s", words, error.text);
     return plan;
 }
 
 static void
-check_counts(kw_test_asking *asking, const char *words, size_t ranges, size_t groups, bool residual)
+check_counts(kw_test_planner *planner, const char *words, size_t ranges, size_t groups, bool residual)
 {
-    const kw_plan *plan = plan_of(asking, words);
+    const kw_plan *plan = plan_of(planner, words);
     g_assert_cmpuint(plan->ranges_count, ==, ranges);
     g_assert_cmpuint(plan->groups_count, ==, groups);
     g_assert_true(plan->residual == residual);
 }
 
-/* The day from 1620000000, which is midnight UTC: one range a minute, one after the other. */
+/* The day from 1620000000 (midnight UTC) has one range for each minute, read one after the other. */
 static void
 test_day(void)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
-    check_counts(asking, "ts>=1620000000 ts<1620086400", 1440, 1440, false);
-    check_counts(asking, "ts>=1620000001 ts<1620086400", 1440, 1440, true);
-    check_counts(asking, "ts>=1620000059 ts<1620000061 order=desc", 2, 2, true);
-    check_counts(asking, "ts=1620000000", 1, 1, false); /* of that minute */
-    check_counts(asking, "ts=1620000000 seq=7", 1, 1, false);
-    const kw_plan *rising = plan_of(asking, "ts>=1620000000 ts<1620000120");
+    g_autoptr(kw_test_planner) planner = planner_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
+    check_counts(planner, "ts>=1620000000 ts<1620086400", 1440, 1440, false);
+    check_counts(planner, "ts>=1620000001 ts<1620086400", 1440, 1440, true);
+    check_counts(planner, "ts>=1620000059 ts<1620000061 order=desc", 2, 2, true);
+    check_counts(planner, "ts=1620000000", 1, 1, false); /* the range of that minute */
+    check_counts(planner, "ts=1620000000 seq=7", 1, 1, false);
+    const kw_plan *rising = plan_of(planner, "ts>=1620000000 ts<1620000120");
     g_assert_cmpint(kw_bytes_compare(rising->ranges[0].start, rising->ranges[1].start), <, 0);
-    const kw_plan *falling = plan_of(asking, "ts>=1620000000 ts<1620000120 order=desc");
+    const kw_plan *falling = plan_of(planner, "ts>=1620000000 ts<1620000120 order=desc");
     g_assert_true(falling->reversed);
     g_assert_true(kw_bytes_equal(falling->ranges[0].start, rising->ranges[1].start));
-    g_autoptr(kw_test_asking) ordered = asking_new(ARCHIVE("yyyy, MM, dd, HH, mm"));
+    g_autoptr(kw_test_planner) ordered = planner_new(ARCHIVE("yyyy, MM, dd, HH, mm"));
     check_counts(ordered, "ts>=1620000000 ts<1620086400", 1, 1, false);
 }
 
 static bool
-says(const kw_plan *plan, const char *words)
+has_note(const kw_plan *plan, const char *words)
 {
     for (size_t index = 0; index < plan->notes_count; index++)
         if (strstr(plan->notes[index], words))
@@ -59,15 +59,15 @@ says(const kw_plan *plan, const char *words)
     return false;
 }
 
-/* A week of minutes, window by window: every minute once, in order. */
+/* Reads a week of minutes window by window: every minute once, in order. Returns the number of windows. */
 static size_t
-walk_week(kw_test_asking *asking, bool falling)
+walk_week(kw_test_planner *planner, bool falling)
 {
     const int64_t from = 1620000000, to = from + 7 * 86400;
-    const kw_plan *plan =
-        plan_of(asking, falling ? "ts>=1620000000 ts<1620604800 order=desc" : "ts>=1620000000 ts<1620604800");
-    g_assert_true(says(plan, "the first of 5, "));
-    g_assert_nonnull(strstr(kw_plan_text(plan, asking->arena), "(and more to follow)"));
+    const kw_plan *plan = plan_of(planner, falling ? "ts>=1620000000 ts<1620604800 order=desc"
+                                                   : "ts>=1620000000 ts<1620604800");
+    g_assert_true(has_note(plan, "the first of 5, "));
+    g_assert_nonnull(strstr(kw_plan_text(plan, planner->arena), "(and more to follow)"));
     kw_question question = *plan->question;
     int64_t at = falling ? to : from;
     for (size_t windows = 1, minutes = plan->groups_count;; windows++, minutes += plan->groups_count) {
@@ -85,35 +85,35 @@ walk_week(kw_test_asking *asking, bool falling)
             return windows;
         }
         question.window = plan->rest;
-        bool done = kw_plan_make(&question, asking->arena, &plan, NULL);
-        g_assert_true(done && !says(plan, "windows"));
+        bool done = kw_plan_make(&question, planner->arena, &plan, NULL);
+        g_assert_true(done && !has_note(plan, "windows"));
     }
 }
 
 static void
 test_week(void)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
-    g_assert_cmpuint(walk_week(asking, false), ==, 5);
-    g_assert_cmpuint(walk_week(asking, true), ==, 5);
-    const kw_plan *plan = plan_of(asking, "ts>=1620000000 ts<1620086400 ranges=10");
+    g_autoptr(kw_test_planner) planner = planner_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
+    g_assert_cmpuint(walk_week(planner, false), ==, 5);
+    g_assert_cmpuint(walk_week(planner, true), ==, 5);
+    const kw_plan *plan = plan_of(planner, "ts>=1620000000 ts<1620086400 ranges=10");
     g_assert_cmpuint(plan->ranges_count, <=, 10);
     g_assert_true(plan->rest.limit == 10);
 }
 
-/* Months are of several lengths: each window takes one at least, and all of them are read once. */
+/* Months have different lengths: each window has at least one month, and every month is read once. */
 static void
 walk_months(const char *words)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(ARCHIVE("MM, yyyy, dd"));
-    const kw_plan *plan = plan_of(asking, words);
+    g_autoptr(kw_test_planner) planner = planner_new(ARCHIVE("MM, yyyy, dd"));
+    const kw_plan *plan = plan_of(planner, words);
     kw_question question = *plan->question;
     size_t months = plan->ranges_count;
     for (size_t windows = 1; plan->rest.limit > 0; windows++, months += plan->ranges_count) {
         g_assert_true(plan->ranges_count >= 1 && plan->ranges_count <= 3);
         g_assert_cmpuint(windows, <=, 24);
         question.window = plan->rest;
-        bool done = kw_plan_make(&question, asking->arena, &plan, NULL);
+        bool done = kw_plan_make(&question, planner->arena, &plan, NULL);
         g_assert_true(done);
     }
     g_assert_cmpuint(months, ==, 24);
@@ -126,59 +126,60 @@ test_months(void)
     walk_months("ts>=1577836800 ts<1640995200 ranges=3 order=desc");
 }
 
-/* Ten years begin as quickly as an hour; a time without an end is refused, and told what helps. */
+/* Planning ten years is as quick as planning an hour. An interval without an end is rejected, and the error
+ * says what is missing. */
 static void
 test_years(void)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
-    size_t before = kw_arena_used(asking->arena);
-    const kw_plan *plan = plan_of(asking, "ts>=1300000000 ts<1620000000 order=desc limit=10");
+    g_autoptr(kw_test_planner) planner = planner_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
+    size_t before = kw_arena_used(planner->arena);
+    const kw_plan *plan = plan_of(planner, "ts>=1300000000 ts<1620000000 order=desc limit=10");
     g_assert_cmpuint(plan->groups_count, >, 2000);
     g_assert_cmpuint(plan->groups_count, <=, KW_PLAN_WINDOW_RANGES);
-    g_assert_cmpuint(kw_arena_used(asking->arena) - before, <, 2 << 20);
-    g_assert_true(says(plan, "the first of about 26"));
+    g_assert_cmpuint(kw_arena_used(planner->arena) - before, <, 2 << 20);
+    g_assert_true(has_note(plan, "the first of about 26"));
     kw_value values[] = {test_number(1619999999), test_number(5)};
     g_assert_true(kw_plan_matches(plan, &(kw_record){.values = values}));
-    asking_reset(asking);
-    asking_set(asking, "ts>=1620000000");
+    planner_reset(planner);
+    planner_set_query(planner, "ts>=1620000000");
     kw_error error = KW_ERROR_NONE;
-    g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+    g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
     g_assert_cmpint(error.code, ==, KW_INVALID);
     g_assert_nonnull(strstr(error.text, "the range of ts needs both ends"));
 }
 
-/* Of each minute one range per bucket, and per value of a list: fewer minutes make a window. Lists alone that
- * are too long stay refused. */
+/* Each minute has one range for each bucket and each listed value, so a window has fewer minutes. Lists that
+ * exceed the limit by themselves are rejected. */
 static void
 test_week_in_buckets(void)
 {
-    g_autoptr(kw_test_asking) asking =
-        asking_new("    fields: {who: string, ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n"
-                   "    key:\n      - salt: {buckets: 16, of: [seq]}\n"
-                   "      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy], as: packed}\n"
-                   "      - field: {name: who, encoding: terminated}\n      - field: {name: seq}\n");
-    const kw_plan *plan = plan_of(asking, "ts>=1620000000 ts<1620086400 who=a,b,c");
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {who: string, ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n"
+                    "    key:\n      - salt: {buckets: 16, of: [seq]}\n"
+                    "      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy], as: packed}\n"
+                    "      - field: {name: who, encoding: terminated}\n      - field: {name: seq}\n");
+    const kw_plan *plan = plan_of(planner, "ts>=1620000000 ts<1620086400 who=a,b,c");
     g_assert_cmpuint(plan->ranges_count, ==, plan->groups_count * 48);
     g_assert_cmpuint(plan->ranges_count, <=, KW_PLAN_WINDOW_RANGES);
     g_assert_cmpuint(plan->groups_count, >, 30);
     g_assert_true(plan->rest.limit > 0);
-    asking_reset(asking);
-    asking_set(asking, "ts>=1620000000 ts<1620086400 who=a,b,c ranges=40");
+    planner_reset(planner);
+    planner_set_query(planner, "ts>=1620000000 ts<1620086400 who=a,b,c ranges=40");
     kw_error error = KW_ERROR_NONE;
-    g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+    g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
     g_assert_cmpint(error.code, ==, KW_LIMIT);
 }
 
-/* 2021-10-31 in Berlin: 02:00 to 03:00 comes twice, and each time keeps its own rows. */
+/* On 2021-10-31 in Berlin, the hour from 02:00 to 03:00 occurs twice. Each occurrence finds its own rows. */
 static void
-test_clock_put_back(void)
+test_clock_set_back(void)
 {
-    g_autoptr(kw_test_asking) asking =
-        asking_new("    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n    key:\n"
-                   "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm], zone: Europe/Berlin,\n"
-                   "                   sequence: seq, as: packed}\n");
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n    key:\n"
+                    "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm], zone: Europe/Berlin,\n"
+                    "                   sequence: seq, as: packed}\n");
     const int64_t change = 1635642000;
-    const kw_plan *plan = plan_of(asking, "ts>=1635552000 ts<1635724800");
+    const kw_plan *plan = plan_of(planner, "ts>=1635552000 ts<1635724800");
     g_assert_cmpuint(plan->ranges_count, ==, 2);
     g_assert_cmpuint(plan->groups_count, ==, 2);
     g_assert_true(plan->residual);
@@ -188,78 +189,77 @@ test_clock_put_back(void)
     kw_value values[] = {test_number(change - 1), test_number(5)};
     kw_record record = {.values = values};
     g_assert_true(kw_plan_matches_in(plan, 0, &record) && !kw_plan_matches_in(plan, 1, &record));
-    check_counts(asking, "ts>=1620000000 ts<1620086400", 1, 1, false); /* far from any change */
+    check_counts(planner, "ts>=1620000000 ts<1620086400", 1, 1, false); /* no clock change in the interval */
 }
 
-/* Values of a list that fall into one bucket make the same ranges: each time of an hour that comes twice is
- * read once, however many they are. */
+/* Listed values in one bucket have the same ranges: each occurrence of a repeated hour is read once, for any
+ * number of values. */
 static void
-test_put_back_in_one_bucket(void)
+test_set_back_in_one_bucket(void)
 {
-    g_autoptr(kw_test_asking) asking =
-        asking_new("    fields: {n: int, ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n"
-                   "    key:\n      - mod: {of: n, buckets: 2}\n"
-                   "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm], zone: Europe/Berlin}\n"
-                   "      - field: seq\n      - field: n\n");
-    check_counts(asking, "ts>=1635638400 ts<1635645600 n=1,3,5", 2, 2, true);
-    check_counts(asking, "ts>=1635638400 ts<1635645600 n=1,2,3", 4, 2, true);
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {n: int, ts: {type: timestamp, unit: s, column: \"d:ts\"}, seq: int}\n"
+                    "    key:\n      - mod: {of: n, buckets: 2}\n"
+                    "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm], zone: Europe/Berlin}\n"
+                    "      - field: seq\n      - field: n\n");
+    check_counts(planner, "ts>=1635638400 ts<1635645600 n=1,3,5", 2, 2, true);
+    check_counts(planner, "ts>=1635638400 ts<1635645600 n=1,2,3", 4, 2, true);
 }
 
-/* A minute of an id is in one of 60 partitions. */
+/* A minute is in one of 60 partitions. */
 static void
 test_partitions(void)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(PARTITIONED);
-    check_counts(asking, "ts>=1620000000 ts<1620000600", 10, 10, true);
-    check_counts(asking, "ts>=1620000000 ts<1620086400", 60, 1, true);
-    const kw_plan *plan = plan_of(asking, "ts>=1620000000 ts<1620086400 order=desc limit=1");
+    g_autoptr(kw_test_planner) planner = planner_new(PARTITIONED);
+    check_counts(planner, "ts>=1620000000 ts<1620000600", 10, 10, true);
+    check_counts(planner, "ts>=1620000000 ts<1620086400", 60, 1, true);
+    const kw_plan *plan = plan_of(planner, "ts>=1620000000 ts<1620086400 order=desc limit=1");
     g_assert_true(plan->reversed);
     g_assert_cmpuint(plan->ranges[0].skip, ==, 1);
-    /* across 2038 the first bit of the seconds changes beside the minute's: two groups */
-    check_counts(asking, "ts>=2147400000 ts<2147560000", 120, 2, true);
-    check_counts(asking, "id>=5 id<9", 1, 1, false);
+    /* in 2038 the first bit of the seconds changes together with the minute: two groups */
+    check_counts(planner, "ts>=2147400000 ts<2147560000", 120, 2, true);
+    check_counts(planner, "id>=5 id<9", 1, 1, false);
 }
 
-/* Cells whose keys touch are one range where their times touch as well, and the rows of each are in an order
+/* Cells with adjacent keys are one range if their times are adjacent too. The rows of each cell have an order
  * of their own. */
 static void
 test_touching_cells(void)
 {
-    g_autoptr(kw_test_asking) asking =
-        asking_new("    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, name: string, n: int}\n"
-                   "    updates: false\n    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n    key:\n"
-                   "      - calendar: {of: ts, parts: [HH]}\n      - field: {name: name, encoding: raw}\n"
-                   "      - field: n\n");
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, name: string, n: int}\n"
+                    "    updates: false\n    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n    key:\n"
+                    "      - calendar: {of: ts, parts: [HH]}\n      - field: {name: name, encoding: raw}\n"
+                    "      - field: n\n");
     kw_value empty = test_text("");
-    asking_reset(asking);
-    asking_set(asking, "ts>=1620003600 ts<1620010800 order=desc");
-    asking->bounds[1] = (kw_bound){.values = &empty, .count = 1};
+    planner_reset(planner);
+    planner_set_query(planner, "ts>=1620003600 ts<1620010800 order=desc");
+    planner->bounds[1] = (kw_bound){.values = &empty, .count = 1};
     const kw_plan *plan;
-    bool done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    bool done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
     g_assert_true(done);
     g_assert_cmpuint(plan->ranges_count, ==, 1);
     g_assert_true(plan->ranges[0].timed);
     g_assert_cmpint(plan->ranges[0].least, ==, 1620003600);
     g_assert_cmpint(plan->ranges[0].most, ==, 1620010799);
-    g_assert_true(says(plan, "rows are ordered by the pieces of ts, those of one piece by n descending"));
-    asking_reset(asking); /* 23 and 00 follow each other in time, not in the keys */
-    asking_set(asking, "ts>=1620082800 ts<1620090000 order=desc");
-    asking->bounds[1] = (kw_bound){.values = &empty, .count = 1};
-    done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    g_assert_true(has_note(plan, "rows are ordered by the pieces of ts, those of one piece by n descending"));
+    planner_reset(planner); /* 23 and 00 are adjacent in time, but not in the keys */
+    planner_set_query(planner, "ts>=1620082800 ts<1620090000 order=desc");
+    planner->bounds[1] = (kw_bound){.values = &empty, .count = 1};
+    done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
     g_assert_true(done);
     g_assert_cmpuint(plan->ranges_count, ==, 2);
 }
 
-/* A record of which only the number is there is not found by the time in it, wherever the ends of the
- * interval lie. */
+/* A record without the time field does not meet a range of the time, although its number contains a time. */
 static void
 test_number_without_time(void)
 {
-    static const char *const questions[] = {"ts>=1620000000 ts<1620000600", "ts>=1620000000 ts<1620086400"};
-    g_autoptr(kw_test_asking) asking = asking_new(PARTITIONED);
-    for (size_t index = 0; index < G_N_ELEMENTS(questions); index++) {
-        const kw_plan *plan = plan_of(asking, questions[index]);
-        g_assert_true(plan->residual && says(plan, "records may lack it"));
+    static const char *const queries[] = {"ts>=1620000000 ts<1620000600", "ts>=1620000000 ts<1620086400"};
+    g_autoptr(kw_test_planner) planner = planner_new(PARTITIONED);
+    for (size_t index = 0; index < G_N_ELEMENTS(queries); index++) {
+        const kw_plan *plan = plan_of(planner, queries[index]);
+        g_assert_true(plan->residual && has_note(plan, "records may lack it"));
         kw_value values[] = {test_number(1620000001), test_number(INT64_C(1620000001) << 25)};
         g_assert_true(kw_plan_matches(plan, &(kw_record){.values = values}));
         values[0] = (kw_value){.kind = KW_VALUE_NONE};
@@ -267,16 +267,17 @@ test_number_without_time(void)
     }
 }
 
-/* Of ids and a time, those ids are read of which it is the time; a put is told what does not fit. */
+/* A query by ids and a time reads the ids that contain the time. A put with another time in its id is
+ * rejected. */
 static void
 test_number_of_another_time(void)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(PARTITIONED);
+    g_autoptr(kw_test_planner) planner = planner_new(PARTITIONED);
     g_autofree char *both = g_strdup_printf("ts=5 id=%d,%d", 5 << 25, 6 << 25);
-    g_autofree char *none = g_strdup_printf("ts=7 id=%d", 6 << 25);
-    const kw_plan *plan = plan_of(asking, both);
+    g_autofree char *neither = g_strdup_printf("ts=7 id=%d", 6 << 25);
+    const kw_plan *plan = plan_of(planner, both);
     g_assert_true(plan->point && plan->ranges_count == 1 && plan->residual);
-    plan = plan_of(asking, none);
+    plan = plan_of(planner, neither);
     g_assert_cmpuint(plan->ranges_count, ==, 0);
     kw_value values[] = {test_number(7), test_number(6 << 25)};
     kw_buffer key = KW_BUFFER_EMPTY;
@@ -287,70 +288,70 @@ test_number_of_another_time(void)
     kw_buffer_clear(&key);
 }
 
-/* A cursor goes on under another limit of ranges: the plan is the one that it stands in. */
+/* A cursor continues its plan after the limit of ranges changed. */
 static void
-test_made_again(void)
+test_planned_again(void)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(PARTITIONED);
-    const kw_plan *plan = plan_of(asking, "ts>=1620000000 ts<1620086400 ranges=1000"), *again;
+    g_autoptr(kw_test_planner) planner = planner_new(PARTITIONED);
+    const kw_plan *plan = plan_of(planner, "ts>=1620000000 ts<1620086400 ranges=1000"), *again;
     g_assert_true(plan->ranges_count == 60 && plan->rest.limit == 0);
     kw_question question = *plan->question;
     question.range_limit = 10;
-    bool done = kw_plan_make(&question, asking->arena, &again, NULL);
+    bool done = kw_plan_make(&question, planner->arena, &again, NULL);
     g_assert_true(done && again->ranges_count == 60 && again->groups_count == 1 && again->rest.limit == 0);
-    plan = plan_of(asking, "ts>=1620000000 ts<1620086400 ranges=10");
+    plan = plan_of(planner, "ts>=1620000000 ts<1620086400 ranges=10");
     g_assert_true(plan->ranges_count <= 10 && plan->rest.limit == 10);
 }
 
-/* Pieces that come again every year: a time without an end would be every year that a calendar can tell. */
+/* Cells repeat every year: an interval without an end would cover every year of the calendar. */
 static void
 test_circular(void)
 {
     static const char *const words[] = {"ts>=0", "ts<=86400", "full order=asc", "ts>=0 full order=desc"};
-    g_autoptr(kw_test_asking) asking = NULL;
-    asking = asking_new("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, url: string}\n"
-                        "    families: {d: {ttl: 300d}}\n"
-                        "    key:\n      - calendar: {of: ts, parts: [MM, dd]}\n      - field: url\n");
+    g_autoptr(kw_test_planner) planner = NULL;
+    planner = planner_new("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, url: string}\n"
+                          "    families: {d: {ttl: 300d}}\n"
+                          "    key:\n      - calendar: {of: ts, parts: [MM, dd]}\n      - field: url\n");
     for (size_t index = 0; index < G_N_ELEMENTS(words); index++) {
-        asking_reset(asking);
-        asking_set(asking, words[index]);
+        planner_reset(planner);
+        planner_set_query(planner, words[index]);
         const kw_plan *plan;
         kw_error error = KW_ERROR_NONE;
-        g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+        g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
         g_assert_nonnull(strstr(error.text, "both ends"));
     }
-    check_counts(asking, "ts>=0 ts<=864000 order=desc", 1, 1, true);
+    check_counts(planner, "ts>=0 ts<=864000 order=desc", 1, 1, true);
 }
 
-/* The hours one by one, each in the order of the time behind it: the latest row is the first, however many
- * hours are asked about. Without an end of the range there would be too many. */
+/* The hours are read one after the other, each in the order of the time field after it. The first row is the
+ * latest, for any number of hours. Without an end of the range there would be too many hours. */
 static void
 test_time_after_hours(void)
 {
     static const char *const intervals[] = {"ts>=1600000000 ts<1600360000", "ts>=1600000000 ts<1617996400",
                                             "ts>=1600000000 ts<1618003600", "ts>=1262304000 ts<1618003600"};
-    g_autoptr(kw_test_asking) asking =
-        asking_new("    fields: {ts: {type: timestamp, unit: s}, id: string}\n    key:\n"
-                   "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH]}\n"
-                   "      - field: {name: ts, order: desc}\n      - field: id\n");
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {ts: {type: timestamp, unit: s}, id: string}\n    key:\n"
+                    "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH]}\n"
+                    "      - field: {name: ts, order: desc}\n      - field: id\n");
     for (size_t index = 0; index < G_N_ELEMENTS(intervals); index++) {
         g_autofree char *latest = g_strdup_printf("%s order=desc limit=1", intervals[index]);
-        const kw_plan *plan = plan_of(asking, latest);
-        g_assert_true(says(plan, "rows are ordered by ts descending"));
+        const kw_plan *plan = plan_of(planner, latest);
+        g_assert_true(has_note(plan, "rows are ordered by ts descending"));
         g_assert_false(plan->reversed);
         g_assert_cmpuint(plan->ranges_count, ==, plan->groups_count);
         g_assert_cmpint(kw_bytes_compare(plan->ranges[0].start, plan->ranges[1].start), >, 0);
         g_assert_cmpuint(plan->ranges_count, <=, index ? KW_PLAN_WINDOW_RANGES : 101);
     }
-    check_counts(asking, intervals[3], 1, 1, true); /* without an order, key by key: one range is enough */
+    check_counts(planner, intervals[3], 1, 1, true); /* without an order, one range is enough */
 }
 
-/* An order that the hours do not keep by themselves is refused, with what to give. */
+/* An order that the hours do not provide is rejected; the error says what is missing. */
 static void
 test_time_after_open_hours(void)
 {
-    static const char *const refused[] = {"full order=desc", "ts>=1600000000 order=desc",
-                                          "ts<1600000000 order=asc", "ts>=1600000000 id=a order=desc"};
+    static const char *const rejected[] = {"full order=desc", "ts>=1600000000 order=desc",
+                                           "ts<1600000000 order=asc", "ts>=1600000000 id=a order=desc"};
     static const char *const rules[] = {
         "      - field: {name: ts, order: desc}\n      - field: id\n",
         "      - field: {name: id, encoding: terminated}\n"
@@ -361,22 +362,23 @@ test_time_after_open_hours(void)
             g_strconcat("    fields: {ts: {type: timestamp, unit: s}, id: string}\n    key:\n"
                         "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH]}\n",
                         rules[rule], NULL);
-        g_autoptr(kw_test_asking) asking = asking_new(yaml);
-        for (size_t index = 0; index < G_N_ELEMENTS(refused); index++) {
-            bool by_hour = rule == 1 && index < 3;  /* ids come between: to the hour is all there is */
-            bool by_time = rule == 2 && index == 3; /* of one bucket */
-            asking_reset(asking);
-            asking_set(asking, refused[index]);
+        g_autoptr(kw_test_planner) planner = planner_new(yaml);
+        for (size_t index = 0; index < G_N_ELEMENTS(rejected); index++) {
+            bool by_hour =
+                rule == 1 && index < 3; /* ids are between hour and time: rows are ordered by hour only */
+            bool by_time = rule == 2 && index == 3; /* one bucket */
+            planner_reset(planner);
+            planner_set_query(planner, rejected[index]);
             kw_error error = KW_ERROR_NONE;
             const kw_plan *plan;
-            bool made = kw_plan_make(&asking->question, asking->arena, &plan, &error);
-            g_assert_true(made == (by_hour || by_time));
-            if (!made)
+            bool planned = kw_plan_make(&planner->question, planner->arena, &plan, &error);
+            g_assert_true(planned == (by_hour || by_time));
+            if (!planned)
                 g_assert_nonnull(
                     strstr(error.text, "in the order of time within a range of ts with both ends"));
         }
     }
-    g_autoptr(kw_test_asking) rising = asking_new(
+    g_autoptr(kw_test_planner) rising = planner_new(
         "    fields: {ts: {type: timestamp, unit: s}, id: string}\n    key:\n"
         "      - calendar: {of: ts, parts: [yyyy, MM, dd, HH]}\n      - field: ts\n      - field: id\n");
     check_counts(rising, "full order=desc", 1, 1, false);
@@ -384,11 +386,11 @@ test_time_after_open_hours(void)
     check_counts(rising, "ts>=1262304000 ts<1618003600 order=desc", 1, 1, true);
 }
 
-/* Of two paths that answer, the one that keeps the order exactly is taken, however many ranges it has. */
+/* Of two paths, the planner selects the one with the exact order, even if it has more ranges. */
 static void
 test_exact_path(void)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(
+    g_autoptr(kw_test_planner) planner = planner_new(
         "    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, id: string, n: int}\n    key:\n"
         "      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n      - field: id\n      - field: ts\n"
         "    paths:\n      exact:\n        key:\n          - salt: {of: id, buckets: 16}\n"
@@ -396,7 +398,7 @@ test_exact_path(void)
     static const char *const words[] = {"ts>=1620000000 ts<1620000060 order=desc",
                                         "ts>=1620000000 ts<1620086400 order=desc"};
     for (size_t index = 0; index < G_N_ELEMENTS(words); index++)
-        g_assert_cmpstr(plan_of(asking, words[index])->path->name, ==, "exact");
+        g_assert_cmpstr(plan_of(planner, words[index])->path->name, ==, "exact");
 }
 
 int
@@ -409,13 +411,13 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/months", test_months);
     g_test_add_func("/plan/clocks/years", test_years);
     g_test_add_func("/plan/clocks/week_in_buckets", test_week_in_buckets);
-    g_test_add_func("/plan/clocks/clock_put_back", test_clock_put_back);
-    g_test_add_func("/plan/clocks/put_back_in_one_bucket", test_put_back_in_one_bucket);
+    g_test_add_func("/plan/clocks/clock_set_back", test_clock_set_back);
+    g_test_add_func("/plan/clocks/set_back_in_one_bucket", test_set_back_in_one_bucket);
     g_test_add_func("/plan/clocks/partitions", test_partitions);
     g_test_add_func("/plan/clocks/touching_cells", test_touching_cells);
     g_test_add_func("/plan/clocks/number_without_time", test_number_without_time);
     g_test_add_func("/plan/clocks/number_of_another_time", test_number_of_another_time);
-    g_test_add_func("/plan/clocks/made_again", test_made_again);
+    g_test_add_func("/plan/clocks/planned_again", test_planned_again);
     g_test_add_func("/plan/clocks/time_after_hours", test_time_after_hours);
     g_test_add_func("/plan/clocks/time_after_open_hours", test_time_after_open_hours);
     g_test_add_func("/plan/clocks/exact_path", test_exact_path);

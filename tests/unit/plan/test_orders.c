@@ -1,37 +1,37 @@
-/* One question has one answer, however long its range of time is and however many ranges one plan may have.
+/* The answer to a query does not depend on the length of its time range or on the limit of ranges per plan.
  *
- *   ask about some time, and about the same time with much more before and after it: within the first, both
- * give the same rows in the same order, or both are refused ask with few ranges allowed, and with many: the
- * same where the time itself stands right after a calendar, rows that were asked for in order come exactly by
- * it
+ * - A query for an interval and a query for a longer interval return the same rows of the shorter one in the
+ *   same order, or both are rejected.
+ * - The same holds for queries with low and with high limits of ranges.
+ * - If the time field directly follows a calendar of it, rows of an ordered query are exactly in its order.
  */
 #include "plan/world.h"
 
 #include <stdlib.h>
 
 #define TABLES 300
-#define QUESTIONS 8
-#define TURNS 3 /* longer and with other limits */
+#define QUERIES 8
+#define ATTEMPTS 3 /* longer queries with other limits, for each query */
 
-/* Ranges of one question that are read, in all its windows. */
+/* The limit on the ranges to read of one query, in all its windows. */
 #define RANGES_MAX 8000
 
-typedef enum kw_test_end { ANSWERED, REFUSED, LIMITED } kw_test_end;
+typedef enum kw_test_end { ANSWERED, REJECTED, LIMITED } kw_test_end;
 
 typedef struct kw_test_answer {
     kw_test_end end;
     size_t records[WORLD_RECORDS]; /* in the order of the rows */
     size_t count;
-    const char *text; /* of the first plan, or of the refusal */
+    const char *text; /* of the first plan, or the error */
 } kw_test_answer;
 
 typedef struct kw_test_tally {
-    size_t questions, answered, refused, limited, rows, exact;
+    size_t queries, answered, rejected, limited, rows, exact;
 } kw_test_tally;
 
 static size_t time_field;
 
-/* Adds the rows of one plan; false when it has too many. */
+/* Adds the rows of one plan to the answer. */
 static void
 add_rows(const kw_test_world *world, const kw_plan *plan, kw_test_answer *answer)
 {
@@ -44,7 +44,7 @@ add_rows(const kw_test_world *world, const kw_plan *plan, kw_test_answer *answer
 }
 
 static kw_test_answer
-ask(const kw_test_world *world, kw_question question, size_t range_limit)
+plan_and_read(const kw_test_world *world, kw_question question, size_t range_limit)
 {
     kw_test_answer answer = {.end = ANSWERED};
     kw_error error = KW_ERROR_NONE;
@@ -53,7 +53,7 @@ ask(const kw_test_world *world, kw_question question, size_t range_limit)
     question.range_limit = range_limit;
     for (size_t ranges = 0, count = 0;; ranges += count + 1) {
         if (!kw_plan_make(&question, arena, &plan, &error)) {
-            answer.end = error.code == KW_LIMIT ? LIMITED : REFUSED;
+            answer.end = error.code == KW_LIMIT ? LIMITED : REJECTED;
             answer.text = kw_arena_text(world->arena, kw_bytes_of_text(error.text));
             return answer;
         }
@@ -72,10 +72,9 @@ ask(const kw_test_world *world, kw_question question, size_t range_limit)
     }
 }
 
-/* --- questions --------------------------------------------------------------------------------------------
- */
+/* --- queries ------------------------------------------------------------------------------------- */
 
-/* The finest piece of the path's clocks, in milliseconds. */
+/* The length of the shortest cell of the path's clocks, in milliseconds. */
 static int64_t
 cell_of(const kw_layout *layout)
 {
@@ -97,18 +96,18 @@ set_span(kw_question *question, size_t field, int64_t from, int64_t to)
     question->from_inclusive = question->to_inclusive = true;
 }
 
-/* About some pieces of time around a record, and whatever else. */
+/* A query for some cells of time around a record, with random other conditions. */
 static kw_question
-short_question(const kw_test_world *world, int64_t *ret_cell)
+short_query(const kw_test_world *world, int64_t *ret_cell)
 {
     kw_question question;
-    world_question(world, &question);
+    world_random_query(world, &question);
     question.path = (int)random_below((unsigned)world->table->paths_count);
     question.full_scan = true;
     ((kw_bound *)question.bounds)[time_field].count = 0;
     *ret_cell = cell_of(world->table->paths[question.path].layout);
     if (question.order != KW_ORDER_PATH && random_below(2) == 0)
-        question.path = -1; /* the best one: it does not depend on the length, either */
+        question.path = -1; /* selected by the planner; the selection does not depend on the length either */
     int64_t about = world_likely_value(world, time_field).number;
     about = CLAMP(about, INT64_C(946684800000), INT64_C(1700000000000));
     int64_t from = about - (int64_t)random_below(40) * *ret_cell - random_below(2000);
@@ -116,9 +115,9 @@ short_question(const kw_test_world *world, int64_t *ret_cell)
     return question;
 }
 
-/* The same with more time before and after it, but nothing beyond what every calendar can tell. */
+/* The same query for a longer interval, within the years that every calendar supports. */
 static kw_question
-longer(const kw_question *question, int64_t cell)
+widen_time(const kw_question *question, int64_t cell)
 {
     static const int64_t cells[] = {0, 30, 500, 2500};
     kw_question more = *question;
@@ -129,12 +128,12 @@ longer(const kw_question *question, int64_t cell)
     return more;
 }
 
-/* About some numbers. */
+/* A query for a range of numbers. */
 static kw_question
-number_question(const kw_test_world *world, size_t field)
+query_about_numbers(const kw_test_world *world, size_t field)
 {
     kw_question question;
-    world_question(world, &question);
+    world_random_query(world, &question);
     question.path = (int)random_below((unsigned)world->table->paths_count);
     question.full_scan = true;
     ((kw_bound *)question.bounds)[field].count = 0;
@@ -145,7 +144,7 @@ number_question(const kw_test_world *world, size_t field)
 }
 
 static kw_question
-more_numbers(const kw_question *question)
+widen_numbers(const kw_question *question)
 {
     static const int64_t steps[] = {0, 1, 5, 1000};
     kw_question more = *question;
@@ -155,12 +154,11 @@ more_numbers(const kw_question *question)
     return more;
 }
 
-/* --- checks -----------------------------------------------------------------------------------------------
- */
+/* --- checks -------------------------------------------------------------------------------------- */
 
-/* What of the answer lies within the question's time. */
+/* Removes the records that do not meet the query. */
 static void
-cut(const kw_test_world *world, const kw_question *question, kw_test_answer *answer)
+drop_other_records(const kw_test_world *world, const kw_question *question, kw_test_answer *answer)
 {
     size_t kept = 0;
     for (size_t index = 0; index < answer->count; index++)
@@ -180,17 +178,17 @@ check_same(const kw_test_world *world, const kw_test_answer *one, const kw_test_
     const kw_test_answer *answers[] = {one, other};
     for (size_t at = 0; at < 2; at++) {
         g_string_append_printf(text, "%s\n%s\n",
-                               answers[at]->end == REFUSED ? "refused:" : "rows:", answers[at]->text);
+                               answers[at]->end == REJECTED ? "rejected:" : "rows:", answers[at]->text);
         for (size_t index = 0; index < answers[at]->count; index++)
             g_string_append_printf(text, " %" G_GINT64_FORMAT,
                                    world->records[answers[at]->records[index]].values[time_field].number);
         g_string_append_c(text, '\n');
     }
-    g_error("one question, two answers:\n%s\n%s", world->made.yaml, text->str);
+    g_error("two answers to one query:\n%s\n%s", world->rules.yaml, text->str);
 }
 
-/* Does the time itself follow the first clock of the rule, with nothing between but what is known or merged?
- */
+/* True if the time field follows the first clock of the rule, and only known or merged components are between
+ * them. */
 static bool
 is_exact(const kw_question *question)
 {
@@ -223,27 +221,27 @@ check_exact(const kw_test_world *world, const kw_question *question, const kw_te
         int64_t b = world->records[answer->records[index]].values[time_field].number;
         if ((a - b) * sign > 0)
             g_error("%" G_GINT64_FORMAT " before %" G_GINT64_FORMAT ":\n%s\n%s", (gint64)a, (gint64)b,
-                    world->made.yaml, answer->text);
+                    world->rules.yaml, answer->text);
     }
 }
 
 static void
-try_question(const kw_test_world *world, kw_test_tally *tally)
+try_query(const kw_test_world *world, kw_test_tally *tally)
 {
     static const size_t limits[] = {7, 30, 150, 100000};
     int64_t cell;
-    kw_question question = short_question(world, &cell);
-    kw_test_answer first = ask(world, question, 100000);
-    tally->questions++;
-    for (unsigned turn = 0; turn < TURNS; turn++) {
-        kw_question more = longer(&question, cell);
-        kw_test_answer again = ask(world, more, limits[random_below(G_N_ELEMENTS(limits))]);
+    kw_question question = short_query(world, &cell);
+    kw_test_answer first = plan_and_read(world, question, 100000);
+    tally->queries++;
+    for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
+        kw_question more = widen_time(&question, cell);
+        kw_test_answer again = plan_and_read(world, more, limits[random_below(G_N_ELEMENTS(limits))]);
         tally->answered += again.end == ANSWERED;
-        tally->refused += again.end == REFUSED;
+        tally->rejected += again.end == REJECTED;
         tally->limited += again.end == LIMITED;
         if (again.end == ANSWERED)
             check_exact(world, &more, &again, tally);
-        cut(world, &question, &again);
+        drop_other_records(world, &question, &again);
         tally->rows += again.count;
         check_same(world, &first, &again);
     }
@@ -252,38 +250,38 @@ try_question(const kw_test_world *world, kw_test_tally *tally)
 static void
 try_numbers(const kw_test_world *world, size_t field, kw_test_tally *tally)
 {
-    kw_question question = number_question(world, field);
-    kw_test_answer first = ask(world, question, 100000);
-    tally->questions++;
-    for (unsigned turn = 0; turn < TURNS; turn++) {
-        kw_test_answer again = ask(world, more_numbers(&question), 100000);
+    kw_question question = query_about_numbers(world, field);
+    kw_test_answer first = plan_and_read(world, question, 100000);
+    tally->queries++;
+    for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
+        kw_test_answer again = plan_and_read(world, widen_numbers(&question), 100000);
         tally->answered += again.end == ANSWERED;
-        cut(world, &question, &again);
+        drop_other_records(world, &question, &again);
         tally->rows += again.count;
         check_same(world, &first, &again);
     }
 }
 
 static void
-try_world(kw_test_world *world, bool made, kw_test_tally *tally)
+try_world(kw_test_world *world, bool usable, kw_test_tally *tally)
 {
     bool timed = false;
-    if (made) {
+    if (usable) {
         time_field = (size_t)kw_table_find_field(world->table, KW_BYTES_LITERAL("t0"));
         timed = world->table->fields[time_field].identity;
     }
-    for (unsigned question = 0; timed && question < QUESTIONS; question++)
-        try_question(world, tally);
+    for (unsigned question = 0; timed && question < QUERIES; question++)
+        try_query(world, tally);
     world_clear(world);
 }
 
 static void
 print(const kw_test_tally *tally)
 {
-    g_print("# %zu questions; longer or with other limits: %zu answered with %zu rows, %zu refused, %zu too "
+    g_print("# %zu queries; longer or with other limits: %zu answered with %zu rows, %zu rejected, %zu too "
             "long; %zu "
             "exactly by time\n",
-            tally->questions, tally->answered, tally->rows, tally->refused, tally->limited, tally->exact);
+            tally->queries, tally->answered, tally->rows, tally->rejected, tally->limited, tally->exact);
 }
 
 static void
@@ -292,31 +290,32 @@ test_random_rules(void)
     kw_test_tally tally = {0};
     for (unsigned index = 0; index < TABLES; index++) {
         kw_test_world world;
-        random_table made;
-        random_table_make(&made);
-        if (!made.zone) {
-            random_table_clear(&made);
+        random_table rules;
+        random_table_make(&rules);
+        if (!rules.zone) {
+            random_table_clear(&rules);
             continue;
         }
-        bool good = world_make_of(&world, &made);
-        try_world(&world, good, &tally);
+        bool usable = world_make_from(&world, &rules);
+        try_world(&world, usable, &tally);
     }
     print(&tally);
     g_assert_cmpuint(tally.answered, >, 200);
     g_assert_cmpuint(tally.rows, >, 200);
 }
 
-/* Buckets that a short range does not touch are left out: the order of the others stays. */
+/* A short range skips buckets; the order of the others does not change. */
 static void
 test_numbers(void)
 {
     kw_test_tally tally = {0};
     for (unsigned index = 0; index < TABLES; index++) {
         kw_test_world world;
-        bool made = world_make(&world);
-        size_t field = made ? (size_t)kw_table_find_field(world.table, KW_BYTES_LITERAL("n0")) : 0;
-        time_field = made ? (size_t)kw_table_find_field(world.table, KW_BYTES_LITERAL("t0")) : 0;
-        for (unsigned turn = 0; made && world.table->fields[field].identity && turn < QUESTIONS; turn++)
+        bool usable = world_make(&world);
+        size_t field = usable ? (size_t)kw_table_find_field(world.table, KW_BYTES_LITERAL("n0")) : 0;
+        time_field = usable ? (size_t)kw_table_find_field(world.table, KW_BYTES_LITERAL("t0")) : 0;
+        for (unsigned attempt = 0; usable && world.table->fields[field].identity && attempt < QUERIES;
+             attempt++)
             try_numbers(&world, field, &tally);
         world_clear(&world);
     }
@@ -325,7 +324,7 @@ test_numbers(void)
     g_assert_cmpuint(tally.rows, >, 500);
 }
 
-/* The time itself after a calendar of it, at once or after something else. */
+/* The time field follows a calendar of it, directly or after another component. */
 static void
 test_time_after_calendar(void)
 {
@@ -356,8 +355,8 @@ test_time_after_calendar(void)
     };
     kw_test_tally tally = {0};
     for (size_t index = 0; index < 4 * G_N_ELEMENTS(keys); index++) {
-        random_table made = {.zone = "UTC"};
-        made.yaml =
+        random_table rules = {.zone = "UTC"};
+        rules.yaml =
             g_strdup_printf("    fields:\n      s0: string\n      s1: string\n      n0: int\n"
                             "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
                             "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n"
@@ -365,15 +364,15 @@ test_time_after_calendar(void)
                             "    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n    key: [%s]\n",
                             keys[index % G_N_ELEMENTS(keys)]);
         kw_test_world world;
-        bool good = world_make_of(&world, &made);
-        g_assert_true(good);
-        try_world(&world, good, &tally);
+        bool usable = world_make_from(&world, &rules);
+        g_assert_true(usable);
+        try_world(&world, usable, &tally);
     }
     print(&tally);
     g_assert_cmpuint(tally.exact, >, 100);
 }
 
-/* Two paths that answer an ordered question: one has more ranges the longer the time is. */
+/* Two paths support the order of a query. The number of ranges of one of them grows with the interval. */
 static void
 test_two_paths(void)
 {
@@ -393,17 +392,17 @@ test_two_paths(void)
     };
     kw_test_tally tally = {0};
     for (size_t index = 0; index < 12 * G_N_ELEMENTS(keys); index++) {
-        random_table made = {.zone = "UTC"};
-        made.yaml =
+        random_table rules = {.zone = "UTC"};
+        rules.yaml =
             g_strdup_printf("    fields:\n      s0: string\n      s1: string\n      n0: int\n"
                             "      t0: timestamp\n      e0: string\n      b0: bytes\n      d0: double\n"
                             "      f0: bool\n      h0: string\n    updates: false\n    key: [%s]\n"
                             "    paths: {second: {key: [%s]}}\n",
                             keys[index % G_N_ELEMENTS(keys)][0], keys[index % G_N_ELEMENTS(keys)][1]);
         kw_test_world world;
-        bool good = world_make_of(&world, &made);
-        g_assert_true(good);
-        try_world(&world, good, &tally);
+        bool usable = world_make_from(&world, &rules);
+        g_assert_true(usable);
+        try_world(&world, usable, &tally);
     }
     print(&tally);
     g_assert_cmpuint(tally.answered, >, 200);

@@ -1,5 +1,5 @@
-/* The plans of known questions, range by range. */
-#include "plan/asking.h"
+/* The plans of known queries, range by range. */
+#include "plan/planner.h"
 #include "rule/policies.h"
 
 typedef struct kw_test_case {
@@ -10,10 +10,10 @@ typedef struct kw_test_case {
 static void
 check_cases(const char *table_yaml, const kw_test_case *cases, size_t count)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(table_yaml);
+    g_autoptr(kw_test_planner) planner = planner_new(table_yaml);
     size_t wrong = 0;
     for (size_t index = 0; index < count; index++) {
-        const char *plan = asking_plan(asking, cases[index].question);
+        const char *plan = planner_plan_text(planner, cases[index].question);
         if (strcmp(plan, cases[index].plan) != 0)
             g_printerr("%s\n is planned as\n%s\n not as\n%s\n", cases[index].question, plan,
                        cases[index].plan);
@@ -24,7 +24,7 @@ check_cases(const char *table_yaml, const kw_test_case *cases, size_t count)
 
 #define CHECK_CASES(yaml, cases) check_cases(yaml, cases, G_N_ELEMENTS(cases))
 
-/* Two-byte times, four buckets, so that keys can be read. */
+/* Two-byte times and four buckets keep the keys short and readable. */
 #define EVENTS                                                                                               \
     "    fields: {id: string, ts: timestamp, city: string}\n    key:\n"                                      \
     "      - hash: {of: id, algorithm: md5, take: 2}\n      - field: id\n"                                   \
@@ -42,13 +42,13 @@ test_order_events(void)
         {"id=a order=asc", "primary: [0ca\\x00,0ca\\x01) backwards"},
         {"id=a order=asc path=by_time", "by_time: [3,4) residual"},
         {"id=b,a,b", "primary: [0ca\\x00,0ca\\x01) [92b\\x00,92b\\x01)"},
-        /* ts 1 is 7FFE, 4 is 7FFB: the greater time comes first. */
+        /* The key holds ts 1 as 7FFE and ts 4 as 7FFB: later times precede earlier ones. */
         {"id=a ts>=1 ts<4", "primary: [0ca\\x00\\x7F\\xFC,0ca\\x00\\x7F\\xFF)"},
         {"id=a ts>1 ts<=4", "primary: [0ca\\x00\\x7F\\xFB,0ca\\x00\\x7F\\xFE)"},
         {"id=a ts>=1", "primary: [0ca\\x00,0ca\\x00\\x7F\\xFF)"},
         {"id=a ts<=1", "primary: [0ca\\x00\\x7F\\xFE,0ca\\x01)"},
         {"id=a ts>=-32768", "primary: [0ca\\x00,0ca\\x01)"},
-        /* Beyond the width of the key: nothing, or everything. */
+        /* Ends that the width of the key cannot hold: no row or all rows. */
         {"id=a ts>=40000", "primary:"},
         {"id=a ts<40000", "primary: [0ca\\x00,0ca\\x01)"},
         {"id=a ts>=-99999 ts<=99999", "primary: [0ca\\x00,0ca\\x01)"},
@@ -59,7 +59,7 @@ test_order_events(void)
         {"id=a ts=3,1,2,3", "primary: <0ca\\x00\\x7F\\xFC> <0ca\\x00\\x7F\\xFD> <0ca\\x00\\x7F\\xFE>"},
         {"id=a ts=1,2,3 ts>=2 ts<3", "primary: <0ca\\x00\\x7F\\xFD>"},
         {"id=a ts=1,2 ts>2", "primary:"},
-        /* Times fall as the keys rise. */
+        /* Times descend as the keys ascend. */
         {"id=a ts=1,4", "primary: <0ca\\x00\\x7F\\xFB> <0ca\\x00\\x7F\\xFE>"},
         {"id=a ts=1,4 order=desc", "primary: <0ca\\x00\\x7F\\xFB> <0ca\\x00\\x7F\\xFE>"},
         {"id=a ts=1,4 order=asc", "primary: <0ca\\x00\\x7F\\xFB> <0ca\\x00\\x7F\\xFE> backwards"},
@@ -100,7 +100,7 @@ test_order_events(void)
     CHECK_CASES(EVENTS, cases);
 }
 
-/* A ring is computed when its field is bound, and visited whole when it is not. */
+/* The node of a ring is computed if its field is bound; otherwise all nodes are visited. */
 static void
 test_ring(void)
 {
@@ -114,7 +114,7 @@ test_ring(void)
                 cases);
 }
 
-/* The salt of by_time is known when id is bound: then by_time needs one bucket only. */
+/* If id is bound, its salt is known, and one bucket is read. */
 static void
 test_salt_of_bound_field(void)
 {
@@ -129,8 +129,8 @@ test_salt_of_bound_field(void)
         cases);
 }
 
-/* A raw string with something behind it: keys of other strings lie between, so rows are checked, and cut by
- * the length of their keys. */
+/* A raw string before another component: keys of other strings are in its range, so rows are checked and
+ * filtered by the length of their keys. */
 static void
 test_raw_in_the_middle(void)
 {
@@ -147,27 +147,28 @@ test_raw_in_the_middle(void)
         {"id>=A1 full", "primary: [,) residual"},
     };
     CHECK_CASES(yaml, cases);
-    /* Ranges that are joined hold rows of both lengths. */
-    g_autoptr(kw_test_asking) joined =
-        asking_new("    fields: {id: string, kind: {type: string, values: [x, y]}}\n"
-                   "    key:\n      - field: {name: id, encoding: raw}\n      - enum: kind\n");
-    g_assert_cmpstr(asking_plan(joined, "id=A1,A1x"), ==, "primary: [A1,A2) residual");
+    /* Joined ranges hold rows of both lengths. */
+    g_autoptr(kw_test_planner) joined =
+        planner_new("    fields: {id: string, kind: {type: string, values: [x, y]}}\n"
+                    "    key:\n      - field: {name: id, encoding: raw}\n      - enum: kind\n");
+    g_assert_cmpstr(planner_plan_text(joined, "id=A1,A1x"), ==, "primary: [A1,A2) residual");
     const kw_plan *plan;
     bool planned = kw_plan_make(&joined->question, joined->arena, &plan, NULL);
     g_assert_true(planned);
     g_assert_cmpuint(plan->ranges[0].row_size, ==, 0);
-    g_autoptr(kw_test_asking) asking = asking_new(yaml);
-    asking_set(asking, "id=A1,A1x");
-    bool done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    g_autoptr(kw_test_planner) planner = planner_new(yaml);
+    planner_set_query(planner, "id=A1,A1x");
+    bool done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
     g_assert_true(done);
     g_assert_cmpuint(plan->ranges[0].row_size, ==, 4);
     g_assert_cmpuint(plan->ranges[1].row_size, ==, 5);
     g_assert_cmpuint(plan->ranges[0].skip, ==, 2);
     g_assert_cmpuint(plan->ranges[1].skip, ==, 3);
-    g_assert_nonnull(strstr(kw_plan_text(plan, asking->arena), "encoding: terminated would keep them apart"));
+    g_assert_nonnull(
+        strstr(kw_plan_text(plan, planner->arena), "encoding: terminated would keep them apart"));
 }
 
-/* A range on an enumerable field that ends the key, behind one that is not bound. */
+/* A range of an enumerable field at the end of the key, after an unbound enumerable field. */
 static void
 test_only_enums(void)
 {
@@ -211,7 +212,7 @@ test_enums(void)
         {"kind>x", "primary:"},
         {"n=1", "primary: [\\x00\\x81,\\x00\\x82) | [\\x01\\x81,\\x01\\x82) | [\\x02\\x81,\\x02\\x82)"},
         {"n>=1 n<3", "primary: [\\x00\\x81,\\x00\\x83) [\\x01\\x81,\\x01\\x83) [\\x02\\x81,\\x02\\x83)"},
-        /* What follows n is enumerable, but comes too late to be of use. */
+        /* The field after n is enumerable, but it cannot narrow the ranges. */
         {"n>=1 n<3 late=x",
          "primary: [\\x00\\x81,\\x00\\x83) [\\x01\\x81,\\x01\\x83) [\\x02\\x81,\\x02\\x83) residual"},
         {"kind=a n=1,2", "primary: [\\x00\\x81,\\x00\\x83)"},
@@ -227,8 +228,8 @@ test_enums(void)
                 cases);
 }
 
-/* A range narrower than the buckets visits only those that it touches; since each of them then holds numbers
- * of its own, they are read one after the other in order. */
+/* A range narrower than the buckets visits only the buckets that it needs. Each of them holds other numbers,
+ * so they are read in order, one after the other. */
 static void
 test_pruning(void)
 {
@@ -240,31 +241,31 @@ test_pruning(void)
     };
     const char *yaml = "    fields: {n: int, id: string}\n    key:\n      - mod: {of: n, buckets: 10}\n"
                        "      - field: {name: n, width: 1}\n      - field: id\n";
-    g_autoptr(kw_test_asking) asking = asking_new(yaml);
+    g_autoptr(kw_test_planner) planner = planner_new(yaml);
     CHECK_CASES(yaml, cases);
-    const char *plan = asking_plan(asking, "n>=9 n<12");
+    const char *plan = planner_plan_text(planner, "n>=9 n<12");
     g_assert_nonnull(strstr(plan, "|"));
-    const kw_plan *made;
-    bool done = kw_plan_make(&asking->question, asking->arena, &made, NULL);
+    const kw_plan *planned;
+    bool done = kw_plan_make(&planner->question, planner->arena, &planned, NULL);
     g_assert_true(done);
-    const char *text = kw_plan_text(made, asking->arena);
+    const char *text = kw_plan_text(planned, planner->arena);
     g_assert_nonnull(strstr(text, "3 of 10 can match"));
-    /* Buckets 0 and 1 reach from 0 to 11 and so overlap all others: one group. */
-    asking_plan(asking, "n>=0 n<12");
-    done = kw_plan_make(&asking->question, asking->arena, &made, NULL);
+    /* Buckets 0 and 1 hold numbers from 0 to 11 and so overlap all others: there is one group. */
+    planner_plan_text(planner, "n>=0 n<12");
+    done = kw_plan_make(&planner->question, planner->arena, &planned, NULL);
     g_assert_true(done);
-    g_assert_cmpuint(made->groups_count, ==, 1);
-    g_assert_cmpuint(made->ranges_count, ==, 10);
+    g_assert_cmpuint(planned->groups_count, ==, 1);
+    g_assert_cmpuint(planned->ranges_count, ==, 10);
 }
 
 static const char *
-text_of_plan(kw_test_asking *asking, const char *question)
+text_of_plan(kw_test_planner *planner, const char *question)
 {
-    const kw_plan *made;
-    asking_plan(asking, question);
-    bool done = kw_plan_make(&asking->question, asking->arena, &made, NULL);
+    const kw_plan *planned;
+    planner_plan_text(planner, question);
+    bool done = kw_plan_make(&planner->question, planner->arena, &planned, NULL);
     g_assert_true(done);
-    return kw_plan_text(made, asking->arena);
+    return kw_plan_text(planned, planner->arena);
 }
 
 static void
@@ -274,27 +275,28 @@ expect_part(const char *text, const char *part)
         g_error("no \"%s\" in: %s", part, text);
 }
 
-/* What fanned out and why, how ranges come together, what is checked for each row. */
+/* The notes of a plan: why it reads several ranges, how their rows are combined, and what is checked for each
+ * row. */
 static void
 test_notes(void)
 {
     const char *yaml =
         "    fields: {id: string, ts: timestamp, city: {type: string, column: \"d:c\"}}\n    key:\n"
         "      - salt: {of: id, buckets: 4}\n      - field: ts\n      - field: id\n";
-    g_autoptr(kw_test_asking) asking = asking_new(yaml);
-    const char *text = text_of_plan(asking, "ts>=1 ts<3");
+    g_autoptr(kw_test_planner) planner = planner_new(yaml);
+    const char *text = text_of_plan(planner, "ts>=1 ts<3");
     expect_part(text, "width 1): all 4 are visited, because id is not bound\n");
     expect_part(text, "merge: the 4 ranges are read in parallel");
-    text = text_of_plan(asking, "id=a,b ts=1,3 city=x");
+    text = text_of_plan(planner, "id=a,b ts=1,3 city=x");
     expect_part(text, "every key is known: 4 point reads");
     expect_part(text, "city is checked for each row");
     g_assert_null(strstr(text, "merge:"));
-    text = text_of_plan(asking, "id=a ts>=1 ts<3");
+    text = text_of_plan(planner, "id=a ts>=1 ts<3");
     g_assert_null(strstr(text, "visited"));
     g_assert_null(strstr(text, "concat"));
 }
 
-/* Ends of a range over strings, in each encoding. */
+/* The ends of a string range, in each encoding. */
 static void
 test_string_ranges(void)
 {
@@ -314,7 +316,7 @@ test_string_ranges(void)
     };
     CHECK_CASES("    fields: {id: string, n: int}\n    key: [field: id, field: n]\n", terminated);
     static const kw_test_case falling[] = {
-        {"id>=a id<b", "primary: [\\x9E,\\x9F)"}, /* b itself is 9D FF, what begins with b 9D .. */
+        {"id>=a id<b", "primary: [\\x9E,\\x9F)"}, /* b is 9D FF; longer strings that begin with b are 9D .. */
         {"id<=a", "primary: [\\x9E\\xFF,)"},
     };
     CHECK_CASES("    fields: {id: string, n: int}\n    key: [field: {name: id, order: desc}, field: n]\n",
@@ -322,7 +324,7 @@ test_string_ranges(void)
     static const kw_test_case fixed[] = {
         {"id>=a id<b", "primary: [a\\x00,b\\x00)"},
         {"id>a id<=b", "primary: [a\\x01,b\\x01)"},
-        {"id>=abc id<abd", "primary:"}, /* longer than any: behind "ab", and before what follows it */
+        {"id>=abc id<abd", "primary:"}, /* longer than the field: after "ab" and before the next value */
         {"id>=abc id<b", "primary: [ac,b\\x00)"},
         {"id>=a id<=abc", "primary: [a\\x00,ac)"},
     };
@@ -347,7 +349,7 @@ test_coarse_unit(void)
         {"id=a ts>=1000 ts<3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x03)"},
         {"id=a ts>=1500 ts<3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x03) residual"},
         {"id=a ts>=1000 ts<=3000", "primary: [a\\x00\\x80\\x01,a\\x00\\x80\\x04) residual"},
-        {"id=a ts=1500", "primary: <a\\x00\\x80\\x01>"}, /* the record of that second, whatever its time is */
+        {"id=a ts=1500", "primary: <a\\x00\\x80\\x01>"}, /* the record of that second, at any millisecond */
         {"id=a ts=1500 ts>=1200", "primary: <a\\x00\\x80\\x01> residual"},
         {"ts=1500,2500 full", "primary: [,) residual"},
     };
@@ -356,30 +358,30 @@ test_coarse_unit(void)
                 cases);
 }
 
-/* Computed over the rest of the key: known only with the whole key. */
+/* A salt over the rest of the key is known only if the whole key is known. */
 static void
 test_salt_of_rest(void)
 {
-    g_autoptr(kw_test_asking) asking =
-        asking_new("    fields: {id: string, n: int}\n    key:\n"
-                   "      - salt: {buckets: 3, algorithm: phoenix}\n      - field: id\n"
-                   "      - field: {name: n, width: 1}\n");
-    g_assert_cmpstr(asking_plan(asking, "id=a"), ==,
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {id: string, n: int}\n    key:\n"
+                    "      - salt: {buckets: 3, algorithm: phoenix}\n      - field: id\n"
+                    "      - field: {name: n, width: 1}\n");
+    g_assert_cmpstr(planner_plan_text(planner, "id=a"), ==,
                     "primary: [\\x00a\\x00,\\x00a\\x01) [\\x01a\\x00,\\x01a\\x01) [\\x02a\\x00,\\x02a\\x01)");
     kw_value values[] = {test_text("a"), test_number(1)};
     kw_buffer key = KW_BUFFER_EMPTY;
-    bool done = kw_layout_encode(asking->table->paths[0].layout, &(kw_record){.values = values}, &key, NULL);
+    bool done = kw_layout_encode(planner->table->paths[0].layout, &(kw_record){.values = values}, &key, NULL);
     g_assert_true(done);
-    asking_plan(asking, "id=a n=1");
+    planner_plan_text(planner, "id=a n=1");
     const kw_plan *plan;
-    done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
     g_assert_true(done && plan->point && plan->ranges_count == 1);
     g_assert_true(kw_bytes_equal(plan->ranges[0].start, kw_buffer_bytes(&key)));
     g_assert_cmpuint(plan->ranges[0].stop.size, ==, key.size + 1);
     kw_buffer_clear(&key);
 }
 
-/* The least bytes behind a prefix of 0xff do not exist: such a range ends with the table. */
+/* No key follows all keys with a prefix of 0xff bytes: such a range ends at the end of the table. */
 static void
 test_successor_overflow(void)
 {
@@ -405,30 +407,30 @@ test_wrong_values(void)
     CHECK_CASES("    fields: {n: int, kind: {type: string, values: [one, two]}}\n    key: [field: {name: n, "
                 "width: 1}]\n",
                 cases);
-    g_autoptr(kw_test_asking) asking = asking_new(EVENTS);
+    g_autoptr(kw_test_planner) planner = planner_new(EVENTS);
     kw_value number = test_number(1), text = test_text("a");
-    asking->bounds[0] = (kw_bound){.values = &number, .count = 1};
+    planner->bounds[0] = (kw_bound){.values = &number, .count = 1};
     const kw_plan *plan;
     kw_error error = KW_ERROR_NONE;
-    g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+    g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
     g_assert_cmpstr(error.text, ==, "table t, field id: needs a value of kind text, not number");
-    asking_reset(asking);
-    asking->question.range_field = 1;
-    asking->question.from = text;
-    g_assert_false(kw_plan_make(&asking->question, asking->arena, &plan, &error));
+    planner_reset(planner);
+    planner->question.range_field = 1;
+    planner->question.from = text;
+    g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
     g_assert_cmpstr(error.text, ==, "table t, field ts: an end of the range does not have the field's type");
 }
 
-/* Conditions on the way out, also for a plan that was made by hand. */
+/* kw_plan_matches checks the conditions of a query, also for a plan that the planner did not make. */
 static void
 test_matches(void)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(EVENTS);
-    asking_set(asking, "id=a,b ts>=5 ts<9");
+    g_autoptr(kw_test_planner) planner = planner_new(EVENTS);
+    planner_set_query(planner, "id=a,b ts>=5 ts<9");
     const kw_plan *plan;
-    bool done = kw_plan_make(&asking->question, asking->arena, &plan, NULL);
+    bool done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
     g_assert_true(done);
-    kw_plan by_hand = {.question = &asking->question};
+    kw_plan by_hand = {.question = &planner->question};
     static const struct {
         const char *id;
         int64_t ts;
@@ -445,7 +447,7 @@ test_matches(void)
     }
 }
 
-/* Any string has its place among hex digits: nothing is left to check. */
+/* Ends that are not hex digits are rounded to hex digits: no row needs a check. */
 static void
 test_parts_of_hex(void)
 {
@@ -461,7 +463,7 @@ test_parts_of_hex(void)
         cases);
 }
 
-/* A bucket that was chosen at the put is in none of the fields: all are visited, and points, too. */
+/* A bucket that the put selected does not depend on the fields: all buckets are visited, even for points. */
 static void
 test_chosen_buckets(void)
 {
@@ -477,20 +479,20 @@ test_chosen_buckets(void)
         cases);
 }
 
-/* A plan of a million ranges ends when its effort is over, and holds no more memory than the effort allows.
- */
+/* The planning of a million ranges stops when its effort is exhausted, and uses no more memory than the
+ * effort allows. */
 static void
 test_effort(void)
 {
     static const char *const events =
         "    fields: {a: int, b: int, c: int}\n    key:\n      - {field: a}\n      - {field: b}\n"
         "      - {field: c}\n";
-    g_autoptr(kw_test_asking) asking = asking_new(events);
+    g_autoptr(kw_test_planner) planner = planner_new(events);
     kw_value values[1000];
     for (size_t index = 0; index < G_N_ELEMENTS(values); index++)
         values[index] = test_number((int64_t)index);
-    asking->bounds[0] = asking->bounds[1] = (kw_bound){.values = values, .count = G_N_ELEMENTS(values)};
-    asking->question.range_limit = 1000000;
+    planner->bounds[0] = planner->bounds[1] = (kw_bound){.values = values, .count = G_N_ELEMENTS(values)};
+    planner->question.range_limit = 1000000;
     static const struct {
         size_t bytes_most;
         kw_deadline deadline;
@@ -501,14 +503,14 @@ test_effort(void)
         kw_effort effort = {.bytes_most = efforts[index].bytes_most, .deadline = efforts[index].deadline};
         const kw_plan *plan;
         kw_error error = KW_ERROR_NONE;
-        g_assert_false(kw_plan_make_within(&asking->question, &effort, arena, &plan, &error));
+        g_assert_false(kw_plan_make_within(&planner->question, &effort, arena, &plan, &error));
         g_assert_cmpint(error.code, ==, efforts[index].code);
         g_assert_cmpuint(kw_arena_used(arena), <, 8 * 1024 * 1024);
     }
-    asking->bounds[0].count = asking->bounds[1].count = 10;
+    planner->bounds[0].count = planner->bounds[1].count = 10;
     kw_effort ample = {.bytes_most = 64 * 1024 * 1024, .deadline = KW_DEADLINE_NONE};
     const kw_plan *plan;
-    g_assert_true(kw_plan_make_within(&asking->question, &ample, asking->arena, &plan, NULL));
+    g_assert_true(kw_plan_make_within(&planner->question, &ample, planner->arena, &plan, NULL));
     g_assert_cmpuint(plan->ranges_count, ==, 100);
     g_assert_cmpuint(ample.spent, >, 0);
 }

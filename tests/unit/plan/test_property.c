@@ -1,22 +1,23 @@
-/* Properties of plans, over random rules, records and questions:
+/* Properties of plans, over random rules, records and queries:
  *
- *   every record that meets the question is found exactly once, and no other; no pattern leaves it out
- *   without `residual`, the ranges hold nothing but answers
- *   rows come in the order that was asked for, or in the path's own
- *   no range is empty; ranges do not overlap unless row_size tells their rows apart
- *   two ranges that could be one are one
- *   a question survives its byte form
- *   windows of an interval are, one behind the other, as good as one plan; each is made again from its
- * question
+ * - A plan finds each record that meets the query exactly once and no other record. Key patterns do not drop
+ *   such a record.
+ * - If a plan is not residual, its ranges hold only records that meet the query.
+ * - Rows are in the order that the query requests, or in the order of the path.
+ * - No range is empty. Ranges overlap only if row_size separates their rows.
+ * - Two ranges that could be joined are joined.
+ * - Decoding an encoded query returns the same query.
+ * - The windows of an interval, read one after the other, find the same rows as one plan. Each window can be
+ *   planned again from its query.
  */
 #include "plan/normalized_query.h"
 #include "plan/world.h"
 #include "support/slow_build.h"
 
 #define TABLES (KW_SLOW_BUILD ? 200 : 1000)
-#define QUESTIONS 40
+#define QUERIES 40
 
-/* --- checks ---------------------------------------------------------------------------------------- */
+/* --- checks -------------------------------------------------------------------------------------- */
 
 static void
 check_ranges(const kw_plan *plan)
@@ -26,19 +27,19 @@ check_ranges(const kw_plan *plan)
         g_assert_true(range->stop.size == 0 || kw_bytes_compare(range->start, range->stop) < 0);
         for (size_t other = 0; plan->ranges_count < 200 && other < index; other++) {
             const kw_range *before = &plan->ranges[other];
-            bool apart = (before->stop.size && kw_bytes_compare(before->stop, range->start) <= 0) ||
-                         (range->stop.size && kw_bytes_compare(range->stop, before->start) <= 0);
+            bool separate = (before->stop.size && kw_bytes_compare(before->stop, range->start) <= 0) ||
+                            (range->stop.size && kw_bytes_compare(range->stop, before->start) <= 0);
             bool other_times =
                 range->timed && before->timed && (range->least > before->most || range->most < before->least);
-            g_assert_true(apart || other_times || (range->row_size && before->row_size));
+            g_assert_true(separate || other_times || (range->row_size && before->row_size));
         }
     }
 }
 
-/* Two ranges that are read one after the other and touch could be one. Those of a merge cannot: their rows
- * interleave; nor can two of which row_size tells the rows apart. */
+/* Two adjacent ranges that are read one after the other must have been joined. Ranges of a merge stay
+ * separate, because their rows interleave, and so do ranges with different row sizes. */
 static void
-check_fewest(const kw_plan *plan)
+check_joined(const kw_plan *plan)
 {
     for (size_t index = 1; index < plan->groups_count; index++) {
         const kw_merge_group *before = &plan->groups[index - 1], *here = &plan->groups[index];
@@ -46,10 +47,10 @@ check_fewest(const kw_plan *plan)
             continue;
         const kw_range *low = &plan->ranges[plan->reversed ? here->first : before->first];
         const kw_range *high = &plan->ranges[plan->reversed ? before->first : here->first];
-        bool touch = low->stop.size > 0 && kw_bytes_equal(low->stop, high->start);
+        bool adjacent = low->stop.size > 0 && kw_bytes_equal(low->stop, high->start);
         bool single =
-            low->row_size && low->row_size == low->start.size; /* one row at most: as good as points */
-        g_assert_false(touch && low->row_size == high->row_size && !single);
+            low->row_size && low->row_size == low->start.size; /* at most one row, as in a point read */
+        g_assert_false(adjacent && low->row_size == high->row_size && !single);
     }
 }
 
@@ -63,8 +64,8 @@ check_set(const kw_test_world *world, const kw_question *question, const kw_test
         g_assert_cmpuint(found[record], ==, world_meets(question, &world->records[record]));
 }
 
-/* The first component that holds an unbound field that is not enumerable; NULL when there is none.
- * ret_reached: everything before it is known or enumerable. */
+/* The first component that holds an unbound field which is not enumerable, or NULL. ret_reached: everything
+ * before it is known or enumerable. */
 static const kw_component *
 order_component(const kw_plan *plan, bool *ret_reached, int *ret_field)
 {
@@ -93,16 +94,16 @@ order_component(const kw_plan *plan, bool *ret_reached, int *ret_field)
     return NULL;
 }
 
-/* Rows of one cell of a calendar, or of bits, come in no order. */
+/* True if both values are in one cell of a calendar or have the same bits; rows of one cell have no order. */
 static bool
 in_one_cell(const kw_component *component, int64_t a, int64_t b, kw_arena *arena)
 {
-    int64_t apart = (a > b ? a - b : b - a) / 1000;
+    int64_t distance_s = (a > b ? a - b : b - a) / 1000;
     if (!component->grain)
         return kw_value_equal(world_in_unit((kw_value){.kind = KW_VALUE_NUMBER, .number = a}, component),
                               world_in_unit((kw_value){.kind = KW_VALUE_NUMBER, .number = b}, component));
-    if (apart >= component->cell_s && component->cell_s < 3600)
-        return false; /* the same minute an hour later */
+    if (distance_s >= component->cell_s && component->cell_s < 3600)
+        return false; /* the same minute, an hour later */
     return strcmp(random_parts(component->grain, a, true, arena),
                   random_parts(component->grain, b, true, arena)) == 0;
 }
@@ -119,8 +120,8 @@ step_between(const kw_component *component, int field, const kw_record *before, 
     return in_one_cell(component, a.number, b.number, arena) ? 0 : kw_value_compare(a, b);
 }
 
-/* When every field is bound, rows are ordered by row key: which way is up, the first field with several
- * values tells. */
+/* If every field is bound, rows are in the order of their row keys. The first field with several values
+ * determines which direction is ascending. */
 static int
 key_direction(const kw_test_world *world, const kw_plan *plan)
 {
@@ -150,7 +151,8 @@ check_order(const kw_test_world *world, const kw_plan *plan, const kw_test_row *
         g_assert_false(plan->reversed);
     else if (!component)
         sign *= key_direction(world, plan);
-    bool within = clock && field != component->field; /* of one moment only, unless an order is asked */
+    bool within = clock && field != component->field; /* unless the query requests an order, rows are ordered
+                                                         only within one moment */
     if (order == KW_ORDER_PATH && (!reached || sign == 0 || within))
         return;
     g_assert_true(!component || (reached && (component->direction != 0 || clock)));
@@ -163,7 +165,7 @@ check_order(const kw_test_world *world, const kw_plan *plan, const kw_test_row *
     }
 }
 
-/* Everything in the plan's text and byte form can be made; the question comes back. */
+/* The plan can be printed, and decoding its encoded query returns an equal query. */
 static void
 check_forms(const kw_test_world *world, const kw_plan *plan)
 {
@@ -186,7 +188,7 @@ check_forms(const kw_test_world *world, const kw_plan *plan)
     kw_buffer_clear(&again);
 }
 
-/* Can lists and buckets multiply to more ranges than are allowed? */
+/* True if lists and buckets can multiply to more ranges than the limit. */
 static bool
 multiplies(const kw_test_world *world, const kw_question *question)
 {
@@ -198,12 +200,13 @@ multiplies(const kw_test_world *world, const kw_question *question)
     return lists * buckets > (double)question->range_limit;
 }
 
-/* A refusal must have a reason: an order, a whole table, or a value that no record can have. */
+/* A rejected query must have a reason: its order, a scan of the whole table, or a value that no record can
+ * have. */
 static void
-check_refusal(const kw_test_world *world, const kw_question *question, const kw_error *error)
+check_rejection(const kw_test_world *world, const kw_question *question, const kw_error *error)
 {
-    if (error->code == KW_LIMIT && (world->made.zone || multiplies(world, question)))
-        return; /* too many minutes or buckets, multiplied out */
+    if (error->code == KW_LIMIT && (world->rules.zone || multiplies(world, question)))
+        return; /* lists, minutes and buckets multiply to too many ranges */
     g_assert_cmpint(error->code, ==, KW_INVALID);
     if (question->order != KW_ORDER_PATH || !question->full_scan)
         return;
@@ -217,26 +220,27 @@ check_refusal(const kw_test_world *world, const kw_question *question, const kw_
                 return;
         }
     }
-    g_error("refused without a reason: %s\n%s", error->text, world->made.yaml);
+    g_error("rejected without a reason: %s\n%s", error->text, world->rules.yaml);
 }
 
 typedef struct kw_test_tally {
-    size_t refused_rules, plans, residual, points, merges, concats, rows, reversed;
+    size_t rejected_rules, plans, residual, points, merges, concats, rows, reversed;
     size_t windowed, windows, cut_short;
 } kw_test_tally;
 
-/* Windows of one question that are read; random times may lie decades apart. */
+/* The limit on the windows to read of one query; random times can be decades apart. */
 #define WINDOWS 40
 
-/* A cursor has nothing but the question and where in the plan it stands. */
+/* A plan must be the same when it is made again, because a cursor holds only the query and a position in the
+ * plan. */
 static void
-check_made_again(const kw_plan *plan, kw_arena *arena)
+check_planned_again(const kw_plan *plan, kw_arena *arena)
 {
     const kw_plan *again;
-    kw_question asked = *plan->question;
-    asked.path = (int)(plan->path - asked.table->paths);
-    asked.range_limit = 7;
-    bool done = kw_plan_make(&asked, arena, &again, NULL);
+    kw_question copy = *plan->question;
+    copy.path = (int)(plan->path - copy.table->paths);
+    copy.range_limit = 7;
+    bool done = kw_plan_make(&copy, arena, &again, NULL);
     g_assert_true(done && again->ranges_count == plan->ranges_count);
     g_assert_true(again->rest.limit == plan->rest.limit && again->rest.least == plan->rest.least &&
                   again->rest.most == plan->rest.most);
@@ -247,26 +251,27 @@ check_made_again(const kw_plan *plan, kw_arena *arena)
     }
 }
 
-/* Reads on behind the first window. What is not read any more is left out of the question. */
+/* Reads the windows after the first one. If some remain unread, shortens the interval of the query to the
+ * part that was read. */
 static size_t
 read_windows(const kw_test_world *world, const kw_plan *plan, kw_question *question, kw_test_row *rows,
-             size_t count, size_t room, kw_test_tally *tally)
+             size_t count, size_t capacity, kw_test_tally *tally)
 {
     size_t windows = 1;
-    kw_question asked = *question;
+    kw_question copy = *question;
     for (; plan->rest.limit > 0 && windows < WINDOWS; windows++) {
-        check_made_again(plan, world->arena);
+        check_planned_again(plan, world->arena);
         g_assert_cmpuint(plan->rest.limit, ==, question->range_limit);
-        asked.window = plan->rest;
+        copy.window = plan->rest;
         kw_error error = KW_ERROR_NONE;
-        if (!kw_plan_make(&asked, world->arena, &plan, &error))
-            g_error("window %zu: %s\n%s", windows, error.text, world_trying);
-        world_trying =
-            kw_arena_printf(world->arena, "%s%s", world->made.yaml, kw_plan_text(plan, world->arena));
+        if (!kw_plan_make(&copy, world->arena, &plan, &error))
+            g_error("window %zu: %s\n%s", windows, error.text, world_attempt);
+        world_attempt =
+            kw_arena_printf(world->arena, "%s%s", world->rules.yaml, kw_plan_text(plan, world->arena));
         g_assert_cmpuint(plan->ranges_count, <=, question->range_limit);
         check_ranges(plan);
         check_forms(world, plan);
-        count += world_read_plan(world, plan, rows + count, room - count);
+        count += world_read_plan(world, plan, rows + count, capacity - count);
     }
     tally->windowed += windows > 1;
     tally->windows += windows;
@@ -283,25 +288,26 @@ read_windows(const kw_test_world *world, const kw_plan *plan, kw_question *quest
 }
 
 static void
-ask(const kw_test_world *world, kw_test_tally *tally)
+plan_and_check(const kw_test_world *world, kw_test_tally *tally)
 {
     static kw_test_row rows[64 * WORLD_RECORDS];
     kw_question question;
-    world_question(world, &question);
+    world_random_query(world, &question);
     const kw_plan *plan;
     kw_error error = KW_ERROR_NONE;
     if (!kw_plan_make(&question, world->arena, &plan, &error)) {
-        check_refusal(world, &question, &error);
+        check_rejection(world, &question, &error);
         return;
     }
-    world_trying = kw_arena_printf(world->arena, "%s%s", world->made.yaml, kw_plan_text(plan, world->arena));
+    world_attempt =
+        kw_arena_printf(world->arena, "%s%s", world->rules.yaml, kw_plan_text(plan, world->arena));
     check_ranges(plan);
-    check_fewest(plan);
+    check_joined(plan);
     size_t count = world_read_plan(world, plan, rows, G_N_ELEMENTS(rows));
     if (plan->rest.limit > 0)
         count = read_windows(world, plan, &question, rows, count, G_N_ELEMENTS(rows), tally);
     else if (plan->question->window.limit > 0)
-        check_made_again(plan, world->arena);
+        check_planned_again(plan, world->arena);
     check_set(world, &question, rows, count);
     if (plan->ranges_count > 0)
         check_order(world, plan, rows, count);
@@ -319,10 +325,10 @@ static void
 try_table(kw_test_tally *tally)
 {
     kw_test_world world;
-    bool made = world_make(&world);
-    tally->refused_rules += !made;
-    for (unsigned index = 0; made && index < QUESTIONS; index++)
-        ask(&world, tally);
+    bool usable = world_make(&world);
+    tally->rejected_rules += !usable;
+    for (unsigned index = 0; usable && index < QUERIES; index++)
+        plan_and_check(&world, tally);
     world_clear(&world);
 }
 
@@ -332,12 +338,12 @@ test_random_rules(void)
     kw_test_tally tally = {0};
     for (unsigned index = 0; index < TABLES; index++)
         try_table(&tally);
-    g_print("# %zu of %d rules refused; %zu plans: %zu residual, %zu points, %zu merges, %zu concats, %zu "
-            "reversed; %zu rows; %zu questions in %zu windows, %zu of them not to the end\n",
-            tally.refused_rules, TABLES, tally.plans, tally.residual, tally.points, tally.merges,
+    g_print("# %zu of %d rules rejected; %zu plans: %zu residual, %zu points, %zu merges, %zu concats, %zu "
+            "reversed; %zu rows; %zu queries in %zu windows, %zu of them cut short\n",
+            tally.rejected_rules, TABLES, tally.plans, tally.residual, tally.points, tally.merges,
             tally.concats, tally.reversed, tally.rows, tally.windowed, tally.windows, tally.cut_short);
-    /* The generator must reach every form. */
-    g_assert_cmpuint(tally.refused_rules, <, TABLES * 3 / 4);
+    /* The generator must have produced every form of plan. */
+    g_assert_cmpuint(tally.rejected_rules, <, TABLES * 3 / 4);
     g_assert_cmpuint(tally.points, >, 0);
     g_assert_cmpuint(tally.merges, >, 0);
     g_assert_cmpuint(tally.concats, >, 0);
@@ -346,9 +352,9 @@ test_random_rules(void)
     g_assert_cmpuint(tally.rows, >, tally.plans);
     g_assert_cmpuint(tally.windowed, >, 40);
     g_assert_cmpuint(tally.cut_short, <, tally.windowed);
-    g_print("# of rows that meet no question, patterns leave out %zu, and not %zu\n", world_sifted,
-            world_unsifted);
-    g_assert_cmpuint(world_sifted, >, world_unsifted / 20);
+    g_print("# of rows that do not meet the query, patterns drop %zu and keep %zu\n", world_filtered,
+            world_unfiltered);
+    g_assert_cmpuint(world_filtered, >, world_unfiltered / 20);
 }
 
 int

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-const char *world_trying = "";
+const char *world_attempt = "";
 
 static void
-tell(int signal_number)
+print_attempt(int signal_number)
 {
     (void)signal_number;
-    ssize_t written = write(STDERR_FILENO, world_trying, strlen(world_trying));
+    ssize_t written = write(STDERR_FILENO, world_attempt, strlen(world_attempt));
     (void)written;
 }
 
@@ -42,14 +42,14 @@ world_in_unit(kw_value value, const kw_component *component)
     return value;
 }
 
-/* What GLib can show. */
+/* True if GLib can print the time. */
 static bool
 is_date(kw_value value)
 {
     return value.number > INT64_C(-62135000000000) && value.number < INT64_C(253402000000000);
 }
 
-/* Are these one value of the component's field? */
+/* True if the component encodes both values alike. */
 static bool
 same_in_piece(const kw_component *component, kw_value a, kw_value b, kw_arena *arena)
 {
@@ -60,7 +60,7 @@ same_in_piece(const kw_component *component, kw_value a, kw_value b, kw_arena *a
                   random_parts(component->grain, b.number, false, arena)) == 0;
 }
 
-/* Are these one value of a field, as the keys hold it? */
+/* True if the row keys hold both values of the field alike. */
 static bool
 same_in_key(const kw_table *table, size_t field, kw_value a, kw_value b, kw_arena *arena)
 {
@@ -86,7 +86,8 @@ same_identity(const kw_test_world *world, size_t a, size_t b)
     return true;
 }
 
-/* Two records share a key if and only if they share the identity; the key gives the fields back. */
+/* Two records have the same key if and only if they have the same identity. Decoding a key returns the fields
+ * that it holds. */
 static void
 check_keys(const kw_test_world *world, size_t path, const kw_bytes *keys)
 {
@@ -97,7 +98,7 @@ check_keys(const kw_test_world *world, size_t path, const kw_bytes *keys)
         kw_record back = kw_record_new(world->table, world->arena);
         kw_error error = KW_ERROR_NONE;
         if (!kw_layout_decode(layout, keys[a], world->arena, &back, &error))
-            g_error("%s\n%s", error.text, world->made.yaml);
+            g_error("%s\n%s", error.text, world->rules.yaml);
         for (size_t field = 0; field < world->table->fields_count; field++) {
             if (kw_layout_holds_field(layout, field))
                 g_assert_true(kw_value_equal(back.values[field], world->records[a].values[field]));
@@ -108,13 +109,13 @@ check_keys(const kw_test_world *world, size_t path, const kw_bytes *keys)
 }
 
 static int
-compare_slots(const void *a, const void *b)
+compare_keys(const void *a, const void *b)
 {
     return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b);
 }
 
 static void
-fill_shelf(kw_test_world *world, size_t path)
+fill_store_table(kw_test_world *world, size_t path)
 {
     kw_bytes keys[WORLD_RECORDS];
     for (size_t index = 0; index < world->count; index++) {
@@ -122,26 +123,26 @@ fill_shelf(kw_test_world *world, size_t path)
         g_assert_true(done);
     }
     check_keys(world, path, keys);
-    kw_test_directory *shelf = &world->shelves[path];
-    shelf->count = world->count;
-    memcpy(shelf->keys, keys, sizeof keys);
-    qsort(shelf->keys, shelf->count, sizeof *shelf->keys, compare_slots);
-    for (size_t slot = 0; slot < shelf->count; slot++) {
+    kw_test_store_table *stored = &world->store_tables[path];
+    stored->count = world->count;
+    memcpy(stored->keys, keys, sizeof keys);
+    qsort(stored->keys, stored->count, sizeof *stored->keys, compare_keys);
+    for (size_t position = 0; position < stored->count; position++) {
         for (size_t index = 0; index < world->count; index++) {
-            if (kw_bytes_equal(shelf->keys[slot], keys[index]))
-                shelf->records[slot] = index;
+            if (kw_bytes_equal(stored->keys[position], keys[index]))
+                stored->records[position] = index;
         }
     }
 }
 
-/* Records that every path can hold, with identities of their own. */
+/* Adds records that every path can encode, each with another identity. */
 static void
 fill_world(kw_test_world *world)
 {
     for (size_t tries = 0; tries < 4 * WORLD_RECORDS && world->count < WORLD_RECORDS; tries++) {
         kw_record record = kw_record_new(world->table, world->arena);
         for (size_t field = 0; field < world->table->fields_count; field++)
-            record.values[field] = random_value(&world->made, field, world->arena);
+            record.values[field] = random_value(&world->rules, field, world->arena);
         kw_bytes key;
         bool fits = true;
         for (size_t path = 0; fits && path < world->table->paths_count; path++)
@@ -155,27 +156,27 @@ fill_world(kw_test_world *world)
         world->count += fresh;
     }
     for (size_t path = 0; path < world->table->paths_count; path++)
-        fill_shelf(world, path);
+        fill_store_table(world, path);
 }
 
 bool
 world_make(kw_test_world *world)
 {
-    random_table made;
-    random_table_make(&made);
-    return world_make_of(world, &made);
+    random_table rules;
+    random_table_make(&rules);
+    return world_make_from(world, &rules);
 }
 
 bool
-world_make_of(kw_test_world *world, random_table *made)
+world_make_from(kw_test_world *world, random_table *rules)
 {
-    *world = (kw_test_world){.made = *made};
-    world->policy = test_policy_maybe(world->made.yaml);
+    *world = (kw_test_world){.rules = *rules};
+    world->policy = test_policy_maybe(world->rules.yaml);
     world->arena = kw_arena_new();
     if (!world->policy)
         return false;
     world->table = kw_policy_table(world->policy, 0);
-    world_trying = world->made.yaml;
+    world_attempt = world->rules.yaml;
     fill_world(world);
     return true;
 }
@@ -183,32 +184,32 @@ world_make_of(kw_test_world *world, random_table *made)
 void
 world_clear(kw_test_world *world)
 {
-    world_trying = "";
+    world_attempt = "";
     kw_arena_free(world->arena);
     kw_policy_unref(world->policy);
-    random_table_clear(&world->made);
+    random_table_clear(&world->rules);
 }
 
 void
 world_report_crashes(void)
 {
-    signal(SIGABRT, tell);
+    signal(SIGABRT, print_attempt);
 }
 
-/* --- questions ------------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------------- */
 
-/* Mostly a value that some record has. */
+/* Usually a value of one of the records, sometimes a random one. */
 kw_value
 world_likely_value(const kw_test_world *world, size_t field)
 {
     if (world->count == 0 || random_chance(15))
-        return random_value(&world->made, field, world->arena);
+        return random_value(&world->rules, field, world->arena);
     return world->records[random_below((unsigned)world->count)].values[field];
 }
 
-/* `number` moved by `step`, held at the ends of what a field can be. */
+/* The sum of `number` and `step`, or the nearest int64_t. */
 static int64_t
-moved(int64_t number, int64_t step)
+add_saturated(int64_t number, int64_t step)
 {
     int64_t sum;
     if (__builtin_add_overflow(number, step, &sum))
@@ -216,23 +217,24 @@ moved(int64_t number, int64_t step)
     return sum;
 }
 
-/* An hour to some days from a time that some record has: many pieces, but not without end. */
+/* Sets a range from an hour to some days around the time of a record: it has many pieces of time, but a
+ * limited number. */
 static void
-ask_about_time(const kw_test_world *world, kw_question *question)
+set_time_range(const kw_test_world *world, kw_question *question)
 {
     static const int64_t lengths_ms[] = {3600000, 86400000, 300000000};
     size_t field = (size_t)kw_table_find_field(world->table, KW_BYTES_LITERAL("t0"));
     int64_t length = lengths_ms[random_below(G_N_ELEMENTS(lengths_ms))];
     question->range_field = (int)field;
     question->from = world_likely_value(world, field);
-    question->from.number = moved(question->from.number, random_below(2) ? -length / 2 : 0);
+    question->from.number = add_saturated(question->from.number, random_below(2) ? -length / 2 : 0);
     question->to = question->from;
-    question->to.number = moved(question->to.number, length);
+    question->to.number = add_saturated(question->to.number, length);
     ((kw_bound *)question->bounds)[field].count = 0;
 }
 
 void
-world_question(const kw_test_world *world, kw_question *ret_question)
+world_random_query(const kw_test_world *world, kw_question *ret_question)
 {
     size_t fields = world->table->fields_count;
     kw_bound *bounds = KW_ARENA_ARRAY(world->arena, kw_bound, fields);
@@ -254,7 +256,7 @@ world_question(const kw_test_world *world, kw_question *ret_question)
         .to_inclusive = random_chance(40),
         .order = (kw_order)random_below(3),
         .full_scan = random_chance(85),
-        .range_limit = !world->made.zone   ? 100000
+        .range_limit = !world->rules.zone  ? 100000
                        : random_chance(50) ? 150
                                            : 25,
     };
@@ -262,19 +264,19 @@ world_question(const kw_test_world *world, kw_question *ret_question)
         question.from = world_likely_value(world, (size_t)question.range_field);
     if (question.range_field >= 0 && random_chance(80))
         question.to = world_likely_value(world, (size_t)question.range_field);
-    if (world->made.zone && random_chance(35))
-        ask_about_time(world, &question);
+    if (world->rules.zone && random_chance(35))
+        set_time_range(world, &question);
     *ret_question = question;
 }
 
 static bool
-meets_end(kw_value value, kw_value end, bool inclusive, int sign)
+is_within_end(kw_value value, kw_value end, bool inclusive, int sign)
 {
     int order = kw_value_compare(value, end) * sign;
     return end.kind == KW_VALUE_NONE || order > 0 || (order == 0 && inclusive);
 }
 
-/* To be bound to a value means what it means for a get: the time of a record is what its keys hold of it. */
+/* A bound has the same meaning as in a get: the keys hold the record's time and the bound time alike. */
 static bool
 is_bound_to(const kw_table *table, size_t field, kw_value asked, kw_value value)
 {
@@ -296,11 +298,11 @@ world_meets(const kw_question *question, const kw_record *record)
     if (question->range_field < 0)
         return true;
     kw_value value = record->values[question->range_field];
-    return meets_end(value, question->from, question->from_inclusive, 1) &&
-           meets_end(value, question->to, question->to_inclusive, -1);
+    return is_within_end(value, question->from, question->from_inclusive, 1) &&
+           is_within_end(value, question->to, question->to_inclusive, -1);
 }
 
-/* --- reading a plan -------------------------------------------------------------------------------- */
+/* --- reading a plan ------------------------------------------------------------------------------ */
 
 static bool reversed;
 
@@ -309,20 +311,20 @@ compare_rows(const void *a, const void *b)
 {
     const kw_test_row *left = a, *right = b;
     int order = kw_bytes_compare(left->rest, right->rest);
-    if (order == 0) /* also backwards: as the tree of a merge decides */
+    if (order == 0) /* in both directions, as in the tree of a merge */
         return (left->range > right->range) - (left->range < right->range);
     return reversed ? -order : order;
 }
 
-size_t world_sifted, world_unsifted;
+size_t world_filtered, world_unfiltered;
 
 static size_t
-first_slot(const kw_test_directory *shelf, kw_bytes start)
+first_position(const kw_test_store_table *stored, kw_bytes start)
 {
-    size_t low = 0, high = shelf->count;
+    size_t low = 0, high = stored->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (kw_bytes_compare(shelf->keys[middle], start) < 0)
+        if (kw_bytes_compare(stored->keys[middle], start) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -334,34 +336,35 @@ static size_t
 read_range(const kw_test_world *world, const kw_plan *plan, size_t number, kw_test_row *rows)
 {
     const kw_range *range = &plan->ranges[number];
-    const kw_test_directory *shelf = &world->shelves[plan->path - world->table->paths];
+    const kw_test_store_table *stored = &world->store_tables[plan->path - world->table->paths];
     kw_patterns patterns = kw_plan_patterns(plan, number);
     size_t count = 0;
-    for (size_t slot = first_slot(shelf, range->start); slot < shelf->count; slot++) {
-        kw_bytes key = shelf->keys[slot];
+    for (size_t position = first_position(stored, range->start); position < stored->count; position++) {
+        kw_bytes key = stored->keys[position];
         if (range->stop.size > 0 && kw_bytes_compare(key, range->stop) >= 0)
             break;
         if (range->row_size != 0 && range->row_size != key.size)
             continue;
-        const kw_record *record = &world->records[shelf->records[slot]];
+        const kw_record *record = &world->records[stored->records[position]];
         if (!plan->residual)
             g_assert_true(world_meets(plan->question, record));
-        if (!kw_patterns_match(&patterns, key)) { /* a store may leave it out */
-            world_sifted++;
+        if (!kw_patterns_match(&patterns, key)) { /* a store can drop it */
+            world_filtered++;
             continue;
         }
-        world_unsifted += plan->residual && !kw_plan_matches_in(plan, number, record);
+        world_unfiltered += plan->residual && !kw_plan_matches_in(plan, number, record);
         if (plan->residual && !kw_plan_matches_in(plan, number, record))
             continue;
         g_assert_cmpuint(range->skip, <=, key.size);
         g_assert_true(kw_bytes_starts_with(key, kw_bytes_of(range->start.data, range->skip)));
-        rows[count++] = (kw_test_row){key, kw_bytes_skip(key, range->skip), number, shelf->records[slot]};
+        rows[count++] =
+            (kw_test_row){key, kw_bytes_skip(key, range->skip), number, stored->records[position]};
     }
     return count;
 }
 
 size_t
-world_read_plan(const kw_test_world *world, const kw_plan *plan, kw_test_row *rows, size_t room)
+world_read_plan(const kw_test_world *world, const kw_plan *plan, kw_test_row *rows, size_t capacity)
 {
     size_t count = 0;
     for (size_t index = 0; index < plan->groups_count; index++) {
@@ -369,7 +372,7 @@ world_read_plan(const kw_test_world *world, const kw_plan *plan, kw_test_row *ro
         size_t first = count;
         for (size_t number = group->first; number < group->first + group->count; number++) {
             g_assert_cmpuint(plan->ranges[number].group, ==, index);
-            g_assert_cmpuint(count + world->count, <=, room);
+            g_assert_cmpuint(count + world->count, <=, capacity);
             count += read_range(world, plan, number, rows + count);
         }
         reversed = plan->reversed;

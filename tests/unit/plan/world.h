@@ -1,5 +1,5 @@
-/* A random table with random records, as a store would keep them, and random questions: for properties of
- * plans. */
+/* A random table with random records, stored as a store would store them, and random queries. Used by
+ * property tests of plans. */
 #pragma once
 
 #include "plan/plan.h"
@@ -8,53 +8,54 @@
 
 #define WORLD_RECORDS 70
 
-/* A store table as the test keeps it. */
-typedef struct kw_test_directory {
+/* The rows of one store table, sorted by row key. */
+typedef struct kw_test_store_table {
     kw_bytes keys[WORLD_RECORDS];
     size_t records[WORLD_RECORDS];
     size_t count;
-} kw_test_directory;
+} kw_test_store_table;
 
 typedef struct kw_test_world {
-    random_table made;
+    random_table rules;
     kw_policy *policy;
     const kw_table *table;
     kw_arena *arena;
     kw_record records[WORLD_RECORDS];
     size_t count;
-    kw_test_directory shelves[2]; /* per path */
+    kw_test_store_table store_tables[2]; /* for each path */
 } kw_test_world;
 
-/* False when the rules are refused. Clear it in any case. */
+/* Returns false if the policy rejects the rules. Call world_clear in both cases. */
 bool world_make(kw_test_world *world);
-/* The same of a table that is given, which is taken over. */
-bool world_make_of(kw_test_world *world, random_table *made);
+/* The same for the given rules; takes ownership of them. */
+bool world_make_from(kw_test_world *world, random_table *rules);
 void world_clear(kw_test_world *world);
 
-/* What is being tried: printed when a check fails. */
-extern const char *world_trying;
+/* The table and plan of the present check; printed if the check fails. */
+extern const char *world_attempt;
 void world_report_crashes(void);
 
-/* Mostly a value that some record has. */
+/* Usually a value of one of the records, sometimes a random one. */
 kw_value world_likely_value(const kw_test_world *world, size_t field);
 
-void world_question(const kw_test_world *world, kw_question *ret_question);
+void world_random_query(const kw_test_world *world, kw_question *ret_question);
 
-/* By brute force: does the record meet the question? */
+/* True if the record meets the query; compares every field, without a plan. */
 bool world_meets(const kw_question *question, const kw_record *record);
 
-/* A time in the unit of the component. */
+/* Converts a time to the unit of the component. */
 kw_value world_in_unit(kw_value value, const kw_component *component);
 
 typedef struct kw_test_row {
     kw_bytes key;
-    kw_bytes rest; /* without the range's skip */
+    kw_bytes rest; /* without the first `skip` bytes of the range */
     size_t range;
     size_t record;
 } kw_test_row;
 
-/* The rows of a plan in their order; `capacity` of them at most. */
+/* Reads the rows of a plan in the order of the plan; at most `capacity` rows. */
 size_t world_read_plan(const kw_test_world *world, const kw_plan *plan, kw_test_row *rows, size_t capacity);
 
-/* Rows that meet no question: left out by patterns, or not. */
-extern size_t world_sifted, world_unsifted;
+/* Numbers of rows that do not meet their query: those that the key patterns of a plan drop, and the
+ * others. */
+extern size_t world_filtered, world_unfiltered;

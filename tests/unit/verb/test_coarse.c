@@ -63,8 +63,7 @@ static const int64_t starts[] = {0, 1, 999, 59999};
 static const int64_t steps[] = {0,     1,     -1,    500,     999,     1000,     -1000,
                                 30000, 59999, 60000, 3599000, 3600000, -3600000, 86400000};
 
-/* --- verbs ------------------------------------------------------------------------------------------------
- */
+/* --- verbs --------------------------------------------------------------------------------------- */
 
 static void
 decided(void *user, bool applied, kw_record made, const kw_error *error)
@@ -129,8 +128,7 @@ scans(desk *self, const kw_test_table *it, const char *format, int64_t ts)
     return *rows != '\0';
 }
 
-/* --- one record, one other time ---------------------------------------------------------------------------
- */
+/* --- one record, one other time ------------------------------------------------------------------ */
 
 static void
 put(desk *self, const kw_test_table *it, int64_t ts)

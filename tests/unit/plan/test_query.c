@@ -1,5 +1,5 @@
-/* The byte form of questions: they come back as they were, and whatever else is given is refused. */
-#include "plan/asking.h"
+/* The byte form of queries: decoding returns the encoded query; malformed input is rejected. */
+#include "plan/planner.h"
 #include "rule/policies.h"
 
 #include "base/clock.h"
@@ -10,23 +10,23 @@
     "    paths: {more: {key: [field: id]}}\n"
 
 static void
-check_round(const char *words)
+check_round_trip(const char *words)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(TABLE);
-    asking_set(asking, words);
+    g_autoptr(kw_test_planner) planner = planner_new(TABLE);
+    planner_set_query(planner, words);
     kw_buffer bytes = KW_BUFFER_EMPTY, again = KW_BUFFER_EMPTY;
-    kw_question_encode(&asking->question, &bytes);
+    kw_question_encode(&planner->question, &bytes);
     size_t size = bytes.size;
-    kw_buffer_append_text(&bytes, "behind");
+    kw_buffer_append_text(&bytes, "after");
     kw_question back;
     size_t used;
     kw_error error = KW_ERROR_NONE;
     bool done =
-        kw_question_decode(asking->table, kw_buffer_bytes(&bytes), asking->arena, &back, &used, &error);
+        kw_question_decode(planner->table, kw_buffer_bytes(&bytes), planner->arena, &back, &used, &error);
     g_assert_cmpstr(error.text, ==, "");
     g_assert_true(done);
     g_assert_cmpuint(used, ==, size);
-    const kw_question *question = &asking->question;
+    const kw_question *question = &planner->question;
     g_assert_cmpint(back.path, ==, question->path);
     g_assert_cmpint(back.order, ==, question->order);
     g_assert_cmpint(back.range_field, ==, question->range_field);
@@ -34,7 +34,7 @@ check_round(const char *words)
     g_assert_true(back.from_inclusive == question->from_inclusive &&
                   back.to_inclusive == question->to_inclusive);
     g_assert_true(back.full_scan == (question->full_scan || question->limit > 0));
-    for (size_t field = 0; field < asking->table->fields_count; field++) {
+    for (size_t field = 0; field < planner->table->fields_count; field++) {
         g_assert_cmpuint(back.bounds[field].count, ==, question->bounds[field].count);
         for (size_t index = 0; index < back.bounds[field].count; index++)
             g_assert_true(
@@ -47,60 +47,61 @@ check_round(const char *words)
 }
 
 static void
-test_rounds(void)
+test_round_trip(void)
 {
-    check_round("");
-    check_round("id=a");
-    check_round("id=a,b,c n=-5 flag=true path=more order=desc");
-    check_round("n>=-9223372036854775808 n<9223372036854775807 order=asc");
-    check_round("real>1.5 real<=2.5 full");
-    check_round("raw=x real=0.5 limit=3");
+    check_round_trip("");
+    check_round_trip("id=a");
+    check_round_trip("id=a,b,c n=-5 flag=true path=more order=desc");
+    check_round_trip("n>=-9223372036854775808 n<9223372036854775807 order=asc");
+    check_round_trip("real>1.5 real<=2.5 full");
+    check_round_trip("raw=x real=0.5 limit=3");
 }
 
-/* Every cut of a good form is refused, and no changed byte does harm: what is taken is a question that can
- * be planned or refused. */
+/* Every truncated form is rejected. Decoding and planning forms with changed bytes is safe: each decoded
+ * query is planned or rejected. */
 static void
-test_hostile(void)
+test_malformed(void)
 {
-    g_autoptr(kw_test_asking) asking = asking_new(TABLE);
+    g_autoptr(kw_test_planner) planner = planner_new(TABLE);
     kw_random_inject(20261121);
-    asking_set(asking, "id=alpha,beta n>=3 n<7 flag=true raw=zz order=desc path=more");
+    planner_set_query(planner, "id=alpha,beta n>=3 n<7 flag=true raw=zz order=desc path=more");
     kw_buffer bytes = KW_BUFFER_EMPTY;
-    kw_question_encode(&asking->question, &bytes);
+    kw_question_encode(&planner->question, &bytes);
     kw_question back;
-    size_t used, taken = 0;
+    size_t used, decoded = 0;
     for (size_t size = 0; size < bytes.size; size++) {
         kw_error error = KW_ERROR_NONE;
-        kw_bytes cut = kw_arena_copy(asking->arena, kw_bytes_of(bytes.data, size));
-        g_assert_false(kw_question_decode(asking->table, cut, asking->arena, &back, &used, &error));
+        kw_bytes cut = kw_arena_copy(planner->arena, kw_bytes_of(bytes.data, size));
+        g_assert_false(kw_question_decode(planner->table, cut, planner->arena, &back, &used, &error));
         g_assert_cmpint(error.code, ==, KW_INVALID);
     }
-    for (unsigned turn = 0; turn < 50000; turn++) {
-        kw_bytes copy = kw_arena_copy(asking->arena, kw_buffer_bytes(&bytes));
-        for (unsigned change = 0; change < 1 + turn % 3; change++)
+    for (unsigned attempt = 0; attempt < 50000; attempt++) {
+        kw_bytes copy = kw_arena_copy(planner->arena, kw_buffer_bytes(&bytes));
+        for (unsigned change = 0; change < 1 + attempt % 3; change++)
             ((uint8_t *)copy.data)[kw_random_u64() % copy.size] = (uint8_t)kw_random_u64();
         kw_error error = KW_ERROR_NONE;
         const kw_plan *plan;
-        if (!kw_question_decode(asking->table, copy, asking->arena, &back, &used, &error)) {
+        if (!kw_question_decode(planner->table, copy, planner->arena, &back, &used, &error)) {
             g_assert_cmpint(error.code, ==, KW_INVALID);
             continue;
         }
-        taken++;
+        decoded++;
         back.range_limit = 100;
-        if (!kw_plan_make(&back, asking->arena, &plan, &error))
+        if (!kw_plan_make(&back, planner->arena, &plan, &error))
             g_assert_true(error.code == KW_INVALID || error.code == KW_LIMIT);
     }
-    g_assert_cmpuint(taken, >, 100);
+    g_assert_cmpuint(decoded, >, 100);
     kw_buffer_clear(&bytes);
 }
 
-/* Counts that are far beyond the bytes must not be allocated; known-bad heads; an older policy's names. */
+/* Counts that exceed the size of the input must not be allocated; malformed heads and names that the policy
+ * no longer has are rejected. */
 static void
-test_refused_forms(void)
+test_rejected_forms(void)
 {
     static const struct {
         kw_bytes bytes;
-        const char *says;
+        const char *message;
     } forms[] = {
         {{(const uint8_t *)"\x02\x00\x00\x00", 4}, "malformed"},                  /* version */
         {{(const uint8_t *)"\x01\x00\x03\x00", 4}, "malformed"},                  /* order 3 */
@@ -115,16 +116,16 @@ test_refused_forms(void)
         {{(const uint8_t *)"\x01\x00\x20\x02id\x02\0\0\0\0\0\0\0\0\0\x00", 16},
          "malformed"}, /* number for id */
     };
-    g_autoptr(kw_test_asking) asking = asking_new(TABLE);
+    g_autoptr(kw_test_planner) planner = planner_new(TABLE);
     for (size_t index = 0; index < G_N_ELEMENTS(forms); index++) {
         kw_question back;
         size_t used;
         kw_error error = KW_ERROR_NONE;
         g_assert_false(
-            kw_question_decode(asking->table, forms[index].bytes, asking->arena, &back, &used, &error));
+            kw_question_decode(planner->table, forms[index].bytes, planner->arena, &back, &used, &error));
         g_assert_cmpint(error.code, ==, KW_INVALID);
-        if (!strstr(error.text, forms[index].says))
-            g_error("form %zu: \"%s\" does not say \"%s\"", index, error.text, forms[index].says);
+        if (!strstr(error.text, forms[index].message))
+            g_error("form %zu: \"%s\" does not say \"%s\"", index, error.text, forms[index].message);
     }
 }
 
@@ -133,8 +134,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     kw_random_inject(test_seed());
-    g_test_add_func("/plan/question/rounds", test_rounds);
-    g_test_add_func("/plan/question/hostile", test_hostile);
-    g_test_add_func("/plan/question/refused_forms", test_refused_forms);
+    g_test_add_func("/plan/query/round_trip", test_round_trip);
+    g_test_add_func("/plan/query/malformed", test_malformed);
+    g_test_add_func("/plan/query/rejected_forms", test_rejected_forms);
     return g_test_run();
 }
