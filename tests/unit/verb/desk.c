@@ -176,19 +176,19 @@ parse_value(desk *self, kw_field_type type, const char *text)
     return value;
 }
 
-/* One more entry of a map: "followed.bob=5". */
+/* Adds an entry to a map, for example "followed.bob=5". */
 static void
 add_entry(desk *self, const kw_table *table, kw_pick pick, const char *text, kw_record *record)
 {
     kw_value *map = &record->values[pick.field];
     size_t count = map->kind == KW_VALUE_MAP ? map->entries_count : 0;
     kw_entry *entries = KW_ARENA_ARRAY(self->call.arena, kw_entry, count + 1);
-    kw_bytes twice;
+    kw_bytes duplicate;
     if (count)
         memcpy(entries, map->entries, count * sizeof *entries);
     entries[count] = (kw_entry){kw_arena_copy(self->call.arena, pick.entry),
                                 parse_value(self, kw_pick_field(table, pick)->type, text)};
-    g_assert_true(kw_entries_sort(entries, count + 1, &twice));
+    g_assert_true(kw_entries_sort(entries, count + 1, &duplicate));
     *map = (kw_value){.kind = KW_VALUE_MAP, .entries = entries, .entries_count = count + 1};
 }
 
@@ -256,9 +256,9 @@ const kw_written_record *
 desk_put(desk *self, const char *table, const char *text)
 {
     kw_item item = {.record = desk_record(self, table, text)};
-    kw_item *kept = (kw_item *)(void *)kw_arena_copy(self->call.arena, kw_bytes_of(&item, sizeof item)).data;
+    kw_item *copy = (kw_item *)(void *)kw_arena_copy(self->call.arena, kw_bytes_of(&item, sizeof item)).data;
     self->done = false;
-    kw_verb_put(&self->call, desk_table(self, table), kept, 1, self->options, desk_done, self);
+    kw_verb_put(&self->call, desk_table(self, table), copy, 1, self->options, desk_done, self);
     desk_wait(self);
     g_assert_cmpuint(self->count, ==, 1);
     return self->written;

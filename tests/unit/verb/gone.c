@@ -1,4 +1,4 @@
-/* See gone.h. After each step a lookup and a scan must agree, and removing again must leave nothing. */
+/* See gone.h. After each step a lookup and a scan must agree, and a second removal must leave no row. */
 #include "gone.h"
 
 #include "desk.h"
@@ -19,10 +19,10 @@ static const char policy[] =
     "      by_id: {association: true, store_table: NAME_ids, key: [{field: id}, {field: "
     "ts}]}\n";
 
-typedef struct play {
+typedef struct fixture {
     desk *desk;
     kw_fault_plan plan;
-} play;
+} fixture;
 
 static void
 created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
@@ -36,7 +36,7 @@ created(void *user, const kw_created_table *tables, size_t count, const kw_error
 }
 
 static void
-open_play(play *self, kw_store *store, const char *name)
+open_fixture(fixture *self, kw_store *store, const char *name)
 {
     g_auto(GStrv) parts = g_strsplit(policy, "NAME", -1);
     g_autofree char *text = g_strjoinv(name, parts);
@@ -56,9 +56,9 @@ association_read(void *user, kw_rows *rows, const kw_error *error)
     self->done = true;
 }
 
-/* Cells that the association has for the record. */
+/* The number of cells that the association holds for the record. */
 static size_t
-named(desk *self, const char *key)
+association_cells(desk *self, const char *key)
 {
     kw_buffer scratch = KW_BUFFER_EMPTY;
     kw_error error;
@@ -73,17 +73,17 @@ named(desk *self, const char *key)
     return self->count;
 }
 
-/* Is it there? A lookup and a scan say the same. */
+/* True if the record exists. A lookup and a scan must agree. */
 static bool
-is_there(desk *self, const char *key, int at)
+exists(desk *self, const char *key, int ts)
 {
-    g_autofree char *question = g_strdup_printf("events ts=%d..%d", at, at + 1);
+    g_autofree char *question = g_strdup_printf("events ts=%d..%d", ts, ts + 1);
     g_autofree char *scanned = desk_scan_all(self, question);
     g_autofree char *found = g_strdup(desk_get(self, "events", key, NULL));
-    bool there = strcmp(found, "none") != 0;
-    g_autofree char *expected = there ? g_strdup_printf("%s\n", found) : g_strdup("");
+    bool found_by_get = strcmp(found, "none") != 0;
+    g_autofree char *expected = found_by_get ? g_strdup_printf("%s\n", found) : g_strdup("");
     g_assert_cmpstr(scanned, ==, expected);
-    return there;
+    return found_by_get;
 }
 
 static void
@@ -92,53 +92,53 @@ put(desk *self, const char *key, const char *note)
     g_autofree char *record = g_strdup_printf("%s note=%s", key, note);
     const kw_written_record *written = desk_put(self, "events", record);
     g_assert_cmpstr(written->error.text, ==, "");
-    g_assert_cmpuint(named(self, key), ==, 1);
+    g_assert_cmpuint(association_cells(self, key), ==, 1);
 }
 
-/* False: no operation of the removal was the n-th. */
+/* Returns false if the removal had fewer than n operations. */
 static bool
-remove_with_fault(play *self, kw_decode_error fault, uint64_t n, int at)
+remove_with_fault(fixture *self, kw_decode_error fault, uint64_t n, int ts)
 {
-    desk *now = self->desk;
-    g_autofree char *key = g_strdup_printf("ts=%d id=r%d", at, at);
-    put(now, key, "one");
-    g_assert_true(is_there(now, key, at));
+    desk *target = self->desk;
+    g_autofree char *key = g_strdup_printf("ts=%d id=r%d", ts, ts);
+    put(target, key, "one");
+    g_assert_true(exists(target, key, ts));
     uint64_t before = self->plan.failed;
     self->plan.fault = fault;
     self->plan.fail_at = n;
-    kw_written_record removed = *desk_remove(now, "events", key, NULL);
+    kw_written_record removed = *desk_remove(target, "events", key, NULL);
     bool failed = self->plan.failed > before;
     self->plan.fail_at = 0;
-    bool there = is_there(now, key, at);
+    bool found_by_get = exists(target, key, ts);
     g_test_message("fault %d at %d: outcome %d, %s: %s", (int)fault, (int)n, (int)removed.outcome,
-                   there ? "there" : "gone", removed.error.text);
+                   found_by_get ? "exists" : "removed", removed.error.text);
     if (removed.outcome == KW_OUTCOME_OK)
-        g_assert_true(!there && named(now, key) == 0);
+        g_assert_true(!found_by_get && association_cells(target, key) == 0);
     if (removed.outcome == KW_OUTCOME_FAILED)
-        g_assert_true(there && named(now, key) == 1 && !removed.error.maybe_applied);
-    if (failed && n == 3) { /* between the two */
+        g_assert_true(found_by_get && association_cells(target, key) == 1 && !removed.error.maybe_applied);
+    if (failed && n == 3) { /* between the removal of the row and that of the association */
         g_assert_cmpint(removed.outcome, ==, KW_OUTCOME_UNKNOWN);
-        g_assert_false(there);
+        g_assert_false(found_by_get);
         g_assert_nonnull(strstr(removed.error.text, "remove it again"));
     }
-    g_assert_cmpstr(desk_remove(now, "events", key, NULL)->error.text, ==, "");
-    g_assert_cmpuint(named(now, key), ==, 0);
-    g_assert_false(is_there(now, key, at));
-    put(now, key, "two");
-    g_assert_true(is_there(now, key, at));
-    desk_clear(now);
+    g_assert_cmpstr(desk_remove(target, "events", key, NULL)->error.text, ==, "");
+    g_assert_cmpuint(association_cells(target, key), ==, 0);
+    g_assert_false(exists(target, key, ts));
+    put(target, key, "two");
+    g_assert_true(exists(target, key, ts));
+    desk_clear(target);
     return failed;
 }
 
-/* Columns alone are no reason to forget a record. */
+/* Removing columns does not remove the record from the association. */
 static void
 remove_column(desk *self)
 {
     put(self, "ts=5 id=c", "one");
     g_assert_cmpstr(desk_remove(self, "events", "ts=5 id=c", "note")->error.text, ==, "");
-    g_assert_cmpuint(named(self, "ts=5 id=c"), ==, 1);
+    g_assert_cmpuint(association_cells(self, "ts=5 id=c"), ==, 1);
     g_assert_cmpstr(desk_remove(self, "events", "ts=5 id=c", NULL)->error.text, ==, "");
-    g_assert_cmpuint(named(self, "ts=5 id=c"), ==, 0);
+    g_assert_cmpuint(association_cells(self, "ts=5 id=c"), ==, 0);
 }
 
 void
@@ -146,15 +146,15 @@ gone_play(kw_store *store, const char *name)
 {
     static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
                                              KW_FAULT_TIMEOUT};
-    play self = {NULL};
-    int at = 100;
-    open_play(&self, store, name);
+    fixture self = {NULL};
+    int ts = 100;
+    open_fixture(&self, store, name);
     remove_column(self.desk);
     for (size_t f = 0; f < G_N_ELEMENTS(faults); f++) {
         uint64_t n = 1;
-        while (remove_with_fault(&self, faults[f], n, at++))
+        while (remove_with_fault(&self, faults[f], n, ts++))
             n++;
-        g_assert_cmpuint(n, ==, 4); /* ask, remove, forget */
+        g_assert_cmpuint(n, ==, 4); /* read the association, remove the row, remove it from the association */
     }
     desk_free(self.desk);
 }

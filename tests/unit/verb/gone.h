@@ -1,8 +1,8 @@
-/* A play over any store: records of a table whose association goes with them, removed while one operation
- * after the other fails. */
+/* A test for any store: removes records of a table with an association while, one after the other, each store
+ * operation fails. */
 #pragma once
 
 #include "store/store.h"
 
-/* Takes the store over. name: of the store tables that it makes there. */
+/* Takes ownership of the store. name: the prefix of the store tables that the test creates. */
 void gone_play(kw_store *store, const char *name);

@@ -1,5 +1,5 @@
-/* See renewed.h. The association's cells are written with stamps of the past, as puts of that time left them.
- */
+/* See renewed.h. The cells of the association are written with timestamps of the past, as earlier puts would
+ * have left them. */
 #include "renewed.h"
 
 #include "desk.h"
@@ -30,15 +30,15 @@ static const char policy[] =
     "{field: ts}]}\n"
     "      by_id: {association: true, store_table: NAME_pairs_ids, key: [{field: id}, {field: ts}]}\n";
 
-typedef struct play {
+typedef struct fixture {
     desk *desk;
     kw_fault_plan plan;
     const char *table;
-    int64_t named; /* timestamp of the association's cell; 0: there is none */
-    int number;    /* of the record */
+    int64_t cell_timestamp; /* timestamp of the association's cell; 0 if there is no cell */
+    int number;             /* of the record */
     char key[40];
-    kw_bytes held; /* what the association was made to tell */
-} play;
+    kw_bytes row_key; /* the row key that the association holds */
+} fixture;
 
 static void
 answered(void *user, kw_outcome outcome, const kw_error *error)
@@ -58,7 +58,7 @@ created(void *user, const kw_created_table *tables, size_t count, const kw_error
 }
 
 static void
-open_play(play *self, kw_store *store, const char *name)
+open_fixture(fixture *self, kw_store *store, const char *name)
 {
     g_auto(GStrv) parts = g_strsplit(policy, "NAME", -1);
     g_autofree char *text = g_strjoinv(name, parts);
@@ -93,10 +93,10 @@ ttl_of(desk *self, const kw_path *path)
     return self->count;
 }
 
-/* --- the association --------------------------------------------------------------------------------- */
+/* --- the association -------------------------------------------------------------------------- */
 
 static kw_bytes
-association_row(play *self)
+association_row(fixture *self)
 {
     kw_buffer scratch = KW_BUFFER_EMPTY;
     kw_error error;
@@ -108,25 +108,25 @@ association_row(play *self)
     return row;
 }
 
-/* The next record, of which the association tells since `age_ms` that it is `shift` buckets beside its own.
- */
+/* Creates the key of the next record. Writes a cell into the association with a timestamp `age_ms` ago; the
+ * cell holds a row key `shift` buckets after the default one. */
 static void
-tell(play *self, uint8_t shift, int64_t age_ms)
+set_association(fixture *self, uint8_t shift, int64_t age_ms)
 {
-    desk *now = self->desk;
+    desk *target = self->desk;
     kw_buffer key = KW_BUFFER_EMPTY;
     uint32_t bucket;
-    const kw_table *table = desk_table(now, self->table);
+    const kw_table *table = desk_table(target, self->table);
     self->number++;
     g_snprintf(self->key, sizeof self->key, "ts=%d id=r%d", self->number, self->number);
-    kw_record record = desk_record(now, self->table, self->key);
+    kw_record record = desk_record(target, self->table, self->key);
     g_assert_true(kw_placement_default_key(&table->placements[0], &record, &key, &bucket, NULL));
     key.data[0] = (uint8_t)((key.data[0] + shift) % 8);
-    self->held = kw_arena_copy(now->call.arena, kw_buffer_bytes(&key));
+    self->row_key = kw_arena_copy(target->call.arena, kw_buffer_bytes(&key));
     kw_buffer_clear(&key);
-    kw_cell *cell = KW_ARENA_NEW(now->call.arena, kw_cell);
+    kw_cell *cell = KW_ARENA_NEW(target->call.arena, kw_cell);
     *cell = (kw_cell){
-        .family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("primary/1"), .value = self->held};
+        .family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("primary/1"), .value = self->row_key};
     kw_write write = {.kind = KW_WRITE_PUT,
                       .table = table->association->store_table,
                       .row = association_row(self),
@@ -134,29 +134,29 @@ tell(play *self, uint8_t shift, int64_t age_ms)
                       .cells_count = 1,
                       .timestamp = kw_clock_wall_ms() - age_ms,
                       .deadline = KW_DEADLINE_NONE};
-    now->done = false;
-    kw_store_handle_write(now->handle, &write, answered, now);
-    desk_wait(now);
-    self->named = write.timestamp;
+    target->done = false;
+    kw_store_handle_write(target->handle, &write, answered, target);
+    desk_wait(target);
+    self->cell_timestamp = write.timestamp;
 }
 
 static void
 row_read(void *user, kw_rows *rows, const kw_error *error)
 {
-    play *self = user;
+    fixture *self = user;
     g_assert_null(error);
     self->desk->count = rows->rows[0].cells_count;
-    self->named = 0;
+    self->cell_timestamp = 0;
     for (uint32_t i = 0; i < rows->rows[0].cells_count; i++)
         if (kw_bytes_equal(rows->rows[0].cells[i].qualifier, KW_BYTES_LITERAL("primary/1")))
-            self->named = rows->rows[0].cells[i].timestamp;
+            self->cell_timestamp = rows->rows[0].cells[i].timestamp;
     kw_rows_free(rows);
     self->desk->done = true;
 }
 
-/* Cells of a row; the association's stamp is told. */
+/* The number of cells of a row. Also reads the timestamp of the association's cell. */
 static size_t
-cells_of(play *self, kw_bytes table, kw_bytes row)
+cells_of(fixture *self, kw_bytes table, kw_bytes row)
 {
     kw_get get = {.table = table, .row = row, .max_versions = 1, .deadline = KW_DEADLINE_NONE};
     self->desk->done = false;
@@ -165,48 +165,48 @@ cells_of(play *self, kw_bytes table, kw_bytes row)
     return self->desk->count;
 }
 
-/* Was the association's cell renewed since it was told? */
+/* True if the association's cell was renewed since its timestamp was read last. */
 static bool
-is_renewed(play *self)
+is_renewed(fixture *self)
 {
-    int64_t before = self->named;
+    int64_t before = self->cell_timestamp;
     cells_of(self, desk_table(self->desk, self->table)->association->store_table, association_row(self));
-    return self->named > before;
+    return self->cell_timestamp > before;
 }
 
 static const kw_written_record *
-put(play *self)
+put(fixture *self)
 {
     g_autofree char *record = g_strdup_printf("%s note=x", self->key);
     return desk_put(self->desk, self->table, record);
 }
 
-/* A put that goes well, into the row that the association told. */
+/* Puts the record; it must be written to the row that the association holds. */
 static void
-put_well(play *self)
+put_into_associated_row(fixture *self)
 {
-    int64_t named = self->named;
+    int64_t cell_timestamp = self->cell_timestamp;
     g_assert_cmpstr(put(self)->error.text, ==, "");
-    g_assert_cmpuint(cells_of(self, desk_table(self->desk, self->table)->paths[0].store_table, self->held), >,
-                     0);
+    g_assert_cmpuint(cells_of(self, desk_table(self->desk, self->table)->paths[0].store_table, self->row_key),
+                     >, 0);
     g_autofree char *found = g_strdup_printf("%s note=x", self->key);
     g_assert_cmpstr(desk_get(self->desk, self->table, self->key, NULL), ==, found);
-    self->named = named;
+    self->cell_timestamp = cell_timestamp;
 }
 
 static void
-check_put(play *self, uint8_t shift, int64_t age_ms, bool renews)
+check_put(fixture *self, uint8_t shift, int64_t age_ms, bool renews)
 {
-    tell(self, shift, age_ms);
-    put_well(self);
+    set_association(self, shift, age_ms);
+    put_into_associated_row(self);
     g_assert_cmpint(is_renewed(self), ==, renews);
-    g_assert_cmpint(ABS(kw_clock_wall_ms() - self->named) < HOUR_MS / 2, ==, renews);
+    g_assert_cmpint(ABS(kw_clock_wall_ms() - self->cell_timestamp) < HOUR_MS / 2, ==, renews);
 }
 
-/* --- scenes ------------------------------------------------------------------------------------------- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 static void
-lifetimes(play *self)
+lifetimes(fixture *self)
 {
     const kw_table *table = desk_table(self->desk, "events");
     g_assert_cmpuint(ttl_of(self->desk, &table->paths[0]), ==, TTL_S);
@@ -214,44 +214,45 @@ lifetimes(play *self)
 }
 
 static void
-some_puts(play *self)
+puts_and_renewals(fixture *self)
 {
     check_put(self, 1, 11 * HOUR_MS, false);
     check_put(self, 1, 13 * HOUR_MS, true);
     check_put(self, 5, 24 * HOUR_MS, true);
-    check_put(self, 0, 24 * HOUR_MS, false); /* its own: everybody finds it */
-    tell(self, 1, 13 * HOUR_MS);
-    put_well(self);
+    check_put(self, 0, 24 * HOUR_MS, false); /* the default row, which needs no association */
+    set_association(self, 1, 13 * HOUR_MS);
+    put_into_associated_row(self);
     g_assert_cmpint(desk_remove(self->desk, "events", self->key, NULL)->outcome, ==, KW_OUTCOME_OK);
     g_assert_true(is_renewed(self));
-    g_assert_false(is_renewed(self)); /* and is there still */
-    g_assert_cmpint(self->named, !=, 0);
+    g_assert_false(is_renewed(self)); /* the cell still exists */
+    g_assert_cmpint(self->cell_timestamp, !=, 0);
     desk_clear(self->desk);
 }
 
-/* Stamps of the caller's own: the past needs no renewal, the future takes the association along. */
+/* Puts with timestamps of the caller: one in the past needs no renewal; one in the future renews the
+ * association with that timestamp. */
 static void
-stamped(play *self)
+puts_with_timestamps(fixture *self)
 {
     kw_write_options *options = &self->desk->options;
-    tell(self, 1, 13 * HOUR_MS);
+    set_association(self, 1, 13 * HOUR_MS);
     *options = (kw_write_options){.has_timestamp = true, .timestamp = kw_clock_wall_ms() - 5 * HOUR_MS};
     g_assert_cmpstr(put(self)->error.text, ==, "");
     g_assert_false(is_renewed(self));
-    tell(self, 1, HOUR_MS);
+    set_association(self, 1, HOUR_MS);
     options->timestamp = kw_clock_wall_ms() + 240 * HOUR_MS;
     g_assert_cmpstr(put(self)->error.text, ==, "");
     g_assert_true(is_renewed(self));
-    g_assert_cmpint(self->named, ==, options->timestamp);
+    g_assert_cmpint(self->cell_timestamp, ==, options->timestamp);
     *options = (kw_write_options){0};
     desk_clear(self->desk);
 }
 
 static void
-decided(void *user, bool applied, kw_record made, const kw_error *error)
+decided(void *user, bool applied, kw_record generated, const kw_error *error)
 {
     desk *self = user;
-    (void)made;
+    (void)generated;
     g_assert_null(error);
     self->applied = applied;
     self->done = true;
@@ -267,46 +268,47 @@ incremented(void *user, const kw_record *values, const kw_error *error)
 }
 
 static void
-singles(play *self)
+increment_and_put_if(fixture *self)
 {
-    desk *now = self->desk;
-    const kw_table *table = desk_table(now, "events");
+    desk *target = self->desk;
+    const kw_table *table = desk_table(target, "events");
     int64_t amount = 2;
-    tell(self, 1, 13 * HOUR_MS);
-    kw_record key = desk_record(now, "events", self->key);
-    kw_pick hits = desk_pick(now, "events", "hits");
-    now->done = false;
-    kw_verb_increment(&now->call, table, &key, &hits, &amount, 1, now->options, incremented, now);
-    desk_wait(now);
+    set_association(self, 1, 13 * HOUR_MS);
+    kw_record key = desk_record(target, "events", self->key);
+    kw_pick hits = desk_pick(target, "events", "hits");
+    target->done = false;
+    kw_verb_increment(&target->call, table, &key, &hits, &amount, 1, target->options, incremented, target);
+    desk_wait(target);
     g_assert_true(is_renewed(self));
-    tell(self, 1, 13 * HOUR_MS);
+    set_association(self, 1, 13 * HOUR_MS);
     g_autofree char *text = g_strdup_printf("%s note=x", self->key);
-    kw_record record = desk_record(now, "events", text);
-    kw_condition_on_field condition = {.pick = desk_pick(now, "events", "note"), .compare = KW_COMPARE_EQUAL};
-    now->done = false;
-    kw_verb_put_if(&now->call, table, &record, &condition, now->options, decided, now);
-    desk_wait(now);
-    g_assert_true(now->applied);
+    kw_record record = desk_record(target, "events", text);
+    kw_condition_on_field condition = {.pick = desk_pick(target, "events", "note"),
+                                       .compare = KW_COMPARE_EQUAL};
+    target->done = false;
+    kw_verb_put_if(&target->call, table, &record, &condition, target->options, decided, target);
+    desk_wait(target);
+    g_assert_true(target->applied);
     g_assert_true(is_renewed(self));
-    desk_clear(now);
+    desk_clear(target);
 }
 
-/* Of two paths one is told and old, the other is not known: one write for both. */
+/* The association holds an old row key for one path and none for the other: one write updates both. */
 static void
-pairs(play *self)
+two_paths(fixture *self)
 {
     self->table = "pairs";
-    tell(self, 3, 13 * HOUR_MS);
-    put_well(self);
+    set_association(self, 3, 13 * HOUR_MS);
+    put_into_associated_row(self);
     g_assert_true(is_renewed(self));
     g_assert_cmpuint(self->desk->count, ==, 2);
     self->table = "events";
     desk_clear(self->desk);
 }
 
-/* Whatever fails: a put that is known to be done has renewed what tells of it. */
+/* A put that is reported as successful has renewed the association, whichever operation fails. */
 static void
-faults(play *self)
+faults(fixture *self)
 {
     static const kw_decode_error all[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
                                           KW_FAULT_TIMEOUT};
@@ -314,7 +316,7 @@ faults(play *self)
         bool failed = true;
         for (uint64_t n = 1; failed; n++) {
             g_assert_cmpuint(n, <, 10);
-            tell(self, 1, 13 * HOUR_MS);
+            set_association(self, 1, 13 * HOUR_MS);
             uint64_t before = self->plan.failed;
             self->plan.fault = all[f];
             self->plan.fail_at = n;
@@ -327,7 +329,7 @@ faults(play *self)
                 g_assert_cmpstr(desk_get(self->desk, "events", self->key, NULL), ==, "none");
             g_assert_cmpstr(put(self)->error.text, ==, "");
             is_renewed(self);
-            g_assert_cmpint(self->named, >, kw_clock_wall_ms() - HOUR_MS);
+            g_assert_cmpint(self->cell_timestamp, >, kw_clock_wall_ms() - HOUR_MS);
             desk_clear(self->desk);
         }
     }
@@ -336,29 +338,29 @@ faults(play *self)
 void
 renewed_play(kw_store *store, const char *name)
 {
-    play self = {NULL};
-    open_play(&self, store, name);
+    fixture self = {NULL};
+    open_fixture(&self, store, name);
     lifetimes(&self);
-    some_puts(&self);
-    stamped(&self);
-    singles(&self);
-    pairs(&self);
+    puts_and_renewals(&self);
+    puts_with_timestamps(&self);
+    increment_and_put_if(&self);
+    two_paths(&self);
     faults(&self);
     desk_free(self.desk);
 }
 
-/* Ten days in the row that only the association tells; when the puts end, so does it, and a put begins anew.
- */
+/* For ten days, puts use a row that only the association holds. After the last put the association expires,
+ * and the next put selects a new row. */
 void
-renewed_days_play(kw_store *store, const char *name, void (*move_clock)(int64_t by_ms))
+renewed_days_integration_test(kw_store *store, const char *name, void (*move_clock)(int64_t by_ms))
 {
-    play self = {NULL};
-    open_play(&self, store, name);
-    tell(&self, 1, 0);
+    fixture self = {NULL};
+    open_fixture(&self, store, name);
+    set_association(&self, 1, 0);
     kw_bytes association = desk_table(self.desk, "events")->association->store_table;
     kw_bytes rows = desk_table(self.desk, "events")->paths[0].store_table;
     for (int i = 0; i < 22; i++) {
-        put_well(&self);
+        put_into_associated_row(&self);
         move_clock(11 * HOUR_MS);
         g_assert_cmpstr(desk_get(self.desk, "events", self.key, NULL), ==, "none");
         g_assert_cmpuint(cells_of(&self, association, association_row(&self)), ==, 1);
@@ -366,7 +368,7 @@ renewed_days_play(kw_store *store, const char *name, void (*move_clock)(int64_t 
     move_clock(25 * HOUR_MS);
     g_assert_cmpuint(cells_of(&self, association, association_row(&self)), ==, 0);
     g_assert_cmpstr(put(&self)->error.text, ==, "");
-    g_assert_cmpuint(cells_of(&self, rows, self.held), ==, 0);
+    g_assert_cmpuint(cells_of(&self, rows, self.row_key), ==, 0);
     g_assert_cmpuint(cells_of(&self, association, association_row(&self)), ==, 1);
     g_autofree char *found = g_strdup_printf("%s note=x", self.key);
     g_assert_cmpstr(desk_get(self.desk, "events", self.key, NULL), ==, found);

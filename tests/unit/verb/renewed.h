@@ -1,12 +1,12 @@
-/* A play over any store: what an association tells of records that end by a ttl. Keys that records have by
- * themselves may end there; those that are only known there are renewed before a record would outlive them.
- */
+/* A test for any store: associations of records that expire by a TTL. A row key that is derived from the
+ * record may expire in the association. A row key that only the association holds is renewed before the
+ * record could outlive it. */
 #pragma once
 
 #include "store/store.h"
 
-/* Takes the store over. name: of the store tables that it makes there. */
+/* Takes ownership of the store. name: the prefix of the store tables that the test creates. */
 void renewed_play(kw_store *store, const char *name);
 
-/* The same while days pass, which move_clock makes; for stores that tell the time by base/clock.h. */
-void renewed_days_play(kw_store *store, const char *name, void (*move_clock)(int64_t by_ms));
+/* The same over several days. move_clock advances the clock; the store must use base/clock.h. */
+void renewed_days_integration_test(kw_store *store, const char *name, void (*move_clock)(int64_t by_ms));

@@ -1,5 +1,4 @@
-/* Tables whose buckets are chosen at each put: salt random and round_robin, with an association and without.
- */
+/* Tables whose put selects the bucket (salt random and round_robin), with and without an association. */
 #include "desk.h"
 #include "gone.h"
 #include "renewed.h"
@@ -56,7 +55,7 @@ put_ok(desk *self, const char *table, const char *record)
     g_assert_cmpint(put->outcome, ==, KW_OUTCOME_OK);
 }
 
-/* Four puts, four buckets; found wherever they are; scans merge. */
+/* Four puts use four buckets. Lookups find records in every bucket, and scans merge the buckets. */
 static void
 test_without_association(void)
 {
@@ -90,7 +89,7 @@ test_without_association(void)
     desk_free(self);
 }
 
-/* A record that stands in two buckets all the same, as a put of unknown fate may leave it. */
+/* A record that exists in several buckets, as after a put with an unknown outcome. */
 static void
 test_newest_wins(void)
 {
@@ -109,7 +108,7 @@ test_newest_wins(void)
 }
 
 static void
-many(desk *self, const char *table, size_t count, bool removes)
+write_many(desk *self, const char *table, size_t count, bool removes)
 {
     kw_item *items = KW_ARENA_ARRAY(self->call.arena, kw_item, count);
     for (size_t i = 0; i < count; i++) {
@@ -146,13 +145,13 @@ test_many(void)
     desk *self = desk_new(chosen_policy);
     self->control->shuffle = true;
     for (size_t t = 0; t < G_N_ELEMENTS(tables); t++) {
-        many(self, tables[t], 25, false);
+        write_many(self, tables[t], 25, false);
         for (size_t i = 0; i < 25; i++)
             g_assert_cmpint(self->written[i].outcome, ==, KW_OUTCOME_OK);
         get_many(self, tables[t], 25);
         for (size_t i = 0; i < 25; i++)
             g_assert_nonnull(self->found[i].record.values);
-        many(self, tables[t], 25, true);
+        write_many(self, tables[t], 25, true);
         for (size_t i = 0; i < 25; i++)
             g_assert_cmpint(self->written[i].outcome, ==, KW_OUTCOME_OK);
         g_assert_cmpuint(kw_memory_store_rows(self->store, tables[t]), ==, 0);
@@ -161,19 +160,19 @@ test_many(void)
         for (size_t i = 0; i < 25; i++)
             g_assert_null(self->found[i].record.values);
     }
-    /* Four rows to ask about for each: beyond limits.batch_records. */
+    /* Each lookup reads four rows: together they exceed limits.batch_records. */
     get_many(self, "log", 26);
     g_assert_cmpint(self->found[25].error.code, ==, KW_LIMIT);
     g_assert_nonnull(strstr(self->found[25].error.text, "26 keys in 4 buckets each are 104 rows"));
-    many(self, "log", 26, true);
+    write_many(self, "log", 26, true);
     g_assert_cmpint(self->written[0].error.code, ==, KW_LIMIT);
     g_assert_nonnull(strstr(self->written[0].error.text, "104 writes; at most 100"));
-    many(self, "known", 26, true);
+    write_many(self, "known", 26, true);
     g_assert_cmpint(self->written[0].outcome, ==, KW_OUTCOME_OK);
     desk_free(self);
 }
 
-/* However often it is put, one row; one lookup and one read find it. */
+/* Repeated puts of a record write one row. A get reads the association and that row. */
 static void
 test_association(void)
 {
@@ -191,11 +190,11 @@ test_association(void)
     g_autofree char *scan = desk_scan_all(self, "known ts=0..9");
     g_assert_cmpstr(scan, ==, "ts=5 id=a note=again\nts=6 id=a note=b hits=3\n");
 
-    /* What was removed leaves nothing, and comes back to its row: whoever had looked it up before still
-     * writes there. */
+    /* A removal leaves no row. A later put uses the same row again, so that a writer that looked it up before
+     * the removal writes to the same row. */
     kw_bytes before = kw_memory_store_key(self->store, "known", 0);
     g_autofree uint8_t *key = g_memdup2(before.data, before.size);
-    kw_bytes held = kw_bytes_of(key, before.size);
+    kw_bytes first_key = kw_bytes_of(key, before.size);
     desk_remove(self, "known", "ts=5 id=a", NULL);
     desk_remove(self, "known", "ts=6 id=a", NULL);
     g_assert_cmpuint(kw_memory_store_rows(self->store, "known"), ==, 0);
@@ -203,12 +202,12 @@ test_association(void)
     g_assert_cmpint(desk_remove(self, "known", "ts=99 id=nobody", NULL)->outcome, ==, KW_OUTCOME_OK);
     put_ok(self, "known", "ts=5 id=a note=back");
     put_ok(self, "known", "ts=6 id=a note=back");
-    g_assert_true(kw_bytes_equal(kw_memory_store_key(self->store, "known", 0), held) ||
-                  kw_bytes_equal(kw_memory_store_key(self->store, "known", 1), held));
+    g_assert_true(kw_bytes_equal(kw_memory_store_key(self->store, "known", 0), first_key) ||
+                  kw_bytes_equal(kw_memory_store_key(self->store, "known", 1), first_key));
     desk_free(self);
 }
 
-/* Buckets of new records are all used, about evenly, as a random choice would. */
+/* New records are spread over all buckets as evenly as by a random choice. */
 static void
 test_spread(void)
 {
@@ -236,9 +235,9 @@ explained(void *user, const kw_explained_key *keys, size_t count, const kw_error
     *kept = keys[0];
 }
 
-/* What explain tells is where a new record goes. */
+/* A new record is written to the row that explain returns. */
 static void
-test_explained(void)
+test_explain(void)
 {
     desk *self = desk_new(chosen_policy);
     for (int i = 0; i < 20; i++) {
@@ -258,7 +257,7 @@ test_explained(void)
     desk_free(self);
 }
 
-/* A row in a bucket that another program chose is found through the association alone, which therefore stays
+/* Only the association can find a row in a bucket that another program selected. The entry therefore stays
  * when the record is removed. */
 static void
 test_another_choice(void)
@@ -272,10 +271,11 @@ test_another_choice(void)
     put_ok(self, "known", "ts=5 id=a note=x");
     kw_bytes found = kw_memory_store_key(self->store, "known_by_id", 0);
     row = g_memdup2(found.data, found.size);
-    kw_bytes place = kw_bytes_of(row, found.size);
+    kw_bytes row_key = kw_bytes_of(row, found.size);
     desk_remove(self, "known", "ts=5 id=a", NULL);
     other[0] = (uint8_t)((other[0] + 1) % 16);
-    kw_memory_store_set(self->store, "known_by_id", place, "d", "primary/1", kw_bytes_of(other, own.size), 1);
+    kw_memory_store_set(self->store, "known_by_id", row_key, "d", "primary/1", kw_bytes_of(other, own.size),
+                        1);
     for (int i = 0; i < 3; i++) {
         put_ok(self, "known", "ts=5 id=a note=x");
         g_assert_cmpuint(kw_memory_store_key(self->store, "known", 0).data[0], ==, other[0]);
@@ -297,7 +297,7 @@ test_second_path(void)
     g_assert_cmpuint(kw_memory_store_rows(self->store, "both_by_time"), ==, 1);
     self->control->rows_got = 0;
     g_assert_cmpstr(desk_get(self, "both", "ts=5 id=a", NULL), ==, "ts=5 id=a note=again");
-    g_assert_cmpuint(self->control->rows_got, ==, 1); /* its own key needs no association */
+    g_assert_cmpuint(self->control->rows_got, ==, 1); /* the key of the primary path needs no association */
     g_autofree char *scan = desk_scan_all(self, "both ts=0..9 path=by_time");
     g_assert_cmpstr(scan, ==, "ts=5 id=a note=again\n");
     desk_remove(self, "both", "ts=5 id=a", NULL);
@@ -323,7 +323,7 @@ raced(void *user, const kw_written_record *results, size_t count)
     --*self->open;
 }
 
-/* Many puts of one new record at once, in every order of completions: one of them decides. */
+/* Concurrent puts of one new record, with completions in every order: they all write one row. */
 static void
 test_race(void)
 {
@@ -347,8 +347,8 @@ test_race(void)
     }
 }
 
-/* Puts and removals of one record at once, in every order of completions: it is in one row or in none, where
- * a lookup finds it, and a removal that nothing disturbs leaves nothing. */
+/* Concurrent puts and removals of one record, with completions in every order: it exists in at most one row,
+ * where a lookup finds it. A removal without concurrent calls leaves no row. */
 static void
 test_race_of_removals(void)
 {
@@ -384,19 +384,19 @@ test_race_of_removals(void)
 }
 
 static void
-test_gone(void)
+test_removals_with_association(void)
 {
-    gone_play(kw_memory_store_open(), "gone");
+    gone_play(kw_memory_store_open(), "removals");
 }
 
 static void
-test_renewed(void)
+test_renewals(void)
 {
-    renewed_play(kw_memory_store_open(), "renewed");
+    renewed_play(kw_memory_store_open(), "renewals");
 }
 
-/* The n-th operation fails, applied or not, n walking up until nothing fails: never a second row, an outcome
- * that is true, and the next put is fine. */
+/* The n-th operation fails, applied or not, for each n until no operation fails. There is never a second row,
+ * the outcome is correct, and the next put succeeds. */
 static void
 test_faults(void)
 {
@@ -451,10 +451,10 @@ increment(desk *self, const char *table)
 }
 
 static void
-decided(void *user, bool applied, kw_record made, const kw_error *error)
+decided(void *user, bool applied, kw_record generated, const kw_error *error)
 {
     desk *self = user;
-    self->values = made;
+    self->values = generated;
     self->done = true;
     self->applied = applied;
     self->error = error ? *error : KW_ERROR_NONE;
@@ -493,7 +493,7 @@ test_single(void)
     desk_free(self);
 }
 
-/* An association that tells rows of another record, as after a rule was changed by force. */
+/* An association with another record's row key, as after a forced change of the rule. */
 static void
 test_foreign_association(void)
 {
@@ -509,7 +509,7 @@ test_foreign_association(void)
 }
 
 static void
-made(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
+created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
 {
     desk *self = user;
     g_assert_null(error);
@@ -539,15 +539,15 @@ ttl_of(desk *self, const char *store_table)
     return self->count;
 }
 
-/* The association's cells outlive the rows that they tell of: for ever where the families are not the
- * policy's. */
+/* The cells of the association outlive the rows that they refer to. They do not expire if the families are
+ * not those of the policy. */
 static void
 test_tables(void)
 {
     desk *self = desk_new(chosen_policy);
     kw_create_request request = {.table = desk_table(self, "known"), .path = -1};
     self->done = false;
-    kw_verb_create_table(&self->call, &request, made, self);
+    kw_verb_create_table(&self->call, &request, created, self);
     desk_wait(self);
     g_assert_cmpuint(ttl_of(self, "known"), ==, 60);
     g_assert_cmpuint(ttl_of(self, "known_by_id"), ==, 60 + 86400);
@@ -557,7 +557,7 @@ test_tables(void)
     request = (kw_create_request){
         .table = desk_table(self, "known"), .path = -1, .families = &family, .families_count = 1};
     self->done = false;
-    kw_verb_create_table(&self->call, &request, made, self);
+    kw_verb_create_table(&self->call, &request, created, self);
     desk_wait(self);
     g_assert_cmpuint(ttl_of(self, "known"), ==, 90);
     g_assert_cmpuint(ttl_of(self, "known_by_id"), ==, 0);
@@ -574,13 +574,13 @@ main(int argc, char **argv)
     g_test_add_func("/verb/chosen/many", test_many);
     g_test_add_func("/verb/chosen/association", test_association);
     g_test_add_func("/verb/chosen/spread", test_spread);
-    g_test_add_func("/verb/chosen/explained", test_explained);
+    g_test_add_func("/verb/chosen/explain", test_explain);
     g_test_add_func("/verb/chosen/another_choice", test_another_choice);
     g_test_add_func("/verb/chosen/second_path", test_second_path);
     g_test_add_func("/verb/chosen/race", test_race);
     g_test_add_func("/verb/chosen/race_of_removals", test_race_of_removals);
-    g_test_add_func("/verb/chosen/gone", test_gone);
-    g_test_add_func("/verb/chosen/renewed", test_renewed);
+    g_test_add_func("/verb/chosen/removals_with_association", test_removals_with_association);
+    g_test_add_func("/verb/chosen/renewals", test_renewals);
     g_test_add_func("/verb/chosen/faults", test_faults);
     g_test_add_func("/verb/chosen/single", test_single);
     g_test_add_func("/verb/chosen/foreign_association", test_foreign_association);

@@ -1,17 +1,15 @@
-/* Keys that hold a time coarsely: the identity of a record is what its keys can hold, for every verb.
- *
- * A record is put at one time, and each verb names it by another. By brute force over times near each other:
- * whatever the verb is, it means the record exactly when the keys hold both times alike.
- */
+/* Keys that hold a time in a coarse unit: for every verb, the identity of a record is what its keys can hold.
+ * The tests put a record at one time and name it by another time in each verb. Each verb must find the record
+ * if and only if the keys hold both times alike. */
 #include "desk.h"
 
 #include "rule/civil.h"
 #include "verb/scan.h"
 
 typedef struct kw_test_table {
-    const char *name, *path; /* path NULL: there is one only */
+    const char *name, *path; /* path is NULL if there is only one */
     int64_t unit;            /* of ts, in milliseconds */
-    bool single;             /* putIf and increment are allowed */
+    bool single;             /* put_if and increment are supported */
 } kw_test_table;
 
 static const char policy[] =
@@ -56,20 +54,20 @@ static const kw_test_table tables[] = {
     {"chosen", NULL, 1000, true},
 };
 
-#define BASE INT64_C(1620000000000) /* a whole hour, everywhere that is used here */
+#define BASE INT64_C(1620000000000) /* a full hour in all time zones of this test */
 
-/* Where the record is put, and by how much other times differ. */
+/* Offsets of the time of the record, and of the time that the verbs use. */
 static const int64_t starts[] = {0, 1, 999, 59999};
 static const int64_t steps[] = {0,     1,     -1,    500,     999,     1000,     -1000,
                                 30000, 59999, 60000, 3599000, 3600000, -3600000, 86400000};
 
-/* --- verbs --------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static void
-decided(void *user, bool applied, kw_record made, const kw_error *error)
+decided(void *user, bool applied, kw_record generated, const kw_error *error)
 {
     desk *self = user;
-    (void)made;
+    (void)generated;
     self->done = true;
     self->applied = applied;
     self->error = error ? *error : KW_ERROR_NONE;
@@ -99,7 +97,7 @@ incremented(void *user, const kw_record *values, const kw_error *error)
         self->values = *values;
 }
 
-/* The sum. */
+/* Returns the sum. */
 static int64_t
 increment(desk *self, const char *table, const char *key)
 {
@@ -114,9 +112,9 @@ increment(desk *self, const char *table, const char *key)
     return self->values.values[desk_field(self, table, "hits")].number;
 }
 
-/* Does a scan that binds the time find the record? */
+/* True if a scan that binds the time finds the record. */
 static bool
-scans(desk *self, const kw_test_table *it, const char *format, int64_t ts)
+scan_finds(desk *self, const kw_test_table *it, const char *format, int64_t ts)
 {
     g_autoptr(GString) text = g_string_new(it->name);
     g_string_append_c(text, ' ');
@@ -128,7 +126,7 @@ scans(desk *self, const kw_test_table *it, const char *format, int64_t ts)
     return *rows != '\0';
 }
 
-/* --- one record, one other time ------------------------------------------------------------------ */
+/* --- one record, one other time --------------------------------------------------------------- */
 
 static void
 put(desk *self, const kw_test_table *it, int64_t ts)
@@ -145,7 +143,7 @@ remove_record(desk *self, const kw_test_table *it, int64_t ts)
 }
 
 static bool
-is_there(desk *self, const kw_test_table *it, int64_t ts)
+exists(desk *self, const kw_test_table *it, int64_t ts)
 {
     g_autofree char *key = g_strdup_printf("id=7 ts=%" G_GINT64_FORMAT, (gint64)ts);
     return strcmp(desk_get(self, it->name, key, NULL), "none") != 0;
@@ -154,14 +152,14 @@ is_there(desk *self, const kw_test_table *it, int64_t ts)
 static void
 check_reads(desk *self, const kw_test_table *it, int64_t other, bool same)
 {
-    static const char *const scans_of[] = {
-        "id=7 ts=%" G_GINT64_FORMAT " full", "ts=%" G_GINT64_FORMAT " full",
-        "id=7|8 ts=1|%" G_GINT64_FORMAT " full", "ts=%" G_GINT64_FORMAT "|1|2|3|4 note=x full",
-        "id=7 ts=%" G_GINT64_FORMAT " order=desc full limit=1"};
-    g_assert_true(is_there(self, it, other) == same);
-    for (size_t index = 0; index < G_N_ELEMENTS(scans_of); index++)
-        if (scans(self, it, scans_of[index], other) != same)
-            g_error("%s: %s does not agree with get", it->name, scans_of[index]);
+    static const char *const scans[] = {"id=7 ts=%" G_GINT64_FORMAT " full", "ts=%" G_GINT64_FORMAT " full",
+                                        "id=7|8 ts=1|%" G_GINT64_FORMAT " full",
+                                        "ts=%" G_GINT64_FORMAT "|1|2|3|4 note=x full",
+                                        "id=7 ts=%" G_GINT64_FORMAT " order=desc full limit=1"};
+    g_assert_true(exists(self, it, other) == same);
+    for (size_t index = 0; index < G_N_ELEMENTS(scans); index++)
+        if (scan_finds(self, it, scans[index], other) != same)
+            g_error("%s: %s does not agree with get", it->name, scans[index]);
 }
 
 static void
@@ -175,14 +173,14 @@ check_writes(desk *self, const kw_test_table *it, int64_t ts, int64_t other, boo
             remove_record(self, it, other);
     }
     g_assert_cmpint(desk_remove(self, it->name, key, "note")->outcome, ==, KW_OUTCOME_OK);
-    g_autofree char *mine = g_strdup_printf("id=7 ts=%" G_GINT64_FORMAT, (gint64)ts);
-    g_assert_true((strstr(desk_get(self, it->name, mine, NULL), "note=x") == NULL) == same);
+    g_autofree char *key_of_record = g_strdup_printf("id=7 ts=%" G_GINT64_FORMAT, (gint64)ts);
+    g_assert_true((strstr(desk_get(self, it->name, key_of_record, NULL), "note=x") == NULL) == same);
     remove_record(self, it, other);
-    g_assert_true(is_there(self, it, ts) != same);
-    put(self, it, other); /* another record, or the same again */
+    g_assert_true(exists(self, it, ts) != same);
+    put(self, it, other); /* another record, or the same one again */
     put(self, it, ts);
     remove_record(self, it, ts);
-    g_assert_true(is_there(self, it, other) != same);
+    g_assert_true(exists(self, it, other) != same);
     remove_record(self, it, other);
 }
 
@@ -203,7 +201,7 @@ test_verbs(const void *data)
     desk_free(self);
 }
 
-/* A range is about the record's own time, beside a value too. */
+/* A range compares the record's own time, even next to a bound value. */
 static void
 test_ranges(void)
 {

@@ -1,4 +1,4 @@
-/* The verbs over the embedded store, whose threads and delete markers the store in memory does not have. */
+/* The verbs on the embedded store, which has threads and delete markers; the store in memory does not. */
 #include "desk.h"
 #include "gone.h"
 #include "renewed.h"
@@ -8,10 +8,10 @@
 #include <glib/gstdio.h>
 #include <time.h>
 
-typedef struct shop {
+typedef struct fixture {
     desk *desk;
     char *folder;
-} shop;
+} fixture;
 
 static void
 answered(void *user, const kw_error *error)
@@ -40,7 +40,7 @@ create(desk *self, const char *table)
 }
 
 static void
-open_shop(shop *self)
+open_store(fixture *self)
 {
     kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20, .readers = 2};
     kw_error error;
@@ -54,11 +54,11 @@ open_shop(shop *self)
 }
 
 static void
-set_up(shop *self)
+set_up(fixture *self)
 {
     g_autofree char *folder = g_dir_make_tmp("verbs-XXXXXX", NULL);
     self->folder = g_build_filename(folder, "data", NULL);
-    open_shop(self);
+    open_store(self);
 }
 
 static void
@@ -76,40 +76,40 @@ remove_folder(const char *folder)
 }
 
 static void
-tear_down(shop *self)
+tear_down(fixture *self)
 {
     desk_free(self->desk);
-    g_autofree char *above = g_path_get_dirname(self->folder);
-    remove_folder(above);
+    g_autofree char *parent = g_path_get_dirname(self->folder);
+    remove_folder(parent);
     g_free(self->folder);
 }
 
 static void
 test_records(void)
 {
-    shop self;
+    fixture self;
     set_up(&self);
-    desk *at = self.desk;
-    g_assert_cmpint(desk_put(at, "orders", "order_id=A1 ts=5 status=new amount=1.5")->outcome, ==,
+    desk *target = self.desk;
+    g_assert_cmpint(desk_put(target, "orders", "order_id=A1 ts=5 status=new amount=1.5")->outcome, ==,
                     KW_OUTCOME_OK);
-    desk_put(at, "orders", "order_id=A1 ts=6");
-    g_assert_cmpstr(desk_get(at, "orders", "order_id=A1 ts=5", NULL), ==,
+    desk_put(target, "orders", "order_id=A1 ts=6");
+    g_assert_cmpstr(desk_get(target, "orders", "order_id=A1 ts=5", NULL), ==,
                     "order_id=A1 ts=5 status=new amount=1.5");
-    g_assert_cmpstr(desk_get(at, "orders", "order_id=A1 ts=5", "city"), ==, "order_id=A1 ts=5");
-    g_assert_cmpstr(desk_get(at, "orders", "order_id=A1 ts=6", "city"), ==, "order_id=A1 ts=6");
-    g_assert_cmpstr(desk_get(at, "orders", "order_id=A1 ts=7", "city"), ==, "none");
-    desk_free(at); /* and again, from the disk */
-    open_shop(&self);
+    g_assert_cmpstr(desk_get(target, "orders", "order_id=A1 ts=5", "city"), ==, "order_id=A1 ts=5");
+    g_assert_cmpstr(desk_get(target, "orders", "order_id=A1 ts=6", "city"), ==, "order_id=A1 ts=6");
+    g_assert_cmpstr(desk_get(target, "orders", "order_id=A1 ts=7", "city"), ==, "none");
+    desk_free(target); /* read the rows again from the disk */
+    open_store(&self);
     g_autofree char *rows = desk_scan_all(self.desk, "orders order_id=A1 page=1");
     g_assert_cmpstr(rows, ==, "order_id=A1 ts=6\norder_id=A1 ts=5 status=new amount=1.5\n");
     tear_down(&self);
 }
 
-/* A put that follows an acknowledged remove is never hidden by the delete marker. */
+/* A put after an acknowledged remove is never hidden by the delete marker. */
 static void
 test_put_after_remove(void)
 {
-    shop self;
+    fixture self;
     set_up(&self);
     for (int i = 0; i < 30; i++) {
         g_assert_cmpint(desk_put(self.desk, "orders", "order_id=A1 ts=5 city=Rome")->outcome, ==,
@@ -117,8 +117,8 @@ test_put_after_remove(void)
         g_assert_cmpstr(desk_get(self.desk, "orders", "order_id=A1 ts=5", NULL), ==,
                         "order_id=A1 ts=5 city=Rome");
         const char *column = i % 2 ? "city" : NULL;
-        const kw_written_record *gone = desk_remove(self.desk, "orders", "order_id=A1 ts=5", column);
-        g_assert_cmpint(gone->outcome, ==, KW_OUTCOME_OK);
+        const kw_written_record *removed = desk_remove(self.desk, "orders", "order_id=A1 ts=5", column);
+        g_assert_cmpint(removed->outcome, ==, KW_OUTCOME_OK);
         g_assert_cmpstr(desk_get(self.desk, "orders", "order_id=A1 ts=5", NULL), ==, "none");
         desk_clear(self.desk);
     }
@@ -126,34 +126,37 @@ test_put_after_remove(void)
 }
 
 static void
-written_too(void *user, const kw_written_record *results, size_t count)
+decrement_on_written(void *user, const kw_written_record *results, size_t count)
 {
     g_assert_cmpuint(count, ==, 1);
     g_assert_cmpint(results[0].outcome, ==, KW_OUTCOME_OK);
     --*(int *)user;
 }
 
-/* The same for a put that a caller sends after the remove without waiting for it, within one millisecond. */
+/* The same for a put that a caller sends after the remove in the same millisecond, without waiting for it. */
 static void
 test_put_sent_after_remove(void)
 {
-    shop self;
+    fixture self;
     set_up(&self);
-    desk *at = self.desk;
+    desk *target = self.desk;
     for (int i = 0; i < 50; i++) {
-        int left = 4;
-        kw_item items[] = {{.record = desk_record(at, "orders", "order_id=A1 ts=5 city=old")},
-                           {.record = desk_record(at, "orders", "order_id=A1 ts=5 city=new")},
-                           {.record = desk_record(at, "orders", "order_id=A1 ts=5")}};
-        const kw_table *table = desk_table(at, "orders");
-        kw_verb_put(&at->call, table, &items[0], 1, at->options, written_too, &left);
-        kw_verb_remove(&at->call, table, &items[2], 1, NULL, 0, at->options, written_too, &left);
-        kw_verb_remove(&at->call, table, &items[2], 1, NULL, 0, at->options, written_too, &left);
-        kw_verb_put(&at->call, table, &items[1], 1, at->options, written_too, &left);
-        while (left)
-            uv_run(kw_loop_uv(at->loop), UV_RUN_ONCE);
-        g_assert_cmpstr(desk_get(at, "orders", "order_id=A1 ts=5", NULL), ==, "order_id=A1 ts=5 city=new");
-        desk_clear(at);
+        int pending = 4;
+        kw_item items[] = {{.record = desk_record(target, "orders", "order_id=A1 ts=5 city=old")},
+                           {.record = desk_record(target, "orders", "order_id=A1 ts=5 city=new")},
+                           {.record = desk_record(target, "orders", "order_id=A1 ts=5")}};
+        const kw_table *table = desk_table(target, "orders");
+        kw_verb_put(&target->call, table, &items[0], 1, target->options, decrement_on_written, &pending);
+        kw_verb_remove(&target->call, table, &items[2], 1, NULL, 0, target->options, decrement_on_written,
+                       &pending);
+        kw_verb_remove(&target->call, table, &items[2], 1, NULL, 0, target->options, decrement_on_written,
+                       &pending);
+        kw_verb_put(&target->call, table, &items[1], 1, target->options, decrement_on_written, &pending);
+        while (pending)
+            uv_run(kw_loop_uv(target->loop), UV_RUN_ONCE);
+        g_assert_cmpstr(desk_get(target, "orders", "order_id=A1 ts=5", NULL), ==,
+                        "order_id=A1 ts=5 city=new");
+        desk_clear(target);
     }
     tear_down(&self);
 }
@@ -161,25 +164,26 @@ test_put_sent_after_remove(void)
 static void
 test_scan(void)
 {
-    shop self;
+    fixture self;
     set_up(&self);
-    desk *at = self.desk;
+    desk *target = self.desk;
     kw_item items[400] = {0};
     for (size_t i = 0; i < G_N_ELEMENTS(items); i++) {
         g_autofree char *text = g_strdup_printf("order_id=o%zu ts=%zu city=c", i % 40, i);
-        items[i].record = desk_record(at, "orders", text);
+        items[i].record = desk_record(target, "orders", text);
     }
-    at->done = false;
-    kw_verb_put(&at->call, desk_table(at, "orders"), items, G_N_ELEMENTS(items), at->options, desk_done, at);
-    desk_wait(at);
+    target->done = false;
+    kw_verb_put(&target->call, desk_table(target, "orders"), items, G_N_ELEMENTS(items), target->options,
+                desk_done, target);
+    desk_wait(target);
     for (size_t i = 0; i < G_N_ELEMENTS(items); i++)
-        g_assert_cmpint(at->written[i].outcome, ==, KW_OUTCOME_OK);
+        g_assert_cmpint(target->written[i].outcome, ==, KW_OUTCOME_OK);
     static const char *const orders[] = {"asc", "desc"};
     for (size_t direction = 0; direction < 2; direction++)
         for (unsigned page = 1; page < 500; page = 3 * page + 4) {
             g_autofree char *question = g_strdup_printf(
                 "orders path=by_time full order=%s page=%u columns=order_id", orders[direction], page);
-            g_autofree char *rows = desk_scan_all(at, question);
+            g_autofree char *rows = desk_scan_all(target, question);
             g_autoptr(GString) expected = g_string_new(NULL);
             for (size_t i = 0; i < G_N_ELEMENTS(items); i++) {
                 size_t n = direction ? G_N_ELEMENTS(items) - 1 - i : i;
@@ -187,40 +191,40 @@ test_scan(void)
             }
             g_assert_cmpstr(rows, ==, expected->str);
         }
-    g_assert_true(desk_scan(at, "orders order_id=o7 limit=1"));
-    g_assert_cmpuint(at->page.scanned, ==, 1);
-    g_assert_true(desk_scan(at, "orders path=by_time full order=desc limit=20"));
-    g_assert_cmpuint(at->page.scanned, <=, 60);
+    g_assert_true(desk_scan(target, "orders order_id=o7 limit=1"));
+    g_assert_cmpuint(target->page.scanned, ==, 1);
+    g_assert_true(desk_scan(target, "orders path=by_time full order=desc limit=20"));
+    g_assert_cmpuint(target->page.scanned, <=, 60);
     tear_down(&self);
 }
 
-typedef void (*store_play)(kw_store *store, const char *name);
+typedef void (*store_test)(kw_store *store, const char *name);
 
 static void
-play_at_store(store_play play)
+run_on_embedded_store(store_test run)
 {
-    g_autofree char *above = g_dir_make_tmp("verbs-XXXXXX", NULL);
-    g_autofree char *folder = g_build_filename(above, "data", NULL);
+    g_autofree char *parent = g_dir_make_tmp("verbs-XXXXXX", NULL);
+    g_autofree char *folder = g_build_filename(parent, "data", NULL);
     kw_model_embedded settings = {.path = folder, .cache_bytes = 8 << 20, .readers = 2};
     kw_error error;
     kw_store *store = kw_embedded_open(&settings, &error);
     if (!store)
         g_error("%s", error.text);
-    play(store, "played");
-    remove_folder(above);
+    run(store, "test");
+    remove_folder(parent);
 }
 
-/* A record and its association go together, whatever fails on the way. */
+/* A record and its association are removed together, whichever operation fails. */
 static void
-test_gone(void)
+test_removals_with_association(void)
 {
-    play_at_store(gone_play);
+    run_on_embedded_store(gone_play);
 }
 
 static void
-test_renewed(void)
+test_renewals(void)
 {
-    play_at_store(renewed_play);
+    run_on_embedded_store(renewed_play);
 }
 
 static _Atomic int64_t moved_ms;
@@ -240,17 +244,17 @@ move_clock(int64_t by_ms)
 }
 
 static void
-play_days(kw_store *store, const char *name)
+run_over_days(kw_store *store, const char *name)
 {
-    renewed_days_play(store, name, move_clock);
+    renewed_days_integration_test(store, name, move_clock);
 }
 
-/* What an association tells lives as long as the records that need it, and then ends by itself. */
+/* A row key in an association exists as long as the records that need it, and expires after them. */
 static void
-test_days(void)
+test_renewals_over_days(void)
 {
     kw_clock_inject(moved_clock, NULL);
-    play_at_store(play_days);
+    run_on_embedded_store(run_over_days);
     kw_clock_inject(NULL, NULL);
 }
 
@@ -262,8 +266,8 @@ main(int argc, char **argv)
     g_test_add_func("/verb/embedded/put after remove", test_put_after_remove);
     g_test_add_func("/verb/embedded/put sent after remove", test_put_sent_after_remove);
     g_test_add_func("/verb/embedded/scan", test_scan);
-    g_test_add_func("/verb/embedded/gone", test_gone);
-    g_test_add_func("/verb/embedded/renewed", test_renewed);
-    g_test_add_func("/verb/embedded/days", test_days);
+    g_test_add_func("/verb/embedded/removals with association", test_removals_with_association);
+    g_test_add_func("/verb/embedded/renewals", test_renewals);
+    g_test_add_func("/verb/embedded/renewals over days", test_renewals_over_days);
     return g_test_run();
 }

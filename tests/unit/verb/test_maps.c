@@ -1,4 +1,4 @@
-/* Maps: a column for each entry, beside fields in the same family, and all verbs on them. */
+/* Maps have a column for each entry, also in a family with other fields. All verbs are tested on them. */
 #include "desk.h"
 
 #include "path/cells.h"
@@ -44,11 +44,11 @@ test_put_get(void)
     g_assert_true(kw_bytes_equal(cell(self, "lists", "f", "x"), KW_BYTES_LITERAL("one")));
     static const char whole[] = "user=ann note=hi zone=z edge=9 n.a=1 n.b=2 all.x=one";
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", NULL), ==, whole);
-    desk_put(self, "lists", "user=ann n.c=3 n.a=7"); /* the others stay */
+    desk_put(self, "lists", "user=ann n.c=3 n.a=7"); /* the other entries do not change */
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", "n"), ==, "user=ann n.a=7 n.b=2 n.c=3");
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", "note"), ==, "user=ann note=hi");
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", "n edge"), ==, "user=ann edge=9 n.a=7 n.b=2 n.c=3");
-    /* Columns that no field names, and the prefix itself, are no entries. */
+    /* Columns of no field and the bare prefix are not entries. */
     kw_memory_store_set(self->store, "lists", ROW, "d", "notes", KW_BYTES_LITERAL("?"), 1);
     kw_memory_store_set(self->store, "lists", ROW, "e", "x", KW_BYTES_LITERAL("?"), 1);
     kw_memory_store_set(self->store, "lists", ROW, "f", "", KW_BYTES_LITERAL("?"), 1);
@@ -65,11 +65,11 @@ test_entries_alone(void)
     uint64_t before = self->control->operations, cells = self->control->cells_got;
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", "n.b"), ==, "user=ann n.b=2");
     g_assert_cmpuint(self->control->operations - before, ==, 1);
-    g_assert_cmpuint(self->control->cells_got - cells, ==, 1); /* one column, not the row */
+    g_assert_cmpuint(self->control->cells_got - cells, ==, 1); /* one column, not the whole row */
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", "n.c note n.a"), ==, "user=ann note=hi n.a=1 n.c=3");
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", "n.b n"), ==, "user=ann n.a=1 n.b=2 n.c=3");
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", "n.b all"), ==, "user=ann n.b=2 all.x=one");
-    /* Not there, but the record is: that is known by one cell. */
+    /* The entries do not exist, but the record does: one cell shows it. */
     cells = self->control->cells_got;
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", "n.z all.z"), ==, "user=ann");
     g_assert_cmpuint(self->control->cells_got - cells, ==, 1);
@@ -87,7 +87,7 @@ test_a_record_of_a_map_alone(void)
     g_assert_cmpuint(cell(self, "bare", "d", "likes.x").size, ==, 8);
     g_assert_cmpstr(desk_get(self, "bare", "user=ann", NULL), ==, "user=ann likes.x=5");
     kw_record record = desk_record(self, "bare", "user=bob");
-    record.values[1] = (kw_value){.kind = KW_VALUE_MAP}; /* no entries are no cells */
+    record.values[1] = (kw_value){.kind = KW_VALUE_MAP}; /* a map without entries has no cells */
     kw_write put = {.kind = KW_WRITE_PUT};
     kw_record_cells(desk_table(self, "bare"), &record, self->call.arena, &put);
     g_assert_cmpuint(put.cells_count, ==, 1);
@@ -102,10 +102,10 @@ test_remove(void)
     desk_put(self, "lists", "user=ann n.a=1 n.b=2 all.x=one all.y=two note=hi");
     g_assert_cmpint(desk_remove(self, "lists", "user=ann", "n.a all.x n.none")->outcome, ==, KW_OUTCOME_OK);
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", NULL), ==, "user=ann note=hi n.b=2 all.y=two");
-    const kw_written_record *refused = desk_remove(self, "lists", "user=ann", "n");
-    g_assert_cmpint(refused->outcome, ==, KW_OUTCOME_FAILED);
-    ASSERT_TEXT(refused->error.text, "map n is not all of a column family");
-    desk_remove(self, "lists", "user=ann", "all"); /* a family of its own */
+    const kw_written_record *rejected = desk_remove(self, "lists", "user=ann", "n");
+    g_assert_cmpint(rejected->outcome, ==, KW_OUTCOME_FAILED);
+    ASSERT_TEXT(rejected->error.text, "map n is not all of a column family");
+    desk_remove(self, "lists", "user=ann", "all"); /* this map has its own family */
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", NULL), ==, "user=ann note=hi n.b=2");
     desk_remove(self, "lists", "user=ann", NULL);
     g_assert_cmpstr(desk_get(self, "lists", "user=ann", NULL), ==, "none");
@@ -126,7 +126,7 @@ test_bad_rows(void)
     desk_free(self);
 }
 
-/* A row that fits no answer. */
+/* A row that is too large for an answer. */
 static void
 test_too_wide(void)
 {
@@ -171,7 +171,7 @@ test_scan(void)
     desk_free(self);
 }
 
-/* Chosen entries travel in cursors by their names. */
+/* Cursors hold the names of the requested entries. */
 static void
 test_cursor(void)
 {
@@ -188,10 +188,10 @@ test_cursor(void)
 /* --- atomic writes -------------------------------------------------------------------------------- */
 
 static void
-decided(void *user, bool applied, kw_record made, const kw_error *error)
+decided(void *user, bool applied, kw_record generated, const kw_error *error)
 {
     desk *self = user;
-    g_assert_null(made.values);
+    g_assert_null(generated.values);
     self->done = true;
     self->applied = applied;
     self->error = error ? *error : KW_ERROR_NONE;
@@ -200,12 +200,12 @@ decided(void *user, bool applied, kw_record made, const kw_error *error)
 static bool
 put_if(desk *self, const char *record, const char *field, kw_compare compare, kw_value value)
 {
-    kw_record *made = KW_ARENA_NEW(self->call.arena, kw_record);
+    kw_record *values = KW_ARENA_NEW(self->call.arena, kw_record);
     kw_condition_on_field *condition = KW_ARENA_NEW(self->call.arena, kw_condition_on_field);
-    *made = desk_record(self, "lists", record);
+    *values = desk_record(self, "lists", record);
     *condition = (kw_condition_on_field){desk_pick(self, "lists", field), compare, value};
     self->done = false;
-    kw_verb_put_if(&self->call, desk_table(self, "lists"), made, condition, self->options, decided, self);
+    kw_verb_put_if(&self->call, desk_table(self, "lists"), values, condition, self->options, decided, self);
     desk_wait(self);
     return self->error.code == KW_OK && self->applied;
 }

@@ -1,5 +1,5 @@
-/* Pages that are read ahead: the same rows as without, never older than a write that was answered, nobody
- * else's, and nothing is left over. Time stands still, so that nothing gets old before it is asked for. */
+/* Prefetched pages: they have the same rows as other pages and all acknowledged writes, belong to one caller,
+ * and are all freed. The clock stands still, so that no page becomes stale before it is requested. */
 #include "desk.h"
 
 #include "base/metrics.h"
@@ -11,18 +11,18 @@
 static uint64_t mono_ns = 1000000000;
 
 static uint64_t
-standing(void)
+fixed_time(void)
 {
     return mono_ns;
 }
 
 typedef struct reader {
     desk *desk;
-    kw_page_prefetcher *ahead;
+    kw_page_prefetcher *prefetcher;
     _Atomic uint64_t writes;
     bool done;
     GString *rows;
-    kw_buffer cursor; /* empty at the end */
+    kw_buffer cursor; /* empty after the last page */
     kw_code code;
 } reader;
 
@@ -41,7 +41,7 @@ reader_new(void)
 {
     reader *self = g_new0(reader, 1);
     self->desk = desk_new(desk_policy);
-    self->ahead = kw_page_prefetcher_new(self->desk->loop, &self->writes);
+    self->prefetcher = kw_page_prefetcher_new(self->desk->loop, &self->writes);
     self->rows = g_string_new(NULL);
     for (unsigned i = 0; i < EVENTS; i += 2)
         put(self, i);
@@ -51,12 +51,12 @@ reader_new(void)
 static void
 reader_free(reader *self)
 {
-    kw_page_prefetcher *ahead = self->ahead;
-    kw_page_prefetcher_close(ahead);
+    kw_page_prefetcher *prefetcher = self->prefetcher;
+    kw_page_prefetcher_close(prefetcher);
     kw_loop *loop = self->desk->loop;
     for (int i = 0; i < 100; i++)
         uv_run(kw_loop_uv(loop), UV_RUN_NOWAIT);
-    kw_page_prefetcher_free(ahead);
+    kw_page_prefetcher_free(prefetcher);
     g_string_free(self->rows, TRUE);
     kw_buffer_clear(&self->cursor);
     desk_free(self->desk);
@@ -64,7 +64,7 @@ reader_free(reader *self)
 }
 
 static void
-paged(void *user, const kw_scan_page *page, const kw_error *error)
+page_done(void *user, const kw_scan_page *page, const kw_error *error)
 {
     reader *self = user;
     self->done = true;
@@ -78,7 +78,7 @@ paged(void *user, const kw_scan_page *page, const kw_error *error)
 }
 
 static void
-turn(reader *self, bool until_done)
+run_loop(reader *self, bool until_done)
 {
     for (int i = 0; until_done ? !self->done : i < 50; i++) {
         g_assert_cmpint(i, <, 100000);
@@ -87,33 +87,33 @@ turn(reader *self, bool until_done)
 }
 
 static void
-first_of(reader *self, const char *question)
+read_first_of(reader *self, const char *question)
 {
     kw_scan_request request = desk_request(self->desk, question);
     self->done = false;
     g_string_truncate(self->rows, 0);
-    kw_page_prefetcher_scan(self->ahead, &self->desk->call, &request, paged, self);
-    turn(self, true);
+    kw_page_prefetcher_scan(self->prefetcher, &self->desk->call, &request, page_done, self);
+    run_loop(self, true);
 }
 
 static void
-first(reader *self)
+read_first(reader *self)
 {
-    first_of(self, PAGE);
+    read_first_of(self, PAGE);
 }
 
 static void
-next(reader *self)
+read_next(reader *self)
 {
     g_autofree uint8_t *copy = g_memdup2(self->cursor.data, self->cursor.size);
     kw_bytes cursor = kw_arena_copy(self->desk->call.arena, kw_bytes_of(copy, self->cursor.size));
     self->done = false;
-    kw_page_prefetcher_next(self->ahead, &self->desk->call, cursor, paged, self);
-    turn(self, true);
+    kw_page_prefetcher_next(self->prefetcher, &self->desk->call, cursor, page_done, self);
+    run_loop(self, true);
 }
 
 static int64_t
-used(void)
+prefetched_pages_used(void)
 {
     return kw_metrics_read(KW_METRIC_pages_ahead_used);
 }
@@ -124,109 +124,109 @@ test_same_rows(void)
     reader *self = reader_new();
     g_autofree char *expected = desk_scan_all(self->desk, "orders path=by_time full=1");
     for (int pause = 0; pause < 2; pause++) {
-        int64_t before = used();
-        first(self);
+        int64_t before = prefetched_pages_used();
+        read_first(self);
         while (self->code == KW_OK && self->cursor.size) {
             if (pause)
-                turn(self, false);
-            next(self);
+                run_loop(self, false);
+            read_next(self);
         }
         g_assert_cmpint(self->code, ==, KW_OK);
         g_assert_cmpstr(self->rows->str, ==, expected);
-        g_assert_cmpint(used() - before, >=,
-                        EVENTS / 2 / 20 - 3); /* all but the first two, and maybe the end */
+        g_assert_cmpint(prefetched_pages_used() - before, >=,
+                        EVENTS / 2 / 20 - 3); /* all but the first two and possibly the last */
     }
     reader_free(self);
 }
 
-/* Large pages are all read by one scan, over which a limit counts. */
+/* One scan reads all large pages, and a limit counts over all of them. */
 static void
 test_large_pages(void)
 {
-    static const char *const questions[] = {
+    static const char *const queries[] = {
         "orders path=by_time full=1", "orders path=by_time full=1 limit=2500",
         "orders path=by_time full=1 limit=2000", "orders path=by_time full=1 order=desc limit=3001"};
     reader *self = reader_new();
     for (unsigned i = EVENTS; i < 3200; i++)
         put(self, i);
-    for (size_t i = 0; i < G_N_ELEMENTS(questions); i++) {
-        g_autofree char *expected = desk_scan_all(self->desk, questions[i]);
-        int64_t before = used();
+    for (size_t i = 0; i < G_N_ELEMENTS(queries); i++) {
+        g_autofree char *expected = desk_scan_all(self->desk, queries[i]);
+        int64_t before = prefetched_pages_used();
         size_t pages = 1;
-        for (first_of(self, questions[i]); self->code == KW_OK && self->cursor.size; pages++)
-            next(self);
+        for (read_first_of(self, queries[i]); self->code == KW_OK && self->cursor.size; pages++)
+            read_next(self);
         g_assert_cmpint(self->code, ==, KW_OK);
         g_assert_cmpstr(self->rows->str, ==, expected);
         g_assert_cmpuint(pages, >=, 2);
-        g_assert_cmpint(used() - before, ==, (int64_t)pages - 1);
+        g_assert_cmpint(prefetched_pages_used() - before, ==, (int64_t)pages - 1);
     }
     reader_free(self);
 }
 
-/* A row that the scan has read already for its next page, and that is written before that is asked for. */
+/* A row is written after the scan prefetched it for the next page, and before that page is requested. */
 static void
 test_large_pages_see_writes(void)
 {
     reader *self = reader_new();
     for (unsigned i = EVENTS; i < 2600; i++)
         put(self, i);
-    first_of(self, "orders path=by_time full=1");
-    turn(self, false);
-    int64_t before = used();
+    read_first_of(self, "orders path=by_time full=1");
+    run_loop(self, false);
+    int64_t before = prefetched_pages_used();
     put(self, 1201);
     put(self, 2401);
     for (int page = 0; page < 2; page++)
-        next(self);
+        read_next(self);
     g_assert_nonnull(strstr(self->rows->str, "order_id=o1201"));
     g_assert_nonnull(strstr(self->rows->str, "order_id=o2401"));
-    g_assert_cmpint(used() - before, <=, 1); /* the last, begun behind the writes */
+    g_assert_cmpint(prefetched_pages_used() - before, <=, 1); /* the last one, started after the writes */
     reader_free(self);
 }
 
-/* Whoever may not read everything may not do so by asking for many rows. */
+/* A query that would read the whole table is rejected without full_scan, even with a large limit. */
 static void
-test_large_pages_are_admitted(void)
+test_large_pages_need_full_scan(void)
 {
     static const char *const limits[] = {"limit=20", "limit=5000", ""};
     reader *self = reader_new();
     for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
         g_autofree char *question = g_strdup_printf("orders path=by_time amount=7 %s", limits[i]);
-        first_of(self, question);
+        read_first_of(self, question);
         g_assert_cmpint(self->code, ==, KW_INVALID);
     }
-    first_of(self, "orders path=by_time limit=5000");
+    read_first_of(self, "orders path=by_time limit=5000");
     g_assert_cmpint(self->code, ==, KW_OK);
-    first_of(self, "orders path=by_time amount=8 full=1 limit=5000");
+    read_first_of(self, "orders path=by_time amount=8 full=1 limit=5000");
     g_assert_cmpint(self->code, ==, KW_OK);
     reader_free(self);
 }
 
-/* A row that was written, and acknowledged, before a page is asked for is on it. */
+/* A page contains every row that was acknowledged before the page was requested. */
 static void
 test_sees_writes(void)
 {
     reader *self = reader_new();
-    first(self);
-    next(self);
-    turn(self, false);
-    int64_t before = used();
-    put(self, 81); /* lies on the third page */
-    next(self);
+    read_first(self);
+    read_next(self);
+    run_loop(self, false);
+    int64_t before = prefetched_pages_used();
+    put(self, 81); /* is on the third page */
+    read_next(self);
     g_assert_nonnull(strstr(self->rows->str, "order_id=o081"));
-    g_assert_cmpint(used(), ==, before);
+    g_assert_cmpint(prefetched_pages_used(), ==, before);
     reader_free(self);
 }
 
-/* A cursor is another caller's business, whatever was read for its owner. */
+/* A cursor of another caller is rejected, even if its next page was prefetched. */
 static void
 test_identity(void)
 {
     reader *self = reader_new();
-    first(self);
-    next(self);
-    turn(self, false);
+    read_first(self);
+    read_next(self);
+    run_loop(self, false);
     self->desk->call.identity = KW_BYTES_LITERAL("somebody else");
-    next(self);
+    read_next(self);
     g_assert_cmpint(self->code, ==, KW_INVALID);
     reader_free(self);
 }
@@ -235,33 +235,33 @@ static void
 test_stale(void)
 {
     reader *self = reader_new();
-    first(self);
-    next(self);
-    turn(self, false);
-    int64_t before = used(), unused = kw_metrics_read(KW_METRIC_pages_ahead_unused);
+    read_first(self);
+    read_next(self);
+    run_loop(self, false);
+    int64_t before = prefetched_pages_used(), unused = kw_metrics_read(KW_METRIC_pages_ahead_unused);
     mono_ns += (KW_PREFETCH_MS + 50) * UINT64_C(1000000);
-    while (kw_metrics_read(KW_METRIC_pages_ahead_unused) == unused) /* swept by a timer, in real time */
+    while (kw_metrics_read(KW_METRIC_pages_ahead_unused) == unused) /* a timer drops it, in real time */
         uv_run(kw_loop_uv(self->desk->loop), UV_RUN_ONCE);
-    next(self);
+    read_next(self);
     g_assert_cmpint(self->code, ==, KW_OK);
-    g_assert_cmpint(used(), ==, before);
+    g_assert_cmpint(prefetched_pages_used(), ==, before);
     reader_free(self);
 }
 
-/* What was read under the policy of before is not told under the one of now. */
+/* A page that was prefetched under the previous policy is not returned under the new one. */
 static void
 test_reload(void)
 {
     reader *self = reader_new();
     desk *other = desk_new(desk_policy);
-    first(self);
-    next(self);
-    turn(self, false);
-    int64_t before = used();
+    read_first(self);
+    read_next(self);
+    run_loop(self, false);
+    int64_t before = prefetched_pages_used();
     self->desk->call.policy = other->policy;
-    next(self);
+    read_next(self);
     g_assert_cmpint(self->code, ==, KW_OK);
-    g_assert_cmpint(used(), ==, before);
+    g_assert_cmpint(prefetched_pages_used(), ==, before);
     reader_free(self);
     desk_free(other);
 }
@@ -272,61 +272,60 @@ cursor_of(reader *self)
     return kw_arena_copy(self->desk->call.arena, kw_buffer_bytes(&self->cursor));
 }
 
-/* Both are answered, though only one waits for the page that is under way. */
+/* Both callers get the page, although only one waits for the prefetch in progress. */
 static void
 test_two_callers(void)
 {
     reader *self = reader_new(), other = {.desk = self->desk, .rows = g_string_new(NULL)};
-    first(self);
-    next(self);
+    read_first(self);
+    read_next(self);
     kw_bytes cursor = cursor_of(self);
-    int64_t before = used();
+    int64_t before = prefetched_pages_used();
     self->done = false;
     g_string_truncate(self->rows, 0);
-    kw_page_prefetcher_next(self->ahead, &self->desk->call, cursor, paged, self);
-    kw_page_prefetcher_next(self->ahead, &self->desk->call, cursor, paged, &other);
-    turn(self, true);
-    turn(&other, true);
+    kw_page_prefetcher_next(self->prefetcher, &self->desk->call, cursor, page_done, self);
+    kw_page_prefetcher_next(self->prefetcher, &self->desk->call, cursor, page_done, &other);
+    run_loop(self, true);
+    run_loop(&other, true);
     g_assert_true(self->code == KW_OK && other.code == KW_OK);
     g_assert_cmpuint(self->rows->len, >, 0);
     g_assert_cmpstr(self->rows->str, ==, other.rows->str);
-    g_assert_cmpint(used() - before, ==, 1);
+    g_assert_cmpint(prefetched_pages_used() - before, ==, 1);
     g_string_free(other.rows, TRUE);
     kw_buffer_clear(&other.cursor);
     reader_free(self);
 }
 
-/* The store fails while a page is read ahead, and it is asked for already: it is read again. */
+/* The store fails during a prefetch whose page is already requested: the page is read again. */
 static void
-test_fails_under_way(void)
+test_store_fails(void)
 {
     reader *self = reader_new();
     g_autofree char *expected = desk_scan_all(self->desk, "orders path=by_time full=1 limit=60");
     kw_memory_control *control = self->desk->control;
-    first(self);
+    read_first(self);
     uint64_t operations = control->operations;
     g_assert_true(desk_next(self->desk, cursor_of(self)));
     control->fail_at = 2 * control->operations - operations + 1;
-    int64_t before = used();
-    next(self);
+    int64_t before = prefetched_pages_used();
+    read_next(self);
     g_assert_cmpuint(control->operations, >=, control->fail_at);
-    next(self);
+    read_next(self);
     g_assert_cmpint(self->code, ==, KW_OK);
     g_assert_cmpstr(self->rows->str, ==, expected);
-    g_assert_cmpint(used(), ==, before);
+    g_assert_cmpint(prefetched_pages_used(), ==, before);
     reader_free(self);
 }
 
-/* The end comes while a page is under way: nothing of it is left when the store's store handle begins to
- * close. */
+/* The prefetcher closes during a prefetch: no range scan is open when the store handle closes. */
 static void
-test_closed_under_way(void)
+test_closed_during_prefetch(void)
 {
     reader *self = reader_new();
-    first(self);
-    next(self);
+    read_first(self);
+    read_next(self);
     g_assert_cmpuint(self->desk->control->runs_open, >, 0);
-    kw_page_prefetcher_close(self->ahead);
+    kw_page_prefetcher_close(self->prefetcher);
     g_assert_cmpuint(self->desk->control->runs_open, ==, 0);
     reader_free(self);
 }
@@ -335,17 +334,17 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    kw_clock_inject(NULL, standing);
-    g_test_add_func("/verb/ahead/same-rows", test_same_rows);
-    g_test_add_func("/verb/ahead/large-pages", test_large_pages);
-    g_test_add_func("/verb/ahead/large-pages-see-writes", test_large_pages_see_writes);
-    g_test_add_func("/verb/ahead/large-pages-are-admitted", test_large_pages_are_admitted);
-    g_test_add_func("/verb/ahead/sees-writes", test_sees_writes);
-    g_test_add_func("/verb/ahead/identity", test_identity);
-    g_test_add_func("/verb/ahead/reload", test_reload);
-    g_test_add_func("/verb/ahead/two-callers", test_two_callers);
-    g_test_add_func("/verb/ahead/fails-under-way", test_fails_under_way);
-    g_test_add_func("/verb/ahead/stale", test_stale);
-    g_test_add_func("/verb/ahead/closed_under_way", test_closed_under_way);
+    kw_clock_inject(NULL, fixed_time);
+    g_test_add_func("/verb/prefetch/same-rows", test_same_rows);
+    g_test_add_func("/verb/prefetch/large-pages", test_large_pages);
+    g_test_add_func("/verb/prefetch/large-pages-see-writes", test_large_pages_see_writes);
+    g_test_add_func("/verb/prefetch/large-pages-need-full-scan", test_large_pages_need_full_scan);
+    g_test_add_func("/verb/prefetch/sees-writes", test_sees_writes);
+    g_test_add_func("/verb/prefetch/identity", test_identity);
+    g_test_add_func("/verb/prefetch/reload", test_reload);
+    g_test_add_func("/verb/prefetch/two-callers", test_two_callers);
+    g_test_add_func("/verb/prefetch/store-fails", test_store_fails);
+    g_test_add_func("/verb/prefetch/stale", test_stale);
+    g_test_add_func("/verb/prefetch/closed-during-prefetch", test_closed_during_prefetch);
     return g_test_run();
 }

@@ -1,5 +1,5 @@
-/* What a scan leaves to the store: the filter's text for known questions, that few rows come, and that no row
- * is lost: random questions over every type of field against the records themselves. The seed is printed. */
+/* Filters that a scan pushes down to the store: the filter text for known queries; few rows are returned; no
+ * row is lost. Random queries over every type of field are compared with the records. The seed is printed. */
 #include "support/seeded.h"
 #include "unit/verb/desk.h"
 
@@ -62,7 +62,7 @@ test_texts(void)
     expect_note(self, "things owner=a columns=name",
                 "(FirstKeyOnlyFilter () OR QualifierFilter (=, 'binary:name'))");
     expect_note(self, "things owner=a columns=id", "FirstKeyOnlyFilter ()");
-    /* A range without ends is no condition: rows without the column are among the answers. */
+    /* A range without ends is not a condition: rows without the column are part of the answer. */
     expect_note(self, "things owner=a columns=name name=..",
                 "(FirstKeyOnlyFilter () OR QualifierFilter (=, 'binary:name'))");
     desk_free(self);
@@ -78,10 +78,10 @@ test_bad_filter(void)
     desk_free(self);
 }
 
-/* --- at random ------------------------------------------------------------------------------------ */
+/* --- random queries ------------------------------------------------------------------------------ */
 
 typedef struct thing {
-    int id, level, small, text; /* level of none: INT_MIN */
+    int id, level, small, text; /* level is INT_MIN if it has no value */
     const char *name;
     double real;
     bool flag;
@@ -101,30 +101,31 @@ random_thing(int id)
 }
 
 static void
-put_thing(desk *self, const thing *what)
+put_thing(desk *self, const thing *one)
 {
     GString *text = g_string_new(NULL);
-    g_string_printf(text, "owner=o id=%d name=%s small=%d text=%d real=%g real4=%g realp=%g flag=%s",
-                    what->id, what->name, what->small, what->text, what->real, what->real, what->real,
-                    what->flag ? "true" : "false");
-    if (what->level != INT_MIN)
-        g_string_append_printf(text, " level=%d", what->level);
+    g_string_printf(text, "owner=o id=%d name=%s small=%d text=%d real=%g real4=%g realp=%g flag=%s", one->id,
+                    one->name, one->small, one->text, one->real, one->real, one->real,
+                    one->flag ? "true" : "false");
+    if (one->level != INT_MIN)
+        g_string_append_printf(text, " level=%d", one->level);
     desk_put(self, "things", text->str);
     g_string_free(text, TRUE);
 }
 
-typedef struct asked {
+typedef struct random_query {
     char *text;
-    int kind, from, to; /* to exclusive */
+    int kind, from, to; /* `to` is exclusive */
     const char *name;
-} asked;
+} random_query;
 
-static asked
-random_question(void)
+static random_query
+make_random_query(void)
 {
     static const char *const fields[] = {"level", "small", "text"}, *const reals[] = {"real", "real4",
                                                                                       "realp"};
-    asked self = {.kind = g_test_rand_int_range(0, 9), .from = g_test_rand_int_range(-6, 6), .name = "it's"};
+    random_query self = {
+        .kind = g_test_rand_int_range(0, 9), .from = g_test_rand_int_range(-6, 6), .name = "it's"};
     self.to = self.from + g_test_rand_int_range(1, 9);
     if (self.kind < 3)
         self.text = g_strdup_printf("%s=%d..%d", fields[self.kind], self.from, self.to);
@@ -139,7 +140,7 @@ random_question(void)
     return self;
 }
 
-/* -0 lies below 0, as it does in keys. */
+/* -0 is less than 0, as in keys. */
 static bool
 within(double real, double from, double to)
 {
@@ -149,26 +150,26 @@ within(double real, double from, double to)
 }
 
 static bool
-matches(const asked *self, const thing *what)
+matches(const random_query *self, const thing *one)
 {
-    const int numbers[] = {what->level, what->small, what->text};
+    const int numbers[] = {one->level, one->small, one->text};
     if (self->kind < 3)
         return numbers[self->kind] != INT_MIN && numbers[self->kind] >= self->from &&
                numbers[self->kind] < self->to;
     if (self->kind == 3)
-        return g_str_equal(what->name, "it's") || g_str_equal(what->name, "b");
+        return g_str_equal(one->name, "it's") || g_str_equal(one->name, "b");
     if (self->kind == 4)
-        return what->real == self->from / 2.0 && signbit(what->real) == signbit(self->from / 2.0);
+        return one->real == self->from / 2.0 && signbit(one->real) == signbit(self->from / 2.0);
     if (self->kind > 5)
-        return within(what->real, self->from / 4.0, self->to / 4.0);
-    return what->flag == (self->from > 0);
+        return within(one->real, self->from / 4.0, self->to / 4.0);
+    return one->flag == (self->from > 0);
 }
 
 static void
 test_no_row_is_lost(void)
 {
-    static const char *const also[] = {"", " columns=name", " columns=id", " order=desc",
-                                       " columns=level,flag page=7"};
+    static const char *const options[] = {"", " columns=name", " columns=id", " order=desc",
+                                          " columns=level,flag page=7"};
     desk *self = desk_new(policy);
     thing things[RECORDS];
     for (int i = 0; i < RECORDS; i++) {
@@ -176,27 +177,28 @@ test_no_row_is_lost(void)
         put_thing(self, &things[i]);
     }
     for (int i = 0; i < 200; i++) {
-        asked question = random_question();
-        int form = g_test_rand_int_range(0, G_N_ELEMENTS(also));
-        g_autofree char *text = g_strdup_printf("things owner=o %s%s", question.text, also[form]);
-        guint expected = 0, at_end = 0; /* the store takes a range's end for a part of it */
+        random_query question = make_random_query();
+        int form = g_test_rand_int_range(0, G_N_ELEMENTS(options));
+        g_autofree char *text = g_strdup_printf("things owner=o %s%s", question.text, options[form]);
+        guint expected = 0, at_end = 0; /* the store's filter includes the end of a range */
         for (int k = 0; k < RECORDS; k++) {
             expected += matches(&question, &things[k]);
             at_end += (question.kind == 0 && things[k].level == question.to) ||
                       (question.kind == 1 && things[k].small == question.to) ||
                       (question.kind > 5 && things[k].real == question.to / 4.0);
         }
-        guint read_twice = strstr(also[form], "page=") ? expected + 7 : 8; /* a page at most for each page */
+        guint read_twice =
+            strstr(options[form], "page=") ? expected + 7 : 8; /* up to one more page for each page */
         uint64_t before = self->control->rows_given;
         g_autofree char *rows = desk_scan_all(self, text);
         guint count = 0;
         for (const char *at = rows; (at = strchr(at, '\n')); at++)
             count++;
         if (count != expected)
-            g_error("%s gives %u rows, not %u: %s", text, count, expected, rows);
-        uint64_t given = self->control->rows_given - before;
-        if (question.kind != 2 && given > expected + at_end + read_twice)
-            g_error("%s: %u rows came for %u", text, (guint)given, expected);
+            g_error("%s returns %u rows, not %u: %s", text, count, expected, rows);
+        uint64_t returned = self->control->rows_given - before;
+        if (question.kind != 2 && returned > expected + at_end + read_twice)
+            g_error("%s: the store returned %u rows for %u", text, (guint)returned, expected);
         g_free(question.text);
         desk_clear(self);
     }
@@ -258,9 +260,9 @@ test_keys(void)
 }
 
 static void
-test_keys_are_sifted(void)
+test_keys_are_filtered(void)
 {
-    static const char *const also[] = {"", " order=desc", " page=3", " columns=text"};
+    static const char *const options[] = {"", " order=desc", " page=3", " columns=text"};
     desk *self = desk_new(events);
     for (int i = 0; i < RECORDS; i++) {
         g_autofree char *text = g_strdup_printf("owner=o ts=%d kind=%d text=t%d note=n", i, i % 30, i % 7);
@@ -269,7 +271,7 @@ test_keys_are_sifted(void)
     for (int i = 0; i < 100; i++) {
         int kind = g_test_rand_int_range(0, 30), most = kind + g_test_rand_int_range(1, 5), word = i % 7;
         g_autofree char *text =
-            g_strdup_printf("events owner=o kind=%d..%d text=t%d%s", kind, most, word, also[i % 4]);
+            g_strdup_printf("events owner=o kind=%d..%d text=t%d%s", kind, most, word, options[i % 4]);
         guint expected = 0, count = 0;
         for (int k = 0; k < RECORDS; k++)
             expected += k % 30 >= kind && k % 30 < most && k % 7 == word;
@@ -278,8 +280,8 @@ test_keys_are_sifted(void)
         for (const char *at = rows; (at = strchr(at, '\n')); at++)
             count++;
         if (count != expected)
-            g_error("%s gives %u rows, not %u: %s", text, count, expected, rows);
-        guint read_twice = strstr(text, "page=") ? expected + 3 : 0; /* a page at most for each page */
+            g_error("%s returns %u rows, not %u: %s", text, count, expected, rows);
+        guint read_twice = strstr(text, "page=") ? expected + 3 : 0; /* up to one more page for each page */
         g_assert_cmpuint(self->control->rows_given - before, <=, expected + read_twice);
         desk_clear(self);
     }
@@ -290,10 +292,10 @@ int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
-    g_test_add_func("/verb/push/texts", test_texts);
-    g_test_add_func("/verb/push/bad filter", test_bad_filter);
-    g_test_add_func("/verb/push/no row is lost", test_no_row_is_lost);
-    g_test_add_func("/verb/push/keys", test_keys);
-    g_test_add_func("/verb/push/keys are sifted", test_keys_are_sifted);
+    g_test_add_func("/verb/pushdown/texts", test_texts);
+    g_test_add_func("/verb/pushdown/bad filter", test_bad_filter);
+    g_test_add_func("/verb/pushdown/no row is lost", test_no_row_is_lost);
+    g_test_add_func("/verb/pushdown/keys", test_keys);
+    g_test_add_func("/verb/pushdown/keys are filtered", test_keys_are_filtered);
     return g_test_run();
 }

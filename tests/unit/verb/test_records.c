@@ -1,4 +1,4 @@
-/* put, get and remove: what is stored where, and what a caller is told. */
+/* put, get and remove: the cells in the store and the results of the calls. */
 #include "desk.h"
 
 #define ASSERT_TEXT(error, part)                                                                             \
@@ -35,7 +35,7 @@ test_columns(void)
     desk *self = desk_new(desk_policy);
     desk_put(self, "orders", "order_id=A1 ts=5 status=new city=Rome");
     g_assert_cmpstr(desk_get(self, "orders", "order_id=A1 ts=5", "city"), ==, "order_id=A1 ts=5 city=Rome");
-    /* Only fields that the record does not have: it is there all the same. */
+    /* The record exists, although it has none of the requested fields. */
     g_assert_cmpstr(desk_get(self, "orders", "order_id=A1 ts=5", "amount"), ==, "order_id=A1 ts=5");
     g_assert_cmpstr(desk_get(self, "orders", "order_id=A1 ts=5", "order_id"), ==, "order_id=A1 ts=5");
     g_assert_cmpstr(desk_get(self, "orders", "order_id=A2 ts=5", "amount"), ==, "none");
@@ -103,7 +103,7 @@ test_bad_records(void)
     desk_free(self);
 }
 
-/* One bad record among many: its neighbours are written, results stay in order. */
+/* One invalid record among many: the others are written, and the results are in order. */
 static void
 test_many(void)
 {
@@ -150,10 +150,10 @@ test_limit(void)
     desk_free(self);
 }
 
-/* --- stamps ---------------------------------------------------------------------------------------- */
+/* --- timestamps ---------------------------------------------------------------------------------- */
 
 static void
-test_stamps(void)
+test_timestamps(void)
 {
     desk *self = desk_new(desk_policy);
     desk_put(self, "marks", "tag=a"); /* the store orders the writes */
@@ -179,8 +179,8 @@ test_remove_all_rows(void)
 {
     desk *self = desk_new(desk_policy);
     desk_put(self, "orders", "order_id=A1 ts=1 city=Rome");
-    const kw_written_record *gone = desk_remove(self, "orders", "order_id=A1 ts=1", NULL);
-    g_assert_cmpint(gone->outcome, ==, KW_OUTCOME_OK);
+    const kw_written_record *removed = desk_remove(self, "orders", "order_id=A1 ts=1", NULL);
+    g_assert_cmpint(removed->outcome, ==, KW_OUTCOME_OK);
     g_assert_cmpint(self->control->last_write.timestamp, ==, KW_TIMESTAMP_NONE);
     g_assert_cmpuint(kw_memory_store_rows(self->store, "orders"), ==, 0);
     g_assert_cmpuint(kw_memory_store_rows(self->store, "orders_by_time"), ==, 0);
@@ -195,13 +195,13 @@ test_remove_columns(void)
     g_assert_cmpint(desk_remove(self, "orders", "order_id=A1 ts=1", "city amount")->outcome, ==,
                     KW_OUTCOME_OK);
     g_assert_cmpstr(desk_get(self, "orders", "order_id=A1 ts=1", NULL), ==, "order_id=A1 ts=1 status=new");
-    const kw_written_record *refused = desk_remove(self, "orders", "order_id=A1 ts=1", "city ts");
-    g_assert_cmpint(refused->outcome, ==, KW_OUTCOME_FAILED);
-    ASSERT_TEXT(refused->error, "table orders: field ts is part of the key and cannot be removed alone");
-    refused = desk_remove(self, "orders", "order_id=A1", NULL);
-    ASSERT_TEXT(refused->error, "field ts is missing");
-    refused = desk_remove(self, "orders", "order_id=A1 ts=1 city=Rome", NULL);
-    ASSERT_TEXT(refused->error, "field city is not part of the key");
+    const kw_written_record *rejected = desk_remove(self, "orders", "order_id=A1 ts=1", "city ts");
+    g_assert_cmpint(rejected->outcome, ==, KW_OUTCOME_FAILED);
+    ASSERT_TEXT(rejected->error, "table orders: field ts is part of the key and cannot be removed alone");
+    rejected = desk_remove(self, "orders", "order_id=A1", NULL);
+    ASSERT_TEXT(rejected->error, "field ts is missing");
+    rejected = desk_remove(self, "orders", "order_id=A1 ts=1 city=Rome", NULL);
+    ASSERT_TEXT(rejected->error, "field city is not part of the key");
     g_assert_cmpstr(desk_get(self, "orders", "order_id=A1 ts=1", NULL), ==, "order_id=A1 ts=1 status=new");
     desk_free(self);
 }
@@ -223,7 +223,7 @@ test_failing_store(void)
     g_assert_cmpint(put->outcome, ==, KW_OUTCOME_UNKNOWN);
     g_assert_true(put->error.maybe_applied);
 
-    /* Two paths, of which the first fails for certain and the second is written. */
+    /* Two paths: the write of the first fails for certain, and that of the second succeeds. */
     self->control->fail_at = 3;
     self->control->fail_applied = false;
     put = desk_put(self, "orders", "order_id=A1 ts=1");
@@ -252,7 +252,7 @@ test_get_many(void)
     kw_item *items = KW_ARENA_ARRAY(self->call.arena, kw_item, G_N_ELEMENTS(keys));
     for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
         items[i].record = desk_record(self, "counters", keys[i]);
-    desk_get(self, "counters", "name=a", NULL); /* sets nothing up, but shows one and many side by side */
+    desk_get(self, "counters", "name=a", NULL); /* a get of one record, before a get of many */
     self->done = false;
     kw_verb_get(&self->call, desk_table(self, "counters"), items, G_N_ELEMENTS(keys), NULL, 0, desk_got,
                 self);
@@ -282,7 +282,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/bad records", test_bad_records);
     g_test_add_func("/verb/many", test_many);
     g_test_add_func("/verb/limit", test_limit);
-    g_test_add_func("/verb/stamps", test_stamps);
+    g_test_add_func("/verb/timestamps", test_timestamps);
     g_test_add_func("/verb/remove all rows", test_remove_all_rows);
     g_test_add_func("/verb/remove columns", test_remove_columns);
     g_test_add_func("/verb/failing store", test_failing_store);

@@ -1,5 +1,5 @@
-/* scan and next: every answer equals a sort done here, page by page, in both directions; cursors are refused
- * one by one for each thing they are bound to. */
+/* scan and next: each answer must equal a sort in the test, page by page, in both directions. A cursor is
+ * rejected if one of the things that it is bound to differs. */
 #include "desk.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ by_time(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* "order ts" of the rows of a scan, one line each. */
+/* Shortens the rows of a scan to "order ts", one line each. */
 static char *
 short_form(const char *rows)
 {
@@ -140,7 +140,8 @@ test_limit(void)
     desk_free(self);
 }
 
-/* The newest of an order is one row read; the newest 20 of all are about 20 and a few per bucket. */
+/* The newest event of an order costs one row; the newest 20 of all orders cost about 20 rows and a few for
+ * each bucket. */
 static void
 test_efficiency(void)
 {
@@ -172,7 +173,7 @@ test_efficiency(void)
     desk_free(self);
 }
 
-/* A page that ends with the last row brings no cursor to an empty page. */
+/* A page with the last row has no cursor. */
 static void
 test_end(void)
 {
@@ -226,12 +227,12 @@ test_bound_lists(void)
     g_assert_cmpstr(points, ==, "");
     desk_put(self, "counters", "name=y hits=4");
     desk_put(self, "counters", "name=x hits=5");
-    g_autofree char *there = desk_scan_all(self, "counters name=y|x|z page=1");
-    g_assert_cmpstr(there, ==, "name=x hits=5\nname=y hits=4\n");
+    g_autofree char *found = desk_scan_all(self, "counters name=y|x|z page=1");
+    g_assert_cmpstr(found, ==, "name=x hits=5\nname=y hits=4\n");
     desk_free(self);
 }
 
-/* A question with a condition on a field that no key holds. */
+/* A query with a condition on a field that no key holds. */
 static void
 test_residual(void)
 {
@@ -249,19 +250,19 @@ test_residual(void)
 }
 
 static void
-test_refused_questions(void)
+test_rejected_queries(void)
 {
     desk *self = full_desk();
-    static const char *const questions[] = {"orders", "orders city=Rome"};
-    for (size_t i = 0; i < G_N_ELEMENTS(questions); i++) {
-        g_assert_false(desk_scan(self, questions[i]));
+    static const char *const queries[] = {"orders", "orders city=Rome"};
+    for (size_t i = 0; i < G_N_ELEMENTS(queries); i++) {
+        g_assert_false(desk_scan(self, queries[i]));
         ASSERT_ERROR(self, "orders");
     }
     g_assert_cmpuint(self->control->fetches, ==, 0);
     desk_free(self);
 }
 
-/* A row in the table that the rule did not make. */
+/* A row in the table that the rule did not encode. */
 static void
 test_foreign_row(void)
 {
@@ -334,7 +335,7 @@ cursor_of(desk *self, const char *question)
 }
 
 static void
-drop(kw_bytes bytes)
+free_bytes(kw_bytes bytes)
 {
     g_free((void *)(uintptr_t)bytes.data);
 }
@@ -355,7 +356,7 @@ test_cursor_bound(void)
     ASSERT_ERROR(self, "cursor expired");
     kw_clock_inject(NULL, NULL);
 
-    kw_keyring *mine = self->call.keyring;
+    kw_keyring *original = self->call.keyring;
     kw_bytes keys[2] = {KW_BYTES_LITERAL("a new key of 16+ bytes"), KW_BYTES_LITERAL("0123456789abcdef")};
     self->call.keyring = kw_keyring_new(keys, 1);
     g_assert_false(desk_next(self, cursor));
@@ -364,12 +365,12 @@ test_cursor_bound(void)
     self->call.keyring = kw_keyring_new(keys, 2); /* the old key still verifies */
     g_assert_true(desk_next(self, cursor));
     kw_keyring_unref(self->call.keyring);
-    self->call.keyring = mine;
-    drop(cursor);
+    self->call.keyring = original;
+    free_bytes(cursor);
     desk_free(self);
 }
 
-/* The same cursor under a policy that changed. */
+/* Uses the same cursor under a changed policy. */
 static void
 next_under(desk *self, const char *from, const char *to, kw_bytes cursor, const char *text)
 {
@@ -399,18 +400,18 @@ test_cursor_of_another_policy(void)
                "cursor was made under another key rule of table orders, path by_time");
     next_under(self, "      city: string\n", "      town: string\n", cursor,
                "cursor names a field that table orders no longer has");
-    drop(cursor);
+    free_bytes(cursor);
     desk_free(self);
 }
 
-/* Its size has nothing to do with the number of buckets. */
+/* The size of a cursor does not depend on the number of buckets. */
 static void
 test_cursor_size(void)
 {
     desk *self = full_desk();
     kw_bytes cursor = cursor_of(self, "orders path=by_time full page=3");
     g_assert_cmpuint(cursor.size, <, 250);
-    drop(cursor);
+    free_bytes(cursor);
     desk_free(self);
 }
 
@@ -426,7 +427,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/scan/columns and filter", test_columns_and_filter);
     g_test_add_func("/verb/scan/bound lists", test_bound_lists);
     g_test_add_func("/verb/scan/residual", test_residual);
-    g_test_add_func("/verb/scan/refused questions", test_refused_questions);
+    g_test_add_func("/verb/scan/rejected queries", test_rejected_queries);
     g_test_add_func("/verb/scan/foreign row", test_foreign_row);
     g_test_add_func("/verb/scan/store fails", test_store_fails);
     g_test_add_func("/verb/cursor/tampered", test_cursor_tampered);

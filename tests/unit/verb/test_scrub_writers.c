@@ -1,8 +1,7 @@
-/* Repairs beside writers, explored: two rows with HBase's rules, a scrub that reads and writes them step by
- * step, and writers whose acknowledged writes reach both rows at any moment. In the end the other row must
- * show what the primary one shows. With a horizon that lies among the writes under way, it does not: so the
- * horizon is what protects them.
- */
+/* Repairs with concurrent writers, in random orders. Two rows follow the rules of HBase. A scrub reads and
+ * repairs the second row step by step, while writers write to both rows at any moment. In the end the second
+ * row must show the same values as the primary one. With a horizon that lies among the writes in progress it
+ * does not, which shows that the horizon protects them. */
 #include "support/seeded.h"
 #include "verb/scrub.h"
 
@@ -11,7 +10,8 @@
 #define EVENTS_MAX 64
 #define TRIALS 200000
 
-/* A put, or a delete marker, of one column or (-1) of the row. Later ones win among puts of one timestamp. */
+/* A put or a delete marker, of one column or of the row (-1). Of puts with equal timestamps, the last one
+ * wins. */
 typedef struct event {
     int column;
     bool deletes;
@@ -25,10 +25,10 @@ typedef struct row {
 } row;
 
 static void
-apply(row *to, event what)
+apply(row *to, event it)
 {
     g_assert_cmpuint(to->count, <, EVENTS_MAX);
-    to->events[to->count++] = what;
+    to->events[to->count++] = it;
 }
 
 static bool
@@ -44,7 +44,7 @@ is_hidden(const row *self, const event *put)
 
 /* The put that a reader of the column sees, or NULL. */
 static const event *
-seen(const row *self, int column)
+visible_put(const row *self, int column)
 {
     const event *newest = NULL;
     for (size_t i = 0; i < self->count; i++) {
@@ -56,28 +56,28 @@ seen(const row *self, int column)
 }
 
 static int
-value_seen(const row *self, int column)
+visible_value(const row *self, int column)
 {
-    const event *put = seen(self, column);
+    const event *put = visible_put(self, column);
     return put ? put->value : -1;
 }
 
-/* --- as the store shows it ----------------------------------------------------------------------- */
+/* --- rows as the store returns them ----------------------------------------------------------- */
 
 static const char *const qualifiers[COLUMNS] = {"a", "b"};
 
-typedef struct shown {
+typedef struct stored_row {
     kw_row row;
     kw_cell cells[COLUMNS];
     int values[COLUMNS];
-} shown;
+} stored_row;
 
 static void
-show(const row *from, shown *to)
+read_row(const row *from, stored_row *to)
 {
-    *to = (shown){.row = {.cells = to->cells}};
+    *to = (stored_row){.row = {.cells = to->cells}};
     for (int column = 0; column < COLUMNS; column++) {
-        const event *put = seen(from, column);
+        const event *put = visible_put(from, column);
         if (!put)
             continue;
         uint32_t at = to->row.cells_count++;
@@ -110,13 +110,13 @@ apply_write(row *to, const kw_write *write)
         apply(to, (event){-1, true, write->timestamp, 0});
 }
 
-/* --- one trial ----------------------------------------------------------------------------------- */
+/* --- one trial -------------------------------------------------------------------------------- */
 
 typedef struct trial {
     row primary;
     row other;
-    event under_way[4]; /* acknowledged in the end */
-    size_t under_way_count;
+    event in_progress[4]; /* all are acknowledged in the end */
+    size_t in_progress_count;
     bool in_primary[4];
     bool in_other[4];
     kw_arena *arena;
@@ -138,9 +138,9 @@ any_event(int64_t from, int64_t end, int value)
                    .value = value};
 }
 
-/* What went wrong before the scrub: writes of long ago that reached one of the rows only. */
+/* Old writes that reached only one of the rows, and writes in progress. */
 static void
-begin(trial *self)
+set_up(trial *self)
 {
     for (int value = 1, count = 1 + below(5); value <= count; value++) {
         event old = any_event(HORIZON_MS - 6, HORIZON_MS, value);
@@ -150,37 +150,37 @@ begin(trial *self)
         if (where != 2)
             apply(&self->other, old);
     }
-    self->under_way_count = (size_t)below(4);
-    for (size_t i = 0; i < self->under_way_count; i++) { /* one gateway's: each has a timestamp of its own */
-        self->under_way[i] = any_event(0, 1, 100 + (int)i);
-        self->under_way[i].timestamp = HORIZON_MS + 1 + (int64_t)i * 3 + below(3);
+    self->in_progress_count = (size_t)below(4);
+    for (size_t i = 0; i < self->in_progress_count; i++) { /* from one gateway: each has another timestamp */
+        self->in_progress[i] = any_event(0, 1, 100 + (int)i);
+        self->in_progress[i].timestamp = HORIZON_MS + 1 + (int64_t)i * 3 + below(3);
     }
 }
 
 static void
-writers_go_on(trial *self, bool to_the_end)
+continue_writers(trial *self, bool to_the_end)
 {
-    for (size_t i = 0; i < self->under_way_count; i++) {
+    for (size_t i = 0; i < self->in_progress_count; i++) {
         if (!self->in_primary[i] && (to_the_end || below(3) == 0)) {
-            apply(&self->primary, self->under_way[i]);
+            apply(&self->primary, self->in_progress[i]);
             self->in_primary[i] = true;
         }
         if (!self->in_other[i] && (to_the_end || below(3) == 0)) {
-            apply(&self->other, self->under_way[i]);
+            apply(&self->other, self->in_progress[i]);
             self->in_other[i] = true;
         }
     }
 }
 
-/* What is young is left alone cell by cell: the judge, who leaves such pairs alone, is not needed for it. */
+/* The repair does not change recent cells, even without the check that skips whole rows with recent cells. */
 static void
 repair(trial *self, bool raise, int64_t horizon_ms)
 {
     static const kw_path other_path;
-    shown primary, other;
-    show(&self->primary, &primary);
-    writers_go_on(self, false);
-    show(&self->other, &other);
+    stored_row primary, other;
+    read_row(&self->primary, &primary);
+    continue_writers(self, false);
+    read_row(&self->other, &other);
     if (kw_scrub_alike(&primary.row, &other.row))
         return;
     kw_scrub_repair how = {
@@ -189,62 +189,62 @@ repair(trial *self, bool raise, int64_t horizon_ms)
     if (!raise || primary.row.cells_count)
         kw_scrub_repair_row(&how, &primary.row, &other.row, self->arena, writes);
     for (guint i = 0; i < writes->len; i++) {
-        writers_go_on(self, below(8) == 0);
+        continue_writers(self, below(8) == 0);
         apply_write(&self->other, writes->pdata[i]);
     }
 }
 
-/* True if in the end a reader of the other path sees what is not so. */
+/* True if in the end a reader of the second path sees another value than a reader of the primary path. */
 static bool
-goes_wrong(kw_arena *arena, int64_t horizon_ms)
+rows_differ(kw_arena *arena, int64_t horizon_ms)
 {
     trial self = {.arena = arena};
-    begin(&self);
-    writers_go_on(&self, false);
+    set_up(&self);
+    continue_writers(&self, false);
     repair(&self, false, horizon_ms);
-    writers_go_on(&self, false);
+    continue_writers(&self, false);
     repair(&self, true, horizon_ms);
-    bool alone = self.under_way_count == 0;
-    writers_go_on(&self, true);
+    bool no_writers = self.in_progress_count == 0;
+    continue_writers(&self, true);
     for (int column = 0; column < COLUMNS; column++) {
-        bool written = alone;
-        for (size_t i = 0; i < self.under_way_count; i++)
-            written |= self.under_way[i].column == column || self.under_way[i].column == -1;
-        if (written && value_seen(&self.primary, column) != value_seen(&self.other, column))
+        bool written = no_writers;
+        for (size_t i = 0; i < self.in_progress_count; i++)
+            written |= self.in_progress[i].column == column || self.in_progress[i].column == -1;
+        if (written && visible_value(&self.primary, column) != visible_value(&self.other, column))
             return true;
     }
     return false;
 }
 
 static size_t
-wrong_of(int64_t horizon_ms)
+count_different_rows(int64_t horizon_ms)
 {
-    size_t wrong = 0;
+    size_t different = 0;
     g_autoptr(kw_arena) arena = kw_arena_new();
     for (int i = 0; i < TRIALS; i++) {
-        wrong += goes_wrong(arena, horizon_ms);
+        different += rows_differ(arena, horizon_ms);
         kw_arena_reset(arena);
     }
-    return wrong;
+    return different;
 }
 
 static void
-test_right(void)
+test_equal_rows(void)
 {
-    g_assert_cmpuint(wrong_of(HORIZON_MS), ==, 0);
+    g_assert_cmpuint(count_different_rows(HORIZON_MS), ==, 0);
 }
 
 static void
 test_horizon_is_needed(void)
 {
-    g_assert_cmpuint(wrong_of(HORIZON_MS + 12), >, 0);
+    g_assert_cmpuint(count_different_rows(HORIZON_MS + 12), >, 0);
 }
 
 int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
-    g_test_add_func("/verb/scrub writers/right", test_right);
+    g_test_add_func("/verb/scrub writers/equal rows", test_equal_rows);
     g_test_add_func("/verb/scrub writers/the horizon is needed", test_horizon_is_needed);
     return g_test_run();
 }

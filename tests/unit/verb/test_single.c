@@ -1,4 +1,4 @@
-/* increment and put_if: atomic writes of one row, and every question they refuse. */
+/* increment and put_if: atomic writes to one row, and the calls that they reject. */
 #include "desk.h"
 
 static void
@@ -31,7 +31,7 @@ increment(desk *self, const char *table, const char *key, const char *field, int
     return increment_many(self, table, key, 1, &pick, &amount);
 }
 
-#define ASSERT_REFUSED(self, part)                                                                           \
+#define ASSERT_REJECTED(self, part)                                                                          \
     G_STMT_START                                                                                             \
     {                                                                                                        \
         g_assert_cmpint((self)->error.code, ==, KW_INVALID);                                                 \
@@ -54,27 +54,27 @@ test_increment(void)
 
     uint64_t before = self->control->operations;
     g_assert_false(increment(self, "counters", "name=a", "visits", 1));
-    ASSERT_REFUSED(self, "field visits is not stored in the 8-byte form");
+    ASSERT_REJECTED(self, "field visits is not stored in the 8-byte form");
     g_assert_false(increment(self, "counters", "name=a", "note", 1));
-    ASSERT_REFUSED(self, "field note is not an int");
+    ASSERT_REJECTED(self, "field note is not an int");
     g_assert_false(increment(self, "counters", "name=a", "name", 1));
-    ASSERT_REFUSED(self, "field name is part of the key");
+    ASSERT_REJECTED(self, "field name is part of the key");
     g_assert_false(increment(self, "counters", "hits=1", "hits", 1));
-    ASSERT_REFUSED(self, "field hits is not part of the key");
+    ASSERT_REJECTED(self, "field hits is not part of the key");
     g_assert_false(increment_many(self, "counters", "name=a", 0, NULL, NULL));
-    ASSERT_REFUSED(self, "no field to add to");
+    ASSERT_REJECTED(self, "no field to add to");
     g_assert_false(increment(self, "orders", "order_id=a ts=1", "amount", 1));
-    ASSERT_REFUSED(self, "table orders: increment works on tables with one path; this one has 2");
+    ASSERT_REJECTED(self, "table orders: increment works on tables with one path; this one has 2");
     self->options.has_timestamp = true;
     g_assert_false(increment(self, "counters", "name=a", "hits", 1));
-    ASSERT_REFUSED(self, "takes no timestamp");
+    ASSERT_REJECTED(self, "takes no timestamp");
     self->options.has_timestamp = false;
     g_assert_cmpuint(self->control->operations, ==, before);
 
     kw_memory_store_set(self->store, "counters", KW_BYTES_LITERAL("b"), "d", "hits", KW_BYTES_LITERAL("12"),
                         1);
     g_assert_false(increment(self, "counters", "name=b", "hits", 1));
-    ASSERT_REFUSED(self, "not 8 bytes");
+    ASSERT_REJECTED(self, "not 8 bytes");
 
     self->control->fail_at = self->control->operations + 1;
     self->control->fail_applied = true;
@@ -85,10 +85,10 @@ test_increment(void)
 }
 
 static void
-decided(void *user, bool applied, kw_record made, const kw_error *error)
+decided(void *user, bool applied, kw_record generated, const kw_error *error)
 {
     desk *self = user;
-    self->values = made;
+    self->values = generated;
     g_assert_false(self->done);
     self->done = true;
     self->applied = applied;
@@ -127,22 +127,22 @@ test_put_if(void)
 }
 
 static void
-test_put_if_refused(void)
+test_put_if_rejected(void)
 {
     desk *self = desk_new(desk_policy);
     put_if(self, "counters", "name=a", "name", KW_COMPARE_EQUAL, TEXT("a"));
-    ASSERT_REFUSED(self, "name is part of the key");
+    ASSERT_REJECTED(self, "name is part of the key");
     put_if(self, "counters", "name=a", "hits", KW_COMPARE_LESS, KW_VALUE_ABSENT);
-    ASSERT_REFUSED(self, "field hits: a condition without a value");
+    ASSERT_REJECTED(self, "field hits: a condition without a value");
     put_if(self, "counters", "name=a", "hits", KW_COMPARE_LESS, TEXT("many"));
-    ASSERT_REFUSED(self, "field hits");
+    ASSERT_REJECTED(self, "field hits");
     put_if(self, "counters", "hits=1", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);
-    ASSERT_REFUSED(self, "field name is missing");
+    ASSERT_REJECTED(self, "field name is missing");
     put_if(self, "orders", "order_id=a ts=1", "city", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);
-    ASSERT_REFUSED(self, "put_if works on tables with one path");
+    ASSERT_REJECTED(self, "put_if works on tables with one path");
     self->options = (kw_write_options){.has_timestamp = true, .timestamp = -5};
     put_if(self, "counters", "name=a", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);
-    ASSERT_REFUSED(self, "timestamp -5");
+    ASSERT_REJECTED(self, "timestamp -5");
     g_assert_cmpuint(self->control->operations, ==, 0);
     self->options = (kw_write_options){0};
     self->control->fail_at = 1;
@@ -159,6 +159,6 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/verb/increment", test_increment);
     g_test_add_func("/verb/put_if", test_put_if);
-    g_test_add_func("/verb/put_if refused", test_put_if_refused);
+    g_test_add_func("/verb/put_if rejected", test_put_if_rejected);
     return g_test_run();
 }

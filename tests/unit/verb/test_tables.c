@@ -48,7 +48,7 @@ create(desk *self, const kw_create_request *request)
 }
 
 static bool
-key_is(kw_bytes key, const char *text)
+key_equals(kw_bytes key, const char *text)
 {
     return kw_bytes_equal(key, kw_bytes_of_text(text));
 }
@@ -61,8 +61,8 @@ test_create(void)
     answer got = create(self, &request);
     g_assert_cmpint(got.error.code, ==, KW_OK);
     g_assert_cmpuint(got.count, ==, 2);
-    g_assert_true(key_is(got.tables[0].store_table, "orders"));
-    g_assert_true(key_is(got.tables[1].store_table, "orders_by_time"));
+    g_assert_true(key_equals(got.tables[0].store_table, "orders"));
+    g_assert_true(key_equals(got.tables[1].store_table, "orders_by_time"));
     g_assert_true(got.tables[0].created && got.tables[1].created);
     g_assert_cmpuint(self->control->tables_made, ==, 2);
 
@@ -76,7 +76,7 @@ test_create(void)
     request.path = 1;
     got = create(self, &request);
     g_assert_cmpuint(got.count, ==, 1);
-    g_assert_true(key_is(got.tables[0].store_table, "orders_by_time"));
+    g_assert_true(key_equals(got.tables[0].store_table, "orders_by_time"));
     desk_free(self);
 }
 
@@ -111,7 +111,8 @@ test_splits(void)
     answer got = create(self, &request);
     g_assert_cmpint(got.error.code, ==, KW_OK);
     g_assert_cmpuint(got.tables[0].split_keys_count, ==, 3);
-    g_assert_true(key_is(got.tables[0].split_keys[0], "a") && key_is(got.tables[0].split_keys[2], "c"));
+    g_assert_true(key_equals(got.tables[0].split_keys[0], "a") &&
+                  key_equals(got.tables[0].split_keys[2], "c"));
     g_assert_cmpint(self->control->last_split_keys, ==, 3);
 
     keys[1] = keys[0];
@@ -135,7 +136,7 @@ test_splits(void)
                                   .if_absent = true};
     got = create(self, &request);
     g_assert_cmpint(got.error.code, ==, KW_OK);
-    g_assert_true(key_is(got.tables[0].split_keys[0], "40000000"));
+    g_assert_true(key_equals(got.tables[0].split_keys[0], "40000000"));
     request.split_algorithm = "rule";
     request.split_regions = 16;
     got = create(self, &request);
@@ -200,7 +201,8 @@ test_policy_splits(void)
     got = create_marks(named, &self);
     g_assert_cmpint(got.error.code, ==, KW_OK);
     g_assert_cmpuint(got.tables[0].split_keys_count, ==, 3);
-    g_assert_true(key_is(got.tables[0].split_keys[0], "k\x03") && key_is(got.tables[0].split_keys[2], "k2"));
+    g_assert_true(key_equals(got.tables[0].split_keys[0], "k\x03") &&
+                  key_equals(got.tables[0].split_keys[2], "k2"));
     desk_free(self);
     g_assert_cmpint(g_unlink(file), ==, 0);
     got = create_marks(named, &self);
@@ -263,9 +265,9 @@ test_explain_put(void)
         size += key->pieces[i].bytes.size;
     g_assert_cmpuint(size, ==, key->row_key.size);
     g_assert_true(key->has_region);
-    g_assert_true(key_is(key->region_server, "memory:1"));
+    g_assert_true(key_equals(key->region_server, "memory:1"));
     g_assert_cmpint(kw_bytes_compare(key->region_start, key->row_key), <=, 0);
-    g_assert_false(got.keys[1].has_region); /* no such store table yet */
+    g_assert_false(got.keys[1].has_region); /* its store table does not exist yet */
     g_assert_cmpuint(kw_memory_store_rows(self->store, "orders"), ==, 0);
 
     self->control->fail_at = self->control->operations + 1;

@@ -1,6 +1,6 @@
-/* An interval that makes more ranges than one plan has: read through its windows, in pages of every size, in
- * both orders, with limits and conditions, and when time runs out. Every answer equals a sort done here.
- */
+/* An interval with more ranges than one plan can have. Scans read it through its windows: with pages of every
+ * size, in both orders, with limits and conditions, and with deadlines that pass. Each answer must equal a
+ * sort in the test. */
 #include "desk.h"
 
 #include "support/seed.h"
@@ -42,7 +42,7 @@ by_minute(const void *left, const void *right)
     return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* Most in a few bursts, some outside of the week. */
+/* Most texts are in a few bursts, some are outside of the week. */
 static desk *
 full_desk(void)
 {
@@ -65,7 +65,7 @@ in_week(const text *one)
     return one->ts >= FROM && one->ts < FROM + WEEK;
 }
 
-/* The lines that desk_scan_all must give. kind: -1 for all. */
+/* The lines that desk_scan_all must return. kind: -1 for all. */
 static char *
 expected(bool falling, int kind, size_t limit)
 {
@@ -83,8 +83,8 @@ expected(bool falling, int kind, size_t limit)
 static void
 check(desk *self, const char *words, bool falling, int kind, size_t limit)
 {
-    g_autofree char *rows = desk_scan_all(self, words), *wanted = expected(falling, kind, limit);
-    g_assert_cmpstr(rows, ==, wanted);
+    g_autofree char *rows = desk_scan_all(self, words), *expected_lines = expected(falling, kind, limit);
+    g_assert_cmpstr(rows, ==, expected_lines);
     desk_clear(self);
 }
 
@@ -111,16 +111,16 @@ test_limit(void)
             const char *order = falling ? "desc" : "asc";
             g_autofree char *some = g_strdup_printf("texts" BETWEEN " order=%s limit=%zu", order, limits[i]);
             g_autofree char *pages = g_strdup_printf("%s page=9", some),
-                            *sifted = g_strdup_printf("%s kind=k0", some);
+                            *filtered = g_strdup_printf("%s kind=k0", some);
             check(self, some, falling, -1, limits[i]);
             check(self, pages, falling, -1, limits[i]);
-            check(self, sifted, falling, 0, limits[i]);
+            check(self, filtered, falling, 0, limits[i]);
         }
     }
     desk_free(self);
 }
 
-/* No row is looked at twice, and what a limit does not need is not read: ten years begin at once. */
+/* No row is read twice, and rows beyond a limit are not read: a scan of ten years starts at once. */
 static void
 test_cost(void)
 {
@@ -153,9 +153,9 @@ a_millisecond_later(void)
     return ++ticks * 1000000;
 }
 
-/* Pages end where windows do, long before the deadline, and come further each time. */
+/* Pages end at the ends of windows, long before the deadline, and each page makes progress. */
 static void
-test_turns_back(void)
+test_pages_end_early(void)
 {
     desk *self = full_desk();
     kw_clock_inject(NULL, a_millisecond_later);
@@ -173,8 +173,8 @@ test_turns_back(void)
         g_assert_true(desk_next(self, self->page.cursor));
     }
     kw_clock_inject(NULL, NULL);
-    g_autofree char *wanted = expected(true, -1, 0);
-    g_assert_cmpstr(all->str, ==, wanted);
+    g_autofree char *expected_lines = expected(true, -1, 0);
+    g_assert_cmpstr(all->str, ==, expected_lines);
     g_assert_cmpuint(pages, >, 2);
     g_assert_cmpuint(pages, <, 300);
     g_test_message("%zu pages, %zu of them empty", pages, empty);
@@ -182,7 +182,7 @@ test_turns_back(void)
     desk_free(self);
 }
 
-/* The store does not answer in time, again and again: nothing is lost, and nothing comes twice. */
+/* The store repeatedly does not reply in time: no row is lost or returned twice. */
 static void
 test_store_is_late(void)
 {
@@ -200,15 +200,15 @@ test_store_is_late(void)
         self->control->fail_at = self->control->operations + 500;
         g_assert_true(desk_next(self, self->page.cursor));
     }
-    g_autofree char *wanted = expected(false, -1, 0);
-    g_assert_cmpstr(all->str, ==, wanted);
+    g_autofree char *expected_lines = expected(false, -1, 0);
+    g_assert_cmpstr(all->str, ==, expected_lines);
     g_assert_cmpuint(pages, >, 10);
     g_string_free(all, TRUE);
     desk_free(self);
 }
 
 static void
-looked(void *user, const kw_scan_page *page, const kw_error *error)
+page_done(void *user, const kw_scan_page *page, const kw_error *error)
 {
     desk *self = user;
     self->done = true;
@@ -216,8 +216,8 @@ looked(void *user, const kw_scan_page *page, const kw_error *error)
     self->error = error ? *error : KW_ERROR_NONE;
 }
 
-/* The same rows when what is open serves page after page: from one window into the next in the midst of a
- * page and between two. */
+/* One open scan returns the same rows page by page; windows change in the middle of a page and between two
+ * pages. */
 static void
 test_one_scan(void)
 {
@@ -231,11 +231,11 @@ test_one_scan(void)
         kw_scan *scan = kw_scan_of_request(&self->call, &request, &error);
         g_autoptr(GString) all = g_string_new(NULL);
         g_assert_nonnull(scan);
-        kw_clock_inject(NULL, i == 2 ? a_millisecond_later : NULL); /* pages end where windows do */
+        kw_clock_inject(NULL, i == 2 ? a_millisecond_later : NULL); /* pages end at the ends of windows */
         do {
             self->done = false;
             self->call.deadline = kw_deadline_in_ms(i == 2 ? 3000 : 60000);
-            kw_scan_next(scan, &self->call, looked, self);
+            kw_scan_next(scan, &self->call, page_done, self);
             desk_wait(self);
             g_assert_cmpint(self->error.code, ==, KW_OK);
             g_autofree char *rows = desk_page_text(self);
@@ -243,13 +243,13 @@ test_one_scan(void)
         } while (self->page.cursor.size);
         kw_clock_inject(NULL, NULL);
         kw_scan_free(scan);
-        g_autofree char *wanted = expected(false, -1, (size_t)request.limit);
-        g_assert_cmpstr(all->str, ==, wanted);
+        g_autofree char *expected_lines = expected(false, -1, (size_t)request.limit);
+        g_assert_cmpstr(all->str, ==, expected_lines);
     }
     desk_free(self);
 }
 
-/* Who wants the latest row is never told that there is none because time ran out. */
+/* A patient scan for the latest row fails if its deadline passes; it does not return an empty page. */
 static void
 test_patient(void)
 {
@@ -260,7 +260,7 @@ test_patient(void)
         self->control->fail_code = KW_TIMEOUT;
         self->control->fail_at = self->control->operations + 700;
         self->done = false;
-        kw_verb_scan(&self->call, &request, looked, self);
+        kw_verb_scan(&self->call, &request, page_done, self);
         desk_wait(self);
         g_assert_cmpint(self->error.code, ==, patient ? KW_TIMEOUT : KW_OK);
         g_assert_true((self->page.cursor.size > 0) == !patient);
@@ -276,7 +276,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/windows/pages", test_pages);
     g_test_add_func("/verb/windows/limit", test_limit);
     g_test_add_func("/verb/windows/cost", test_cost);
-    g_test_add_func("/verb/windows/turns_back", test_turns_back);
+    g_test_add_func("/verb/windows/pages_end_early", test_pages_end_early);
     g_test_add_func("/verb/windows/store_is_late", test_store_is_late);
     g_test_add_func("/verb/windows/one_scan", test_one_scan);
     g_test_add_func("/verb/windows/patient", test_patient);

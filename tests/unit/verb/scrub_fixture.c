@@ -1,5 +1,5 @@
-/* See scrubbed.h. */
-#include "scrubbed.h"
+/* See scrub_fixture.h. */
+#include "scrub_fixture.h"
 
 #include "path/cells.h"
 #include "store/embedded/embedded.h"
@@ -51,10 +51,10 @@ created(void *user, const kw_created_table *tables, size_t count, const kw_error
 }
 
 void
-scrubbed_open(scrubbed *self)
+scrub_fixture_open(scrub_fixture *self)
 {
     kw_error error;
-    *self = (scrubbed){.text = g_string_new(NULL)};
+    *self = (scrub_fixture){.text = g_string_new(NULL)};
     g_autofree char *folder = g_dir_make_tmp("scrub-XXXXXX", NULL);
     self->folder = g_build_filename(folder, "data", NULL);
     kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20, .readers = 2};
@@ -85,7 +85,7 @@ remove_folder(const char *folder)
 }
 
 void
-scrubbed_close(scrubbed *self)
+scrub_fixture_close(scrub_fixture *self)
 {
     desk_free(self->desk);
     g_autofree char *above = g_path_get_dirname(self->folder);
@@ -97,7 +97,7 @@ scrubbed_close(scrubbed *self)
 /* --- scrubs -------------------------------------------------------------------------------------- */
 
 static void
-add_text(scrubbed *self, const kw_scrub_difference *found)
+add_text(scrub_fixture *self, const kw_scrub_difference *found)
 {
     static const char *const kinds[] = {"MISSING", "DIFFERENT", "ORPHAN", "FOREIGN"};
     const char *key =
@@ -107,12 +107,12 @@ add_text(scrubbed *self, const kw_scrub_difference *found)
 }
 
 typedef struct answer {
-    scrubbed *of;
+    scrub_fixture *of;
     kw_scrub_result *result;
 } answer;
 
 static void
-sliced(void *user, const kw_scrub_result *result, const kw_error *error)
+slice_done(void *user, const kw_scrub_result *result, const kw_error *error)
 {
     answer *self = user;
     self->of->error = error ? *error : KW_ERROR_NONE;
@@ -122,17 +122,17 @@ sliced(void *user, const kw_scrub_result *result, const kw_error *error)
 }
 
 bool
-scrubbed_slice(scrubbed *self, kw_scrub_result *ret_result)
+scrub_one_slice(scrub_fixture *self, kw_scrub_result *ret_result)
 {
     answer to = {self, ret_result};
     self->desk->done = false;
-    kw_verb_scrub(&self->desk->call, &self->request, sliced, &to);
+    kw_verb_scrub(&self->desk->call, &self->request, slice_done, &to);
     desk_wait(self->desk);
     return self->error.code == KW_OK;
 }
 
 static void
-add(scrubbed *self, const kw_scrub_result *slice)
+add(scrub_fixture *self, const kw_scrub_result *slice)
 {
     self->sum.rows += slice->rows;
     self->sum.missing += slice->missing;
@@ -149,7 +149,7 @@ add(scrubbed *self, const kw_scrub_result *slice)
 }
 
 bool
-scrubbed_run(scrubbed *self, bool repair)
+scrub_table(scrub_fixture *self, bool repair)
 {
     g_autofree uint8_t *cursor = NULL;
     kw_scrub_result slice;
@@ -159,7 +159,7 @@ scrubbed_run(scrubbed *self, bool repair)
     self->slices = 0;
     g_string_truncate(self->text, 0);
     do {
-        if (!scrubbed_slice(self, &slice))
+        if (!scrub_one_slice(self, &slice))
             return false;
         add(self, &slice);
         g_free(cursor);
@@ -173,13 +173,13 @@ scrubbed_run(scrubbed *self, bool repair)
 }
 
 void
-scrubbed_repair(scrubbed *self)
+repair_table(scrub_fixture *self)
 {
-    g_assert_true(scrubbed_run(self, true));
+    g_assert_true(scrub_table(self, true));
     kw_scrub_result first = self->sum;
     g_assert_cmpuint(first.repaired, ==, first.missing + first.different + first.orphans);
     g_autofree char *text = g_strdup(self->text->str);
-    g_assert_true(scrubbed_run(self, false));
+    g_assert_true(scrub_table(self, false));
     g_assert_cmpstr(self->text->str, ==, "");
     g_assert_cmpuint(self->sum.unsettled, ==, first.unsettled);
     g_string_assign(self->text, text);
@@ -189,7 +189,7 @@ scrubbed_repair(scrubbed *self)
 /* --- writing ------------------------------------------------------------------------------------- */
 
 void
-scrubbed_put(scrubbed *self, const char *record, int64_t timestamp)
+put_record(scrub_fixture *self, const char *record, int64_t timestamp)
 {
     self->desk->options = (kw_write_options){.has_timestamp = timestamp > 0, .timestamp = timestamp};
     g_assert_cmpstr(desk_put(self->desk, "visits", record)->error.text, ==, "");
@@ -206,7 +206,7 @@ written(void *user, kw_outcome outcome, const kw_error *error)
 }
 
 static void
-write_row(scrubbed *self, kw_write *write)
+write_row(scrub_fixture *self, kw_write *write)
 {
     write->deadline = KW_DEADLINE_NONE;
     self->desk->done = false;
@@ -215,7 +215,7 @@ write_row(scrubbed *self, kw_write *write)
 }
 
 static kw_write
-write_of(scrubbed *self, kw_write_kind kind, size_t path, const kw_record *record, int64_t timestamp)
+start_write(scrub_fixture *self, kw_write_kind kind, size_t path, const kw_record *record, int64_t timestamp)
 {
     const kw_path *of = &self->request.table->paths[path];
     kw_write write = {.kind = kind, .table = of->store_table, .timestamp = timestamp};
@@ -228,27 +228,27 @@ write_of(scrubbed *self, kw_write_kind kind, size_t path, const kw_record *recor
 }
 
 kw_write
-scrubbed_write_of(scrubbed *self, size_t path, const char *text, int64_t timestamp)
+make_write(scrub_fixture *self, size_t path, const char *text, int64_t timestamp)
 {
     kw_record record = desk_record(self->desk, "visits", text);
-    kw_write put = write_of(self, KW_WRITE_PUT, path, &record, timestamp);
+    kw_write put = start_write(self, KW_WRITE_PUT, path, &record, timestamp);
     kw_record_cells(self->request.table, &record, self->desk->call.arena, &put);
     put.deadline = KW_DEADLINE_NONE;
     return put;
 }
 
 void
-scrubbed_plant(scrubbed *self, size_t path, const char *text, int64_t timestamp)
+write_one_path(scrub_fixture *self, size_t path, const char *text, int64_t timestamp)
 {
-    kw_write put = scrubbed_write_of(self, path, text, timestamp);
+    kw_write put = make_write(self, path, text, timestamp);
     write_row(self, &put);
 }
 
 void
-scrubbed_wipe(scrubbed *self, size_t path, const char *key, const char *column, int64_t timestamp)
+delete_one_path(scrub_fixture *self, size_t path, const char *key, const char *column, int64_t timestamp)
 {
     kw_record record = desk_record(self->desk, "visits", key);
-    kw_write removal = write_of(self, KW_WRITE_DELETE, path, &record, timestamp);
+    kw_write removal = start_write(self, KW_WRITE_DELETE, path, &record, timestamp);
     kw_column one;
     if (column) {
         one = kw_pick_column(self->request.table, desk_pick(self->desk, "visits", column),
@@ -260,7 +260,7 @@ scrubbed_wipe(scrubbed *self, size_t path, const char *key, const char *column, 
 }
 
 static void
-plant_key(scrubbed *self, size_t path, kw_bytes row_key)
+write_key(scrub_fixture *self, size_t path, kw_bytes row_key)
 {
     kw_cell cell = {KW_BYTES_LITERAL("d"), KW_BYTES_LITERAL("note"), KW_BYTES_LITERAL("x"), 0};
     kw_write put = {.kind = KW_WRITE_PUT,
@@ -273,19 +273,19 @@ plant_key(scrubbed *self, size_t path, kw_bytes row_key)
 }
 
 void
-scrubbed_plant_raw(scrubbed *self, size_t path, const char *row_key)
+write_raw_row(scrub_fixture *self, size_t path, const char *row_key)
 {
-    plant_key(self, path, kw_bytes_of_text(row_key));
+    write_key(self, path, kw_bytes_of_text(row_key));
 }
 
 void
-scrubbed_plant_elsewhere(scrubbed *self, size_t path, const char *text)
+write_in_other_bucket(scrub_fixture *self, size_t path, const char *text)
 {
     kw_record record = desk_record(self->desk, "visits", text);
-    kw_write put = write_of(self, KW_WRITE_PUT, path, &record, 1000);
+    kw_write put = start_write(self, KW_WRITE_PUT, path, &record, 1000);
     uint8_t *bucket = (uint8_t *)(uintptr_t)put.row.data;
     *bucket = *bucket ? 0 : 1;
-    plant_key(self, path, put.row);
+    write_key(self, path, put.row);
 }
 
 /* --- reading ------------------------------------------------------------------------------------- */
@@ -297,7 +297,7 @@ by_text(gconstpointer a, gconstpointer b)
 }
 
 char *
-scrubbed_records(scrubbed *self, size_t path)
+records_of_path(scrub_fixture *self, size_t path)
 {
     g_autofree char *query =
         g_strdup_printf("visits full path=%s", path ? self->request.table->paths[path].name : "primary");
@@ -308,10 +308,10 @@ scrubbed_records(scrubbed *self, size_t path)
 }
 
 void
-scrubbed_check(scrubbed *self, const char *records)
+assert_records(scrub_fixture *self, const char *records)
 {
-    for (size_t path = 0; path < SCRUBBED_PATHS; path++) {
-        g_autofree char *found = scrubbed_records(self, path);
+    for (size_t path = 0; path < SCRUB_PATHS; path++) {
+        g_autofree char *found = records_of_path(self, path);
         g_assert_cmpstr(found, ==, records);
     }
 }

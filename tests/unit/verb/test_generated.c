@@ -1,4 +1,5 @@
-/* put with fields that the gateway makes: in keys and columns, one or many, with neighbours that fail. */
+/* put with fields that the gateway generates: in keys and in columns, in one record and in many, also next to
+ * records that fail. */
 #include "desk.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static const char policy[] = "store: {kind: embedded}\n"
                              "  jobs:\n"
                              "    fields:\n"
                              "      id: {type: int, generate: {kind: sequence, from: 1, to: 4, block: 1}}\n"
-                             "      turn: {type: int, generate: {kind: sequence, block: 2}}\n"
+                             "      rank: {type: int, generate: {kind: sequence, block: 2}}\n"
                              "      owner: {type: string, values: [me, you]}\n"
                              "      token: {type: string, generate: {kind: uuid4, given: refuse}}\n"
                              "    key:\n"
@@ -45,7 +46,7 @@ open_desk(void)
 }
 
 static kw_value
-made_value(desk *self, const kw_written_record *written, const char *field)
+generated_value(desk *self, const kw_written_record *written, const char *field)
 {
     g_assert_nonnull(written->made.values);
     return written->made.values[desk_field(self, "notes", field)];
@@ -57,9 +58,10 @@ test_put(void)
     desk *self = open_desk();
     const kw_written_record *written = desk_put(self, "notes", "note=hello");
     g_assert_cmpint(written->outcome, ==, KW_OUTCOME_OK);
-    g_assert_cmpint(made_value(self, written, "seq").number, ==, 7);
-    g_assert_cmpuint(made_value(self, written, "id").bytes.size, ==, 36);
-    g_assert_cmpint(made_value(self, written, "note").kind, ==, KW_VALUE_NONE); /* the caller's own */
+    g_assert_cmpint(generated_value(self, written, "seq").number, ==, 7);
+    g_assert_cmpuint(generated_value(self, written, "id").bytes.size, ==, 36);
+    g_assert_cmpint(generated_value(self, written, "note").kind, ==,
+                    KW_VALUE_NONE); /* the value of the caller is not returned */
     const char *text = desk_get(self, "notes", "seq=7", NULL);
     g_assert_nonnull(strstr(text, "seq=7 id=0"));
     g_assert_nonnull(strstr(text, "note=hello"));
@@ -72,7 +74,8 @@ test_put(void)
     desk_free(self);
 }
 
-/* Ten numbers; one record is wrong for another reason, and the last two find the range used up. */
+/* The sequence has ten numbers. One record is invalid for another reason, and the last two records find no
+ * number. */
 static void
 test_many(void)
 {
@@ -94,7 +97,7 @@ test_many(void)
             expected += i == 4; /* its number is lost */
         } else if (expected <= 16) {
             g_assert_cmpint(written->outcome, ==, KW_OUTCOME_OK);
-            g_assert_cmpint(made_value(self, written, "seq").number, ==, expected++);
+            g_assert_cmpint(generated_value(self, written, "seq").number, ==, expected++);
         } else {
             g_assert_cmpint(written->outcome, ==, KW_OUTCOME_FAILED);
             g_assert_cmpint(written->error.code, ==, KW_LIMIT);
@@ -105,17 +108,17 @@ test_many(void)
     desk_free(self);
 }
 
-/* A write whose outcome is not known tells what it would be found under. */
+/* A write with an unknown outcome returns the generated key, so that the caller can look for the record. */
 static void
 test_unknown(void)
 {
     desk *self = open_desk();
     desk_put(self, "notes", "note=first");
-    self->control->fail_at = self->control->operations + 2; /* the first takes the next block */
+    self->control->fail_at = self->control->operations + 2; /* the first operation reserves the next block */
     self->control->fail_applied = true;
     const kw_written_record *written = desk_put(self, "notes", "note=second");
     g_assert_cmpint(written->outcome, ==, KW_OUTCOME_UNKNOWN);
-    g_assert_cmpint(made_value(self, written, "seq").number, ==, 8);
+    g_assert_cmpint(generated_value(self, written, "seq").number, ==, 8);
     desk_free(self);
 }
 
@@ -141,24 +144,24 @@ test_allocate(void)
     g_assert_cmpint(self->error.code, ==, KW_OK);
     g_assert_cmpuint(self->count, ==, 4);
     g_assert_cmpuint(self->page.scanned, ==, 7);
-    g_assert_cmpint(made_value(self, desk_put(self, "notes", "tag=a"), "seq").number, ==, 11);
+    g_assert_cmpint(generated_value(self, desk_put(self, "notes", "tag=a"), "seq").number, ==, 11);
     desk_free(self);
 }
 
 /* --- put_if ---------------------------------------------------------------------------------------- */
 
 static void
-decided(void *user, bool applied, kw_record made, const kw_error *error)
+decided(void *user, bool applied, kw_record generated, const kw_error *error)
 {
     desk *self = user;
     g_assert_false(self->done);
     self->done = true;
     self->applied = applied;
-    self->values = made;
+    self->values = generated;
     self->error = error ? *error : KW_ERROR_NONE;
 }
 
-/* On the condition that nobody owns it. */
+/* Puts the record if the field owner has no value. */
 static bool
 put_if_free(desk *self, const char *text)
 {
@@ -171,36 +174,36 @@ put_if_free(desk *self, const char *text)
 }
 
 static kw_value
-made_by_put_if(desk *self, const char *field)
+generated_by_put_if(desk *self, const char *field)
 {
     g_assert_nonnull(self->values.values);
     return self->values.values[desk_field(self, "jobs", field)];
 }
 
-/* As a put; what was made for a record that was not written is lost. */
+/* put_if generates values like put. Values generated for a record that was not written are lost. */
 static void
 test_put_if(void)
 {
     desk *self = open_desk();
     g_assert_true(put_if_free(self, "owner=me"));
-    g_assert_cmpint(made_by_put_if(self, "id").number, ==, 1);
-    g_assert_cmpint(made_by_put_if(self, "turn").number, ==, 1);
-    g_assert_cmpuint(made_by_put_if(self, "token").bytes.size, ==, 36);
-    g_assert_true(g_str_has_prefix(desk_get(self, "jobs", "id=1", NULL), "id=1 turn=1 owner=me token="));
+    g_assert_cmpint(generated_by_put_if(self, "id").number, ==, 1);
+    g_assert_cmpint(generated_by_put_if(self, "rank").number, ==, 1);
+    g_assert_cmpuint(generated_by_put_if(self, "token").bytes.size, ==, 36);
+    g_assert_true(g_str_has_prefix(desk_get(self, "jobs", "id=1", NULL), "id=1 rank=1 owner=me token="));
     g_assert_false(put_if_free(self, "id=1 owner=you"));
     g_assert_cmpint(self->error.code, ==, KW_OK);
     g_assert_null(self->values.values);
-    g_assert_true(g_str_has_prefix(desk_get(self, "jobs", "id=1", NULL), "id=1 turn=1 owner=me token="));
+    g_assert_true(g_str_has_prefix(desk_get(self, "jobs", "id=1", NULL), "id=1 rank=1 owner=me token="));
     g_assert_true(put_if_free(self, "id=9 owner=you"));
-    g_assert_cmpint(made_by_put_if(self, "turn").number, ==, 3);
-    g_assert_cmpint(made_by_put_if(self, "id").kind, ==, KW_VALUE_NONE);
-    g_assert_true(put_if_free(self, "id=10 turn=7 owner=you"));
-    g_assert_cmpint(made_by_put_if(self, "turn").kind, ==, KW_VALUE_NONE);
+    g_assert_cmpint(generated_by_put_if(self, "rank").number, ==, 3);
+    g_assert_cmpint(generated_by_put_if(self, "id").kind, ==, KW_VALUE_NONE);
+    g_assert_true(put_if_free(self, "id=10 rank=7 owner=you"));
+    g_assert_cmpint(generated_by_put_if(self, "rank").kind, ==, KW_VALUE_NONE);
     desk_free(self);
 }
 
 static void
-test_put_if_refused(void)
+test_put_if_rejected(void)
 {
     desk *self = open_desk();
     g_assert_false(put_if_free(self, "owner=me token=mine"));
@@ -214,7 +217,7 @@ test_put_if_refused(void)
     g_assert_cmpint(self->error.code, ==, KW_LIMIT);
     g_assert_cmpstr(self->error.text, ==, "table jobs, field id: the numbers 1 to 4 are used up");
     g_assert_false(self->error.maybe_applied);
-    /* A condition that cannot be asked costs no number. */
+    /* An invalid condition uses no number. */
     uint64_t before = self->control->operations;
     kw_record record = desk_record(self, "jobs", "owner=me");
     kw_condition_on_field condition = {desk_pick(self, "jobs", "id"), KW_COMPARE_EQUAL, KW_VALUE_ABSENT};
@@ -230,11 +233,11 @@ int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    g_test_add_func("/verb/made/put", test_put);
-    g_test_add_func("/verb/made/many", test_many);
-    g_test_add_func("/verb/made/unknown", test_unknown);
-    g_test_add_func("/verb/made/allocate", test_allocate);
-    g_test_add_func("/verb/made/put_if", test_put_if);
-    g_test_add_func("/verb/made/put_if_refused", test_put_if_refused);
+    g_test_add_func("/verb/generated/put", test_put);
+    g_test_add_func("/verb/generated/many", test_many);
+    g_test_add_func("/verb/generated/unknown", test_unknown);
+    g_test_add_func("/verb/generated/allocate", test_allocate);
+    g_test_add_func("/verb/generated/put_if", test_put_if);
+    g_test_add_func("/verb/generated/put_if_rejected", test_put_if_rejected);
     return g_test_run();
 }
