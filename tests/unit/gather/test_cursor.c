@@ -70,7 +70,7 @@ test_round_trip(void)
 }
 
 static void
-assert_refused(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, const char *text)
+assert_rejected(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, const char *text)
 {
     kw_cursor got;
     kw_error error;
@@ -87,14 +87,14 @@ test_every_bit(void)
     kw_cursor_seal(keyring, &example, &sealed);
     for (size_t bit = 0; bit < 8 * sealed.size; bit++) {
         sealed.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        assert_refused(keyring, kw_buffer_bytes(&sealed), 0, "cursor was changed or made with another key");
+        assert_rejected(keyring, kw_buffer_bytes(&sealed), 0, "cursor was changed or made with another key");
         sealed.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     for (size_t size = 0; size < sealed.size; size++)
-        assert_refused(keyring, kw_bytes_of(sealed.data, size), 0, "cursor was changed");
+        assert_rejected(keyring, kw_bytes_of(sealed.data, size), 0, "cursor was changed");
     kw_buffer_append_byte(&sealed, 0);
-    assert_refused(keyring, kw_buffer_bytes(&sealed), 0, "cursor was changed");
-    assert_refused(keyring, KW_BYTES_NONE, 0, "cursor was changed");
+    assert_rejected(keyring, kw_buffer_bytes(&sealed), 0, "cursor was changed");
+    assert_rejected(keyring, KW_BYTES_NONE, 0, "cursor was changed");
     kw_buffer_clear(&sealed);
     kw_keyring_unref(keyring);
 }
@@ -110,8 +110,8 @@ test_keys_and_expiry(void)
     kw_error error;
     kw_cursor_seal(old, &example, &sealed);
     g_assert_true(kw_cursor_open(both, kw_buffer_bytes(&sealed), 0, 1000, &got, &error));
-    assert_refused(new, kw_buffer_bytes(&sealed), 0, "made with another key");
-    assert_refused(old, kw_buffer_bytes(&sealed), 6000, "cursor expired");
+    assert_rejected(new, kw_buffer_bytes(&sealed), 0, "made with another key");
+    assert_rejected(old, kw_buffer_bytes(&sealed), 6000, "cursor expired");
     sealed.size = 0;
     kw_cursor_seal(both, &example, &sealed); /* sealed with the first key */
     g_assert_true(kw_cursor_open(new, kw_buffer_bytes(&sealed), 0, 1000, &got, &error));

@@ -293,7 +293,7 @@ accept_large(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret
 /* Large rows are among many small rows that the gather drops. The limit on the bytes of a page applies to the
  * large rows too. */
 static void
-test_large_among_small(void)
+test_large_rows_among_small_rows(void)
 {
     fixture_shape shape = {.groups = 1, .ranges_per_group = 3, .rows_per_range = 3000, .suffixes = 50000};
     static uint8_t value[LARGE];
@@ -419,7 +419,7 @@ main(int argc, char **argv)
     g_test_add_func("/gather/deadline", test_deadline);
     g_test_add_func("/gather/deadline-of-a-silent-store", test_deadline_of_a_silent_store);
     g_test_add_func("/gather/points", test_points);
-    g_test_add_func("/gather/large_among_small", test_large_among_small);
+    g_test_add_func("/gather/large rows among small rows", test_large_rows_among_small_rows);
     g_test_add_func("/gather/points: close and fail", test_points_close_and_fail);
     return g_test_run();
 }

@@ -348,7 +348,7 @@ test_time_after_hours(void)
 
 /* An order that the hours do not provide is rejected; the error says what is missing. */
 static void
-test_time_after_open_hours(void)
+test_time_after_hours_without_end(void)
 {
     static const char *const rejected[] = {"full order=desc", "ts>=1600000000 order=desc",
                                            "ts<1600000000 order=asc", "ts>=1600000000 id=a order=desc"};
@@ -419,7 +419,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/number_of_another_time", test_number_of_another_time);
     g_test_add_func("/plan/clocks/planned_again", test_planned_again);
     g_test_add_func("/plan/clocks/time_after_hours", test_time_after_hours);
-    g_test_add_func("/plan/clocks/time_after_open_hours", test_time_after_open_hours);
+    g_test_add_func("/plan/clocks/time_after_hours_without_end", test_time_after_hours_without_end);
     g_test_add_func("/plan/clocks/exact_path", test_exact_path);
     return g_test_run();
 }

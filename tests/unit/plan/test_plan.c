@@ -32,7 +32,7 @@ check_cases(const char *table_yaml, const kw_test_case *cases, size_t count)
     "          - salt: {of: id, buckets: 4, as: hex}\n          - field: {name: ts, width: 2}\n"             \
     "          - field: id\n"
 
-/* md5("a") = 0c..., md5("b") = 92..., md5("c") = 4a...; xxh64("a") % 4 is 3. */
+/* md5("a") = 0c..., md5("b") = 92..., md5("c") = 4a..., xxh64("a") % 4 = 3 */
 static void
 test_order_events(void)
 {
@@ -185,7 +185,7 @@ test_only_enums(void)
 }
 
 static void
-test_disorder(void)
+test_unordered_calendar(void)
 {
     static const kw_test_case cases[] = {
         {"full order=desc", "INVALID: table t: this query cannot be answered in descending order: path "
@@ -524,7 +524,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/ring", test_ring);
     g_test_add_func("/plan/raw_in_the_middle", test_raw_in_the_middle);
     g_test_add_func("/plan/enums", test_enums);
-    g_test_add_func("/plan/disorder", test_disorder);
+    g_test_add_func("/plan/unordered_calendar", test_unordered_calendar);
     g_test_add_func("/plan/only_enums", test_only_enums);
     g_test_add_func("/plan/pruning", test_pruning);
     g_test_add_func("/plan/notes", test_notes);

@@ -384,7 +384,7 @@ desk_request(desk *self, const char *text)
 }
 
 static void
-scanned(void *user, const kw_scan_page *page, const kw_error *error)
+scan_done(void *user, const kw_scan_page *page, const kw_error *error)
 {
     desk *self = user;
     g_assert_false(self->done);
@@ -398,7 +398,7 @@ desk_scan(desk *self, const char *text)
 {
     kw_scan_request request = desk_request(self, text);
     self->done = false;
-    kw_verb_scan(&self->call, &request, scanned, self);
+    kw_verb_scan(&self->call, &request, scan_done, self);
     desk_wait(self);
     return self->error.code == KW_OK;
 }
@@ -407,7 +407,7 @@ bool
 desk_next(desk *self, kw_bytes cursor)
 {
     self->done = false;
-    kw_verb_next(&self->call, cursor, scanned, self);
+    kw_verb_next(&self->call, cursor, scan_done, self);
     desk_wait(self);
     return self->error.code == KW_OK;
 }

@@ -315,7 +315,7 @@ typedef struct racer {
 } racer;
 
 static void
-raced(void *user, const kw_written_record *results, size_t count)
+race_done(void *user, const kw_written_record *results, size_t count)
 {
     racer *self = user;
     g_assert_cmpuint(count, ==, 1);
@@ -335,7 +335,8 @@ test_race(void)
         kw_item item = {.record = desk_record(self, "known", "ts=5 id=a note=x")};
         for (size_t i = 0; i < G_N_ELEMENTS(racers); i++) {
             racers[i] = (racer){.desk = self, .open = &open};
-            kw_verb_put(&self->call, desk_table(self, "known"), &item, 1, self->options, raced, &racers[i]);
+            kw_verb_put(&self->call, desk_table(self, "known"), &item, 1, self->options, race_done,
+                        &racers[i]);
         }
         while (open)
             uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
@@ -365,9 +366,9 @@ test_race_of_removals(void)
         for (size_t i = 0; i < G_N_ELEMENTS(racers); i++) {
             racers[i] = (racer){.desk = self, .open = &open};
             if (i % 3 == 1)
-                kw_verb_remove(&self->call, table, &key, 1, NULL, 0, self->options, raced, &racers[i]);
+                kw_verb_remove(&self->call, table, &key, 1, NULL, 0, self->options, race_done, &racers[i]);
             else
-                kw_verb_put(&self->call, table, &item, 1, self->options, raced, &racers[i]);
+                kw_verb_put(&self->call, table, &item, 1, self->options, race_done, &racers[i]);
         }
         while (open)
             uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);

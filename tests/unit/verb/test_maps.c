@@ -58,7 +58,7 @@ test_put_get(void)
 }
 
 static void
-test_entries_alone(void)
+test_single_entries(void)
 {
     desk *self = desk_new(policy);
     desk_put(self, "lists", "user=ann n.a=1 n.b=2 n.c=3 all.x=one note=hi");
@@ -78,7 +78,7 @@ test_entries_alone(void)
 }
 
 static void
-test_a_record_of_a_map_alone(void)
+test_record_with_only_a_map(void)
 {
     desk *self = desk_new(policy);
     desk_put(self, "bare", "user=ann");
@@ -262,8 +262,8 @@ main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/verb/maps/put_get", test_put_get);
-    g_test_add_func("/verb/maps/entries_alone", test_entries_alone);
-    g_test_add_func("/verb/maps/map_alone", test_a_record_of_a_map_alone);
+    g_test_add_func("/verb/maps/single_entries", test_single_entries);
+    g_test_add_func("/verb/maps/record_with_only_a_map", test_record_with_only_a_map);
     g_test_add_func("/verb/maps/remove", test_remove);
     g_test_add_func("/verb/maps/bad_rows", test_bad_rows);
     g_test_add_func("/verb/maps/too_wide", test_too_wide);
