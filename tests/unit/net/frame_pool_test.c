@@ -1,0 +1,207 @@
+/* Blocks of input: their sizes, the pools that keep spare ones, how far a block grows for a message that has
+ * only been announced, and the charges of its account. */
+#include "net/frame.h"
+
+#include <glib.h>
+
+#define KIB ((size_t)1024)
+
+static int64_t
+charge_of(const kw_frame *frame)
+{
+    return (int64_t)(sizeof *frame + frame->capacity);
+}
+
+/* A new block in place of the filled one, whose bytes from `start` on are kept. */
+static kw_frame *
+filled_frame(kw_frame_pool *pool, size_t capacity, size_t filled, kw_account *account)
+{
+    kw_frame *frame = kw_frame_take(pool, capacity, account);
+    memset(frame->data, 'a', filled);
+    frame->filled = filled;
+    return frame;
+}
+
+static void
+test_sizes(void)
+{
+    static const struct {
+        size_t wanted, capacity;
+    } cases[] = {
+        {1, KW_FRAME_SMALL},
+        {KW_FRAME_SMALL, KW_FRAME_SMALL},
+        {KW_FRAME_SMALL + 1, KW_FRAME_BLOCK},
+        {KW_FRAME_BLOCK, KW_FRAME_BLOCK},
+        {KW_FRAME_BLOCK + 1, KW_FRAME_BLOCK + 1},
+    };
+    kw_frame_pool pool = {0};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        kw_frame *frame = kw_frame_take(&pool, cases[i].wanted, NULL);
+        g_assert_cmpuint(frame->capacity, ==, cases[i].capacity);
+        g_assert_cmpuint(frame->filled, ==, 0);
+        g_assert_cmpuint(frame->refs, ==, 1);
+        kw_frame_unref(&pool, frame);
+    }
+    kw_frame_pool_clear(&pool);
+    g_assert_null(pool.small.first);
+    g_assert_null(pool.blocks.first);
+    g_assert_cmpuint(pool.small.count + pool.blocks.count, ==, 0);
+}
+
+static void
+test_spare_blocks_are_used_again(void)
+{
+#if !defined(__SANITIZE_ADDRESS__) /* with ASan no block is used again, so that it sees uses after the end   \
+                                    */
+    static const size_t sizes[] = {KW_FRAME_SMALL, KW_FRAME_BLOCK};
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        kw_frame_pool pool = {0};
+        const kw_frame_list *list = i == 0 ? &pool.small : &pool.blocks;
+        const kw_frame_list *other = i == 0 ? &pool.blocks : &pool.small;
+        kw_frame *one = filled_frame(&pool, sizes[i], 10, NULL);
+        kw_frame *two = kw_frame_take(&pool, sizes[i], NULL);
+        kw_frame_unref(&pool, kw_frame_ref(one));
+        g_assert_cmpuint(list->count, ==, 0);
+        kw_frame_unref(&pool, one);
+        kw_frame_unref(&pool, two);
+        g_assert_cmpuint(list->count, ==, 2);
+        g_assert_cmpuint(other->count, ==, 0);
+        kw_frame *large = kw_frame_take(&pool, KW_FRAME_BLOCK + 1, NULL);
+        g_assert_true(large != one && large != two);
+        g_assert_true(kw_frame_take(&pool, sizes[i], NULL) == two);
+        g_assert_true(kw_frame_take(&pool, sizes[i], NULL) == one);
+        g_assert_cmpuint(one->filled, ==, 0);
+        g_assert_null(one->next);
+        g_assert_null(two->next);
+        g_assert_cmpuint(list->count, ==, 0);
+        kw_frame_unref(&pool, large);
+        g_assert_cmpuint(pool.blocks.count + pool.small.count, ==, 0);
+        kw_frame_unref(&pool, one);
+        kw_frame_unref(&pool, two);
+        kw_frame_pool_clear(&pool);
+    }
+#endif
+}
+
+/* 2 MiB of small blocks and 8 MiB of large ones stay, plus the block that reaches the limit. */
+static void
+test_pools_are_bounded(void)
+{
+#if !defined(__SANITIZE_ADDRESS__)
+    static const struct {
+        size_t capacity, limit_bytes;
+    } cases[] = {{KW_FRAME_SMALL, 2 * KIB * KIB}, {KW_FRAME_BLOCK, 8 * KIB * KIB}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        kw_frame_pool pool = {0};
+        const kw_frame_list *list = i == 0 ? &pool.small : &pool.blocks;
+        size_t most = (cases[i].limit_bytes + cases[i].capacity - 1) / cases[i].capacity;
+        g_autoptr(GPtrArray) frames = g_ptr_array_new();
+        for (size_t n = 0; n < most + 10; n++)
+            g_ptr_array_add(frames, kw_frame_take(&pool, cases[i].capacity, NULL));
+        for (guint n = 0; n < frames->len; n++)
+            kw_frame_unref(&pool, frames->pdata[n]);
+        g_assert_cmpuint(list->count, ==, most);
+        kw_frame_pool_clear(&pool);
+    }
+#endif
+}
+
+static void
+test_accounts_are_charged(void)
+{
+    kw_frame_pool pool = {0};
+    kw_account *account = kw_account_new();
+    kw_frame *small = kw_frame_take(&pool, 1, account);
+    kw_frame *large = kw_frame_take(&pool, 50 * KIB, account);
+    g_assert_cmpint(kw_account_bytes(account), ==, charge_of(small) + charge_of(large));
+    kw_frame_unref(&pool, kw_frame_ref(small));
+    g_assert_cmpint(kw_account_bytes(account), ==, charge_of(small) + charge_of(large));
+    size_t start = 0;
+    large = kw_frame_make_room(&pool, large, &start, 60 * KIB, 60 * KIB);
+    g_assert_cmpint(kw_account_bytes(account), ==, charge_of(small) + charge_of(large));
+    kw_frame_unref(&pool, small);
+    g_assert_cmpint(kw_account_bytes(account), ==, charge_of(large));
+    kw_frame_unref(&pool, large);
+    g_assert_cmpint(kw_account_bytes(account), ==, 0);
+    kw_frame_unref(&pool, NULL);
+    kw_frame_pool_clear(&pool);
+    kw_account_unref(account);
+}
+
+/* The capacity of a block of 16 KiB with `filled` bytes after room was made. */
+static size_t
+grown_capacity(size_t filled, size_t needed, size_t wanted)
+{
+    kw_frame_pool pool = {0};
+    size_t start = 0;
+    kw_frame *frame = filled_frame(&pool, MAX(filled, KW_FRAME_BLOCK), filled, NULL);
+    frame = kw_frame_make_room(&pool, frame, &start, needed, wanted);
+    g_assert_cmpuint(frame->filled, ==, filled);
+    for (size_t i = 0; i < filled; i++)
+        g_assert_cmpint(frame->data[i], ==, 'a');
+    size_t capacity = frame->capacity;
+    kw_frame_unref(&pool, frame);
+    kw_frame_pool_clear(&pool);
+    return capacity;
+}
+
+/* A block grows to 64 KiB at once, later to twice the bytes that arrived, and never less than needed. */
+static void
+test_growth(void)
+{
+    g_assert_cmpuint(grown_capacity(100, 101, 20 * KIB), ==, 20 * KIB);
+    g_assert_cmpuint(grown_capacity(100, 101, 64 * KIB), ==, 64 * KIB);
+    g_assert_cmpuint(grown_capacity(100, 101, 64 * KIB + 1), ==, 64 * KIB);
+    g_assert_cmpuint(grown_capacity(40 * KIB, 40 * KIB + 1, 100 * KIB), ==, 80 * KIB);
+    g_assert_cmpuint(grown_capacity(40 * KIB, 40 * KIB + 1, 70 * KIB), ==, 70 * KIB);
+    g_assert_cmpuint(grown_capacity(10 * KIB, 90 * KIB, 95 * KIB), ==, 90 * KIB);
+}
+
+static void
+test_a_block_with_room_stays(void)
+{
+    kw_frame_pool pool = {0};
+    kw_frame *frame = filled_frame(&pool, KW_FRAME_BLOCK, 500, NULL);
+    size_t start = 300;
+    g_assert_true(kw_frame_make_room(&pool, frame, &start, KW_FRAME_BLOCK - 300, KW_FRAME_BLOCK - 300) ==
+                  frame);
+    g_assert_cmpuint(start, ==, 300);
+    kw_frame *moved = kw_frame_make_room(&pool, frame, &start, KW_FRAME_BLOCK - 299, KW_FRAME_BLOCK - 299);
+    g_assert_cmpuint(start, ==, 0);
+    g_assert_cmpuint(moved->filled, ==, 200);
+    g_assert_cmpuint(moved->capacity, >=, KW_FRAME_BLOCK - 299);
+    kw_frame_unref(&pool, moved);
+    kw_frame_pool_clear(&pool);
+}
+
+/* The bytes of a block that a request holds stay where they are, although the message begins at its head. */
+static void
+test_a_held_block_is_not_moved(void)
+{
+    kw_frame_pool pool = {0};
+    kw_frame *held = kw_frame_ref(filled_frame(&pool, KW_FRAME_BLOCK, 500, NULL));
+    size_t start = 0;
+    kw_frame *frame = kw_frame_make_room(&pool, held, &start, 40 * KIB, 40 * KIB);
+    g_assert_true(frame != held);
+    g_assert_cmpuint(held->refs, ==, 1);
+    g_assert_cmpuint(held->capacity, ==, KW_FRAME_BLOCK);
+    g_assert_cmpuint(frame->filled, ==, 500);
+    g_assert_cmpint(frame->data[499], ==, 'a');
+    kw_frame_unref(&pool, frame);
+    kw_frame_unref(&pool, held);
+    kw_frame_pool_clear(&pool);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/net/frame-pool/sizes", test_sizes);
+    g_test_add_func("/net/frame-pool/used-again", test_spare_blocks_are_used_again);
+    g_test_add_func("/net/frame-pool/bounded", test_pools_are_bounded);
+    g_test_add_func("/net/frame-pool/charges", test_accounts_are_charged);
+    g_test_add_func("/net/frame-pool/growth", test_growth);
+    g_test_add_func("/net/frame-pool/enough-room", test_a_block_with_room_stays);
+    g_test_add_func("/net/frame-pool/held", test_a_held_block_is_not_moved);
+    return g_test_run();
+}

@@ -1,0 +1,211 @@
+/* What the policy snapshot states about a table: order of writes, lifetime, marker, generated fields. */
+#include "rule/policies.h"
+
+#define ONE "    fields: {id: string, n: int}\n    key: [{field: id}]\n"
+#define TWO ONE "    paths: {second: {key: [{hash: id}, {field: id}]}}\n"
+
+static void
+assert_order(const char *yaml, kw_write_order order, bool atomics)
+{
+    g_autoptr(kw_policy) policy = test_policy(yaml);
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_cmpint(kw_table_default_order(table), ==, order);
+    g_assert_cmpint(table->ordering.order, ==, order);
+    g_assert_cmpint(table->ordering.atomics, ==, atomics);
+}
+
+/* One path: the store orders the writes. Several paths: the gateway sets timestamps. */
+static void
+test_order(void)
+{
+    assert_order(ONE, KW_WRITE_ORDER_STORE, true);
+    assert_order(TWO, KW_WRITE_ORDER_STAMP, false);
+    assert_order(ONE "    order: store\n", KW_WRITE_ORDER_STORE, true);
+    assert_order(ONE "    order: stamp\n", KW_WRITE_ORDER_STAMP, false);
+    assert_order(ONE "    order: store\n    atomics: false\n", KW_WRITE_ORDER_STORE, false);
+}
+
+static void
+test_changed_order(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {id: string, n: int, c: {type: int, counter: true}, m: int}\n"
+                    "    key: [{field: id}]\n");
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_true(table->ordering.counters && table->ordering.atomics);
+    g_assert_true(kw_bytes_equal(table->ordering.family, KW_BYTES_LITERAL("d")));
+    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STAMP);
+    g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STAMP);
+    g_assert_false(table->ordering.counters || table->ordering.atomics);
+    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STORE);
+    g_assert_true(table->ordering.counters && table->ordering.atomics);
+    g_autoptr(kw_policy) plain = test_policy(ONE);
+    g_assert_false(kw_policy_table(plain, 0)->ordering.counters);
+}
+
+static int64_t
+lifetime_of(const char *families)
+{
+    g_autofree char *yaml = g_strconcat(ONE, families, NULL);
+    g_autoptr(kw_policy) policy = test_policy(yaml);
+    return kw_policy_table(policy, 0)->lifetime_s;
+}
+
+static void
+test_lifetime(void)
+{
+    g_assert_cmpint(lifetime_of(""), ==, 0);
+    g_assert_cmpint(lifetime_of("    families: {d: {ttl: 1s}}\n"), ==, 1);
+    g_assert_cmpint(lifetime_of("    families: {d: {ttl: 3h}, e: {ttl: 2h}}\n"), ==, 3 * 3600);
+    g_assert_cmpint(lifetime_of("    families: {d: {ttl: 2h}, e: {ttl: 3h}}\n"), ==, 3 * 3600);
+    g_assert_cmpint(lifetime_of("    families: {d: {ttl: 2h}, e: {}}\n"), ==, 0);
+    g_assert_cmpint(lifetime_of("    families: {d: {}, e: {ttl: 2h}}\n"), ==, 0);
+    g_assert_cmpint(lifetime_of("    families: {d: {ttl: 2h, min_versions: 1}}\n"), ==, 0);
+}
+
+static void
+test_generated_fields(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {a: {type: string, generate: uuid4}, b: int, c: {type: int, generate: "
+                    "sequence}}\n    key: [{field: a}, {field: b}]\n");
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_cmpuint(table->generated_count, ==, 2);
+    g_assert_cmpuint(table->generated[0], ==, 0);
+    g_assert_cmpuint(table->generated[1], ==, 2);
+}
+
+static void
+test_marker(void)
+{
+    g_autoptr(kw_policy) plain = test_policy(ONE);
+    const kw_table *table = kw_policy_table(plain, 0);
+    g_assert_false(table->marks_all);
+    g_assert_true(kw_bytes_equal(table->marker_family, KW_BYTES_LITERAL("d")));
+    g_assert_cmpuint(table->marker_qualifier.size, ==, 0);
+    g_assert_cmpuint(table->marker_value.size, ==, 0);
+    g_autoptr(kw_policy) marked =
+        test_policy(ONE "    families: {d: {}, e: {}}\n    marker: 'e:m'\n    marker_value: x\n");
+    table = kw_policy_table(marked, 0);
+    g_assert_true(table->marks_all);
+    g_assert_true(kw_bytes_equal(table->marker_family, KW_BYTES_LITERAL("e")));
+    g_assert_true(kw_bytes_equal(table->marker_qualifier, KW_BYTES_LITERAL("m")));
+    g_assert_true(kw_bytes_equal(table->marker_value, KW_BYTES_LITERAL("x")));
+}
+
+static void
+assert_refused(const char *yaml, const char *part)
+{
+    g_autofree char *text = test_refused(yaml);
+    if (!strstr(text, part))
+        g_error("\"%s\" does not contain \"%s\"", text, part);
+}
+
+static void
+test_columns(void)
+{
+    assert_refused(ONE "    marker: 'd:n'\n", "field n: its column is the marker");
+    assert_refused(
+        "    fields: {id: string, n: {type: int, column: 'd:\\x00kw:x'}}\n    key: [{field: id}]\n",
+        "field n: Keyway reserves the columns");
+    assert_refused("    fields: {id: {type: int, counter: true}}\n    key: [{field: id}]\n",
+                   "field id is stored in the row key");
+    assert_refused(
+        "    fields: {id: string, ts: timestamp}\n    key: [{field: id}, {field: {name: ts, unit: s}}]\n",
+        "field ts cannot be read back");
+    /* The same qualifier in two families, and a marker beside them. */
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {id: string, a: int, b: {type: int, column: 'e:a'}}\n    marker: 'f:a'\n"
+                    "    key: [{field: id}]\n");
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_cmpint(kw_table_find_column(table, KW_BYTES_LITERAL("d"), KW_BYTES_LITERAL("a")), ==, 1);
+    g_assert_cmpint(kw_table_find_column(table, KW_BYTES_LITERAL("e"), KW_BYTES_LITERAL("a")), ==, 2);
+    g_assert_cmpint(kw_table_find_column(table, KW_BYTES_LITERAL("f"), KW_BYTES_LITERAL("a")), ==, -1);
+    g_assert_cmpint(kw_table_find_column(table, KW_BYTES_LITERAL("d"), KW_BYTES_LITERAL("id")), ==, -1);
+}
+
+/* Every path stores the identity of the primary key, in the same units. */
+static void
+test_identity(void)
+{
+#define KEYED                                                                                                \
+    "    fields: {id: string, n: int, ts: {type: timestamp, column: 'd:ts'}}\n    key: [{field: id}, "       \
+    "{field: ts}]\n"
+    assert_refused(KEYED "    paths: {p: {key: [{field: id}]}}\n",
+                   "path p: field ts of the primary key is missing");
+    assert_refused(KEYED "    paths: {p: {key: [{field: ts}, {field: n}, {field: id}]}}\n",
+                   "path p: field n is not part of the primary key");
+    assert_refused(KEYED "    paths: {p: {key: [{field: {name: ts, unit: s}}, {field: id}]}}\n",
+                   "path p: field ts has another unit");
+    assert_refused(KEYED "    paths: {p: {key: [{field: ts}, {field: id}]}, q: {key: [{field: ts}]}}\n",
+                   "path q: field id of the primary key is missing");
+    assert_refused(KEYED "    paths: {p: {key: [{field: ts}]}, q: {key: [{field: ts}, {field: id}]}}\n",
+                   "path p: field id of the primary key is missing");
+    g_autoptr(kw_policy) policy = test_policy(KEYED "    paths: {p: {key: [{field: ts}, {field: id}]}}\n");
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_cmpuint(table->paths_count, ==, 2);
+    g_assert_cmpuint(table->stores_count, ==, 2);
+    g_assert_true(table->fields[0].identity && !table->fields[1].identity && table->fields[2].identity);
+}
+
+/* A chosen bucket needs an association, or records that are put once. */
+static void
+test_associations(void)
+{
+#define RANDOM                                                                                               \
+    "    fields: {id: string, n: int}\n    key: [{salt: {algorithm: random, buckets: 4}}, {field: id}]\n"
+    assert_refused(RANDOM, "table t, path primary: a second put of a record could write a second row");
+    assert_refused(ONE "    paths: {by: {association: true, key: [{hash: id}, {field: id}]}}\n",
+                   "path by: an association is only for");
+    assert_refused(
+        RANDOM
+        "    paths: {by: {association: true, key: [{salt: {algorithm: random, buckets: 3}}, {field: id}]}}\n",
+        "path by: the rows of an association cannot have");
+    assert_refused(RANDOM "    paths: {by: {association: true, key: [{field: id}]}, to: {association: true, "
+                          "key: [{hash: id}, {field: id}]}}\n",
+                   "path to: table t already has the association by");
+    g_autoptr(kw_policy) once = test_policy(RANDOM "    updates: false\n");
+    g_assert_true(kw_policy_table(once, 0)->chosen);
+    g_assert_null(kw_policy_table(once, 0)->association);
+    g_autoptr(kw_policy) policy = test_policy(
+        RANDOM
+        "    paths: {by: {association: true, key: [{field: id}]}, p: {key: [{hash: id}, {field: id}]}}\n");
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_cmpuint(table->paths_count, ==, 2);
+    g_assert_cmpuint(table->stores_count, ==, 3);
+    g_assert_true(table->association == &table->paths[2]);
+    g_assert_cmpstr(table->paths[1].name, ==, "p");
+    g_assert_cmpint(kw_table_find_path(table, KW_BYTES_LITERAL("by")), ==, -1);
+    g_assert_cmpint(kw_table_find_store(table, KW_BYTES_LITERAL("by")), ==, 2);
+    g_assert_cmpint(kw_table_find_store(table, KW_BYTES_LITERAL("p")), ==, 1);
+    g_assert_true(table->chosen);
+}
+
+static void
+test_path_states(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(TWO);
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_null(table->paths[1].state);
+    kw_policy_set_path_state(policy, 0, 1, "complete", true);
+    g_assert_cmpstr(table->paths[1].state, ==, "complete");
+    g_assert_true(table->paths[1].verified);
+    g_assert_null(table->paths[0].state);
+    g_assert_false(table->paths[0].verified);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/schema/snapshot/order", test_order);
+    g_test_add_func("/schema/snapshot/changed-order", test_changed_order);
+    g_test_add_func("/schema/snapshot/lifetime", test_lifetime);
+    g_test_add_func("/schema/snapshot/generated", test_generated_fields);
+    g_test_add_func("/schema/snapshot/marker", test_marker);
+    g_test_add_func("/schema/snapshot/columns", test_columns);
+    g_test_add_func("/schema/snapshot/identity", test_identity);
+    g_test_add_func("/schema/snapshot/associations", test_associations);
+    g_test_add_func("/schema/snapshot/path-states", test_path_states);
+    return g_test_run();
+}
