@@ -308,6 +308,9 @@ kw_net_drain(kw_net *net, uint64_t drain_ms, kw_loop *drained_loop, void (*drain
 void
 kw_net_close_now(kw_net *net)
 {
+    if (net->hurried) /* the tasks are posted already, and a task cannot be posted twice */
+        return;
+    net->hurried = true;
     for (unsigned i = 0; i < net->workers_count; i++) {
         net->workers[i].close_task.run = worker_close_sessions;
         kw_loop_post(net->workers[i].loop, &net->workers[i].close_task);

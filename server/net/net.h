@@ -67,7 +67,7 @@ bool kw_net_alive(const kw_net *net, uint64_t max_age_ms);
 void kw_net_drain(kw_net *net, uint64_t drain_ms, kw_loop *drained_loop, void (*drained)(void *user),
                   void *user);
 
-/* While draining: closes the remaining connections now. */
+/* While draining: closes the remaining connections now. Further calls have no effect. */
 void kw_net_close_now(kw_net *net);
 
 /* Stops the threads. Call this after drained was called. NULL is allowed. */

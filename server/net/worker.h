@@ -73,6 +73,7 @@ struct kw_net {
     _Atomic size_t refused_open; /* refused connections that wait for a call to answer */
     kw_peers *peers;
     bool started;
+    bool hurried; /* used by the thread that drains */
     uint64_t drain_ms;
     _Atomic unsigned workers_left;
     kw_loop *drained_loop;

@@ -1,0 +1,54 @@
+/* A net on 127.0.0.1 whose handler keeps every request until the test answers it, and clients on plain
+ * sockets. The handler's thread and the test's thread share the requests under a lock. */
+#pragma once
+
+#include "net/net.h"
+
+#include "base/metrics.h"
+
+typedef struct net_host net_host;
+
+/* One loop. The limits of net_host_limits are wide; change what a test needs. */
+kw_net_limits net_host_limits(void);
+net_host *net_host_new(kw_net_limits limits, const char *host, kw_tls_context *tls);
+/* Answers what is kept, drains at once, and checks that no connection and no memory is left. */
+void net_host_free(net_host *host);
+kw_net *net_host_net(net_host *host);
+uint16_t net_host_port(const net_host *host);
+
+/* Runs a function on the loop's thread and waits for its end. */
+void net_host_run(net_host *host, void (*run)(net_host *host, void *user), void *user);
+
+/* Waits until `count` requests arrived in all; the n-th of them, from 0, in order of arrival. */
+void net_host_wait(net_host *host, unsigned count);
+unsigned net_host_seen(net_host *host);
+kw_request *net_host_request(net_host *host, unsigned index);
+
+/* Answers a request on the loop's thread with a reply that has `size` bytes after the frame's length, each of
+ * them `fill`. given: with a buffer of the handler's own. */
+void net_host_reply(net_host *host, unsigned index, size_t size, char fill, bool given);
+/* The same without its release, and its release. */
+void net_host_answer(net_host *host, unsigned index, size_t size, char fill);
+void net_host_release(net_host *host, unsigned index);
+
+/* Starts to drain; net_drain_wait returns when it ended. */
+void net_host_drain(net_host *host, uint64_t drain_ms);
+void net_host_drain_wait(net_host *host);
+
+/* --- clients ------------------------------------------------------------------------------------------ */
+
+int client_open(const net_host *host);
+void client_send(int client, const void *bytes, size_t size);
+/* A framed call of the method "call" with a text of this size. */
+void client_call(int client, size_t size);
+/* The bytes of such a call; free with g_free. */
+uint8_t *client_call_bytes(size_t size, size_t *ret_size);
+/* Reads a reply of net_host_reply. */
+void client_expect(int client, size_t size, char fill);
+/* Waits for the end of the connection and closes it. */
+void client_expect_end(int client);
+/* Closes with a reset. */
+void client_reset(int client);
+
+/* Waits until the metric has the value. */
+void wait_for_metric(kw_metric metric, int64_t value);
