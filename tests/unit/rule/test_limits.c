@@ -1,0 +1,130 @@
+/* Limits that are exact: sizes of names, texts that are cut, hashes at the end of a block, and the numbers of
+ * bits that survive encoding and decoding. */
+#include "rule/component.h"
+#include "rule/digest.h"
+#include "rule/policies.h"
+
+/* Computed with another program, by the description of lookup3. */
+static void
+test_jenkins_blocks(void)
+{
+    static const struct {
+        size_t size;
+        uint32_t hash;
+    } cases[] = {
+        {1, 0x58d68708},  {4, 0xb5f4889c},  {11, 0x5f61edf8}, {12, 0x4012f87b},
+        {13, 0x928128f9}, {23, 0x4e25bfff}, {24, 0x1b631fea}, {25, 0x6c29c5e2},
+
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+        g_assert_cmphex(kw_jenkins_32(kw_bytes_of("abcdefghijklmnopqrstuvwxyz", cases[i].size), 0), ==,
+                        cases[i].hash);
+}
+
+/* The name of a node has at most 64 bytes. */
+static void
+test_ring_names(void)
+{
+    for (size_t size = 64; size <= 65; size++) {
+        g_autofree char *name = g_strnfill(size, 'n');
+        g_autofree char *yaml = g_strdup_printf(
+            "    fields: {id: string}\n    key: [{ring: {of: id, nodes: [%s, b]}}, {field: id}]\n", name);
+        g_autoptr(kw_policy) policy = test_policy_maybe(yaml);
+        g_assert_cmpint(policy != NULL, ==, size == 64);
+    }
+}
+
+static void
+assert_printed(kw_value value, size_t size, const char *text)
+{
+    g_autofree char *to = g_malloc(size + 1);
+    to[size] = '#';
+    kw_value_print(value, to, size);
+    g_assert_cmpstr(to, ==, text);
+    g_assert_cmpint(to[size], ==, '#');
+}
+
+/* A text is cut only if it does not fit, and never within a character or an escape. */
+static void
+test_printed_texts(void)
+{
+    assert_printed(test_text("abcdefghi"), 16, "\"abcdefghi\"");
+    assert_printed(test_text("abcdefghij"), 16, "\"abcdefghi...\"");
+    assert_printed(test_text("abcdefgh\n"), 16, "\"abcdefgh\\x0A\"");
+    assert_printed(test_text("abcdefghi\n"), 16, "\"abcdefghi...\"");
+    assert_printed(test_text("abcdefgh\xc3\xa9"), 16, "\"abcdefgh...\"");
+    assert_printed(test_text("abcdefgh\xc3\xa9"), 17, "\"abcdefgh\xc3\xa9\"");
+    kw_value bytes = {.kind = KW_VALUE_BYTES, .bytes = KW_BYTES_LITERAL("abcdefghij\x01")};
+    assert_printed(bytes, 17, "abcdefghij\\x01");
+    assert_printed(bytes, 16, "abcdefghij...");
+    assert_printed((kw_value){.kind = KW_VALUE_NONE}, 16, "(absent)");
+    assert_printed((kw_value){.kind = KW_VALUE_FLAG, .flag = true}, 16, "true");
+    assert_printed((kw_value){.kind = KW_VALUE_FLAG, .flag = false}, 16, "false");
+    assert_printed((kw_value){.kind = KW_VALUE_REAL, .real = 0.5}, 16, "0.5");
+    assert_printed((kw_value){.kind = KW_VALUE_MAP, .entries_count = 3}, 16, "3 entries");
+}
+
+/* A salt of an absent field reports the field. */
+static void
+test_absent_fields(void)
+{
+    static const char *const salts[] = {"of: n, buckets: 10, algorithm: java_long",
+                                        "of: n, buckets: 10, algorithm: java_string", "of: n, buckets: 10",
+                                        "of: [m, n], buckets: 10"};
+    for (size_t i = 0; i < G_N_ELEMENTS(salts); i++) {
+        g_autofree char *yaml = g_strdup_printf(
+            "    fields: {id: string, m: int, n: int}\n    key: [{salt: {%s}}, {field: n}, {field: m}]\n",
+            salts[i]);
+        g_autoptr(kw_policy) policy = test_policy(yaml);
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_table *table = kw_policy_table(policy, 0);
+        kw_record record = kw_record_new(table, arena);
+        kw_buffer key = KW_BUFFER_EMPTY;
+        kw_error error = KW_ERROR_NONE;
+        record.values[1] = test_number(1);
+        g_assert_false(kw_layout_encode(table->paths[0].layout, &record, &key, &error));
+        g_assert_nonnull(strstr(error.text, "table t, field n: "));
+        kw_buffer_clear(&key);
+    }
+}
+
+/* Fields before, between and after the time of a number come back from the key. */
+static void
+test_bits_come_back(void)
+{
+    static const char *const parts[] = {"n 8, seconds 40, m 16", "seconds 32, n 9, m 7",
+                                        "n 5, m 3, seconds 48", "constant 1 1, n 7, ms 48"};
+    for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
+        bool both = strstr(parts[i], "m ") && !strstr(parts[i], "ms");
+        g_autofree char *yaml =
+            g_strdup_printf("    fields: {ts: {type: timestamp, column: 'd:ts'}, n: int, m: int}\n"
+                            "    key: [{bits: {of: ts, parts: [%s]}}%s]\n",
+                            parts[i], both ? "" : ", {field: m}");
+        g_autoptr(kw_policy) policy = test_policy(yaml);
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_table *table = kw_policy_table(policy, 0);
+        kw_record record = kw_record_new(table, arena), back = kw_record_new(table, arena);
+        kw_buffer key = KW_BUFFER_EMPTY;
+        kw_error error = KW_ERROR_NONE;
+        record.values[0] = test_number(1500000000000);
+        record.values[1] = test_number(21);
+        record.values[2] = test_number(6);
+        g_assert_true(kw_layout_encode(table->paths[0].layout, &record, &key, &error));
+        g_assert_true(kw_layout_decode(table->paths[0].layout, kw_buffer_bytes(&key), arena, &back, &error));
+        g_assert_cmpint(back.values[1].number, ==, 21);
+        g_assert_cmpint(back.values[2].number, ==, 6);
+        kw_buffer_clear(&key);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rule/limits/jenkins-blocks", test_jenkins_blocks);
+    g_test_add_func("/rule/limits/ring-names", test_ring_names);
+    g_test_add_func("/rule/limits/printed-texts", test_printed_texts);
+    g_test_add_func("/rule/limits/absent-fields", test_absent_fields);
+    g_test_add_func("/rule/limits/bits-come-back", test_bits_come_back);
+    return g_test_run();
+}
