@@ -20,6 +20,7 @@ struct net_host {
     bool draining, drained;
     kw_mutex lock;
     GPtrArray *requests; /* NULL: answered */
+    GArray *refused;     /* bool, for each request */
 };
 
 static void
@@ -27,7 +28,9 @@ on_request(void *state, kw_request *request)
 {
     net_host *host = state;
     kw_mutex_lock(&host->lock);
+    bool refused = kw_request_refusal(request) != NULL;
     g_ptr_array_add(host->requests, request);
+    g_array_append_val(host->refused, refused);
     kw_mutex_unlock(&host->lock);
 }
 
@@ -68,6 +71,7 @@ net_host_new(kw_net_limits limits, const char *name, kw_tls_context *tls)
     kw_error error = KW_ERROR_NONE;
     kw_mutex_init(&host->lock);
     host->requests = g_ptr_array_new();
+    host->refused = g_array_new(FALSE, FALSE, sizeof(bool));
     host->main = kw_loop_new();
     host->six = strchr(name, ':') != NULL;
     kw_net_handler handler = {
@@ -89,6 +93,12 @@ uint16_t
 net_host_port(const net_host *host)
 {
     return host->port;
+}
+
+kw_loop *
+net_host_loop(net_host *host)
+{
+    return host->loop;
 }
 
 /* --- the loop's thread ---------------------------------------------------------------------------------- */
@@ -144,6 +154,15 @@ net_host_request(net_host *host, unsigned index)
     kw_mutex_unlock(&host->lock);
     g_assert_nonnull(request);
     return request;
+}
+
+bool
+net_host_was_refused(net_host *host, unsigned index)
+{
+    kw_mutex_lock(&host->lock);
+    bool refused = g_array_index(host->refused, bool, index);
+    kw_mutex_unlock(&host->lock);
+    return refused;
 }
 
 static void
@@ -265,6 +284,7 @@ net_host_free(net_host *host)
     kw_net_free(host->net);
     kw_loop_free(host->main);
     g_ptr_array_free(host->requests, TRUE);
+    g_array_free(host->refused, TRUE);
     kw_mutex_clear(&host->lock);
     g_free(host);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_open), ==, 0);

@@ -15,6 +15,7 @@ net_host *net_host_new(kw_net_limits limits, const char *host, kw_tls_context *t
 void net_host_free(net_host *host);
 kw_net *net_host_net(net_host *host);
 uint16_t net_host_port(const net_host *host);
+kw_loop *net_host_loop(net_host *host);
 
 /* Runs a function on the loop's thread and waits for its end. */
 void net_host_run(net_host *host, void (*run)(net_host *host, void *user), void *user);
@@ -23,6 +24,8 @@ void net_host_run(net_host *host, void (*run)(net_host *host, void *user), void 
 void net_host_wait(net_host *host, unsigned count);
 unsigned net_host_seen(net_host *host);
 kw_request *net_host_request(net_host *host, unsigned index);
+/* True if the request had a refusal when it arrived. */
+bool net_host_was_refused(net_host *host, unsigned index);
 
 /* Answers a request on the loop's thread with a reply that has `size` bytes after the frame's length, each of
  * them `fill`. given: with a buffer of the handler's own. */

@@ -159,8 +159,14 @@ test_facts(void)
     g_assert_cmpint(first.account_bytes, <, 700 * (int64_t)KIB);
     g_assert_cmpint(second.account_bytes, >=, 2 * (int64_t)KIB);
     g_assert_cmpint(second.account_bytes, <, 32 * (int64_t)KIB);
-    net_host_reply(host, 0, 1, 'a', false);
-    client_expect(one, 1, 'a');
+    client_call(one, 1);
+    net_host_wait(host, 3);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t drained = facts_of(host, 2).drained;
+        net_host_reply(host, i, 1, 'a', false);
+        client_expect(i == 0 ? one : two, 1, 'a');
+        g_assert_cmpuint(facts_of(host, 2).drained, ==, drained + (i == 0));
+    }
     close(one);
     close(two);
     net_host_free(host);

@@ -1,0 +1,443 @@
+/* Sessions with TLS, at the start of a drain, and while memory is short; and the parts of a session that need
+ * no connection. */
+#include "net/output.h"
+#include "net/session.h"
+#include "unit/net/callers.h"
+#include "unit/net/certificates.h"
+
+#include <glib.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define KIB ((size_t)1024)
+
+/* --- TLS ------------------------------------------------------------------------------------------------ */
+
+typedef struct tls_pair {
+    certificates *files;
+    kw_tls_context *server, *client;
+} tls_pair;
+
+static tls_pair
+tls_pair_new(bool with_certificate)
+{
+    tls_pair pair = {.files = certificates_new()};
+    certificates_leaf(pair.files, "ca", "server", "DNS:gateway.test,IP:127.0.0.1");
+    certificates_leaf(pair.files, "ca", "alice", NULL);
+    g_autofree char *ca = certificates_file(pair.files, "ca.pem");
+    g_autofree char *pem = certificates_file(pair.files, "server.pem"),
+                    *key = certificates_file(pair.files, "server.key");
+    g_autofree char *own = certificates_file(pair.files, "alice.pem"),
+                    *own_key = certificates_file(pair.files, "alice.key");
+    kw_error error = KW_ERROR_NONE;
+    kw_model_tls server = {.certificate = pem,
+                           .key = key,
+                           .ca = with_certificate ? ca : "",
+                           .require_client = with_certificate,
+                           .server_name = ""};
+    kw_model_tls client = {.certificate = with_certificate ? own : "",
+                           .key = with_certificate ? own_key : "",
+                           .ca = ca,
+                           .server_name = ""};
+    pair.server = kw_tls_context_new_server(&server, &error);
+    pair.client = kw_tls_context_new_client(&client, &error);
+    if (!pair.server || !pair.client)
+        g_error("%s", error.text);
+    return pair;
+}
+
+static void
+tls_pair_free(tls_pair pair)
+{
+    kw_tls_context_free(pair.server);
+    kw_tls_context_free(pair.client);
+    certificates_free(pair.files);
+}
+
+typedef struct tls_client {
+    int socket;
+    kw_tls *tls;
+    kw_buffer plain; /* what arrived */
+    bool closed;     /* the gateway said that nothing follows */
+} tls_client;
+
+static void
+tls_flush(tls_client *client)
+{
+    kw_buffer out = KW_BUFFER_EMPTY;
+    kw_tls_take_output(client->tls, &out);
+    if (out.size > 0)
+        client_send(client->socket, out.data, out.size);
+    kw_buffer_clear(&out);
+}
+
+/* Reads once. False at the end of the connection. */
+static bool
+tls_read(tls_client *client)
+{
+    uint8_t bytes[16 * 1024];
+    kw_error error = KW_ERROR_NONE;
+    ssize_t got = recv(client->socket, bytes, sizeof bytes, 0);
+    if (got <= 0)
+        return false;
+    if (!kw_tls_receive(client->tls, kw_bytes_of(bytes, (size_t)got), &client->plain, &client->closed,
+                        &error))
+        g_error("%s", error.text);
+    tls_flush(client);
+    return true;
+}
+
+static tls_client
+tls_open(const net_host *host, kw_tls_context *context)
+{
+    tls_client client = {.socket = client_open(host), .tls = kw_tls_new_client(context, "127.0.0.1")};
+    kw_error error;
+    g_assert_true(kw_tls_start(client.tls, &error));
+    tls_flush(&client);
+    while (!kw_tls_established(client.tls))
+        g_assert_true(tls_read(&client));
+    return client;
+}
+
+static void
+tls_call(tls_client *client, size_t size)
+{
+    size_t count;
+    kw_error error;
+    g_autofree uint8_t *bytes = client_call_bytes(size, &count);
+    g_assert_true(kw_tls_send(client->tls, kw_bytes_of(bytes, count), &error));
+    tls_flush(client);
+}
+
+static void
+tls_expect(tls_client *client, size_t size, char fill)
+{
+    while (client->plain.size < 4 + size)
+        g_assert_true(tls_read(client));
+    g_assert_cmpuint(client->plain.size, ==, 4 + size);
+    g_assert_cmpuint(kw_be32_load(client->plain.data), ==, size);
+    for (size_t i = 0; i < size; i++)
+        g_assert_cmpint(client->plain.data[4 + i], ==, fill);
+    client->plain.size = 0;
+}
+
+static void
+tls_close(tls_client *client)
+{
+    close(client->socket);
+    kw_tls_free(client->tls);
+    kw_buffer_clear(&client->plain);
+}
+
+typedef struct subject {
+    unsigned index;
+    char name[100];
+    char refusal[200];
+    int64_t account_bytes;
+} subject;
+
+static void
+read_subject(net_host *host, void *user)
+{
+    subject *to = user;
+    const kw_request *request = net_host_request(host, to->index);
+    const kw_error *refusal = kw_request_refusal(request);
+    g_strlcpy(to->name, kw_request_subject(request) ? kw_request_subject(request) : "", sizeof to->name);
+    g_strlcpy(to->refusal, refusal ? refusal->text : "", sizeof to->refusal);
+    to->account_bytes = kw_account_bytes(kw_request_account(request));
+}
+
+static subject
+subject_of(net_host *host, unsigned index)
+{
+    subject found = {.index = index};
+    net_host_run(host, read_subject, &found);
+    return found;
+}
+
+/* Calls and replies of all sizes pass through TLS; a drain ends the connection with TLS's own farewell. */
+static void
+test_tls_calls(void)
+{
+    static const size_t sizes[] = {0, 10, 20 * KIB, 255 * KIB, 257 * KIB, 2048 * KIB};
+    tls_pair pair = tls_pair_new(false);
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", pair.server);
+    tls_client client = tls_open(host, pair.client);
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        tls_call(&client, sizes[i]);
+        net_host_wait(host, i + 1);
+        subject found = subject_of(host, i);
+        g_assert_cmpstr(found.name, ==, "");
+        g_assert_cmpint(found.account_bytes, >=, 18 * (int64_t)KIB);
+        net_host_reply(host, i, sizes[i], (char)('a' + i), i % 2);
+        tls_expect(&client, sizes[i], (char)('a' + i));
+    }
+    net_host_drain(host, 60000);
+    while (tls_read(&client))
+        continue;
+    g_assert_true(client.closed);
+    net_host_drain_wait(host);
+    tls_close(&client);
+    net_host_free(host);
+    tls_pair_free(pair);
+}
+
+/* A client with a certificate is counted for it, not for its address. */
+static void
+test_tls_certificates_are_counted(void)
+{
+    tls_pair pair = tls_pair_new(true);
+    kw_net_limits limits = net_host_limits();
+    limits.peer_connections = 2;
+    net_host *host = net_host_new(limits, "127.0.0.1", pair.server);
+    tls_client one = tls_open(host, pair.client), two = tls_open(host, pair.client);
+    tls_call(&one, 1);
+    net_host_wait(host, 1);
+    tls_call(&two, 1);
+    net_host_wait(host, 2);
+    g_assert_cmpstr(subject_of(host, 0).name, ==, "CN=alice,O=Keyway tests");
+    g_assert_cmpstr(subject_of(host, 0).refusal, ==, "");
+    g_assert_cmpstr(subject_of(host, 1).refusal, ==, "");
+    tls_client three = tls_open(host, pair.client); /* counted for the address until its handshake */
+    tls_call(&three, 1);
+    net_host_wait(host, 3);
+    g_assert_cmpstr(
+        subject_of(host, 2).refusal, ==,
+        "certificate CN=alice,O=Keyway tests has 2 connections already (limits.peer_connections)");
+    net_host_reply(host, 2, 3, 'n', false);
+    tls_expect(&three, 3, 'n');
+    while (tls_read(&three))
+        continue;
+    g_assert_true(three.closed);
+    tls_close(&three);
+    net_host_reply(host, 0, 3, 'y', false);
+    tls_expect(&one, 3, 'y');
+    tls_close(&one);
+    wait_for_metric(KW_METRIC_connections_open, 1);
+    one = tls_open(host, pair.client);
+    tls_call(&one, 1);
+    net_host_wait(host, 4);
+    g_assert_cmpstr(subject_of(host, 3).refusal, ==, "");
+    tls_close(&one);
+    tls_close(&two);
+    net_host_free(host);
+    tls_pair_free(pair);
+}
+
+/* --- draining ------------------------------------------------------------------------------------------- */
+
+typedef struct blocker {
+    _Atomic bool entered, go;
+} blocker;
+
+typedef struct block_task {
+    kw_task task;
+    blocker *blocker;
+} block_task;
+
+static void
+block_loop(kw_task *task)
+{
+    blocker *it = ((block_task *)task)->blocker;
+    it->entered = true;
+    while (!it->go)
+        g_usleep(1000);
+}
+
+/* Calls that the system received before the drain are served, also those that the loop did not read yet. */
+static void
+test_calls_before_a_drain_are_served(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    client_call(client, 1);
+    net_host_wait(host, 1);
+    net_host_reply(host, 0, 1, 'a', false);
+    client_expect(client, 1, 'a');
+    blocker block = {.entered = false};
+    block_task task = {.task.run = block_loop, .blocker = &block};
+    kw_loop_post(net_host_loop(host), &task.task);
+    while (!block.entered)
+        g_usleep(1000);
+    client_call(client, 2);
+    client_call(client, 100 * KIB);
+    net_host_drain(host, 60000);
+    block.go = true;
+    net_host_wait(host, 3);
+    g_assert_false(net_host_was_refused(host, 1));
+    g_assert_false(net_host_was_refused(host, 2));
+    net_host_reply(host, 1, 1, 'b', false);
+    net_host_reply(host, 2, 1, 'c', false);
+    client_expect(client, 1, 'b');
+    client_expect(client, 1, 'c');
+    client_expect_end(client);
+    net_host_drain_wait(host);
+    net_host_free(host);
+}
+
+/* --- time ----------------------------------------------------------------------------------------------- */
+
+/* A connection that ended within a message is reported once, although its earlier call goes on. */
+static void
+test_ended_connections_are_reported_once(void)
+{
+    kw_net_limits limits = net_host_limits();
+    limits.frame_ms = 100;
+    net_host *host = net_host_new(limits, "127.0.0.1", NULL);
+    int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
+    int client = client_open(host);
+    size_t size;
+    g_autofree uint8_t *bytes = client_call_bytes(100, &size);
+    g_autofree uint8_t *both = g_malloc(size + 20);
+    memcpy(both, bytes, size);
+    memcpy(both + size, bytes, 20);
+    client_send(client, both, size + 20);
+    net_host_wait(host, 1);
+    client_reset(client);
+    wait_for_metric(KW_METRIC_connections_open, 0);
+    wait_for_metric(KW_METRIC_connections_broken, broken + 1);
+    g_usleep(400 * 1000);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken + 1);
+    net_host_reply(host, 0, 1, 'a', false);
+    net_host_free(host);
+}
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+static void
+charge_main(int64_t bytes)
+{
+    kw_budget_charge(KW_MEMORY_CALLS, bytes);
+    kw_budget_settle();
+}
+
+/* While memory is used up, a connection that holds much is not read from; later it is. */
+static void
+test_pauses(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int64_t pauses = kw_metrics_read(KW_METRIC_memory_pauses);
+    int large = client_open(host), small = client_open(host);
+    client_call(large, 1000 * KIB);
+    net_host_wait(host, 1);
+    kw_budget_configure(kw_budget_used() + 8 * (1 << 20));
+    charge_main(9 * (1 << 20));
+    client_call(large, 10);
+    client_call(large, 20);
+    wait_for_metric(KW_METRIC_memory_pauses, pauses + 1);
+    client_call(small, 10);
+    net_host_wait(host, 2);
+    g_assert_cmpint(subject_of(host, 1).account_bytes, <, 32 * (int64_t)KIB);
+    charge_main(-9 * (1 << 20));
+    net_host_wait(host, 4);
+    kw_budget_configure(0);
+    for (unsigned i = 0; i < 4; i++)
+        net_host_reply(host, i, 1, 'a', false);
+    client_expect(small, 1, 'a');
+    for (int i = 0; i < 3; i++)
+        client_expect(large, 1, 'a');
+    close(large);
+    close(small);
+    net_host_free(host);
+}
+
+/* While memory is used up, a connection that does not take its replies is closed after a second. */
+static void
+test_stalled_connections_are_closed(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int64_t closed = kw_metrics_read(KW_METRIC_memory_closed);
+    int stalled = client_open(host), other = client_open(host);
+    client_call(stalled, 1);
+    net_host_wait(host, 1);
+    client_call(other, 1);
+    net_host_wait(host, 2);
+    net_host_reply(host, 0, 32 << 20, 'a', true);
+    int64_t before = g_get_monotonic_time();
+    kw_budget_configure(kw_budget_used() + 8 * (1 << 20));
+    charge_main(20 * (1 << 20));
+    wait_for_metric(KW_METRIC_memory_closed, closed + 1);
+    g_assert_cmpint((g_get_monotonic_time() - before) / 1000, >=, 900);
+    charge_main(-20 * (1 << 20));
+    kw_budget_configure(0);
+    net_host_reply(host, 1, 5, 'b', false);
+    client_expect(other, 5, 'b');
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_memory_closed), ==, closed + 1);
+    close(stalled);
+    close(other);
+    net_host_free(host);
+}
+
+/* --- parts ---------------------------------------------------------------------------------------------- */
+
+/* Ten events are logged each second; the next second reports how many were not. */
+static void
+test_log_limit(void)
+{
+    kw_net_worker worker = {.loop = kw_loop_new()};
+    kw_log_limit limit = {.second = UINT64_MAX};
+    uint64_t unlogged = 77;
+    for (int i = 0; i < 10; i++) {
+        g_assert_true(kw_net_worker_may_log(&worker, &limit, &unlogged));
+        g_assert_cmpuint(unlogged, ==, 0);
+    }
+    for (int i = 0; i < 3; i++)
+        g_assert_false(kw_net_worker_may_log(&worker, &limit, &unlogged));
+    limit.second--;
+    g_assert_true(kw_net_worker_may_log(&worker, &limit, &unlogged));
+    g_assert_cmpuint(unlogged, ==, 3);
+    g_assert_true(kw_net_worker_may_log(&worker, &limit, &unlogged));
+    g_assert_cmpuint(unlogged, ==, 0);
+    kw_loop_free(worker.loop);
+}
+
+/* What is unsent, and a peer that takes bytes. */
+static void
+test_output(void)
+{
+    kw_net_worker worker = {.loop = kw_loop_new()};
+    kw_session *session = kw_session_new(&worker);
+    session->output.size = 1000;
+    session->output_at = 300;
+    session->sending.size = 50;
+    session->sending_at = 20;
+    g_assert_cmpuint(kw_output_unsent(session), ==, 730);
+    session->state = KW_SESSION_OPEN;
+    session->queued = 10; /* libuv holds none any more */
+    session->active_ms = session->taken_ms = 1;
+    kw_output_note_progress(session, 5);
+    g_assert_cmpuint(session->taken_ms, ==, 1);
+    session->sending_now = true;
+    kw_output_note_progress(session, 6);
+    g_assert_cmpuint(session->taken_ms, ==, 6);
+    g_assert_cmpuint(session->active_ms, ==, 6);
+    kw_output_note_progress(session, 7);
+    g_assert_cmpuint(session->taken_ms, ==, 6);
+    session->queued = 10;
+    session->state = KW_SESSION_CLOSING;
+    kw_output_note_progress(session, 8);
+    g_assert_cmpuint(session->taken_ms, ==, 6);
+    session->output = session->sending = KW_BUFFER_EMPTY;
+    session->output_at = session->sending_at = 0;
+    session->sending_now = false;
+    session->state = KW_SESSION_OPEN;
+    kw_session_close(session);
+    kw_loop_free(worker.loop);
+    g_assert_null(worker.sessions);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/net/sessions/tls-calls", test_tls_calls);
+    g_test_add_func("/net/sessions/tls-certificates", test_tls_certificates_are_counted);
+    g_test_add_func("/net/sessions/before-a-drain", test_calls_before_a_drain_are_served);
+    g_test_add_func("/net/sessions/reported-once", test_ended_connections_are_reported_once);
+    g_test_add_func("/net/sessions/pauses", test_pauses);
+    g_test_add_func("/net/sessions/stalled", test_stalled_connections_are_closed);
+    g_test_add_func("/net/sessions/log-limit", test_log_limit);
+    g_test_add_func("/net/sessions/output", test_output);
+    return g_test_run();
+}
