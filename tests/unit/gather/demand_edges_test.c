@@ -1,0 +1,58 @@
+/* How many rows a fetch asks for, and when reading ahead is worth it: exact numbers. */
+#include "gather/demand.h"
+
+#include <glib.h>
+
+static void
+test_rows(void)
+{
+    kw_demand one = {.wanted = 100, .streams = 1};
+    g_assert_cmpuint(kw_demand_expected(&one), ==, 100);
+    g_assert_cmpuint(kw_demand_rows(&one, 0), ==, 100);
+    g_assert_cmpuint(kw_demand_rows(&one, 30), ==, 70);
+    g_assert_cmpuint(kw_demand_rows(&one, 99), ==, 1);
+    g_assert_cmpuint(kw_demand_rows(&one, 100), ==, 1);
+    g_assert_cmpuint(kw_demand_rows(&one, 200), ==, 1);
+    kw_demand ten = {.wanted = 1000, .streams = 10};
+    g_assert_cmpuint(kw_demand_expected(&ten), ==, 100);
+    g_assert_cmpuint(kw_demand_rows(&ten, 0), ==, 110); /* and a square root more */
+    g_assert_cmpuint(kw_demand_rows(&ten, 10), ==, 100);
+    kw_demand frequent = {.wanted = 1000, .streams = 10, .taken = 49, .taken_by_all = 90};
+    g_assert_cmpuint(kw_demand_expected(&frequent), ==, 500);
+    kw_demand few = {.wanted = 3, .streams = 1};
+    g_assert_cmpuint(kw_demand_rows(&few, 0), ==, 3);
+}
+
+static void
+test_ahead(void)
+{
+    kw_demand one = {.wanted = 100, .streams = 1};
+    g_assert_true(kw_demand_ahead(&one, 46));
+    g_assert_false(kw_demand_ahead(&one, 47));
+    one.wanted = 8;
+    g_assert_true(kw_demand_ahead(&one, 0));
+    one.wanted = 7;
+    g_assert_false(kw_demand_ahead(&one, 0));
+}
+
+static void
+test_groups(void)
+{
+    g_assert_cmpuint(kw_demand_groups(10, 0, 0), ==, 0);
+    g_assert_cmpuint(kw_demand_groups(0, 5, 5), ==, 0);
+    g_assert_cmpuint(kw_demand_groups(10, 1, 0), ==, 1);
+    g_assert_cmpuint(kw_demand_groups(10, 3, 0), ==, 3);
+    g_assert_cmpuint(kw_demand_groups(10, 2, 10), ==, 1);
+    g_assert_cmpuint(kw_demand_groups(10, 2, 5), ==, 3);
+    g_assert_cmpuint(kw_demand_groups(1, 1, 100), ==, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/gather/demand-edges/rows", test_rows);
+    g_test_add_func("/gather/demand-edges/ahead", test_ahead);
+    g_test_add_func("/gather/demand-edges/groups", test_groups);
+    return g_test_run();
+}
