@@ -194,7 +194,12 @@ class Candidate:
         self.file, self.source, self.mutant = file, source, mutant
         self.before, self.after = described(source, mutant)
         self.line = source.count('\n', 0, mutant.start) + 1
+        self.previous = ' '.join(source[:source.rfind('\n', 0, mutant.start) + 1].rstrip().rsplit('\n', 1)[-1].split())
         self.key = hashlib.sha256('\0'.join([str(seed), file, self.before, self.after, str(nth)]).encode()).hexdigest()[:24]
+
+    def is_listed(self, listed):
+        change = (self.file, self.before, self.after)
+        return change in listed and listed[change] in (None, self.previous)
 
     def text(self):
         return f'{self.file}:{self.line}\n      {self.before}\n   -> {self.after}'
@@ -213,20 +218,20 @@ def candidates_of(module, seed):
 
 
 def equivalents():
-    """The listed equivalent mutants: {(file, line, mutant): reason}."""
+    """The listed equivalent mutants: {(file, line, mutant): the line before, or None if it does not matter}."""
     path, found, entry = ROOT / 'tests' / 'mutants-equivalent.txt', {}, {}
     for number, text in enumerate([*path.read_text().splitlines(), ''] if path.exists() else [], 1):
         name, _, value = text.partition(': ')
         if text.startswith('#'):
             continue
-        if text and name not in ('file', 'line', 'mutant', 'reason'):
-            stop(f'{path}:{number}: expected file, line, mutant or reason')
+        if text and name not in ('file', 'after', 'line', 'mutant', 'reason'):
+            stop(f'{path}:{number}: expected file, after, line, mutant or reason')
         if text:
             entry[name] = value
         elif entry:
-            if len(entry) < 4:
+            if len(entry) - ('after' in entry) < 4:
                 stop(f'{path}:{number}: the entry above needs file, line, mutant and reason')
-            found[entry['file'], entry['line'], entry['mutant']] = entry['reason']
+            found[entry['file'], entry['line'], entry['mutant']] = entry.get('after')
             entry = {}
     return found
 
@@ -275,7 +280,7 @@ def sample(builds, module, size, options, results, listed):
         if sum(counts.values()) == size:
             break
         known = results.get(candidate, options.again)
-        if (candidate.file, candidate.before, candidate.after) in listed and not (known and known['result'] == 'killed'):
+        if candidate.is_listed(listed) and not (known and known['result'] == 'killed'):
             counts['equivalent'] += 1
             continue
         if not known:
