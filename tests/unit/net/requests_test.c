@@ -429,8 +429,8 @@ test_waiting_refusals_are_counted(void)
     kw_net_limits limits = net_host_limits();
     limits.connections = 1;
     net_host *host = net_host_new(limits, "127.0.0.1", NULL);
-    int one = serve_one(host), clients[10];
-    for (int round = 0; round < 7; round++) {
+    int one = serve_one(host), clients[35];
+    for (int round = 0; round < 2; round++) {
         unsigned seen = net_host_seen(host);
         for (unsigned i = 0; i < G_N_ELEMENTS(clients); i++) {
             for (int tries = 0; !call_refused(host, seen + i, &clients[i]); tries++) {

@@ -1,0 +1,125 @@
+/* Which path answers a query: the one with the whole key, then with more equalities, then with the range,
+ * then with fewer ranges to read. */
+#include "plan/plan.h"
+#include "rule/policies.h"
+
+enum { ID, N, TS, K, FIELDS };
+
+#define TABLE(primary, second)                                                                               \
+    "    fields: {id: string, n: int, ts: {type: timestamp}, k: {type: string, values: [a, b]}}\n"           \
+    "    key: [" primary "]\n    paths:\n      second: {key: [" second "]}\n"
+
+typedef struct choice {
+    const char *yaml;
+    bool id, n, ts, k; /* bound fields */
+    bool range;        /* of ts */
+    const char *path;
+    size_t ranges;
+    bool residual;
+} choice;
+
+static const choice choices[] = {
+    {.yaml = TABLE("{field: {name: id, encoding: terminated}}, {enum: k}, {field: n}, {field: ts}",
+                   "{enum: k}, {field: {name: id, encoding: terminated}}, {field: n}, {field: ts}"),
+     .id = true,
+     .path = "primary",
+     .ranges = 2}, /* one for each value of k, so that they are in the order of n */
+    {.yaml = TABLE("{field: {name: id, encoding: terminated}}, {enum: k}, {field: n}, {field: ts}",
+                   "{enum: k}, {field: {name: id, encoding: terminated}}, {field: n}, {field: ts}"),
+     .k = true,
+     .path = "second",
+     .ranges = 1},
+    /* The range counts more than the number of ranges. */
+    {.yaml = TABLE("{mod: {of: n, buckets: 2}}, {field: {name: id, encoding: terminated}}, {field: ts}, "
+                   "{field: n}, {enum: k}",
+                   "{field: {name: id, encoding: terminated}}, {field: n}, {field: ts}, {enum: k}"),
+     .id = true,
+     .range = true,
+     .path = "primary",
+     .ranges = 2},
+    {.yaml = TABLE("{field: {name: id, encoding: terminated}}, {field: n}, {field: ts}, {enum: k}",
+                   "{mod: {of: n, buckets: 2}}, {field: {name: id, encoding: terminated}}, {field: ts}, "
+                   "{field: n}, {enum: k}"),
+     .id = true,
+     .range = true,
+     .path = "second",
+     .ranges = 2},
+    /* Without the range, one range is better than two. */
+    {.yaml = TABLE("{mod: {of: n, buckets: 2}}, {field: {name: id, encoding: terminated}}, {field: ts}, "
+                   "{field: n}, {enum: k}",
+                   "{field: {name: id, encoding: terminated}}, {field: n}, {field: ts}, {enum: k}"),
+     .id = true,
+     .path = "second",
+     .ranges = 1},
+    /* The whole key is known on both paths. */
+    {.yaml =
+         TABLE("{hash: id}, {field: {name: id, encoding: terminated}}, {field: ts}, {field: n}, {enum: k}",
+               "{field: n}, {field: ts}, {enum: k}, {field: id}"),
+     .id = true,
+     .n = true,
+     .ts = true,
+     .k = true,
+     .path = "primary",
+     .ranges = 1},
+    /* More equalities at the beginning of the key. */
+    {.yaml = TABLE("{field: n}, {field: ts}, {enum: k}, {field: id}",
+                   "{field: n}, {field: {name: id, encoding: terminated}}, {field: ts}, {enum: k}"),
+     .id = true,
+     .n = true,
+     .path = "second",
+     .ranges = 1},
+    {.yaml = TABLE("{field: n}, {field: ts}, {enum: k}, {field: id}",
+                   "{field: ts}, {field: n}, {enum: k}, {field: id}"),
+     .n = true,
+     .id = true,
+     .path = "primary",
+     .ranges = 1,
+     .residual = true},
+};
+
+static void
+check(const choice *it)
+{
+    g_autoptr(kw_policy) policy = test_policy(it->yaml);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_value values[FIELDS] = {test_text("x"), test_number(7), test_number(1500000000000), test_text("a")};
+    const bool bound[FIELDS] = {it->id, it->n, it->ts, it->k};
+    kw_bound bounds[FIELDS] = {{0}};
+    for (size_t i = 0; i < FIELDS; i++)
+        if (bound[i])
+            bounds[i] = (kw_bound){.values = &values[i], .count = 1};
+    kw_question question = {.table = kw_policy_table(policy, 0),
+                            .path = -1,
+                            .bounds = bounds,
+                            .range_field = -1,
+                            .range_limit = 10000};
+    if (it->range) {
+        question.range_field = TS;
+        question.from = test_number(1500000000000);
+        question.to = test_number(1600000000000);
+        question.from_inclusive = true;
+    }
+    const kw_plan *plan;
+    kw_error error;
+    if (!kw_plan_make(&question, arena, &plan, &error))
+        g_error("%s\n%s", it->yaml, error.text);
+    if (strcmp(plan->path->name, it->path) != 0 || plan->ranges_count != it->ranges ||
+        plan->residual != it->residual)
+        g_error("%s\nreads %zu ranges of path %s%s", it->yaml, plan->ranges_count, plan->path->name,
+                plan->residual ? " and checks rows" : "");
+}
+
+static void
+test_choices(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(choices); i++)
+        check(&choices[i]);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/plan/paths-edges/choices", test_choices);
+    return g_test_run();
+}
