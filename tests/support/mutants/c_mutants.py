@@ -1,5 +1,6 @@
-"""Lists the mutants of a C source file. A mutant is the file with one changed operator, one changed constant or one
-removed statement. A small tokenizer finds the places, so comments, strings and preprocessor lines stay as they are.
+"""Lists the mutants of a C source file. A mutant is the file with one changed operator, one changed constant or
+one removed statement. A small tokenizer finds the places, so comments, strings and preprocessor lines stay as they
+are.
 
 Not mutated: assertions and log messages (no caller depends on them), and declarations."""
 import re
@@ -10,7 +11,8 @@ TOKEN = re.compile(r'''
   | (?P<text>(?:u8|[LuU])?"(?:\\.|[^"\\\n])*"|[LuU]?'(?:\\.|[^'\\\n])+')
   | (?P<number>\.?[0-9](?:[eEpP][+-]|[0-9a-zA-Z_.])*)
   | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
-  | (?P<mark>\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:;,.(){}\[\]\#])
+  | (?P<mark>\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=
+      |[-+*/%&|^~!<>=?:;,.(){}\[\]\#])
 ''', re.VERBOSE | re.DOTALL)
 
 OPERATORS = {
@@ -43,7 +45,8 @@ class Mutant(NamedTuple):
 
 def blank_preprocessor_lines(source: str) -> str:
     """Replaces preprocessor lines by spaces, so that offsets stay the same."""
-    return re.sub(r'^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', lambda m: re.sub(r'[^\n]', ' ', m.group()), source, flags=re.MULTILINE)
+    line = r'^[ \t]*#(?:[^\n]*\\\n)*[^\n]*'
+    return re.sub(line, lambda m: re.sub(r'[^\n]', ' ', m.group()), source, flags=re.MULTILINE)
 
 
 def tokens_of(source: str) -> list[Token]:
@@ -127,7 +130,8 @@ def removable(tokens: list[Token], i: int, end: int) -> bool:
         return False
     if first.kind == 'name' and tokens[i + 1].kind == 'name':
         return False
-    if first.kind == 'name' and tokens[i + 1].text == '*' and tokens[i + 2].kind == 'name' and tokens[i + 3].text in ('=', ';', ','):
+    pointer = first.kind == 'name' and tokens[i + 1].text == '*' and tokens[i + 2].kind == 'name'
+    if pointer and tokens[i + 3].text in ('=', ';', ','):
         return False
     return tokens[i + 1].text == '(' or any(token.text in ASSIGNMENTS for token in tokens[i:end])
 
@@ -180,10 +184,11 @@ def one_line(text: str) -> str:
 
 
 def described(source: str, mutant: Mutant) -> tuple[str, str]:
-    """The lines that a mutant changes, before and after, each as one line. The condition of a removed statement is
-    included, because many lines are just `return false;`."""
+    """The lines that a mutant changes, before and after, each as one line. The condition of a removed statement
+    is included, because many lines are just `return false;`."""
     start = source.rfind('\n', 0, mutant.start) + 1
-    if not mutant.text and not source[start:mutant.start].strip() and source[:start].rstrip().endswith((')', 'else')):
+    alone = not mutant.text and not source[start:mutant.start].strip()
+    if alone and source[:start].rstrip().endswith((')', 'else')):
         start = source[:start].rstrip().rfind('\n') + 1
     end = source.find('\n', mutant.end)
     before = source[start:end]
@@ -192,6 +197,6 @@ def described(source: str, mutant: Mutant) -> tuple[str, str]:
 
 
 def applied(source: str, mutant: Mutant) -> str:
-    """The file with the mutant. A removed statement keeps its line ends, so that line numbers stay the same."""
+    """The file with the mutant. The line ends of a removed statement stay, and so the numbers of the lines."""
     removed = source[mutant.start:mutant.end]
     return source[:mutant.start] + mutant.text + '\n' * removed.count('\n') + source[mutant.end:]

@@ -1,8 +1,8 @@
 """Measures the unit tests with mutants; tests/mutate.sh describes the use.
 
-Nothing is written to the tree or to the objects of the build folder: a mutant is a copy of one file. The copy is
-compiled with the file's own command, and its object is linked before the archive of its module, so that the linker
-does not take the original from there. The results are in BUILD_FOLDER/mutants/, one line of JSON for each mutant."""
+Nothing is written to the tree or to the objects of the build folder: a mutant is a copy of one file. The copy
+is compiled with the file's own command, and its object is linked before the archive of its module, so that the
+linker does not take the original from there. The results are in BUILD_FOLDER/mutants/, a line of JSON each."""
 import argparse
 import hashlib
 import json
@@ -40,8 +40,9 @@ def run(command, timeout_s=None, cwd=None, env=None, bounded=False):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if bounded:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
-    process = subprocess.Popen(command, cwd=cwd, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit)
+    nothing = subprocess.DEVNULL
+    process = subprocess.Popen(command, cwd=cwd, env=env, stdin=nothing, stdout=nothing, stderr=nothing,
+                               start_new_session=True, preexec_fn=limit)
     try:
         return process.wait(timeout_s)
     except subprocess.TimeoutExpired:
@@ -93,16 +94,18 @@ class Build:
         self.folder, self.work = pathlib.Path(folder).resolve(), work
         if not (self.folder / 'compile_commands.json').exists():
             stop(f'{folder} is no build folder: it has no compile_commands.json')
-        self.commands = {entry['file']: entry for entry in json.loads((self.folder / 'compile_commands.json').read_text())}
+        entries = json.loads((self.folder / 'compile_commands.json').read_text())
+        self.commands = {entry['file']: entry for entry in entries}
         self.work.mkdir(parents=True)
         self.originals, self.tests = {}, {}
 
     def ninja(self, *arguments):
-        return subprocess.run(['ninja', '-C', str(self.folder), *arguments], check=True, text=True, capture_output=True).stdout
+        command = ['ninja', '-C', str(self.folder), *arguments]
+        return subprocess.run(command, check=True, text=True, capture_output=True).stdout
 
     def load(self, module):
-        listed = subprocess.run(['ctest', '--test-dir', str(self.folder), '-R', rf'^unit\.{module}_', '--show-only=json-v1'],
-                                check=True, text=True, capture_output=True)
+        command = ['ctest', '--test-dir', str(self.folder), '-R', rf'^unit\.{module}_', '--show-only=json-v1']
+        listed = subprocess.run(command, check=True, text=True, capture_output=True)
         tests = [Test(self, test, self.work) for test in json.loads(listed.stdout)['tests']
                  if test.get('command', [''])[0].startswith(f'{self.folder}/')]
         if not tests:
@@ -112,7 +115,8 @@ class Build:
             stop(f'{archive} is older than its sources: build the unit tests first')
         for test in tests:
             self.measure(test)
-        self.tests[module] = sorted((t for t in tests if t.seconds < TEST_LIMIT_S), key=lambda test: test.seconds)
+        used = [test for test in tests if test.seconds < TEST_LIMIT_S]
+        self.tests[module] = sorted(used, key=lambda test: test.seconds)
         self.built = self.newest()
 
     def measure(self, test):
@@ -157,7 +161,8 @@ class Build:
         """True if the compiler made the same code of the mutant as of the original."""
         if file not in self.originals:
             mutated = [path.read_bytes() for path in objects]
-            self.originals[file] = [p.read_bytes() for p in self.objects_of(file, (ROOT / file).read_text()) or []]
+            originals = self.objects_of(file, (ROOT / file).read_text()) or []
+            self.originals[file] = [path.read_bytes() for path in originals]
             for path, content in zip(objects, mutated):
                 path.write_bytes(content)
         return self.originals[file] == [path.read_bytes() for path in objects]
@@ -184,7 +189,8 @@ def units_of(file):
     if file.endswith('.c'):
         return [file]
     include = f'#include "{pathlib.Path(file).relative_to("server")}"'
-    return [str(path.relative_to(ROOT)) for path in sorted((ROOT / file).parent.glob('*.c')) if include in path.read_text()]
+    users = [path for path in sorted((ROOT / file).parent.glob('*.c')) if include in path.read_text()]
+    return [str(path.relative_to(ROOT)) for path in users]
 
 
 class Candidate:
@@ -194,8 +200,10 @@ class Candidate:
         self.file, self.source, self.mutant = file, source, mutant
         self.before, self.after = described(source, mutant)
         self.line = source.count('\n', 0, mutant.start) + 1
-        self.previous = ' '.join(source[:source.rfind('\n', 0, mutant.start) + 1].rstrip().rsplit('\n', 1)[-1].split())
-        self.key = hashlib.sha256('\0'.join([str(seed), file, self.before, self.after, str(nth)]).encode()).hexdigest()[:24]
+        above = source[:source.rfind('\n', 0, mutant.start) + 1].rstrip()
+        self.previous = ' '.join(above.rsplit('\n', 1)[-1].split())
+        parts = [str(seed), file, self.before, self.after, str(nth)]
+        self.key = hashlib.sha256('\0'.join(parts).encode()).hexdigest()[:24]
 
     def is_listed(self, listed):
         change = (self.file, self.before, self.after)
@@ -206,7 +214,7 @@ class Candidate:
 
 
 def candidates_of(module, seed):
-    """All mutants of a module in the random order of the seed. A change elsewhere in a file does not change the order."""
+    """All mutants of a module in the random order of the seed, which other changes of a file do not change."""
     found = []
     for path in sources_of(module):
         file, source, seen = str(path.relative_to(ROOT)), path.read_text(), {}
@@ -218,7 +226,7 @@ def candidates_of(module, seed):
 
 
 def equivalents():
-    """The listed equivalent mutants: {(file, line, mutant): the line before, or None if it does not matter}."""
+    """The listed equivalent mutants: {(file, line, mutant): the line before, or None if any}."""
     path, found, entry = ROOT / 'tests' / 'mutants-equivalent.txt', {}, {}
     for number, text in enumerate([*path.read_text().splitlines(), ''] if path.exists() else [], 1):
         name, _, value = text.partition(': ')
@@ -251,11 +259,12 @@ class Results:
         return None if result and again and result['result'] == 'survived' else result
 
     def add(self, candidate, result, test):
-        self.known[candidate.key] = {'key': candidate.key, 'result': result, 'test': test, 'file': candidate.file,
-                                     'line': candidate.line, 'before': candidate.before, 'after': candidate.after}
+        found = {'key': candidate.key, 'result': result, 'test': test, 'file': candidate.file,
+                 'line': candidate.line, 'before': candidate.before, 'after': candidate.after}
+        self.known[candidate.key] = found
         with self.path.open('a') as out:
-            out.write(json.dumps(self.known[candidate.key]) + '\n')
-        return self.known[candidate.key]
+            out.write(json.dumps(found) + '\n')
+        return found
 
 
 def tried(builds, module, candidate):
@@ -309,8 +318,9 @@ def arguments():
     parser = argparse.ArgumentParser(prog='tests/mutate.sh', description='Measures the unit tests with mutants.')
     parser.add_argument('build', help='build folder with the unit tests built')
     parser.add_argument('seed', nargs='?', type=int, default=random.SystemRandom().randrange(1 << 31))
-    parser.add_argument('size', nargs='?', type=int, default=300, help='mutants in the sample, divided equally among the modules')
-    parser.add_argument('--second', help='build folder, for example with sanitizers, that tries the survivors of the first')
+    parser.add_argument('size', nargs='?', type=int, default=300,
+                        help='mutants in the sample, divided equally among the modules')
+    parser.add_argument('--second', help='build folder, such as one with sanitizers, that tries the survivors')
     parser.add_argument('--module', action='append', help='only this module; can be given several times')
     parser.add_argument('--again', action='store_true', help='try the survivors of earlier runs again')
     return parser.parse_args()
@@ -319,7 +329,8 @@ def arguments():
 def main():
     options = arguments()
     modules = [module for module in MODULES if (ROOT / 'server' / module).is_dir()]
-    sizes = {module: options.size // len(modules) + (i < options.size % len(modules)) for i, module in enumerate(modules)}
+    share, more = divmod(options.size, len(modules))
+    sizes = {module: share + (i < more) for i, module in enumerate(modules)}
     modules = [module for module in modules if not options.module or module in options.module]
     os.nice(10)
     state = pathlib.Path(options.build).resolve() / 'mutants'
