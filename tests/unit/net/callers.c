@@ -250,6 +250,30 @@ net_host_release(net_host *host, unsigned index)
     net_host_run(host, run_release, &index);
 }
 
+typedef struct drop {
+    kw_task task;
+    net_host *host;
+    unsigned index;
+} drop;
+
+static void
+run_drop(kw_task *task)
+{
+    drop *it = (drop *)task;
+    kw_request *request = net_host_request(it->host, it->index);
+    end_request(it->host, it->index);
+    kw_request_drop(request);
+    g_free(it);
+}
+
+void
+net_host_post_drop(net_host *host, unsigned index)
+{
+    drop *it = g_new0(drop, 1);
+    *it = (drop){.task.run = run_drop, .host = host, .index = index};
+    kw_loop_post(host->loop, &it->task);
+}
+
 /* --- the end -------------------------------------------------------------------------------------------- */
 
 static void

@@ -33,6 +33,8 @@ void net_host_reply(net_host *host, unsigned index, size_t size, char fill, bool
 /* The same without its release, and its release. */
 void net_host_answer(net_host *host, unsigned index, size_t size, char fill);
 void net_host_release(net_host *host, unsigned index);
+/* Ends a request without a reply on the loop's thread, but does not wait for that. */
+void net_host_post_drop(net_host *host, unsigned index);
 
 /* Starts to drain; net_drain_wait returns when it ended. */
 void net_host_drain(net_host *host, uint64_t drain_ms);

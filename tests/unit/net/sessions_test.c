@@ -276,6 +276,29 @@ test_calls_before_a_drain_are_served(void)
     net_host_free(host);
 }
 
+/* A session that is closed in the same iteration of the loop in which a request of it ends is freed, too. */
+static void
+test_closed_while_a_request_ends(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    client_call(client, 1);
+    client_call(client, 2);
+    net_host_wait(host, 2);
+    net_host_drain(host, 3600 * 1000);
+    blocker block = {.entered = false};
+    block_task task = {.task.run = block_loop, .blocker = &block};
+    kw_loop_post(net_host_loop(host), &task.task);
+    while (!block.entered)
+        g_usleep(1000);
+    net_host_post_drop(host, 0);
+    kw_net_hurry(net_host_net(host));
+    block.go = true;
+    client_expect_end(client);
+    net_host_drain_wait(host);
+    net_host_free(host);
+}
+
 /* --- time ----------------------------------------------------------------------------------------------- */
 
 /* A connection that ended within a message is reported once, although its earlier call goes on. */
@@ -434,6 +457,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/sessions/tls-calls", test_tls_calls);
     g_test_add_func("/net/sessions/tls-certificates", test_tls_certificates_are_counted);
     g_test_add_func("/net/sessions/before-a-drain", test_calls_before_a_drain_are_served);
+    g_test_add_func("/net/sessions/closed-while-ending", test_closed_while_a_request_ends);
     g_test_add_func("/net/sessions/reported-once", test_ended_connections_are_reported_once);
     g_test_add_func("/net/sessions/pauses", test_pauses);
     g_test_add_func("/net/sessions/stalled", test_stalled_connections_are_closed);
