@@ -63,6 +63,21 @@ test_lifetime(void)
     g_assert_cmpint(lifetime_of("    families: {d: {ttl: 2h, min_versions: 1}}\n"), ==, 0);
 }
 
+/* The smallest limits count as limits. */
+static void
+test_limits_of_one(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {id: {type: string, max_bytes: 1}, ts: {type: timestamp, column: 'd:ts'}}\n"
+                    "    major_compaction: 1h\n    families: {d: {ttl: 1s}}\n"
+                    "    key: [{calendar: {of: ts, parts: [HH]}}, {field: id}]\n");
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_error error;
+    g_assert_cmpint(table->lifetime_s, ==, 1);
+    g_assert_true(kw_table_check_value(table, 0, test_text("a"), &error));
+    g_assert_false(kw_table_check_value(table, 0, test_text("ab"), &error));
+}
+
 static void
 test_generated_fields(void)
 {
@@ -201,6 +216,7 @@ main(int argc, char **argv)
     g_test_add_func("/schema/snapshot/order", test_order);
     g_test_add_func("/schema/snapshot/changed-order", test_changed_order);
     g_test_add_func("/schema/snapshot/lifetime", test_lifetime);
+    g_test_add_func("/schema/snapshot/limits-of-one", test_limits_of_one);
     g_test_add_func("/schema/snapshot/generated", test_generated_fields);
     g_test_add_func("/schema/snapshot/marker", test_marker);
     g_test_add_func("/schema/snapshot/columns", test_columns);

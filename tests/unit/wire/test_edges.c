@@ -212,6 +212,7 @@ static const verdict verdicts[] = {
     REFUSED(kw_api_Value, KW_WIRE_COMPACT, "\x10\0", "wire type 0 does not exist"),
     REFUSED(kw_api_Value, KW_WIRE_COMPACT, "\xf0\0", "wire type 0 does not exist"),
     REFUSED(kw_odd_Nothing, KW_WIRE_COMPACT, "\x5c\x10\0\0", "wire type 0 does not exist"),
+    REFUSED(kw_api_Value, KW_WIRE_COMPACT, "\x11\x0f\xc6\x01\0", "wire type 15 does not exist"),
     /* Bools and the greatest numbers of each width. */
     ACCEPTED(kw_odd_Odd, KW_WIRE_COMPACT, "\x21\x04\x50\xff\xff\3\0"),
     REFUSED(kw_odd_Odd, KW_WIRE_COMPACT, "\x21\x04\x50\x80\x80\4\0", "Odd.signed: a number has more bits"),
