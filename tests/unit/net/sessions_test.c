@@ -292,7 +292,7 @@ test_closed_while_a_request_ends(void)
     while (!block.entered)
         g_usleep(1000);
     net_host_post_drop(host, 0);
-    kw_net_hurry(net_host_net(host));
+    kw_net_close_now(net_host_net(host));
     block.go = true;
     client_expect_end(client);
     net_host_drain_wait(host);

@@ -1,0 +1,379 @@
+/* Limits of connections and what refused ones get, and how connections end. */
+#include "unit/net/callers.h"
+
+#include <glib.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define KIB ((size_t)1024)
+
+/* --- limits -------------------------------------------------------------------------------------------- */
+
+typedef struct refusal {
+    unsigned index;
+    kw_code code;
+    int64_t retry_after_ms;
+    char text[200];
+} refusal;
+
+static void
+read_refusal(net_host *host, void *user)
+{
+    refusal *to = user;
+    const kw_error *error = kw_request_refusal(net_host_request(host, to->index));
+    g_assert_nonnull(error);
+    to->code = error->code;
+    to->retry_after_ms = (int64_t)error->retry_after_ms;
+    g_strlcpy(to->text, error->text, sizeof to->text);
+}
+
+static refusal
+refusal_of(net_host *host, unsigned index)
+{
+    refusal found = {.index = index};
+    net_host_run(host, read_refusal, &found);
+    return found;
+}
+
+/* Opens a connection that must be refused and calls; false if it ended before its call arrived, because the
+ * machine was slow. */
+static bool
+call_refused(net_host *host, unsigned seen, int *ret_client)
+{
+    size_t size;
+    g_autofree uint8_t *bytes = client_call_bytes(100, &size);
+    int client = client_open(host);
+    *ret_client = client;
+    struct pollfd ended = {.fd = client, .events = POLLIN};
+    bool sent = send(client, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
+    while (sent && net_host_seen(host) == seen && poll(&ended, 1, 1) == 0)
+        continue;
+    return net_host_seen(host) > seen;
+}
+
+/* The call of a refused connection can be answered, and then the connection ends. */
+static void
+expect_refused(net_host *host, const char *text)
+{
+    unsigned seen = net_host_seen(host);
+    int client;
+    for (int tries = 0; !call_refused(host, seen, &client); tries++) {
+        g_assert_cmpint(tries, <, 100);
+        close(client);
+    }
+    refusal found = refusal_of(host, seen);
+    g_assert_cmpint(found.code, ==, KW_BUSY);
+    g_assert_cmpint(found.retry_after_ms, ==, 1000);
+    g_assert_cmpstr(found.text, ==, text);
+    net_host_reply(host, seen, 4, 'n', false);
+    client_expect(client, 4, 'n');
+    client_expect_end(client);
+}
+
+static int
+serve_one(net_host *host)
+{
+    unsigned seen = net_host_seen(host);
+    int client = client_open(host);
+    client_call(client, 1);
+    net_host_wait(host, seen + 1);
+    g_assert_false(net_host_was_refused(host, seen));
+    net_host_reply(host, seen, 4, 'y', false);
+    client_expect(client, 4, 'y');
+    return client;
+}
+
+/* A connection beyond a limit gets the reason as the answer to its first call. */
+static void
+test_refusals_have_a_reason(void)
+{
+    int64_t accepted = kw_metrics_read(KW_METRIC_connections_accepted);
+    int64_t refused = kw_metrics_read(KW_METRIC_connections_refused);
+    int64_t of_peer = kw_metrics_read(KW_METRIC_connections_refused_peer);
+    kw_net_limits limits = net_host_limits();
+    limits.connections = 2;
+    net_host *host = net_host_new(limits, "127.0.0.1", NULL);
+    int one = serve_one(host), two = serve_one(host);
+    expect_refused(host, "there are 2 connections already (limits.connections)");
+    expect_refused(host, "there are 2 connections already (limits.connections)");
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_open), ==, 2);
+    close(one);
+    wait_for_metric(KW_METRIC_connections_open, 1);
+    close(two);
+    net_host_free(host);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_accepted), ==, accepted + 2);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_refused), >=, refused + 2);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_refused_peer), ==, of_peer);
+}
+
+static void
+nothing(net_host *host, void *user)
+{
+    (void)host, (void)user;
+}
+
+/* New limits hold for new connections. */
+static void
+test_limits_of_a_peer(void)
+{
+    int64_t of_peer = kw_metrics_read(KW_METRIC_connections_refused_peer);
+    kw_net_limits limits = net_host_limits();
+    limits.peer_connections = 1;
+    net_host *host = net_host_new(limits, "127.0.0.1", NULL);
+    int one = serve_one(host);
+    expect_refused(host, "127.0.0.1 has 1 connections already (limits.peer_connections)");
+    limits.peer_connections = 2;
+    kw_net_set_limits(net_host_net(host), limits);
+    net_host_run(host, nothing, NULL);
+    int two = serve_one(host);
+    expect_refused(host, "127.0.0.1 has 2 connections already (limits.peer_connections)");
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_refused_peer), >=, of_peer + 2);
+    close(one);
+    wait_for_metric(KW_METRIC_connections_open, 1);
+    one = serve_one(host);
+    close(one);
+    close(two);
+    net_host_free(host);
+}
+
+/* Refused connections that ended make space for others to wait for their call: of 70 in turn, all get the
+ * reason, although at most 64 wait at a time. */
+static void
+test_waiting_refusals_are_counted(void)
+{
+    kw_net_limits limits = net_host_limits();
+    limits.connections = 1;
+    net_host *host = net_host_new(limits, "127.0.0.1", NULL);
+    int one = serve_one(host), clients[35];
+    for (int round = 0; round < 2; round++) {
+        unsigned seen = net_host_seen(host);
+        for (unsigned i = 0; i < G_N_ELEMENTS(clients); i++) {
+            for (int tries = 0; !call_refused(host, seen + i, &clients[i]); tries++) {
+                g_assert_cmpint(tries, <, 100);
+                close(clients[i]);
+            }
+        }
+        for (unsigned i = 0; i < G_N_ELEMENTS(clients); i++)
+            net_host_reply(host, seen + i, 4, 'n', false);
+        for (unsigned i = 0; i < G_N_ELEMENTS(clients); i++) {
+            client_expect(clients[i], 4, 'n');
+            client_expect_end(clients[i]);
+        }
+    }
+    close(one);
+    net_host_free(host);
+}
+
+/* A refused connection that makes no call ends soon. Its call must be short. */
+static void
+test_refused_connections_end(void)
+{
+    kw_net_limits limits = net_host_limits();
+    limits.connections = 1;
+    net_host *host = net_host_new(limits, "127.0.0.1", NULL);
+    int one = serve_one(host);
+    int64_t before = g_get_monotonic_time();
+    client_expect_end(client_open(host));
+    g_assert_cmpint((g_get_monotonic_time() - before) / 1000, >=, 490);
+    int long_call = client_open(host);
+    client_send(long_call, "\x00\x00\x40\x01\x80\x01", 6);
+    client_expect_end(long_call);
+    g_assert_cmpuint(net_host_seen(host), ==, 1);
+    close(one);
+    net_host_free(host);
+}
+
+/* New time limits hold for connections that are open. */
+static void
+test_new_time_limits(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = serve_one(host);
+    kw_net_limits limits = net_host_limits();
+    limits.idle_ms = 50;
+    kw_net_set_limits(net_host_net(host), limits);
+    client_expect_end(client);
+    net_host_free(host);
+}
+
+/* Without descriptors no connection is accepted; later the waiting ones are. */
+static void
+test_no_descriptor(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int64_t failed = kw_metrics_read(KW_METRIC_accepts_failed);
+    struct rlimit before, none;
+    g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
+    int client = client_open(host); /* accepted or not yet: it takes its descriptor from the same process */
+    int second = client_open(host), third = client_open(host);
+    int highest = dup(third);
+    client_call(client, 1);
+    client_call(second, 1);
+    client_call(third, 1);
+    net_host_wait(host, 3);
+    int waiting = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    g_assert_cmpint(getpeername(client, (struct sockaddr *)&address, &size), ==, 0);
+    none = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};
+    g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+    g_assert_cmpint(connect(waiting, (struct sockaddr *)&address, size), ==, 0);
+    for (int i = 0; i < 60000 && kw_metrics_read(KW_METRIC_accepts_failed) < failed + 2; i++)
+        g_usleep(1000);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_accepts_failed), >=, failed + 2);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_accepts_failed), <, failed + 1000);
+    g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+    client_call(waiting, 1);
+    net_host_wait(host, 4);
+    close(waiting);
+    close(highest);
+    close(client);
+    close(second);
+    close(third);
+    net_host_free(host);
+}
+
+/* --- the end of connections ----------------------------------------------------------------------------- */
+
+/* After its last reply a broken connection takes what the client still sends, so that the client can read the
+ * reply; but only for two seconds. */
+static void
+test_lingering(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    client_call(client, 1);
+    net_host_wait(host, 1);
+    client_send(client, "\x7f\xff\xff\xff", 4);
+    g_autofree char *more = g_malloc0(200 * KIB);
+    client_send(client, more, 200 * KIB);
+    net_host_reply(host, 0, 5, 'a', false);
+    client_expect(client, 5, 'a');
+    char byte;
+    g_assert_cmpint(recv(client, &byte, 1, 0), ==, 0);
+    int64_t before = g_get_monotonic_time(), took_ms = 0;
+    while (send(client, more, 1, MSG_NOSIGNAL) == 1 && took_ms < 60000) {
+        g_usleep(20000);
+        took_ms = (g_get_monotonic_time() - before) / 1000;
+    }
+    g_assert_cmpint(took_ms, >=, 1800);
+    g_assert_cmpint(took_ms, <, 60000);
+    close(client);
+    net_host_free(host);
+}
+
+/* While the gateway drains, calls that arrived before are served and later ones are refused. */
+static void
+test_draining(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    client_call(client, 1);
+    net_host_wait(host, 1);
+    net_host_drain(host, 60000);
+    net_host_run(host, nothing, NULL);
+    client_call(client, 2);
+    net_host_wait(host, 2);
+    refusal found = refusal_of(host, 1);
+    g_assert_cmpint(found.code, ==, KW_UNAVAILABLE);
+    g_assert_cmpstr(found.text, ==, "the gateway is shutting down");
+    net_host_reply(host, 1, 2, 'n', false);
+    net_host_reply(host, 0, 2, 'y', false);
+    client_expect(client, 2, 'y');
+    client_expect(client, 2, 'n');
+    client_expect_end(client);
+    net_host_drain_wait(host);
+    net_host_free(host);
+}
+
+/* kw_net_close_now ends a drain that waits for a call, however often it is called while the loop is busy. */
+static void
+test_hurry(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    client_call(client, 1);
+    net_host_wait(host, 1);
+    net_host_drain(host, 3600 * 1000);
+    net_host_run(host, nothing, NULL);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_open), ==, 1);
+    kw_net_close_now(net_host_net(host));
+    kw_net_close_now(net_host_net(host));
+    client_expect_end(client);
+    net_host_drain_wait(host);
+    net_host_free(host);
+}
+
+static void
+sleep_long(net_host *host, void *user)
+{
+    bool *alive = user;
+    g_usleep(400 * 1000);
+    *alive = kw_net_alive(net_host_net(host), 300);
+}
+
+/* A loop that is busy for long is not alive. */
+static void
+test_alive(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    bool alive = true;
+    g_assert_true(kw_net_alive(net_host_net(host), 60000));
+    net_host_run(host, sleep_long, &alive);
+    g_assert_false(alive);
+    for (int i = 0; i < 60000 && !kw_net_alive(net_host_net(host), 300); i++)
+        g_usleep(1000);
+    g_assert_true(kw_net_alive(net_host_net(host), 60000));
+    net_host_free(host);
+}
+
+static void
+check_peer_of_six(net_host *host, void *user)
+{
+    (void)user;
+    g_assert_nonnull(strstr(kw_request_peer(net_host_request(host, 0)), "::1:"));
+}
+
+static void
+test_version_six(void)
+{
+    int probe = socket(AF_INET6, SOCK_STREAM, 0);
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+    bool usable = probe >= 0 && bind(probe, (struct sockaddr *)&address, sizeof address) == 0;
+    if (probe >= 0)
+        close(probe);
+    if (!usable) {
+        g_test_skip("this machine has no IPv6");
+        return;
+    }
+    net_host *host = net_host_new(net_host_limits(), "::1", NULL);
+    int client = client_open(host);
+    client_call(client, 1);
+    net_host_wait(host, 1);
+    net_host_run(host, check_peer_of_six, NULL);
+    net_host_reply(host, 0, 2, 'a', false);
+    client_expect(client, 2, 'a');
+    close(client);
+    net_host_free(host);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/net/connections/refusals", test_refusals_have_a_reason);
+    g_test_add_func("/net/connections/limits-of-a-peer", test_limits_of_a_peer);
+    g_test_add_func("/net/connections/waiting-refusals", test_waiting_refusals_are_counted);
+    g_test_add_func("/net/connections/refused-end", test_refused_connections_end);
+    g_test_add_func("/net/connections/new-time-limits", test_new_time_limits);
+    g_test_add_func("/net/connections/no-descriptor", test_no_descriptor);
+    g_test_add_func("/net/connections/lingering", test_lingering);
+    g_test_add_func("/net/connections/draining", test_draining);
+    g_test_add_func("/net/connections/hurry", test_hurry);
+    g_test_add_func("/net/connections/alive", test_alive);
+    g_test_add_func("/net/connections/version-six", test_version_six);
+    return g_test_run();
+}
