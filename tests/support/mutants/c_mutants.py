@@ -183,13 +183,19 @@ def one_line(text: str) -> str:
     return ' '.join(text.split())
 
 
-def described(source: str, mutant: Mutant) -> tuple[str, str]:
-    """The lines that a mutant changes, before and after, each as one line. The condition of a removed statement
-    is included, because many lines are just `return false;`."""
+def first_line(source: str, mutant: Mutant) -> int:
+    """Where the lines begin that describe a mutant. The condition of a removed statement is one of them, because
+    many lines are just `return false;`."""
     start = source.rfind('\n', 0, mutant.start) + 1
     alone = not mutant.text and not source[start:mutant.start].strip()
     if alone and source[:start].rstrip().endswith((')', 'else')):
         start = source[:start].rstrip().rfind('\n') + 1
+    return start
+
+
+def described(source: str, mutant: Mutant) -> tuple[str, str]:
+    """The lines that a mutant changes, before and after, each as one line."""
+    start = first_line(source, mutant)
     end = source.find('\n', mutant.end)
     before = source[start:end]
     after = source[start:mutant.start] + mutant.text + source[mutant.end:end]

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from c_mutants import applied, described, mutants_of
+from c_mutants import applied, described, first_line, mutants_of, one_line
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 MODULES = ['rule', 'schema', 'plan', 'gather', 'path', 'wire', 'net']
@@ -200,8 +200,7 @@ class Candidate:
         self.file, self.source, self.mutant = file, source, mutant
         self.before, self.after = described(source, mutant)
         self.line = source.count('\n', 0, mutant.start) + 1
-        above = source[:source.rfind('\n', 0, mutant.start) + 1].rstrip()
-        self.previous = ' '.join(above.rsplit('\n', 1)[-1].split())
+        self.previous = one_line(source[:first_line(source, mutant)].rstrip().rsplit('\n', 1)[-1])
         parts = [str(seed), file, self.before, self.after, str(nth)]
         self.key = hashlib.sha256('\0'.join(parts).encode()).hexdigest()[:24]
 
