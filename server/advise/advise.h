@@ -19,7 +19,7 @@
 
 typedef struct kw_candidate_query {
     const char *name;
-    kw_question query;
+    kw_record_query query;
     const char *refusal; /* not NULL: the table does not have the fields of the query */
 } kw_candidate_query;
 

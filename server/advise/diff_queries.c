@@ -31,7 +31,7 @@ describe_plan(query_differ *self, const kw_table *table, const kw_record *values
             return "has no such field";
         bounds[field] = (kw_bound){.values = &values->values[field], .count = 1};
     }
-    kw_question query = {.table = table, .path = -1, .bounds = bounds, .range_field = -1};
+    kw_record_query query = {.table = table, .path = -1, .bounds = bounds, .range_field = -1};
     if (ranged) {
         query.range_field = field_in(table, ranged);
         if (query.range_field < 0)

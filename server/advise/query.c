@@ -42,7 +42,7 @@ count_matching(const kw_plan *plan, const kw_keyed *keyed)
 
 /* A limit ends the scan early; each merged range has read up to one row more by then. */
 static void
-count_limit(const kw_question *query, size_t merged, kw_advised_query *counted)
+count_limit(const kw_record_query *query, size_t merged, kw_advised_query *counted)
 {
     if (query->limit == 0 || query->limit >= counted->matching)
         return;
@@ -54,12 +54,12 @@ count_limit(const kw_question *query, size_t merged, kw_advised_query *counted)
 
 /* True if the same path can return the rows in some order. */
 static bool
-is_ordered(const kw_question *query, const kw_plan *plan, kw_effort *effort)
+is_ordered(const kw_record_query *query, const kw_plan *plan, kw_effort *effort)
 {
     if (query->order != KW_ORDER_PATH)
         return true;
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_question ordered = *query;
+    kw_record_query ordered = *query;
     const kw_plan *again;
     kw_error ignored;
     ordered.order = KW_ORDER_ASCENDING;
@@ -74,7 +74,7 @@ is_ordered(const kw_question *query, const kw_plan *plan, kw_effort *effort)
 static bool
 count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_query *counted)
 {
-    kw_question query = *first->question;
+    kw_record_query query = *first->query;
     kw_window rest = first->rest;
     for (size_t windows = 1; rest.limit > 0 && kw_effort_spend(keyed->effort, KW_EFFORT_LOOK); windows++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
@@ -98,7 +98,7 @@ kw_advise_run_query(const kw_candidate_query *from, const kw_keyed *keyed, kw_ar
                     kw_advised_query *ret_query)
 {
     g_autoptr(kw_arena) own = kw_arena_new();
-    const kw_question *query = &from->query;
+    const kw_record_query *query = &from->query;
     const kw_plan *plan;
     kw_error error;
     *ret_query = (kw_advised_query){.refusal = from->refusal};

@@ -177,7 +177,7 @@ kw_loop_work(kw_loop *loop, kw_work *work)
 }
 
 void
-kw_loop_take_back(kw_loop *loop, kw_work *work)
+kw_loop_cancel_work(kw_loop *loop, kw_work *work)
 {
     kw_fair_remove(loop->work, &work->turn);
     if (kw_fair_count(loop->work) == 0)

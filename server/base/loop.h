@@ -47,9 +47,9 @@ uv_loop_t *kw_loop_uv(kw_loop *loop);
 void kw_loop_post(kw_loop *loop, kw_task *task);
 
 /* Calls run(work) in a later iteration of the loop, in the order of fair.h. A piece should take about a
- * millisecond. kw_loop_take_back cancels a piece that has not run yet. On the loop's thread. */
+ * millisecond. kw_loop_cancel_work cancels a piece that has not run yet. On the loop's thread. */
 void kw_loop_work(kw_loop *loop, kw_work *work);
-void kw_loop_take_back(kw_loop *loop, kw_work *work);
+void kw_loop_cancel_work(kw_loop *loop, kw_work *work);
 static inline bool
 kw_work_waits(const kw_work *work)
 {

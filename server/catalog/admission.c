@@ -397,7 +397,7 @@ kw_admission_hold(const kw_admission *admission, const char *const **ret_tables)
 }
 
 bool
-kw_admission_knows(const kw_admission *admission, size_t table, size_t path)
+kw_admission_has_path(const kw_admission *admission, size_t table, size_t path)
 {
     g_assert(table < admission->count && path < admission->wanted[table]->paths_count);
     const kw_facts *recorded = admission->recorded[table];
@@ -405,7 +405,7 @@ kw_admission_knows(const kw_admission *admission, size_t table, size_t path)
 }
 
 void
-kw_admission_made(kw_admission *admission, const char *store_table)
+kw_admission_note_created(kw_admission *admission, const char *store_table)
 {
     g_hash_table_add(admission->created, g_strdup(kw_store_table_name(store_table)));
 }

@@ -59,10 +59,10 @@ size_t kw_admission_hold(const kw_admission *admission, const char *const **ret_
 
 /* True if the catalog has the path with the layout and the key rule of the policy, so that it can have rows.
  */
-bool kw_admission_knows(const kw_admission *admission, size_t table, size_t path);
+bool kw_admission_has_path(const kw_admission *admission, size_t table, size_t path);
 
 /* Records that Keyway created a store table. Call it before the commit. */
-void kw_admission_made(kw_admission *admission, const char *store_table);
+void kw_admission_note_created(kw_admission *admission, const char *store_table);
 
 /* Without an error, the facts are in the catalog. BUSY: another gateway changed them in the meantime; check
  * again. If the store's answer is uncertain, the put is repeated until it is certain, even after the

@@ -16,7 +16,7 @@ static bool
 is_known(const kw_admission *admission, const kw_hazard *hazard)
 {
     size_t path = hazard->path ? (size_t)(hazard->path - hazard->table->paths) : 0;
-    return admission && kw_admission_knows(admission, hazard->table->number, path);
+    return admission && kw_admission_has_path(admission, hazard->table->number, path);
 }
 
 bool

@@ -150,7 +150,7 @@ commit(preparing *self)
         return;
     }
     for (guint i = 0; i < self->created_tables->len; i++)
-        kw_admission_made(self->admission, self->created_tables->pdata[i]);
+        kw_admission_note_created(self->admission, self->created_tables->pdata[i]);
     kw_admission_commit(self->admission, step_deadline(self), on_committed, self);
 }
 

@@ -116,7 +116,7 @@ kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *ou
     append_bytes(out, cursor->layouts);
     append_bytes(out, cursor->caller);
     append_bytes(out, cursor->columns);
-    append_bytes(out, cursor->question);
+    append_bytes(out, cursor->query);
     append_bytes(out, cursor->filter);
     uint8_t mac[MAC_SIZE];
     sign(keyring->keys[0], kw_bytes_of(out->data + begin, out->size - begin), mac);
@@ -156,7 +156,7 @@ parse(kw_bytes body, kw_cursor *cursor)
     bool whole = take_bytes(&rest, &cursor->position.suffix) && take_bytes(&rest, &cursor->table) &&
                  take_bytes(&rest, &cursor->path) && take_bytes(&rest, &cursor->layouts) &&
                  take_bytes(&rest, &cursor->caller) && take_bytes(&rest, &cursor->columns) &&
-                 take_bytes(&rest, &cursor->question) && take_bytes(&rest, &cursor->filter);
+                 take_bytes(&rest, &cursor->query) && take_bytes(&rest, &cursor->filter);
     return whole && rest.size == 0 && cursor->position.suffix.size <= KW_STORE_ROW_KEY_MAX;
 }
 

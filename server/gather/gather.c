@@ -88,7 +88,7 @@ kw_gather_free(kw_gather *gather)
     }
     kw_points_free(gather->points);
     if (kw_work_waits(&gather->work))
-        kw_loop_take_back(gather->handle->loop, &gather->work);
+        kw_loop_cancel_work(gather->handle->loop, &gather->work);
     kw_timer_free(gather->timer);
     kw_page_clear(&gather->page);
     g_free(gather->error);

@@ -37,16 +37,16 @@ typedef struct kw_gather_spec {
     const kw_column *columns; /* to read; none: all */
     size_t columns_count;
     kw_bytes filter;
-    kw_prepared *prepared; /* the same filter, compiled; NULL: only the text exists */
-    bool narrows;          /* see kw_get */
-    bool by_patterns;      /* the store may omit rows that do not match the plan's patterns */
-    size_t buffer_bytes;   /* limit of read-ahead for all range scans together */
-    uint64_t limit;        /* rows still wanted over all pages; 0: no limit */
-    bool more_pages;       /* more pages will follow: read ahead across the end of a page */
-    size_t row_bytes;      /* a larger row is a LIMIT error; 0: no limit */
-    kw_account *account;   /* the caller's; must outlive the gather. Memory is charged to it; pages fail when
-                            * the account is closed or its memory is used up */
-    uint64_t call;         /* of the account */
+    kw_prepared *prepared;   /* the same filter, compiled; NULL: only the text exists */
+    bool filters_cells_only; /* see kw_get */
+    bool by_patterns;        /* the store may omit rows that do not match the plan's patterns */
+    size_t buffer_bytes;     /* limit of read-ahead for all range scans together */
+    uint64_t limit;          /* rows still wanted over all pages; 0: no limit */
+    bool more_pages;         /* more pages will follow: read ahead across the end of a page */
+    size_t row_bytes;        /* a larger row is a LIMIT error; 0: no limit */
+    kw_account *account; /* the caller's; must outlive the gather. Memory is charged to it; pages fail when
+                          * the account is closed or its memory is used up */
+    uint64_t call;       /* of the account */
     /* Called once for every row of a range, in order, and again after KW_ROW_NEXT_PAGE. An error ends the
      * page. NULL: accepts every row. */
     bool (*accept)(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error);

@@ -74,8 +74,8 @@ copy_columns(const kw_gather_spec *spec, kw_arena *arena)
 static void
 make_gets(kw_points *points, const kw_gather_spec *spec)
 {
-    if (spec->plan->question) {
-        points->ordering = spec->plan->question->table->ordering;
+    if (spec->plan->query) {
+        points->ordering = spec->plan->query->table->ordering;
         points->ordering.family = kw_arena_copy(points->arena, points->ordering.family);
     }
     const kw_range *ranges = spec->plan->ranges;
@@ -86,8 +86,8 @@ make_gets(kw_points *points, const kw_gather_spec *spec)
                   .max_bytes = MAX(spec->buffer_bytes, spec->row_bytes),
                   .account = spec->account,
                   .call = spec->call,
-                  .ordering = spec->plan->question ? &points->ordering : NULL,
-                  .narrows = spec->narrows,
+                  .ordering = spec->plan->query ? &points->ordering : NULL,
+                  .filters_cells_only = spec->filters_cells_only,
                   .filter = kw_arena_copy(points->arena, spec->filter),
                   .prepared = spec->prepared ? kw_prepared_ref(spec->prepared) : NULL};
     points->prepared = get.prepared;
@@ -226,7 +226,7 @@ take(kw_points *points)
         fail_large(points);
         return KW_STEP_FAILED;
     }
-    if (row->omitted == KW_OMITTED_NO_ROOM) {
+    if (row->omitted == KW_OMITTED_LIMIT_REACHED) {
         points->next = points->base + points->at;
         end_batch(points);
         return KW_STEP_ROW;

@@ -97,7 +97,7 @@ open_range_scan(kw_stream *stream)
 {
     const kw_gather *gather = stream->gather;
     const kw_plan *plan = gather->spec.plan;
-    bool whole = plan->question && plan->question->full_scan && !gather->spec.limit;
+    bool whole = plan->query && plan->query->full_scan && !gather->spec.limit;
     kw_range_scan_spec spec = {.table = plan->ranges[stream->index].placement->store_table,
                                .start = stream->start,
                                .stop = stream->stop,
@@ -113,8 +113,8 @@ open_range_scan(kw_stream *stream)
                                .max_row_bytes = gather->spec.row_bytes,
                                .account = gather->spec.account,
                                .call = gather->spec.call,
-                               .narrows = gather->spec.narrows,
-                               .ordering = plan->question ? &plan->question->table->ordering : NULL};
+                               .filters_cells_only = gather->spec.filters_cells_only,
+                               .ordering = plan->query ? &plan->query->table->ordering : NULL};
     stream->run = kw_store_handle_open_range_scan(gather->handle, &spec);
 }
 

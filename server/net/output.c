@@ -97,7 +97,7 @@ encrypt_piece(kw_session *session)
         session->output_at = 0;
         recycle(session->worker, &session->output);
     }
-    kw_tls_take_output(session->tls, &session->sending);
+    kw_tls_move_output(session->tls, &session->sending);
     return true;
 }
 

@@ -62,7 +62,7 @@ kw_placement_choose_bucket(const kw_placement *placement)
     static _Thread_local uint32_t turns[64]; /* tables with the same hash share a counter */
     static _Thread_local bool begun;
     kw_choice choice = kw_layout_choice(placement->layout);
-    if (choice.kind != KW_CHOICE_IN_TURN)
+    if (choice.kind != KW_CHOICE_ROUND_ROBIN)
         return choice.kind ? (uint32_t)(kw_random_u64() % choice.buckets) : 0;
     for (size_t i = 0; !begun && i < G_N_ELEMENTS(turns); i++)
         turns[i] = (uint32_t)kw_random_u64(); /* each loop starts its rotation at a random bucket */

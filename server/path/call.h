@@ -14,7 +14,7 @@
 #include "schema/policy.h"
 #include "store/store.h"
 
-typedef struct kw_maker kw_maker; /* sequence/sequence.h */
+typedef struct kw_generator kw_generator; /* sequence/sequence.h */
 
 typedef struct kw_call {
     kw_arena *arena;
@@ -25,7 +25,7 @@ typedef struct kw_call {
     kw_store_handle *handle;
     kw_loop *loop;
     kw_keyring *keyring;
-    kw_maker *maker;          /* of the loop; generates missing values of records */
+    kw_generator *maker;      /* of the loop; generates missing values of records */
     kw_worker_port *compiler; /* of the loop; compiles filter expressions. NULL: they are compiled at once */
     kw_bytes identity;        /* the caller's identity; empty: anonymous */
     kw_deadline deadline;

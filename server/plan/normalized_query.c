@@ -56,25 +56,25 @@ settle_span(kw_span *span)
 }
 
 static bool
-take_span(const kw_question *question, kw_normalized_query *normalized, kw_error *ret_error)
+take_span(const kw_record_query *query, kw_normalized_query *normalized, kw_error *ret_error)
 {
     normalized->span = normalized->also = (kw_span){.field = -1};
-    bool open = question->from.kind == KW_VALUE_NONE && question->to.kind == KW_VALUE_NONE;
-    if (question->range_field < 0)
+    bool open = query->from.kind == KW_VALUE_NONE && query->to.kind == KW_VALUE_NONE;
+    if (query->range_field < 0)
         return true;
-    g_assert((size_t)question->range_field < normalized->table->fields_count);
-    const kw_field *field = &normalized->table->fields[question->range_field];
-    if (!check_end(normalized->table, field, question->from, ret_error) ||
-        !check_end(normalized->table, field, question->to, ret_error))
+    g_assert((size_t)query->range_field < normalized->table->fields_count);
+    const kw_field *field = &normalized->table->fields[query->range_field];
+    if (!check_end(normalized->table, field, query->from, ret_error) ||
+        !check_end(normalized->table, field, query->to, ret_error))
         return false;
     if (open)
         return true;
     normalized->span = (kw_span){
-        .field = question->range_field,
-        .from = settle_kind(field, question->from),
-        .to = settle_kind(field, question->to),
-        .from_inclusive = question->from_inclusive,
-        .to_inclusive = question->to_inclusive,
+        .field = query->range_field,
+        .from = settle_kind(field, query->from),
+        .to = settle_kind(field, query->to),
+        .from_inclusive = query->from_inclusive,
+        .to_inclusive = query->to_inclusive,
     };
     normalized->empty = !settle_span(&normalized->span);
     return true;
@@ -87,10 +87,10 @@ compare_values(const void *a, const void *b)
 }
 
 static bool
-take_bound(const kw_question *question, size_t number, kw_normalized_query *normalized, kw_arena *arena,
+take_bound(const kw_record_query *query, size_t number, kw_normalized_query *normalized, kw_arena *arena,
            kw_bound *ret_bound, kw_error *ret_error)
 {
-    const kw_bound *asked = &question->bounds[number];
+    const kw_bound *asked = &query->bounds[number];
     const kw_field *field = &normalized->table->fields[number];
     bool coarse = kw_layout_holds_coarsely(normalized->table->paths[0].layout, number);
     kw_value *values = KW_ARENA_ARRAY(arena, kw_value, asked->count);
@@ -153,21 +153,21 @@ take_coarse(const kw_normalized_query *normalized, const kw_bound *bounds, kw_ar
 }
 
 bool
-kw_normalized_query_make(const kw_question *question, kw_effort *effort, kw_arena *arena,
+kw_normalized_query_make(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                          const kw_normalized_query **ret_normalized, kw_error *ret_error)
 {
     kw_normalized_query *normalized = KW_ARENA_NEW(arena, kw_normalized_query);
     normalized->effort = effort;
     normalized->held = effort ? effort->held - MIN(effort->held, kw_arena_used(arena)) : 0;
-    normalized->table = question->table;
-    normalized->range_limit = question->window.limit ? question->window.limit : question->range_limit;
+    normalized->table = query->table;
+    normalized->range_limit = query->window.limit ? query->window.limit : query->range_limit;
     normalized->range_limit = MIN(normalized->range_limit, KW_PLAN_RANGES_MAX);
-    if (!take_span(question, normalized, ret_error))
+    if (!take_span(query, normalized, ret_error))
         return false;
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, normalized->table->fields_count);
     for (size_t number = 0; number < normalized->table->fields_count; number++) {
-        if (question->bounds[number].count > 0 &&
-            !take_bound(question, number, normalized, arena, &bounds[number], ret_error))
+        if (query->bounds[number].count > 0 &&
+            !take_bound(query, number, normalized, arena, &bounds[number], ret_error))
             return false;
     }
     normalized->bounds = bounds;

@@ -20,7 +20,7 @@ typedef struct kw_normalized_query {
 } kw_normalized_query;
 
 /* INVALID if a value does not have its field's type. */
-bool kw_normalized_query_make(const kw_question *question, kw_effort *effort, kw_arena *arena,
+bool kw_normalized_query_make(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                               const kw_normalized_query **ret_normalized, kw_error *ret_error);
 
 /* The same query with the range cut to the window. `empty` if nothing remains. */

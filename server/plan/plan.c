@@ -8,19 +8,19 @@
 
 /* The best path for the query. */
 static kw_path_analysis
-choose(const kw_question *question, const kw_normalized_query *normalized, kw_arena *arena,
+choose(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
        kw_path_analysis *analyses, size_t *ret_count)
 {
-    size_t first = question->path < 0 ? 0 : (size_t)question->path;
-    size_t end = question->path < 0 ? normalized->table->paths_count : first + 1;
+    size_t first = query->path < 0 ? 0 : (size_t)query->path;
+    size_t end = query->path < 0 ? normalized->table->paths_count : first + 1;
     kw_path_analysis best = {.path = NULL};
     *ret_count = 0;
     for (size_t index = first;
          index < end && (index == first || kw_normalized_query_may_go_on(normalized, arena)); index++) {
         kw_path_analysis *analysis = &analyses[(*ret_count)++];
         const kw_placement *placement =
-            question->placement ? question->placement : kw_path_scanned(&normalized->table->paths[index]);
-        kw_path_analysis_make(normalized, placement, question->order, arena, analysis);
+            query->placement ? query->placement : kw_path_scanned(&normalized->table->paths[index]);
+        kw_path_analysis_make(normalized, placement, query->order, arena, analysis);
         if (!best.path || kw_path_analysis_better(analysis, &best))
             best = *analysis;
     }
@@ -41,9 +41,9 @@ no_order(const kw_normalized_query *normalized, kw_order order, const kw_path_an
 
 /* The whole table may be read if the caller allows it, or if a limit ends the scan after that many rows. */
 static bool
-may_read_all(const kw_question *question, const kw_path_analysis *analysis, bool residual)
+may_read_all(const kw_record_query *query, const kw_path_analysis *analysis, bool residual)
 {
-    return analysis->narrow || question->full_scan || (question->limit > 0 && !residual);
+    return analysis->narrow || query->full_scan || (query->limit > 0 && !residual);
 }
 
 /* --- windows --------------------------------------------------------------------------------------- */
@@ -108,13 +108,13 @@ count_windows(const kw_path_analysis *analysis, const kw_normalized_query *norma
 }
 
 /* The query with a window of its own. */
-static const kw_question *
-with_window(const kw_question *asked, kw_window window, kw_arena *arena)
+static const kw_record_query *
+with_window(const kw_record_query *asked, kw_window window, kw_arena *arena)
 {
-    kw_question *question = KW_ARENA_NEW(arena, kw_question);
-    *question = *asked;
-    question->window = window;
-    return question;
+    kw_record_query *query = KW_ARENA_NEW(arena, kw_record_query);
+    *query = *asked;
+    query->window = window;
+    return query;
 }
 
 /* Whether an interval needs windows depends on range_limit, so a plan made again for a cursor must use the
@@ -129,8 +129,8 @@ keep_limit(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
         int clock = kw_layout_component(analysis->layout, index)->clock;
         clocked = clocked || (clock >= 0 && clock == normalized->span.field);
     }
-    if (clocked && normalized->range_limit > 0 && plan->question->window.limit == 0)
-        plan->question = with_window(plan->question, everything, arena);
+    if (clocked && normalized->range_limit > 0 && plan->query->window.limit == 0)
+        plan->query = with_window(plan->query, everything, arena);
 }
 
 /* Cuts the query to the window that the plan covers, and sets the rest. */
@@ -138,7 +138,7 @@ static const kw_normalized_query *
 take_window(const kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_arena *arena,
             kw_notes *notes, kw_plan *plan)
 {
-    const kw_question *asked = plan->question;
+    const kw_record_query *asked = plan->query;
     if (!analysis->windowed || normalized->span.field < 0) {
         keep_limit(analysis, normalized, arena, plan);
         return normalized;
@@ -153,7 +153,7 @@ take_window(const kw_path_analysis *analysis, const kw_normalized_query *normali
         uint64_t windows = count_windows(analysis, normalized, &window, arena, &exact);
         kw_notes_windows(notes, normalized, &window, windows, exact);
     }
-    plan->question = with_window(asked, window, arena);
+    plan->query = with_window(asked, window, arena);
     return kw_normalized_query_within(normalized, &window, arena);
 }
 
@@ -214,14 +214,14 @@ set_placement(const kw_placement *placement, kw_arena *arena, kw_plan *plan)
 
 /* A plan without ranges on any path, for a query that no record can match. */
 static kw_plan *
-empty_plan(const kw_question *question, const kw_normalized_query *normalized, kw_arena *arena)
+empty_plan(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena)
 {
     const char **notes = KW_ARENA_ARRAY(arena, const char *, 1);
     notes[0] = "no record can meet these conditions together: nothing is read";
-    const kw_path *path = &normalized->table->paths[MAX(question->path, 0)];
+    const kw_path *path = &normalized->table->paths[MAX(query->path, 0)];
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
     *plan = (kw_plan){
-        .question = question,
+        .query = query,
         .path = path,
         .expected_efficiency = 1,
         .notes = notes,
@@ -229,47 +229,47 @@ empty_plan(const kw_question *question, const kw_normalized_query *normalized, k
         .clock = -1,
         .normalized = normalized,
     };
-    set_placement(question->placement ? question->placement : kw_path_scanned(path), arena, plan);
+    set_placement(query->placement ? query->placement : kw_path_scanned(path), arena, plan);
     return plan;
 }
 
 static bool
-make(const kw_question *question, const kw_normalized_query *normalized, kw_arena *arena,
+make(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
      const kw_plan **ret_plan, kw_error *ret_error)
 {
     kw_path_analysis *analyses = KW_ARENA_ARRAY(arena, kw_path_analysis, normalized->table->paths_count);
     size_t count;
-    kw_path_analysis best = choose(question, normalized, arena, analyses, &count);
+    kw_path_analysis best = choose(query, normalized, arena, analyses, &count);
     if (!best.eligible)
-        return no_order(normalized, question->order, analyses, count, arena, ret_error);
-    if (!best.narrow && !question->full_scan && question->limit == 0)
+        return no_order(normalized, query->order, analyses, count, arena, ret_error);
+    if (!best.narrow && !query->full_scan && query->limit == 0)
         return kw_refuse_whole_table(normalized, analyses, count, arena, ret_error);
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
-    *plan = (kw_plan){.question = question, .path = best.path};
+    *plan = (kw_plan){.query = query, .path = best.path};
     set_placement(best.placement, arena, plan);
     if (!fill(normalized, &best, arena, plan, ret_error))
         return false;
-    if (!may_read_all(question, &best, plan->residual))
+    if (!may_read_all(query, &best, plan->residual))
         return kw_refuse_whole_table(normalized, analyses, count, arena, ret_error);
     *ret_plan = plan;
     return true;
 }
 
 bool
-kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *arena, const kw_plan **ret_plan,
-                    kw_error *ret_error)
+kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
+                    const kw_plan **ret_plan, kw_error *ret_error)
 {
-    g_assert(question->path < (int)question->table->paths_count);
-    g_assert(!question->placement || question->placement->path == &question->table->paths[question->path]);
+    g_assert(query->path < (int)query->table->paths_count);
+    g_assert(!query->placement || query->placement->path == &query->table->paths[query->path]);
     const kw_normalized_query *normalized;
     size_t held = effort ? effort->held : 0;
-    if (!kw_normalized_query_make(question, effort, arena, &normalized, ret_error))
+    if (!kw_normalized_query_make(query, effort, arena, &normalized, ret_error))
         return false;
     if (normalized->empty) {
-        *ret_plan = empty_plan(question, normalized, arena);
+        *ret_plan = empty_plan(query, normalized, arena);
         return true;
     }
-    bool good = make(question, normalized, arena, ret_plan, ret_error);
+    bool good = make(query, normalized, arena, ret_plan, ret_error);
     if (!effort)
         return good;
     effort->held = held;
@@ -277,19 +277,19 @@ kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *ar
 }
 
 bool
-kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error)
+kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error)
 {
-    return kw_plan_make_within(question, NULL, arena, ret_plan, ret_error);
+    return kw_plan_make_within(query, NULL, arena, ret_plan, ret_error);
 }
 
 /* --- conditions checked per row -------------------------------------------------------------------- */
 
 /* For a plan built by hand, which has no normalized query: checks the query itself. */
 static bool
-question_matches(const kw_question *question, const kw_value *values)
+query_matches(const kw_record_query *query, const kw_value *values)
 {
-    for (size_t field = 0; field < question->table->fields_count; field++) {
-        const kw_bound *bound = &question->bounds[field];
+    for (size_t field = 0; field < query->table->fields_count; field++) {
+        const kw_bound *bound = &query->bounds[field];
         bool found = bound->count == 0;
         for (size_t index = 0; index < bound->count && !found; index++)
             found = kw_value_compare(bound->values[index], values[field]) == 0;
@@ -297,22 +297,22 @@ question_matches(const kw_question *question, const kw_value *values)
             return false;
     }
     kw_value end;
-    if (question->range_field < 0)
+    if (query->range_field < 0)
         return true;
-    kw_value value = values[question->range_field];
-    end = question->from;
-    if (end.kind != KW_VALUE_NONE && kw_value_compare(value, end) < (question->from_inclusive ? 0 : 1))
+    kw_value value = values[query->range_field];
+    end = query->from;
+    if (end.kind != KW_VALUE_NONE && kw_value_compare(value, end) < (query->from_inclusive ? 0 : 1))
         return false;
-    end = question->to;
+    end = query->to;
     return value.kind != KW_VALUE_NONE &&
-           (end.kind == KW_VALUE_NONE || kw_value_compare(value, end) <= (question->to_inclusive ? 0 : -1));
+           (end.kind == KW_VALUE_NONE || kw_value_compare(value, end) <= (query->to_inclusive ? 0 : -1));
 }
 
 bool
 kw_plan_matches(const kw_plan *plan, const kw_record *record)
 {
     return plan->normalized ? kw_normalized_query_match(plan->normalized, record->values)
-                            : question_matches(plan->question, record->values);
+                            : query_matches(plan->query, record->values);
 }
 
 bool
@@ -373,7 +373,7 @@ kw_plan_text(const kw_plan *plan, kw_arena *arena)
 {
     kw_buffer out = KW_BUFFER_EMPTY;
     const kw_layout *layout = plan->placements[0]->layout;
-    kw_buffer_printf(&out, "table %s by path %s (layout %u, store table %s)%s\n", plan->question->table->name,
+    kw_buffer_printf(&out, "table %s by path %s (layout %u, store table %s)%s\n", plan->query->table->name,
                      plan->path->name, kw_layout_number(layout), kw_layout_store_table(layout),
                      plan->reversed ? ", read backwards" : "");
     kw_buffer_printf(&out, "%zu ranges in %zu groups%s, about %.2f rows scanned per row returned\n",

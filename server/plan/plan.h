@@ -37,7 +37,7 @@ typedef struct kw_window {
 /* Approximate number of ranges in a window. */
 #define KW_PLAN_WINDOW_RANGES 2048
 
-typedef struct kw_question {
+typedef struct kw_record_query {
     const kw_table *table;
     int path;                      /* -1: the planner chooses */
     const kw_placement *placement; /* of `path`, to read; NULL: the one that scans of a path read */
@@ -54,7 +54,7 @@ typedef struct kw_question {
                            windows */
     kw_window window;   /* the rest of an interval (kw_plan.rest, or a cursor's window); the plan covers its
                            beginning */
-} kw_question;
+} kw_record_query;
 
 /* The rows of one range are in logical order (the store's order, forward or reversed). Start is inclusive,
  * stop is exclusive, an empty stop means the table's end. Rows of a merge group are ordered by the key
@@ -86,7 +86,7 @@ typedef struct kw_merge_group {
 } kw_merge_group;
 
 typedef struct kw_plan {
-    const kw_question *question; /* its window is the part that this plan covers */
+    const kw_record_query *query; /* its window is the part that this plan covers */
     const kw_path *path;
     const kw_placement *const *placements; /* of the ranges, each once; at least one, even without ranges */
     size_t placements_count;
@@ -111,18 +111,18 @@ typedef struct kw_plan {
 } kw_plan;
 
 /* If an interval of a clock's field needs many ranges, the plan covers its first window in logical order, and
- * `rest` is the remainder. Planning plan->question again, with an interval of a clock's field, returns the
+ * `rest` is the remainder. Planning plan->query again, with an interval of a clock's field, returns the
  * same plan, whatever range_limit then is.
  *
  * INVALID if a value does not fit its field, or if no path can answer without reading everything and
  * full_scan is false (the text says what to bind). LIMIT if there are more than range_limit ranges. A query
  * that no record can match gives a plan without ranges.
  */
-bool kw_plan_make(const kw_question *question, kw_arena *arena, const kw_plan **ret_plan,
+bool kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan **ret_plan,
                   kw_error *ret_error);
 
 /* Like kw_plan_make, limited by the memory and time of an effort, whose error it returns. NULL: no limit. */
-bool kw_plan_make_within(const kw_question *question, kw_effort *effort, kw_arena *arena,
+bool kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                          const kw_plan **ret_plan, kw_error *ret_error);
 
 /* True if the row keys of every placement in the plan hold the field, and thus its rows meet conditions on it
@@ -155,6 +155,6 @@ const char *kw_plan_text(const kw_plan *plan, kw_arena *arena);
 /* A canonical encoding of a query and its window for cursors: bounded, self-contained, decodable with the
  * same table. Omits range_limit and the limit; a query with a limit is encoded with full_scan set, because it
  * was admitted once. decode validates everything, because a cursor can be forged or older: INVALID. */
-void kw_question_encode(const kw_question *question, kw_buffer *out);
-bool kw_question_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_question *ret_question,
-                        size_t *ret_used, kw_error *ret_error);
+void kw_record_query_encode(const kw_record_query *query, kw_buffer *out);
+bool kw_record_query_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena,
+                            kw_record_query *ret_query, size_t *ret_used, kw_error *ret_error);

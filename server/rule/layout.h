@@ -14,7 +14,7 @@ typedef struct kw_layout kw_layout;
 #define KW_ROW_KEY_MAX 32767
 
 /* How the writer of a record chooses a bucket that does not follow from the record. */
-typedef enum kw_choice_kind { KW_CHOICE_NONE = 0, KW_CHOICE_RANDOM, KW_CHOICE_IN_TURN } kw_choice_kind;
+typedef enum kw_choice_kind { KW_CHOICE_NONE = 0, KW_CHOICE_RANDOM, KW_CHOICE_ROUND_ROBIN } kw_choice_kind;
 
 /* The one bucket of a rule that is chosen at each put: a record can be in any of `buckets` rows. */
 typedef struct kw_choice {

@@ -17,7 +17,7 @@ typedef struct flakes {
     kw_tick_part part; /* first..: not used yet */
 } flakes;
 
-struct kw_maker {
+struct kw_generator {
     kw_sequences *sequences;
     kw_loop *loop;
     kw_sequence_backend *counters;
@@ -38,7 +38,7 @@ static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is 
 /* A call that fails can start the next one, which can create a slot: no existing slot may be freed during the
  * sweep. */
 static void
-sweep(kw_maker *self, const kw_error *why)
+sweep(kw_generator *self, const kw_error *why)
 {
     kw_deadline next = KW_DEADLINE_NONE;
     kw_slot *first = kw_slot_cache_first(self->slots);
@@ -49,7 +49,7 @@ sweep(kw_maker *self, const kw_error *why)
         next = kw_deadline_earlier(next, kw_slot_sweep(slot, why));
     for (kw_slot *slot = first; slot; slot = slot->next)
         slot->swept = false;
-    kw_maker_watch(self, next);
+    kw_generator_watch(self, next);
 }
 
 static void
@@ -59,7 +59,7 @@ on_timer(void *user)
 }
 
 void
-kw_maker_watch(kw_maker *self, kw_deadline deadline)
+kw_generator_watch(kw_generator *self, kw_deadline deadline)
 {
     if (deadline >= self->watched || self->closing)
         return;
@@ -68,13 +68,13 @@ kw_maker_watch(kw_maker *self, kw_deadline deadline)
 }
 
 void
-kw_maker_count(kw_maker *self, const kw_addition *addition, kw_counted done, void *user)
+kw_generator_count(kw_generator *self, const kw_addition *addition, kw_counted done, void *user)
 {
     kw_attempts_add(self->attempts, addition, done, user);
 }
 
 bool
-kw_maker_closes(const kw_maker *self)
+kw_generator_closes(const kw_generator *self)
 {
     return self->closing;
 }
@@ -114,8 +114,8 @@ kw_pending_value_failed(kw_pending_value *want, const kw_error *error)
 /* --- values ------------------------------------------------------------------------------------------- */
 
 static bool
-allocate_ids(kw_maker *self, const kw_table *table, const kw_field *field, uint32_t want, flakes *ret_flakes,
-             kw_error *ret_error)
+allocate_ids(kw_generator *self, const kw_table *table, const kw_field *field, uint32_t want,
+             flakes *ret_flakes, kw_error *ret_error)
 {
     kw_worker *worker = kw_sequences_worker(self->sequences, field->model->generate.partitioned);
     g_assert(worker);
@@ -126,7 +126,7 @@ allocate_ids(kw_maker *self, const kw_table *table, const kw_field *field, uint3
 /* Numbers allocated earlier are used only while their tick lasts, so ids are ordered by time except within a
  * tick. */
 static bool
-next_snowflake(kw_maker *self, const kw_table *table, const kw_field *field, int64_t *ret_id,
+next_snowflake(kw_generator *self, const kw_table *table, const kw_field *field, int64_t *ret_id,
                kw_error *ret_error)
 {
     const kw_model_generate *how = &field->model->generate;
@@ -169,7 +169,7 @@ now_in(kw_time_unit unit)
 static bool
 generate_value(kw_fill_call *call, const kw_field *field, kw_value *ret_value, kw_error *ret_error)
 {
-    kw_maker *self = call->generator;
+    kw_generator *self = call->generator;
     uint8_t bytes[KW_UUID_BYTES];
     *ret_value = (kw_value){.kind = KW_VALUE_NUMBER};
     switch (field->model->generate.kind) {
@@ -197,7 +197,7 @@ generate_value(kw_fill_call *call, const kw_field *field, kw_value *ret_value, k
 }
 
 static kw_slot *
-find_slot(kw_maker *self, const kw_table *table, const kw_field *field, const kw_value *values,
+find_slot(kw_generator *self, const kw_table *table, const kw_field *field, const kw_value *values,
           kw_error *ret_error)
 {
     kw_slot *slot = kw_slot_cache_find(self->slots, table, field, values, ret_error);
@@ -209,7 +209,7 @@ find_slot(kw_maker *self, const kw_table *table, const kw_field *field, const kw
 static void
 request_number(kw_fill_call *call, kw_filling *filling, size_t number)
 {
-    kw_maker *self = call->generator;
+    kw_generator *self = call->generator;
     int64_t made = 0;
     kw_slot *slot =
         find_slot(self, call->table, &call->table->fields[number], filling->values, &filling->error);
@@ -262,8 +262,8 @@ fill_record(kw_fill_call *call, kw_filling *filling)
 }
 
 void
-kw_maker_fill(kw_maker *self, kw_arena *arena, const kw_table *table, kw_filling *fillings, size_t count,
-              kw_deadline deadline, void (*done)(void *user), void *user)
+kw_generator_fill(kw_generator *self, kw_arena *arena, const kw_table *table, kw_filling *fillings,
+                  size_t count, kw_deadline deadline, void (*done)(void *user), void *user)
 {
     g_assert(done && (fillings || count == 0));
     kw_fill_call *call = KW_ARENA_NEW(arena, kw_fill_call);
@@ -285,7 +285,7 @@ kw_maker_fill(kw_maker *self, kw_arena *arena, const kw_table *table, kw_filling
 /* --- allocating --------------------------------------------------------------------------------------- */
 
 static void
-allocate_flakes(kw_maker *self, const kw_table *table, const kw_field *field, int64_t count,
+allocate_flakes(kw_generator *self, const kw_table *table, const kw_field *field, int64_t count,
                 kw_allocated done, void *user)
 {
     const kw_model_generate *how = &field->model->generate;
@@ -305,8 +305,8 @@ allocate_flakes(kw_maker *self, const kw_table *table, const kw_field *field, in
 }
 
 void
-kw_maker_allocate(kw_maker *self, const kw_table *table, size_t number, const kw_value *values, int64_t count,
-                  kw_deadline deadline, kw_allocated done, void *user)
+kw_generator_allocate(kw_generator *self, const kw_table *table, size_t number, const kw_value *values,
+                      int64_t count, kw_deadline deadline, kw_allocated done, void *user)
 {
     g_assert(done && number < table->fields_count);
     const kw_field *field = &table->fields[number];
@@ -336,10 +336,10 @@ kw_maker_allocate(kw_maker *self, const kw_table *table, size_t number, const kw
 
 /* --- from new to free --------------------------------------------------------------------------------- */
 
-kw_maker *
-kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle)
+kw_generator *
+kw_generator_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle)
 {
-    kw_maker *self = g_new0(kw_maker, 1);
+    kw_generator *self = g_new0(kw_generator, 1);
     const kw_model_sequences *settings = kw_sequences_settings(sequences);
     self->sequences = sequences;
     self->loop = loop;
@@ -355,7 +355,7 @@ kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle)
 }
 
 void
-kw_maker_close(kw_maker *self, void (*closed)(void *user), void *user)
+kw_generator_close(kw_generator *self, void (*closed)(void *user), void *user)
 {
     self->closing = true;
     kw_attempts_close(self->attempts, &ending);
@@ -368,7 +368,7 @@ kw_maker_close(kw_maker *self, void (*closed)(void *user), void *user)
 }
 
 void
-kw_maker_free(kw_maker *self)
+kw_generator_free(kw_generator *self)
 {
     if (!self)
         return;

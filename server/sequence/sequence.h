@@ -2,9 +2,9 @@
  * ids, the time. A field's `generate` setting selects the kind (kw_model_generate).
  *
  *   kw_sequences   one per process: the table of counters and leases, the worker numbers of snowflakes
- *   kw_maker       one per loop: its own blocks of numbers and random bytes
+ *   kw_generator       one per loop: its own blocks of numbers and random bytes
  *
- *      put -> kw_maker_fill -> number from the block -------------------------> done, before it returns
+ *      put -> kw_generator_fill -> number from the block -------------------------> done, before it returns
  *                           -> no number left: wait -> counters (backend.h) --> done, later
  *
  * Loops share only the counters and, one block at a time, a worker number. The next block is fetched before
@@ -17,9 +17,9 @@
 #include "store/store.h"
 
 typedef struct kw_sequences kw_sequences;
-typedef struct kw_maker kw_maker;
+typedef struct kw_generator kw_generator;
 
-/* Most numbers of one kw_maker_allocate. */
+/* Most numbers of one kw_generator_allocate. */
 #define KW_ALLOCATE_MAX INT64_C(1000000000)
 
 /* --- the process; all on the loop given ------------------------------------------------------------ */
@@ -42,12 +42,12 @@ void kw_sequences_free(kw_sequences *self);
 
 /* --- one loop -------------------------------------------------------------------------------------- */
 
-kw_maker *kw_maker_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle);
+kw_generator *kw_generator_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle);
 
 /* Fails waiting and later calls with UNAVAILABLE. closed is called on the loop; then close the store handle,
  * then free the maker. */
-void kw_maker_close(kw_maker *self, void (*closed)(void *user), void *user);
-void kw_maker_free(kw_maker *self);
+void kw_generator_close(kw_generator *self, void (*closed)(void *user), void *user);
+void kw_generator_free(kw_generator *self);
 
 /* One record to complete. */
 typedef struct kw_filling {
@@ -59,11 +59,11 @@ typedef struct kw_filling {
 
 /* Generates the missing values of fields with `generate`. A record that fails does not fail the others. done
  * is called once, possibly before this returns; all arguments must live until then. */
-void kw_maker_fill(kw_maker *self, kw_arena *arena, const kw_table *table, kw_filling *fillings, size_t count,
-                   kw_deadline deadline, void (*done)(void *user), void *user);
+void kw_generator_fill(kw_generator *self, kw_arena *arena, const kw_table *table, kw_filling *fillings,
+                       size_t count, kw_deadline deadline, void (*done)(void *user), void *user);
 
 /* Allocates `count` consecutive numbers of a field, or fewer if a range ends or wraps, or a tick of a
  * snowflake is used up. values: one slot per field, for example the timestamp of a sequence per minute. */
 typedef void (*kw_allocated)(void *user, int64_t first, int64_t count, const kw_error *error);
-void kw_maker_allocate(kw_maker *self, const kw_table *table, size_t field, const kw_value *values,
-                       int64_t count, kw_deadline deadline, kw_allocated done, void *user);
+void kw_generator_allocate(kw_generator *self, const kw_table *table, size_t field, const kw_value *values,
+                           int64_t count, kw_deadline deadline, kw_allocated done, void *user);

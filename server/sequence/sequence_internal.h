@@ -18,9 +18,9 @@ const kw_model_sequences *kw_sequences_settings(const kw_sequences *self);
 
 /* --- waiting ---------------------------------------------------------------------------------------- */
 
-/* One call of kw_maker_fill. */
+/* One call of kw_generator_fill. */
 typedef struct kw_fill_call {
-    kw_maker *generator;
+    kw_generator *generator;
     kw_arena *arena;
     const kw_table *table;
     kw_filling *fillings;
@@ -60,7 +60,7 @@ typedef struct kw_slot_period {
 /* The numbers of one counter that a loop holds. */
 typedef struct kw_slot {
     kw_bytes name; /* of the counter */
-    kw_maker *generator;
+    kw_generator *generator;
     char *label; /* for messages: "table t, field f", with the period */
     kw_number_range range;
     kw_retention keeping;
@@ -82,7 +82,7 @@ typedef struct kw_slot {
 } kw_slot;
 
 /* Takes ownership of name and label. */
-kw_slot *kw_slot_new(kw_maker *generator, kw_bytes name, char *label, const kw_number_range *range,
+kw_slot *kw_slot_new(kw_generator *generator, kw_bytes name, char *label, const kw_number_range *range,
                      const kw_slot_period *period);
 void kw_slot_free(kw_slot *slot);
 
@@ -100,7 +100,7 @@ kw_deadline kw_slot_sweep(kw_slot *slot, const kw_error *why);
 /* Fetches a block if the slot holds no numbers. */
 void kw_slot_prepare(kw_slot *slot);
 
-/* Like kw_maker_allocate. */
+/* Like kw_generator_allocate. */
 void kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_allocated done, void *user);
 
 /* True if there are no pending values, no fetch in flight, and no sweep using the slot. */
@@ -115,7 +115,7 @@ kw_slot_idle(const kw_slot *slot)
 /* Slots of periods are dropped some time after their last use. */
 typedef struct kw_slot_cache kw_slot_cache;
 
-kw_slot_cache *kw_slot_cache_new(kw_maker *generator, const kw_model_sequences *settings);
+kw_slot_cache *kw_slot_cache_new(kw_generator *generator, const kw_model_sequences *settings);
 void kw_slot_cache_free(kw_slot_cache *self);
 
 /* The slot of the next period, created if missing; NULL if there is none. Can drop idle slots, except those
@@ -145,10 +145,10 @@ void kw_period_prefetch_used(kw_period_prefetch *self, kw_slot *slot);
 /* --- the maker, for slots --------------------------------------------------------------------------- */
 
 /* Adds to a counter, and retries failures for some time. done is always called after this returns. */
-void kw_maker_count(kw_maker *self, const kw_addition *addition, kw_counted done, void *user);
+void kw_generator_count(kw_generator *self, const kw_addition *addition, kw_counted done, void *user);
 
-/* True once kw_maker_close was called: nothing new may be started. */
-bool kw_maker_closes(const kw_maker *self);
+/* True once kw_generator_close was called: nothing new may be started. */
+bool kw_generator_closes(const kw_generator *self);
 
 /* Checks pending values at that time. */
-void kw_maker_watch(kw_maker *self, kw_deadline deadline);
+void kw_generator_watch(kw_generator *self, kw_deadline deadline);

@@ -16,7 +16,7 @@
 static void fetch(kw_slot *slot);
 
 kw_slot *
-kw_slot_new(kw_maker *generator, kw_bytes name, char *label, const kw_number_range *range,
+kw_slot_new(kw_generator *generator, kw_bytes name, char *label, const kw_number_range *range,
             const kw_slot_period *period)
 {
     kw_slot *slot = g_new0(kw_slot, 1);
@@ -109,13 +109,13 @@ kw_slot_next(kw_slot *slot, int64_t *ret_number, kw_error *ret_error)
 void
 kw_slot_wait(kw_slot *slot, kw_pending_value *pending)
 {
-    g_assert(pending->call && !kw_maker_closes(slot->generator));
+    g_assert(pending->call && !kw_generator_closes(slot->generator));
     pending->next = NULL;
     *slot->last = pending;
     slot->last = &pending->next;
     slot->waiting++;
     kw_metrics_add(KW_METRIC_sequence_waits, 1);
-    kw_maker_watch(slot->generator, pending->call->deadline);
+    kw_generator_watch(slot->generator, pending->call->deadline);
     fetch(slot);
 }
 
@@ -223,14 +223,14 @@ static void
 count(kw_slot *slot, int64_t amount, kw_deadline deadline, kw_counted done, void *user)
 {
     kw_addition addition = {slot->name, amount, slot->keeping, deadline};
-    kw_maker_count(slot->generator, &addition, done, user);
+    kw_generator_count(slot->generator, &addition, done, user);
 }
 
 static void
 fetch(kw_slot *slot)
 {
     if (slot->fetching || slot->used_up || kw_block_left(&slot->ahead) > 0 ||
-        kw_maker_closes(slot->generator))
+        kw_generator_closes(slot->generator))
         return;
     uint64_t amount = MAX(slot->step, slot->waiting);
     slot->step = MIN(slot->step * WRAP_GROWTH, slot->range.block);

@@ -14,7 +14,7 @@ typedef struct zone {
 } zone;
 
 struct kw_slot_cache {
-    kw_maker *generator;
+    kw_generator *generator;
     const kw_model_sequences *settings;
     GHashTable *slots; /* &name -> kw_slot */
     kw_slot *first;
@@ -231,7 +231,7 @@ free_slot(gpointer given)
 }
 
 kw_slot_cache *
-kw_slot_cache_new(kw_maker *generator, const kw_model_sequences *settings)
+kw_slot_cache_new(kw_generator *generator, const kw_model_sequences *settings)
 {
     kw_slot_cache *self = g_new0(kw_slot_cache, 1);
     *self = (kw_slot_cache){.generator = generator, .settings = settings};

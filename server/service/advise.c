@@ -83,7 +83,7 @@ read_queries(kw_advising *self, kw_candidate *candidate, const kw_policy *policy
                                 candidate->table->name);
         if (kw_scan_request_on_table(candidate->table, &kw_policy_model(policy)->limits, from->query,
                                      self->arena, request, &error))
-            asked[index].query = request->question;
+            asked[index].query = request->query;
         else
             asked[index].refusal = kw_arena_printf(self->arena, "%s", error.text);
     }

@@ -4,7 +4,7 @@
 #include "service/show.h"
 
 static bool
-bind_one(const kw_api_Query *query, kw_question *plan_query, kw_bound *bounds, kw_arena *arena,
+bind_one(const kw_api_Query *query, kw_record_query *plan_query, kw_bound *bounds, kw_arena *arena,
          kw_error *ret_error)
 {
     const kw_table *table = plan_query->table;
@@ -24,7 +24,7 @@ bind_one(const kw_api_Query *query, kw_question *plan_query, kw_bound *bounds, k
 }
 
 static bool
-bind_any(const kw_api_Query *query, kw_question *plan_query, kw_bound *bounds, kw_arena *arena,
+bind_any(const kw_api_Query *query, kw_record_query *plan_query, kw_bound *bounds, kw_arena *arena,
          kw_error *ret_error)
 {
     const kw_table *table = plan_query->table;
@@ -55,7 +55,7 @@ bind_any(const kw_api_Query *query, kw_question *plan_query, kw_bound *bounds, k
 }
 
 static bool
-read_range(const kw_api_Query *query, kw_question *plan_query, kw_arena *arena, kw_error *ret_error)
+read_range(const kw_api_Query *query, kw_record_query *plan_query, kw_arena *arena, kw_error *ret_error)
 {
     const kw_api_Range *range = query->range;
     size_t field = 0;
@@ -77,7 +77,7 @@ read_range(const kw_api_Query *query, kw_question *plan_query, kw_arena *arena, 
 }
 
 static bool
-read_order(const kw_api_Query *query, kw_question *plan_query, kw_error *ret_error)
+read_order(const kw_api_Query *query, kw_record_query *plan_query, kw_error *ret_error)
 {
     if (!query->has_order)
         return true;
@@ -89,7 +89,7 @@ read_order(const kw_api_Query *query, kw_question *plan_query, kw_error *ret_err
 }
 
 static bool
-read_path(const kw_api_Query *query, kw_question *plan_query, kw_error *ret_error)
+read_path(const kw_api_Query *query, kw_record_query *plan_query, kw_error *ret_error)
 {
     char shown[KW_SHOWN_MAX];
     plan_query->path = -1;
@@ -126,7 +126,7 @@ read_sizes(const kw_api_Query *query, const kw_model_limits *limits, kw_scan_req
         !check_positive("page_bytes", query->has_page_bytes, query->page_bytes, ret_error))
         return false;
     request->limit = query->has_limit ? (uint64_t)query->limit : 0;
-    request->question.limit = request->limit;
+    request->query.limit = request->limit;
     if (query->has_page_rows)
         request->page_rows = (uint32_t)MIN(query->page_rows, limits->page_rows);
     if (query->has_page_bytes)
@@ -139,7 +139,7 @@ kw_scan_request_on_table(const kw_table *table, const kw_model_limits *limits, c
                          kw_arena *arena, kw_scan_request *ret_request, kw_error *ret_error)
 {
     kw_scan_request request = {0};
-    kw_question *plan_query = &request.question;
+    kw_record_query *plan_query = &request.query;
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
     plan_query->table = table;
     plan_query->bounds = bounds;

@@ -86,10 +86,10 @@ kw_serve_latest(kw_exchange *exchange)
         kw_exchange_fail(exchange, &error);
         return;
     }
-    request->limit = request->question.limit = 1;
+    request->limit = request->query.limit = 1;
     request->patient = true;
-    if (request->question.order == KW_ORDER_PATH)
-        request->question.order = KW_ORDER_DESCENDING;
+    if (request->query.order == KW_ORDER_PATH)
+        request->query.order = KW_ORDER_DESCENDING;
     exchange->prepared = request;
     kw_read_queue_enter(exchange, false, start_latest);
 }

@@ -107,7 +107,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     worker->loop = loop;
     worker->index = index;
     worker->handle = kw_store_open_handle(service->settings.store, loop);
-    worker->maker = kw_maker_new(service->settings.sequences, loop, worker->handle);
+    worker->maker = kw_generator_new(service->settings.sequences, loop, worker->handle);
     worker->ahead = kw_page_prefetcher_new(loop, &service->writes);
     worker->alarms = kw_alarms_new(loop, kw_exchange_on_deadline);
     worker->read_queues = kw_read_queues_new(loop);
@@ -136,7 +136,7 @@ on_handle_closed(void *user)
     closing ended = *(closing *)user;
     g_free(user);
     ended.worker->handle = NULL;
-    kw_maker_free(ended.worker->maker); /* now that the store has answered all its requests */
+    kw_generator_free(ended.worker->maker); /* now that the store has answered all its requests */
     ended.worker->maker = NULL;
     kw_page_prefetcher_free(g_steal_pointer(&ended.worker->ahead));
     kw_alarms_ring_all(ended.worker->alarms); /* ends calls that are queued, or were left by worker threads */
@@ -180,7 +180,7 @@ on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
     *self = (closing){worker, closed, closed_user};
     kw_hold_close(worker);
     kw_page_prefetcher_close(worker->ahead);
-    kw_maker_close(worker->maker, on_maker_closed, self);
+    kw_generator_close(worker->maker, on_maker_closed, self);
 }
 
 kw_net_handler

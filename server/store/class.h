@@ -16,9 +16,9 @@ typedef struct kw_store_handle_class {
     void (*get)(kw_store_handle *, const kw_get *, kw_get_done, void *user);
     void (*get_many)(kw_store_handle *, const kw_get *const *, size_t count, kw_get_done, void *user);
     kw_range_scan *(*open_range_scan)(kw_store_handle *, const kw_range_scan_spec *);
-    void (*run_fetch)(kw_range_scan *, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline,
-                      kw_get_done, void *user);
-    void (*run_close)(kw_range_scan *);
+    void (*range_scan_fetch)(kw_range_scan *, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                             kw_deadline, kw_get_done, void *user);
+    void (*range_scan_close)(kw_range_scan *);
     void (*create_table)(kw_store_handle *, const kw_table_spec *, kw_create_done, void *user);
     void (*describe_table)(kw_store_handle *, kw_bytes table, kw_deadline, kw_table_facts_done, void *user);
     void (*drop_table)(kw_store_handle *, kw_bytes table, kw_deadline, kw_simple_done, void *user);

@@ -18,7 +18,7 @@ offset_of(const kw_heartbeat *heartbeat, int64_t now_ns)
     int64_t age_ns = MAX(now_ns - heartbeat->sent_ns, 0);
     int64_t drift_ns = age_ns / 1000000 * KW_TIME_DRIFT_PPM + KW_TIME_DRIFT_PPM;
     int64_t low_ns = heartbeat->stamp_ms * NS_PER_MS - heartbeat->answered_ns - drift_ns;
-    return (offset){.low_ns = heartbeat->or_less ? INT64_MIN : low_ns,
+    return (offset){.low_ns = heartbeat->stamp_is_upper_bound ? INT64_MIN : low_ns,
                     .high_ns = (heartbeat->stamp_ms + 1) * NS_PER_MS - heartbeat->sent_ns + drift_ns};
 }
 
@@ -40,7 +40,7 @@ add_evidence(evidence *total, const kw_heartbeat *heartbeat, int64_t now_ns)
     total->all.high_ns = MIN(total->all.high_ns, one.high_ns);
     total->any.low_ns = MIN(total->any.low_ns, one.low_ns);
     total->any.high_ns = MAX(total->any.high_ns, one.high_ns);
-    total->fresh = total->fresh || !heartbeat->or_less;
+    total->fresh = total->fresh || !heartbeat->stamp_is_upper_bound;
 }
 
 static offset
@@ -136,7 +136,7 @@ kw_known_time_init(kw_known_time *known, int64_t fresh_ns)
 }
 
 void
-kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns)
+kw_known_time_add_heartbeat(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns)
 {
     advance(known, now_ns);
     if (known->low_ns != INT64_MAX)
@@ -144,7 +144,7 @@ kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t
     if (known->count == KW_TIME_HEARTBEATS)
         memmove(known->heartbeats, known->heartbeats + 1, --known->count * sizeof *known->heartbeats);
     known->heartbeats[known->count++] = *heartbeat;
-    if (!heartbeat->or_less)
+    if (!heartbeat->stamp_is_upper_bound)
         known->last = *heartbeat;
     known->passed_ns = now_ns;
     known->change_ns = next_change_ns(known, now_ns);
@@ -152,7 +152,7 @@ kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t
 }
 
 void
-kw_known_time_saw(kw_known_time *known, int64_t newest_stamp_ms)
+kw_known_time_add_newest_stamp(kw_known_time *known, int64_t newest_stamp_ms)
 {
     int64_t stamp_ms = CLAMP(newest_stamp_ms, -STAMP_MAX_MS, STAMP_MAX_MS); /* a cell can hold any number */
     int64_t least_ns = (stamp_ms + 1) * NS_PER_MS + known->fresh_ns + drift_ns(0, known->fresh_ns);
@@ -181,16 +181,16 @@ kw_known_time_recent(const kw_known_time *known, int64_t now_ns, kw_span *ret_sp
         if (known->heartbeats[i].sent_ns > now_ns - known->fresh_ns)
             add_evidence(&recent, &known->heartbeats[i], now_ns);
     if (!recent.fresh)
-        return kw_known_time_about(known, now_ns, ret_span);
+        return kw_known_time_estimate(known, now_ns, ret_span);
     offset together = combine(&recent);
     if (together.low_ns == INT64_MIN)
-        return kw_known_time_about(known, now_ns, ret_span);
+        return kw_known_time_estimate(known, now_ns, ret_span);
     *ret_span = (kw_span){.earliest_ns = now_ns + together.low_ns, .latest_ns = now_ns + together.high_ns};
     return true;
 }
 
 bool
-kw_known_time_about(const kw_known_time *known, int64_t now_ns, kw_span *ret_span)
+kw_known_time_estimate(const kw_known_time *known, int64_t now_ns, kw_span *ret_span)
 {
     if (known->last.stamp_ms == 0)
         return false;

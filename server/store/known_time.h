@@ -38,7 +38,7 @@ typedef struct kw_heartbeat {
     int64_t sent_ns;
     int64_t answered_ns;
     int64_t stamp_ms;
-    int64_t or_less; /* 1: the true timestamp is stamp_ms or less; 0: it is stamp_ms */
+    int64_t stamp_is_upper_bound; /* 1: the true timestamp is stamp_ms or less; 0: it is stamp_ms */
 } kw_heartbeat;
 
 typedef struct kw_known_time {
@@ -58,12 +58,12 @@ void kw_known_time_init(kw_known_time *known, int64_t fresh_ns);
 /* Adds a heartbeat that was answered now or earlier. A heartbeat is a put to a cell that only this gateway
  * writes. A read of the cell returns the put with the greatest timestamp, so for an earlier put only the
  * upper bound is known (or_less). Such a heartbeat proves no lower bound, and it does not count as fresh. */
-void kw_known_time_heard(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns);
+void kw_known_time_add_heartbeat(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns);
 
 /* Adds the newest timestamp in the heartbeat cells of all gateways, read after the first heartbeat was
  * answered. Another gateway can have acted on it before the clock was set back, so `latest` must exceed
  * it. */
-void kw_known_time_saw(kw_known_time *known, int64_t newest_stamp_ms);
+void kw_known_time_add_newest_stamp(kw_known_time *known, int64_t newest_stamp_ms);
 
 /* The interval to act on. False if one of the two periods has no fresh heartbeat. now_ns must not decrease
  * from call to call. */
@@ -75,4 +75,4 @@ bool kw_known_time_recent(const kw_known_time *known, int64_t now_ns, kw_span *r
 
 /* An interval from the last heartbeat, however old it is. Use it where a jump of the clock does no harm.
  * False if there is no heartbeat. */
-bool kw_known_time_about(const kw_known_time *known, int64_t now_ns, kw_span *ret_span);
+bool kw_known_time_estimate(const kw_known_time *known, int64_t now_ns, kw_span *ret_span);

@@ -85,7 +85,7 @@ complete_later(kw_task *task)
 }
 
 void
-kw_refuse_later(kw_store_handle *handle, void (*done)(void *user), void *user)
+kw_complete_later(kw_store_handle *handle, void (*done)(void *user), void *user)
 {
     refusal_task *refusal = refusal_new(NULL, user, complete_later);
     refusal->done.later = done;

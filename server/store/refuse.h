@@ -17,7 +17,7 @@ void kw_refuse_get(kw_store_handle *handle, kw_rows *rows, const kw_error *error
                    void *user);
 
 /* Calls done(user) in a later iteration of the loop. */
-void kw_refuse_later(kw_store_handle *handle, void (*done)(void *user), void *user);
+void kw_complete_later(kw_store_handle *handle, void (*done)(void *user), void *user);
 
 /* True if the store handle was closed; then ret_error is the error of every operation started since. */
 bool kw_store_handle_is_closing(const kw_store_handle *handle, kw_error *ret_error);

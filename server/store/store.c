@@ -99,7 +99,7 @@ kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *write
     assert_valid(handle, done);
     g_assert(count == 0 || (writes && results));
     if (count == 0) {
-        kw_refuse_later(handle, done, user);
+        kw_complete_later(handle, done, user);
         return;
     }
     if (!handle->closing && all_valid(writes, count)) {
@@ -112,7 +112,7 @@ kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *write
     partial->user = user;
     count_operations(handle, KW_METRIC_store_writes, partial->count);
     if (partial->count == 0)
-        kw_refuse_later(handle, partial_writes_done, partial);
+        kw_complete_later(handle, partial_writes_done, partial);
     else
         handle->class->write_many(handle, partial->writes, partial->count, partial->valid_results,
                                   partial_writes_done, partial);
@@ -264,11 +264,12 @@ kw_range_scan_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bo
     scan->user = user;
     scan->rejected_by_close = scan->handle->closing;
     if (scan->rejection)
-        kw_refuse_later(scan->handle, rejected_fetch_done, scan);
+        kw_complete_later(scan->handle, rejected_fetch_done, scan);
     else if (scan->rejected_by_close)
-        kw_refuse_later(scan->handle, closed_fetch_done, scan);
+        kw_complete_later(scan->handle, closed_fetch_done, scan);
     else
-        scan->handle->class->run_fetch(scan, max_rows, max_bytes, more_hint, deadline, fetch_done, scan);
+        scan->handle->class->range_scan_fetch(scan, max_rows, max_bytes, more_hint, deadline, fetch_done,
+                                              scan);
 }
 
 void
@@ -278,7 +279,7 @@ kw_range_scan_close(kw_range_scan *scan)
         return;
     bool rejected = scan->rejection || scan->rejected_by_close;
     if (!rejected) {
-        scan->handle->class->run_close(scan);
+        scan->handle->class->range_scan_close(scan);
         return;
     }
     scan->done = NULL;

@@ -41,8 +41,8 @@ typedef struct kw_range_scan kw_range_scan;
 /* Why a row of a point read has no cells although the store can hold some. */
 typedef enum kw_omission {
     KW_OMITTED_NOT,
-    KW_OMITTED_TOO_LARGE, /* the row alone exceeds max_bytes */
-    KW_OMITTED_NO_ROOM    /* the rows before it used up max_bytes */
+    KW_OMITTED_TOO_LARGE,    /* the row alone exceeds max_bytes */
+    KW_OMITTED_LIMIT_REACHED /* the rows before it used up max_bytes */
 } kw_omission;
 
 typedef struct kw_row {
@@ -104,9 +104,9 @@ typedef struct kw_write {
     uint32_t record;
     bool once; /* never sent twice, even with a timestamp */
     /* DELETE: cells that are put in the same atomic step, with their own timestamps. */
-    const kw_cell *beside;
-    size_t beside_count;
-    int64_t beside_ttl_ms; /* 0: the cells do not expire */
+    const kw_cell *extra_cells;
+    size_t extra_cells_count;
+    int64_t extra_cells_ttl_ms; /* 0: the cells do not expire */
 } kw_write;
 
 typedef enum kw_outcome {
@@ -188,9 +188,9 @@ typedef struct kw_get {
     size_t max_bytes;    /* of the row; for get_many the first get's limit applies to all rows; 0: no limit */
     kw_account *account; /* of the caller; NULL: none. If its connection closes, the read can be cancelled */
     uint64_t call;       /* number of the call in its account; older calls are served first */
-    kw_prepared *prepared; /* the same filter, compiled; NULL: the store parses the text */
-    bool narrows;          /* the filter removes cells only: every row that exists keeps at least one */
-    bool filter_is_safe;   /* every store accepts the filter: the get can share a call with others */
+    kw_prepared *prepared;   /* the same filter, compiled; NULL: the store parses the text */
+    bool filters_cells_only; /* the filter removes cells only: every row that exists keeps at least one */
+    bool filter_is_safe;     /* every store accepts the filter: the get can share a call with others */
     kw_deadline deadline;
     const kw_ordering *ordering; /* NULL: control cells are returned like other cells */
 } kw_get;
@@ -220,8 +220,8 @@ typedef struct kw_range_scan_spec {
     int64_t time_from;
     int64_t time_to;
     kw_bytes filter;
-    kw_prepared *prepared; /* as in kw_get; the scan holds a reference and does not copy the text */
-    bool narrows;          /* as in kw_get */
+    kw_prepared *prepared;   /* as in kw_get; the scan holds a reference and does not copy the text */
+    bool filters_cells_only; /* as in kw_get */
     /* A hint: a store can skip rows whose keys match no pattern. Must be empty if the filter spans rows
      * (kw_filter_spans_rows). */
     kw_patterns patterns;
@@ -327,9 +327,9 @@ bool kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms);
  * such interval is known now. Any thread. */
 bool kw_store_time(kw_store *store, kw_span *ret_span);
 /* An estimate of the store's current time from its last answer, however old that is. Any thread. */
-bool kw_store_time_about(kw_store *store, kw_span *ret_span);
+bool kw_store_time_estimate(kw_store *store, kw_span *ret_span);
 /* Requests that kw_store_time knows the clock soon and for a while. Any thread. */
-void kw_store_use_time(kw_store *store);
+void kw_store_keep_time_known(kw_store *store);
 
 /* If expected, the gateway serves tables whose writes are ordered by gateway timestamps
  * (KW_WRITE_ORDER_STAMP); then the store is ready only while its clock is known. Any thread. */

@@ -88,14 +88,14 @@ kw_store_time(kw_store *store, kw_span *ret_span)
 }
 
 bool
-kw_store_time_about(kw_store *store, kw_span *ret_span)
+kw_store_time_estimate(kw_store *store, kw_span *ret_span)
 {
     g_assert(store && ret_span);
     return store->class->time && store->class->time(store, true, ret_span);
 }
 
 void
-kw_store_use_time(kw_store *store)
+kw_store_keep_time_known(kw_store *store)
 {
     g_assert(store);
     if (store->class->use_time)

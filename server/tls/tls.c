@@ -262,7 +262,7 @@ kw_tls_send(kw_tls *tls, kw_bytes plain, kw_error *ret_error)
 }
 
 void
-kw_tls_take_output(kw_tls *tls, kw_buffer *network)
+kw_tls_move_output(kw_tls *tls, kw_buffer *network)
 {
     if (network->size == 0 && network->capacity == 0) {
         *network = tls->output;

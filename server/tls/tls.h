@@ -36,7 +36,7 @@ kw_tls *kw_tls_new_client(kw_tls_context *context, const char *host);
 void kw_tls_free(kw_tls *tls);
 
 /* Decrypts bytes from the network and appends the result to `plain`. Sets *ret_closed if the peer closed the
- * TLS connection. Can produce bytes to send (kw_tls_take_output). False if the connection is lost; the error
+ * TLS connection. Can produce bytes to send (kw_tls_move_output). False if the connection is lost; the error
  * says whether by a malformed record or a rejected certificate. */
 bool kw_tls_receive(kw_tls *tls, kw_bytes network, kw_buffer *plain, bool *ret_closed, kw_error *ret_error);
 
@@ -44,7 +44,7 @@ bool kw_tls_receive(kw_tls *tls, kw_bytes network, kw_buffer *plain, bool *ret_c
 bool kw_tls_send(kw_tls *tls, kw_bytes plain, kw_error *ret_error);
 
 /* Moves the bytes that must be sent to the end of `network`. */
-void kw_tls_take_output(kw_tls *tls, kw_buffer *network);
+void kw_tls_move_output(kw_tls *tls, kw_buffer *network);
 
 /* kw_tls_start begins the handshake of a client. kw_tls_shutdown produces the close notification. */
 bool kw_tls_start(kw_tls *tls, kw_error *ret_error);

@@ -9,10 +9,10 @@
 bool
 kw_condition_needs_column(const kw_plan *plan, size_t field)
 {
-    const kw_question *question = plan->question;
-    bool open = question->from.kind == KW_VALUE_NONE && question->to.kind == KW_VALUE_NONE; /* no condition */
-    bool asked = question->bounds[field].count > 0 || (question->range_field == (int)field && !open);
-    return asked && question->table->fields[field].stored && !kw_plan_keys_hold(plan, field);
+    const kw_record_query *query = plan->query;
+    bool open = query->from.kind == KW_VALUE_NONE && query->to.kind == KW_VALUE_NONE; /* no condition */
+    bool asked = query->bounds[field].count > 0 || (query->range_field == (int)field && !open);
+    return asked && query->table->fields[field].stored && !kw_plan_keys_hold(plan, field);
 }
 
 /* --- one comparison ------------------------------------------------------------------------------- */
@@ -91,29 +91,28 @@ one_of(const column *self, const kw_bound *bound)
 /* --- between -------------------------------------------------------------------------------------- */
 
 static const kw_filter *
-between_bytes(const column *self, const kw_question *question)
+between_bytes(const column *self, const kw_record_query *query)
 {
     const kw_filter *from = NULL, *to = NULL;
-    if (question->from.kind != KW_VALUE_NONE && question->from.bytes.size <= VALUE_BYTES_MOST)
-        from = compare(self, question->from_inclusive ? KW_FILTER_GREATER_OR_EQUAL : KW_FILTER_GREATER,
-                       question->from.bytes);
-    if (question->to.kind != KW_VALUE_NONE && question->to.bytes.size <= VALUE_BYTES_MOST)
-        to = compare(self, question->to_inclusive ? KW_FILTER_LESS_OR_EQUAL : KW_FILTER_LESS,
-                     question->to.bytes);
+    if (query->from.kind != KW_VALUE_NONE && query->from.bytes.size <= VALUE_BYTES_MOST)
+        from = compare(self, query->from_inclusive ? KW_FILTER_GREATER_OR_EQUAL : KW_FILTER_GREATER,
+                       query->from.bytes);
+    if (query->to.kind != KW_VALUE_NONE && query->to.bytes.size <= VALUE_BYTES_MOST)
+        to = compare(self, query->to_inclusive ? KW_FILTER_LESS_OR_EQUAL : KW_FILTER_LESS, query->to.bytes);
     return from && to ? join(self, KW_FILTER_AND, from, to) : from ? from : to;
 }
 
 static const kw_filter *
-between_numbers(const column *self, const kw_question *question)
+between_numbers(const column *self, const kw_record_query *query)
 {
     kw_cell_form form = self->field->form;
     bool narrow = form == KW_CELL_RAW_BE4 || form == KW_CELL_PHOENIX4;
     bool turned = form == KW_CELL_PHOENIX || form == KW_CELL_PHOENIX4;
     int64_t least = narrow ? INT32_MIN : INT64_MIN, most = narrow ? INT32_MAX : INT64_MAX;
-    if (question->from.kind == KW_VALUE_NUMBER)
-        least = MAX(least, question->from.number); /* treated as inclusive: more rows pass */
-    if (question->to.kind == KW_VALUE_NUMBER)
-        most = MIN(most, question->to.number);
+    if (query->from.kind == KW_VALUE_NUMBER)
+        least = MAX(least, query->from.number); /* treated as inclusive: more rows pass */
+    if (query->to.kind == KW_VALUE_NUMBER)
+        most = MIN(most, query->to.number);
     if (least > most)
         return NULL;
     kw_value from = {.kind = KW_VALUE_NUMBER, .number = least},
@@ -177,9 +176,9 @@ between_raw_reals(const column *self, kw_value from, kw_value to)
 
 /* Treats the ends as inclusive and rounds those of floats: more rows pass. */
 static const kw_filter *
-between_reals(const column *self, const kw_question *question)
+between_reals(const column *self, const kw_record_query *query)
 {
-    kw_value from = question->from, to = question->to;
+    kw_value from = query->from, to = query->to;
     if ((from.kind != KW_VALUE_NONE && isnan(real_of(from))) ||
         (to.kind != KW_VALUE_NONE && isnan(real_of(to))))
         return NULL;
@@ -190,15 +189,15 @@ between_reals(const column *self, const kw_question *question)
 }
 
 static const kw_filter *
-between(const column *self, const kw_question *question)
+between(const column *self, const kw_record_query *query)
 {
     const kw_field *field = self->field;
     if (field->type == KW_FIELD_STRING || field->type == KW_FIELD_BYTES)
-        return between_bytes(self, question);
+        return between_bytes(self, query);
     if (field->type == KW_FIELD_DOUBLE && field->form != KW_CELL_TEXT)
-        return between_reals(self, question);
+        return between_reals(self, query);
     bool whole = field->type == KW_FIELD_INT || field->type == KW_FIELD_TIMESTAMP;
-    return whole && has_one_form(field) ? between_numbers(self, question) : NULL;
+    return whole && has_one_form(field) ? between_numbers(self, query) : NULL;
 }
 
 /* --- all ------------------------------------------------------------------------------------------ */
@@ -206,18 +205,18 @@ between(const column *self, const kw_question *question)
 const kw_filter *
 kw_conditions_filter(const kw_plan *plan, kw_arena *arena)
 {
-    const kw_question *question = plan->question;
-    const kw_filter **parts = KW_ARENA_ARRAY(arena, const kw_filter *, 2 * question->table->fields_count);
+    const kw_record_query *query = plan->query;
+    const kw_filter **parts = KW_ARENA_ARRAY(arena, const kw_filter *, 2 * query->table->fields_count);
     size_t count = 0;
-    for (size_t i = 0; i < question->table->fields_count; i++) {
-        column self = {&question->table->fields[i], arena};
+    for (size_t i = 0; i < query->table->fields_count; i++) {
+        column self = {&query->table->fields[i], arena};
         if (!kw_condition_needs_column(plan, i))
             continue;
         bool coarse =
             kw_plan_keys_hold_coarsely(plan, i); /* values that a key cannot distinguish count as equal */
-        if (question->bounds[i].count && !coarse && (parts[count] = one_of(&self, &question->bounds[i])))
+        if (query->bounds[i].count && !coarse && (parts[count] = one_of(&self, &query->bounds[i])))
             count++;
-        if (question->range_field == (int)i && (parts[count] = between(&self, question)))
+        if (query->range_field == (int)i && (parts[count] = between(&self, query)))
             count++;
     }
     return count ? kw_filter_join(KW_FILTER_AND, parts, count, arena) : NULL;

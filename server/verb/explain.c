@@ -43,10 +43,10 @@ kw_verb_explain(kw_call *call, const kw_scan_request *request, kw_effort *effort
 
 typedef struct explain_put explain_put;
 
-typedef struct region_question {
+typedef struct region_query {
     explain_put *explain;
     kw_explained_key *key;
-} region_question;
+} region_query;
 
 struct explain_put {
     kw_call *call;
@@ -67,7 +67,7 @@ is_within(const kw_region *region, kw_bytes key)
 static void
 located(void *user, kw_regions *regions, const kw_error *error)
 {
-    region_question *asked = user;
+    region_query *asked = user;
     explain_put *self = asked->explain;
     (void)error; /* region locations are optional */
     for (size_t i = 0; regions && i < regions->count; i++) {
@@ -133,8 +133,8 @@ kw_verb_explain_put(kw_call *call, const kw_table *table, const kw_record *recor
     kw_deadline deadline = kw_deadline_earlier(call->deadline, kw_deadline_in_ms(REGIONS_TIMEOUT_MS));
     self->open = self->count;
     for (size_t i = 0; i < self->count; i++) {
-        region_question *asked = KW_ARENA_NEW(call->arena, region_question);
-        *asked = (region_question){self, &self->keys[i]};
+        region_query *asked = KW_ARENA_NEW(call->arena, region_query);
+        *asked = (region_query){self, &self->keys[i]};
         kw_store_handle_regions(call->handle, table->paths[i].store_table, deadline, located, asked);
     }
 }

@@ -123,7 +123,7 @@ ask_whether_there(get *self, size_t empty)
         next->columns_count = 0;
         if (self->rows_each == 1) /* otherwise the newest cell decides which row to return */
             next->filter = filter;
-        next->narrows = next->filter_is_safe = next->filter.size > 0;
+        next->filters_cells_only = next->filter_is_safe = next->filter.size > 0;
     }
     ask(self);
 }

@@ -31,11 +31,11 @@ bool
 kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effort *effort, kw_arena *arena,
                     const kw_plan **ret_plan, kw_error *ret_error)
 {
-    kw_question *question = KW_ARENA_NEW(arena, kw_question);
-    *question = request->question;
-    question->limit = request->limit;
-    question->range_limit = range_limit(call, question->table);
-    return kw_plan_make_within(question, effort, arena, ret_plan, ret_error);
+    kw_record_query *query = KW_ARENA_NEW(arena, kw_record_query);
+    *query = request->query;
+    query->limit = request->limit;
+    query->range_limit = range_limit(call, query->table);
+    return kw_plan_make_within(query, effort, arena, ret_plan, ret_error);
 }
 
 bool
@@ -72,7 +72,7 @@ static void
 encode_picks(const kw_scan_request *request, kw_buffer *out)
 {
     for (size_t i = 0; i < request->picks_count; i++) {
-        kw_bytes name = kw_bytes_of_text(request->question.table->fields[request->picks[i].field].name);
+        kw_bytes name = kw_bytes_of_text(request->query.table->fields[request->picks[i].field].name);
         kw_bytes entry = request->picks[i].entry;
         size_t size = name.size + (entry.size ? 1 + entry.size : 0);
         g_assert(size <= UINT16_MAX);
@@ -90,18 +90,18 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
                bool rest)
 {
     static const kw_position at_the_start;
-    kw_buffer question = KW_BUFFER_EMPTY, columns = KW_BUFFER_EMPTY, sealed = KW_BUFFER_EMPTY;
-    kw_question asked = *plan->question;
+    kw_buffer query = KW_BUFFER_EMPTY, columns = KW_BUFFER_EMPTY, sealed = KW_BUFFER_EMPTY;
+    kw_record_query asked = *plan->query;
     if (rest)
         asked.window = plan->rest;
-    kw_question_encode(&asked, &question);
+    kw_record_query_encode(&asked, &query);
     encode_picks(request, &columns);
-    kw_cursor cursor = {.table = kw_bytes_of_text(request->question.table->name),
+    kw_cursor cursor = {.table = kw_bytes_of_text(request->query.table->name),
                         .path = kw_bytes_of_text(plan->path->name),
                         .layouts = encode_layouts(plan, call->arena),
                         .caller = call->identity,
                         .made_ms = kw_clock_wall_ms(),
-                        .question = kw_buffer_bytes(&question),
+                        .query = kw_buffer_bytes(&query),
                         .columns = kw_buffer_bytes(&columns),
                         .filter = request->filter,
                         .remaining = request->limit ? request->limit - page->count : 0,
@@ -110,7 +110,7 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
                         .position = rest ? at_the_start : page->position};
     kw_cursor_seal(call->keyring, &cursor, &sealed);
     kw_bytes copy = kw_arena_copy(call->arena, kw_buffer_bytes(&sealed));
-    kw_buffer_clear(&question);
+    kw_buffer_clear(&query);
     kw_buffer_clear(&columns);
     kw_buffer_clear(&sealed);
     return copy;
@@ -210,14 +210,14 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
                                .page_rows = cursor.page_rows,
                                .page_bytes = cursor.page_bytes};
     size_t used;
-    if (!kw_question_decode(table, cursor.question, call->arena, &request.question, &used, ret_error))
+    if (!kw_record_query_decode(table, cursor.query, call->arena, &request.query, &used, ret_error))
         return kw_error_prefix(ret_error, "cursor");
-    if (used != cursor.question.size)
+    if (used != cursor.query.size)
         return kw_error_set(ret_error, KW_INVALID, "cursor has extra bytes after its query");
     if (!decode_picks(call, &cursor, table, &request, ret_error))
         return false;
-    request.question.path = path;
-    request.question.placement = placement;
+    request.query.path = path;
+    request.query.placement = placement;
     *ret_request = request;
     *ret_position = cursor.position;
     return true;

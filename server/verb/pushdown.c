@@ -20,7 +20,7 @@ print(const kw_filter *filter, kw_arena *arena)
 static bool
 shows_existence(const kw_plan *plan)
 {
-    for (size_t i = 0; i < plan->question->table->fields_count; i++)
+    for (size_t i = 0; i < plan->query->table->fields_count; i++)
         if (kw_condition_needs_column(plan, i))
             return true;
     return false;
@@ -79,11 +79,11 @@ kw_pushdown_first_or(const kw_column *columns, size_t count, kw_arena *arena)
 kw_reader *
 kw_pushdown_reader(kw_call *call, const kw_scan_request *request, const kw_plan *plan, kw_arena *scratch)
 {
-    const kw_question *question = plan->question;
+    const kw_record_query *query = plan->query;
     kw_reader *reader =
-        kw_reader_new(call, question->table, plan->path, request->picks, request->picks_count, scratch);
-    for (size_t i = 0; i < question->table->fields_count; i++)
-        if (question->bounds[i].count || question->range_field == (int)i || plan->clock == (int)i)
+        kw_reader_new(call, query->table, plan->path, request->picks, request->picks_count, scratch);
+    for (size_t i = 0; i < query->table->fields_count; i++)
+        if (query->bounds[i].count || query->range_field == (int)i || plan->clock == (int)i)
             kw_reader_need(reader, i);
     return reader;
 }
@@ -159,7 +159,7 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
     size_t count = 0;
     push->filter = request->filter;
     if (request->filter.size && !(own = kw_filter_parse(request->filter, call->arena, ret_error)))
-        return kw_error_prefix(ret_error, "table %s", plan->question->table->name);
+        return kw_error_prefix(ret_error, "table %s", plan->query->table->name);
     if (own && kw_filter_spans_rows(own))
         return true;
     if (own)
@@ -172,7 +172,7 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
     const kw_filter *columns = own ? NULL : narrow(reader, plan, call->arena, push);
     if (columns)
         parts[count++] = columns;
-    push->narrows = columns && count == 1;
+    push->filters_cells_only = columns && count == 1;
     if (count > (own ? 1 : 0)) {
         push->filter = print(kw_filter_join(KW_FILTER_AND, parts, count, call->arena), call->arena);
         note(push, kw_arena_printf(call->arena, "the store filters: %s",
@@ -196,7 +196,7 @@ kw_pushdown_make(kw_call *call, const kw_scan_request *request, const kw_plan *p
     if (!join_filters(call, request, plan, reader, &push, ret_error))
         return false;
     if (push.filter.size && !(push.prepared = kw_prepared_new(push.filter, ret_error)))
-        return kw_error_prefix(ret_error, "table %s", plan->question->table->name);
+        return kw_error_prefix(ret_error, "table %s", plan->query->table->name);
     if (!push.prepared || !kw_filter_spans_rows(kw_prepared_tree(push.prepared)))
         use_patterns(plan, call->arena, &push);
     *ret_push = push;

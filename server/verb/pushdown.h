@@ -17,7 +17,7 @@ typedef struct kw_pushdown {
     kw_bytes filter;          /* empty: none */
     kw_prepared *prepared;    /* the same filter, owned by the caller of kw_pushdown_make; its expressions may
                                  not be    compiled yet */
-    bool narrows;             /* true if the filter removes only cells, never rows */
+    bool filters_cells_only;  /* true if the filter removes only cells, never rows */
     const kw_column *columns; /* none: all columns */
     size_t columns_count;
     bool by_patterns;     /* the store also filters keys by the plan's patterns */

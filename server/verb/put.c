@@ -55,8 +55,8 @@ make(put *self)
     for (size_t i = 0; i < self->count; i++)
         self->fillings[i] =
             (kw_filling){.values = self->items[i].record.values, .error = self->items[i].error};
-    kw_maker_fill(call->maker, call->arena, self->table, self->fillings, self->count, call->deadline, made,
-                  self);
+    kw_generator_fill(call->maker, call->arena, self->table, self->fillings, self->count, call->deadline,
+                      made, self);
 }
 
 void

@@ -144,7 +144,7 @@ kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
         !make_check(self, condition, &error))
         fail(self, &error);
     else if (table->generated_count > 0)
-        kw_maker_fill(call->maker, call->arena, table, &self->filling, 1, call->deadline, made, self);
+        kw_generator_fill(call->maker, call->arena, table, &self->filling, 1, call->deadline, made, self);
     else
         made(self);
 }

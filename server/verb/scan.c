@@ -106,7 +106,7 @@ take_room(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_erro
         return kw_error_set(ret_error, KW_LIMIT,
                             "table %s: a record needs %zu bytes of a reply, which has space for %zu "
                             "(limits.frame); choose columns",
-                            self->request.question.table->name, bytes, reply_most(self, row->key.size));
+                            self->request.query.table->name, bytes, reply_most(self, row->key.size));
     return true;
 }
 
@@ -175,7 +175,7 @@ gather_rows(kw_scan *self, const kw_position *position)
                            .columns_count = self->push.columns_count,
                            .filter = self->push.filter,
                            .prepared = self->push.prepared,
-                           .narrows = self->push.narrows,
+                           .filters_cells_only = self->push.filters_cells_only,
                            .by_patterns = self->push.by_patterns,
                            .buffer_bytes =
                                (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,
@@ -209,7 +209,7 @@ answer(kw_scan *self, const kw_gathered *last, bool end)
     kw_scan_page page = {.rows = (const kw_record *)(const void *)kw_arena_copy(arena, rows).data,
                          .count = self->records->len,
                          .scanned = self->scanned + last->scanned,
-                         .table = self->request.question.table};
+                         .table = self->request.query.table};
     kw_gathered all = {.count = page.count, .position = last->position};
     if (!end)
         page.cursor = kw_page_cursor(self->asker, &self->request, self->plan, &all, self->over);
@@ -257,7 +257,7 @@ open_next_window(kw_scan *self, kw_error *ret_error)
     static const kw_position from_the_start;
     kw_arena *planning = kw_arena_new_for(self->call.account, KW_MEMORY_CALLS);
     const kw_plan *plan;
-    self->request.question.window = self->plan->rest;
+    self->request.query.window = self->plan->rest;
     if (!kw_page_plan(&self->call, &self->request, planning, &plan, ret_error)) {
         kw_arena_free(planning);
         return false;
@@ -307,7 +307,7 @@ filter_ready(void *user, const kw_error *error)
     kw_scan *self = user;
     if (error) {
         kw_error named = *error;
-        kw_error_prefix(&named, "table %s", self->plan->question->table->name);
+        kw_error_prefix(&named, "table %s", self->plan->query->table->name);
         fail(self, &named);
         return;
     }
@@ -374,18 +374,18 @@ copy_picks(const kw_scan_request *from, kw_arena *arena)
 static bool
 copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, kw_error *ret_error)
 {
-    kw_buffer question = KW_BUFFER_EMPTY;
+    kw_buffer query = KW_BUFFER_EMPTY;
     size_t used;
-    kw_question_encode(&from->question, &question);
-    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&question));
-    kw_buffer_clear(&question);
+    kw_record_query_encode(&from->query, &query);
+    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&query));
+    kw_buffer_clear(&query);
     *to = *from;
     to->filter = kw_arena_copy(arena, from->filter);
     to->picks = copy_picks(from, arena);
-    if (!kw_question_decode(from->question.table, copy, arena, &to->question, &used, ret_error))
+    if (!kw_record_query_decode(from->query.table, copy, arena, &to->query, &used, ret_error))
         return false;
-    to->question.full_scan = from->question.full_scan;
-    to->question.placement = from->question.placement;
+    to->query.full_scan = from->query.full_scan;
+    to->query.placement = from->query.placement;
     return true;
 }
 

@@ -49,7 +49,7 @@ void kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *recor
 
 /* scan.c: reads one page of a query or of a cursor. */
 typedef struct kw_scan_request {
-    kw_question question;
+    kw_record_query query;
     const kw_pick *picks; /* to return in addition to the key's fields; none: all fields */
     size_t picks_count;
     kw_bytes filter;

@@ -16,14 +16,14 @@ static void
 test_gone(void)
 {
     g_autofree char *name = g_strdup_printf("gone_%d_%08x", (int)getpid(), (unsigned)kw_random_u64());
-    gone_play(kw_hbase_place_open(place), name);
+    gone_integration_test(kw_hbase_place_open(place), name);
 }
 
 static void
 test_renewed(void)
 {
     g_autofree char *name = g_strdup_printf("renewed_%d_%08x", (int)getpid(), (unsigned)kw_random_u64());
-    renewed_play(kw_hbase_place_open(place), name);
+    renewed_integration_test(kw_hbase_place_open(place), name);
 }
 
 int

@@ -50,7 +50,7 @@ write_seeds(kw_scan_request request, uint32_t range)
     write_seed(FUZZ_CURSOR_SEALED, sealed);
     write_seed(FUZZ_CURSOR_BODY, kw_bytes_of(sealed.data, sealed.size - FUZZ_CURSOR_MAC));
     kw_buffer query = KW_BUFFER_EMPTY;
-    kw_question_encode(plan->question, &query);
+    kw_record_query_encode(plan->query, &query);
     write_seed(FUZZ_CURSOR_QUERY, kw_buffer_bytes(&query));
     kw_buffer_clear(&query);
     kw_keyring_unref(call.keyring);
@@ -69,17 +69,17 @@ main(int argc, char **argv)
                          {.kind = KW_VALUE_TEXT, .bytes = KW_BYTES_LITERAL("A2")}};
     kw_bound bounds[8] = {{0}};
     kw_scan_request request = {
-        .question = {.table = table, .path = 1, .bounds = bounds, .range_field = -1, .full_scan = true}};
+        .query = {.table = table, .path = 1, .bounds = bounds, .range_field = -1, .full_scan = true}};
     write_seeds(request, 7);
-    request.question.range_field = 1;
-    request.question.from = (kw_value){.kind = KW_VALUE_NUMBER, .number = 1000};
-    request.question.to = (kw_value){.kind = KW_VALUE_NUMBER, .number = 2000};
-    request.question.from_inclusive = true;
-    request.question.order = KW_ORDER_DESCENDING;
+    request.query.range_field = 1;
+    request.query.from = (kw_value){.kind = KW_VALUE_NUMBER, .number = 1000};
+    request.query.to = (kw_value){.kind = KW_VALUE_NUMBER, .number = 2000};
+    request.query.from_inclusive = true;
+    request.query.order = KW_ORDER_DESCENDING;
     request.filter = KW_BYTES_LITERAL("PrefixFilter('a')");
     request.limit = 100;
     write_seeds(request, 4);
-    request.question.path = 0;
+    request.query.path = 0;
     bounds[0] = (kw_bound){.values = orders, .count = 2};
     write_seeds(request, 0);
     kw_policy_unref(fuzz_cursor_policy());

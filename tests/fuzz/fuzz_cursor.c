@@ -39,7 +39,7 @@ touch_value(kw_value value)
 
 /* Encoding and decoding a decoded query changes nothing. The query can be planned, or it is rejected. */
 static void
-check_query(const kw_question *query, kw_arena *arena)
+check_query(const kw_record_query *query, kw_arena *arena)
 {
     for (size_t field = 0; field < query->table->fields_count; field++)
         for (size_t i = 0; i < query->bounds[field].count; i++)
@@ -47,17 +47,17 @@ check_query(const kw_question *query, kw_arena *arena)
     touch_value(query->from);
     touch_value(query->to);
     kw_buffer first = KW_BUFFER_EMPTY, second = KW_BUFFER_EMPTY;
-    kw_question again;
+    kw_record_query again;
     size_t used;
     kw_error error;
-    kw_question_encode(query, &first);
-    bool good = kw_question_decode(query->table, kw_buffer_bytes(&first), arena, &again, &used, &error);
+    kw_record_query_encode(query, &first);
+    bool good = kw_record_query_decode(query->table, kw_buffer_bytes(&first), arena, &again, &used, &error);
     g_assert(good && used == first.size);
-    kw_question_encode(&again, &second);
+    kw_record_query_encode(&again, &second);
     g_assert(kw_bytes_equal(kw_buffer_bytes(&first), kw_buffer_bytes(&second)));
     kw_buffer_clear(&first);
     kw_buffer_clear(&second);
-    kw_question bounded = *query;
+    kw_record_query bounded = *query;
     const kw_plan *plan;
     bounded.range_limit = 1000;
     bounded.window.limit = MIN(bounded.window.limit, 1000);
@@ -71,10 +71,11 @@ static void
 open_query(kw_bytes bytes)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_question query;
+    kw_record_query query;
     size_t used;
     kw_error error;
-    if (kw_question_decode(kw_policy_table(fuzz_cursor_policy(), 0), bytes, arena, &query, &used, &error)) {
+    if (kw_record_query_decode(kw_policy_table(fuzz_cursor_policy(), 0), bytes, arena, &query, &used,
+                               &error)) {
         g_assert(used <= bytes.size);
         check_query(&query, arena);
     } else {
@@ -97,9 +98,9 @@ continue_scan(kw_bytes sealed, const kw_cursor *cursor)
         g_assert(error.code == KW_INVALID);
         return;
     }
-    check_query(&request.question, arena);
+    check_query(&request.query, arena);
     for (size_t i = 0; i < request.picks_count; i++)
-        g_assert(request.picks[i].field < request.question.table->fields_count);
+        g_assert(request.picks[i].field < request.query.table->fields_count);
     if (!kw_page_plan(&call, &request, arena, &plan, &error) || !kw_position_fits(plan, &position))
         return;
     for (uint32_t i = 0; i < plan->ranges_count && i < 100; i++) {
@@ -120,8 +121,8 @@ open_sealed(kw_bytes sealed)
         g_assert(error.code == KW_INVALID);
         return false;
     }
-    const kw_bytes parts[] = {cursor.table,    cursor.path,    cursor.layouts, cursor.caller,
-                              cursor.question, cursor.columns, cursor.filter,  cursor.position.suffix};
+    const kw_bytes parts[] = {cursor.table, cursor.path,    cursor.layouts, cursor.caller,
+                              cursor.query, cursor.columns, cursor.filter,  cursor.position.suffix};
     for (size_t i = 0; i < G_N_ELEMENTS(parts); i++)
         touch(parts[i]);
     continue_scan(sealed, &cursor);

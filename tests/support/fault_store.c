@@ -29,7 +29,7 @@ typedef struct fault_range_scan {
 
 /* True if this operation must fail; *ret_fault is how. */
 static bool
-must_fail(kw_fault_plan *plan, kw_decode_error *ret_fault)
+must_fail(kw_fault_plan *plan, kw_fault *ret_fault)
 {
     atomic_fetch_add(&plan->operations, 1);
     uint64_t left = atomic_load(&plan->fail_at);
@@ -39,12 +39,12 @@ must_fail(kw_fault_plan *plan, kw_decode_error *ret_fault)
     if (left != 1)
         return false;
     atomic_fetch_add(&plan->failed, 1);
-    *ret_fault = (kw_decode_error)atomic_load(&plan->fault);
+    *ret_fault = (kw_fault)atomic_load(&plan->fault);
     return true;
 }
 
 static kw_error
-fault_error(kw_decode_error fault, bool write)
+fault_error(kw_fault fault, bool write)
 {
     kw_error error;
     bool timeout = fault == KW_FAULT_TIMEOUT;
@@ -56,7 +56,7 @@ fault_error(kw_decode_error fault, bool write)
 }
 
 static bool
-is_applied(kw_decode_error fault)
+is_applied(kw_fault fault)
 {
     return fault == KW_FAULT_UNKNOWN_APPLIED || fault == KW_FAULT_TIMEOUT;
 }
@@ -83,7 +83,7 @@ typedef struct struck {
 } struck;
 
 static struck *
-struck_new(kw_decode_error fault, void *user)
+struck_new(kw_fault fault, void *user)
 {
     struck *what = g_new0(struck, 1);
     what->error = fault_error(fault, true);
@@ -104,7 +104,7 @@ static void
 fault_write(kw_store_handle *base, const kw_write *write, kw_write_done done, void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_write(handle->inner, write, done, user);
         return;
@@ -132,7 +132,7 @@ fault_write_many(kw_store_handle *base, const kw_write *const *writes, size_t co
                  void (*done)(void *), void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_write_many(handle->inner, writes, count, results, done, user);
         return;
@@ -144,7 +144,7 @@ fault_write_many(kw_store_handle *base, const kw_write *const *writes, size_t co
     if (is_applied(fault))
         kw_store_handle_write_many(handle->inner, writes, count, results, struck_many, what);
     else
-        kw_refuse_later(base, struck_many, what);
+        kw_complete_later(base, struck_many, what);
 }
 
 static void
@@ -161,7 +161,7 @@ fault_write_if(kw_store_handle *base, const kw_write *write, const kw_check *che
                void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_write_if(handle->inner, write, check, done, user);
         return;
@@ -188,7 +188,7 @@ static void
 fault_increment(kw_store_handle *base, const kw_increment *increment, kw_increment_done done, void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_increment(handle->inner, increment, done, user);
         return;
@@ -207,7 +207,7 @@ static void
 fault_get(kw_store_handle *base, const kw_get *get, kw_get_done done, void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_get(handle->inner, get, done, user);
         return;
@@ -220,7 +220,7 @@ static void
 fault_get_many(kw_store_handle *base, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_get_many(handle->inner, gets, count, done, user);
         return;
@@ -283,9 +283,9 @@ fault_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes,
     run->done = done;
     run->user = user;
     fault_handle *handle = (fault_handle *)base->handle;
-    kw_decode_error fault = KW_FAULT_FAILED;
+    kw_fault fault = KW_FAULT_FAILED;
     bool struck_now = must_fail(handle->plan, &fault);
-    run->truncate = struck_now && fault == KW_DECODE_TRUNCATED;
+    run->truncate = struck_now && fault == KW_FAULT_TRUNCATED;
     if (run->broken || (struck_now && !run->truncate)) {
         kw_error error = fault_error(fault, false);
         kw_refuse_get(base->handle, NULL, &error, struck_fetch, run);
@@ -313,7 +313,7 @@ static void
 fault_create_table(kw_store_handle *base, const kw_table_spec *spec, kw_create_done done, void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_create_table(handle->inner, spec, done, user);
         return;
@@ -327,7 +327,7 @@ fault_describe_table(kw_store_handle *base, kw_bytes table, kw_deadline deadline
                      void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_describe_table(handle->inner, table, deadline, done, user);
         return;
@@ -340,7 +340,7 @@ static void
 fault_drop_table(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_simple_done done, void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_drop_table(handle->inner, table, deadline, done, user);
         return;
@@ -353,7 +353,7 @@ static void
 fault_regions(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_regions_done done, void *user)
 {
     fault_handle *handle = (fault_handle *)base;
-    kw_decode_error fault;
+    kw_fault fault;
     if (!must_fail(handle->plan, &fault)) {
         kw_store_handle_regions(handle->inner, table, deadline, done, user);
         return;
@@ -387,7 +387,7 @@ fault_close(kw_store_handle *base, void (*closed)(void *), void *user)
     fault_handle *handle = (fault_handle *)base;
     handle->closed = closed;
     handle->closed_user = user;
-    kw_refuse_later(base, close_inner, handle);
+    kw_complete_later(base, close_inner, handle);
 }
 
 static kw_store_handle *
@@ -401,8 +401,8 @@ fault_open_handle(kw_store *base, kw_loop *loop)
         .get = fault_get,
         .get_many = fault_get_many,
         .open_range_scan = fault_open_range_scan,
-        .run_fetch = fault_range_scan_fetch,
-        .run_close = fault_range_scan_close,
+        .range_scan_fetch = fault_range_scan_fetch,
+        .range_scan_close = fault_range_scan_close,
         .create_table = fault_create_table,
         .describe_table = fault_describe_table,
         .drop_table = fault_drop_table,

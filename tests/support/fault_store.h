@@ -10,17 +10,17 @@
 
 #include <stdatomic.h>
 
-typedef enum kw_decode_error {
+typedef enum kw_fault {
     KW_FAULT_FAILED,          /* not applied; writes FAILED, reads UNAVAILABLE */
     KW_FAULT_UNKNOWN_APPLIED, /* a write is applied, its outcome is UNKNOWN; reads UNAVAILABLE */
     KW_FAULT_UNKNOWN_LOST,    /* a write is not applied, its outcome is UNKNOWN; reads UNAVAILABLE */
     KW_FAULT_TIMEOUT,         /* a write is applied, its outcome is UNKNOWN with TIMEOUT; reads TIMEOUT */
-    KW_DECODE_TRUNCATED /* a fetch returns half of its rows, the next one fails; other operations: FAILED */
-} kw_decode_error;
+    KW_FAULT_TRUNCATED /* a fetch returns half of its rows, the next one fails; other operations: FAILED */
+} kw_fault;
 
 typedef struct kw_fault_plan {
     _Atomic uint64_t fail_at;    /* counted down; the operation that sets it to 0 fails; 0: none fails */
-    _Atomic int fault;           /* kw_decode_error */
+    _Atomic int fault;           /* kw_fault */
     _Atomic uint64_t operations; /* counted: writes, multi-calls, reads, fetches, tables */
     _Atomic uint64_t failed;
 } kw_fault_plan;

@@ -341,10 +341,10 @@ answer_failed(const step *one, kw_code code)
     kw_error_set(&error, code, "no reply arrived");
     switch (one->kind) {
     case STEP_WRITE:
-        kw_refuse_later(handle, answer_write, doubt_new(one, &error));
+        kw_complete_later(handle, answer_write, doubt_new(one, &error));
         return;
     case STEP_WRITE_IF:
-        kw_refuse_later(handle, answer_write_if, doubt_new(one, &error));
+        kw_complete_later(handle, answer_write_if, doubt_new(one, &error));
         return;
     case STEP_GET:
     case STEP_FETCH:
@@ -430,7 +430,7 @@ stepped_close(kw_store_handle *base, void (*closed)(void *), void *user)
     handle->closed = closed;
     handle->closed_user = user;
     kw_stepped_cut(base->store, base, false);
-    kw_refuse_later(base, close_inner, handle);
+    kw_complete_later(base, close_inner, handle);
 }
 
 static kw_store_handle *
@@ -440,8 +440,8 @@ stepped_open_handle(kw_store *base, kw_loop *loop)
                                                        .write_if = stepped_write_if,
                                                        .get = stepped_get,
                                                        .open_range_scan = stepped_open_range_scan,
-                                                       .run_fetch = stepped_range_scan_fetch,
-                                                       .run_close = stepped_range_scan_close,
+                                                       .range_scan_fetch = stepped_range_scan_fetch,
+                                                       .range_scan_close = stepped_range_scan_close,
                                                        .create_table = stepped_create_table,
                                                        .describe_table = stepped_describe_table,
                                                        .drop_table = stepped_drop_table,

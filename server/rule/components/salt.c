@@ -133,7 +133,7 @@ static const algorithm algorithms[] = {
     {.name = "phoenix", .of_rest = true, .bucket = phoenix_bucket},
     {.name = "hbasewd", .of_rest = true, .bucket = hbasewd_bucket},
     {.name = "random", .choice = KW_CHOICE_RANDOM},
-    {.name = "round_robin", .choice = KW_CHOICE_IN_TURN},
+    {.name = "round_robin", .choice = KW_CHOICE_ROUND_ROBIN},
 };
 
 static const algorithm *

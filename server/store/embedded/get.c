@@ -167,7 +167,7 @@ read_within(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, size_t
     size_t most = job->gets[0]->max_bytes, before = rows->bytes;
     kw_arena_mark mark = kw_arena_mark_now(rows->arena);
     if (job->limit_reached) {
-        omit(job, index, KW_OMITTED_NO_ROOM);
+        omit(job, index, KW_OMITTED_LIMIT_REACHED);
         return true;
     }
     if (!read_one(job, at, table, job->gets[index], &rows->rows[index]))
@@ -177,7 +177,7 @@ read_within(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, size_t
     if (too_large || job->limit_reached) {
         kw_arena_rewind(rows->arena, mark);
         rows->bytes = before;
-        omit(job, index, too_large ? KW_OMITTED_TOO_LARGE : KW_OMITTED_NO_ROOM);
+        omit(job, index, too_large ? KW_OMITTED_TOO_LARGE : KW_OMITTED_LIMIT_REACHED);
     }
     return true;
 }

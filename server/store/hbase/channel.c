@@ -61,7 +61,7 @@ void
 kw_hbase_channel_flush(kw_hbase_channel *channel)
 {
     if (channel->tls)
-        kw_tls_take_output(channel->tls, &channel->out);
+        kw_tls_move_output(channel->tls, &channel->out);
     if (channel->out.size == 0 || channel->writing.size != 0 || channel->state == KW_HBASE_CHANNEL_LOST)
         return;
     uv_buf_t piece = {.base = (char *)channel->out.data, .len = channel->out.size};

@@ -110,7 +110,7 @@ kw_hbase_clock_time(kw_hbase_clock *clock, bool about, kw_span *ret_span)
 {
     kw_mutex_lock(&clock->lock);
     int64_t now_ns = (int64_t)kw_clock_mono_ns();
-    bool known = about ? kw_known_time_about(&clock->known, now_ns, ret_span)
+    bool known = about ? kw_known_time_estimate(&clock->known, now_ns, ret_span)
                        : clock->peers_read && kw_known_time_read(&clock->known, now_ns, ret_span);
     kw_mutex_unlock(&clock->lock);
     return known;
@@ -263,7 +263,7 @@ on_peers_read(void *user, kw_rows *rows, const kw_error *error)
     for (uint32_t i = 0; rows->count && i < row->cells_count; i++)
         newest_ms = MAX(newest_ms, row->cells[i].timestamp);
     kw_mutex_lock(&clock->lock);
-    kw_known_time_saw(&clock->known, newest_ms);
+    kw_known_time_add_newest_stamp(&clock->known, newest_ms);
     clock->peers_read = true;
     kw_mutex_unlock(&clock->lock);
     kw_rows_free(rows);
@@ -293,13 +293,13 @@ record(kw_hbase_heartbeats *self, const heartbeat *beat, const kw_cell *cell)
     kw_heartbeat sample = {.sent_ns = beat->sent_ns,
                            .answered_ns = beat->answered_ns,
                            .stamp_ms = cell->timestamp,
-                           .or_less = !own || !once};
+                           .stamp_is_upper_bound = !own || !once};
     kw_mutex_lock(&clock->lock);
     if (beat->sent_ns - clock->newest_ns > KW_TIME_FRESH_NS)
         clock->peers_read = false;
     clock->newest_ns = beat->sent_ns;
     clock->duration_ns += (took_ns - clock->duration_ns) / 4;
-    kw_known_time_heard(&clock->known, &sample, (int64_t)kw_clock_mono_ns());
+    kw_known_time_add_heartbeat(&clock->known, &sample, (int64_t)kw_clock_mono_ns());
     kw_mutex_unlock(&clock->lock);
 }
 

@@ -16,7 +16,7 @@ kw_hbase_shape_of(const kw_write *write)
 {
     if (write->kind == KW_WRITE_PUT)
         return KW_HBASE_SHAPE_PUT;
-    if (write->beside_count)
+    if (write->extra_cells_count)
         return KW_HBASE_SHAPE_MUTATIONS;
     size_t families = 0;
     for (size_t i = 0; i < write->columns_count; i++)
@@ -87,18 +87,18 @@ put_beside(kw_arena *arena, const kw_write *write, kw_durability durability)
 {
     kw_hb_TPut *put = KW_ARENA_NEW(arena, kw_hb_TPut);
     kw_write cells = {.row = write->row,
-                      .cells = write->beside,
-                      .cells_count = write->beside_count,
+                      .cells = write->extra_cells,
+                      .cells_count = write->extra_cells_count,
                       .timestamp = KW_TIMESTAMP_NONE};
     kw_hbase_to_put(arena, &cells, durability, put);
     for (uint32_t i = 0; i < put->columnValues.count; i++) {
         put->columnValues.items[i].has_timestamp = true;
-        put->columnValues.items[i].timestamp = write->beside[i].timestamp;
+        put->columnValues.items[i].timestamp = write->extra_cells[i].timestamp;
     }
-    if (!write->beside_ttl_ms)
+    if (!write->extra_cells_ttl_ms)
         return put;
     uint8_t *ttl = kw_arena_alloc(arena, 8);
-    kw_be64_store(ttl, (uint64_t)write->beside_ttl_ms);
+    kw_be64_store(ttl, (uint64_t)write->extra_cells_ttl_ms);
     put->has_attributes = true;
     put->attributes.count = 1;
     put->attributes.items = kw_arena_alloc(arena, sizeof *put->attributes.items);
@@ -152,7 +152,7 @@ kw_hbase_to_mutations(kw_arena *arena, const kw_write *write, kw_durability dura
     } else {
         count = add_deletes(mutations, arena, write, durability);
     }
-    if (write->beside_count)
+    if (write->extra_cells_count)
         count = add_put(mutations, count, put_beside(arena, write, durability));
     kw_hb_TRowMutations *all = KW_ARENA_NEW(arena, kw_hb_TRowMutations);
     all->row = write->row;
@@ -171,8 +171,8 @@ kw_hbase_write_bytes(const kw_write *write)
     }
     for (size_t i = 0; write->kind == KW_WRITE_DELETE && i < write->columns_count; i++)
         bytes += write->columns[i].family.size + write->columns[i].qualifier.size + WIRE_OVERHEAD;
-    for (size_t i = 0; i < write->beside_count; i++)
-        bytes += write->beside[i].family.size + write->beside[i].qualifier.size + WIRE_OVERHEAD;
+    for (size_t i = 0; i < write->extra_cells_count; i++)
+        bytes += write->extra_cells[i].family.size + write->extra_cells[i].qualifier.size + WIRE_OVERHEAD;
     return bytes;
 }
 

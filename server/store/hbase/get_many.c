@@ -107,7 +107,7 @@ omit_rows(many_op *op)
         bool too_large = bytes > max;
         full = full || i >= op->next || (!too_large && rows->bytes + bytes > max);
         if (full || too_large)
-            omit(op, i, full ? KW_OMITTED_NO_ROOM : KW_OMITTED_TOO_LARGE);
+            omit(op, i, full ? KW_OMITTED_LIMIT_REACHED : KW_OMITTED_TOO_LARGE);
         else
             rows->bytes += bytes;
     }

@@ -384,5 +384,5 @@ kw_hbase_write_together(kw_store_handle *handle, const kw_write *const *writes, 
         return;
     }
     kw_arena_free(arena);
-    kw_refuse_later(handle, done, user);
+    kw_complete_later(handle, done, user);
 }

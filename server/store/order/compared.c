@@ -175,7 +175,7 @@ wait_to_write(compared *op, int64_t newest_ms)
                          .deadline = op->write.deadline,
                          .done = on_clock_passed,
                          .user = op};
-    bool known = kw_store_time_about(kw_order_store_of(op->handle)->inner, &span);
+    bool known = kw_store_time_estimate(kw_order_store_of(op->handle)->inner, &span);
     int64_t left_ms = known ? (op->wait.until_time_ns - span.earliest_ns) / KW_NS_PER_MS : 0;
     if (newest_ms < 0) {
         send_write(op);

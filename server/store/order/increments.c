@@ -264,7 +264,7 @@ static void
 start_pause(counter_row *row, int64_t stamp_ms)
 {
     kw_span span;
-    bool known = kw_store_time_about(kw_order_store_of(row->handle)->inner, &span);
+    bool known = kw_store_time_estimate(kw_order_store_of(row->handle)->inner, &span);
     int64_t ahead_ns = known ? kw_order_ns(stamp_ms) - span.latest_ns : 0;
     row->pause = (kw_wait){.until_ns = ahead_ns > 0 ? kw_clock_mono_ns() + (uint64_t)ahead_ns : 0,
                            .until_time_ns = INT64_MIN,

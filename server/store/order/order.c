@@ -286,7 +286,7 @@ handle_close(kw_store_handle *base, void (*closed)(void *user), void *user)
     kw_order_handle *handle = kw_order_handle_of(base);
     handle->closed = closed;
     handle->user = user;
-    kw_refuse_later(base, close_all, handle);
+    kw_complete_later(base, close_all, handle);
 }
 
 static kw_store_handle *
@@ -300,8 +300,8 @@ open_handle(kw_store *base, kw_loop *loop)
         .get = kw_order_get,
         .get_many = kw_order_get_many,
         .open_range_scan = kw_order_open_range_scan,
-        .run_fetch = kw_order_range_scan_fetch,
-        .run_close = kw_order_range_scan_close,
+        .range_scan_fetch = kw_order_range_scan_fetch,
+        .range_scan_close = kw_order_range_scan_close,
         .create_table = handle_create_table,
         .describe_table = handle_describe_table,
         .drop_table = handle_drop_table,
@@ -349,13 +349,13 @@ static bool
 inner_time(kw_store *store, bool roughly, kw_span *ret_span)
 {
     kw_store *inner = store_of(store)->inner;
-    return roughly ? kw_store_time_about(inner, ret_span) : kw_store_time(inner, ret_span);
+    return roughly ? kw_store_time_estimate(inner, ret_span) : kw_store_time(inner, ret_span);
 }
 
 static void
 use_time(kw_store *store)
 {
-    kw_store_use_time(store_of(store)->inner);
+    kw_store_keep_time_known(store_of(store)->inner);
 }
 
 static void
@@ -364,7 +364,7 @@ expect_stamps(kw_store *base, bool expected)
     kw_order_store *store = store_of(base);
     atomic_store(&store->stamps, expected);
     if (expected)
-        kw_store_use_time(store->inner);
+        kw_store_keep_time_known(store->inner);
 }
 
 static void

@@ -186,9 +186,9 @@ filter_text(kw_bytes filter, bool keeps)
 }
 
 static bool
-keeps_control(const kw_ordering *ordering, bool narrows)
+keeps_control(const kw_ordering *ordering, bool filters_cells_only)
 {
-    return narrows && ordering->order == KW_WRITE_ORDER_STAMP;
+    return filters_cells_only && ordering->order == KW_WRITE_ORDER_STAMP;
 }
 
 void
@@ -202,9 +202,9 @@ kw_order_forget_filter(kw_order_handle *handle)
  * of its ranges with the same filter, so the last one is cached. */
 static kw_prepared *
 prepare_filter(kw_order_handle *handle, kw_bytes filter, kw_prepared *prepared, const kw_ordering *ordering,
-               bool narrows, kw_error *ret_error)
+               bool filters_cells_only, kw_error *ret_error)
 {
-    bool keeps = keeps_control(ordering, narrows);
+    bool keeps = keeps_control(ordering, filters_cells_only);
     if (prepared && prepared == handle->filter && keeps == handle->filter_keeps)
         return kw_prepared_ref(handle->filter_sent);
     kw_buffer text = filter_text(filter, keeps);
@@ -237,13 +237,13 @@ static bool
 change_filter(read_op *op, const kw_get *get, kw_get *copy, kw_error *ret_error)
 {
     if (!get->prepared) {
-        kw_buffer text = filter_text(get->filter, keeps_control(op->ordering, get->narrows));
+        kw_buffer text = filter_text(get->filter, keeps_control(op->ordering, get->filters_cells_only));
         copy->filter = kw_arena_copy(op->arena, kw_buffer_bytes(&text));
         kw_buffer_clear(&text);
         return true;
     }
-    kw_prepared *sent =
-        prepare_filter(op->handle, get->filter, get->prepared, op->ordering, get->narrows, ret_error);
+    kw_prepared *sent = prepare_filter(op->handle, get->filter, get->prepared, op->ordering,
+                                       get->filters_cells_only, ret_error);
     if (!sent)
         return false;
     copy->prepared = sent;
@@ -355,8 +355,8 @@ open_filtered(order_range_scan *scan, const kw_range_scan_spec *spec)
     kw_order_handle *handle = kw_order_handle_of(scan->base.handle);
     kw_range_scan_spec copy = *spec;
     kw_error error;
-    g_autoptr(kw_prepared) sent =
-        prepare_filter(handle, spec->filter, spec->prepared, scan->ordering, spec->narrows, &error);
+    g_autoptr(kw_prepared) sent = prepare_filter(handle, spec->filter, spec->prepared, scan->ordering,
+                                                 spec->filters_cells_only, &error);
     if (!sent) {
         scan->refusal = g_memdup2(&error, sizeof error);
         return NULL;
@@ -431,7 +431,7 @@ kw_order_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_byt
     kw_order_handle *handle = kw_order_handle_of(base->handle);
     const kw_store_handle_class *inner = handle->inner->class;
     if (!scan->ordering) {
-        inner->run_fetch(scan->inner, max_rows, max_bytes, more_hint, deadline, done, user);
+        inner->range_scan_fetch(scan->inner, max_rows, max_bytes, more_hint, deadline, done, user);
         return;
     }
     scan->done = done;
@@ -446,7 +446,7 @@ kw_order_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_byt
                            .deadline = deadline,
                            .done = fetched,
                            .user = scan};
-    inner->run_fetch(scan->inner, max_rows, max_bytes, more_hint, deadline, on_rows, &scan->read);
+    inner->range_scan_fetch(scan->inner, max_rows, max_bytes, more_hint, deadline, on_rows, &scan->read);
 }
 
 void
@@ -457,7 +457,7 @@ kw_order_range_scan_close(kw_range_scan *base)
     kw_wait_cancel(&scan->read.wait);
     kw_rows_free(scan->read.rows);
     if (scan->inner)
-        handle->inner->class->run_close(scan->inner);
+        handle->inner->class->range_scan_close(scan->inner);
     kw_account_charge(scan->account, KW_MEMORY_STORE, -(int64_t)sizeof *scan);
     kw_account_unref(scan->account);
     g_free(scan->refusal);

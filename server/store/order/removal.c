@@ -187,7 +187,7 @@ static void
 wait_to_delete(removal *op, int64_t newest_ms)
 {
     kw_span span;
-    bool known = kw_store_time_about(kw_order_store_of(op->handle)->inner, &span);
+    bool known = kw_store_time_estimate(kw_order_store_of(op->handle)->inner, &span);
     bool ahead = is_ahead(op, known ? &span : NULL, newest_ms);
     int64_t skew_ns = op->handle->settings->max_clock_skew_ms * KW_NS_PER_MS;
     int64_t past_ns = kw_order_ns(newest_ms + 1), surely_ns = past_ns + skew_ns;

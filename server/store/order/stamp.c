@@ -243,9 +243,9 @@ prepare_removal(stamping *op, kw_write *removal)
                                                : KW_CONTROL_GONE;
         gone[i] = kw_control_cell(ordering, name, until, removal->timestamp + 1, op->arena);
     }
-    removal->beside = gone;
-    removal->beside_count = count;
-    removal->beside_ttl_ms = op->handle->settings->late_ms;
+    removal->extra_cells = gone;
+    removal->extra_cells_count = count;
+    removal->extra_cells_ttl_ms = op->handle->settings->late_ms;
 }
 
 /* Reserves a stamp for the row: at least stamp_ms, and not lower than that of any other write. exclusive: no
@@ -323,7 +323,7 @@ send_all(stamping *op)
     else if (op->sent)
         kw_store_handle_write_many(op->handle->inner, op->stamped, op->sent, op->written, written, op);
     else
-        kw_refuse_later(&op->handle->base, on_none_sent, op);
+        kw_complete_later(&op->handle->base, on_none_sent, op);
 }
 
 /* --- the clock -------------------------------------------------------------------------------- */
@@ -380,5 +380,5 @@ kw_order_stamp(kw_order_handle *handle, const kw_write *const *writes, size_t co
     if (op->first_wait == KW_WAIT_DONE)
         send_all(op);
     else if (op->first_wait != KW_WAIT_PENDING)
-        kw_refuse_later(&handle->base, on_time_unknown, op);
+        kw_complete_later(&handle->base, on_time_unknown, op);
 }

@@ -11,7 +11,7 @@
 bool
 kw_order_time(kw_order_store *store, kw_span *ret_span)
 {
-    kw_store_use_time(store->inner);
+    kw_store_keep_time_known(store->inner);
     return kw_store_time(store->inner, ret_span) && ret_span->earliest_ns != INT64_MIN &&
            ret_span->latest_ns - ret_span->earliest_ns <= store->settings.clock_width_ms * KW_NS_PER_MS;
 }
@@ -20,7 +20,7 @@ bool
 kw_order_time_is_known(kw_order_store *store, kw_error *ret_error)
 {
     kw_span span;
-    kw_store_use_time(store->inner);
+    kw_store_keep_time_known(store->inner);
     if (!kw_store_time(store->inner, &span)) {
         kw_error_set(ret_error, KW_UNAVAILABLE, "the store's clock is not known");
         ret_error->retry_after_ms = RETRY_AFTER_MS;
@@ -46,7 +46,7 @@ is_time(kw_wait *wait, uint64_t now_ns, uint64_t *ret_next_ns)
 {
     kw_span span;
     kw_order_store *store = kw_order_store_of(wait->handle);
-    bool known = wait->known ? kw_order_time(store, &span) : kw_store_time_about(store->inner, &span);
+    bool known = wait->known ? kw_order_time(store, &span) : kw_store_time_estimate(store->inner, &span);
     *ret_next_ns = now_ns + CHECK_AGAIN_NS;
     if (!known) {
         wait->unknown_ns = wait->unknown_ns ? wait->unknown_ns : now_ns;

@@ -138,8 +138,8 @@ listed_close(kw_store_handle *handle, void (*closed)(void *user), void *user)
 }
 
 static const kw_store_handle_class handle_class = {.open_range_scan = listed_open_range_scan,
-                                                   .run_fetch = listed_range_scan_fetch,
-                                                   .run_close = listed_range_scan_close,
+                                                   .range_scan_fetch = listed_range_scan_fetch,
+                                                   .range_scan_close = listed_range_scan_close,
                                                    .close = listed_close};
 
 static kw_store_handle *

@@ -122,7 +122,7 @@ scan_ns(table *self, kw_loop *loop)
                     .deadline = KW_DEADLINE_NONE};
     kw_bound bounds[5] = {{0}};
     kw_scan_request request = {
-        .question = {.table = events, .path = -1, .bounds = bounds, .range_field = -1, .full_scan = true}};
+        .query = {.table = events, .path = -1, .bounds = bounds, .range_field = -1, .full_scan = true}};
     self->rows = 0;
     double began_ns = bench_cpu_ns();
     kw_verb_scan(&call, &request, paged, self);

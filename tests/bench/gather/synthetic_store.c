@@ -142,8 +142,8 @@ synthetic_range_scan_close(kw_range_scan *base)
 }
 
 static const kw_store_handle_class handle_class = {.open_range_scan = synthetic_open_range_scan,
-                                                   .run_fetch = synthetic_range_scan_fetch,
-                                                   .run_close = synthetic_range_scan_close};
+                                                   .range_scan_fetch = synthetic_range_scan_fetch,
+                                                   .range_scan_close = synthetic_range_scan_close};
 
 synthetic_store *
 synthetic_store_new(kw_loop *loop, uint64_t rows_per_range, uint32_t cells_per_row, bool copies)

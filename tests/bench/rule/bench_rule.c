@@ -110,7 +110,7 @@ static void
 plan_day(kw_bench *bench)
 {
     static const kw_bound unbound[3];
-    kw_question query = {
+    kw_record_query query = {
         .table = bench->archive,
         .path = -1,
         .bounds = unbound,
@@ -139,7 +139,7 @@ decode_primary(kw_bench *bench)
 static void
 plan(kw_bench *bench, int range_field)
 {
-    kw_question query = {
+    kw_record_query query = {
         .table = bench->table,
         .path = -1,
         .bounds = bench->bounds,

@@ -349,7 +349,7 @@ events_are_handled_between_pieces_of_work(void)
         kw_loop_work(worker.loop, &worker.pieces[i]);
         g_assert_true(kw_work_waits(&worker.pieces[i]));
     }
-    kw_loop_take_back(worker.loop, &worker.pieces[7]);
+    kw_loop_cancel_work(worker.loop, &worker.pieces[7]);
     kw_timer_start_ms(worker.ticking, 1);
     run_until_stopped(worker.loop);
     g_assert_cmpint(worker.done, ==, PIECES - 1);

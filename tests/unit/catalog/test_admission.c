@@ -64,7 +64,7 @@ test_created(void)
     gateway *a = gateway_new(in, "a", true);
     g_autoptr(kw_policy) policy = test_policy(BASE BY_TS);
     g_assert_cmpint(gateway_check(a, policy), ==, KW_OK);
-    kw_admission_made(a->admission, "default:t_by_ts");
+    kw_admission_note_created(a->admission, "default:t_by_ts");
     g_assert_cmpint(gateway_commit(a), ==, KW_OK);
     g_assert_true(town_was_created(in, "t_by_ts"));
     g_assert_false(town_was_created(in, "t"));

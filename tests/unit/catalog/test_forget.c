@@ -10,7 +10,7 @@ test_forget_path(void)
     gateway *a = gateway_new(in, "a", true);
     g_autoptr(kw_policy) with_path = test_policy(BASE BY_TS), without = test_policy(BASE);
     g_assert_cmpint(gateway_check(a, with_path), ==, KW_OK);
-    kw_admission_made(a->admission, "t_by_ts");
+    kw_admission_note_created(a->admission, "t_by_ts");
     g_assert_cmpint(gateway_commit(a), ==, KW_OK);
     town_put(in, "t", "row");
     town_put(in, "t_by_ts", "row");
@@ -183,7 +183,7 @@ test_forget_again(void)
     for (int i = 0; i < 3; i++) {
         g_assert_cmpint(gateway_check(a, with_path), ==, KW_OK);
         if (i == 0)
-            kw_admission_made(a->admission, "t_by_ts");
+            kw_admission_note_created(a->admission, "t_by_ts");
         g_assert_cmpint(gateway_commit(a), ==, KW_OK);
         town_put(in, "t_by_ts", "row");
         g_assert_cmpint(gateway_admit(a, without), ==, KW_OK);

@@ -15,7 +15,7 @@ static const kw_cursor example = {
                                 "abcdefgh"),
     .caller = KW_BYTES_LITERAL("CN=shop"),
     .made_ms = 5000,
-    .question = KW_BYTES_LITERAL("question\0with a zero"),
+    .query = KW_BYTES_LITERAL("question\0with a zero"),
     .columns = KW_BYTES_LITERAL("\0\x04"
                                 "city"),
     .filter = KW_BYTES_LITERAL("PrefixFilter('a')"),
@@ -54,7 +54,7 @@ test_round_trip(void)
     assert_bytes(got.path, example.path);
     assert_bytes(got.layouts, example.layouts);
     assert_bytes(got.caller, example.caller);
-    assert_bytes(got.question, example.question);
+    assert_bytes(got.query, example.query);
     assert_bytes(got.columns, example.columns);
     assert_bytes(got.filter, example.filter);
     assert_bytes(got.position.suffix, example.position.suffix);

@@ -177,7 +177,7 @@ load_test_free(load_test *all)
 
 /* The wait in the queue alone is longer than the deadline. Nearly all sent calls are still answered in time,
  * and the store has as much throughput as with few callers. The throughput depends on the machine: only with
- * KW_FIGURES=1 it must be 90 %. */
+ * KW_CHECK_LATENCIES=1 it must be 90 %. */
 static void
 check_overload(bool gets)
 {

@@ -200,7 +200,7 @@ write_reply(kw_request *request, const reply *it)
     }
     kw_buffer own = KW_BUFFER_EMPTY;
     append_reply(&own, it);
-    kw_request_give_reply(request, &own);
+    kw_request_pass_reply(request, &own);
     g_assert_cmpuint(own.capacity, ==, 0);
 }
 

@@ -117,7 +117,7 @@ test_accounts_are_charged(void)
     kw_frame_unref(&pool, kw_frame_ref(small));
     g_assert_cmpint(kw_account_bytes(account), ==, charge_of(small) + charge_of(large));
     size_t start = 0;
-    large = kw_frame_make_room(&pool, large, &start, 60 * KIB, 60 * KIB);
+    large = kw_frame_reserve(&pool, large, &start, 60 * KIB, 60 * KIB);
     g_assert_cmpint(kw_account_bytes(account), ==, charge_of(small) + charge_of(large));
     kw_frame_unref(&pool, small);
     g_assert_cmpint(kw_account_bytes(account), ==, charge_of(large));
@@ -135,7 +135,7 @@ grown_capacity(size_t filled, size_t needed, size_t wanted)
     kw_frame_pool pool = {0};
     size_t start = 0;
     kw_frame *frame = filled_frame(&pool, MAX(filled, KW_FRAME_BLOCK), filled, NULL);
-    frame = kw_frame_make_room(&pool, frame, &start, needed, wanted);
+    frame = kw_frame_reserve(&pool, frame, &start, needed, wanted);
     g_assert_cmpuint(frame->filled, ==, filled);
     for (size_t i = 0; i < filled; i++)
         g_assert_cmpint(frame->data[i], ==, 'a');
@@ -163,10 +163,10 @@ test_a_block_with_room_stays(void)
     kw_frame_pool pool = {0};
     kw_frame *frame = filled_frame(&pool, KW_FRAME_BLOCK, 500, NULL);
     size_t start = 300;
-    g_assert_true(kw_frame_make_room(&pool, frame, &start, KW_FRAME_BLOCK - 300, KW_FRAME_BLOCK - 300) ==
+    g_assert_true(kw_frame_reserve(&pool, frame, &start, KW_FRAME_BLOCK - 300, KW_FRAME_BLOCK - 300) ==
                   frame);
     g_assert_cmpuint(start, ==, 300);
-    kw_frame *moved = kw_frame_make_room(&pool, frame, &start, KW_FRAME_BLOCK - 299, KW_FRAME_BLOCK - 299);
+    kw_frame *moved = kw_frame_reserve(&pool, frame, &start, KW_FRAME_BLOCK - 299, KW_FRAME_BLOCK - 299);
     g_assert_cmpuint(start, ==, 0);
     g_assert_cmpuint(moved->filled, ==, 200);
     g_assert_cmpuint(moved->capacity, >=, KW_FRAME_BLOCK - 299);
@@ -181,7 +181,7 @@ test_a_held_block_is_not_moved(void)
     kw_frame_pool pool = {0};
     kw_frame *held = kw_frame_ref(filled_frame(&pool, KW_FRAME_BLOCK, 500, NULL));
     size_t start = 0;
-    kw_frame *frame = kw_frame_make_room(&pool, held, &start, 40 * KIB, 40 * KIB);
+    kw_frame *frame = kw_frame_reserve(&pool, held, &start, 40 * KIB, 40 * KIB);
     g_assert_true(frame != held);
     g_assert_cmpuint(held->refs, ==, 1);
     g_assert_cmpuint(held->capacity, ==, KW_FRAME_BLOCK);

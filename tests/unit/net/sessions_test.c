@@ -66,7 +66,7 @@ static void
 tls_flush(tls_client *client)
 {
     kw_buffer out = KW_BUFFER_EMPTY;
-    kw_tls_take_output(client->tls, &out);
+    kw_tls_move_output(client->tls, &out);
     if (out.size > 0)
         client_send(client->socket, out.data, out.size);
     kw_buffer_clear(&out);
@@ -402,15 +402,15 @@ test_log_limit(void)
     kw_log_limit limit = {.second = UINT64_MAX};
     uint64_t unlogged = 77;
     for (int i = 0; i < 10; i++) {
-        g_assert_true(kw_net_worker_may_log(&worker, &limit, &unlogged));
+        g_assert_true(kw_net_worker_can_log(&worker, &limit, &unlogged));
         g_assert_cmpuint(unlogged, ==, 0);
     }
     for (int i = 0; i < 3; i++)
-        g_assert_false(kw_net_worker_may_log(&worker, &limit, &unlogged));
+        g_assert_false(kw_net_worker_can_log(&worker, &limit, &unlogged));
     limit.second--;
-    g_assert_true(kw_net_worker_may_log(&worker, &limit, &unlogged));
+    g_assert_true(kw_net_worker_can_log(&worker, &limit, &unlogged));
     g_assert_cmpuint(unlogged, ==, 3);
-    g_assert_true(kw_net_worker_may_log(&worker, &limit, &unlogged));
+    g_assert_true(kw_net_worker_can_log(&worker, &limit, &unlogged));
     g_assert_cmpuint(unlogged, ==, 0);
     kw_loop_free(worker.loop);
 }

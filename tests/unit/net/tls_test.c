@@ -84,7 +84,7 @@ static bool
 carry(kw_tls *from, kw_tls *to, kw_buffer *arrived, size_t piece, bool *closed, bool *lost, kw_error *error)
 {
     kw_buffer bytes = KW_BUFFER_EMPTY;
-    kw_tls_take_output(from, &bytes);
+    kw_tls_move_output(from, &bytes);
     bool moved = bytes.size > 0;
     for (size_t at = 0; at < bytes.size && !*lost && !*closed; at += piece) {
         size_t size = MIN(piece, bytes.size - at);
@@ -311,7 +311,7 @@ test_a_changed_record_ends_the_connection(fixture *fix, const void *unused)
     wire *both = wire_new(client, server, "gateway.test", 4096);
     g_assert_true(kw_tls_send(both->client, KW_BYTES_LITERAL("a put"), &both->client_error));
     kw_buffer bytes = KW_BUFFER_EMPTY;
-    kw_tls_take_output(both->client, &bytes);
+    kw_tls_move_output(both->client, &bytes);
     bytes.data[bytes.size - 1] ^= 1;
     bool closed;
     g_assert_false(kw_tls_receive(both->server, kw_buffer_bytes(&bytes), &both->at_server, &closed,

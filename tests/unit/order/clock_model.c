@@ -19,7 +19,7 @@ typedef struct gateway {
     int64_t stamp_ms; /* of its cell in the store */
     uint8_t phase;
     uint8_t heartbeats_left;
-    uint8_t or_less;
+    uint8_t stamp_is_upper_bound;
     uint8_t padding[5];
 } gateway;
 
@@ -112,7 +112,7 @@ static void
 serve(world *in, gateway *self)
 {
     int64_t clock_ms = in->now_ms + in->offset_ms;
-    self->or_less = clock_ms < self->stamp_ms;
+    self->stamp_is_upper_bound = clock_ms < self->stamp_ms;
     self->stamp_ms = MAX(self->stamp_ms, clock_ms);
     self->phase = SERVED;
 }
@@ -131,14 +131,14 @@ record(const search *with, world *in, gateway *self)
     kw_heartbeat sample = {.sent_ns = self->sent_ns,
                            .answered_ns = self->answered_ns,
                            .stamp_ms = self->stamp_ms,
-                           .or_less = self->or_less};
+                           .stamp_is_upper_bound = self->stamp_is_upper_bound};
     bool first = self->known.count == 0;
-    kw_known_time_heard(&self->known, &sample, in->now_ms * NS_PER_MS);
+    kw_known_time_add_heartbeat(&self->known, &sample, in->now_ms * NS_PER_MS);
     for (int i = 0; first && i < GATEWAYS; i++)
         if (&in->gateways[i] != self && !with->model->ignores_peers)
-            kw_known_time_saw(&self->known, in->gateways[i].stamp_ms);
+            kw_known_time_add_newest_stamp(&self->known, in->gateways[i].stamp_ms);
     self->phase = IDLE;
-    self->or_less = 0;
+    self->stamp_is_upper_bound = 0;
     self->sent_ns = self->answered_ns = 0;
     remove_safeguards(with->model, &self->known, first);
 }

@@ -92,7 +92,7 @@ add_heartbeat(kw_known_time *known, int64_t sent_us, int64_t took_us)
     kw_heartbeat heartbeat = {.sent_ns = sent_us * 1000,
                               .answered_ns = (sent_us + took_us) * 1000,
                               .stamp_ms = (sent_us + took_us / 2 + AHEAD_US) / 1000};
-    kw_known_time_heard(known, &heartbeat, heartbeat.answered_ns);
+    kw_known_time_add_heartbeat(known, &heartbeat, heartbeat.answered_ns);
 }
 
 /* The time to send a heartbeat of this duration so that it arrives when the middle of the known interval

@@ -7,16 +7,16 @@
 static const kw_plan *
 plan_of(const kw_table *table, const kw_bound *bounds, kw_arena *arena)
 {
-    kw_question *question = KW_ARENA_NEW(arena, kw_question);
-    *question = (kw_question){.table = table,
-                              .path = -1,
-                              .bounds = bounds,
-                              .range_field = -1,
-                              .full_scan = true,
-                              .range_limit = 10000};
+    kw_record_query *query = KW_ARENA_NEW(arena, kw_record_query);
+    *query = (kw_record_query){.table = table,
+                               .path = -1,
+                               .bounds = bounds,
+                               .range_field = -1,
+                               .full_scan = true,
+                               .range_limit = 10000};
     const kw_plan *plan;
     kw_error error;
-    if (!kw_plan_make(question, arena, &plan, &error))
+    if (!kw_plan_make(query, arena, &plan, &error))
         g_error("%s", error.text);
     return plan;
 }

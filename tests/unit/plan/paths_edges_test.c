@@ -88,20 +88,20 @@ check(const choice *it)
     for (size_t i = 0; i < FIELDS; i++)
         if (bound[i])
             bounds[i] = (kw_bound){.values = &values[i], .count = 1};
-    kw_question question = {.table = kw_policy_table(policy, 0),
-                            .path = -1,
-                            .bounds = bounds,
-                            .range_field = -1,
-                            .range_limit = 10000};
+    kw_record_query query = {.table = kw_policy_table(policy, 0),
+                             .path = -1,
+                             .bounds = bounds,
+                             .range_field = -1,
+                             .range_limit = 10000};
     if (it->range) {
-        question.range_field = TS;
-        question.from = test_number(1500000000000);
-        question.to = test_number(1600000000000);
-        question.from_inclusive = true;
+        query.range_field = TS;
+        query.from = test_number(1500000000000);
+        query.to = test_number(1600000000000);
+        query.from_inclusive = true;
     }
     const kw_plan *plan;
     kw_error error;
-    if (!kw_plan_make(&question, arena, &plan, &error))
+    if (!kw_plan_make(&query, arena, &plan, &error))
         g_error("%s\n%s", it->yaml, error.text);
     if (strcmp(plan->path->name, it->path) != 0 || plan->ranges_count != it->ranges ||
         plan->residual != it->residual)

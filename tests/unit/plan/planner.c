@@ -29,7 +29,7 @@ void
 planner_reset(kw_test_planner *planner)
 {
     planner->bounds = KW_ARENA_ARRAY(planner->arena, kw_bound, planner->table->fields_count);
-    planner->question = (kw_question){
+    planner->query = (kw_record_query){
         .table = planner->table,
         .path = -1,
         .bounds = planner->bounds,
@@ -68,32 +68,32 @@ set_bound(kw_test_planner *planner, int field, const char *list)
 static void
 set_range(kw_test_planner *planner, int field, char op, bool inclusive, const char *text)
 {
-    planner->question.range_field = field;
+    planner->query.range_field = field;
     if (op == '>') {
-        planner->question.from = value_of(planner, field, text);
-        planner->question.from_inclusive = inclusive;
+        planner->query.from = value_of(planner, field, text);
+        planner->query.from_inclusive = inclusive;
     } else {
-        planner->question.to = value_of(planner, field, text);
-        planner->question.to_inclusive = inclusive;
+        planner->query.to = value_of(planner, field, text);
+        planner->query.to_inclusive = inclusive;
     }
 }
 
 static bool
 set_option(kw_test_planner *planner, const char *word)
 {
-    kw_question *question = &planner->question;
+    kw_record_query *query = &planner->query;
     if (strcmp(word, "order=asc") == 0)
-        question->order = KW_ORDER_ASCENDING;
+        query->order = KW_ORDER_ASCENDING;
     else if (strcmp(word, "order=desc") == 0)
-        question->order = KW_ORDER_DESCENDING;
+        query->order = KW_ORDER_DESCENDING;
     else if (strcmp(word, "full") == 0)
-        question->full_scan = true;
+        query->full_scan = true;
     else if (g_str_has_prefix(word, "limit="))
-        question->limit = strtoull(word + 6, NULL, 10);
+        query->limit = strtoull(word + 6, NULL, 10);
     else if (g_str_has_prefix(word, "ranges="))
-        question->range_limit = strtoull(word + 7, NULL, 10);
+        query->range_limit = strtoull(word + 7, NULL, 10);
     else if (g_str_has_prefix(word, "path="))
-        question->path = kw_table_find_path(planner->table, kw_bytes_of_text(word + 5));
+        query->path = kw_table_find_path(planner->table, kw_bytes_of_text(word + 5));
     else
         return false;
     return true;
@@ -132,7 +132,7 @@ planner_plan_text(kw_test_planner *planner, const char *words)
     planner_set_query(planner, words);
     const kw_plan *plan;
     kw_error error = KW_ERROR_NONE;
-    if (!kw_plan_make(&planner->question, planner->arena, &plan, &error))
+    if (!kw_plan_make(&planner->query, planner->arena, &plan, &error))
         return kw_arena_printf(planner->arena, "%s: %s", kw_code_name(error.code), error.text);
     const char *text = kw_arena_printf(planner->arena, "%s:", plan->path->name);
     for (size_t index = 0; index < plan->ranges_count; index++) {

@@ -8,7 +8,7 @@ typedef struct kw_test_planner {
     kw_policy *policy;
     const kw_table *table;
     kw_arena *arena;
-    kw_question question;
+    kw_record_query query;
     kw_bound *bounds;
 } kw_test_planner;
 

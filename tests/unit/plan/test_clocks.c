@@ -17,7 +17,7 @@ plan_of(kw_test_planner *planner, const char *words)
     planner_set_query(planner, words);
     const kw_plan *plan;
     kw_error error = KW_ERROR_NONE;
-    if (!kw_plan_make(&planner->question, planner->arena, &plan, &error))
+    if (!kw_plan_make(&planner->query, planner->arena, &plan, &error))
         g_error("%s: %s", words, error.text);
     return plan;
 }
@@ -68,7 +68,7 @@ walk_week(kw_test_planner *planner, bool falling)
                                                    : "ts>=1620000000 ts<1620604800");
     g_assert_true(has_note(plan, "the first of 5, "));
     g_assert_nonnull(strstr(kw_plan_text(plan, planner->arena), "(and more to follow)"));
-    kw_question question = *plan->question;
+    kw_record_query query = *plan->query;
     int64_t at = falling ? to : from;
     for (size_t windows = 1, minutes = plan->groups_count;; windows++, minutes += plan->groups_count) {
         g_assert_cmpuint(plan->groups_count, <=, KW_PLAN_WINDOW_RANGES);
@@ -84,8 +84,8 @@ walk_week(kw_test_planner *planner, bool falling)
             g_assert_cmpint(at, ==, falling ? from : to);
             return windows;
         }
-        question.window = plan->rest;
-        bool done = kw_plan_make(&question, planner->arena, &plan, NULL);
+        query.window = plan->rest;
+        bool done = kw_plan_make(&query, planner->arena, &plan, NULL);
         g_assert_true(done && !has_note(plan, "windows"));
     }
 }
@@ -107,13 +107,13 @@ walk_months(const char *words)
 {
     g_autoptr(kw_test_planner) planner = planner_new(ARCHIVE("MM, yyyy, dd"));
     const kw_plan *plan = plan_of(planner, words);
-    kw_question question = *plan->question;
+    kw_record_query query = *plan->query;
     size_t months = plan->ranges_count;
     for (size_t windows = 1; plan->rest.limit > 0; windows++, months += plan->ranges_count) {
         g_assert_true(plan->ranges_count >= 1 && plan->ranges_count <= 3);
         g_assert_cmpuint(windows, <=, 24);
-        question.window = plan->rest;
-        bool done = kw_plan_make(&question, planner->arena, &plan, NULL);
+        query.window = plan->rest;
+        bool done = kw_plan_make(&query, planner->arena, &plan, NULL);
         g_assert_true(done);
     }
     g_assert_cmpuint(months, ==, 24);
@@ -143,7 +143,7 @@ test_years(void)
     planner_reset(planner);
     planner_set_query(planner, "ts>=1620000000");
     kw_error error = KW_ERROR_NONE;
-    g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
+    g_assert_false(kw_plan_make(&planner->query, planner->arena, &plan, &error));
     g_assert_cmpint(error.code, ==, KW_INVALID);
     g_assert_nonnull(strstr(error.text, "the range of ts needs both ends"));
 }
@@ -166,7 +166,7 @@ test_week_in_buckets(void)
     planner_reset(planner);
     planner_set_query(planner, "ts>=1620000000 ts<1620086400 who=a,b,c ranges=40");
     kw_error error = KW_ERROR_NONE;
-    g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
+    g_assert_false(kw_plan_make(&planner->query, planner->arena, &plan, &error));
     g_assert_cmpint(error.code, ==, KW_LIMIT);
 }
 
@@ -236,7 +236,7 @@ test_touching_cells(void)
     planner_set_query(planner, "ts>=1620003600 ts<1620010800 order=desc");
     planner->bounds[1] = (kw_bound){.values = &empty, .count = 1};
     const kw_plan *plan;
-    bool done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
+    bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
     g_assert_true(done);
     g_assert_cmpuint(plan->ranges_count, ==, 1);
     g_assert_true(plan->ranges[0].timed);
@@ -246,7 +246,7 @@ test_touching_cells(void)
     planner_reset(planner); /* 23 and 00 are adjacent in time, but not in the keys */
     planner_set_query(planner, "ts>=1620082800 ts<1620090000 order=desc");
     planner->bounds[1] = (kw_bound){.values = &empty, .count = 1};
-    done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
+    done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
     g_assert_true(done);
     g_assert_cmpuint(plan->ranges_count, ==, 2);
 }
@@ -295,9 +295,9 @@ test_planned_again(void)
     g_autoptr(kw_test_planner) planner = planner_new(PARTITIONED);
     const kw_plan *plan = plan_of(planner, "ts>=1620000000 ts<1620086400 ranges=1000"), *again;
     g_assert_true(plan->ranges_count == 60 && plan->rest.limit == 0);
-    kw_question question = *plan->question;
-    question.range_limit = 10;
-    bool done = kw_plan_make(&question, planner->arena, &again, NULL);
+    kw_record_query query = *plan->query;
+    query.range_limit = 10;
+    bool done = kw_plan_make(&query, planner->arena, &again, NULL);
     g_assert_true(done && again->ranges_count == 60 && again->groups_count == 1 && again->rest.limit == 0);
     plan = plan_of(planner, "ts>=1620000000 ts<1620086400 ranges=10");
     g_assert_true(plan->ranges_count <= 10 && plan->rest.limit == 10);
@@ -317,7 +317,7 @@ test_circular(void)
         planner_set_query(planner, words[index]);
         const kw_plan *plan;
         kw_error error = KW_ERROR_NONE;
-        g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
+        g_assert_false(kw_plan_make(&planner->query, planner->arena, &plan, &error));
         g_assert_nonnull(strstr(error.text, "both ends"));
     }
     check_counts(planner, "ts>=0 ts<=864000 order=desc", 1, 1, true);
@@ -371,7 +371,7 @@ test_time_after_hours_without_end(void)
             planner_set_query(planner, rejected[index]);
             kw_error error = KW_ERROR_NONE;
             const kw_plan *plan;
-            bool planned = kw_plan_make(&planner->question, planner->arena, &plan, &error);
+            bool planned = kw_plan_make(&planner->query, planner->arena, &plan, &error);
             g_assert_true(planned == (by_hour || by_time));
             if (!planned)
                 g_assert_nonnull(

@@ -44,15 +44,15 @@ add_rows(const kw_test_world *world, const kw_plan *plan, kw_test_answer *answer
 }
 
 static kw_test_answer
-plan_and_read(const kw_test_world *world, kw_question question, size_t range_limit)
+plan_and_read(const kw_test_world *world, kw_record_query query, size_t range_limit)
 {
     kw_test_answer answer = {.end = ANSWERED};
     kw_error error = KW_ERROR_NONE;
     const kw_plan *plan;
     g_autoptr(kw_arena) arena = kw_arena_new();
-    question.range_limit = range_limit;
+    query.range_limit = range_limit;
     for (size_t ranges = 0, count = 0;; ranges += count + 1) {
-        if (!kw_plan_make(&question, arena, &plan, &error)) {
+        if (!kw_plan_make(&query, arena, &plan, &error)) {
             answer.end = error.code == KW_LIMIT ? LIMITED : REJECTED;
             answer.text = kw_arena_text(world->arena, kw_bytes_of_text(error.text));
             return answer;
@@ -63,7 +63,7 @@ plan_and_read(const kw_test_world *world, kw_question question, size_t range_lim
         count = plan->ranges_count;
         if (plan->rest.limit == 0)
             return answer;
-        question.window = plan->rest;
+        query.window = plan->rest;
         kw_arena_reset(arena);
         if (ranges > RANGES_MAX) {
             answer.end = LIMITED;
@@ -88,69 +88,68 @@ cell_of(const kw_layout *layout)
 }
 
 static void
-set_span(kw_question *question, size_t field, int64_t from, int64_t to)
+set_span(kw_record_query *query, size_t field, int64_t from, int64_t to)
 {
-    question->range_field = (int)field;
-    question->from = (kw_value){.kind = KW_VALUE_NUMBER, .number = from};
-    question->to = (kw_value){.kind = KW_VALUE_NUMBER, .number = to};
-    question->from_inclusive = question->to_inclusive = true;
+    query->range_field = (int)field;
+    query->from = (kw_value){.kind = KW_VALUE_NUMBER, .number = from};
+    query->to = (kw_value){.kind = KW_VALUE_NUMBER, .number = to};
+    query->from_inclusive = query->to_inclusive = true;
 }
 
 /* A query for some cells of time around a record, with random other conditions. */
-static kw_question
+static kw_record_query
 short_query(const kw_test_world *world, int64_t *ret_cell)
 {
-    kw_question question;
-    world_random_query(world, &question);
-    question.path = (int)random_below((unsigned)world->table->paths_count);
-    question.full_scan = true;
-    ((kw_bound *)question.bounds)[time_field].count = 0;
-    *ret_cell = cell_of(world->table->paths[question.path].layout);
-    if (question.order != KW_ORDER_PATH && random_below(2) == 0)
-        question.path = -1; /* selected by the planner; the selection does not depend on the length either */
+    kw_record_query query;
+    world_random_query(world, &query);
+    query.path = (int)random_below((unsigned)world->table->paths_count);
+    query.full_scan = true;
+    ((kw_bound *)query.bounds)[time_field].count = 0;
+    *ret_cell = cell_of(world->table->paths[query.path].layout);
+    if (query.order != KW_ORDER_PATH && random_below(2) == 0)
+        query.path = -1; /* selected by the planner; the selection does not depend on the length either */
     int64_t about = world_likely_value(world, time_field).number;
     about = CLAMP(about, INT64_C(946684800000), INT64_C(1700000000000));
     int64_t from = about - (int64_t)random_below(40) * *ret_cell - random_below(2000);
-    set_span(&question, time_field, from, about + (int64_t)random_below(40) * *ret_cell + random_below(2000));
-    return question;
+    set_span(&query, time_field, from, about + (int64_t)random_below(40) * *ret_cell + random_below(2000));
+    return query;
 }
 
 /* The same query for a longer interval, within the years that every calendar supports. */
-static kw_question
-widen_time(const kw_question *question, int64_t cell)
+static kw_record_query
+widen_time(const kw_record_query *query, int64_t cell)
 {
     static const int64_t cells[] = {0, 30, 500, 2500};
-    kw_question more = *question;
+    kw_record_query more = *query;
     int64_t before = cells[random_below(G_N_ELEMENTS(cells))] * cell;
     int64_t after = cells[random_below(G_N_ELEMENTS(cells))] * cell;
-    set_span(&more, time_field, MAX(question->from.number - before, INT64_C(946684800000)),
-             MIN(question->to.number + after, INT64_C(4000000000000)));
+    set_span(&more, time_field, MAX(query->from.number - before, INT64_C(946684800000)),
+             MIN(query->to.number + after, INT64_C(4000000000000)));
     return more;
 }
 
 /* A query for a range of numbers. */
-static kw_question
+static kw_record_query
 query_about_numbers(const kw_test_world *world, size_t field)
 {
-    kw_question question;
-    world_random_query(world, &question);
-    question.path = (int)random_below((unsigned)world->table->paths_count);
-    question.full_scan = true;
-    ((kw_bound *)question.bounds)[field].count = 0;
+    kw_record_query query;
+    world_random_query(world, &query);
+    query.path = (int)random_below((unsigned)world->table->paths_count);
+    query.full_scan = true;
+    ((kw_bound *)query.bounds)[field].count = 0;
     int64_t about = world_likely_value(world, field).number;
     about = CLAMP(about, -1000000, 1000000);
-    set_span(&question, field, about - (int64_t)random_below(4), about + (int64_t)random_below(4));
-    return question;
+    set_span(&query, field, about - (int64_t)random_below(4), about + (int64_t)random_below(4));
+    return query;
 }
 
-static kw_question
-widen_numbers(const kw_question *question)
+static kw_record_query
+widen_numbers(const kw_record_query *query)
 {
     static const int64_t steps[] = {0, 1, 5, 1000};
-    kw_question more = *question;
-    set_span(&more, (size_t)question->range_field,
-             question->from.number - steps[random_below(G_N_ELEMENTS(steps))],
-             question->to.number + steps[random_below(G_N_ELEMENTS(steps))]);
+    kw_record_query more = *query;
+    set_span(&more, (size_t)query->range_field, query->from.number - steps[random_below(G_N_ELEMENTS(steps))],
+             query->to.number + steps[random_below(G_N_ELEMENTS(steps))]);
     return more;
 }
 
@@ -158,11 +157,11 @@ widen_numbers(const kw_question *question)
 
 /* Removes the records that do not meet the query. */
 static void
-drop_other_records(const kw_test_world *world, const kw_question *question, kw_test_answer *answer)
+drop_other_records(const kw_test_world *world, const kw_record_query *query, kw_test_answer *answer)
 {
     size_t kept = 0;
     for (size_t index = 0; index < answer->count; index++)
-        if (world_meets(question, &world->records[answer->records[index]]))
+        if (world_meets(query, &world->records[answer->records[index]]))
             answer->records[kept++] = answer->records[index];
     answer->count = kept;
 }
@@ -190,13 +189,13 @@ check_same(const kw_test_world *world, const kw_test_answer *one, const kw_test_
 /* True if the time field follows the first clock of the rule, and only known or merged components are between
  * them. */
 static bool
-is_exact(const kw_question *question)
+is_exact(const kw_record_query *query)
 {
-    const kw_layout *layout = question->table->paths[question->path].layout;
+    const kw_layout *layout = query->table->paths[query->path].layout;
     bool clock = false;
     for (size_t index = 0; index < kw_layout_component_count(layout); index++) {
         const kw_component *component = kw_layout_component(layout, index);
-        bool bound = component->field >= 0 && question->bounds[component->field].count == 1;
+        bool bound = component->field >= 0 && query->bounds[component->field].count == 1;
         if (clock && component->field == (int)time_field && component->clock < 0)
             return component->unit == 1 && component->direction != 0;
         if (component->clock >= 0 && (clock || !component->kind->enumerate || component->also_count > 0))
@@ -209,11 +208,11 @@ is_exact(const kw_question *question)
 }
 
 static void
-check_exact(const kw_test_world *world, const kw_question *question, const kw_test_answer *answer,
+check_exact(const kw_test_world *world, const kw_record_query *query, const kw_test_answer *answer,
             kw_test_tally *tally)
 {
-    int sign = question->order == KW_ORDER_ASCENDING ? 1 : -1;
-    if (question->order == KW_ORDER_PATH || question->path < 0 || !is_exact(question))
+    int sign = query->order == KW_ORDER_ASCENDING ? 1 : -1;
+    if (query->order == KW_ORDER_PATH || query->path < 0 || !is_exact(query))
         return;
     tally->exact += answer->count > 1;
     for (size_t index = 1; index < answer->count; index++) {
@@ -230,18 +229,18 @@ try_query(const kw_test_world *world, kw_test_tally *tally)
 {
     static const size_t limits[] = {7, 30, 150, 100000};
     int64_t cell;
-    kw_question question = short_query(world, &cell);
-    kw_test_answer first = plan_and_read(world, question, 100000);
+    kw_record_query query = short_query(world, &cell);
+    kw_test_answer first = plan_and_read(world, query, 100000);
     tally->queries++;
     for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
-        kw_question more = widen_time(&question, cell);
+        kw_record_query more = widen_time(&query, cell);
         kw_test_answer again = plan_and_read(world, more, limits[random_below(G_N_ELEMENTS(limits))]);
         tally->answered += again.end == ANSWERED;
         tally->rejected += again.end == REJECTED;
         tally->limited += again.end == LIMITED;
         if (again.end == ANSWERED)
             check_exact(world, &more, &again, tally);
-        drop_other_records(world, &question, &again);
+        drop_other_records(world, &query, &again);
         tally->rows += again.count;
         check_same(world, &first, &again);
     }
@@ -250,13 +249,13 @@ try_query(const kw_test_world *world, kw_test_tally *tally)
 static void
 try_numbers(const kw_test_world *world, size_t field, kw_test_tally *tally)
 {
-    kw_question question = query_about_numbers(world, field);
-    kw_test_answer first = plan_and_read(world, question, 100000);
+    kw_record_query query = query_about_numbers(world, field);
+    kw_test_answer first = plan_and_read(world, query, 100000);
     tally->queries++;
     for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
-        kw_test_answer again = plan_and_read(world, widen_numbers(&question), 100000);
+        kw_test_answer again = plan_and_read(world, widen_numbers(&query), 100000);
         tally->answered += again.end == ANSWERED;
-        drop_other_records(world, &question, &again);
+        drop_other_records(world, &query, &again);
         tally->rows += again.count;
         check_same(world, &first, &again);
     }
@@ -270,7 +269,7 @@ try_world(kw_test_world *world, bool usable, kw_test_tally *tally)
         time_field = (size_t)kw_table_find_field(world->table, KW_BYTES_LITERAL("t0"));
         timed = world->table->fields[time_field].identity;
     }
-    for (unsigned question = 0; timed && question < QUERIES; question++)
+    for (unsigned query = 0; timed && query < QUERIES; query++)
         try_query(world, tally);
     world_clear(world);
 }

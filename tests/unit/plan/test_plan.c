@@ -3,7 +3,7 @@
 #include "rule/policies.h"
 
 typedef struct kw_test_case {
-    const char *question;
+    const char *query;
     const char *plan;
 } kw_test_case;
 
@@ -13,10 +13,9 @@ check_cases(const char *table_yaml, const kw_test_case *cases, size_t count)
     g_autoptr(kw_test_planner) planner = planner_new(table_yaml);
     size_t wrong = 0;
     for (size_t index = 0; index < count; index++) {
-        const char *plan = planner_plan_text(planner, cases[index].question);
+        const char *plan = planner_plan_text(planner, cases[index].query);
         if (strcmp(plan, cases[index].plan) != 0)
-            g_printerr("%s\n is planned as\n%s\n not as\n%s\n", cases[index].question, plan,
-                       cases[index].plan);
+            g_printerr("%s\n is planned as\n%s\n not as\n%s\n", cases[index].query, plan, cases[index].plan);
         wrong += strcmp(plan, cases[index].plan) != 0;
     }
     g_assert_cmpuint(wrong, ==, 0);
@@ -153,12 +152,12 @@ test_raw_in_the_middle(void)
                     "    key:\n      - field: {name: id, encoding: raw}\n      - enum: kind\n");
     g_assert_cmpstr(planner_plan_text(joined, "id=A1,A1x"), ==, "primary: [A1,A2) residual");
     const kw_plan *plan;
-    bool planned = kw_plan_make(&joined->question, joined->arena, &plan, NULL);
+    bool planned = kw_plan_make(&joined->query, joined->arena, &plan, NULL);
     g_assert_true(planned);
     g_assert_cmpuint(plan->ranges[0].row_size, ==, 0);
     g_autoptr(kw_test_planner) planner = planner_new(yaml);
     planner_set_query(planner, "id=A1,A1x");
-    bool done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
+    bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
     g_assert_true(done);
     g_assert_cmpuint(plan->ranges[0].row_size, ==, 4);
     g_assert_cmpuint(plan->ranges[1].row_size, ==, 5);
@@ -246,24 +245,24 @@ test_pruning(void)
     const char *plan = planner_plan_text(planner, "n>=9 n<12");
     g_assert_nonnull(strstr(plan, "|"));
     const kw_plan *planned;
-    bool done = kw_plan_make(&planner->question, planner->arena, &planned, NULL);
+    bool done = kw_plan_make(&planner->query, planner->arena, &planned, NULL);
     g_assert_true(done);
     const char *text = kw_plan_text(planned, planner->arena);
     g_assert_nonnull(strstr(text, "3 of 10 can match"));
     /* Buckets 0 and 1 hold numbers from 0 to 11 and so overlap all others: there is one group. */
     planner_plan_text(planner, "n>=0 n<12");
-    done = kw_plan_make(&planner->question, planner->arena, &planned, NULL);
+    done = kw_plan_make(&planner->query, planner->arena, &planned, NULL);
     g_assert_true(done);
     g_assert_cmpuint(planned->groups_count, ==, 1);
     g_assert_cmpuint(planned->ranges_count, ==, 10);
 }
 
 static const char *
-text_of_plan(kw_test_planner *planner, const char *question)
+text_of_plan(kw_test_planner *planner, const char *query)
 {
     const kw_plan *planned;
-    planner_plan_text(planner, question);
-    bool done = kw_plan_make(&planner->question, planner->arena, &planned, NULL);
+    planner_plan_text(planner, query);
+    bool done = kw_plan_make(&planner->query, planner->arena, &planned, NULL);
     g_assert_true(done);
     return kw_plan_text(planned, planner->arena);
 }
@@ -374,7 +373,7 @@ test_salt_of_rest(void)
     g_assert_true(done);
     planner_plan_text(planner, "id=a n=1");
     const kw_plan *plan;
-    done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
+    done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
     g_assert_true(done && plan->point && plan->ranges_count == 1);
     g_assert_true(kw_bytes_equal(plan->ranges[0].start, kw_buffer_bytes(&key)));
     g_assert_cmpuint(plan->ranges[0].stop.size, ==, key.size + 1);
@@ -412,12 +411,12 @@ test_wrong_values(void)
     planner->bounds[0] = (kw_bound){.values = &number, .count = 1};
     const kw_plan *plan;
     kw_error error = KW_ERROR_NONE;
-    g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
+    g_assert_false(kw_plan_make(&planner->query, planner->arena, &plan, &error));
     g_assert_cmpstr(error.text, ==, "table t, field id: needs a value of kind text, not number");
     planner_reset(planner);
-    planner->question.range_field = 1;
-    planner->question.from = text;
-    g_assert_false(kw_plan_make(&planner->question, planner->arena, &plan, &error));
+    planner->query.range_field = 1;
+    planner->query.from = text;
+    g_assert_false(kw_plan_make(&planner->query, planner->arena, &plan, &error));
     g_assert_cmpstr(error.text, ==, "table t, field ts: an end of the range does not have the field's type");
 }
 
@@ -428,9 +427,9 @@ test_matches(void)
     g_autoptr(kw_test_planner) planner = planner_new(EVENTS);
     planner_set_query(planner, "id=a,b ts>=5 ts<9");
     const kw_plan *plan;
-    bool done = kw_plan_make(&planner->question, planner->arena, &plan, NULL);
+    bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
     g_assert_true(done);
-    kw_plan by_hand = {.question = &planner->question};
+    kw_plan by_hand = {.query = &planner->query};
     static const struct {
         const char *id;
         int64_t ts;
@@ -492,7 +491,7 @@ test_effort(void)
     for (size_t index = 0; index < G_N_ELEMENTS(values); index++)
         values[index] = test_number((int64_t)index);
     planner->bounds[0] = planner->bounds[1] = (kw_bound){.values = values, .count = G_N_ELEMENTS(values)};
-    planner->question.range_limit = 1000000;
+    planner->query.range_limit = 1000000;
     static const struct {
         size_t bytes_most;
         kw_deadline deadline;
@@ -503,14 +502,14 @@ test_effort(void)
         kw_effort effort = {.bytes_most = efforts[index].bytes_most, .deadline = efforts[index].deadline};
         const kw_plan *plan;
         kw_error error = KW_ERROR_NONE;
-        g_assert_false(kw_plan_make_within(&planner->question, &effort, arena, &plan, &error));
+        g_assert_false(kw_plan_make_within(&planner->query, &effort, arena, &plan, &error));
         g_assert_cmpint(error.code, ==, efforts[index].code);
         g_assert_cmpuint(kw_arena_used(arena), <, 8 * 1024 * 1024);
     }
     planner->bounds[0].count = planner->bounds[1].count = 10;
     kw_effort ample = {.bytes_most = 64 * 1024 * 1024, .deadline = KW_DEADLINE_NONE};
     const kw_plan *plan;
-    g_assert_true(kw_plan_make_within(&planner->question, &ample, planner->arena, &plan, NULL));
+    g_assert_true(kw_plan_make_within(&planner->query, &ample, planner->arena, &plan, NULL));
     g_assert_cmpuint(plan->ranges_count, ==, 100);
     g_assert_cmpuint(ample.spent, >, 0);
 }

@@ -55,13 +55,13 @@ check_joined(const kw_plan *plan)
 }
 
 static void
-check_set(const kw_test_world *world, const kw_question *question, const kw_test_row *rows, size_t count)
+check_set(const kw_test_world *world, const kw_record_query *query, const kw_test_row *rows, size_t count)
 {
     size_t found[WORLD_RECORDS] = {0};
     for (size_t index = 0; index < count; index++)
         found[rows[index].record]++;
     for (size_t record = 0; record < world->count; record++)
-        g_assert_cmpuint(found[record], ==, world_meets(question, &world->records[record]));
+        g_assert_cmpuint(found[record], ==, world_meets(query, &world->records[record]));
 }
 
 /* The first component that holds an unbound field which is not enumerable, or NULL. ret_reached: everything
@@ -69,7 +69,7 @@ check_set(const kw_test_world *world, const kw_question *question, const kw_test
 static const kw_component *
 order_component(const kw_plan *plan, bool *ret_reached, int *ret_field)
 {
-    const kw_bound *bounds = plan->question->bounds;
+    const kw_bound *bounds = plan->query->bounds;
     bool listed[RANDOM_FIELDS] = {false};
     *ret_reached = true;
     for (size_t index = 0; index < kw_layout_component_count(plan->placements[0]->layout); index++) {
@@ -127,7 +127,7 @@ key_direction(const kw_test_world *world, const kw_plan *plan)
 {
     const kw_normalized_query *normalized = NULL;
     kw_error error = KW_ERROR_NONE;
-    g_assert_true(kw_normalized_query_make(plan->question, NULL, world->arena, &normalized, &error));
+    g_assert_true(kw_normalized_query_make(plan->query, NULL, world->arena, &normalized, &error));
     for (size_t index = 0; index < kw_layout_component_count(plan->placements[0]->layout); index++) {
         const kw_component *component = kw_layout_component(plan->placements[0]->layout, index);
         if (component->field >= 0 && normalized->bounds[component->field].count > 1)
@@ -143,7 +143,7 @@ check_order(const kw_test_world *world, const kw_plan *plan, const kw_test_row *
     int field = -1;
     const kw_component *component = order_component(plan, &reached, &field);
     bool clock = component && component->clock >= 0;
-    kw_order order = plan->question->order;
+    kw_order order = plan->query->order;
     int sign = order == KW_ORDER_PATH        ? (component ? component->direction : 1)
                : order == KW_ORDER_ASCENDING ? 1
                                              : -1;
@@ -171,51 +171,52 @@ check_forms(const kw_test_world *world, const kw_plan *plan)
 {
     g_assert_cmpuint(strlen(kw_plan_text(plan, world->arena)), >, 0);
     kw_buffer bytes = KW_BUFFER_EMPTY, again = KW_BUFFER_EMPTY;
-    kw_question_encode(plan->question, &bytes);
-    kw_question back;
+    kw_record_query_encode(plan->query, &bytes);
+    kw_record_query back;
     size_t used;
     kw_error error = KW_ERROR_NONE;
-    bool done = kw_question_decode(world->table, kw_buffer_bytes(&bytes), world->arena, &back, &used, &error);
+    bool done =
+        kw_record_query_decode(world->table, kw_buffer_bytes(&bytes), world->arena, &back, &used, &error);
     g_assert_cmpstr(error.text, ==, "");
     g_assert_true(done);
     g_assert_cmpuint(used, ==, bytes.size);
-    kw_question_encode(&back, &again);
+    kw_record_query_encode(&back, &again);
     g_assert_true(kw_bytes_equal(kw_buffer_bytes(&bytes), kw_buffer_bytes(&again)));
     for (size_t index = 0; index < world->count; index++)
         g_assert_true(world_meets(&back, &world->records[index]) ==
-                      world_meets(plan->question, &world->records[index]));
+                      world_meets(plan->query, &world->records[index]));
     kw_buffer_clear(&bytes);
     kw_buffer_clear(&again);
 }
 
 /* True if lists and buckets can multiply to more ranges than the limit. */
 static bool
-multiplies(const kw_test_world *world, const kw_question *question)
+multiplies(const kw_test_world *world, const kw_record_query *query)
 {
     double lists = 1, buckets = 1;
     for (size_t field = 0; field < world->table->fields_count; field++)
-        lists *= (double)MAX(1, question->bounds[field].count);
+        lists *= (double)MAX(1, query->bounds[field].count);
     for (size_t path = 0; path < world->table->paths_count; path++)
         buckets = MAX(buckets, (double)kw_layout_buckets(world->table->paths[path].layout));
-    return lists * buckets > (double)question->range_limit;
+    return lists * buckets > (double)query->range_limit;
 }
 
 /* A rejected query must have a reason: its order, a scan of the whole table, or a value that no record can
  * have. */
 static void
-check_rejection(const kw_test_world *world, const kw_question *question, const kw_error *error)
+check_rejection(const kw_test_world *world, const kw_record_query *query, const kw_error *error)
 {
-    if (error->code == KW_LIMIT && (world->rules.zone || multiplies(world, question)))
+    if (error->code == KW_LIMIT && (world->rules.zone || multiplies(world, query)))
         return; /* lists, minutes and buckets multiply to too many ranges */
     g_assert_cmpint(error->code, ==, KW_INVALID);
-    if (question->order != KW_ORDER_PATH || !question->full_scan)
+    if (query->order != KW_ORDER_PATH || !query->full_scan)
         return;
     for (size_t field = 0; field < world->table->fields_count; field++) {
-        for (size_t index = 0; index < question->bounds[field].count; index++) {
+        for (size_t index = 0; index < query->bounds[field].count; index++) {
             bool known = false;
             for (size_t record = 0; record < world->count; record++)
                 known = known || kw_value_equal(world->records[record].values[field],
-                                                question->bounds[field].values[index]);
+                                                query->bounds[field].values[index]);
             if (!known)
                 return;
         }
@@ -237,7 +238,7 @@ static void
 check_planned_again(const kw_plan *plan, kw_arena *arena)
 {
     const kw_plan *again;
-    kw_question copy = *plan->question;
+    kw_record_query copy = *plan->query;
     copy.path = (int)(plan->path - copy.table->paths);
     copy.range_limit = 7;
     bool done = kw_plan_make(&copy, arena, &again, NULL);
@@ -254,21 +255,21 @@ check_planned_again(const kw_plan *plan, kw_arena *arena)
 /* Reads the windows after the first one. If some remain unread, shortens the interval of the query to the
  * part that was read. */
 static size_t
-read_windows(const kw_test_world *world, const kw_plan *plan, kw_question *question, kw_test_row *rows,
+read_windows(const kw_test_world *world, const kw_plan *plan, kw_record_query *query, kw_test_row *rows,
              size_t count, size_t capacity, kw_test_tally *tally)
 {
     size_t windows = 1;
-    kw_question copy = *question;
+    kw_record_query copy = *query;
     for (; plan->rest.limit > 0 && windows < WINDOWS; windows++) {
         check_planned_again(plan, world->arena);
-        g_assert_cmpuint(plan->rest.limit, ==, question->range_limit);
+        g_assert_cmpuint(plan->rest.limit, ==, query->range_limit);
         copy.window = plan->rest;
         kw_error error = KW_ERROR_NONE;
         if (!kw_plan_make(&copy, world->arena, &plan, &error))
             g_error("window %zu: %s\n%s", windows, error.text, world_attempt);
         world_attempt =
             kw_arena_printf(world->arena, "%s%s", world->rules.yaml, kw_plan_text(plan, world->arena));
-        g_assert_cmpuint(plan->ranges_count, <=, question->range_limit);
+        g_assert_cmpuint(plan->ranges_count, <=, query->range_limit);
         check_ranges(plan);
         check_forms(world, plan);
         count += world_read_plan(world, plan, rows + count, capacity - count);
@@ -278,12 +279,12 @@ read_windows(const kw_test_world *world, const kw_plan *plan, kw_question *quest
     if (plan->rest.limit == 0)
         return count;
     tally->cut_short++;
-    bool rising = plan->question->window.most < plan->rest.least;
-    kw_value *end = rising ? &question->to : &question->from;
+    bool rising = plan->query->window.most < plan->rest.least;
+    kw_value *end = rising ? &query->to : &query->from;
     *end = (kw_value){.kind = KW_VALUE_NUMBER,
-                      .number = rising ? plan->question->window.most : plan->question->window.least};
-    question->to_inclusive = question->to_inclusive || rising;
-    question->from_inclusive = question->from_inclusive || !rising;
+                      .number = rising ? plan->query->window.most : plan->query->window.least};
+    query->to_inclusive = query->to_inclusive || rising;
+    query->from_inclusive = query->from_inclusive || !rising;
     return count;
 }
 
@@ -291,12 +292,12 @@ static void
 plan_and_check(const kw_test_world *world, kw_test_tally *tally)
 {
     static kw_test_row rows[64 * WORLD_RECORDS];
-    kw_question question;
-    world_random_query(world, &question);
+    kw_record_query query;
+    world_random_query(world, &query);
     const kw_plan *plan;
     kw_error error = KW_ERROR_NONE;
-    if (!kw_plan_make(&question, world->arena, &plan, &error)) {
-        check_rejection(world, &question, &error);
+    if (!kw_plan_make(&query, world->arena, &plan, &error)) {
+        check_rejection(world, &query, &error);
         return;
     }
     world_attempt =
@@ -305,10 +306,10 @@ plan_and_check(const kw_test_world *world, kw_test_tally *tally)
     check_joined(plan);
     size_t count = world_read_plan(world, plan, rows, G_N_ELEMENTS(rows));
     if (plan->rest.limit > 0)
-        count = read_windows(world, plan, &question, rows, count, G_N_ELEMENTS(rows), tally);
-    else if (plan->question->window.limit > 0)
+        count = read_windows(world, plan, &query, rows, count, G_N_ELEMENTS(rows), tally);
+    else if (plan->query->window.limit > 0)
         check_planned_again(plan, world->arena);
-    check_set(world, &question, rows, count);
+    check_set(world, &query, rows, count);
     if (plan->ranges_count > 0)
         check_order(world, plan, rows, count);
     check_forms(world, plan);

@@ -15,32 +15,31 @@ check_round_trip(const char *words)
     g_autoptr(kw_test_planner) planner = planner_new(TABLE);
     planner_set_query(planner, words);
     kw_buffer bytes = KW_BUFFER_EMPTY, again = KW_BUFFER_EMPTY;
-    kw_question_encode(&planner->question, &bytes);
+    kw_record_query_encode(&planner->query, &bytes);
     size_t size = bytes.size;
     kw_buffer_append_text(&bytes, "after");
-    kw_question back;
+    kw_record_query back;
     size_t used;
     kw_error error = KW_ERROR_NONE;
     bool done =
-        kw_question_decode(planner->table, kw_buffer_bytes(&bytes), planner->arena, &back, &used, &error);
+        kw_record_query_decode(planner->table, kw_buffer_bytes(&bytes), planner->arena, &back, &used, &error);
     g_assert_cmpstr(error.text, ==, "");
     g_assert_true(done);
     g_assert_cmpuint(used, ==, size);
-    const kw_question *question = &planner->question;
-    g_assert_cmpint(back.path, ==, question->path);
-    g_assert_cmpint(back.order, ==, question->order);
-    g_assert_cmpint(back.range_field, ==, question->range_field);
-    g_assert_true(kw_value_equal(back.from, question->from) && kw_value_equal(back.to, question->to));
-    g_assert_true(back.from_inclusive == question->from_inclusive &&
-                  back.to_inclusive == question->to_inclusive);
-    g_assert_true(back.full_scan == (question->full_scan || question->limit > 0));
+    const kw_record_query *query = &planner->query;
+    g_assert_cmpint(back.path, ==, query->path);
+    g_assert_cmpint(back.order, ==, query->order);
+    g_assert_cmpint(back.range_field, ==, query->range_field);
+    g_assert_true(kw_value_equal(back.from, query->from) && kw_value_equal(back.to, query->to));
+    g_assert_true(back.from_inclusive == query->from_inclusive && back.to_inclusive == query->to_inclusive);
+    g_assert_true(back.full_scan == (query->full_scan || query->limit > 0));
     for (size_t field = 0; field < planner->table->fields_count; field++) {
-        g_assert_cmpuint(back.bounds[field].count, ==, question->bounds[field].count);
+        g_assert_cmpuint(back.bounds[field].count, ==, query->bounds[field].count);
         for (size_t index = 0; index < back.bounds[field].count; index++)
             g_assert_true(
-                kw_value_equal(back.bounds[field].values[index], question->bounds[field].values[index]));
+                kw_value_equal(back.bounds[field].values[index], query->bounds[field].values[index]));
     }
-    kw_question_encode(&back, &again);
+    kw_record_query_encode(&back, &again);
     g_assert_true(kw_bytes_equal(kw_buffer_bytes(&again), kw_bytes_of(bytes.data, size)));
     kw_buffer_clear(&bytes);
     kw_buffer_clear(&again);
@@ -66,13 +65,13 @@ test_malformed(void)
     kw_random_inject(20261121);
     planner_set_query(planner, "id=alpha,beta n>=3 n<7 flag=true raw=zz order=desc path=more");
     kw_buffer bytes = KW_BUFFER_EMPTY;
-    kw_question_encode(&planner->question, &bytes);
-    kw_question back;
+    kw_record_query_encode(&planner->query, &bytes);
+    kw_record_query back;
     size_t used, decoded = 0;
     for (size_t size = 0; size < bytes.size; size++) {
         kw_error error = KW_ERROR_NONE;
         kw_bytes cut = kw_arena_copy(planner->arena, kw_bytes_of(bytes.data, size));
-        g_assert_false(kw_question_decode(planner->table, cut, planner->arena, &back, &used, &error));
+        g_assert_false(kw_record_query_decode(planner->table, cut, planner->arena, &back, &used, &error));
         g_assert_cmpint(error.code, ==, KW_INVALID);
     }
     for (unsigned attempt = 0; attempt < 50000; attempt++) {
@@ -81,7 +80,7 @@ test_malformed(void)
             ((uint8_t *)copy.data)[kw_random_u64() % copy.size] = (uint8_t)kw_random_u64();
         kw_error error = KW_ERROR_NONE;
         const kw_plan *plan;
-        if (!kw_question_decode(planner->table, copy, planner->arena, &back, &used, &error)) {
+        if (!kw_record_query_decode(planner->table, copy, planner->arena, &back, &used, &error)) {
             g_assert_cmpint(error.code, ==, KW_INVALID);
             continue;
         }
@@ -118,11 +117,11 @@ test_rejected_forms(void)
     };
     g_autoptr(kw_test_planner) planner = planner_new(TABLE);
     for (size_t index = 0; index < G_N_ELEMENTS(forms); index++) {
-        kw_question back;
+        kw_record_query back;
         size_t used;
         kw_error error = KW_ERROR_NONE;
         g_assert_false(
-            kw_question_decode(planner->table, forms[index].bytes, planner->arena, &back, &used, &error));
+            kw_record_query_decode(planner->table, forms[index].bytes, planner->arena, &back, &used, &error));
         g_assert_cmpint(error.code, ==, KW_INVALID);
         if (!strstr(error.text, forms[index].message))
             g_error("form %zu: \"%s\" does not say \"%s\"", index, error.text, forms[index].message);

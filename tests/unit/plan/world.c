@@ -220,21 +220,21 @@ add_saturated(int64_t number, int64_t step)
 /* Sets a range from an hour to some days around the time of a record: it has many pieces of time, but a
  * limited number. */
 static void
-set_time_range(const kw_test_world *world, kw_question *question)
+set_time_range(const kw_test_world *world, kw_record_query *query)
 {
     static const int64_t lengths_ms[] = {3600000, 86400000, 300000000};
     size_t field = (size_t)kw_table_find_field(world->table, KW_BYTES_LITERAL("t0"));
     int64_t length = lengths_ms[random_below(G_N_ELEMENTS(lengths_ms))];
-    question->range_field = (int)field;
-    question->from = world_likely_value(world, field);
-    question->from.number = add_saturated(question->from.number, random_below(2) ? -length / 2 : 0);
-    question->to = question->from;
-    question->to.number = add_saturated(question->to.number, length);
-    ((kw_bound *)question->bounds)[field].count = 0;
+    query->range_field = (int)field;
+    query->from = world_likely_value(world, field);
+    query->from.number = add_saturated(query->from.number, random_below(2) ? -length / 2 : 0);
+    query->to = query->from;
+    query->to.number = add_saturated(query->to.number, length);
+    ((kw_bound *)query->bounds)[field].count = 0;
 }
 
 void
-world_random_query(const kw_test_world *world, kw_question *ret_question)
+world_random_query(const kw_test_world *world, kw_record_query *ret_query)
 {
     size_t fields = world->table->fields_count;
     kw_bound *bounds = KW_ARENA_ARRAY(world->arena, kw_bound, fields);
@@ -247,7 +247,7 @@ world_random_query(const kw_test_world *world, kw_question *ret_question)
             values[index] = world_likely_value(world, field);
         bounds[field] = (kw_bound){.values = values, .count = count};
     }
-    kw_question question = {
+    kw_record_query query = {
         .table = world->table,
         .path = random_chance(50) ? -1 : (int)random_below((unsigned)world->table->paths_count),
         .bounds = bounds,
@@ -260,13 +260,13 @@ world_random_query(const kw_test_world *world, kw_question *ret_question)
                        : random_chance(50) ? 150
                                            : 25,
     };
-    if (question.range_field >= 0 && random_chance(80))
-        question.from = world_likely_value(world, (size_t)question.range_field);
-    if (question.range_field >= 0 && random_chance(80))
-        question.to = world_likely_value(world, (size_t)question.range_field);
+    if (query.range_field >= 0 && random_chance(80))
+        query.from = world_likely_value(world, (size_t)query.range_field);
+    if (query.range_field >= 0 && random_chance(80))
+        query.to = world_likely_value(world, (size_t)query.range_field);
     if (world->rules.zone && random_chance(35))
-        set_time_range(world, &question);
-    *ret_question = question;
+        set_time_range(world, &query);
+    *ret_query = query;
 }
 
 static bool
@@ -285,21 +285,21 @@ is_bound_to(const kw_table *table, size_t field, kw_value asked, kw_value value)
 }
 
 bool
-world_meets(const kw_question *question, const kw_record *record)
+world_meets(const kw_record_query *query, const kw_record *record)
 {
-    for (size_t field = 0; field < question->table->fields_count; field++) {
-        const kw_bound *bound = &question->bounds[field];
+    for (size_t field = 0; field < query->table->fields_count; field++) {
+        const kw_bound *bound = &query->bounds[field];
         bool among = bound->count == 0;
         for (size_t index = 0; index < bound->count && !among; index++)
-            among = is_bound_to(question->table, field, bound->values[index], record->values[field]);
+            among = is_bound_to(query->table, field, bound->values[index], record->values[field]);
         if (!among)
             return false;
     }
-    if (question->range_field < 0)
+    if (query->range_field < 0)
         return true;
-    kw_value value = record->values[question->range_field];
-    return is_within_end(value, question->from, question->from_inclusive, 1) &&
-           is_within_end(value, question->to, question->to_inclusive, -1);
+    kw_value value = record->values[query->range_field];
+    return is_within_end(value, query->from, query->from_inclusive, 1) &&
+           is_within_end(value, query->to, query->to_inclusive, -1);
 }
 
 /* --- reading a plan ------------------------------------------------------------------------------ */
@@ -347,7 +347,7 @@ read_range(const kw_test_world *world, const kw_plan *plan, size_t number, kw_te
             continue;
         const kw_record *record = &world->records[stored->records[position]];
         if (!plan->residual)
-            g_assert_true(world_meets(plan->question, record));
+            g_assert_true(world_meets(plan->query, record));
         if (!kw_patterns_match(&patterns, key)) { /* a store can drop it */
             world_filtered++;
             continue;

@@ -38,10 +38,10 @@ void world_report_crashes(void);
 /* Usually a value of one of the records, sometimes a random one. */
 kw_value world_likely_value(const kw_test_world *world, size_t field);
 
-void world_random_query(const kw_test_world *world, kw_question *ret_question);
+void world_random_query(const kw_test_world *world, kw_record_query *ret_query);
 
 /* True if the record meets the query; compares every field, without a plan. */
-bool world_meets(const kw_question *question, const kw_record *record);
+bool world_meets(const kw_record_query *query, const kw_record *record);
 
 /* Converts a time to the unit of the component. */
 kw_value world_in_unit(kw_value value, const kw_component *component);

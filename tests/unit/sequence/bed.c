@@ -160,7 +160,7 @@ bed_open(bed *self, size_t number)
         gateway->bed = self;
         gateway->handle = kw_store_open_handle(self->store, self->loop);
         gateway->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, gateway->handle);
-        gateway->generator = kw_maker_new(gateway->sequences, self->loop, gateway->handle);
+        gateway->generator = kw_generator_new(gateway->sequences, self->loop, gateway->handle);
     }
     kw_sequences_prepare(gateway->sequences, self->policy, kw_deadline_in_ms(BED_PATIENCE_MS), prepared,
                          &now);
@@ -174,7 +174,7 @@ bed_close(bed *self, size_t number)
 {
     bed_gateway *gateway = &self->gateways[number];
     step now = {false};
-    kw_maker_close(gateway->generator, ended, &now);
+    kw_generator_close(gateway->generator, ended, &now);
     bed_run_until(self, &now.done);
     now.done = false;
     kw_sequences_close(gateway->sequences, ended, &now);
@@ -182,7 +182,7 @@ bed_close(bed *self, size_t number)
     now.done = false;
     kw_store_handle_close(gateway->handle, ended, &now);
     bed_run_until(self, &now.done);
-    kw_maker_free(gateway->generator);
+    kw_generator_free(gateway->generator);
     kw_sequences_free(gateway->sequences);
     *gateway = (bed_gateway){NULL};
 }
@@ -228,8 +228,8 @@ fill(bed *self, size_t gateway, const char *record)
     step now = {false};
     kw_filling *filling = KW_ARENA_NEW(self->arena, kw_filling);
     filling->values = bed_record(self, record);
-    kw_maker_fill(self->gateways[gateway].generator, self->arena, self->table, filling, 1,
-                  kw_deadline_in_ms(BED_PATIENCE_MS), ended, &now);
+    kw_generator_fill(self->gateways[gateway].generator, self->arena, self->table, filling, 1,
+                      kw_deadline_in_ms(BED_PATIENCE_MS), ended, &now);
     bed_run_until(self, &now.done);
     self->error = filling->error;
     return filling;
@@ -271,8 +271,9 @@ bed_allocate(bed *self, size_t gateway, const char *name, int64_t count, const c
 {
     step now = {false};
     int field = kw_table_find_field(self->table, kw_bytes_of_text(name));
-    kw_maker_allocate(self->gateways[gateway].generator, self->table, (size_t)field, bed_record(self, scope),
-                      count, kw_deadline_in_ms(BED_PATIENCE_MS), allocated, &now);
+    kw_generator_allocate(self->gateways[gateway].generator, self->table, (size_t)field,
+                          bed_record(self, scope), count, kw_deadline_in_ms(BED_PATIENCE_MS), allocated,
+                          &now);
     bed_run_until(self, &now.done);
     self->error = now.error;
     if (now.error.code != KW_OK)

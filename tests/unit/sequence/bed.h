@@ -16,7 +16,7 @@ typedef struct bed_gateway {
     struct bed *bed;
     kw_store_handle *handle;
     kw_sequences *sequences;
-    kw_maker *generator;
+    kw_generator *generator;
 } bed_gateway;
 
 typedef struct bed {

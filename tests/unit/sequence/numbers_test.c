@@ -198,8 +198,8 @@ test_one_block_per_call(void)
         fillings[i].values = bed_record(self, "key=a");
     fillings[500].error.code = KW_INVALID; /* already failed: skipped */
     uint64_t before = self->plan.operations;
-    kw_maker_fill(self->gateways[0].generator, self->arena, self->table, fillings, 1000,
-                  kw_deadline_in_ms(BED_PATIENCE_MS), one_done, &all);
+    kw_generator_fill(self->gateways[0].generator, self->arena, self->table, fillings, 1000,
+                      kw_deadline_in_ms(BED_PATIENCE_MS), one_done, &all);
     bed_run_until(self, &all.done);
     g_assert_cmpuint(self->plan.operations - before, <=,
                      3); /* the first block, one for all records, one ahead */
@@ -222,8 +222,8 @@ test_queue_order(void)
     kw_filling *fillings = KW_ARENA_ARRAY(self->arena, kw_filling, 300);
     for (size_t i = 0; i < 300; i++) {
         fillings[i].values = bed_record(self, "key=a");
-        kw_maker_fill(self->gateways[0].generator, self->arena, self->table, &fillings[i], 1,
-                      kw_deadline_in_ms(BED_PATIENCE_MS), one_done, &all);
+        kw_generator_fill(self->gateways[0].generator, self->arena, self->table, &fillings[i], 1,
+                          kw_deadline_in_ms(BED_PATIENCE_MS), one_done, &all);
     }
     bed_run_until(self, &all.done);
     int field = kw_table_find_field(self->table, KW_BYTES_LITERAL("seq"));
@@ -238,8 +238,8 @@ test_queue_order(void)
 static void
 test_faults(void)
 {
-    static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
-                                             KW_FAULT_TIMEOUT};
+    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                      KW_FAULT_TIMEOUT};
     for (size_t kind = 0; kind < G_N_ELEMENTS(faults); kind++) {
         bool failed = true;
         for (uint64_t n = 1; failed; n++) {
@@ -280,8 +280,8 @@ test_deadline(void)
     waiters all = {.open = 1};
     kw_filling *filling = KW_ARENA_NEW(self->arena, kw_filling);
     filling->values = bed_record(self, "key=a");
-    kw_maker_fill(self->gateways[0].generator, self->arena, self->table, filling, 1, kw_deadline_in_ms(30),
-                  one_done, &all);
+    kw_generator_fill(self->gateways[0].generator, self->arena, self->table, filling, 1,
+                      kw_deadline_in_ms(30), one_done, &all);
     g_assert_false(all.done);
     bed_run_until(self, &all.done);
     g_assert_cmpint(filling->error.code, ==, KW_TIMEOUT);
@@ -300,8 +300,8 @@ test_close(void)
     kw_filling *fillings = KW_ARENA_ARRAY(self->arena, kw_filling, 2);
     for (size_t i = 0; i < 2; i++) {
         fillings[i].values = bed_record(self, "key=a");
-        kw_maker_fill(self->gateways[0].generator, self->arena, self->table, &fillings[i], 1,
-                      KW_DEADLINE_NONE, one_done, &all);
+        kw_generator_fill(self->gateways[0].generator, self->arena, self->table, &fillings[i], 1,
+                          KW_DEADLINE_NONE, one_done, &all);
     }
     bed_close(self, 0);
     g_assert_true(all.done);

@@ -233,8 +233,8 @@ test_summer_time(void)
 static void
 test_faults(void)
 {
-    static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
-                                             KW_FAULT_TIMEOUT};
+    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                      KW_FAULT_TIMEOUT};
     for (size_t f = 0; f < G_N_ELEMENTS(faults); f++) {
         int64_t begin = bed_wall_ms / MINUTE * MINUTE;
         bed *self = open_at(begin + MINUTE - 1000, PER_MINUTE);

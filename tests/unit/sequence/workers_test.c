@@ -296,8 +296,8 @@ test_damaged_lease(void)
 static void
 test_faults(void)
 {
-    static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
-                                             KW_FAULT_TIMEOUT};
+    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                      KW_FAULT_TIMEOUT};
     for (size_t kind = 0; kind < G_N_ELEMENTS(faults); kind++) {
         bool failed = true;
         for (uint64_t n = 1; failed; n++) {

@@ -88,7 +88,7 @@ test_a_query_with_all_members(void)
     kw_scan_request request;
     kw_error error;
     g_assert_true(ask(fix, &query, &request, &error));
-    const kw_question *plan_query = &request.question;
+    const kw_record_query *plan_query = &request.query;
     g_assert_true(plan_query->table == fix->table);
     g_assert_cmpint(plan_query->path, ==, 1);
     g_assert_cmpuint(plan_query->bounds[0].count, ==, 1);
@@ -116,10 +116,10 @@ test_defaults(void)
     kw_scan_request request;
     kw_error error;
     g_assert_true(ask(fix, &(kw_api_Query){.table = KW_BYTES_LITERAL("events")}, &request, &error));
-    g_assert_cmpint(request.question.path, ==, -1);
-    g_assert_cmpint(request.question.range_field, ==, -1);
-    g_assert_cmpint(request.question.order, ==, KW_ORDER_PATH);
-    g_assert_false(request.question.full_scan);
+    g_assert_cmpint(request.query.path, ==, -1);
+    g_assert_cmpint(request.query.range_field, ==, -1);
+    g_assert_cmpint(request.query.order, ==, KW_ORDER_PATH);
+    g_assert_false(request.query.full_scan);
     g_assert_cmpuint(request.limit + request.page_rows + request.page_bytes + request.picks_count, ==, 0);
     g_assert_true(fix->exchange.call.deadline == KW_DEADLINE_NONE);
     service_fixture_free(fix);

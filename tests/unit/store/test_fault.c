@@ -34,14 +34,14 @@ teardown(fault_fixture *own)
 }
 
 static void
-plan_fault(fault_fixture *own, kw_decode_error fault, uint64_t nth)
+plan_fault(fault_fixture *own, kw_fault fault, uint64_t nth)
 {
     atomic_store(&own->plan.fault, fault);
     atomic_store(&own->plan.fail_at, nth);
 }
 
 static const struct {
-    kw_decode_error fault;
+    kw_fault fault;
     kw_outcome outcome;
     kw_code code;
     bool done;
@@ -49,7 +49,7 @@ static const struct {
              {KW_FAULT_UNKNOWN_APPLIED, KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE, true},
              {KW_FAULT_UNKNOWN_LOST, KW_OUTCOME_UNKNOWN, KW_UNAVAILABLE, false},
              {KW_FAULT_TIMEOUT, KW_OUTCOME_UNKNOWN, KW_TIMEOUT, true},
-             {KW_DECODE_TRUNCATED, KW_OUTCOME_FAILED, KW_UNAVAILABLE, false}};
+             {KW_FAULT_TRUNCATED, KW_OUTCOME_FAILED, KW_UNAVAILABLE, false}};
 
 static kw_write
 make_put(const char *row, const kw_cell *cell)
@@ -180,7 +180,7 @@ test_range_scans(void)
     plan_fault(&own, KW_FAULT_FAILED, 1);
     g_assert_null(kw_sync_fetch(&own.sync, scan, 4, 1000, true, &error));
     kw_expect_error(&error, KW_UNAVAILABLE, "on purpose");
-    plan_fault(&own, KW_DECODE_TRUNCATED, 1);
+    plan_fault(&own, KW_FAULT_TRUNCATED, 1);
     kw_rows *rows = kw_sync_fetch(&own.sync, scan, 6, 1000, true, NULL);
     g_assert_cmpuint(rows->count, ==, 3);
     g_assert_false(rows->end);

@@ -75,7 +75,7 @@ desk_new_over(kw_store *store, const char *policy_text)
     self->policy = read_policy(policy_text);
     self->keyring = kw_keyring_new(&key, 1);
     self->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, self->handle);
-    self->maker = kw_maker_new(self->sequences, self->loop, self->handle);
+    self->maker = kw_generator_new(self->sequences, self->loop, self->handle);
     self->call = (kw_call){.arena = kw_arena_new(),
                            .policy = self->policy,
                            .store = self->store,
@@ -100,7 +100,7 @@ desk_free(desk *self)
     if (self->control)
         g_assert_cmpuint(self->control->runs_open, ==, 0);
     self->done = false;
-    kw_maker_close(self->maker, closed, self);
+    kw_generator_close(self->maker, closed, self);
     desk_wait(self);
     self->done = false;
     kw_sequences_close(self->sequences, closed, self);
@@ -108,7 +108,7 @@ desk_free(desk *self)
     self->done = false;
     kw_store_handle_close(self->handle, closed, self);
     desk_wait(self);
-    kw_maker_free(self->maker);
+    kw_generator_free(self->maker);
     kw_sequences_free(self->sequences);
     kw_keyring_unref(self->keyring);
     kw_policy_unref(self->policy);
@@ -323,18 +323,18 @@ desk_get(desk *self, const char *table, const char *key, const char *columns)
 static void
 parse_bound(desk *self, kw_scan_request *request, kw_bound *bounds, const char *name, const char *text)
 {
-    const kw_table *table = request->question.table;
+    const kw_table *table = request->query.table;
     size_t field = desk_field(self, table->name, name);
     kw_field_type type = table->fields[field].type;
     const char *dots = strstr(text, "..");
     if (dots) {
         g_autofree char *from = g_strndup(text, (size_t)(dots - text));
-        request->question.range_field = (int)field;
-        request->question.from_inclusive = true;
+        request->query.range_field = (int)field;
+        request->query.from_inclusive = true;
         if (*from)
-            request->question.from = parse_value(self, type, from);
+            request->query.from = parse_value(self, type, from);
         if (dots[2])
-            request->question.to = parse_value(self, type, dots + 2);
+            request->query.to = parse_value(self, type, dots + 2);
         return;
     }
     g_auto(GStrv) parts = g_strsplit(text, "|", -1);
@@ -349,19 +349,19 @@ static void
 parse_word(desk *self, kw_scan_request *request, kw_bound *bounds, const char *name, const char *value)
 {
     if (g_str_equal(name, "path"))
-        request->question.path = kw_table_find_path(request->question.table, kw_bytes_of_text(value));
+        request->query.path = kw_table_find_path(request->query.table, kw_bytes_of_text(value));
     else if (g_str_equal(name, "order"))
-        request->question.order = g_str_equal(value, "asc") ? KW_ORDER_ASCENDING : KW_ORDER_DESCENDING;
+        request->query.order = g_str_equal(value, "asc") ? KW_ORDER_ASCENDING : KW_ORDER_DESCENDING;
     else if (g_str_equal(name, "full"))
-        request->question.full_scan = true;
+        request->query.full_scan = true;
     else if (g_str_equal(name, "limit"))
-        request->limit = request->question.limit = (uint64_t)strtoull(value, NULL, 10);
+        request->limit = request->query.limit = (uint64_t)strtoull(value, NULL, 10);
     else if (g_str_equal(name, "page"))
         request->page_rows = (uint32_t)strtoul(value, NULL, 10);
     else if (g_str_equal(name, "bytes"))
         request->page_bytes = (uint32_t)strtoul(value, NULL, 10);
     else if (g_str_equal(name, "columns"))
-        request->picks_count = parse_picks(self, request->question.table->name, value, ",", &request->picks);
+        request->picks_count = parse_picks(self, request->query.table->name, value, ",", &request->picks);
     else if (g_str_equal(name, "filter"))
         request->filter = kw_arena_copy(self->call.arena, kw_bytes_of_text(value));
     else
@@ -372,10 +372,9 @@ kw_scan_request
 desk_request(desk *self, const char *text)
 {
     g_auto(GStrv) words = g_strsplit(text, " ", -1);
-    kw_scan_request request = {
-        .question = {.table = desk_table(self, words[0]), .path = -1, .range_field = -1}};
-    kw_bound *bounds = KW_ARENA_ARRAY(self->call.arena, kw_bound, request.question.table->fields_count);
-    request.question.bounds = bounds;
+    kw_scan_request request = {.query = {.table = desk_table(self, words[0]), .path = -1, .range_field = -1}};
+    kw_bound *bounds = KW_ARENA_ARRAY(self->call.arena, kw_bound, request.query.table->fields_count);
+    request.query.bounds = bounds;
     for (char **word = words + 1; *word && **word; word++) {
         g_auto(GStrv) parts = g_strsplit(*word, "=", 2);
         parse_word(self, &request, bounds, parts[0], parts[1] ? parts[1] : "");

@@ -77,8 +77,8 @@ association_cells(desk *self, const char *key)
 static bool
 exists(desk *self, const char *key, int ts)
 {
-    g_autofree char *question = g_strdup_printf("events ts=%d..%d", ts, ts + 1);
-    g_autofree char *scanned = desk_scan_all(self, question);
+    g_autofree char *query = g_strdup_printf("events ts=%d..%d", ts, ts + 1);
+    g_autofree char *scanned = desk_scan_all(self, query);
     g_autofree char *found = g_strdup(desk_get(self, "events", key, NULL));
     bool found_by_get = strcmp(found, "none") != 0;
     g_autofree char *expected = found_by_get ? g_strdup_printf("%s\n", found) : g_strdup("");
@@ -97,7 +97,7 @@ put(desk *self, const char *key, const char *note)
 
 /* Returns false if the removal had fewer than n operations. */
 static bool
-remove_with_fault(fixture *self, kw_decode_error fault, uint64_t n, int ts)
+remove_with_fault(fixture *self, kw_fault fault, uint64_t n, int ts)
 {
     desk *target = self->desk;
     g_autofree char *key = g_strdup_printf("ts=%d id=r%d", ts, ts);
@@ -142,10 +142,10 @@ remove_column(desk *self)
 }
 
 void
-gone_play(kw_store *store, const char *name)
+gone_integration_test(kw_store *store, const char *name)
 {
-    static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
-                                             KW_FAULT_TIMEOUT};
+    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                      KW_FAULT_TIMEOUT};
     fixture self = {NULL};
     int ts = 100;
     open_fixture(&self, store, name);

@@ -5,4 +5,4 @@
 #include "store/store.h"
 
 /* Takes ownership of the store. name: the prefix of the store tables that the test creates. */
-void gone_play(kw_store *store, const char *name);
+void gone_integration_test(kw_store *store, const char *name);

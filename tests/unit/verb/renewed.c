@@ -310,8 +310,8 @@ two_paths(fixture *self)
 static void
 faults(fixture *self)
 {
-    static const kw_decode_error all[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
-                                          KW_FAULT_TIMEOUT};
+    static const kw_fault all[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST,
+                                   KW_FAULT_TIMEOUT};
     for (size_t f = 0; f < G_N_ELEMENTS(all); f++) {
         bool failed = true;
         for (uint64_t n = 1; failed; n++) {
@@ -336,7 +336,7 @@ faults(fixture *self)
 }
 
 void
-renewed_play(kw_store *store, const char *name)
+renewed_integration_test(kw_store *store, const char *name)
 {
     fixture self = {NULL};
     open_fixture(&self, store, name);

@@ -387,13 +387,13 @@ test_race_of_removals(void)
 static void
 test_removals_with_association(void)
 {
-    gone_play(kw_memory_store_open(), "removals");
+    gone_integration_test(kw_memory_store_open(), "removals");
 }
 
 static void
 test_renewals(void)
 {
-    renewed_play(kw_memory_store_open(), "renewals");
+    renewed_integration_test(kw_memory_store_open(), "renewals");
 }
 
 /* The n-th operation fails, applied or not, for each n until no operation fails. There is never a second row,

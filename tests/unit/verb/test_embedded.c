@@ -181,9 +181,9 @@ test_scan(void)
     static const char *const orders[] = {"asc", "desc"};
     for (size_t direction = 0; direction < 2; direction++)
         for (unsigned page = 1; page < 500; page = 3 * page + 4) {
-            g_autofree char *question = g_strdup_printf(
+            g_autofree char *query = g_strdup_printf(
                 "orders path=by_time full order=%s page=%u columns=order_id", orders[direction], page);
-            g_autofree char *rows = desk_scan_all(target, question);
+            g_autofree char *rows = desk_scan_all(target, query);
             g_autoptr(GString) expected = g_string_new(NULL);
             for (size_t i = 0; i < G_N_ELEMENTS(items); i++) {
                 size_t n = direction ? G_N_ELEMENTS(items) - 1 - i : i;
@@ -218,13 +218,13 @@ run_on_embedded_store(store_test run)
 static void
 test_removals_with_association(void)
 {
-    run_on_embedded_store(gone_play);
+    run_on_embedded_store(gone_integration_test);
 }
 
 static void
 test_renewals(void)
 {
-    run_on_embedded_store(renewed_play);
+    run_on_embedded_store(renewed_integration_test);
 }
 
 static _Atomic int64_t moved_ms;

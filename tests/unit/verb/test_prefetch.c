@@ -87,9 +87,9 @@ run_loop(reader *self, bool until_done)
 }
 
 static void
-read_first_of(reader *self, const char *question)
+read_first_of(reader *self, const char *query)
 {
-    kw_scan_request request = desk_request(self->desk, question);
+    kw_scan_request request = desk_request(self->desk, query);
     self->done = false;
     g_string_truncate(self->rows, 0);
     kw_page_prefetcher_scan(self->prefetcher, &self->desk->call, &request, page_done, self);
@@ -190,8 +190,8 @@ test_large_pages_need_full_scan(void)
     static const char *const limits[] = {"limit=20", "limit=5000", ""};
     reader *self = reader_new();
     for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
-        g_autofree char *question = g_strdup_printf("orders path=by_time amount=7 %s", limits[i]);
-        read_first_of(self, question);
+        g_autofree char *query = g_strdup_printf("orders path=by_time amount=7 %s", limits[i]);
+        read_first_of(self, query);
         g_assert_cmpint(self->code, ==, KW_INVALID);
     }
     read_first_of(self, "orders path=by_time limit=5000");

@@ -27,9 +27,9 @@ static const char policy[] = "store: {kind: embedded}\n"
                              "      - field: id\n";
 
 static void
-expect_note(desk *self, const char *question, const char *filter)
+expect_note(desk *self, const char *query, const char *filter)
 {
-    kw_scan_request request = desk_request(self, question);
+    kw_scan_request request = desk_request(self, query);
     const kw_plan *plan = NULL;
     kw_error error = KW_ERROR_NONE;
     const char *found = "";
@@ -177,15 +177,15 @@ test_no_row_is_lost(void)
         put_thing(self, &things[i]);
     }
     for (int i = 0; i < 200; i++) {
-        random_query question = make_random_query();
+        random_query query = make_random_query();
         int form = g_test_rand_int_range(0, G_N_ELEMENTS(options));
-        g_autofree char *text = g_strdup_printf("things owner=o %s%s", question.text, options[form]);
+        g_autofree char *text = g_strdup_printf("things owner=o %s%s", query.text, options[form]);
         guint expected = 0, at_end = 0; /* the store's filter includes the end of a range */
         for (int k = 0; k < RECORDS; k++) {
-            expected += matches(&question, &things[k]);
-            at_end += (question.kind == 0 && things[k].level == question.to) ||
-                      (question.kind == 1 && things[k].small == question.to) ||
-                      (question.kind > 5 && things[k].real == question.to / 4.0);
+            expected += matches(&query, &things[k]);
+            at_end += (query.kind == 0 && things[k].level == query.to) ||
+                      (query.kind == 1 && things[k].small == query.to) ||
+                      (query.kind > 5 && things[k].real == query.to / 4.0);
         }
         guint read_twice =
             strstr(options[form], "page=") ? expected + 7 : 8; /* up to one more page for each page */
@@ -197,9 +197,9 @@ test_no_row_is_lost(void)
         if (count != expected)
             g_error("%s returns %u rows, not %u: %s", text, count, expected, rows);
         uint64_t returned = self->control->rows_given - before;
-        if (question.kind != 2 && returned > expected + at_end + read_twice)
+        if (query.kind != 2 && returned > expected + at_end + read_twice)
             g_error("%s: the store returned %u rows for %u", text, (guint)returned, expected);
-        g_free(question.text);
+        g_free(query.text);
         desk_clear(self);
     }
     desk_free(self);
@@ -226,9 +226,9 @@ static const char events[] = "store: {kind: embedded}\n"
 #define KEYS "the store filters keys: after the part that the ranges cover, "
 
 static void
-expect_keys(desk *self, const char *question, const char *patterns)
+expect_keys(desk *self, const char *query, const char *patterns)
 {
-    kw_scan_request request = desk_request(self, question);
+    kw_scan_request request = desk_request(self, query);
     const kw_plan *plan = NULL;
     kw_error error = KW_ERROR_NONE;
     const char *found = "";

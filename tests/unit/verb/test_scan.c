@@ -82,10 +82,10 @@ expected_form(const event *sorted, size_t count, int order, int64_t from, int64_
 }
 
 static void
-check_scan(desk *self, const char *question, const char *expected)
+check_scan(desk *self, const char *query, const char *expected)
 {
     for (unsigned page = 1; page < 120; page = page * 2 + 1) {
-        g_autofree char *request = g_strdup_printf("%s page=%u", question, page);
+        g_autofree char *request = g_strdup_printf("%s page=%u", query, page);
         g_autofree char *rows = desk_scan_all(self, request);
         g_autofree char *got = short_form(rows);
         g_assert_cmpstr(got, ==, expected);
@@ -118,8 +118,8 @@ test_merged_by_time(void)
     for (int backwards = 0; backwards < 2; backwards++) {
         const char *order = backwards ? "desc" : "asc";
         g_autofree char *all = expected_form(events, G_N_ELEMENTS(events), -1, 0, 9999, backwards);
-        g_autofree char *question = g_strdup_printf("orders path=by_time full order=%s", order);
-        check_scan(self, question, all);
+        g_autofree char *query = g_strdup_printf("orders path=by_time full order=%s", order);
+        check_scan(self, query, all);
         g_autofree char *some = expected_form(events, G_N_ELEMENTS(events), -1, 1007, 1033, backwards);
         g_autofree char *ranged = g_strdup_printf("orders ts=1007..1033 order=%s", order);
         check_scan(self, ranged, some);
@@ -134,8 +134,8 @@ test_limit(void)
     qsort(events, G_N_ELEMENTS(events), sizeof(event), by_time);
     for (unsigned limit = 1; limit < 40; limit += 6) {
         g_autofree char *all = expected_form(events, limit, -1, 0, 9999, false);
-        g_autofree char *question = g_strdup_printf("orders path=by_time full limit=%u", limit);
-        check_scan(self, question, all);
+        g_autofree char *query = g_strdup_printf("orders path=by_time full limit=%u", limit);
+        check_scan(self, query, all);
     }
     desk_free(self);
 }
@@ -326,9 +326,9 @@ later(void)
 }
 
 static kw_bytes
-cursor_of(desk *self, const char *question)
+cursor_of(desk *self, const char *query)
 {
-    g_assert_true(desk_scan(self, question));
+    g_assert_true(desk_scan(self, query));
     g_assert_cmpuint(self->page.cursor.size, >, 0);
     kw_bytes cursor = self->page.cursor;
     return kw_bytes_of(g_memdup2(cursor.data, cursor.size), cursor.size);

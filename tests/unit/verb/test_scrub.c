@@ -472,7 +472,7 @@ check_some_of_each(scrub_fixture *self, const char *id)
 /* One store operation fails. A scrub after it, from any cursor or from the beginning, completes the
  * repair. */
 static bool
-repair_with_fault(scrub_fixture *self, kw_decode_error fault, uint64_t n)
+repair_with_fault(scrub_fixture *self, kw_fault fault, uint64_t n)
 {
     g_autofree char *id = g_strdup_printf("f%d.%d", (int)fault, (int)n);
     write_some_of_each(self, id);
@@ -492,8 +492,7 @@ repair_with_fault(scrub_fixture *self, kw_decode_error fault, uint64_t n)
 static void
 test_faults(void)
 {
-    static const kw_decode_error faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED,
-                                             KW_FAULT_UNKNOWN_LOST};
+    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_APPLIED, KW_FAULT_UNKNOWN_LOST};
     scrub_fixture self;
     scrub_fixture_open(&self);
     for (size_t i = 0; i < G_N_ELEMENTS(faults); i++) {

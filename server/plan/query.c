@@ -75,40 +75,40 @@ put_value(kw_buffer *out, kw_value value)
 }
 
 static uint8_t
-flags_of(const kw_question *question)
+flags_of(const kw_record_query *query)
 {
-    unsigned flags = (unsigned)question->order;
-    flags |= question->from_inclusive ? FLAG_FROM_INCLUSIVE : 0;
-    flags |= question->to_inclusive ? FLAG_TO_INCLUSIVE : 0;
-    flags |= question->full_scan || question->limit > 0 ? FLAG_FULL_SCAN : 0;
-    flags |= question->range_field >= 0 ? FLAG_RANGE : 0;
-    flags |= question->window.limit > 0 ? FLAG_WINDOW : 0;
+    unsigned flags = (unsigned)query->order;
+    flags |= query->from_inclusive ? FLAG_FROM_INCLUSIVE : 0;
+    flags |= query->to_inclusive ? FLAG_TO_INCLUSIVE : 0;
+    flags |= query->full_scan || query->limit > 0 ? FLAG_FULL_SCAN : 0;
+    flags |= query->range_field >= 0 ? FLAG_RANGE : 0;
+    flags |= query->window.limit > 0 ? FLAG_WINDOW : 0;
     return (uint8_t)flags;
 }
 
 void
-kw_question_encode(const kw_question *question, kw_buffer *out)
+kw_record_query_encode(const kw_record_query *query, kw_buffer *out)
 {
-    const kw_table *table = question->table;
+    const kw_table *table = query->table;
     kw_buffer_append_byte(out, VERSION);
-    put_bytes(out, kw_bytes_of_text(question->path < 0 ? "" : table->paths[question->path].name));
-    kw_buffer_append_byte(out, flags_of(question));
-    if (question->range_field >= 0) {
-        put_bytes(out, kw_bytes_of_text(table->fields[question->range_field].name));
-        put_value(out, question->from);
-        put_value(out, question->to);
+    put_bytes(out, kw_bytes_of_text(query->path < 0 ? "" : table->paths[query->path].name));
+    kw_buffer_append_byte(out, flags_of(query));
+    if (query->range_field >= 0) {
+        put_bytes(out, kw_bytes_of_text(table->fields[query->range_field].name));
+        put_value(out, query->from);
+        put_value(out, query->to);
     }
-    if (question->window.limit > 0) {
-        put_be64(out, question->window.limit);
-        put_be64(out, (uint64_t)question->window.least);
-        put_be64(out, (uint64_t)question->window.most);
+    if (query->window.limit > 0) {
+        put_be64(out, query->window.limit);
+        put_be64(out, (uint64_t)query->window.least);
+        put_be64(out, (uint64_t)query->window.most);
     }
     size_t bounds = 0;
     for (size_t field = 0; field < table->fields_count; field++)
-        bounds += question->bounds[field].count > 0;
+        bounds += query->bounds[field].count > 0;
     put_number(out, bounds);
     for (size_t field = 0; field < table->fields_count; field++) {
-        const kw_bound *bound = &question->bounds[field];
+        const kw_bound *bound = &query->bounds[field];
         if (bound->count == 0)
             continue;
         put_bytes(out, kw_bytes_of_text(table->fields[field].name));
@@ -242,29 +242,29 @@ check_end(kw_reading *reading, size_t field, kw_value end)
 }
 
 static bool
-take_range(kw_reading *reading, kw_question *question)
+take_range(kw_reading *reading, kw_record_query *query)
 {
     size_t field;
-    if (!take_field(reading, &field) || !take_value(reading, &question->from) ||
-        !take_value(reading, &question->to) || !check_end(reading, field, question->from) ||
-        !check_end(reading, field, question->to))
+    if (!take_field(reading, &field) || !take_value(reading, &query->from) ||
+        !take_value(reading, &query->to) || !check_end(reading, field, query->from) ||
+        !check_end(reading, field, query->to))
         return false;
-    question->range_field = (int)field;
+    query->range_field = (int)field;
     return true;
 }
 
 /* Windows need a timestamp field with a range. */
 static bool
-take_window(kw_reading *reading, kw_question *question)
+take_window(kw_reading *reading, kw_record_query *query)
 {
     uint64_t limit = 0, least = 0, most = 0;
     if (!take_be64(reading, &limit) || !take_be64(reading, &least) || !take_be64(reading, &most))
         return false;
-    bool timed = question->range_field >= 0 &&
-                 reading->table->fields[question->range_field].type == KW_FIELD_TIMESTAMP;
+    bool timed =
+        query->range_field >= 0 && reading->table->fields[query->range_field].type == KW_FIELD_TIMESTAMP;
     if (!timed || limit == 0 || limit > KW_PLAN_RANGES_MAX || (int64_t)least > (int64_t)most)
         return malformed(reading);
-    question->window = (kw_window){(size_t)limit, (int64_t)least, (int64_t)most};
+    query->window = (kw_window){(size_t)limit, (int64_t)least, (int64_t)most};
     return true;
 }
 
@@ -287,7 +287,7 @@ take_bound(kw_reading *reading, kw_bound *bounds)
 }
 
 static bool
-take_head(kw_reading *reading, kw_question *question, uint8_t *ret_flags)
+take_head(kw_reading *reading, kw_record_query *query, uint8_t *ret_flags)
 {
     uint8_t version = 0;
     kw_bytes path;
@@ -297,31 +297,31 @@ take_head(kw_reading *reading, kw_question *question, uint8_t *ret_flags)
         return malformed(reading);
     if (path.size == 0)
         return true;
-    question->path = kw_table_find_path(reading->table, path);
-    return question->path >= 0 ||
+    query->path = kw_table_find_path(reading->table, path);
+    return query->path >= 0 ||
            kw_error_set(reading->error, KW_INVALID,
                         "the query of the cursor names a path that table %s does not have",
                         reading->table->name);
 }
 
 bool
-kw_question_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_question *ret_question,
-                   size_t *ret_used, kw_error *ret_error)
+kw_record_query_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_record_query *ret_query,
+                       size_t *ret_used, kw_error *ret_error)
 {
     kw_reading reading = {.table = table, .left = bytes, .arena = arena, .error = ret_error};
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
-    kw_question question = {.table = table, .path = -1, .bounds = bounds, .range_field = -1};
+    kw_record_query query = {.table = table, .path = -1, .bounds = bounds, .range_field = -1};
     uint8_t flags = 0;
     size_t count;
-    if (!take_head(&reading, &question, &flags))
+    if (!take_head(&reading, &query, &flags))
         return false;
-    question.order = (kw_order)(flags & FLAG_ORDER);
-    question.from_inclusive = flags & FLAG_FROM_INCLUSIVE;
-    question.to_inclusive = flags & FLAG_TO_INCLUSIVE;
-    question.full_scan = flags & FLAG_FULL_SCAN;
-    if (flags & FLAG_RANGE && !take_range(&reading, &question))
+    query.order = (kw_order)(flags & FLAG_ORDER);
+    query.from_inclusive = flags & FLAG_FROM_INCLUSIVE;
+    query.to_inclusive = flags & FLAG_TO_INCLUSIVE;
+    query.full_scan = flags & FLAG_FULL_SCAN;
+    if (flags & FLAG_RANGE && !take_range(&reading, &query))
         return false;
-    if (flags & FLAG_WINDOW && !take_window(&reading, &question))
+    if (flags & FLAG_WINDOW && !take_window(&reading, &query))
         return false;
     if (!take_count(&reading, &count))
         return false;
@@ -329,7 +329,7 @@ kw_question_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, kw_qu
         if (!take_bound(&reading, bounds))
             return false;
     }
-    *ret_question = question;
+    *ret_query = query;
     *ret_used = bytes.size - reading.left.size;
     return true;
 }
