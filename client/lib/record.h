@@ -13,8 +13,8 @@ kw_record_table(const kw_record *record)
     return (GHashTable *)record;
 }
 
-/* Steals the table from a generated object, whose finalizer would clear it for all owners; NULL if there
- * is none. */
+/* Steals the table from a generated object, whose finalizer would clear it for all owners; NULL if no table
+ * is there. */
 kw_record *kw_record_steal(GHashTable **place);
 
 /* A new reference; exactly one member is set, none for KW_VALUE_NONE. */

@@ -74,7 +74,7 @@ look_after(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
         after.at_once = after.at_once && is_constant(normalized, next);
         bool bound = kw_normalized_query_binds(normalized, next);
         after.bound = after.bound || bound;
-        if (!bound && !kw_component_tells(next) &&
+        if (!bound && !kw_component_determines_field(next) &&
             (next->field >= 0 || (!next->buckets && !kw_path_analysis_computes(analysis, next))))
             return after;
     }

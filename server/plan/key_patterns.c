@@ -16,14 +16,14 @@ typedef struct kw_shape {
     size_t known; /* up to the last byte that must be equal */
 } kw_shape;
 
-typedef struct kw_sifting {
+typedef struct kw_pattern_search {
     const kw_path_analysis *analysis;
     const kw_normalized_query *normalized;
     kw_arena *arena;
     kw_value *values; /* per field; NONE if none is bound */
     kw_shape *shapes;
     size_t count;
-} kw_sifting;
+} kw_pattern_search;
 
 /* The prefixes that one component's piece can have. */
 typedef struct kw_forms {
@@ -35,7 +35,7 @@ typedef struct kw_forms {
 
 /* False if no record with these values has a key, so no pattern is needed. */
 static bool
-encode(kw_sifting *self, const kw_component *component, kw_forms *forms)
+encode(kw_pattern_search *self, const kw_component *component, kw_forms *forms)
 {
     kw_buffer piece = KW_BUFFER_EMPTY;
     kw_error ignored;
@@ -48,7 +48,7 @@ encode(kw_sifting *self, const kw_component *component, kw_forms *forms)
 
 /* For a piece that depends on one field bound to a list. */
 static void
-list_forms(kw_sifting *self, const kw_component *component, kw_forms *forms)
+list_forms(kw_pattern_search *self, const kw_component *component, kw_forms *forms)
 {
     size_t field = component->inputs[0];
     const kw_bound *bound = &self->normalized->bounds[field];
@@ -82,7 +82,7 @@ step_down(uint8_t *bytes, size_t width)
 }
 
 static void
-range_forms(kw_sifting *self, const kw_component *component, kw_forms *forms)
+range_forms(kw_pattern_search *self, const kw_component *component, kw_forms *forms)
 {
     kw_ends ends = kw_ends_of(component, &self->normalized->span, self->arena);
     size_t width = component->width;
@@ -98,7 +98,7 @@ range_forms(kw_sifting *self, const kw_component *component, kw_forms *forms)
 }
 
 static bool
-all_single(const kw_sifting *self, const kw_component *component)
+all_single(const kw_pattern_search *self, const kw_component *component)
 {
     for (size_t i = 0; i < component->inputs_count; i++)
         if (self->values[component->inputs[i]].kind == KW_VALUE_NONE)
@@ -107,7 +107,7 @@ all_single(const kw_sifting *self, const kw_component *component)
 }
 
 static kw_forms
-forms_of(kw_sifting *self, size_t index, const kw_component *component)
+forms_of(kw_pattern_search *self, size_t index, const kw_component *component)
 {
     kw_forms forms = {.count = 0};
     bool in_range = index == self->analysis->used && self->analysis->stop == KW_STOP_RANGE;
@@ -126,7 +126,7 @@ forms_of(kw_sifting *self, size_t index, const kw_component *component)
 /* --- shapes ----------------------------------------------------------------------------------------- */
 
 static bool
-has_room(const kw_sifting *self, size_t more)
+has_room(const kw_pattern_search *self, size_t more)
 {
     for (size_t i = 0; i < self->count; i++)
         if (self->shapes[i].size + more > PATTERN_BYTES_MOST)
@@ -135,7 +135,7 @@ has_room(const kw_sifting *self, size_t more)
 }
 
 static void
-append_any(kw_sifting *self, size_t width)
+append_any(kw_pattern_search *self, size_t width)
 {
     for (size_t i = 0; i < self->count; i++) {
         kw_shape *shape = &self->shapes[i];
@@ -162,7 +162,7 @@ append_form(kw_shape *shape, kw_bytes form, size_t width)
 
 /* Continues every shape with every form. */
 static void
-multiply(kw_sifting *self, const kw_forms *forms, size_t width)
+multiply(kw_pattern_search *self, const kw_forms *forms, size_t width)
 {
     kw_shape *shapes = KW_ARENA_ARRAY(self->arena, kw_shape, self->count * forms->count);
     for (size_t i = 0; i < self->count; i++)
@@ -186,7 +186,7 @@ same_size(const kw_forms *forms)
 
 /* False if no pattern can continue after this component. */
 static bool
-take(kw_sifting *self, size_t index)
+take(kw_pattern_search *self, size_t index)
 {
     const kw_component *component = kw_layout_component(self->analysis->layout, index);
     kw_forms forms = forms_of(self, index, component);
@@ -206,7 +206,7 @@ take(kw_sifting *self, size_t index)
 
 /* A shape without known bytes passes every row; all patterns together would then, too. */
 static size_t
-settle(const kw_sifting *self, kw_pattern *patterns)
+settle(const kw_pattern_search *self, kw_pattern *patterns)
 {
     for (size_t i = 0; i < self->count; i++) {
         const kw_shape *shape = &self->shapes[i];
@@ -223,20 +223,20 @@ settle(const kw_sifting *self, kw_pattern *patterns)
 kw_key_patterns
 kw_key_patterns_make(const kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_arena *arena)
 {
-    kw_sifting self = {.analysis = analysis, .normalized = normalized, .arena = arena, .count = 1};
+    kw_pattern_search self = {.analysis = analysis, .normalized = normalized, .arena = arena, .count = 1};
     size_t count = kw_layout_component_count(analysis->layout), fields = normalized->table->fields_count;
-    kw_key_patterns sift = {.from = analysis->stop == KW_STOP_RUNS ? analysis->used + 1 : analysis->used};
-    if (analysis->stop == KW_STOP_COMPLETE || sift.from >= count)
-        return sift;
+    kw_key_patterns found = {.from = analysis->stop == KW_STOP_RUNS ? analysis->used + 1 : analysis->used};
+    if (analysis->stop == KW_STOP_COMPLETE || found.from >= count)
+        return found;
     self.shapes = KW_ARENA_NEW(arena, kw_shape);
     self.values = KW_ARENA_ARRAY(arena, kw_value, fields);
     for (size_t field = 0; field < fields; field++)
         if (normalized->bounds[field].count == 1)
             self.values[field] = normalized->bounds[field].values[0];
-    for (size_t index = sift.from; index < count && take(&self, index); index++)
+    for (size_t index = found.from; index < count && take(&self, index); index++)
         ;
     kw_pattern *patterns = KW_ARENA_ARRAY(arena, kw_pattern, self.count);
-    sift.count = settle(&self, patterns);
-    sift.patterns = patterns;
-    return sift;
+    found.count = settle(&self, patterns);
+    found.patterns = patterns;
+    return found;
 }

@@ -44,12 +44,12 @@ static bool
 pays(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, bool *known)
 {
     const kw_component *here = kw_layout_component(analysis->layout, at);
-    if (kw_component_tells(here) && here->field == normalized->span.field)
+    if (kw_component_determines_field(here) && here->field == normalized->span.field)
         return true;
     for (size_t index = here->clock < 0 ? at : at + 1; index < kw_layout_component_count(analysis->layout);
          index++) {
         const kw_component *next = kw_layout_component(analysis->layout, index);
-        if (kw_component_tells(next)) {
+        if (kw_component_determines_field(next)) {
             if (index > at && (is_bound(normalized, next->field) || next->field == normalized->span.field))
                 return true;
             known[next->field] = true;
@@ -100,9 +100,10 @@ walk_complete(kw_path_analysis *analysis, const kw_normalized_query *normalized)
         const kw_component *component = kw_layout_component(analysis->layout, index - 1);
         if (component->field < 0)
             continue;
-        bool bound = kw_normalized_query_binds(normalized, component), tells = kw_component_tells(component);
-        bool ranged = tells && component->field == normalized->span.field;
-        bool listed = ranged || (tells && bound_after);
+        bool bound = kw_normalized_query_binds(normalized, component),
+             determines = kw_component_determines_field(component);
+        bool ranged = determines && component->field == normalized->span.field;
+        bool listed = ranged || (determines && bound_after);
         if (!bound && !listed)
             return false;
         bound_after = bound_after || bound || ranged;
@@ -136,7 +137,8 @@ stop_at(const kw_path_analysis *analysis, size_t at)
 {
     for (size_t index = at; index < kw_layout_component_count(analysis->layout); index++) {
         const kw_component *component = kw_layout_component(analysis->layout, index);
-        if (component->field >= 0 && !kw_component_tells(component) && !knows_all(analysis, component))
+        if (component->field >= 0 && !kw_component_determines_field(component) &&
+            !knows_all(analysis, component))
             return index == at && component->direction != 0 ? KW_STOP_ORDERED : KW_STOP_UNORDERED;
     }
     return KW_STOP_TRIVIAL;
@@ -175,7 +177,7 @@ goes_past(kw_path_analysis *analysis, const kw_normalized_query *normalized, siz
     analysis->fan_out[at] = true;
     analysis->whole_round[at] = component->clock >= 0;
     analysis->pieces[at] = component->buckets;
-    if (kw_component_tells(component))
+    if (kw_component_determines_field(component))
         analysis->known[component->field] = true;
     analysis->blurred = analysis->blurred || component->clock >= 0;
     analysis->span_fans = analysis->span_fans || (ranged && component->clock < 0);

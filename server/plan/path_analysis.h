@@ -62,7 +62,7 @@ typedef struct kw_path_analysis {
 
 /* True if the piece determines the value of its field, so that listing the pieces lists the values. */
 static inline bool
-kw_component_tells(const kw_component *component)
+kw_component_determines_field(const kw_component *component)
 {
     return component->field >= 0 && component->buckets && component->clock < 0;
 }

@@ -193,9 +193,9 @@ fill(const kw_normalized_query *whole, const kw_path_analysis *analysis, kw_aren
     plan->point = analysis->stop == KW_STOP_COMPLETE;
     plan->clock = ranges.clock;
     if (plan->residual) {
-        kw_key_patterns sift = kw_key_patterns_make(analysis, normalized, arena);
-        plan->patterns = sift.patterns;
-        plan->patterns_count = sift.count;
+        kw_key_patterns patterns = kw_key_patterns_make(analysis, normalized, arena);
+        plan->patterns = patterns.patterns;
+        plan->patterns_count = patterns.count;
     }
     plan->notes = notes.texts;
     plan->notes_count = notes.count;

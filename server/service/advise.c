@@ -40,7 +40,7 @@ check_sizes(const kw_api_Admin_advise_args *args, kw_error *ret_error)
     uint64_t checks = (uint64_t)args->candidates.count * args->sample.count * args->queries.count;
     return check_count("candidates", args->candidates.count, 1, KW_ADVISE_CANDIDATES_MAX, ret_error) &&
            check_count("sample records", args->sample.count, 1, KW_ADVISE_RECORDS_MAX, ret_error) &&
-           check_count("queries", args->queries.count, 0, KW_ADVISE_QUESTIONS_MAX, ret_error) &&
+           check_count("queries", args->queries.count, 0, KW_ADVISE_QUERIES_MAX, ret_error) &&
            check_count("candidates x records x queries", checks, 0, KW_ADVISE_CHECKS_MAX, ret_error) &&
            check_options(args, ret_error);
 }

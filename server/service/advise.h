@@ -7,7 +7,7 @@
 /* Maximum numbers of candidates, records, queries, and checks of a record against a query. */
 #define KW_ADVISE_CANDIDATES_MAX 8
 #define KW_ADVISE_RECORDS_MAX 200000
-#define KW_ADVISE_QUESTIONS_MAX 200
+#define KW_ADVISE_QUERIES_MAX 200
 #define KW_ADVISE_CHECKS_MAX 100000000
 
 /* Its memory belongs to the worker thread, because the exchange's arena belongs to the loop. */

@@ -117,18 +117,18 @@ head_out(const kw_advising *self, kw_api_Advice *out)
 const kw_api_Advice *
 kw_advise_reply(const kw_advising *self)
 {
-    size_t candidates = self->args->candidates.count, questions = self->settings.queries_count, paths = 0;
+    size_t candidates = self->args->candidates.count, queries = self->settings.queries_count, paths = 0;
     kw_api_Advice *out = KW_ARENA_NEW(self->arena, kw_api_Advice);
     head_out(self, out);
     for (size_t which = 0; which < candidates; which++)
         paths += self->candidates[which].table->paths_count;
     out->paths.items = KW_ARENA_ARRAY(self->arena, kw_api_AdvisedPath, paths);
-    out->questions.items = KW_ARENA_ARRAY(self->arena, kw_api_AdvisedQuestion, candidates * questions);
+    out->questions.items = KW_ARENA_ARRAY(self->arena, kw_api_AdvisedQuestion, candidates * queries);
     for (size_t which = 0; which < candidates; which++) {
         const kw_advised *advised = &self->advice.candidates[which];
         for (size_t index = 0; index < self->candidates[which].table->paths_count; index++)
             path_out(self, which, &advised->paths[index], &out->paths.items[out->paths.count++]);
-        for (size_t index = 0; index < questions; index++)
+        for (size_t index = 0; index < queries; index++)
             query_out(which, index, &advised->queries[index], &out->questions.items[out->questions.count++]);
     }
     return out;

@@ -63,10 +63,14 @@ EXCEPTIONS = [
     ("tests/lint/glossary*.py", "", "the list itself and its test"),
     ("*", "there is none", "short for: the thing named before does not exist"),
     ("*", "there are none", "the same"),
-    ("*", "the room left", "free space, not a module"),
     ("thrift/keyway.thrift", "question", "AdvisedQuestion and its fields: names that generated clients use"),
     ("*", "AdvisedQuestion", "the generated names of that struct"),
     ("tests/*.py", ".questions", "the generated name of its list"),
+    ("*.c", "->questions", "the same"),
+    ("*.c", ".question =", "the generated name of one of its fields"),
+    ("client/lib/advise.c", "->question", "the same"),
+    ("CHANGELOG.md", "instead of questions", "names the old word"),
+    ("CHANGELOG.md", "kw_advised_question", "the same"),
 ]
 
 PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

@@ -1,5 +1,5 @@
 /* Random operations on the embedded store and on a model of HBase's semantics. All reads must return the
- * same from both, also after restarts and compactions. The test prints its seed; --seed repeats a run. */
+ * same from both, even after restarts and compactions. The test prints its seed; --seed repeats a run. */
 #include "contract/fixture.h"
 #include "embedded_fixture.h"
 #include "oracle.h"

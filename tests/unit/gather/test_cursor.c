@@ -15,7 +15,7 @@ static const kw_cursor example = {
                                 "abcdefgh"),
     .caller = KW_BYTES_LITERAL("CN=shop"),
     .made_ms = 5000,
-    .query = KW_BYTES_LITERAL("question\0with a zero"),
+    .query = KW_BYTES_LITERAL("query\0with a zero"),
     .columns = KW_BYTES_LITERAL("\0\x04"
                                 "city"),
     .filter = KW_BYTES_LITERAL("PrefixFilter('a')"),
