@@ -120,6 +120,13 @@ is_quiet(const kw_session *session, uint64_t now_ms)
            now_ms - session->active_ms >= QUIET_MS;
 }
 
+/* True if a connection that is draining accepts no further calls. */
+static bool
+must_stop(const kw_session *session, uint64_t now_ms)
+{
+    return (session->end_ms > 0 && now_ms >= session->end_ms) || is_quiet(session, now_ms);
+}
+
 /* --- time ---------------------------------------------------------------------------------------- */
 
 /* Returns the time limit that the session exceeds, as text; NULL if none. */
@@ -165,7 +172,9 @@ kw_session_check_time(kw_session *session, uint64_t now_ms)
         kw_session_close(session);
     } else if (is_idle(session, now_ms)) {
         kw_session_close(session);
-    } else if ((session->end_ms > 0 && now_ms >= session->end_ms) || is_quiet(session, now_ms)) {
-        kw_session_stop_input(session);
+    } else if (must_stop(session, now_ms)) {
+        kw_session_read_rest(session); /* calls that arrived while the loop was busy are not read yet */
+        if (session->state < KW_SESSION_LINGERING && must_stop(session, now_ms))
+            kw_session_stop_input(session);
     }
 }

@@ -289,6 +289,36 @@ test_draining(void)
     net_host_free(host);
 }
 
+/* Keeps the loop busy for longer than a connection must be quiet to be closed. Meanwhile, a call arrives. */
+static void
+call_while_busy(net_host *host, void *user)
+{
+    (void)host;
+    g_usleep(400 * 1000);
+    client_call(*(int *)user, 1);
+}
+
+/* While draining, a call that arrived before the loop saw that its connection was quiet gets its refusal. */
+static void
+test_call_before_quiet(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    client_call(client, 1);
+    net_host_wait(host, 1);
+    net_host_drain(host, 3600 * 1000);
+    net_host_reply(host, 0, 1, 'a', false);
+    client_expect(client, 1, 'a');
+    net_host_run(host, call_while_busy, &client);
+    net_host_wait(host, 2);
+    g_assert_true(net_host_was_refused(host, 1));
+    net_host_reply(host, 1, 1, 'b', false);
+    client_expect(client, 1, 'b');
+    client_expect_end(client);
+    net_host_drain_wait(host);
+    net_host_free(host);
+}
+
 /* kw_net_close_now ends a drain that waits for a call, however often it is called while the loop is busy. */
 static void
 test_hurry(void)
@@ -372,6 +402,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/connections/no-descriptor", test_no_descriptor);
     g_test_add_func("/net/connections/lingering", test_lingering);
     g_test_add_func("/net/connections/draining", test_draining);
+    g_test_add_func("/net/connections/call before quiet", test_call_before_quiet);
     g_test_add_func("/net/connections/hurry", test_hurry);
     g_test_add_func("/net/connections/alive", test_alive);
     g_test_add_func("/net/connections/version-six", test_version_six);
