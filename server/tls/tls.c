@@ -245,7 +245,6 @@ kw_tls_receive(kw_tls *tls, kw_bytes network, kw_buffer *plain, bool *ret_closed
     bool ok = tls->established || do_handshake(tls, ret_error);
     if (ok && tls->established)
         ok = read_plain(tls, plain, ret_closed, ret_error);
-    g_assert(!ok || *ret_closed || tls->input.size == 0);
     tls->input = KW_BYTES_NONE;
     return ok;
 }
