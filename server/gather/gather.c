@@ -14,9 +14,9 @@
 
 #include <glib.h>
 
-/* While memory is short, a page of this size ends. */
+/* Maximum size of a page while memory is short. */
 #define SHORT_PAGE_BYTES ((size_t)64 * 1024)
-/* Rows taken without returning to the loop: about a millisecond of work. */
+/* Maximum number of rows taken before the loop runs other work: about a millisecond. */
 #define SLICE_ROWS 256
 /* How long after its deadline a page waits for rows that the store is about to return. */
 #define GRACE_MS 8
@@ -110,7 +110,8 @@ page_full(kw_gather *gather)
         kw_metrics_add(KW_METRIC_memory_short_pages, 1);
         return true;
     }
-    /* few rows of each batch are kept, but the batches fill the memory */
+    /* a kept row keeps its whole batch in memory: end the page if the batches are much larger than its
+     * rows */
     return flow->page_rows && gather->page.retired_bytes >= 4 * flow->max_bytes + flow->budget_bytes;
 }
 
@@ -131,7 +132,8 @@ kw_gather_count(kw_gather *gather, const kw_rows *rows)
     kw_flow_count(&gather->flow, found, rows->bytes, found ? kw_arena_used(rows->arena) : 0);
 }
 
-/* Counts as the store does, row by row, because the rows kept can all be the large ones. */
+/* The size of a row, computed as the store does. An average over all rows read would be wrong if only the
+ * large rows are kept. */
 static size_t
 row_bytes(const kw_row *row)
 {
@@ -149,7 +151,8 @@ keep_row(kw_gather *gather, kw_row *row)
         kw_page_add(&gather->page, row);
 }
 
-/* Checks the row's size if the range demands one, then asks accept. */
+/* Decides whether to keep a row. Drops it if the range requires another key size; otherwise calls
+ * spec.accept. False after an error. */
 static bool
 consider(kw_gather *gather, uint32_t range, kw_row *row, kw_acceptance *ret_accepted)
 {
@@ -284,7 +287,7 @@ complete(kw_gather *gather)
                         .position = *kw_page_position(&gather->page, gather->spec.plan),
                         .scanned = gather->scanned,
                         .bytes = gather->flow.page_bytes};
-    gather->scanned = 0; /* rows that arrive later count for the next page */
+    gather->scanned = 0; /* rows that arrive from now on count for the next page */
     done(gather->user, &page, NULL);
 }
 
@@ -299,7 +302,7 @@ finish(kw_gather *gather)
     }
 }
 
-/* Turns a timeout into a short page if there are rows, or into an empty one if groups were finished. */
+/* Replaces a timeout by a short page if rows were found, or by an empty page if groups were finished. */
 static void
 forgive_timeout(kw_gather *gather)
 {
@@ -324,8 +327,8 @@ fill(kw_gather *gather)
     return KW_STEP_ROW;
 }
 
-/* Ends the page because the account is closed or its memory is used up. A page that has rows ends with them.
- */
+/* Fails the page if the client has disconnected or memory is used up. If only memory is used up and the
+ * page has rows, ends the page with these rows instead. */
 static void
 give_up(kw_gather *gather)
 {
@@ -345,8 +348,8 @@ deadline_passed(void *user)
     kw_gather_go_on(user);
 }
 
-/* The store ends its reads at the deadline, but its threads may be busy with other calls; so sets a timer,
- * too. */
+/* Starts a timer for the deadline. The store also ends its reads at the deadline, but late if its threads
+ * are busy with other calls. */
 static void
 watch_deadline(kw_gather *gather)
 {

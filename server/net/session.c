@@ -2,10 +2,10 @@
  *
  *   read -> frame -> kw_wire_reader -> request -> handler ... -> reply -> output -> write
  *
- * The handler gets each message as a slice of its frame. The reply of the oldest request is encoded directly
- * into `output`, others into their request's own buffer. Reading pauses while too many messages or bytes are
- * in flight, while the peer does not read its replies, or while memory is short and the session holds more
- * than its share.
+ * The handler gets each message as a slice of its frame. The reply to the oldest request is encoded
+ * directly into `output`; each other reply is encoded into the buffer of its request. Reading pauses while
+ * too many messages or bytes are in flight, while the peer does not read its replies, or while memory is
+ * short and the session holds more than its share.
  */
 #include "net/session.h"
 
@@ -18,9 +18,10 @@
 
 /* Reading pauses while more bytes of replies are unsent. */
 #define UNSENT_MAX ((size_t)1024 * 1024)
-/* Minimum space for which a read is worth its system call. */
+/* Minimum free space in a block for a read directly into it; a smaller read is not worth its system
+ * call. */
 #define READ_MIN ((size_t)2048)
-/* Maximum number of reads of input that had arrived when draining began. */
+/* Maximum number of reads by one call of kw_session_read_rest. */
 #define REST_PIECES_MAX 64
 /* Approximate memory of a connection without its messages. */
 #define SESSION_BYTES ((int64_t)2 * 1024)
@@ -218,7 +219,7 @@ unparsed(const kw_session *session)
     return session->frame ? session->frame->filled - session->start : 0;
 }
 
-/* Makes space for a message at session->start, which can move it to the start of a new block. */
+/* Makes space for the message at session->start. This can move the message to the start of a new block. */
 static void
 reserve(kw_session *session, size_t needed, size_t wanted)
 {
@@ -227,7 +228,7 @@ reserve(kw_session *session, size_t needed, size_t wanted)
 }
 
 /* Passes the next message to the handler if it is complete. False if more bytes are needed or the input is
- * broken. */
+ * malformed. */
 static bool
 parse_one(kw_session *session)
 {
@@ -255,9 +256,8 @@ parse_one(kw_session *session)
     return true;
 }
 
-/* Releases the block of a session without unparsed bytes, so that an idle session has none. A block that
- * messages in flight hold is kept while it has space for further reads.
- */
+/* Releases the block if it has no unparsed bytes, so that an idle session holds no block. If messages in
+ * flight still use the block, keeps it as long as it has space for further reads. */
 static void
 settle_frame(kw_session *session)
 {
@@ -282,9 +282,9 @@ session_parse(kw_session *session)
     settle_frame(session);
 }
 
-/* The rest of a partial message is read directly into its block. Anything else is read into the loop's
- * scratch memory and copied into a block of fitting size. Copying some hundred bytes costs less than a large
- * block for each call in flight, which would not fit into the CPU caches. */
+/* The rest of a partial message is read directly into its block. All other input is read into the loop's
+ * scratch memory and copied into a block of matching size. Copying a few hundred bytes is cheaper than one
+ * large block per call in flight, because such blocks would not fit into the CPU caches. */
 static void
 on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
 {
@@ -382,8 +382,9 @@ on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
     kw_session_update(session);
 }
 
-/* Stops or resumes reading, depending on what is in flight. A pause does not count for the time limit of a
- * partial message, unless memory was short: then a partial message must not hold memory beyond the limit. */
+/* Stops or resumes reading, depending on what is in flight. A pause does not count for the time limit
+ * of a partial message, unless memory was short: then a partial message must not hold memory for longer
+ * than the limit. */
 static void
 update_reading(kw_session *session)
 {
@@ -409,7 +410,7 @@ kw_session_start(kw_session *session)
     uv_read_start((uv_stream_t *)&session->handle, on_allocate, on_read);
 }
 
-/* Finishes a session whose input has ended, once all messages were passed to the handler. */
+/* Finishes a session whose input has ended, after all its messages have been passed to the handler. */
 static void
 end_input(kw_session *session)
 {
@@ -445,9 +446,9 @@ kw_session_update(kw_session *session)
     kw_output_charge(session);
 }
 
-/* Most clients wait for their reply before they send more. Their reply is sent at once, while it and the
- * socket are in the CPU caches. While further calls of the session are in flight, replies are sent
- * together. */
+/* Most clients wait for a reply before they send their next call. If no other call of the session is in
+ * flight, the reply is sent at once, while it and the socket are in the CPU caches. Otherwise replies are
+ * collected and sent together. */
 void
 kw_session_answered(kw_session *session)
 {
@@ -464,7 +465,8 @@ kw_session_answered(kw_session *session)
     kw_output_charge(session);
 }
 
-/* Reads like the loop would, until the socket has no more input. */
+/* Reads as the loop would, until the socket has no more input, reading stops, or REST_PIECES_MAX is
+ * reached. */
 void
 kw_session_read_rest(kw_session *session)
 {

@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-/* The writes of one record: one per row. */
+/* A record that kw_batch_add added. It has one write per row: `count` writes, from index `first` on. */
 typedef struct addition {
     size_t index; /* index of the record */
     kw_write form;
@@ -20,12 +20,12 @@ struct kw_batch {
     const kw_item *items;
     size_t count;
     kw_write_options options;
-    int64_t timestamp; /* the caller's; otherwise KW_TIMESTAMP_NONE */
+    int64_t timestamp; /* the caller's timestamp or KW_TIMESTAMP_NONE */
     kw_written_done done;
     void *user;
     void (*after)(kw_batch *batch);
     kw_written_record *results;
-    addition *additions; /* records not rejected when they were added */
+    addition *additions; /* the records to write, in the order of kw_batch_add */
     size_t additions_count;
     kw_write *writes;
     const kw_placement **placements; /* parallel to writes */
@@ -107,14 +107,14 @@ kw_batch_add(kw_batch *batch, size_t index, const kw_write *form)
 
 /* --- writes ---------------------------------------------------------------------------------------- */
 
-/* All records of a batch are of one kind. */
+/* A batch contains either only puts or only deletes. */
 static kw_rows_use
 use_of(const kw_batch *batch)
 {
     return batch->additions[0].form.kind == KW_WRITE_PUT ? KW_ROWS_PUT : KW_ROWS_REMOVE;
 }
 
-/* Limits the writes of one call, and allocates them. */
+/* Allocates the writes of the call. False if it would have more writes than one call is allowed. */
 static bool
 allocate_writes(kw_batch *batch, kw_error *ret_error)
 {
@@ -161,7 +161,8 @@ make_writes(kw_batch *batch, addition *added, const kw_record_rows *rows)
 
 /* --- outcomes -------------------------------------------------------------------------------------- */
 
-/* Sets the outcome of a record if at least one of its writes did not succeed. */
+/* Sets the outcome of a record of which at least one write did not succeed. `failed` is the write to
+ * report. */
 static void
 sum_up_failure(const kw_batch *batch, const addition *added, size_t failed, kw_written_record *result)
 {
@@ -203,7 +204,8 @@ sum_up(const kw_batch *batch, const addition *added, kw_written_record *result)
         sum_up_failure(batch, added, failed, result);
 }
 
-/* The records are removed; association rows that could not be removed point to rows that no longer exist. */
+/* The records are removed. If an association row could not be removed, the outcome is UNKNOWN: that row
+ * refers to rows that no longer exist. */
 static void
 forgotten(void *user, const kw_error *errors)
 {
@@ -223,8 +225,8 @@ forgotten(void *user, const kw_error *errors)
     batch->after(batch);
 }
 
-/* Removes records first and their association rows afterwards, so that an interrupted removal can be
- * repeated. */
+/* Removes the association rows of the records that were removed as a whole. They are removed after the
+ * records, so that an interrupted removal can be repeated. */
 static void
 forget_removed(kw_batch *batch)
 {

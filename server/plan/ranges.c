@@ -1,10 +1,12 @@
-/* Converts branches to ranges, and ranges to groups.
+/* Converts branches to ranges, and ranges to groups. The stop of the path (kw_stop) determines the groups:
  *
- *   whole keys           one group of points, in key order
- *   ordered stop         one group to merge; several if the buckets are disjoint in the order's field, where
- *                        adjacent groups of one range each are joined
- *   trivial, unordered   ranges in key order, adjacent ones joined, one group each: concat
- *   runs of a clock      groups of the same time, in the order of time
+ *   COMPLETE             one group of single row keys, in key order
+ *   RANGE, ORDERED       one group, whose ranges are merged; several groups if the branches contain
+ *                        disjoint intervals of the field that orders the rows. Adjacent groups with a
+ *                        single range each are then joined
+ *   TRIVIAL, UNORDERED   one group per range, in key order; adjacent ranges are joined first
+ *   RUNS                 one group per interval of time, in the order of time; but as for TRIVIAL if the
+ *                        rows have no order in time (analysis->concat)
  */
 #include "plan/ranges.h"
 
@@ -29,7 +31,7 @@ typedef struct kw_drafts {
 static int
 compare_stops(kw_bytes a, kw_bytes b)
 {
-    if (a.size == 0 || b.size == 0) /* empty: the table's end */
+    if (a.size == 0 || b.size == 0) /* an empty stop is the table's end */
         return (a.size == 0) - (b.size == 0);
     return kw_bytes_compare(a, b);
 }
@@ -42,7 +44,7 @@ compare_ranges(const void *a, const void *b)
     return order ? order : compare_stops(left->stop, right->stop);
 }
 
-/* Compares equal ranges by the times that they stand for. */
+/* Compares ranges by key, and equal ranges by the time that their rows must have. */
 static int
 compare_drafts(const void *a, const void *b)
 {
@@ -51,7 +53,7 @@ compare_drafts(const void *a, const void *b)
     return order ? order : (left->least > right->least) - (left->least < right->least);
 }
 
-/* Buckets are already in key order. */
+/* Sorts the drafts unless they are in order already, as the buckets of a salt are. */
 static void
 sort_drafts(kw_drafts *drafts, int (*compare)(const void *, const void *))
 {
@@ -86,14 +88,15 @@ range_of(kw_bytes prefix, const kw_ends *ends, kw_arena *arena)
     return range;
 }
 
-/* Exactly one row: up to the smallest key after it. */
+/* A range with exactly this key: it stops at the smallest key after it. */
 static kw_range
 point_of(kw_bytes key, kw_arena *arena)
 {
     return (kw_range){.start = key, .stop = joined(key, KW_BYTES_LITERAL("\0"), arena)};
 }
 
-/* Bytes of the components from the stop on. All of them have fixed width if a foreign piece precedes them. */
+/* Total width of the components from the stop on. All of them have a fixed width if the ranges can contain
+ * keys of other values (analysis->foreign). */
 static uint32_t
 tail_width(const kw_path_analysis *analysis)
 {
@@ -103,7 +106,7 @@ tail_width(const kw_path_analysis *analysis)
     return width;
 }
 
-/* The query's range, cut to what a branch can contain. */
+/* The query's range, cut to the values that a branch can contain. */
 static kw_span
 span_within(const kw_span *span, const kw_branch *branch)
 {
@@ -119,8 +122,8 @@ span_within(const kw_span *span, const kw_branch *branch)
     return cut;
 }
 
-/* The loops that draft ranges end early when the plan's effort is used up; kw_ranges_make returns the error.
- */
+/* Drafts one range per branch, each with a single key. This loop and those below end early when the plan's
+ * effort is used up; kw_ranges_make then returns the error. */
 static kw_drafts
 draft_points(const kw_normalized_query *normalized, const kw_branches *branches, kw_arena *arena)
 {
@@ -139,7 +142,8 @@ set_timed(kw_draft *draft, bool timed)
     draft->range.most = timed ? draft->most : 0;
 }
 
-/* Drafts prefix ranges; a range at the stop sets the ends in each branch. */
+/* Drafts at most one range per branch: all keys with the branch's prefix or, if the stop's field has a
+ * range, those between the ends of that range. */
 static kw_drafts
 draft_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
              const kw_branches *branches, kw_arena *arena, bool *ret_loose)
@@ -198,8 +202,8 @@ draft_run(const kw_path_analysis *analysis, const kw_branch *branch, const kw_pi
     return draft;
 }
 
-/* Allocates space for the runs of one branch; most branches have as many as the first. False if the effort
- * does not allow it. */
+/* Allocates space for the runs of one branch. The first call allocates it for all branches, because most
+ * have as many runs as the first one. False if the effort does not allow it. */
 static bool
 reserve_drafts(kw_drafts *made, size_t runs, size_t branches, size_t limit,
                const kw_normalized_query *normalized, kw_arena *arena)
@@ -251,7 +255,7 @@ draft_runs(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
 
 /* ---------------------------------------------------------------------------------------------------- */
 
-/* True if rows of the two ranges belong to different times, so that the ranges must stay apart. */
+/* True if the two ranges accept rows of different times, so that they must not be joined. */
 static bool
 differ_in_time(const kw_range *a, const kw_range *b)
 {
@@ -272,7 +276,8 @@ is_adjacent(const kw_range *last, const kw_range *next)
     return reached && !differ_in_time(last, next);
 }
 
-/* Extends the last range to the end of the next one. Keeps only what is true for the keys of both. */
+/* Extends the last range to the end of the next one. Drops properties that do not apply to the keys of
+ * both. */
 static void
 cover_both(kw_range *last, const kw_range *next)
 {
@@ -306,8 +311,8 @@ compare_spans(const void *a, const void *b)
     return order ? order : compare_ranges(a, b);
 }
 
-/* Within a group, ranges are sorted by key, whatever the direction of reading: rows with equal suffixes are
- * returned in that order. */
+/* Orders by group. Within a group, ranges are in key order, even when rows are read in reverse: rows with
+ * equal suffixes are returned in the order of their ranges. */
 static int
 compare_groups(const void *a, const void *b)
 {
@@ -327,14 +332,13 @@ turn_around(kw_drafts *drafts)
     }
 }
 
-/* Groups ranges whose spans overlap; the groups are in the order of the field. Returns the number of groups.
- */
+/* Groups ranges whose spans overlap; the groups are in the order of the field. Returns their number. */
 static uint32_t
 group_by_span(kw_drafts *drafts, bool falling)
 {
     for (size_t index = 0; index < drafts->count; index++) {
         if (!drafts->items[index].narrowed)
-            return drafts->count > 0; /* everything overlaps: one group */
+            return drafts->count > 0; /* a range without known limits overlaps all others: one group */
     }
     sort_drafts(drafts, compare_spans);
     uint32_t group = 0;
@@ -352,8 +356,8 @@ group_by_span(kw_drafts *drafts, bool falling)
     return drafts->count ? group + 1 : 0;
 }
 
-/* True if one range ends where the other begins, in the order of reading. The keys of each stand only for its
- * own times, so no row of the joined range is in both. */
+/* True if one range ends where the other begins, in the order of reading, and if a joined range would
+ * accept the same rows. Ranges that accept only certain times must accept successive times. */
 static bool
 touches(const kw_range *before, const kw_range *here, bool reversed)
 {
@@ -376,7 +380,7 @@ join(kw_range *range, const kw_range *next, bool reversed)
     range->skip = 0;
 }
 
-/* Joins adjacent groups of a single range each. Returns the number of groups. */
+/* Joins adjacent groups that consist of one range each. Returns the new number of groups. */
 static uint32_t
 join_groups(kw_drafts *drafts, bool reversed)
 {
@@ -408,7 +412,7 @@ group_each(kw_drafts *drafts)
 {
     for (size_t index = 0; index < drafts->count; index++) {
         drafts->items[index].range.group = (uint32_t)index;
-        drafts->items[index].range.skip = 0; /* neighbours may have been joined */
+        drafts->items[index].range.skip = 0; /* joined ranges can have different prefixes */
     }
     return (uint32_t)drafts->count;
 }
@@ -442,14 +446,14 @@ draft_all(const kw_path_analysis *analysis, const kw_normalized_query *normalize
     if (analysis->stop == KW_STOP_RUNS)
         return draft_runs(analysis, normalized, branches, limit, arena, ret_drafts, ret_loose, ret_error);
     if (!kw_normalized_query_may_hold(normalized, arena, branches->count * sizeof(kw_draft)))
-        return false; /* with the error below */
+        return false; /* kw_ranges_make sets the error */
     *ret_drafts = analysis->stop == KW_STOP_COMPLETE
                       ? draft_points(normalized, branches, arena)
                       : draft_ranges(analysis, normalized, branches, arena, ret_loose);
     return true;
 }
 
-/* The field of timed ranges. */
+/* The timestamp field by which rows of timed ranges are checked; -1 if no range can be timed. */
 static int
 clock_of(const kw_path_analysis *analysis)
 {

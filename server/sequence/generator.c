@@ -1,7 +1,9 @@
-/* A loop's generator of values: determines which fields of a record need a value, and generates it.
- * Numbers come from slots (slot.c), cached by the name of their counter; slots of a period, for example a
- * minute, are dropped some time after their last use. When the store fails, counting is retried here:
- * numbers whose reply was lost stay unused; no number is assigned twice. */
+/* A loop's generator: determines which fields of a record need a value, and generates these values.
+ *
+ * The numbers of sequences are allocated from slots (slot.c), which are cached by the name of their
+ * counter. The slot of a period, for example of a minute, is dropped some time after its last use. When the
+ * store of the counters fails, attempts.c retries. Numbers whose reply was lost stay unused; no number is
+ * assigned twice. */
 #include "sequence/sequence_internal.h"
 
 #include "base/metrics.h"
@@ -9,12 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FLAKES 64 /* sequence numbers that a loop allocates from the worker at once */
+#define FLAKES 64 /* sequence numbers that a loop allocates at once from a kw_worker */
 
-/* Snowflakes of one form. */
+/* Snowflakes of one form that the loop has allocated in advance. */
 typedef struct flakes {
     uint32_t worker;
-    kw_tick_part part; /* first..: not used yet */
+    kw_tick_part part; /* the numbers that are not used yet */
 } flakes;
 
 struct kw_generator {
@@ -24,7 +26,7 @@ struct kw_generator {
     kw_slot_cache *slots;
     kw_period_prefetch *prefetch; /* NULL when closing */
     kw_unique unique;
-    flakes flakes[2]; /* by partitioned */
+    flakes flakes[2]; /* indexed by the setting `partitioned` */
     kw_timer *timer;
     kw_deadline watched; /* when the timer fires */
     kw_attempts *attempts;
@@ -35,8 +37,8 @@ static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is 
 
 /* --- waiting ------------------------------------------------------------------------------------------ */
 
-/* A call that fails can start the next one, which can create a slot: no existing slot may be freed during the
- * sweep. */
+/* Sweeps all slots. A call that fails here can start the next one, which can create a slot. All slots are
+ * marked first, so that none of them is freed during the sweep. */
 static void
 sweep(kw_generator *self, const kw_error *why)
 {
@@ -123,8 +125,8 @@ allocate_ids(kw_generator *self, const kw_table *table, const kw_field *field, u
            kw_error_prefix(ret_error, "table %s, field %s", table->name, field->name);
 }
 
-/* Numbers allocated earlier are used only while their tick lasts, so ids are ordered by time except within a
- * tick. */
+/* Numbers allocated in advance are used only until their tick ends, so ids are in the order of time except
+ * within a tick. */
 static bool
 next_snowflake(kw_generator *self, const kw_table *table, const kw_field *field, int64_t *ret_id,
                kw_error *ret_error)
@@ -215,7 +217,7 @@ request_number(kw_fill_call *call, kw_filling *filling, size_t number)
         find_slot(self, call->table, &call->table->fields[number], filling->values, &filling->error);
     if (!slot)
         return;
-    /* A new value queues after the waiting ones. */
+    /* Values that already wait are served first. */
     kw_slot_has has = slot->first ? KW_SLOT_WAIT : kw_slot_next(slot, &made, &filling->error);
     if (has == KW_SLOT_NUMBER)
         kw_fill_call_set(call, filling, number, (kw_value){.kind = KW_VALUE_NUMBER, .number = made});
@@ -248,7 +250,7 @@ fill_field(kw_fill_call *call, kw_filling *filling, size_t number)
     }
 }
 
-/* Sequences come last: their period can depend on a generated timestamp. */
+/* Fills sequences last, because their period can depend on a timestamp that is also generated. */
 static void
 fill_record(kw_fill_call *call, kw_filling *filling)
 {

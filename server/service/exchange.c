@@ -10,9 +10,9 @@
 #include <glib.h>
 
 #define FENCED_RETRY_MS 1000
-/* Upper bound for the memory of a call, in multiples of its message's size. */
+/* Maximum memory of a call, as a multiple of the size of its message. */
 #define WORK_FACTOR 4
-/* Extra time after its deadline, in which a call can answer with a more precise result. */
+/* How long the alarm waits after the deadline, so that the call itself can report a more precise result. */
 #define LATE_MS 12
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -78,7 +78,7 @@ add_active(kw_exchange *exchange)
     worker->active = exchange;
 }
 
-/* Answers a message that is not a call of a known method with Thrift's own exception. */
+/* Rejects a message that is not a valid call of a known method, with Thrift's TApplicationException. */
 static void
 refuse_message(kw_request *request, const kw_wire_message *message, kw_wire_exception_type type,
                const char *text)
@@ -125,7 +125,7 @@ put_hex(char *to, uint64_t number)
     return to;
 }
 
-/* Writes the request id PREFIX-LOOP-CALL, without printf because every call needs one. */
+/* Writes the request id PREFIX-LOOP-CALL. Does not use printf, which is too slow to run in every call. */
 static void
 name_request(kw_exchange *exchange)
 {
@@ -174,7 +174,8 @@ exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_messa
     return exchange;
 }
 
-/* Maximum memory for decoding: the configured limit, or the memory left for this caller. */
+/* Maximum memory for decoding: the configured limit, but for a large message at most half of the memory
+ * that is left for this caller. */
 static size_t
 decoding_budget(const kw_exchange *exchange, size_t payload)
 {
@@ -224,7 +225,7 @@ fits_memory(const kw_exchange *exchange, size_t payload)
     g_assert_not_reached();
 }
 
-/* Checks and decodes the call. False if it was answered. */
+/* Checks and decodes the call. False if the call was rejected and answered. */
 static bool
 admit(kw_exchange *exchange, const kw_wire_message *message)
 {

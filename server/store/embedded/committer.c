@@ -1,14 +1,14 @@
-/* Group commit: one thread writes the commits of all store handles, many of them with one sync.
+/* Group commit: one thread writes the commits of all store handles, and syncs many of them together.
  *
  *   submit --> queue --> [take all] --> collect a batch --> write + sync --> post to the loops
  *                ^                                                              |
  *                +--------------- callers send their next writes ---------------+
  *
- * Callers whose writes complete together send their next writes nearly, but not exactly, together. If the
- * committer wrote as soon as the first one arrived, the callers would split into groups, each of which waits
- * for the sync of the other. So the committer waits for as many commits as it just completed, for a fraction
- * of the duration of a sync. If most callers do not send another write in time, it tries that only now and
- * then. A lone caller never waits.
+ * Callers whose writes complete together send their next writes at almost the same time. If the committer
+ * wrote the first of these writes at once, the callers would split into two groups, and each group would
+ * wait for the sync of the other. The committer therefore first waits until as many commits have arrived as
+ * it has just completed, but at most a sixth of the duration of a sync. If most of them do not arrive in
+ * time, it waits only in one of CALLER_WAIT_EVERY rounds. The commit of a single caller is never delayed.
  */
 #include "base/log.h"
 #include "base/metrics.h"
@@ -28,16 +28,16 @@ struct kw_committer {
     kw_condition filled;
     kw_commit *first, *last;
     size_t queued;
-    size_t wake_at; /* signal `filled` when this many are queued; 0: the committer is awake */
+    size_t wake_at; /* signal `filled` when this many commits are queued; 0: the committer is not waiting */
     bool stopping;
 
     /* Used by the committer's thread only. */
     kw_commit *pending; /* taken from the queue, in order */
     kw_entries batch;
     uint64_t commit_ns;    /* duration of a synced write, smoothed */
-    size_t finished_count; /* commits finished since the queue was last taken */
-    size_t expected;       /* commits to wait for: the finished ones plus those already queued */
-    double return_share;   /* share of the expected commits that arrived during a wait, smoothed */
+    size_t finished_count; /* commits finished since the committer last emptied the queue */
+    size_t expected;       /* queued commits to wait for: as many as are queued plus just finished */
+    double return_share;   /* share of the missing commits that arrived during a wait, smoothed */
     unsigned round;
     kw_stored_table *table;               /* the last one looked up in this round */
     kw_embedded_handle *finished_handles; /* store handles with finished commits to post */
@@ -83,7 +83,8 @@ wait_for_callers(kw_committer *committer)
     committer->return_share = (committer->return_share * 7 + MIN(share, 1)) / 8;
 }
 
-/* Called with the lock held. After a failed write the committer waits at most PROBE_NS. */
+/* Called with the lock held. After a failed write, waits at most PROBE_NS, because the disk must be
+ * probed. */
 static void
 wait_for_commits(kw_committer *committer)
 {
@@ -137,7 +138,8 @@ finish(kw_committer *committer, kw_commit *commit)
     handle->finished_last = commit;
 }
 
-/* Posts one task per store handle. The loop can free the store handle as soon as its chain is posted. */
+/* Posts one task per store handle, for all its finished commits. The loop can free the store handle as soon
+ * as the task is posted. */
 static void
 post_finished(kw_committer *committer)
 {
@@ -164,7 +166,7 @@ find_table(kw_committer *committer, kw_bytes name, kw_error *ret_error)
     return committer->table;
 }
 
-/* stamp: the timestamp of the write, unless its caller set one. */
+/* Adds a write to the batch with the timestamp `stamp`, unless the write's caller has set one. */
 static bool
 add_write(kw_committer *committer, const kw_write *write, int64_t stamp, kw_error *ret_error)
 {
@@ -182,7 +184,7 @@ stamp_of_write(kw_committer *committer, const kw_write *write)
     return kw_stamps_allocate(&committer->store->stamps, &write->row, 1, write->kind == KW_WRITE_DELETE);
 }
 
-/* The number of writes, from this one on, that are rows of the same record. */
+/* The number of successive writes, beginning with `first`, to rows of the same record. */
 static size_t
 record_rows(const kw_commit *commit, size_t first)
 {
@@ -283,8 +285,8 @@ fail_uncollected(kw_commit *commit)
     fail_many(commit, KW_OUTCOME_FAILED, &commit->error);
 }
 
-/* The engine failed while it wrote the batch. The log can contain the commit anyway, unless the error
- * excludes that. */
+/* The engine failed while it wrote the batch. The write-ahead log can contain the commit anyway, unless
+ * error->maybe_applied is false. */
 static void
 fail_written(kw_commit *commit, const kw_error *error)
 {
@@ -330,8 +332,8 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
     post_finished(committer);
 }
 
-/* Moves the pending commits before the next change of tables that are synced, or those that are not, to a
- * batch up to its maximum size, and writes the batch. */
+/* Writes one batch of pending commits. Collects only those with this value of `unsynced`, in order, up to
+ * the next change of tables or the maximum size of a batch. */
 static void
 run_batch(kw_committer *committer, bool unsynced, bool indexed)
 {
@@ -413,8 +415,8 @@ run_round(kw_committer *committer)
     committer->table = NULL;
 }
 
-/* After a failed write /readyz returns 503, so a load balancer possibly sends no more writes. This write
- * detects when the disk works again. */
+/* Writes only a mark, to detect when the disk works again. After a failed write, /readyz returns 503, so
+ * load balancers can stop sending the writes that would show it. */
 static void
 probe_disk(kw_committer *committer)
 {

@@ -1,6 +1,6 @@
-/* See batch_queue.h. A batch takes the operations of the region that has most of them, so that HBase sends it
- * to one region server. If they are few, the region with the next most joins. A region whose first operation
- * has waited long is sent before all others. */
+/* See batch_queue.h. A batch contains operations of the region that has the most of them waiting, so that
+ * HBase sends it to one region server. If that region has only a few, the batch also contains operations of
+ * other regions. A region whose first operation has waited long is sent before all others. */
 #include "store/hbase/batch_queue.h"
 
 #include "store/hbase/failure.h"
@@ -9,9 +9,9 @@
 
 #include "base/metrics.h"
 
-/* A batch with fewer rows also takes those of another region. */
+/* A batch with fewer rows than this also contains rows of other regions. */
 #define ROWS_ENOUGH 8
-/* An operation that has waited this long is sent first. */
+/* The oldest operation's region is sent first if that operation has waited this long. */
 #define WAITED_LONG_NS (UINT64_C(20) * 1000 * 1000)
 #define SWEEP_MIN_NS (2 * UINT64_C(1000000))
 #define NS_PER_MS UINT64_C(1000000)
@@ -25,7 +25,7 @@ struct kw_hbase_batch_queue {
     uint32_t in_flight;              /* calls */
     kw_hbase_region_queues regions;  /* operations */
     kw_hbase_boundaries *boundaries; /* NULL for gets */
-    bool due;                        /* in the coalescer's list of queues that can send */
+    bool due;                        /* in the coalescer's list of due queues: those that can send */
     kw_hbase_batch_queue *next_due;
 };
 
@@ -38,9 +38,9 @@ struct kw_hbase_coalescer {
     GQueue watched;         /* operations whose deadline is watched */
     kw_timer *sweep;
     uint64_t sweep_ns;
-    uint64_t batches; /* sent so far: the number of the latest one */
+    uint64_t batches; /* number of batches so far, and number of the latest batch */
     bool closing;
-    uv_check_t iteration_end; /* started while a batch queue is due ... */
+    uv_check_t iteration_end; /* active while a batch queue is due ... */
     uv_idle_t keep_awake;     /* ... together with this one, so that the loop does not block for I/O first */
     int handles_open;
     kw_hbase_batch_queue *first_due;
@@ -98,7 +98,8 @@ expires_at(const kw_hbase_pending_op *pending)
     return MAX(pending->deadline, settled);
 }
 
-/* Failing an operation can start others, so the expired ones are collected first. */
+/* Fails expired operations. This can start other operations and so change the list; the expired operations
+ * are therefore collected first. */
 static void
 sweep(void *user)
 {
@@ -117,7 +118,7 @@ sweep(void *user)
     for (guint i = 0; i < expired->len; i++) {
         kw_hbase_pending_op *pending = expired->pdata[i];
         if (!pending->watched)
-            continue; /* it was sent alone when an earlier one of these failed */
+            continue; /* it was sent in a call of its own when an earlier expired operation failed */
         kw_error error;
         bool may_be_sent = pending->class->may_be_sent(pending);
         kw_hbase_timeout_error(may_be_sent, pending->row_queue != NULL, &error);
@@ -149,7 +150,7 @@ has_space(const batch *to, const kw_hbase_pending_op *pending, size_t max_bytes)
     return to->count < KW_HBASE_BATCH_ROWS && (to->count == 0 || to->bytes + pending->bytes <= max_bytes);
 }
 
-/* Moves operations of the region into the batch until one of them is exhausted. */
+/* Moves operations of the region into the batch until the region has no more or the batch is full. */
 static void
 fill_from_region(kw_hbase_batch_queue *queue, size_t region, batch *to)
 {
@@ -191,8 +192,8 @@ can_send(const kw_hbase_batch_queue *queue)
     return queue->regions.waiting > 0 && queue->in_flight < queue->concurrency.now;
 }
 
-/* Runs at the end of a loop iteration, after everything that arrived in it: operations that arrived together
- * are sent together, and none waits for a timer. */
+/* Runs at the end of a loop iteration, after all input of the iteration was handled. Operations that
+ * arrived in the same iteration are therefore sent together, and no operation waits for a timer. */
 static void
 on_iteration_end(uv_check_t *handle)
 {
@@ -216,7 +217,7 @@ do_nothing(uv_idle_t *handle)
     (void)handle;
 }
 
-/* If the queue can send, on_iteration_end will look at it. */
+/* If the queue can send, makes on_iteration_end send its operations. */
 static void
 mark_due(kw_hbase_batch_queue *queue)
 {

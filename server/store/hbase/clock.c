@@ -1,25 +1,28 @@
-/* HBase's clock: sends the heartbeats for store/known_time.h.
+/* HBase's clock: sends the heartbeats from which store/known_time.h computes the store's time.
  *
  * A heartbeat is a put of one cell without a timestamp and without the write-ahead log. The region server
- * assigns the timestamp; a get reads those of several heartbeats afterwards. An increment would return its
- * timestamp at once, but it takes twice as long, and the timestamp can be from any moment of that time, so
- * puts are more exact. All cells are in one row of the table keyway_clock, which is created if it does not
- * exist. So they are in one region, and a gateway that starts can read the timestamps of the others. Cells of
- * ended processes expire. Each put has a value of its own. If the get returns another value, the cell is not
- * from this put: the clock went back below the cell's last timestamp.
+ * assigns the timestamp; one get afterwards reads the timestamps of several heartbeats. An increment would
+ * return its timestamp in its reply, but takes twice as long as a put. The timestamp can be from any moment
+ * of the call, so a put shows the time more exactly.
+ *
+ * All cells are in one row of the table keyway_clock, which is created if it does not exist. They are
+ * therefore in one region, and a gateway that starts can read the timestamps of the other gateways. The
+ * cells of processes that have ended expire. Each put writes a unique value. If the get returns another
+ * value, another put has left a greater timestamp in the cell, for example because the clock was set back.
  *
  *   put put put put put get             put put put put put get
  *   |---|---|---|---|                   |  one per millisecond, close to the start of each
  *   0                                   at most 100 ms later
  *
- * A burst is sent ten times a second while the clock is used, then five times a second for a minute, then
- * every ten seconds. It has five heartbeats if the clock is used often and calls are fast, because only then
- * an inexact clock delays callers noticeably. Otherwise it has one. Each of the five is sent so that it
- * arrives when the store's clock reaches the next millisecond, if that clock is near the middle of the known
- * interval. The timestamp then shows which half of the interval is right. So the interval becomes about as
- * wide as the duration of a put.
+ * While the clock is in use, a burst is sent ten times a second; after that, five times a second for a
+ * minute, and then every ten seconds. A burst has five heartbeats if the clock is used often and calls are
+ * fast, because only then does an inexact clock delay callers noticeably. Otherwise it has one.
  *
- * One store handle of the process sends the heartbeats. A heartbeat without an answer does not delay the
+ * While the clock is in use, heartbeats are timed to arrive just as the store's clock reaches the next
+ * millisecond, assuming that this clock is near the middle of the known interval. The timestamp then shows
+ * in which half of the interval the clock is, so the interval shrinks to about the duration of a put.
+ *
+ * One of the process's store handles sends the heartbeats. A heartbeat without a reply does not delay the
  * others.
  */
 #include "store/hbase/handle.h"
@@ -35,18 +38,18 @@
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
 
-#define BUSY_NS (5000 * NS_PER_MS)   /* after a use the clock counts as busy for this time ... */
+#define BUSY_NS (5000 * NS_PER_MS)   /* the clock counts as busy for this time after a use ... */
 #define AWAKE_NS (60000 * NS_PER_MS) /* ... and as awake for this time */
 #define BUSY_EVERY_US 100000
 #define AWAKE_EVERY_US 200000
 #define IDLE_EVERY_US 10000000
-#define UNANSWERED_US 50000 /* a heartbeat without an answer does not delay the next burst longer */
+#define UNANSWERED_US 50000 /* maximum time that a heartbeat without a reply delays the next burst */
 #define FAILED_US 20000
 #define FAILED_IDLE_US 500000
 #define LATER_US 60000000
 #define BURST_SIZE 5
-#define OFTEN 20                         /* uses between two bursts */
-#define FAST_NS (3 * (int64_t)NS_PER_MS) /* shorter calls are fast */
+#define OFTEN 20                         /* this many uses between two bursts are often */
+#define FAST_NS (3 * (int64_t)NS_PER_MS) /* calls shorter than this are fast */
 #define CALL_MS 5000
 #define CELLS 8
 
@@ -59,7 +62,7 @@ typedef enum heartbeat_state {
     HEARTBEAT_READING /* a get reads its timestamp */
 } heartbeat_state;
 
-/* A cell of ours and its latest heartbeat. */
+/* One of this process's cells, and the latest heartbeat that wrote it. */
 struct heartbeat {
     kw_hbase_heartbeats *owner;
     heartbeat_state state;
@@ -81,7 +84,7 @@ struct kw_hbase_heartbeats {
     bool creating_table;
     bool failing;        /* the failure was logged; it is not logged again before a success */
     unsigned burst_left; /* heartbeats of the burst that are not sent yet */
-    uint64_t uses;       /* of the clock, when the last burst started */
+    uint64_t uses;       /* kw_hbase_clock.uses when the last burst started */
     heartbeat heartbeats[CELLS];
     unsigned next_cell;
     uint64_t last_value;
@@ -149,8 +152,8 @@ kw_hbase_clock_use(kw_hbase_clock *clock)
     kw_mutex_unlock(&clock->lock);
 }
 
-/* The difference between the middle of the interval and the wall clock. Both must be read at the same moment.
- * If the thread was paused between the two, it reads them again. */
+/* Computes the difference between the middle of the interval and the wall clock. Both must be read at
+ * nearly the same moment, so the reads are repeated if the thread was paused between them. */
 bool
 kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms)
 {
@@ -195,7 +198,7 @@ is_idle(const kw_hbase_heartbeats *self)
     return period_us(self) == IDLE_EVERY_US;
 }
 
-/* The delay after a burst was answered. While the time is unknown, bursts follow each other quickly. */
+/* The delay between the end of a burst and the next burst. It is short while the time is unknown. */
 static uint64_t
 next_period_us(const kw_hbase_heartbeats *self)
 {
@@ -203,15 +206,17 @@ next_period_us(const kw_hbase_heartbeats *self)
     return kw_hbase_clock_time(clock_of(self), true, &span) ? period_us(self) : FAILED_US;
 }
 
-/* With exact periods, all heartbeats would be sent at the same fraction of a millisecond. */
+/* Shortens a delay by a random part of up to a fifth. Otherwise all heartbeats would be sent at the same
+ * fraction of a millisecond. */
 static uint64_t
 randomized(uint64_t delay_us)
 {
     return delay_us - kw_random_u64() % (delay_us / 5 + 1);
 }
 
-/* The time after which a heartbeat must be sent to arrive when the store's clock reaches the next
- * millisecond. The heartbeats of a burst assume different clocks, between 0.3 and 0.7 of the interval. */
+/* How long to wait before sending a heartbeat, so that it arrives as the store's clock reaches the next
+ * millisecond. Each heartbeat of a burst assumes that the clock is at another point of the known interval,
+ * from 0.3 to 0.7 of its width. */
 static uint64_t
 until_next_ms_us(const kw_hbase_heartbeats *self)
 {
@@ -248,8 +253,8 @@ retry_delay_us(const kw_hbase_heartbeats *self)
     return is_idle(self) ? FAILED_IDLE_US : FAILED_US;
 }
 
-/* The clock may have gone back after other gateways acted on a later time, so the time counts as known only
- * after the newest timestamp of all gateways was read. */
+/* The clock can have been set back after other gateways acted on a later time. The time therefore counts as
+ * known only after the newest timestamp of all gateways has been read. */
 static void
 on_peers_read(void *user, kw_rows *rows, const kw_error *error)
 {
@@ -281,8 +286,9 @@ read_peers(kw_hbase_heartbeats *self)
     kw_hbase_get(&self->handle->base, &self->peers_get, on_peers_read, self);
 }
 
-/* Records a heartbeat with the timestamp of its cell. The put's own timestamp can be lower if another put has
- * replaced the cell, or if the put took so long that HBase's client may have sent it twice. */
+/* Records a heartbeat with the timestamp of its cell. This timestamp is only an upper bound of the put's
+ * own one if the cell is from another put, or if the put took so long that HBase's client can have sent it
+ * twice. */
 static void
 record(kw_hbase_heartbeats *self, const heartbeat *beat, const kw_cell *cell)
 {
@@ -303,8 +309,8 @@ record(kw_hbase_heartbeats *self, const heartbeat *beat, const kw_cell *cell)
     kw_mutex_unlock(&clock->lock);
 }
 
-/* True if the time was unknown, or without a new heartbeat for long, since the cells of all gateways were
- * last read. */
+/* True if the cells of all gateways must be read: they have not been read yet, or not since heartbeats were
+ * missing for longer than KW_TIME_FRESH_NS. */
 static bool
 must_read_peers(const kw_hbase_heartbeats *self)
 {
@@ -364,7 +370,8 @@ find_cell(const kw_row *row, const heartbeat *beat)
     return NULL;
 }
 
-/* Records the heartbeats in the order in which they were sent. True if the result has a cell for one. */
+/* Records the heartbeats that were read, in the order in which they were sent. True if the result has a
+ * cell for at least one of them. */
 static bool
 record_all(kw_hbase_heartbeats *self, const kw_rows *rows)
 {
@@ -558,7 +565,8 @@ kw_hbase_clock_tick(kw_hbase_handle *handle)
     }
 }
 
-/* Calls in flight are done before the store handle is closed; the memory is freed then. */
+/* Does not free the memory, which calls in flight still use. It is freed together with the store handle,
+ * after these calls have ended. */
 void
 kw_hbase_clock_stop(kw_hbase_handle *handle)
 {
