@@ -1,4 +1,4 @@
-/* From a analysis to ranges and merge groups. Private to this module. */
+/* From an analysis to ranges and merge groups. Private to this module. */
 #pragma once
 
 #include "plan/path_analysis.h"

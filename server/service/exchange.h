@@ -52,7 +52,7 @@ void kw_exchange_resume(kw_exchange *exchange);
 void kw_exchange_on_deadline(kw_alarm *alarm);
 
 /* Answers with the method's result struct (kw_api_..._result), or with LIMIT if it exceeds the maximum size
- * of a reply. Frees the exchange. */
+ * of a reply. NULL: the client has disconnected, so nothing is sent. Frees the exchange. */
 void kw_exchange_reply(kw_exchange *exchange, const void *result);
 
 /* Answers with the method's KeywayError. Frees the exchange. */
