@@ -9,6 +9,7 @@ typedef struct finding {
     kw_rows_use use;
     const kw_placement **placements; /* in the order of writing */
     size_t placements_count;
+    size_t rows_each; /* the most rows of one record */
     const kw_record *const *records;
     kw_record_rows *found; /* parallel to records */
     size_t count;
@@ -22,7 +23,7 @@ typedef struct finding {
 
 /* 0: the operation does not use the placement. */
 static unsigned
-turn_of(const kw_placement *placement, const kw_table *table, kw_rows_use use)
+step_of(const kw_placement *placement, const kw_table *table, kw_rows_use use)
 {
     switch (use) {
     case KW_ROWS_GET:
@@ -35,17 +36,17 @@ turn_of(const kw_placement *placement, const kw_table *table, kw_rows_use use)
     g_assert_not_reached();
 }
 
-/* Lists the placements of an operation; those of equal turn are in the order of the table's paths. */
+/* Lists the placements of an operation; those of one step are in the order of the table's paths. */
 static size_t
 select_placements(const kw_table *table, kw_rows_use use, const kw_placement **ret_placements)
 {
     size_t count = 0;
-    for (unsigned turn = 1; turn <= UINT8_MAX && count < table->placements_count; turn++) {
+    for (unsigned step = 1; step <= UINT8_MAX && count < table->placements_count; step++) {
         bool later = false;
         for (size_t i = 0; i < table->placements_count; i++) {
-            unsigned its = turn_of(&table->placements[i], table, use);
-            later = later || its > turn;
-            if (its == turn)
+            unsigned own = step_of(&table->placements[i], table, use);
+            later = later || own > step;
+            if (own == step)
                 ret_placements[count++] = &table->placements[i];
         }
         if (!later)
@@ -74,7 +75,7 @@ kw_rows_per_record(const kw_table *table, kw_rows_use use)
 {
     size_t rows = 0;
     for (size_t i = 0; i < table->placements_count; i++)
-        if (turn_of(&table->placements[i], table, use))
+        if (step_of(&table->placements[i], table, use))
             rows += rows_in(table, &table->placements[i], use);
     return rows;
 }
@@ -106,8 +107,7 @@ static void
 add_rows(const finding *self, const kw_record *record, const kw_bytes *keys, kw_buffer *scratch,
          kw_record_rows *found)
 {
-    kw_placed_row *rows =
-        KW_ARENA_ARRAY(self->call->arena, kw_placed_row, kw_rows_per_record(self->table, self->use));
+    kw_placed_row *rows = KW_ARENA_ARRAY(self->call->arena, kw_placed_row, self->rows_each);
     size_t count = 0;
     kw_error error;
     for (size_t i = 0; i < self->placements_count; i++) {
@@ -208,6 +208,7 @@ kw_rows_find(kw_call *call, const kw_table *table, const kw_record *const *recor
     *self = (finding){.call = call,
                       .table = table,
                       .use = use,
+                      .rows_each = kw_rows_per_record(table, use),
                       .records = records,
                       .count = count,
                       .done = done,
