@@ -1,9 +1,10 @@
 /* Metrics in the text format of Prometheus (0.0.4). Methods that were never called are left out. */
 #include "admin/pages.h"
 
+#include "base/trim.h"
+
 #include <glib.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* Every fourth step of a histogram is a power of two of microseconds, which is fine enough for a reader. */
 #define STEPS_PER_BUCKET 4
@@ -87,18 +88,6 @@ append_gauge(kw_buffer *body, const char *name, const char *about, double value)
     kw_buffer_printf(body, "keyway_%s %.17g\n", name, value);
 }
 
-/* 0 if the kernel does not report it. */
-static double
-resident_bytes(void)
-{
-    g_autofree char *text = NULL;
-    unsigned long total, resident;
-    if (!g_file_get_contents("/proc/self/statm", &text, NULL, NULL) ||
-        sscanf(text, "%lu %lu", &total, &resident) != 2)
-        return 0;
-    return (double)resident * (double)sysconf(_SC_PAGESIZE);
-}
-
 unsigned
 kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
 {
@@ -115,7 +104,7 @@ kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
                  (double)sources->policy_loaded_at_ms(sources->user) / 1e3);
     append_gauge(body, "ready", "1 while /readyz returns 200",
                  sources->ready(sources->user, ignore_reason, NULL));
-    append_gauge(body, "resident_bytes", "Resident memory of the process", resident_bytes());
+    append_gauge(body, "resident_bytes", "Resident memory of the process", (double)kw_resident_bytes());
     if (kw_store_clock_offset_ms(sources->store, &offset_ms))
         append_gauge(body, "store_clock_offset_seconds", "The store's clock minus this machine's",
                      (double)offset_ms / 1e3);

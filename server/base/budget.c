@@ -2,11 +2,7 @@
 #include "base/budget.h"
 
 #include <glib.h>
-#include <malloc.h>
 #include <stdatomic.h>
-
-/* Minimum amount of freed memory to return to the system at once. */
-#define TRIM_LEAST ((int64_t)32 * 1024 * 1024)
 
 struct kw_account {
     _Atomic uint32_t refs;
@@ -104,19 +100,6 @@ kw_budget_spare(size_t most)
     if (bytes == 0)
         return most;
     return kw_budget_used() < bytes - bytes / 5 ? MIN(most, (size_t)(bytes / 128)) : 0;
-}
-
-bool
-kw_budget_trim(void)
-{
-    static int64_t highest;
-    int64_t now = kw_budget_used();
-    highest = MAX(highest, now);
-    if (highest - now < MAX(TRIM_LEAST, highest / 8))
-        return false;
-    highest = now;
-    malloc_trim(0);
-    return true;
 }
 
 /* --- accounts ------------------------------------------------------------------------------------ */

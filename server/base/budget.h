@@ -61,10 +61,6 @@ kw_pressure kw_budget_pressure(const kw_account *account);
 /* Maximum bytes that a thread keeps in a list of spare memory, at most `most`. */
 size_t kw_budget_spare(size_t most);
 
-/* Returns freed memory to the system if enough was freed since the last time. True if it did. One thread
- * calls this periodically. */
-bool kw_budget_trim(void);
-
 /* --- accounts ------------------------------------------------------------------------------------ */
 
 kw_account *kw_account_new(void);

@@ -24,7 +24,9 @@
 #define ADMISSION_RETRY_MS 5000
 /* Time limit for writing the queued log lines at the end. */
 #define LOG_DRAIN_MS 1000
-#define TRIM_MS 500
+/* How often freed memory may be returned to the system: at rest, and while callers use memory. */
+#define TRIM_REST_MS 500
+#define TRIM_BUSY_MS 100
 /* Open files reserved for the store, logs and libraries, but at most half of all. The rest is for
  * connections. */
 #define FILES_RESERVED 2048
@@ -423,10 +425,11 @@ static void
 on_trim(void *user)
 {
     kw_gateway *gateway = user;
-    if (kw_budget_trim())
+    if (kw_trim_memory(&gateway->trimmed))
         kw_log(KW_LOG_DEBUG, "gateway", "freed memory was returned to the system", "used=%" G_GINT64_FORMAT,
                kw_budget_used());
-    kw_timer_start_ms(gateway->trim, TRIM_MS);
+    bool busy = kw_budget_used() - kw_metrics_read(KW_METRIC_memory_caches) >= KW_TRIM_LEAST;
+    kw_timer_start_ms(gateway->trim, busy ? TRIM_BUSY_MS : TRIM_REST_MS);
 }
 
 static bool
@@ -580,7 +583,7 @@ open_loops(kw_gateway *gateway)
     gateway->watchdog = kw_timer_new(gateway->loop, on_watchdog, gateway);
     gateway->watchdog_ms = kw_notify_watchdog_ms();
     gateway->trim = kw_timer_new(gateway->loop, on_trim, gateway);
-    kw_timer_start_ms(gateway->trim, TRIM_MS);
+    kw_timer_start_ms(gateway->trim, TRIM_REST_MS);
     gateway->handle = kw_store_open_handle(gateway->store, gateway->loop);
     gateway->sequences = kw_sequences_new(kw_policy_model(gateway->policy), gateway->loop, gateway->handle);
     gateway->id = gateway_id(model);

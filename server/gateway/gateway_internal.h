@@ -4,6 +4,7 @@
 
 #include "admin/admin.h"
 #include "base/thread.h"
+#include "base/trim.h"
 #include "catalog/catalog.h"
 #include "gateway/gateway.h"
 #include "gateway/jobs.h"
@@ -34,6 +35,7 @@ typedef struct kw_gateway {
     kw_timer *timer; /* STARTING: how long to wait for the store; WAITING: the next attempt */
     kw_timer *watchdog;
     kw_timer *trim;
+    kw_trim trimmed;
     uint64_t watchdog_ms;
 
     kw_policy *policy; /* being served, or prepared */

@@ -1,0 +1,29 @@
+/* Returning freed memory to the system.
+ *
+ * malloc keeps memory that was freed. After a burst of large calls, this can be more than the memory in use.
+ *
+ * One thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Minimum amount of freed memory to return to the system at once. */
+#define KW_TRIM_LEAST ((int64_t)32 * 1024 * 1024)
+
+/* When memory was last returned. Starts as zeros. */
+typedef struct kw_trim {
+    int64_t highest; /* the most bytes in use since then */
+    int64_t surplus; /* the fewest resident bytes beyond those in use since then */
+    bool measured;   /* surplus is valid */
+} kw_trim;
+
+/* Resident memory of the process in bytes; 0 if the kernel does not report it. */
+int64_t kw_resident_bytes(void);
+
+/* True if memory should be returned: fewer bytes are in use than before, or the resident size has grown more
+ * than the memory in use has. limit is the memory budget; 0 means none. */
+bool kw_trim_is_due(kw_trim *trim, int64_t used, int64_t limit, int64_t resident);
+
+/* Returns freed memory if it is due. True if it did. Called periodically. */
+bool kw_trim_memory(kw_trim *trim);
