@@ -90,6 +90,12 @@ fail(const finding *self, const kw_error *error, kw_record_rows *found)
     found->error = copy;
 }
 
+static kw_placed_row
+placed(const finding *self, const kw_placement *placement, kw_bytes key)
+{
+    return (kw_placed_row){placement, key, (uint8_t)step_of(placement, self->table, self->use)};
+}
+
 static bool
 add_row(const finding *self, const kw_placement *placement, const kw_record *record, uint32_t bucket,
         kw_buffer *scratch, kw_placed_row *ret_row, kw_error *ret_error)
@@ -97,7 +103,7 @@ add_row(const finding *self, const kw_placement *placement, const kw_record *rec
     scratch->size = 0;
     if (!kw_layout_encode_chosen(placement->layout, record, bucket, scratch, ret_error))
         return false;
-    *ret_row = (kw_placed_row){placement, kw_arena_copy(self->call->arena, kw_buffer_bytes(scratch))};
+    *ret_row = placed(self, placement, kw_arena_copy(self->call->arena, kw_buffer_bytes(scratch)));
     return true;
 }
 
@@ -113,7 +119,7 @@ add_rows(const finding *self, const kw_record *record, const kw_bytes *keys, kw_
     for (size_t i = 0; i < self->placements_count; i++) {
         const kw_placement *placement = self->placements[i];
         if (keys && keys[placement->number].size) {
-            rows[count++] = (kw_placed_row){placement, keys[placement->number]};
+            rows[count++] = placed(self, placement, keys[placement->number]);
             continue;
         }
         uint32_t buckets = rows_in(self->table, placement, self->use);

@@ -18,6 +18,7 @@ typedef enum kw_rows_use { KW_ROWS_GET, KW_ROWS_PUT, KW_ROWS_REMOVE } kw_rows_us
 typedef struct kw_placed_row {
     const kw_placement *placement;
     kw_bytes key;
+    uint8_t step; /* PUT, REMOVE: written after the record's rows with lower steps */
 } kw_placed_row;
 
 /* The rows of one record. */

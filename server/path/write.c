@@ -139,6 +139,7 @@ add_write(kw_batch *batch, const kw_write *form, const kw_placed_row *row)
     *write = *form;
     write->table = row->placement->store_table;
     write->row = row->key;
+    write->step = row->step;
     write->timestamp = batch->timestamp;
     write->ordering = &batch->table->ordering;
     write->durability = batch->options.durability;

@@ -102,6 +102,10 @@ typedef struct kw_write {
     /* In write_many with an ordering: adjacent writes with the same number are rows of one record and get the
      * same timestamp. 0: the write is a record of its own. */
     uint32_t record;
+    /* In write_many with an ordering: a row of a record is written after the record's rows with lower steps
+     * have been written, and only if that succeeded; otherwise it fails. A store that writes all rows of a
+     * record at once ignores it. */
+    uint8_t step;
     bool once; /* never sent twice, even with a timestamp */
     /* DELETE: cells that are put in the same atomic step, with their own timestamps. */
     const kw_cell *extra_cells;

@@ -175,6 +175,8 @@ write_batch(kw_order_handle *handle, const kw_write *const *writes, size_t count
 {
     if (route_of(writes[0]) == ROUTE_STAMP)
         kw_order_stamp(handle, writes, count, results, done, user);
+    else if (kw_order_has_steps(writes, count))
+        kw_order_write_in_steps(handle, writes, count, results, done, user);
     else
         handle->inner->class->write_many(handle->inner, writes, count, results, done, user);
 }

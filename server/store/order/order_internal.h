@@ -10,6 +10,7 @@
  *   compared.c    order: store: puts of counters, conditional writes
  *   increments.c  increments of one row that wait are sent as one
  *   stamp.c       order: stamp: writes of any number of records
+ *   steps.c       sends writes, those of one record in the order of their steps
  */
 #pragma once
 
@@ -211,6 +212,15 @@ void kw_order_write_if(kw_store_handle *handle, const kw_write *write, const kw_
                        kw_write_if_done done, void *user);
 void kw_order_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                         void *user);
+/* Sends writes to the inner store in the order of their steps. `results` has one element per write. The
+ * writes must live until done; everything that this allocates is in the arena. */
+void kw_order_send(kw_order_handle *handle, kw_arena *arena, const kw_write *const *writes, size_t count,
+                   kw_written *results, void (*done)(void *user), void *user);
+/* The same with an arena of its own. */
+void kw_order_write_in_steps(kw_order_handle *handle, const kw_write *const *writes, size_t count,
+                             kw_written *results, void (*done)(void *user), void *user);
+/* True if the writes do not all have the same step. */
+bool kw_order_has_steps(const kw_write *const *writes, size_t count);
 void kw_order_forget_filter(kw_order_handle *handle);
 /* Fails waiting increments with UNAVAILABLE. */
 void kw_order_increments_close(kw_order_handle *handle);

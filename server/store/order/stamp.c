@@ -17,23 +17,11 @@
 #include "store/check.h"
 #include "store/refuse.h"
 
-/* Fewer rows than this are sent one by one, so that the store can batch them with those of other
- * operations. */
-#define BATCH_MIN 8
-
 /* The delays before the checks of puts with unknown outcome. */
 static const uint64_t check_delays_ns[] = {20 * UINT64_C(1000000), 200 * UINT64_C(1000000),
                                            1000 * UINT64_C(1000000)};
 
-typedef struct stamping stamping;
-
-/* A row that is sent by itself. */
-typedef struct stamped_row {
-    stamping *owner;
-    size_t index; /* in the copies */
-} stamped_row;
-
-struct stamping {
+typedef struct stamping {
     kw_order_handle *handle;
     kw_arena *arena;
     const kw_write *const *writes; /* the caller's */
@@ -43,7 +31,6 @@ struct stamping {
     const kw_write **stamped;
     size_t *indexes; /* of the copies in the writes */
     size_t sent;
-    size_t answered; /* rows sent one by one */
     kw_written *written;
     kw_wait wait;
     kw_wait_result first_wait; /* its result */
@@ -53,7 +40,7 @@ struct stamping {
     size_t doubtful_count;
     void (*done)(void *user);
     void *user;
-};
+} stamping;
 
 static void
 answer(stamping *op)
@@ -207,29 +194,6 @@ written(void *user)
     check_later(op);
 }
 
-static void
-row_written(void *user, kw_outcome outcome, const kw_error *error)
-{
-    stamped_row *row = user;
-    stamping *op = row->owner;
-    op->written[row->index].outcome = outcome;
-    if (error)
-        op->written[row->index].error = *error;
-    if (++op->answered == op->sent)
-        written(op);
-}
-
-static void
-send_one_by_one(stamping *op)
-{
-    stamped_row *rows = KW_ARENA_ARRAY(op->arena, stamped_row, op->sent);
-    size_t count = op->sent; /* the last answer frees op */
-    for (size_t i = 0; i < count; i++) {
-        rows[i] = (stamped_row){op, i};
-        kw_store_handle_write(op->handle->inner, op->stamped[i], row_written, &rows[i]);
-    }
-}
-
 /* Delete markers up to the stamp, for families or columns, and the gone cells. */
 static void
 prepare_removal(stamping *op, kw_write *removal)
@@ -318,10 +282,8 @@ send_all(stamping *op)
         count = rows_of(op, first);
         stamp_record(op, first, count, now_ms);
     }
-    if (op->sent && op->sent < BATCH_MIN)
-        send_one_by_one(op);
-    else if (op->sent)
-        kw_store_handle_write_many(op->handle->inner, op->stamped, op->sent, op->written, written, op);
+    if (op->sent)
+        kw_order_send(op->handle, op->arena, op->stamped, op->sent, op->written, written, op);
     else
         kw_complete_later(&op->handle->base, on_none_sent, op);
 }

@@ -1,42 +1,10 @@
 /* A path with two placements, as while its key rule changes: which rows each operation uses, where the writes
  * go, and which cursors continue. The policy gives each path one placement, so the test replaces them. */
-#include "../verb/desk.h"
 #include "path/rows.h"
-
-/* Table `now` has the new rule; table `then` lends its layout and store table to the old placement. */
-static const char two_rules[] = "store: {kind: embedded, path: /tmp/unused}\n"
-                                "cursor: {keys: [\"000102030405060708090a0b0c0d0e0f\"]}\n"
-                                "tables:\n"
-                                "  now:\n"
-                                "    fields: {id: string, n: int}\n"
-                                "    order: stamp\n"
-                                "    key: [salt: {buckets: 4, of: [id]}, field: id]\n"
-                                "    layout: 2\n"
-                                "  then:\n"
-                                "    fields: {id: string, n: int}\n"
-                                "    order: stamp\n"
-                                "    key: [field: id]\n";
+#include "two_placements.h"
 
 static const kw_role new_only = {.put = 1, .remove = 1, .get = true, .scan = true};
 static const kw_role unused;
-
-static kw_placement placements[2];
-
-/* Gives the table's only path the new placement and the old one, in this order. */
-static kw_table *
-give_placements(desk *self, kw_role fresh, kw_role old)
-{
-    kw_table *table = (kw_table *)desk_table(self, "now");
-    kw_path *path = (kw_path *)&table->paths[0];
-    const kw_path *then = &desk_table(self, "then")->paths[0];
-    placements[0] = (kw_placement){
-        .path = path, .number = 0, .layout = path->layout, .store_table = path->store_table, .role = fresh};
-    placements[1] = (kw_placement){
-        .path = path, .number = 1, .layout = then->layout, .store_table = then->store_table, .role = old};
-    path->placements = table->placements = placements;
-    path->placements_count = table->placements_count = 2;
-    return table;
-}
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
@@ -91,7 +59,7 @@ test_roles(void)
     };
     desk *self = desk_new(two_rules);
     for (size_t i = 0; i < G_N_ELEMENTS(chain); i++) {
-        const kw_table *table = give_placements(self, chain[i].fresh, chain[i].old);
+        const kw_table *table = two_placements(self, chain[i].fresh, chain[i].old);
         assert_tables(self, table, KW_ROWS_GET, chain[i].get);
         assert_tables(self, table, KW_ROWS_PUT, chain[i].put);
         assert_tables(self, table, KW_ROWS_REMOVE, chain[i].remove);
@@ -104,7 +72,7 @@ static void
 test_key_too_long(void)
 {
     desk *self = desk_new(two_rules);
-    const kw_table *table = give_placements(self, new_only, unused);
+    const kw_table *table = two_placements(self, new_only, unused);
     const kw_record_rows *rows = NULL;
     kw_record records[2] = {desk_record(self, "now", "id=a"), desk_record(self, "now", "id=b")};
     uint8_t *large = kw_arena_alloc0(self->call.arena, 40000);
@@ -142,14 +110,14 @@ static void
 test_write_both(void)
 {
     desk *self = desk_new(two_rules);
-    give_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
+    two_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
     g_assert_cmpint(desk_put(self, "now", "id=a n=7")->outcome, ==, KW_OUTCOME_OK);
     g_assert_cmpuint(rows_in(self, "now"), ==, 1);
     g_assert_cmpuint(rows_in(self, "then"), ==, 1);
     g_assert_cmpstr(desk_get(self, "now", "id=a", NULL), ==, "id=a n=7");
-    give_placements(self, new_only, unused);
+    two_placements(self, new_only, unused);
     g_assert_cmpstr(desk_get(self, "now", "id=a", NULL), ==, "id=a n=7");
-    give_placements(self, (kw_role){2, 2, true, true}, (kw_role){1, 1, false, false});
+    two_placements(self, (kw_role){2, 2, true, true}, (kw_role){1, 1, false, false});
     g_assert_cmpint(desk_remove(self, "now", "id=a", NULL)->outcome, ==, KW_OUTCOME_OK);
     g_assert_cmpuint(rows_in(self, "now"), ==, 0);
     g_assert_cmpuint(rows_in(self, "then"), ==, 0);
@@ -161,7 +129,7 @@ static void
 test_one_fails(void)
 {
     desk *self = desk_new(two_rules);
-    give_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
+    two_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
     g_assert_cmpint(desk_put(self, "now", "id=a n=7")->outcome, ==, KW_OUTCOME_OK);
     self->control->fail_at = self->control->operations + 1;
     const kw_written_record *written = desk_put(self, "now", "id=a n=8");
@@ -177,7 +145,7 @@ static void
 test_cursor_of_old_placement(void)
 {
     desk *self = desk_new(two_rules);
-    give_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
+    two_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
     for (char id = 'a'; id < 'g'; id++) {
         g_autofree char *record = g_strdup_printf("id=%c n=%d", id, id);
         g_assert_cmpint(desk_put(self, "now", record)->outcome, ==, KW_OUTCOME_OK);
@@ -187,7 +155,7 @@ test_cursor_of_old_placement(void)
     g_assert_cmpstr(first, ==, "id=a n=97\nid=b n=98\n");
     kw_bytes cursor = self->page.cursor;
 
-    give_placements(self, (kw_role){2, 2, true, true}, (kw_role){1, 1, false, false});
+    two_placements(self, (kw_role){2, 2, true, true}, (kw_role){1, 1, false, false});
     uint64_t scanned = 2;
     for (; cursor.size; cursor = self->page.cursor) {
         g_assert_true(desk_next(self, cursor));
@@ -203,14 +171,14 @@ static void
 test_cursor_of_lost_placement(void)
 {
     desk *self = desk_new(two_rules);
-    kw_table *table = give_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
+    kw_table *table = two_placements(self, (kw_role){1, 1, false, false}, (kw_role){2, 2, true, true});
     for (char id = 'a'; id < 'g'; id++) {
         g_autofree char *record = g_strdup_printf("id=%c n=%d", id, id);
         desk_put(self, "now", record);
     }
     g_assert_true(desk_scan(self, "now full page=2"));
     kw_bytes cursor = self->page.cursor;
-    give_placements(self, new_only, unused);
+    two_placements(self, new_only, unused);
     ((kw_path *)&table->paths[0])->placements_count = table->placements_count = 1;
     g_assert_false(desk_next(self, cursor));
     g_assert_nonnull(strstr(self->error.text,
