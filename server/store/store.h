@@ -2,8 +2,8 @@
  *
  * A kw_store exists once per process (an open database, a list of servers). A kw_store_handle is the store
  * as one event loop sees it. Callers start every operation on the handle's loop. Its completion runs on the
- * same loop, but never inside the call that started it. Every operation completes exactly once, except that
- * the fetch of a range scan that was closed does not complete.
+ * same loop, but never inside the call that started it. Every operation completes exactly once. The only
+ * exception: a fetch in flight does not complete if its range scan is closed.
  *
  * Ownership: the argument of an operation (its struct and every slice in it) must live until the completion.
  * Range scans copy their spec. A completion owns the kw_rows that it receives and frees them with
@@ -35,7 +35,7 @@ typedef struct kw_range_scan kw_range_scan;
 #define KW_STORE_ROW_KEY_MAX 32767
 #define KW_STORE_VALUE_MAX (10 * 1024 * 1024)
 
-/* Of a write: the store sets the timestamp (HBase's LATEST_TIMESTAMP). */
+/* The timestamp of a write whose timestamp the store assigns (HBase's LATEST_TIMESTAMP). */
 #define KW_TIMESTAMP_NONE INT64_MAX
 
 /* Why a row of a point read has no cells although the store can hold some. */
@@ -157,7 +157,8 @@ typedef struct kw_check {
 
 typedef void (*kw_write_if_done)(void *user, kw_outcome outcome, bool applied, const kw_error *error);
 
-/* Executes the write if the row's newest cell meets the check, atomically. Not retried once it was sent. */
+/* Atomically executes the write if the newest cell of the checked column meets the check. Not retried once it
+ * was sent. */
 void kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                               kw_write_if_done done, void *user);
 
@@ -239,10 +240,10 @@ typedef struct kw_range_scan_spec {
 /* Copies the spec. Sends nothing; the first fetch does. */
 kw_range_scan *kw_store_handle_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec);
 
-/* Fetches the next rows: at most max_rows, and about max_bytes. Returns at least one row unless the scan is
- * at its end, except that with a filter, patterns or an ordering a fetch can return no row with end ==
- * false. Only one fetch per scan at a time. more_hint: the caller expects to fetch again, so a store can
- * keep a scanner open. */
+/* Fetches the next rows: at most max_rows, and about max_bytes. A fetch returns at least one row unless the
+ * scan is at its end. But with a filter, patterns or an ordering it can return no rows although `end` is
+ * false. Only one fetch per scan at a time. more_hint: the caller expects to fetch again, so a store can keep
+ * a scanner open. */
 void kw_range_scan_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint,
                          kw_deadline deadline, kw_get_done done, void *user);
 
@@ -253,14 +254,14 @@ void kw_range_scan_close(kw_range_scan *scan);
 
 typedef struct kw_family_spec {
     const char *name;
-    const char *compression;    /* NONE SNAPPY LZ4 ZSTD LZO GZ; NULL: default, as for the next two */
+    const char *compression;    /* NONE SNAPPY LZ4 ZSTD LZO GZ; NULL: default; the same for the next two */
     const char *bloom_filter;   /* NONE ROW ROWCOL */
     const char *block_encoding; /* NONE PREFIX DIFF FAST_DIFF ROW_INDEX_V1 */
     int32_t ttl_seconds;        /* 0: cells do not expire */
     int32_t max_versions;       /* 0 means 1 */
     int32_t min_versions;
     int32_t block_size; /* 0: default */
-    int8_t block_cache; /* 0: no, 1: yes, -1: default; as for the next two */
+    int8_t block_cache; /* 0: no, 1: yes, -1: default; the same for the next two */
     int8_t in_memory;
     int8_t keep_deleted_cells;
     int32_t replication_scope; /* -1: default */
@@ -321,22 +322,24 @@ void kw_store_handle_regions(kw_store_handle *handle, kw_bytes table, kw_deadlin
 /* A description in one line: "embedded store in DIR", "hbase via 2 Thrift2 servers". */
 const char *kw_store_about(const kw_store *store);
 
-/* True if the store serves, for /readyz; else ret_error contains the reason. Any thread. */
+/* True if the store can serve calls now; otherwise ret_error contains the reason. Used by /readyz. Any
+ * thread. */
 bool kw_store_ready(kw_store *store, kw_error *ret_error);
 
 /* The store's clock minus this machine's wall clock, for display. False while it is not known. Any thread. */
 bool kw_store_clock_offset_ms(kw_store *store, int64_t *ret_offset_ms);
 
-/* An interval that contains the store's current time, reliable enough to order writes by it. False if no
- * such interval is known now. Any thread. */
+/* An interval that certainly contains the store's current time, so that writes can be ordered by it. False if
+ * no such interval is known now. Any thread. */
 bool kw_store_time(kw_store *store, kw_span *ret_span);
 /* An estimate of the store's current time from its last answer, however old that is. Any thread. */
 bool kw_store_time_estimate(kw_store *store, kw_span *ret_span);
-/* Requests that kw_store_time knows the clock soon and for a while. Any thread. */
+/* Asks the store to read its clock soon and regularly for a while, so that kw_store_time succeeds. Any
+ * thread. */
 void kw_store_keep_time_known(kw_store *store);
 
-/* If expected, the gateway serves tables whose writes are ordered by gateway timestamps
- * (KW_WRITE_ORDER_STAMP); then the store is ready only while its clock is known. Any thread. */
+/* expected: true if the gateway serves tables whose writes are ordered by gateway timestamps
+ * (KW_WRITE_ORDER_STAMP). The store is then ready only while its clock is known. Any thread. */
 void kw_store_expect_stamps(kw_store *store, bool expected);
 
 /* True if other processes can read and write the store. Any thread. */
@@ -347,7 +350,7 @@ kw_store_handle *kw_store_open_handle(kw_store *store, kw_loop *loop);
 
 /* Ends the operations in flight (those that cannot finish soon fail with UNAVAILABLE), closes everything
  * that belongs to the loop, then calls closed on the loop. Operations started after this call fail with
- * UNAVAILABLE. Completions can still start such operations, but not after closed was called. */
+ * UNAVAILABLE. No operation must be started after closed was called. */
 void kw_store_handle_close(kw_store_handle *handle, void (*closed)(void *user), void *user);
 
 /* Call it after every store handle was closed. NULL is allowed. */

@@ -75,8 +75,8 @@ struct kw_embedded_handle {
 
 kw_store_handle *kw_embedded_open_handle(kw_store *store, kw_loop *loop);
 
-/* On the loop: counts an operation as in flight, and no longer after its completion was called. The end can
- * free the handle. */
+/* On the loop: begins and ends the time in which an operation counts as in flight. It ends after the
+ * operation's completion was called. kw_embedded_end_operation can free the handle. */
 void kw_embedded_begin_operation(kw_embedded_handle *handle);
 void kw_embedded_end_operation(kw_embedded_handle *handle);
 
@@ -184,7 +184,7 @@ struct kw_job {
 
 kw_pool *kw_pool_start(size_t readers, const char *name);
 void kw_pool_stop(kw_pool *pool);
-/* Submits a chain of jobs, linked by `next`. The order in which they run is that of fair.h. Any thread. */
+/* Submits a chain of jobs, linked by `next`. They run in the order of fair.h. Any thread. */
 void kw_pool_submit(kw_pool *pool, kw_job *first, kw_job *last);
 /* True if a long job of this account should end early, because a job of a small account waits. The caller
  * then submits the rest of the work as a new job. Any thread. */
@@ -213,6 +213,6 @@ void kw_embedded_regions(kw_store_handle *handle, kw_bytes table, kw_deadline de
 
 bool kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error);
 
-/* The most bytes that a row can have while it is read: `most`, or more if there is a filter, which can
- * remove most of the row. 0: no limit. */
+/* The maximum size of a row while it is read. Without a filter this is `most`. With a filter it can be
+ * larger, because the filter can remove a large part of the row. 0: no limit. */
 size_t kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters);

@@ -1,8 +1,8 @@
 /* Opens RocksDB with the options of this store, and translates its errors.
  *
- * One column family in bytewise order (key.h). Bloom filters over row prefixes. Compression with LZ4, and
- * ZSTD at the bottom level. One block cache, which also contains the index and filter blocks. Only the
- * committer's writes sync the write-ahead log.
+ * The database has one column family in bytewise order (key.h), Bloom filters over row prefixes, LZ4
+ * compression with ZSTD at the bottom level, and one block cache, which also contains the index and filter
+ * blocks. Only the committer's writes sync the write-ahead log.
  */
 #pragma once
 
@@ -26,8 +26,8 @@ void kw_engine_close(kw_engine *engine);
 
 /* Reports a failure with RocksDB's message, and frees the message. The log gets the text for the operator,
  * ret_error the one for the caller (CORRUPT for a corruption, else UNAVAILABLE). Returns false. A full disk
- * is logged once until a write succeeds again. Other failures are logged at most once a second, with the
- * number of failures not logged since. */
+ * is logged once, and again only after a write has succeeded. Other failures are logged at most once a
+ * second, with the number of failures not logged since. */
 bool kw_engine_failed(char *message, const char *doing, kw_error *ret_error);
 
 /* Checks the result of a write: RocksDB's message, which it frees, or NULL if the write succeeded. Call it

@@ -13,7 +13,7 @@
  * it or it cannot be written, CORRUPT if it contains something else. Close ret_lock to unlock the folder. */
 bool kw_folder_claim(const char *path, int *ret_lock, kw_error *ret_error);
 
-/* CORRUPT if the folder is marked as filled but rows/ is empty, for example because it is a file system that
+/* CORRUPT if the folder is marked as filled but rows/ is empty, for example because the file system of rows/
  * is not mounted. */
 bool kw_folder_check_rows(const char *path, kw_error *ret_error);
 /* Marks the folder as filled. */

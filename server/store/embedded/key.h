@@ -39,7 +39,7 @@ void kw_key_unescape(uint8_t *to, kw_bytes escaped);
 /* Appends the row prefix. */
 void kw_key_row(kw_buffer *to, uint32_t table, kw_bytes row);
 
-/* The size of the row prefix at the start of the key; 0 if it has none, as the keys of the catalog. */
+/* The size of the row prefix at the start of the key; 0 if it has none, like the keys of the catalog. */
 size_t kw_key_row_size(kw_bytes key);
 /* The escaped row inside a row prefix. */
 static inline kw_bytes

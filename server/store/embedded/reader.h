@@ -13,7 +13,7 @@
 
 typedef struct kw_reader {
     rocksdb_iterator_t *iterator; /* borrowed */
-    kw_effort *effort; /* NULL: no limit; once it is over, rows are incomplete and must not be used */
+    kw_effort *effort; /* NULL: no limit; once it is used up, rows are incomplete and must not be used */
     kw_version_filter version_filter;
     kw_buffer prefix; /* row prefix of the current row */
     kw_buffer target; /* key to seek to */
@@ -34,10 +34,10 @@ kw_reader_row(const kw_reader *reader)
 /* Reads one row by its key. False if no cell of it is visible. The position of the iterator is undefined. */
 bool kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row);
 
-/* Reads the row at whose first entry the iterator is, and moves to the first entry of the next row. False if
- * no cell of the row is visible. */
+/* Reads a row. The iterator must be at its first entry, and moves to the first entry of the next row. False
+ * if no cell of the row is visible. */
 bool kw_reader_forward(kw_reader *reader, kw_row *ret_row);
 
-/* Reads the row at whose last entry the iterator is, and moves to the last entry of the previous row. False
+/* Reads a row. The iterator must be at its last entry, and moves to the last entry of the previous row. False
  * if no cell of the row is visible. */
 bool kw_reader_backward(kw_reader *reader, kw_row *ret_row);

@@ -1,6 +1,5 @@
-/* The timestamps of the writes that their callers sent without one. They are allocated in the order in which
- * the committer collects the writes, so a later write of a row never gets a smaller timestamp than an
- * earlier one.
+/* Allocates timestamps for writes that have none. The committer allocates them in the order in which it
+ * collects the writes, so a later write of a row never gets a smaller timestamp than an earlier one.
  *
  * The store keeps a mark on disk that no allocated timestamp exceeds, and raises it in advance. After a
  * restart the timestamps continue above the mark, even if the machine's clock was set back. While the clock
@@ -20,8 +19,8 @@ typedef struct kw_entries kw_entries;
 
 typedef struct kw_stamps {
     int64_t now_ms;                         /* the store's time at the start of the round */
-    int64_t lag_from_ms;                    /* while the clock shows less: now_ms as it was ... */
-    uint64_t lag_since_ns;                  /* ... at this monotonic time; 0: the clock does not show less */
+    int64_t lag_from_ms;                    /* now_ms when the clock was found to be earlier than it */
+    uint64_t lag_since_ns;                  /* monotonic time of that moment; 0: the clock is not earlier */
     int64_t newest_ms;                      /* greatest allocated timestamp */
     int64_t mark_ms;                        /* the mark on disk */
     int64_t batch_mark_ms;                  /* the mark in the current batch; 0: the batch contains none */
@@ -43,8 +42,7 @@ int64_t kw_stamps_allocate(kw_stamps *stamps, const kw_bytes *rows, size_t count
 
 /* Adds a higher mark to the batch if one of its timestamps exceeds the mark on disk. */
 void kw_stamps_add_mark_if_needed(kw_stamps *stamps, kw_entries *batch);
-/* Adds a mark to the batch. It is valid in any state of the store, so it serves to test whether the disk
- * works. */
+/* Adds a mark to the batch. This is allowed at any time, so it can be used to test whether the disk works. */
 void kw_stamps_add_mark(kw_stamps *stamps, kw_entries *batch);
 /* Call it after the batch was written (`written`), or after its write failed. */
 void kw_stamps_written(kw_stamps *stamps, bool written);

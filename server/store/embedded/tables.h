@@ -25,7 +25,7 @@ typedef struct kw_stored_table {
     kw_arena *arena;
     uint32_t id;
     kw_bytes name;
-    const kw_stored_family *families; /* sorted by name; the place is the family's number in keys */
+    const kw_stored_family *families; /* sorted by name; the index is the family's number in keys */
     size_t families_count;
     const kw_bytes *split_keys;
     size_t split_keys_count;

@@ -1,5 +1,6 @@
-/* Decides which cells of a row a read can see, by HBase's rules. The caller feeds it the entries of the row
- * in key order; after each one it returns which entry it needs next. It knows keys, but not RocksDB.
+/* Decides which cells of a row a read can see, by HBase's rules. The caller passes the entries of the row in
+ * key order; after each entry the filter returns which one it needs next. It depends on the key format, but
+ * not on RocksDB.
  *
  * A cell is visible if all of these hold:
  *   - It is among the max_versions newest cells of its column.
@@ -19,7 +20,7 @@
 
 typedef enum kw_version_verdict {
     KW_VERSION_NEXT,    /* needs the next entry */
-    KW_VERSION_SKIP,    /* needs no entry below kw_version_filter_skip_target, but accepts them */
+    KW_VERSION_SKIP,    /* entries below kw_version_filter_skip_target are not needed, but allowed */
     KW_VERSION_ROW_DONE /* needs no more entries of this row */
 } kw_version_verdict;
 

@@ -17,5 +17,5 @@ typedef struct kw_wal_batch {
     bool complete;   /* all entries are readable */
 } kw_wal_batch;
 
-/* False if the record is too short for the head. Ignores bytes after the last entry. */
+/* False if the record is too short for the first two numbers. Ignores bytes after the last entry. */
 bool kw_wal_batch_read(kw_bytes record, kw_wal_batch *ret_batch);

@@ -3,13 +3,14 @@
  *   kw_hbase_write, _get --> pending operation --> queue of its region --> multi-call --> answered
  *
  * At the end of a loop iteration, and again when a call is answered, the longest region queue is sent as one
- * call, while fewer calls are in flight than the concurrency allows.
+ * call. This repeats until as many calls are in flight as the concurrency allows.
  *
  * Each batch queue has its own concurrency (concurrency.h), so tables, kinds and durabilities do not delay
  * each other. An operation never waits for a timer, only for a call in flight. Each operation keeps its own
  * deadline: when it passes, the operation fails and the rest of its batch continues.
  *
- * A pending operation is the first member of write.c's and get.c's operations. Everything runs on one loop.
+ * The structs of operations in write.c and get.c begin with a kw_hbase_pending_op. Everything runs on one
+ * loop.
  */
 #pragma once
 
@@ -42,11 +43,11 @@ typedef enum kw_hbase_pending_op_state {
 
 /* The functions of a kind of pending operation. */
 typedef struct kw_hbase_pending_op_class {
-    /* Sends the operations (at least one) now as one call. With a batch queue, the class must call
+    /* Sends the operations (at least one) now as one call. Unless `queue` is NULL, the class must call
      * kw_hbase_batch_queue_answered when that call is done. */
     void (*send)(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count);
-    /* For an operation whose deadline passes: the time until which it must wait because its batch could still
-     * be sent; 0 if it need not wait. NULL: always 0. */
+    /* The time when it becomes certain whether the operation's batch is sent. If that is later than the
+     * operation's deadline, the operation fails at that time instead. 0: use the deadline. NULL: always 0. */
     kw_deadline (*settled_at)(const kw_hbase_pending_op *pending);
     /* True if the store may have received the operation, or may still receive it. */
     bool (*may_be_sent)(const kw_hbase_pending_op *pending);
@@ -74,8 +75,8 @@ struct kw_hbase_pending_op {
     GList link;
     GList watch_link;
     struct kw_hbase_row_queue *row_queue; /* writes only */
-    bool held;                            /* taken from its batch queue, but its row has a write in flight */
-    bool watched;                         /* in the list of operations whose deadline is watched */
+    bool held;    /* removed from its batch queue, but waits for a write of its row in flight */
+    bool watched; /* in the list of operations whose deadline is watched */
 };
 
 /* Initializes the head of a zeroed operation. */
@@ -100,7 +101,8 @@ void kw_hbase_batch_queue_join(kw_hbase_pending_op *pending);
 /* Puts the operation back at the head of its batch queue. */
 void kw_hbase_batch_queue_return(kw_hbase_pending_op *pending);
 
-/* A call with this many operations of the batch queue was answered, has failed, or could not be sent. */
+/* Call it when a call with this many operations of the batch queue was answered, failed, or could not be
+ * sent. */
 void kw_hbase_batch_queue_answered(kw_hbase_batch_queue *queue, size_t pending_ops);
 /* A sent write is done: the next writes of its row can start. */
 void kw_hbase_pending_op_finish_write(kw_hbase_coalescer *coalescer, struct kw_hbase_row_queue *row_queue);

@@ -1,8 +1,8 @@
 /* The region boundaries of one table. They only affect speed, never results.
  *
- * A batch with rows of one region costs HBase a fraction of a batch with rows of many. The boundaries are
- * requested when rows of the table first wait, and again while they are in use, because regions split, merge
- * and move. While they are unknown, the table counts as one region. One loop.
+ * A batch whose rows are all in one region costs HBase much less than one whose rows are in many regions. The
+ * boundaries are requested when rows of the table first wait, and again while they are in use, because
+ * regions split, merge and move. While they are unknown, the table counts as one region. One loop.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 typedef struct kw_hbase_boundaries kw_hbase_boundaries;
 
-/* `changed` is called on the loop when the boundaries differ from those before. Nothing is requested before
- * the first call of _use. */
+/* Calls `changed` on the loop when the boundaries have changed. Nothing is requested before the first call of
+ * _use. */
 kw_hbase_boundaries *kw_hbase_boundaries_new(kw_store_handle *handle, kw_bytes table,
                                              void (*changed)(void *user), void *user);
 /* The reply to a request in flight is ignored. */

@@ -16,8 +16,8 @@
 typedef struct kw_hbase_call kw_hbase_call;
 typedef struct kw_hbase_channel kw_hbase_channel;
 
-/* Keeps one channel open, because the server of an open scanner knows it only on the connection that opened
- * it. `channel` becomes NULL when the channel is lost. */
+/* Keeps one channel open: Thrift2 knows an open scanner only on the connection that opened it. `channel`
+ * becomes NULL when the channel is lost. */
 typedef struct kw_hbase_pin {
     kw_hbase_channel *channel;
     GList link; /* in the channel's pins */
@@ -26,9 +26,9 @@ typedef struct kw_hbase_pin {
 /* The kind of a failure, for code that handles some kinds in a special way. */
 typedef enum kw_hbase_failure_kind {
     KW_HBASE_OTHER,
-    KW_HBASE_LOST,             /* the connection was lost; pinned calls: it was lost before */
-    KW_HBASE_TIMED_OUT,        /* the call's deadline passed */
-    KW_HBASE_UNREACHABLE,      /* not sent (again): no server, too many calls waiting, or closing */
+    KW_HBASE_LOST,        /* the connection was lost; a pinned call: it was lost before the call was sent */
+    KW_HBASE_TIMED_OUT,   /* the call's deadline passed */
+    KW_HBASE_UNREACHABLE, /* not sent (again): no server, too many calls waiting, or closing */
     KW_HBASE_REPLY_TOO_LARGE,  /* larger than our limit for replies */
     KW_HBASE_TEMPORARY,        /* a temporary failure of HBase (TIOError with canRetry) */
     KW_HBASE_INTERNAL_ERROR,   /* the server's "internal error", without a reason */
@@ -64,19 +64,20 @@ struct kw_hbase_call {
     kw_bytes table;   /* for error texts; empty: none */
     kw_deadline deadline;
     bool repeatable;         /* sending the call twice has the same effect as sending it once */
-    bool whole;              /* a multi-call: after a TIOError the whole call is not sent again */
+    bool whole;              /* a multi-call: it is not sent again as a whole after a TIOError */
     bool changes;            /* a write: if it is sent and not answered, it may have been applied */
     const kw_hbase_pin *pin; /* scanners: use only this channel, never send again; NULL: use any channel */
     /* Reads of one caller: its account; otherwise NULL. The call is not sent if the caller has disconnected
      * or memory is exhausted. */
     kw_account *account;
-    uint64_t number; /* of the account's call, see base/fair.h */
-    kw_arena *keep;  /* NULL, or the reply is copied here, so that its slices stay valid after done */
+    uint64_t number; /* number of the call in its account, see base/fair.h */
+    kw_arena
+        *keep; /* if not NULL, the reply is copied to this arena, so that its slices stay valid after done */
     kw_hbase_done done;
-    /* If set, the call stays with its channel after its deadline. Called once, with the late result, or with
-     * NULL if the channel was lost. */
+    /* If set, the channel keeps the call after its deadline. It calls this once: with the late result, or
+     * with NULL if the channel was lost. */
     void (*late)(kw_hbase_call *call, const void *result);
-    bool *ret_sent; /* NULL, or becomes true when bytes of the call may have reached a server */
+    bool *ret_sent; /* becomes true when bytes of the call may have reached a server; can be NULL */
     void *user;
 
     /* used by the pool */

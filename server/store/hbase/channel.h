@@ -30,7 +30,7 @@ typedef enum kw_hbase_channel_state {
     KW_HBASE_CHANNEL_LOST
 } kw_hbase_channel_state;
 
-/* The owner's callbacks. `answered` gets call NULL if the reply belongs to a forgotten call or a ping. The
+/* The owner's callbacks. `call` is NULL in `answered` if the reply belongs to a forgotten call or a ping. The
  * channel is freed after `lost`. */
 typedef struct kw_hbase_channel_events {
     void (*ready)(kw_hbase_channel *channel);
@@ -72,11 +72,11 @@ struct kw_hbase_channel {
 
     kw_hbase_channel_state state;
     bool was_ready;
-    kw_deadline open_deadline; /* to become READY; RETIRED: then it is closed in any case */
+    kw_deadline open_deadline; /* for becoming READY; RETIRED: the time at which it is closed at the latest */
     uint64_t opened_ns;        /* when kw_hbase_channel_open was called */
     uint64_t used_ns;          /* last sent or received */
     uint64_t ping_sent_ns;     /* 0: no ping in flight */
-    uint64_t overdue_ns;       /* used by the owner: since when a late reply is missing; 0: none is */
+    uint64_t overdue_ns;       /* used by the owner: since when a reply is overdue; 0: no reply is overdue */
     kw_hbase_loss loss;        /* LOST */
     char why[200];             /* LOST: the reason as text */
 
@@ -117,10 +117,11 @@ bool kw_hbase_channel_send(kw_hbase_channel *channel, kw_hbase_call *call, kw_er
 /* Drops the reply to this call when it arrives. */
 void kw_hbase_channel_forget(kw_hbase_channel *channel, const kw_hbase_call *call);
 
-/* Sends getThriftServerType, which the server answers without HBase. Only if nothing is in flight. */
+/* Sends getThriftServerType, which a Thrift2 server answers without a request to HBase. Only if nothing is in
+ * flight. */
 void kw_hbase_channel_ping(kw_hbase_channel *channel);
 
-/* READY -> RETIRED, until `deadline`. */
+/* Changes the state from READY to RETIRED. The channel is closed at `deadline` at the latest. */
 void kw_hbase_channel_retire(kw_hbase_channel *channel, kw_deadline deadline);
 
 /* Closes the channel; `lost` follows in a later loop iteration. Only the first reason is kept. */

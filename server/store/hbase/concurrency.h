@@ -1,11 +1,12 @@
 /* The number of calls of one batch queue that can be in flight at the same time, adjusted to the measured
  * rate.
  *
- * More concurrent calls keep the servers busy. With fewer, more operations wait, so that batches are larger
- * and cost the servers less. The best number depends on the servers, the rows and the callers, so it is
- * measured: while operations wait, each window of time yields a rate for the concurrency used in it. The rate
- * of each concurrency is averaged over its windows. From time to time a neighbouring value is tried, and the
- * best of the three is kept. Pure: the caller passes the time. Not thread-safe.
+ * More concurrent calls keep the servers busy. With fewer calls, more operations wait, so batches are larger,
+ * and large batches cost the servers less. The best number depends on the servers, the rows and the callers,
+ * so it is measured. Time is divided into windows. While operations wait, each window yields the rate of the
+ * concurrency that was used in it. The rate of a concurrency is the average over its windows. From time to
+ * time a neighbouring value is tried, and the best of the three is kept. Pure: the caller passes the time.
+ * Not thread-safe.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* Conversion between the store's structs and Thrift2's. Only arrays are copied: bytes are borrowed from the
- * operation, rows from the reply. */
+/* Conversion between the store's structs and Thrift2's. Only arrays are copied. Bytes are borrowed from the
+ * operation, and those of rows from the reply. */
 #pragma once
 
 #include "store/store.h"
@@ -17,7 +17,7 @@ typedef enum kw_hbase_shape {
 
 kw_hbase_shape kw_hbase_shape_of(const kw_write *write);
 
-/* durability is a parameter because the writes of a batch have that of the first one. */
+/* durability is a parameter because all writes of a batch use the durability of the first one. */
 void kw_hbase_to_put(kw_arena *arena, const kw_write *write, kw_durability durability, kw_hb_TPut *ret_put);
 
 /* The write must have the shape DELETE. Without columns, the cells of every family up to the timestamp are
@@ -29,7 +29,7 @@ void kw_hbase_to_delete(kw_arena *arena, const kw_write *write, kw_durability du
 const kw_hb_TRowMutations *kw_hbase_to_mutations(kw_arena *arena, const kw_write *write,
                                                  kw_durability durability);
 
-/* An estimate of the size on the wire, rather too high than too low. */
+/* An estimate of the size on the wire, rounded up. */
 size_t kw_hbase_write_bytes(const kw_write *write);
 
 /* LIMIT if a cell is larger than HBase's client accepts (hbase.client.keyvalue.maxsize, which includes the
@@ -42,7 +42,7 @@ void kw_hbase_to_get(kw_arena *arena, const kw_get *get, kw_hb_TGet *ret_get);
 kw_column *kw_hbase_copy_columns(kw_arena *arena, const kw_column *columns, size_t count);
 kw_cell *kw_hbase_copy_cells(kw_arena *arena, const kw_cell *cells, size_t count);
 
-/* A row of a table, as key of a GHashTable: first member of the entries. */
+/* A row of a table: the key in a GHashTable, and the first member of its entries. */
 typedef struct kw_hbase_row_key {
     kw_bytes table, row;
 } kw_hbase_row_key;

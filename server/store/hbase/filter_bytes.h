@@ -1,13 +1,13 @@
 /* Filters as HBase serialises them, for TScan.filterBytes. They express conditions that HBase's filter
- * language cannot, above all on the bytes of a row key from an offset on.
+ * language cannot express, mainly on the bytes of a row key after an offset.
  *
  *   Filter {name, bytes of the filter's own message}     FilterList {ALL, [FuzzyRowFilter, the text's tree]}
  *
- * The messages are those of HBase 2.6.1: Filter.proto, Comparator.proto, HBase.proto (BytesBytesPair,
- * CompareType), the names of the Java classes, and their createFilterFromArguments for the meaning of a
- * filter's text. ThriftUtilities.scanFromThrift sets the filter of filterString first and then that of
- * filterBytes, which replaces it. So filterBytes must contain the whole filter. A server without filterBytes
- * uses the text.
+ * The messages are those of HBase 2.6.1, in Filter.proto, Comparator.proto and HBase.proto (BytesBytesPair,
+ * CompareType). The names are those of its Java classes. What a filter's text means is defined by
+ * createFilterFromArguments of these classes. ThriftUtilities.scanFromThrift sets the filter of filterString
+ * first and then that of filterBytes, which replaces it. So filterBytes must contain the whole filter. A
+ * server without filterBytes uses the text.
  */
 #pragma once
 
@@ -22,8 +22,8 @@ typedef enum kw_hbase_pattern_filter {
      * -1 and 2 since; is_mask_v2 says which). Do not use it in two cases:
      * - Backward scans: its hints skip matching rows, because getNextForFuzzyRule sets free bytes after a
      * fixed one to 0 instead of 255.
-     * - HBasePlatformDependent.unaligned() is false, as on a Java 17 where java.nio was not opened: no row
-     * matches, because idempotentMaskShift shifts masks that were never converted. */
+     * - HBasePlatformDependent.unaligned() is false, for example on Java 17 without --add-opens for java.nio:
+     * no row matches, because idempotentMaskShift shifts masks that were never converted. */
     KW_HBASE_PATTERN_FUZZY
 } kw_hbase_pattern_filter;
 

@@ -4,7 +4,8 @@
 #include "store/hbase/batch_queue.h"
 #include "store/hbase/pool.h"
 
-/* The average size of a table's recent rows. A fetch requests as many rows as fit into its byte limit. */
+/* The average size of a table's recent rows. A fetch uses it to request as many rows as fit into its byte
+ * limit. */
 typedef struct kw_hbase_row_size {
     uint64_t table_hash;
     size_t row_bytes; /* 0: unknown */
@@ -14,7 +15,7 @@ typedef struct kw_hbase_handle {
     kw_store_handle base;
     kw_hbase_pool pool;
     kw_hbase_coalescer *coalescer;
-    GHashTable *shared_gets; /* get.c: gets that are not sent yet, each for all equal gets */
+    GHashTable *shared_gets; /* get.c: gets that are not sent yet; equal gets share one */
     GHashTable *families;    /* families.c */
     uint32_t range_scans;    /* not freed yet; the handle is freed after them */
     bool is_closed;          /* closed was called */
@@ -52,12 +53,13 @@ kw_hbase_is_once(const kw_write *write)
 {
     return write->timestamp == KW_TIMESTAMP_NONE || write->once;
 }
-/* True if the write can be part of a multi-call. Puts that must not be sent twice can only if the table has
- * all their families: if HBase rejects a multi-call, it does not say which puts were applied. */
+/* True if the write can be part of a multi-call. For a put that must not be sent twice, this also requires
+ * that the table has all its families: if HBase rejects a multi-call, it does not say which puts were
+ * applied. */
 bool kw_hbase_write_can_batch(kw_hbase_handle *handle, const kw_write *write);
 /* families.c */
 GHashTable *kw_hbase_families_new(void);
-/* True if the table has all families of the put. False: it has not, or they are unknown and are now
+/* True if the table has all families of the put. False: it lacks one, or its families are unknown and are now
  * requested. */
 bool kw_hbase_families_include(kw_hbase_handle *handle, const kw_write *put);
 /* The store rejected a write: the table may have changed. */
@@ -83,8 +85,8 @@ bool kw_hbase_check_row_count(const kw_hb_THBaseService_getMultiple_result *answ
                               kw_hbase_failure *ret_failure);
 /* kw_hbase_from_result for a get: a missing row gets the key of the get. */
 void kw_hbase_from_get_result(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row);
-/* The failure's error, but INVALID if the call had a filter and HBase failed with "internal error", because
- * that is its only answer to a filter that it cannot parse. */
+/* Sets the failure's error. But if the call had a filter and HBase failed with "internal error", sets
+ * INVALID, because HBase has no other answer to a filter that it cannot parse. */
 void kw_hbase_explain_filter_failure(kw_bytes filter, const kw_hbase_failure *failure, kw_error *ret_error);
 /* range_scan.c */
 kw_range_scan *kw_hbase_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec);

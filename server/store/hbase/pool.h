@@ -2,15 +2,15 @@
  *
  *   kw_hbase_pool_start --> QUEUED --> IN_FLIGHT --> done(result)
  *                             ^           |
- *                             |           +--> lost, trouble: WAITING (repeatable calls, within the
+ *                             |           +--> lost, failed: WAITING (repeatable calls, within the
  *                             '-----------'    deadline and the retry budget), else done(failure)
  *
- * A call is sent on a channel with fewer calls in flight than the pipeline allows, of the server with the
- * fewest calls outstanding. If there is no such channel, the call waits in one queue, which is fair to
- * accounts, and each server opens at most one more channel at a time. Calls of an open scanner wait for the
- * scanner's own channel. A call that cannot be answered before its deadline, estimated from how long recent
- * calls took (pace.h), is rejected with BUSY, either at once or when it leaves the queue; it has not been
- * sent then.
+ * A call is sent to the server with the fewest outstanding calls, on a channel with fewer calls in flight
+ * than the pipeline allows. If there is no such channel, the call waits in a queue, which is fair to
+ * accounts. More channels are then opened, for each server one at a time. Calls of an open scanner wait for
+ * the scanner's own channel. The durations of recent calls (pace.h) show whether a call can be answered
+ * before its deadline. If it cannot, it is rejected with BUSY without being sent, either at once or when it
+ * leaves the queue.
  *
  * A channel with a call past its deadline gets no other calls until the late reply arrives. If that takes
  * longer than KW_HBASE_OVERDUE_MS, the channel is retired and another one can replace it.
@@ -67,7 +67,7 @@ struct kw_hbase_pool {
     kw_loop *loop;
     kw_hbase_server *servers;
     size_t servers_count;
-    size_t rotation;    /* increments with each choice: the server that is preferred among equals */
+    size_t rotation;    /* incremented with each choice; selects one of several equally good servers */
     GQueue active;      /* every call between start and done */
     kw_fair *queue;     /* QUEUED calls without a pin */
     kw_hbase_flow flow; /* of the queue */
@@ -105,8 +105,8 @@ void kw_hbase_pool_start_after(kw_hbase_pool *pool, kw_hbase_call *call, uint64_
 /* Fails the call without sending it: done gets this error in the next loop iteration. */
 void kw_hbase_pool_reject(kw_hbase_pool *pool, kw_hbase_call *call, const kw_error *error);
 
-/* True if the retry budget and the deadline allow another attempt. Takes it from the budget and returns the
- * delay before it. */
+/* True if the retry budget and the deadline allow another attempt. Subtracts it from the budget and returns
+ * the delay before it. */
 bool kw_hbase_pool_allow_retry(kw_hbase_pool *pool, kw_deadline deadline, uint32_t attempts,
                                uint64_t *ret_delay_ms);
 

@@ -28,7 +28,7 @@ void kw_hbase_finish_rejected(kw_task *task);
 void kw_hbase_server_init(kw_hbase_server *server, kw_hbase_pool *pool, size_t index);
 /* The channel for the next call, NULL if none can take one. */
 kw_hbase_channel *kw_hbase_servers_choose(kw_hbase_pool *pool);
-/* Opens channels that are missing; `wanted`: calls wait. */
+/* Opens missing channels. wanted: true if calls wait for a channel. */
 void kw_hbase_servers_grow(kw_hbase_pool *pool, bool wanted);
 void kw_hbase_servers_tick(kw_hbase_pool *pool);
 /* The time until the first backoff ends. */
@@ -36,8 +36,8 @@ uint32_t kw_hbase_servers_backoff_ms(const kw_hbase_pool *pool);
 /* Closes a retired channel if no call or scanner needs it. */
 void kw_hbase_channel_close_if_done(kw_hbase_channel *channel);
 kw_hbase_server *kw_hbase_channel_server(const kw_hbase_channel *channel);
-/* Closes the channels that no call or scanner needs, all of them if `now`. True if there is no channel any
- * more. */
+/* Closes the channels that no call or scanner needs; if `now` is true, closes all. True if no channel is
+ * left. */
 bool kw_hbase_servers_close(kw_hbase_pool *pool, bool now);
 
 /* answer.c: decodes a reply and finishes the call or sends it again. */

@@ -7,8 +7,8 @@
 #include "thrift/hbase2_wire.h"
 
 /* The TScan of the range's rows after `last` (NULL: all rows); false if there cannot be any. Slices are valid
- * as long as arena, spec and last. A reversed scan can return a row too many at its start (the exclusive stop
- * of the range) and rows too many at its end: see kw_hbase_range_locate. */
+ * as long as arena, spec and last. A reversed scan can also return a row before the range (at the exclusive
+ * stop, where it starts) and rows after it. kw_hbase_range_locate recognizes them. */
 bool kw_hbase_range_to_scan(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last,
                             kw_hb_TScan *ret_scan);
 
@@ -21,6 +21,6 @@ typedef enum kw_hbase_range_position {
 /* True if the scan starts at a key outside the range. */
 bool kw_hbase_range_starts_outside(const kw_range_scan_spec *spec, const kw_buffer *last);
 
-/* The position of a row of such a scan, in the scan's direction. */
+/* The position of a row that the scan returned, in the scan's direction. */
 kw_hbase_range_position kw_hbase_range_locate(const kw_range_scan_spec *spec, const kw_buffer *last,
                                               kw_bytes row);

@@ -18,7 +18,7 @@ typedef struct kw_hbase_range_scan {
     /* position */
     bool started; /* last is set */
     bool ended;
-    bool top_is_row; /* reversed: the exclusive bound where the scan starts is a row */
+    bool top_is_row; /* reversed: a row exists at the exclusive bound where the scan starts */
     kw_buffer last;  /* key of the last row returned to the caller */
 
     /* the fetch in progress */

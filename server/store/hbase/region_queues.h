@@ -1,5 +1,5 @@
 /* The waiting operations of one batch queue, in one queue per region, so that a batch has rows of few
- * regions. A get queue and a table whose regions are not known have one region queue. One loop.
+ * regions. There is only one region queue for gets, and for a table whose regions are not known. One loop.
  *
  * Invariants: `waiting` is the number of queued operations; nonempty[0 .. nonempty_count) are the regions
  * that have operations, each once. */

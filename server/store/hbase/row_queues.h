@@ -22,7 +22,7 @@ GHashTable *kw_hbase_row_queues_new(void);
 bool kw_hbase_row_queue_add(GHashTable *row_queues, kw_bytes table, kw_bytes row,
                             kw_hbase_pending_op *pending);
 
-/* Asks, for an operation just taken from its batch queue, if it can be sent in the batch with this number.
+/* True if an operation that was just removed from its batch queue can be sent in the batch with this number.
  * False: an earlier write of its row is in flight in another batch; the operation is held back. */
 bool kw_hbase_row_queue_try_send(kw_hbase_pending_op *pending, uint64_t batch);
 

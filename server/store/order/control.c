@@ -58,10 +58,8 @@ kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifi
 static int64_t
 removed_until(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier)
 {
-    const kw_cell *uses_gone_cells = kw_control_find(ordering, row, qualifier);
-    return uses_gone_cells && uses_gone_cells->value.size == 8
-               ? (int64_t)kw_be64_load(uses_gone_cells->value.data)
-               : -1;
+    const kw_cell *gone_cell = kw_control_find(ordering, row, qualifier);
+    return gone_cell && gone_cell->value.size == 8 ? (int64_t)kw_be64_load(gone_cell->value.data) : -1;
 }
 
 int64_t
@@ -70,13 +68,11 @@ kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_c
     kw_column column = {.family = cell->family, .qualifier = cell->qualifier};
     kw_column family = {.family = cell->family, .whole_family = true};
     kw_arena_mark before = kw_arena_mark_now(arena);
-    int64_t uses_gone_cells = removed_until(ordering, row, KW_CONTROL_GONE);
-    uses_gone_cells =
-        MAX(uses_gone_cells, removed_until(ordering, row, kw_control_gone_column(&column, arena)));
-    uses_gone_cells =
-        MAX(uses_gone_cells, removed_until(ordering, row, kw_control_gone_column(&family, arena)));
+    int64_t gone_until = removed_until(ordering, row, KW_CONTROL_GONE);
+    gone_until = MAX(gone_until, removed_until(ordering, row, kw_control_gone_column(&column, arena)));
+    gone_until = MAX(gone_until, removed_until(ordering, row, kw_control_gone_column(&family, arena)));
     kw_arena_rewind(arena, before);
-    return uses_gone_cells;
+    return gone_until;
 }
 
 kw_check

@@ -1,6 +1,7 @@
-/* A store that wraps another one whose servers assign timestamps with clocks of their own (HBase), and orders
- * the writes of records. keyway-policy(5), "Ordering guarantees", describes the guarantees. The explorations
- * in tests/unit/order check that the rules keep them, and tests/histories checks the code.
+/* A store that wraps another store and orders the writes of records. It is needed for stores whose servers
+ * assign timestamps by their own clocks (HBase). keyway-policy(5), "Ordering guarantees", describes the
+ * guarantees. The explorations in tests/unit/order check that the rules keep them, and tests/histories checks
+ * the code.
  *
  * order: store. Puts are passed on unchanged, and the server assigns their timestamps. A removal reads the
  * newest timestamp of the cells to remove, and deletes up to it as soon as later puts surely get higher ones.
@@ -8,7 +9,7 @@
  *
  * order: stamp. Each write of a record gets a timestamp that the store's clock has not passed yet, the same
  * in all its rows. The write is acknowledged, and readers see it, when the clock has surely passed the
- * timestamp. A removal leaves a readable cell.
+ * timestamp. A removal writes a cell that reads can see ("gone cell").
  *
  * Operations without an ordering, and writes with a timestamp, are passed on unchanged.
  */

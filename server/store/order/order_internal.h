@@ -24,11 +24,11 @@
 #define KW_NS_PER_MS INT64_C(1000000)
 
 /* A record that is written more than once per millisecond gets stamps ahead of the clock. They can be this
- * much ahead; then its writes are BUSY. */
+ * far ahead; further writes of the record fail with BUSY. */
 #define KW_ORDER_AHEAD_MS 20
 
-/* Converts a timestamp. Callers can choose any; those after the next centuries are cut off to avoid an
- * overflow. */
+/* Converts a timestamp. Callers can choose any timestamp. One that is centuries in the future is reduced, to
+ * avoid an overflow. */
 static inline int64_t
 kw_order_ns(int64_t ms)
 {
@@ -57,7 +57,7 @@ typedef struct kw_order_handle {
     kw_fine_timers *timers;
     GQueue waits;           /* of kw_wait */
     GHashTable *rows;       /* puts.c: rows with puts in progress */
-    uint64_t started;       /* numbers puts and waiting removals */
+    uint64_t started;       /* the last number assigned to a put or to a waiting removal */
     GHashTable *increments; /* increments.c: rows with increments in progress or waiting */
     /* read.c: the prepared filter of the last read, and the one that was sent for it */
     kw_prepared *filter, *filter_sent;
@@ -113,7 +113,7 @@ typedef struct kw_wait {
 /* Waits until all conditions hold. If the result is not PENDING, the wait has ended and done is not
  * called. */
 kw_wait_result kw_wait_start(kw_order_handle *handle, kw_wait *wait);
-/* The same, but done is called in any case, also from inside this function. */
+/* The same, but done is always called, possibly before this function returns. */
 void kw_wait_and_call(kw_order_handle *handle, kw_wait *wait);
 /* Waits for a random time of up to two milliseconds before a retry, after a conflict with another writer. */
 void kw_wait_and_retry(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
@@ -122,14 +122,15 @@ void kw_wait_and_retry(kw_order_handle *handle, kw_wait *wait, kw_deadline deadl
 void kw_wait_cancel(kw_wait *wait);
 /* Ends every wait of the store handle with CLOSED. */
 void kw_waits_close(kw_order_handle *handle);
-/* The error for a wait that ended; doing: "the record was removed". maybe: the operation may have been
- * applied. */
+/* The error for a wait that ended. doing: the interrupted operation, for example "the record was removed".
+ * maybe: true if the operation may have been applied. */
 void kw_wait_error(const kw_order_handle *handle, kw_wait_result result, const char *doing, bool maybe,
                    kw_error *ret_error);
 
 /* The store's time, if it is known as exactly as the settings require. Any thread. */
 bool kw_order_time(kw_order_store *store, kw_span *ret_span);
-/* True if it is; otherwise the reason, for /readyz and UNAVAILABLE. */
+/* True if kw_order_time succeeds; otherwise ret_error contains the reason, for /readyz and UNAVAILABLE
+ * errors. */
 bool kw_order_time_is_known(kw_order_store *store, kw_error *ret_error);
 
 /* --- rows.c -------------------------------------------------------------------------------------- */
@@ -144,7 +145,7 @@ GHashTable *kw_order_row_table_new(void);
 void *kw_order_row_table_find(GHashTable *rows, kw_bytes table, kw_bytes row);
 /* Adds an entry of `size` zeroed bytes; its memory is charged to the store. */
 void *kw_order_row_table_add(GHashTable *rows, size_t size, kw_bytes table, kw_bytes row);
-/* `size` must be that of _add. */
+/* `size` must be the size passed to _add. */
 void kw_order_row_table_remove(GHashTable *rows, void *held, size_t size);
 
 /* --- control.c ----------------------------------------------------------------------------------- */
@@ -172,7 +173,8 @@ kw_cell kw_control_cell(const kw_ordering *ordering, kw_bytes qualifier, uint64_
 const kw_cell *kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier);
 /* The control cell with this qualifier; NULL: none. */
 const kw_cell *kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier);
-/* The timestamp up to which the cell's column was removed; -1: never. Allocates nothing permanently. */
+/* The timestamp up to which the cell's column was removed; -1: never. The arena is used as scratch memory
+ * only. */
 int64_t kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_cell *cell,
                               kw_arena *arena);
 /* A check that kw:g still has the value (or absence) read in this row. */
@@ -203,7 +205,8 @@ typedef struct kw_order_waiter {
 } kw_order_waiter;
 
 void kw_order_put(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
-/* True: begin is called when the puts of the row that were started before are done. False: there are none. */
+/* True: begin is called when all puts of the row that were started earlier are done. False: no such put is in
+ * progress. */
 bool kw_order_wait_for_puts(kw_order_handle *handle, const kw_write *removal, kw_order_waiter *waiter);
 
 void kw_order_remove(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
