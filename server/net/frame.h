@@ -1,7 +1,7 @@
 /* Input blocks. Bytes of a connection are read into a block one after another. Messages are slices of the
  * block, so each call holds a reference to it and whole messages are never copied. A block without references
- * returns to its loop's pool, so an idle connection has none. Blocks of two standard sizes are pooled; blocks
- * for larger messages are allocated individually.
+ * returns to its loop's pool, so an idle connection holds no block. Blocks of two standard sizes are pooled;
+ * blocks for larger messages are allocated individually.
  *
  *   | message | message | partial mes......................|
  *   0                   start        filled         capacity
@@ -40,10 +40,10 @@ kw_frame *kw_frame_ref(kw_frame *frame);
 /* NULL is allowed. */
 void kw_frame_unref(kw_frame_pool *pool, kw_frame *frame);
 
-/* Returns a block with space for a message of `wanted` bytes from *start, and at least for `needed` bytes. A
- * large message gets its space step by step, as its bytes arrive. The result is the same block, or another
- * one to which the bytes from *start were moved, with *start set to 0. Consumes the caller's reference to
- * `frame`. */
+/* Returns a block with space for `needed` bytes from *start, and for the whole message of `wanted` bytes
+ * unless that is large. The space for a large message is extended step by step, as its bytes arrive. The
+ * result is the same block, or another one to which the bytes from *start were moved, with *start set to 0.
+ * Consumes the caller's reference to `frame`. */
 kw_frame *kw_frame_reserve(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t needed, size_t wanted);
 
 void kw_frame_pool_clear(kw_frame_pool *pool);

@@ -1,6 +1,6 @@
 /* Workers: each is a thread with a loop, its listeners and sessions. Starts them, drains them and stops them.
  *
- *    *   drain: close listening sockets -> finish quiet sessions -> (after drain_ms: close all sessions)
+ *   drain: close listening sockets -> finish quiet sessions -> (after drain_ms: close all sessions)
  *          -> close the handler's state, which ends every request -> this worker is done
  *          -> the last worker calls drained
  */

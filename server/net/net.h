@@ -46,8 +46,8 @@ typedef struct kw_net_handler {
 kw_net *kw_net_new(unsigned loops, kw_net_limits limits, const kw_net_handler *handler);
 
 /* Adds a listener to every loop, before kw_net_start. Port 0 selects any free port. tls can be NULL, and must
- * outlive the kw_net. Fails with UNAVAILABLE, which names host and port, even if another process of the same
- * user shares the port. */
+ * outlive the kw_net. Fails with UNAVAILABLE, which names host and port, if the port is in use. This includes
+ * a port that SO_REUSEPORT would let this process share with another one of the same user. */
 bool kw_net_listen(kw_net *net, const char *host, uint16_t port, kw_tls_context *tls, uint16_t *ret_port,
                    kw_error *ret_error);
 
@@ -89,8 +89,7 @@ const char *kw_request_subject(const kw_request *request);
  * kw_account_has_left is true for it once a reply cannot be delivered any more. */
 kw_account *kw_request_account(const kw_request *request);
 /* If not NULL, the call must be answered with this error and not be executed. It lives as long as the
- * request.
- */
+ * request. */
 const kw_error *kw_request_refusal(const kw_request *request);
 
 /* Bytes of replies that the connection's peer has not read yet. */

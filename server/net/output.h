@@ -17,7 +17,7 @@ size_t kw_output_unsent(const kw_session *session);
  * connection is lost. */
 void kw_output_flush(kw_session *session);
 
-/* Notes if the peer has read some bytes: a slow peer is not an idle one. */
+/* Records whether the peer has read bytes, so that a slow peer is not taken for an idle one. */
 void kw_output_note_progress(kw_session *session, uint64_t now_ms);
 
 /* Sends the TLS close notification. */

@@ -1,7 +1,7 @@
 /* Internal to net: one connection of a client.
  *
  *              (TLS)
- *    *   accepted --------> HANDSHAKE --+
+ *   accepted --------> HANDSHAKE --+
  *       |                  |       |
  *       +-------> OPEN <---+       |       reads, parses, passes messages to the handler
  *                  |               |
@@ -46,9 +46,9 @@ struct kw_session {
     bool held_back;   /* whole messages possibly wait in the frame because too much is in flight */
     bool input_over;  /* the peer has closed its side */
     bool input_ended; /* reading has stopped; messages already read are still answered */
-    bool counted;     /* in the numbers of connections of the process and of its peer */
+    bool counted;     /* included in the connection counts of the process and of its peer */
     bool paused;      /* not read from because memory is short */
-    bool was_paused;  /* ... at some time since reading stopped */
+    bool was_paused;  /* was paused at some time since reading stopped */
 
     kw_tls *tls;
     kw_wire_reader *reader;
@@ -76,7 +76,7 @@ struct kw_session {
     char *peer_name;         /* the peer that it is counted for */
 
     uint64_t active_ms; /* loop time of the last byte in either direction */
-    uint64_t taken_ms;  /* loop time when the peer last read bytes, or was first sent them */
+    uint64_t taken_ms;  /* loop time when the peer last read bytes, or when a pending write began */
     uint64_t
         message_ms; /* loop time of the present message's first byte, or of the start of lingering; 0: none */
     uint64_t end_ms; /* loop time at which it finishes at the latest; 0: unset */
@@ -130,20 +130,20 @@ void kw_session_release(kw_session *session);
  * closes. */
 void kw_session_update(kw_session *session);
 
-/* Reads what the system has already received, while further messages are accepted. */
+/* Reads the bytes that the system has already received, unless reading stops first. */
 void kw_session_read_rest(kw_session *session);
 
 /* --- entry.c ------------------------------------------------------------------------------------- */
 
-/* Creates a session for an accepted connection, which it owns. One beyond a limit is answered with an error
- * where that is possible, else closed. */
+/* Creates a session for an accepted connection, which it owns. A connection that exceeds a limit gets an
+ * error as a reply if possible; otherwise it is closed. */
 void kw_session_accept(kw_net_worker *worker, int accepted, kw_tls_context *tls);
 
-/* Call this after the TLS handshake: counts the connection for its client certificate instead of its address,
- * if it has one. */
+/* Call this after the TLS handshake. If the client sent a certificate, the connection is counted for the
+ * certificate's subject instead of the address. */
 void kw_session_identify(kw_session *session);
 
-/* Removes the connection from the numbers of connections. */
+/* Removes the connection from the connection counts. */
 void kw_session_uncount(kw_session *session);
 
 /* --- ending.c ------------------------------------------------------------------------------------ */

@@ -70,10 +70,11 @@ struct kw_net {
     kw_net_worker *workers;
     unsigned workers_count;
     _Atomic size_t connections;
-    _Atomic size_t refused_open; /* refused connections that wait for a call to answer */
+    _Atomic size_t
+        refused_open; /* refused connections that stay open until their first call gets the error */
     kw_peers *peers;
     bool started;
-    bool hurried; /* used by the thread that drains */
+    bool hurried; /* kw_net_close_now was called; used by the thread that drains */
     uint64_t drain_ms;
     _Atomic unsigned workers_left;
     kw_loop *drained_loop;
