@@ -5,14 +5,14 @@
 #include "config/diagnostic.h"
 #include "service/query.h"
 
-/* Makes the effort bound the cost of reading and compiling a text. */
+/* Uses the effort to limit the cost of reading and compiling a text. */
 void kw_candidate_bound(kw_diagnostics *diagnostics, kw_effort *effort);
 
 /* Compiles a policy. INVALID with "NAME:line:column: message (hint)" for the first problem; hazards are
  * problems, too. Opens no files. */
 kw_policy *kw_candidate_compile(kw_bytes name, kw_bytes text, kw_effort *effort, kw_error *ret_error);
 
-/* The same for a policy that is to be replaced: it can have hazards. */
+/* The same for the policy that another one would replace. It can have hazards. */
 kw_policy *kw_candidate_compile_old(kw_bytes name, kw_bytes text, kw_effort *effort, kw_error *ret_error);
 
 /* Finds the table with this name, or the only table if the name is empty. */

@@ -1,8 +1,8 @@
 /* Internal to service: holds the calls of some tables while their policy changes.
  *
  *   gateway                       each loop
- *    *   kw_service_hold  ---------->  queues new calls of these tables; waits for those in flight
- *                    <----------  calls done when no loop has such calls in flight
+ *   kw_service_hold  ---------->  queues new calls of these tables; waits for those in flight
+ *   done             <----------  (called when no loop has such calls in flight)
  *   kw_service_set_policy ----->  new calls use the new policy
  *   kw_service_release  ------->  begins the queued calls, in order
  *

@@ -5,7 +5,7 @@
 #include "access/access.h"
 #include "service/exchange.h"
 
-/* What the arguments of a call say about it. */
+/* The table and the deadline that the arguments of a call contain. */
 typedef struct kw_subject {
     kw_bytes table;      /* empty: it names none */
     int64_t deadline_ms; /* 0: not in the arguments */
@@ -22,11 +22,11 @@ typedef struct kw_method {
     bool ignores_deadline; /* is not answered before it is done */
     /* Hint for the caller if the reply is too large. */
     const char *smaller;
-    /* Makes the result when the deadline has passed; NULL: the call fails with TIMEOUT. */
+    /* Builds the result when the deadline has passed; NULL: the call fails with TIMEOUT. */
     const void *(*late)(kw_exchange *exchange, const kw_error *error);
 } kw_method;
 
-/* What the call of an exchange is about; empty for a method without subject. */
+/* The subject of an exchange's call; empty for a method without a subject. */
 kw_subject kw_subject_of(const kw_exchange *exchange);
 
 /* The row of a method by its number (kw_api_method). */

@@ -1,11 +1,11 @@
 /* Internal to service: delays pipelined reads of one connection. Replies are sent in the order of the calls,
- * so a client gains nothing if all its pipelined reads are executed at once, while each result needs memory.
+ * so a client gains nothing if all its pipelined reads are executed at once, but each result needs memory.
  * Therefore:
  *
- *    *   - a read does not start while the client has more than KW_READ_QUEUE_UNSENT_MAX bytes of replies to
- * read;
- *   - at most KW_READ_QUEUE_LARGE_MAX possibly large reads execute at a time, and only one until the client
- *     has read a reply.
+ *   - A read does not start while the client has not read more than KW_READ_QUEUE_UNSENT_MAX bytes of
+ *     replies.
+ *   - At most KW_READ_QUEUE_LARGE_MAX reads that can be large execute at a time. Until the client has read a
+ *     reply, only one of them executes.
  *
  * Reads start in order. One loop.
  */

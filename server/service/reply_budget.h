@@ -14,7 +14,7 @@ typedef struct kw_reply_budget {
 /* Minimum space for each record. */
 #define KW_REPLY_BUDGET_LEAST ((size_t)64)
 
-/* `each` is the space for generated fields of a record. LIMIT if the minimum does not fit for `count`
+/* `each` is the space for generated fields of a record. LIMIT if a reply cannot hold the minimum for `count`
  * records. */
 bool kw_reply_budget_begin(const kw_exchange *exchange, size_t count, size_t each,
                            kw_reply_budget *ret_reply_budget, kw_error *ret_error);

@@ -60,9 +60,9 @@ void kw_service_shut_gate(kw_service *service, const kw_error *why);
 void kw_service_open_gate(kw_service *service);
 
 /* Holds new calls of these tables (a NULL-terminated list), and calls done on `loop` when the calls in flight
- * have been answered. kw_service_release lets the held calls begin, under the policy set before; if done was
- * not called yet, it will not be. Call both on one thread, with one hold at a time, and not after the kw_net
- * was freed. */
+ * have been answered. kw_service_release begins the held calls under the policy that is set by then, and
+ * cancels done if it was not called yet. Call both on one thread, with one hold at a time, and not after the
+ * kw_net was freed. */
 void kw_service_hold(kw_service *service, const char *const *tables, kw_loop *loop, void (*done)(void *user),
                      void *user);
 void kw_service_release(kw_service *service);
