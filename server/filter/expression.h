@@ -5,9 +5,9 @@
  * bounded. Each expression is compiled twice, because callouts, which check the time, cost several times the
  * match itself:
  *
- *    *   short value --> quick, at most a few hundred steps --> result
- *                     \--> needs more steps
- *   long value  ------------\--> watched: a callout at every item checks the time
+ *   short value --> quick, at most a few hundred steps --> result
+ *                     \--> needs more steps --.
+ *   long value  ------------------------------\--> watched: a callout at every item checks the time
  */
 #pragma once
 

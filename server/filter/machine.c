@@ -1,6 +1,6 @@
 /* Each row passes through the filter as in a region of HBase:
  *
- *    *   done? -- key -- cells of needed families -- row verdict -- cells of other families -- result
+ *   done? -- key -- cells of needed families -- row verdict -- cells of other families -- result
  *             | drops                              | drops
  *             '-- the cells are still filtered     '-- reset
  */

@@ -1,7 +1,6 @@
 /* Applies a filter to the rows of one scan or get, like HBase's state machine.
  *
- *    *   for each row, in the scan's order:  kw_filter_machine_row -> its cells to return, or that it is
- * dropped
+ *   for each row, in the scan's order:  kw_filter_machine_row -> the cells to return, or "drop the row"
  *
  * This includes what HBase does around a filter. Families that the filter does not need are passed to it
  * last, and only for rows that passed. After a skipped cell its older versions are tried. Row and cell

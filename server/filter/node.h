@@ -1,7 +1,8 @@
 /* Internal to filter: the state of one filter of a tree, and the methods that HBase calls on its filters.
  *
- *    *   node.c  filters by kind     lists.c  AND and OR, which call their parts     machine.c  calls the
- * root
+ *   node.c     filters by kind
+ *   lists.c    AND and OR, which call their parts
+ *   machine.c  calls the root of the tree
  */
 #pragma once
 

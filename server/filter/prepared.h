@@ -1,7 +1,8 @@
 /* A filter that is parsed once, compiled once, and then used by any number of reads on any thread.
  *
- *    *   text --kw_prepared_new--> tree --kw_prepared_compile--> expressions kw_filter_machine_prepared any
- * thread, fast         a worker, if there are expressions           one machine for each read
+ *   text --> kw_prepared_new             parses; fast, on any thread
+ *        --> kw_prepared_compile         compiles the expressions, if there are any, on a worker
+ *        --> kw_filter_machine_prepared  one machine for each read
  *
  * Immutable after compilation; reference counted.
  */

@@ -1,6 +1,6 @@
 /* Internal to gateway: prepares the store for a policy before it is served.
  *
- *    *   compare with the catalog -> create missing store tables -> prepare sequences
+ *   compare with the catalog -> create missing store tables -> prepare sequences
  *     -> hold the calls of tables whose rows change -> write the facts -> done: the policy is served
  *
  * A policy that is rejected has created and changed nothing. Calls are held only at a reload that changes a
