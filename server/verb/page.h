@@ -19,8 +19,8 @@ bool kw_page_plan(const kw_call *call, const kw_scan_request *request, kw_arena 
 bool kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effort *effort,
                          kw_arena *arena, const kw_plan **ret_plan, kw_error *ret_error);
 
-/* Returns a sealed cursor in the call's arena, with the count and position of the page. `rest`: continue
- * after the plan's window. */
+/* Returns a sealed cursor in the call's arena. It continues after this page, or, if `rest` is true, after the
+ * plan's window. */
 kw_bytes kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
                         const kw_gathered *page, bool rest);
 

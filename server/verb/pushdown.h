@@ -5,8 +5,8 @@
  *   columns, or FirstKeyOnlyFilter OR QualifierFilter     fewer cells; each row still shows that it exists
  *   kw_plan_patterns, on the bytes of the keys            fewer rows, without reading them
  *
- * A filter passes every row that can match, and can pass more. Nothing is added to a caller's filter that
- * counts across rows, because it would count other rows then. A caller's filter always gets whole rows.
+ * A filter passes every row that can match, and can pass more. A caller's filter that counts across rows is
+ * sent unchanged: after another filter, it would count other rows. A caller's filter always gets whole rows.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 
 typedef struct kw_pushdown {
     kw_bytes filter;          /* empty: none */
-    kw_prepared *prepared;    /* the same filter, owned by the caller of kw_pushdown_make; its expressions may
-                                 not be    compiled yet */
+    kw_prepared *prepared;    /* the same filter, owned by the caller of kw_pushdown_make; possibly not
+                                 compiled yet */
     bool filters_cells_only;  /* true if the filter removes only cells, never rows */
     const kw_column *columns; /* none: all columns */
     size_t columns_count;

@@ -7,7 +7,8 @@
 
 typedef struct kw_scan kw_scan;
 
-/* Opens the scan of a request, which is copied. `like` and errors as below. */
+/* Opens the scan of a request, which is copied. For `like`, see kw_scan_of_cursor. NULL with an error if the
+ * request is invalid. */
 kw_scan *kw_scan_of_request(const kw_call *like, const kw_scan_request *request, kw_error *ret_error);
 
 /* Opens a scan at a cursor; its pages continue from there. Copies policy, keyring, store handle and identity

@@ -34,8 +34,8 @@ typedef struct kw_scrub_pair {
 
 /* --- scrub_rows.c -------------------------------------------------------------------------------- */
 
-/* A hash of the cells that differ, with values and timestamps, so that a column written all the time does not
- * hide an old difference in another one. */
+/* A hash of the differing cells, with values and timestamps. Equal cells are not part of it, so frequent
+ * writes to one column do not hide an old difference in another column. */
 uint64_t kw_scrub_state(const kw_row *primary, const kw_row *other);
 
 /* True if both rows have the same columns with the same values, or both have no cells. Timestamps can differ.
@@ -45,18 +45,19 @@ bool kw_scrub_alike(const kw_row *primary, const kw_row *other);
 /* Classifies two rows that are not alike. */
 kw_scrub_kind kw_scrub_kind_of(const kw_row *primary, const kw_row *other);
 
-/* True if a cell that differs has a timestamp above `horizon_ms` that a clock can have assigned by `now_ms`:
- * the write can still be in flight. */
+/* True if a differing cell has a timestamp after `horizon_ms`, unless the timestamp is far after `now_ms`, so
+ * that no clock can have assigned it. The write of such a cell can still be in flight. */
 bool kw_scrub_is_young(const kw_row *primary, const kw_row *other, int64_t horizon_ms, int64_t now_ms);
 
 /* Describes a difference for people, for example "amount differs, note is missing". In the arena, of bounded
  * length. */
 const char *kw_scrub_text(const kw_table *table, const kw_row *primary, const kw_row *other, kw_arena *arena);
 
-/* Builds writes that make the other row equal to the primary one. They have the timestamps of the primary
- * cells, or of the other row's cell if that is newer. `raise`: they have the horizon as timestamp instead,
- * which exceeds a delete marker that hides the first repair. Cells newer than the horizon are neither deleted
- * nor overwritten. Appends `kw_write *` to `writes`; everything except the cells' bytes is in the arena. */
+/* Builds writes that make the other row equal to the primary one. Their timestamps are those of the primary
+ * cells, or of the other row's cells where those are newer. raise: use the horizon as the timestamp instead,
+ * because a delete marker hides the first repair. The horizon is after that marker. Cells newer than the
+ * horizon are neither deleted nor overwritten. Appends `kw_write *` to `writes`; everything except the cells'
+ * bytes is in the arena. */
 typedef struct kw_scrub_repair {
     const kw_path *other;
     kw_bytes row;
@@ -84,7 +85,7 @@ kw_bytes kw_scrub_cursor(kw_call *call, const kw_table *table, const kw_scrub_po
  * the cursor. */
 bool kw_scrub_open_cursor(const kw_table *table, kw_bytes cursor, kw_scrub_position *ret_position,
                           kw_error *ret_error);
-/* The share of all stages before the position, 0 to 1. */
+/* The share of the whole scrub that is done at this position, 0 to 1. */
 double kw_scrub_progress(const kw_table *table, const kw_scrub_position *position);
 
 /* --- scrub_judge.c ------------------------------------------------------------------------------- */
@@ -102,6 +103,7 @@ typedef struct kw_scrub_job {
 size_t kw_scrub_list(kw_scrub_job *job, const kw_scrub_difference *difference);
 
 typedef void (*kw_scrub_judged)(void *user, const kw_error *error);
-/* Reads pairs again that differed at first, counts them by kind, and repairs them. done is called later. */
+/* Reads again the pairs that differed, counts those that still differ by kind, and repairs them on request.
+ * done is called later. */
 void kw_scrub_judge(kw_scrub_job *job, const kw_path *other, kw_scrub_pair **pairs, size_t count,
                     kw_scrub_judged done, void *user);

@@ -65,7 +65,7 @@ typedef struct kw_scan_page {
     kw_bytes cursor; /* empty: the scan is complete */
     uint64_t scanned;
     const kw_table *table;
-} kw_scan_page; /* a page without rows but with a cursor: a long part of an interval contained none */
+} kw_scan_page; /* a page can have a cursor but no rows: then a long part of an interval contained no rows */
 typedef void (*kw_scan_done)(void *user, const kw_scan_page *page, const kw_error *error);
 void kw_verb_scan(kw_call *call, const kw_scan_request *request, kw_scan_done done, void *user);
 void kw_verb_next(kw_call *call, kw_bytes cursor, kw_scan_done done, void *user);
@@ -75,8 +75,8 @@ void kw_verb_next(kw_call *call, kw_bytes cursor, kw_scan_done done, void *user)
 typedef struct kw_explained_key {
     const kw_path *path;
     kw_bytes row_key;
-    uint32_t
-        bucket; /* if one is chosen: bucket 0, or with an association the default bucket of a new record */
+    uint32_t bucket; /* only if puts choose a bucket: 0, or with an association the default bucket of a new
+                        record */
     const kw_key_piece *pieces;
     size_t pieces_count;
     bool has_region;
