@@ -21,7 +21,7 @@ room_for(kw_growth *growing, size_t factor)
 {
     size_t count;
     if (!__builtin_mul_overflow(growing->now.count, factor, &count) && count <= growing->limit) {
-        if (kw_normalized_query_may_hold(growing->normalized, growing->arena, count * sizeof(kw_branch)))
+        if (kw_normalized_query_can_hold(growing->normalized, growing->arena, count * sizeof(kw_branch)))
             return KW_ARENA_ARRAY(growing->arena, kw_branch, count);
         kw_normalized_query_fail(growing->normalized, growing->error);
         return NULL;
@@ -35,7 +35,7 @@ room_for(kw_growth *growing, size_t factor)
 static bool
 may_go_on(kw_growth *growing)
 {
-    return kw_normalized_query_may_go_on(growing->normalized, growing->arena) ||
+    return kw_normalized_query_can_continue(growing->normalized, growing->arena) ||
            kw_normalized_query_fail(growing->normalized, growing->error);
 }
 

@@ -1,4 +1,5 @@
-/* Branches: the prefixes that result from multiplying a query's lists and buckets. Private to this module. */
+/* Branches: the key prefixes of all combinations of the query's list values and the buckets. Private to this
+ * module. */
 #pragma once
 
 #include "plan/path_analysis.h"
@@ -10,7 +11,7 @@ typedef struct kw_branch {
     bool narrowed;          /* the range field can only be within least..most here */
     int64_t least;
     int64_t most;
-    bool timed; /* the prefix also stands for other times */
+    bool timed; /* keys with this prefix can also belong to other times */
 } kw_branch;
 
 typedef struct kw_branches {

@@ -1,5 +1,5 @@
-/* How a analysis handles a clock (calendar, bits): it lists the pieces one by one, stops with their runs, or
- * does neither. Private to this module.
+/* Decides what an analysis does at a clock (calendar, bits): list its pieces one by one, stop there and use
+ * runs of pieces, or neither. Private to this module.
  *
  *   key        hour | ts descending | id        of the hours 1 and 2, with two rows each
  *   one run    1 b  1 a  2 d  2 c               right for the path's own order; read backward: c, d, a, b
@@ -12,17 +12,18 @@
 
 #include "plan/path_analysis.h"
 
-/* Most runs and pieces of a clock in a plan: the limit of ranges. */
+/* Maximum number of runs or pieces of a clock in a plan: the limit of ranges. */
 uint64_t kw_clock_limit(const kw_normalized_query *normalized);
 
-/* Lists the pieces of the clock at `at`, if that is useful; the walk then continues after it. */
+/* If that is useful, lists the pieces of the clock at component `at` and returns true; the analysis then
+ * continues after the clock. */
 bool kw_clock_lists(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at,
                     kw_order order);
 
-/* Stops at the clock with its runs, if that is useful. */
+/* If that is useful, stops at the clock with its runs and returns true. */
 bool kw_clock_stops(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at,
                     kw_order order);
 
-/* Determines how exactly the rows have the requested order: analysis->blur_s and analysis->disordered. Call
- * it after the walk. */
+/* Determines how closely the rows follow the requested order: analysis->blur_s and analysis->disordered. Call
+ * it after all components were analysed. */
 void kw_clock_judge(kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_order order);

@@ -1,4 +1,5 @@
-/* From a range of values to the bytes between which the pieces of one component are. Private to this module.
+/* Converts a range of values to the range of bytes that the pieces of one component have. Private to this
+ * module.
  */
 #pragma once
 
@@ -12,7 +13,7 @@ typedef struct kw_ends {
     bool empty;     /* no piece is in the range */
 } kw_ends;
 
-/* For a component with a direction. Allocates bytes in the arena. */
+/* The component must have a direction. Allocates bytes in the arena. */
 kw_ends kw_ends_of(const kw_component *component, const kw_span *span, kw_arena *arena);
 
 /* The smallest byte string greater than all that begin with `prefix`; false if there is none (0xff... or

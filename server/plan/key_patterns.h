@@ -1,12 +1,12 @@
-/* Translates the conditions of a query on key bytes after the part that the ranges cover to byte patterns, by
- * which a store can filter rows (base/pattern.h). Private to this module.
+/* Translates a query's conditions on the later bytes of keys, which the ranges do not cover, into byte
+ * patterns (base/pattern.h). A store can filter rows by them. Private to this module.
  *
  *   components   c0       c1       c2        c3        c4
  *                used     stop     wanted    unknown   of text
  *                |-range-|? ? ? ?  | 0 0 0 7 | ? ? ? ?   (of variable width: no pattern continues after it)
  *
- * Patterns pass every row that matches the query. They pass a few more where a list or a range would need too
- * many patterns.
+ * Patterns pass every row that matches the query. They also pass other rows where a list or a range would
+ * need too many patterns.
  */
 #pragma once
 

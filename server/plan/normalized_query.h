@@ -10,13 +10,13 @@ typedef struct kw_normalized_query {
     const kw_table *table;
     const kw_bound *bounds; /* per field */
     kw_span span;
-    kw_span
-        also; /* a range of a bound field that keys store coarsely: rows are checked for it; field -1: none */
+    kw_span also; /* a range on a bound field that keys store less precisely: each row is checked; field -1:
+                     none */
     const struct kw_coarse *coarse; /* per field: its bound values as keys store them; NULL: none */
     bool empty;                     /* no record can match */
     size_t range_limit;             /* that of the query or of its window; 0: no limit */
     kw_effort *effort;              /* while a plan is made; NULL: no limit */
-    size_t held; /* bytes charged to the effort when planning began, less those of the arena at that time */
+    size_t held; /* bytes charged to the effort minus bytes used in the arena, both when planning began */
 } kw_normalized_query;
 
 /* INVALID if a value does not have its field's type. */
@@ -32,7 +32,7 @@ const kw_normalized_query *kw_normalized_query_within(const kw_normalized_query 
 
 /* Call it before making each range. False if the effort is used up. */
 static inline bool
-kw_normalized_query_may_go_on(const kw_normalized_query *normalized, const kw_arena *arena)
+kw_normalized_query_can_continue(const kw_normalized_query *normalized, const kw_arena *arena)
 {
     return !normalized->effort ||
            (kw_effort_hold(normalized->effort, normalized->held + kw_arena_used(arena)) &&
@@ -41,7 +41,7 @@ kw_normalized_query_may_go_on(const kw_normalized_query *normalized, const kw_ar
 
 /* Call it before allocating an array. False if the array is larger than the effort allows. */
 static inline bool
-kw_normalized_query_may_hold(const kw_normalized_query *normalized, const kw_arena *arena, size_t bytes)
+kw_normalized_query_can_hold(const kw_normalized_query *normalized, const kw_arena *arena, size_t bytes)
 {
     return !normalized->effort ||
            kw_effort_hold(normalized->effort, normalized->held + kw_arena_used(arena) + bytes);

@@ -316,7 +316,7 @@ settle_order(kw_path_analysis *analysis, const kw_normalized_query *normalized, 
             ? order == KW_ORDER_DESCENDING
             : (analysis->direction > 0) == analysis->reversed;
     if (!analysis->eligible)
-        analysis->why_not = kw_refusal_tell_disorder(analysis, normalized, arena);
+        analysis->why_not = kw_refusal_explain_disorder(analysis, normalized, arena);
 }
 
 /* True if the piece is computed from its field's bound value in all ranges. */

@@ -1,4 +1,4 @@
-/* How far one path's rule can be used for a query, determined before any range is made. Private to this
+/* Determines how many components of a path's rule a query can use, before any range is built. Private to this
  * module.
  *
  *   components   c0        c1         c2        c3       c4
@@ -31,15 +31,15 @@ typedef struct kw_path_analysis {
     size_t used; /* components before the stop */
     bool fan_out[KW_RULE_COMPONENTS_MAX];
     int direction;       /* order of the rows: that of the stop's field */
-    bool *known;         /* per field: each branch knows its value */
+    bool *known;         /* per field: each branch determines its value */
     bool *covered;       /* per field: every row of the ranges meets its condition */
     bool span_fans;      /* an enumerable field has the range */
     bool listed;         /* a clock fanned out into its pieces within the range: branches are in its order */
     int clock_direction; /* direction of those pieces */
-    bool clocked;        /* or the clock stops with its runs within the range */
+    bool clocked;        /* the path stops at a clock, with the clock's runs within the range */
     bool blurred;        /* a clock fanned out into all its pieces, without an order */
-    bool concat;         /* (runs) of several moments: rows are in no order of a field */
-    uint64_t runs;       /* (runs) upper bound of their number */
+    bool concat;         /* KW_STOP_RUNS: the runs belong to several times, so the rows have no order */
+    uint64_t runs;       /* KW_STOP_RUNS: upper bound of the number of runs */
     bool whole_round[KW_RULE_COMPONENTS_MAX]; /* a clock fans out into all its pieces, whatever the range */
     int64_t blur_s;  /* rows are in the requested order except within this many seconds; 0: exactly */
     int64_t cell_s;  /* an order is requested, and there is one range per this many seconds of the interval */
@@ -47,13 +47,14 @@ typedef struct kw_path_analysis {
     uint64_t pieces[KW_RULE_COMPONENTS_MAX]; /* upper bound of the pieces that each component fans out into */
     bool foreign;                            /* the ranges can contain keys of other values */
     bool narrow;                             /* less than the whole table is read */
-    bool windowed;        /* there are so many ranges that the time is read in windows ... */
-    size_t window_at;     /* ... of this clock's */
-    bool window_pieces;   /* ... pieces, otherwise runs */
-    uint64_t window_most; /* ... with at most this many of them each; 0: even one makes too many ranges */
+    bool windowed;        /* there are too many ranges, so the time range is read in windows */
+    size_t window_at;     /* the clock that the windows are built from */
+    bool window_pieces;   /* true: a window consists of pieces of the clock; false: of runs */
+    uint64_t window_most; /* maximum number of pieces or runs in a window; 0: even one has too many ranges */
     size_t equalities;    /* bound fields in the prefix */
     uint64_t ranges;      /* upper bound, before pruning */
-    uint64_t weight; /* for the choice of a path: ranges, without those of clocks if an order is requested */
+    uint64_t
+        weight; /* ranges by which paths are compared; without those of clocks if an order is requested */
     bool eligible;
     bool reversed;
     bool falling;        /* groups are in descending order of the order's field */

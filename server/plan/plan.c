@@ -16,7 +16,7 @@ choose(const kw_record_query *query, const kw_normalized_query *normalized, kw_a
     kw_path_analysis best = {.path = NULL};
     *ret_count = 0;
     for (size_t index = first;
-         index < end && (index == first || kw_normalized_query_may_go_on(normalized, arena)); index++) {
+         index < end && (index == first || kw_normalized_query_can_continue(normalized, arena)); index++) {
         kw_path_analysis *analysis = &analyses[(*ret_count)++];
         const kw_placement *placement =
             query->placement ? query->placement : kw_path_scanned(&normalized->table->paths[index]);
@@ -94,7 +94,7 @@ count_windows(const kw_path_analysis *analysis, const kw_normalized_query *norma
     int64_t least, most;
     uint64_t count = 1;
     kw_window covered = *first, rest = rest_after(analysis, normalized, first);
-    for (; rest.limit > 0 && count < WINDOWS_COUNTED && kw_normalized_query_may_go_on(normalized, arena);
+    for (; rest.limit > 0 && count < WINDOWS_COUNTED && kw_normalized_query_can_continue(normalized, arena);
          count++) {
         covered = first_of(analysis, normalized, &rest, arena);
         rest = rest_after(analysis, normalized, &covered);

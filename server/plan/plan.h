@@ -50,7 +50,7 @@ typedef struct kw_record_query {
     kw_order order;     /* by the first unbound field of the path's rule */
     bool full_scan;     /* allows reading the whole table */
     uint64_t limit;     /* 0: no limit */
-    size_t range_limit; /* most ranges of a plan (limits.list_values x buckets guard); 0: no limit and no
+    size_t range_limit; /* maximum number of ranges (limits.list_values plus the buckets); 0: no limit and no
                            windows */
     kw_window window;   /* the rest of an interval (kw_plan.rest, or a cursor's window); the plan covers its
                            beginning */
@@ -59,20 +59,20 @@ typedef struct kw_record_query {
 /* The rows of one range are in logical order (the store's order, forward or reversed). Start is inclusive,
  * stop is exclusive, an empty stop means the table's end. Rows of a merge group are ordered by the key
  * without its first `skip` bytes (the range's bucket and bound prefix), then by the range's index. In a
- * group, ranges of one placement are adjacent, so that rows with equal keys come placement by placement. */
+ * group, ranges of one placement are adjacent, so that rows with equal keys are sorted by placement. */
 typedef struct kw_range {
     const kw_placement *placement; /* where the rows are */
     kw_bytes start;
     kw_bytes stop;
     uint32_t skip;
     uint32_t group;
-    /* If not 0: only rows whose key has exactly this many bytes belong to the range. Others within it must be
-     * dropped: after a raw string, keys of other strings interleave. */
+    /* If not 0: only rows whose key has exactly this many bytes belong to the range. Other rows between start
+     * and stop must be dropped: keys with a raw string interleave with those of longer strings. */
     uint32_t row_size;
     uint32_t
         at; /* where plan->patterns begin in its keys; KW_RANGE_NOWHERE: they do not apply to this range */
-    /* If set: only rows whose field plan->clock is within least..most belong to this range, because its keys
-     * also stand for other times (kw_plan_matches_in). */
+    /* If set: only rows whose field plan->clock is within least..most belong to this range, because keys in
+     * it can also belong to other times (kw_plan_matches_in). */
     bool timed;
     int64_t least;
     int64_t most;
@@ -111,8 +111,8 @@ typedef struct kw_plan {
 } kw_plan;
 
 /* If an interval of a clock's field needs many ranges, the plan covers its first window in logical order, and
- * `rest` is the remainder. Planning plan->query again, with an interval of a clock's field, returns the
- * same plan, whatever range_limit then is.
+ * `rest` is the remainder. Planning such a plan->query again returns the same plan, even with another
+ * range_limit.
  *
  * INVALID if a value does not fit its field, or if no path can answer without reading everything and
  * full_scan is false (the text says what to bind). LIMIT if there are more than range_limit ranges. A query
@@ -125,8 +125,8 @@ bool kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan *
 bool kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                          const kw_plan **ret_plan, kw_error *ret_error);
 
-/* True if the row keys of every placement in the plan hold the field, and thus its rows meet conditions on it
- * without a look at their cells. */
+/* True if the row keys of every placement in the plan hold the field. Then the ranges ensure the conditions
+ * on it, and no cell needs to be checked. */
 bool kw_plan_keys_hold(const kw_plan *plan, size_t field);
 
 /* True if the row keys of a placement in the plan hold the field with less precision than records do. */
@@ -154,7 +154,8 @@ const char *kw_plan_text(const kw_plan *plan, kw_arena *arena);
 
 /* A canonical encoding of a query and its window for cursors: bounded, self-contained, decodable with the
  * same table. Omits range_limit and the limit; a query with a limit is encoded with full_scan set, because it
- * was admitted once. decode validates everything, because a cursor can be forged or older: INVALID. */
+ * was admitted once. decode validates everything, because a cursor can be forged or outdated, and fails with
+ * INVALID. */
 void kw_record_query_encode(const kw_record_query *query, kw_buffer *out);
 bool kw_record_query_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena,
                             kw_record_query *ret_query, size_t *ret_used, kw_error *ret_error);

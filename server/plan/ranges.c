@@ -128,7 +128,7 @@ static kw_drafts
 draft_points(const kw_normalized_query *normalized, const kw_branches *branches, kw_arena *arena)
 {
     kw_drafts made = {.items = KW_ARENA_ARRAY(arena, kw_draft, branches->count), .count = branches->count};
-    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(normalized, arena);
+    for (size_t index = 0; index < branches->count && kw_normalized_query_can_continue(normalized, arena);
          index++)
         made.items[index].range = point_of(branches->items[index].prefix, arena);
     return made;
@@ -154,7 +154,7 @@ draft_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normal
     kw_ends ends = ranged ? kw_ends_of(stop, &normalized->span, arena) : (kw_ends){.high_open = true};
     *ret_loose = ends.loose;
     uint32_t tail = tail_width(analysis);
-    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(normalized, arena);
+    for (size_t index = 0; index < branches->count && kw_normalized_query_can_continue(normalized, arena);
          index++) {
         const kw_branch *branch = &branches->items[index];
         kw_ends here = ends;
@@ -213,7 +213,7 @@ reserve_drafts(kw_drafts *made, size_t runs, size_t branches, size_t limit,
         return true;
     if (made->capacity > 0 || __builtin_mul_overflow(runs, branches, &wanted) || wanted > limit)
         wanted = MIN(2 * count, limit);
-    if (!kw_normalized_query_may_hold(normalized, arena, wanted * sizeof(kw_draft)))
+    if (!kw_normalized_query_can_hold(normalized, arena, wanted * sizeof(kw_draft)))
         return false;
     kw_draft *items = KW_ARENA_ARRAY(arena, kw_draft, wanted);
     if (made->count > 0)
@@ -230,7 +230,7 @@ draft_runs(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
 {
     const kw_component *clock = kw_layout_component(analysis->layout, analysis->used);
     kw_drafts made = {.items = NULL};
-    for (size_t index = 0; index < branches->count && kw_normalized_query_may_go_on(normalized, arena);
+    for (size_t index = 0; index < branches->count && kw_normalized_query_can_continue(normalized, arena);
          index++) {
         const kw_branch *branch = &branches->items[index];
         kw_span span = normalized->span.field == clock->clock ? span_within(&normalized->span, branch)
@@ -246,7 +246,7 @@ draft_runs(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
                                 normalized->table->name, limit, analysis->path->name);
         if (!reserve_drafts(&made, runs.count, branches->count, limit, normalized, arena))
             return false; /* kw_ranges_make returns the error */
-        for (size_t run = 0; run < runs.count && kw_normalized_query_may_go_on(normalized, arena); run++)
+        for (size_t run = 0; run < runs.count && kw_normalized_query_can_continue(normalized, arena); run++)
             made.items[made.count++] = draft_run(analysis, branch, &runs.items[run], arena);
     }
     *ret_drafts = made;
@@ -445,7 +445,7 @@ draft_all(const kw_path_analysis *analysis, const kw_normalized_query *normalize
 {
     if (analysis->stop == KW_STOP_RUNS)
         return draft_runs(analysis, normalized, branches, limit, arena, ret_drafts, ret_loose, ret_error);
-    if (!kw_normalized_query_may_hold(normalized, arena, branches->count * sizeof(kw_draft)))
+    if (!kw_normalized_query_can_hold(normalized, arena, branches->count * sizeof(kw_draft)))
         return false; /* kw_ranges_make sets the error */
     *ret_drafts = analysis->stop == KW_STOP_COMPLETE
                       ? draft_points(normalized, branches, arena)
@@ -479,7 +479,7 @@ kw_ranges_make(const kw_path_analysis *analysis, const kw_normalized_query *norm
         return false;
     bool drafted =
         draft_all(analysis, normalized, &branches, limit, arena, &drafts, &ret_ranges->loose, ret_error);
-    if (!kw_normalized_query_may_hold(normalized, arena, drafts.count * sizeof(kw_range)))
+    if (!kw_normalized_query_can_hold(normalized, arena, drafts.count * sizeof(kw_range)))
         return kw_normalized_query_fail(normalized, ret_error);
     if (!drafted)
         return false;

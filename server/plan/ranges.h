@@ -1,4 +1,4 @@
-/* From an analysis to ranges and merge groups. Private to this module. */
+/* Builds ranges and merge groups from an analysis. Private to this module. */
 #pragma once
 
 #include "plan/path_analysis.h"
@@ -8,8 +8,8 @@ typedef struct kw_ranges {
     size_t count;
     const kw_merge_group *groups;
     size_t groups_count;
-    int clock;                             /* the field of timed ranges; -1: there are none */
-    bool loose;                            /* an end is within the unit of a piece */
+    int clock;  /* the field of timed ranges; -1: there are none */
+    bool loose; /* an end lies within the unit of a piece: the ranges contain other values, too */
     size_t fanned[KW_RULE_COMPONENTS_MAX]; /* pieces that each component fanned out over; 0: none */
 } kw_ranges;
 

@@ -101,8 +101,8 @@ clock_without_range(const kw_path_analysis *analysis, const kw_normalized_query 
 }
 
 const char *
-kw_refusal_tell_disorder(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
-                         kw_arena *arena)
+kw_refusal_explain_disorder(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
+                            kw_arena *arena)
 {
     const kw_component *clock = clock_without_range(analysis, normalized);
     if (clock)

@@ -9,5 +9,5 @@ bool kw_refuse_whole_table(const kw_normalized_query *normalized, const kw_path_
                            size_t count, kw_arena *arena, kw_error *ret_error);
 
 /* Explains why a path has no order for a query; in the arena. */
-const char *kw_refusal_tell_disorder(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
-                                     kw_arena *arena);
+const char *kw_refusal_explain_disorder(const kw_path_analysis *analysis,
+                                        const kw_normalized_query *normalized, kw_arena *arena);
