@@ -2,8 +2,8 @@
  * merge does not wait for single rows. Pure arithmetic.
  *
  * A page still needs W rows, which k streams supply. How the next W rows are spread over the streams is
- * unknown. The rows taken so far are the best estimate (beginning with equal shares), and the square root of
- * a share is added as a margin. A single stream needs no margin.
+ * unknown. The best estimate is the distribution of the rows taken so far, starting with equal shares. The
+ * square root of a share is added as a margin. A single stream needs no margin.
  */
 #pragma once
 

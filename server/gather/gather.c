@@ -37,7 +37,7 @@ run_posted(kw_task *task)
 static void
 run_work(kw_work *work)
 {
-    kw_gather_go_on((kw_gather *)(void *)((char *)work - offsetof(kw_gather, work)));
+    kw_gather_continue((kw_gather *)(void *)((char *)work - offsetof(kw_gather, work)));
 }
 
 static bool
@@ -345,7 +345,7 @@ give_up(kw_gather *gather)
 static void
 deadline_passed(void *user)
 {
-    kw_gather_go_on(user);
+    kw_gather_continue(user);
 }
 
 /* Starts a timer for the deadline. The store also ends its reads at the deadline, but late if its threads
@@ -362,7 +362,7 @@ watch_deadline(kw_gather *gather)
 }
 
 void
-kw_gather_go_on(kw_gather *gather)
+kw_gather_continue(kw_gather *gather)
 {
     if (!gather->busy || gather->posted || kw_work_waits(&gather->work))
         return;
@@ -390,10 +390,10 @@ kw_gather_go_on(kw_gather *gather)
 }
 
 void
-kw_gather_go_on_with(kw_gather *gather, size_t rows)
+kw_gather_continue_after(kw_gather *gather, size_t rows)
 {
     if (rows < SLICE_ROWS)
-        kw_gather_go_on(gather);
+        kw_gather_continue(gather);
     else if (gather->busy && !gather->posted && !kw_work_waits(&gather->work))
         kw_loop_work(gather->handle->loop, &gather->work);
 }
@@ -414,6 +414,6 @@ kw_gather_page(kw_gather *gather, uint32_t max_rows, size_t max_bytes, kw_deadli
     gather->busy = true;
     gather->timed = false;
     gather->starting = true;
-    kw_gather_go_on(gather);
+    kw_gather_continue(gather);
     gather->starting = false;
 }

@@ -51,8 +51,8 @@ typedef struct kw_gather_spec {
      * page. NULL: accepts every row. */
     bool (*accept)(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error);
     void *accept_user;
-    /* accept keeps no reference to the row: batches are freed as soon as they are read, and pages have a
-     * count but no rows. */
+    /* True if accept keeps no reference to the row. Then batches are freed as soon as they are read, and
+     * pages have a count but no rows. */
     bool accept_copies;
 } kw_gather_spec;
 

@@ -31,7 +31,7 @@ typedef struct kw_stream {
     uint32_t skip;      /* skip of the range */
     bool kept;          /* true if a row of batch is in the page */
     bool fetching;
-    bool waiting; /* true while queued for one of the fetches in flight */
+    bool waiting; /* waits in a queue until fewer fetches are in flight */
     bool has_next;
     bool end;       /* no rows follow the buffered ones */
     kw_rows *batch; /* being read; NULL once it has been read to its end */
@@ -40,9 +40,9 @@ typedef struct kw_stream {
     kw_gather *gather;
     kw_bytes start;
     kw_bytes stop;
-    kw_range_scan *run; /* NULL before the first fetch and after the end */
-    size_t reserved;    /* bytes reserved for the fetch in flight */
-    kw_error *error;    /* the fetch failed; reported when its rows are needed */
+    kw_range_scan *range_scan; /* NULL before the first fetch and after the end */
+    size_t reserved;           /* bytes reserved for the fetch in flight */
+    kw_error *error;           /* the fetch failed; reported when its rows are needed */
     struct kw_stream *next_waiting;
 } kw_stream;
 
@@ -96,7 +96,7 @@ struct kw_gather {
     uint64_t finished_groups;
     uint64_t finished_rows;
     uint64_t finished_before; /* of this page */
-    kw_stream *waiting_first; /* for one of the fetches in flight */
+    kw_stream *waiting_first; /* streams that wait until fewer fetches are in flight */
     kw_stream *waiting_last;
     kw_points *points; /* used instead of groups */
 };
@@ -122,15 +122,15 @@ kw_taken kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *re
 /* Counts the rows of a fetch, for the estimates. */
 void kw_gather_count(kw_gather *gather, const kw_rows *rows);
 /* Continues after a fetch arrived. Can complete the page, whose completion can free the gather. */
-void kw_gather_go_on(kw_gather *gather);
-/* Like kw_gather_go_on: at once after few rows, otherwise in a later loop iteration. */
-void kw_gather_go_on_with(kw_gather *gather, size_t rows);
+void kw_gather_continue(kw_gather *gather);
+/* Like kw_gather_continue: at once after few rows, otherwise in a later loop iteration. */
+void kw_gather_continue_after(kw_gather *gather, size_t rows);
 /* Fails the current page. */
 void kw_gather_fail(kw_gather *gather, const kw_error *error);
 
 /* --- stream.c ------------------------------------------------------------------------------------ */
 
-/* True if the stream's head is known, or that it has no more rows. */
+/* True if the stream's head is known, or if the stream is known to have no more rows. */
 static inline bool
 kw_stream_ready(const kw_stream *stream)
 {
@@ -141,8 +141,8 @@ kw_stream_ready(const kw_stream *stream)
 void kw_stream_need(kw_stream *stream);
 /* Fetches ahead if it is worthwhile and within the budget. */
 void kw_stream_ahead(kw_stream *stream);
-/* Called when the merge waits for the stream `dry`: also fetches what the other streams will lack for the
- * page. */
+/* Called when the merge waits for the stream `dry`. Starts fetches for the other streams that will not have
+ * enough rows for the page. */
 void kw_streams_top_up(kw_stream *dry);
 /* Advances the stream after its head was taken. */
 void kw_stream_step(kw_stream *stream);

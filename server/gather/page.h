@@ -16,8 +16,8 @@ typedef struct kw_page {
     size_t retired_count;
     size_t retired_capacity;
     size_t retired_bytes;
-    kw_position position; /* after the last row examined, except `last`: */
-    const kw_row *last;   /* examined since position was set; NULL: none */
+    kw_position position; /* after the last row examined, unless `last` is set */
+    const kw_row *last;   /* the last row examined, if position does not include it yet; else NULL */
     uint32_t last_range;
     kw_buffer suffix; /* holds position.suffix after its row is freed */
 } kw_page;
@@ -28,7 +28,7 @@ void kw_page_clear(kw_page *page);
 
 /* Adds a row, which must be in a batch that is retired later. */
 void kw_page_add(kw_page *page, kw_row *row);
-/* The row is the last one examined, in this range of the plan. */
+/* Records that the row, from this range of the plan, is the last one examined. */
 void kw_page_pass(kw_page *page, const kw_row *row, uint32_t range);
 /* The position; borrows a suffix from the row or from the page. */
 const kw_position *kw_page_position(kw_page *page, const kw_plan *plan);

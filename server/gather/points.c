@@ -161,7 +161,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
         points->kept = false;
         kw_gather_count(points->gather, rows);
     }
-    kw_gather_go_on(points->gather);
+    kw_gather_continue(points->gather);
 }
 
 /* How many of the next `most` gets read the same store table: a call reads only one. */

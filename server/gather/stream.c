@@ -49,8 +49,8 @@ note_end(kw_stream *stream)
     stream->end = true;
     stream->group->live--;
     stream->group->taken_live -= stream->taken;
-    kw_range_scan_close(stream->run);
-    stream->run = NULL;
+    kw_range_scan_close(stream->range_scan);
+    stream->range_scan = NULL;
 }
 
 static void
@@ -89,7 +89,7 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     if (gather->spec.more_pages)
         kw_stream_ahead(stream);
     kw_streams_start_waiting(gather);
-    kw_gather_go_on_with(gather, count);
+    kw_gather_continue_after(gather, count);
 }
 
 static void
@@ -115,20 +115,20 @@ open_range_scan(kw_stream *stream)
                                .call = gather->spec.call,
                                .filters_cells_only = gather->spec.filters_cells_only,
                                .ordering = plan->query ? &plan->query->table->ordering : NULL};
-    stream->run = kw_store_handle_open_range_scan(gather->handle, &spec);
+    stream->range_scan = kw_store_handle_open_range_scan(gather->handle, &spec);
 }
 
 static void
 fetch(kw_stream *stream, const kw_demand *demand, kw_chunk what)
 {
     kw_gather *gather = stream->gather;
-    if (!stream->run)
+    if (!stream->range_scan)
         open_range_scan(stream);
     stream->fetching = true;
     stream->reserved = kw_flow_begin_fetch(&gather->flow, what);
     bool dropping = (gather->flow.drops_rows || gather->spec.filter.size) && demand->wanted > FEW_ROWS;
     bool more = gather->spec.more_pages || kw_demand_expected(demand) > what.rows || dropping;
-    kw_range_scan_fetch(stream->run, what.rows, what.bytes, more, gather->deadline, arrived, stream);
+    kw_range_scan_fetch(stream->range_scan, what.rows, what.bytes, more, gather->deadline, arrived, stream);
 }
 
 static uint64_t
@@ -281,7 +281,7 @@ kw_stream_step(kw_stream *stream)
 void
 kw_stream_clear(kw_stream *stream)
 {
-    kw_range_scan_close(stream->run);
+    kw_range_scan_close(stream->range_scan);
     kw_rows_free(stream->batch);
     kw_rows_free(stream->ahead);
     g_free(stream->error);

@@ -1,7 +1,8 @@
-/* A loser tree: finds the smallest of k heads with log2(k) comparisons per row, most of them of one integer.
+/* A loser tree: finds the smallest of k heads with log2(k) comparisons per row. Most comparisons compare only
+ * one integer.
  *
  * Each leaf is a stream; its head is a byte string that the stream owns. A reversed tree finds the largest
- * head. Equal heads come in the order of their leaves, in both directions. Pure.
+ * head. Equal heads are returned in the order of their leaves, in both directions. Pure.
  */
 #pragma once
 
