@@ -1,4 +1,4 @@
-/* Shared by the two halves of an admission. */
+/* Shared by the two halves of an admission: kw_catalog_check and kw_admission_commit. */
 #pragma once
 
 #include "catalog/catalog_internal.h"

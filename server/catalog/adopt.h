@@ -1,8 +1,9 @@
-/* Adopts stores of versions without facts. Those versions wrote one row TABLE/PATH/LAYOUT for each layout
- * ever served and one row store/STORE_TABLE for each store table, both with the fingerprint of the key rule.
+/* Adopts a store whose catalog was written by an old version of Keyway, which did not write facts. Such a
+ * catalog has one row TABLE/PATH/LAYOUT for each layout ever served and one row store/STORE_TABLE for each
+ * store table, both with the fingerprint of the key rule.
  *
- * They did not record fields: the fields of the first policy seen are assumed to be those that the rows were
- * written with.
+ * It does not contain fields. So the fields of the first policy that is served are assumed to be those that
+ * the rows were written with.
  */
 #pragma once
 

@@ -52,9 +52,10 @@ typedef void (*kw_catalog_checked)(void *user, kw_admission *admission, const kw
 void kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
                       void *user);
 
-/* Tables whose calls must be held, and whose running calls must have completed, before the commit (NULL
- * ends the list): rows of the old and of the new policy would disagree, or the policy does not have the
- * table, so that other gateways can then change or forget it. */
+/* The tables whose calls must be held, and whose running calls must have completed, before the commit. NULL
+ * ends the list. It contains the tables whose rows the old and the new policy interpret differently. It also
+ * contains tables that the new policy does not have, because other gateways can change or forget them after
+ * the commit. */
 size_t kw_admission_hold(const kw_admission *admission, const char *const **ret_tables);
 
 /* True if the catalog has the path with the layout and the key rule of the policy, so that it can have rows.

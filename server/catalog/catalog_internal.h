@@ -44,7 +44,7 @@ typedef void (*kw_registered)(void *user, const kw_error *error);
  * can be called before this returns. */
 void kw_catalog_register(kw_catalog *catalog, kw_deadline deadline, kw_registered done, void *user);
 
-/* Stores a changed content with the next renewal, and starts that renewal at once. */
+/* Renews the lease at once, and stores the changed content with this renewal. */
 void kw_catalog_update_registration(kw_catalog *catalog);
 
 /* Removes the registration: the gateway serves nothing. */

@@ -79,9 +79,10 @@ const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
 /* The name without HBase's default namespace, which is optional. */
 const char *kw_store_table_name(const char *name);
 
-/* SHA-256 of what two gateways must have in common to serve the table at the same time (paths, placements,
- * marker, counters; not the other fields: the catalog merges those of several policies), as 64 hex digits in
- * the arena. If the policy names an order, a space and the order follow. */
+/* A digest of what two gateways must have in common to serve the table at the same time: paths, placements,
+ * marker and counters. Other fields are not included, because the catalog merges those of several policies.
+ * The digest is a SHA-256 as 64 hex digits, in the arena. If the policy names an order, a space and the order
+ * follow. */
 const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);
 
 /* True if a gateway with this digest serves the table in the same way as one that serves `merged` from a

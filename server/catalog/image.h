@@ -1,14 +1,14 @@
 /* The content of the catalog's store table at one moment.
  *
  *   row            cells of family d
- *   =facts         id: names the last change; table/NAME: facts of a table as JSON (empty: forgotten);
- *                  made/STORE_TABLE: Keyway created it
+ *   =facts         id: random, another one after each change; table/NAME: facts of a table as JSON (empty:
+ *                  forgotten); made/STORE_TABLE: Keyway created it
  *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
  *   T/P/N, store/S fingerprint, description: rows of versions without facts (adopt.h)
  *
  * All facts are in one row, so that a policy with several changed tables takes effect at once. Each change of
- * that row is a put on the condition that the id is the one read, with a timestamp greater than all that were
- * read, so that no clock can hide it.
+ * that row is a conditional put: it is applied only if the id is still the one that was read. Its timestamp
+ * is greater than all timestamps that were read, so that no clock can hide it.
  *
  * The row of facts sorts before the registrations, so that a reader gets the id before it looks for other
  * gateways. A gateway that registers too late to be seen changes the id, and the reader's put is rejected.
