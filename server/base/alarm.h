@@ -1,4 +1,4 @@
-/* Alarms: calls many owners back, each at its own time. All alarms of a loop share one timer. A heap orders
+/* Alarms call their owners back, each at its own time. All alarms of a loop share one timer. A heap orders
  * them by time; the timer is restarted only when the earliest time becomes earlier. Use alarms only on the
  * loop's thread.
  */
@@ -19,7 +19,7 @@ kw_alarms *kw_alarms_new(kw_loop *loop, void (*on_alarm)(kw_alarm *alarm));
 /* Calls on_alarm at once for every alarm that is set. */
 void kw_alarms_ring_all(kw_alarms *alarms);
 
-/* No alarm can be set when this is called. NULL is allowed. */
+/* All alarms must be cleared before this is called. NULL is allowed. */
 void kw_alarms_free(kw_alarms *alarms);
 
 /* Sets the alarm, or moves it if it is already set. KW_DEADLINE_NONE clears it. */

@@ -58,7 +58,7 @@ void kw_budget_settle(void);
 int64_t kw_budget_room(const kw_account *account);
 kw_pressure kw_budget_pressure(const kw_account *account);
 
-/* Maximum bytes that a thread keeps in a list of spare memory, at most `most`. */
+/* How many bytes a thread can keep in a list of spare memory. Never more than `most`. */
 size_t kw_budget_spare(size_t most);
 
 /* --- accounts ------------------------------------------------------------------------------------ */

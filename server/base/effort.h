@@ -7,8 +7,8 @@
  *       if (!kw_effort_spend(&effort, bytes))
  *           return kw_effort_fail(&effort, "a filter was applied", ret_error);
  *
- * A unit is about the cost of comparing one byte, a nanosecond. The clock and is_cancelled are checked every
- * 64 Ki units. One thread at a time.
+ * A unit is about the cost of comparing one byte, which is about a nanosecond. The clock and is_cancelled are
+ * checked every 64 Ki units. One thread at a time.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ typedef struct kw_effort {
     void *user;
     uint64_t units_most;     /* 0: no limit */
     size_t bytes_most;       /* 0: no limit */
-    size_t kept, held;       /* by finished parts; by the present part */
+    size_t kept, held;       /* bytes held by finished parts, and by the present part */
     uint64_t spent, look_at; /* look_at: the value of spent at which the clock is checked next */
     bool too_large;          /* the work held more than bytes_most */
     bool over;

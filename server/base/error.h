@@ -1,9 +1,9 @@
 /* The one error domain. A code says what the caller can do about it.
  *
  * Functions that can fail return bool (true = done) and fill `ret_error` on failure only. Foreign errors
- * (RocksDB, OpenSSL, libuv, HBase) are translated in the module that receives them: the text of a kw_error is
- * for callers, details for operators are logged by that module. Log or return, never both. A kw_error is a
- * plain value: copy it freely, even between threads.
+ * (RocksDB, OpenSSL, libuv, HBase) are translated in the module that receives them. The text of a kw_error is
+ * for callers. That module logs the details for operators. An error is either logged or returned, never both.
+ * A kw_error is a plain value: copy it freely, even between threads.
  */
 #pragma once
 
@@ -15,12 +15,12 @@ typedef enum kw_code {
     KW_INVALID,     /* the request is wrong; sending it again will not help */
     KW_NOT_FOUND,   /* the table, path or method does not exist */
     KW_DENIED,      /* this caller is not allowed to do that */
-    KW_LIMIT,       /* a configured limit or an exhausted range */
+    KW_LIMIT,       /* a configured limit was exceeded, or a range is exhausted */
     KW_BUSY,        /* overloaded: retry after retry_after_ms */
     KW_TIMEOUT,     /* the deadline passed */
     KW_UNAVAILABLE, /* the store cannot be reached now */
     KW_REFUSED,     /* the store rejected it and will reject a retry, too */
-    KW_CORRUPT,     /* stored data is not what it must be */
+    KW_CORRUPT,     /* stored data is damaged */
     KW_INTERNAL     /* a bug in Keyway */
 } kw_code;
 

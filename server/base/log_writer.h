@@ -1,4 +1,5 @@
 /* Writes lines of the log to standard error without blocking the caller.
+ *
  *   line --> the queue is empty and standard error accepts the line: the caller writes it
  *       \--> otherwise it is queued (256 KiB); a thread writes the queue
  *       \--> the queue is full: it is dropped; a later line reports how many were lost

@@ -27,6 +27,6 @@ kw_patterns kw_patterns_copy(const kw_patterns *patterns, kw_arena *arena);
 bool kw_patterns_match(const kw_patterns *patterns, kw_bytes key);
 
 /* For a key that does not match: finds the nearest prefix after the key (before it if reversed) with which a
- * matching key can begin, and writes it to `to`. No key between the two matches, if it is as long as a
- * pattern. False if there is no such prefix. */
+ * matching key can begin, and writes it to `to`. No key between the two matches, unless it is too short to
+ * contain a whole pattern. False if there is no such prefix. */
 bool kw_patterns_next(const kw_patterns *patterns, kw_bytes key, bool reversed, kw_buffer *to);

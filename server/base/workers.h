@@ -7,10 +7,10 @@
  * Each loop has its own port, and closes it before the loop is freed, so that no job returns to a freed loop.
  *
  * The threads are shared fairly. A job names its caller (a connection) and its peer (the address that the
- * caller connects from). The next job is that of the peer, and of the caller, with the fewest running jobs.
- * When all threads are busy, a job that has run for KW_WORKER_SLICE_MS must yield to a waiting job whose
- * peer, or caller, has fewer. When the queue is full, the peer with the most waiting jobs loses its newest
- * one to a peer with fewer.
+ * caller connects from). The next job is one of the peer with the fewest running jobs, and within that peer
+ * one of the caller with the fewest. When all threads are busy, a job that has run for KW_WORKER_SLICE_MS
+ * must yield to a waiting job whose peer (or caller, within one peer) has fewer running jobs. When the queue
+ * is full, a job of a peer with fewer waiting jobs replaces the newest job of the peer with the most.
  */
 #pragma once
 
