@@ -113,7 +113,7 @@ KW_CLIENT_API const char **kw_record_fields(const kw_record *record);
 
 typedef struct kw_client kw_client;
 
-/* Zero is the default named at each member, so {0} is the usual choice. */
+/* A member that is zero has the default that its comment names, so {0} is the usual choice. */
 typedef struct kw_client_options {
     bool framed;        /* each message has a length prefix; otherwise a plain stream */
     bool compact;       /* compact protocol; otherwise binary */
@@ -123,9 +123,9 @@ typedef struct kw_client_options {
         *tls_certificate; /* PEM file with the client's certificate (chain), if the gateway requires one */
     const char *tls_key;  /* PEM file; NULL: in tls_certificate */
     const char *tls_server_name; /* name that the certificate must have; NULL: the host of the address */
-    guint connect_timeout_ms;    /* 5,000; TLS handshake included */
-    guint call_timeout_ms;       /* 60,000; extended by a longer deadline_ms of a call */
-    gsize message_limit_bytes;   /* 64 MiB; a longer reply is a PROTOCOL error */
+    guint connect_timeout_ms;    /* default 5,000; includes the TLS handshake */
+    guint call_timeout_ms;       /* default 60,000; a longer deadline_ms of a call extends it */
+    gsize message_limit_bytes;   /* default 64 MiB; a longer reply is a PROTOCOL error */
 } kw_client_options;
 
 /* address: HOST:PORT, HOST (port 9595), or [IPV6]:PORT. options can be NULL. Connects at once. */
@@ -162,8 +162,8 @@ typedef struct kw_written {
     GError *failure;
 } kw_written;
 
-/* records: an array of kw_record. ret_written: an array of kw_written, one per record in the same order;
- * frees its elements. False only if the whole call failed. */
+/* records: an array of kw_record. ret_written: an array of kw_written, one per record in the same order.
+ * Freeing the array frees its elements. False only if the whole call failed. */
 KW_CLIENT_API bool kw_client_put_many(kw_client *client, const char *table, const GPtrArray *records,
                                       const kw_call_options *options, GPtrArray **ret_written,
                                       GError **error);
@@ -205,15 +205,15 @@ KW_CLIENT_API bool kw_client_put_if(kw_client *client, const char *table, const 
                                     const kw_condition *condition, const kw_call_options *options,
                                     bool *ret_written, GError **error);
 
-/* The same, and returns the generated fields as kw_client_put does: ret_generated (can be NULL) is NULL if
- * there are none, and if the record was not written. */
+/* Like kw_client_put_if, and also returns the generated fields. *ret_generated becomes NULL if there are
+ * none, or if the record was not written. ret_generated itself can be NULL. */
 KW_CLIENT_API bool kw_client_compare_and_put(kw_client *client, const char *table, const kw_record *record,
                                              const kw_condition *condition, const kw_call_options *options,
                                              bool *ret_written, kw_record **ret_generated, GError **error);
 
-/* Allocates `count` numbers of a generated field (a sequence or snowflake): *ret_first and the following
- * ones, *ret_count in all, which is fewer if a range ends. scope: the fields that select the sequence,
- * such as the timestamp of one that restarts every minute; otherwise NULL. */
+/* Allocates `count` consecutive numbers of a generated field (a sequence or snowflake). Returns the first one
+ * and how many they are, which is fewer than `count` if a range ends. scope: the fields that select the
+ * sequence, such as the timestamp of one that restarts every minute; otherwise NULL. */
 KW_CLIENT_API bool kw_client_allocate(kw_client *client, const char *table, const char *field,
                                       const kw_record *scope, gint64 count, const kw_call_options *options,
                                       gint64 *ret_first, gint64 *ret_count, GError **error);
@@ -231,7 +231,7 @@ typedef struct kw_found {
     GError *failure;
 } kw_found;
 
-/* ret_found: an array of kw_found, one per key in the same order; frees its elements. */
+/* ret_found: an array of kw_found, one per key in the same order. Freeing the array frees its elements. */
 KW_CLIENT_API bool kw_client_get_many(kw_client *client, const char *table, const GPtrArray *keys,
                                       const char *const *columns, const kw_call_options *options,
                                       GPtrArray **ret_found, GError **error);
@@ -423,13 +423,13 @@ typedef struct kw_advise_request {
 
 /* How writes are distributed over places (buckets or regions). Shares are 0 to 1. */
 typedef struct kw_spread {
-    GArray *counts; /* gint64 per place, in key order */
-    gint32 reached;
-    double hottest_to_mean; /* over the whole sample; 1 is best */
-    double window_share;    /* of the hottest place in a typical window */
-    double worst_share;
-    double window_places; /* the number of equally used places that would spread the writes of a window as
-                             evenly; 0: unknown */
+    GArray *counts;         /* gint64 per place, in key order */
+    gint32 reached;         /* places with at least one write */
+    double hottest_to_mean; /* hottest place divided by the mean, over the whole sample; 1 is best */
+    double window_share;    /* share of the hottest place in a typical window */
+    double worst_share;     /* share of the hottest place in the worst window */
+    double window_places;   /* the number of equally used places that would spread the writes of a window as
+                               evenly; 0: unknown */
 } kw_spread;
 
 typedef struct kw_advised_path {
@@ -448,11 +448,11 @@ typedef struct kw_advised_path {
     kw_spread *buckets; /* NULL: none */
     kw_spread *regions;
     GPtrArray *region_starts; /* of GBytes */
-    char *cut;                /* origin of the regions */
-    GArray *heat;             /* gint32 per column of time and region, region by region of the first column */
+    char *cut;                /* source of the split points */
+    GArray *heat;             /* gint32: writes; all regions of the first time column, then of the next */
     char *order_field;        /* NULL: a full scan cannot be sorted */
     bool order_descending;
-    gint64 order_ranges; /* merged for it */
+    gint64 order_ranges; /* number of ranges that such a scan merges */
     char **order_lost;   /* fields whose order the rule loses */
 } kw_advised_path;
 
@@ -525,11 +525,13 @@ typedef struct kw_created_table {
 /* Returns an array of kw_created_table; NULL on an error. options can be NULL. */
 KW_CLIENT_API GPtrArray *kw_client_create_table(kw_client *client, const char *table,
                                                 const kw_create_options *options, GError **error);
-/* Removes the facts of a table, or of a path (NULL: the whole table), that no policy has from the catalog.
- * REFUSED while store tables hold rows, unless drop_rows is set: then those that Keyway created are
- * emptied permanently. Returns the names of the emptied store tables (g_strfreev); NULL on an error. */
+/* Removes from the catalog the facts of a table that no policy has, or only those of one path that no policy
+ * has (path NULL: the whole table). REFUSED while store tables hold rows, unless drop_rows is set: then those
+ * that Keyway created are emptied permanently. Returns the names of the emptied store tables (g_strfreev);
+ * NULL on an error. */
 KW_CLIENT_API char **kw_client_forget(kw_client *client, const char *table, const char *path, bool drop_rows,
                                       GError **error);
+
 /* The difference between a path of a table and the primary path for a record. */
 typedef enum kw_difference_kind {
     KW_DIFFERENCE_MISSING = 0,   /* the path does not have the record */
@@ -565,7 +567,7 @@ typedef struct kw_scrub_options {
     GBytes *cursor; /* of the previous slice; NULL: the first slice */
     bool repair;
     gint32 max_records;     /* 1 to 1,000; 0: the gateway's default */
-    gint32 max_differences; /* differences listed, 0 to 1,000; below 0: 100 */
+    gint32 max_differences; /* maximum number of differences listed, 0 to 1,000; negative: 100 */
     gint32 deadline_ms;     /* 0: the gateway's default */
 } kw_scrub_options;
 
