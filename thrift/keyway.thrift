@@ -59,11 +59,11 @@ exception KeywayError {
   3: optional i32 retry_after_ms,
   /** The write may have been applied: read before you write again. */
   4: optional bool maybe_applied,
-  /** The log of the gateway has the same id. */
+  /** The id of the call in the log of the gateway. */
   5: optional string request_id
 }
 
-/** KeywayError as a value, for one of several records. */
+/** The error of one record, in a call with several records. */
 struct Failure {
   1: required Code code,
   2: required string message,
@@ -394,7 +394,7 @@ struct Scrubbed {
   8: required list<Difference> differences,
   /** Cursor for the next slice. Absent after the last slice. It contains row keys, and does not expire. */
   9: optional binary cursor,
-  /** Share of all paths that is done, 0 to 1, estimated as if keys were evenly spread. */
+  /** Progress over all paths, 0 to 1, estimated as if keys were evenly spread. */
   10: required double progress
 }
 
@@ -529,16 +529,16 @@ service Data {
    *  unless its table names a marker. */
   Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
-  /** Adds to integer fields and entries, and returns their new values. The gateway never retries it. Like putIf
-   *  and compareAndPut, it does not work on tables that have further paths with records. */
+  /** Adds to integer fields and entries, and returns their new values. The gateway never retries it. increment, putIf
+   *  and compareAndPut fail on tables where more than one path holds records. */
   Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError failure),
   /** Writes the record if the stored record meets the condition. Returns whether it was written. */
   bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
   /** putIf for tables with generated fields: it returns the generated values, as put does. */
   Decided compareAndPut(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
   Page scan(1: Query query) throws (1: KeywayError failure),
-  /** Returns the next page of a scan. Any gateway accepts the cursor. The page was possibly read up to a second
-   *  before the request, but never before a write that this gateway had acknowledged by then. */
+  /** Returns the next page of a scan. Any gateway accepts the cursor. The gateway may have read the page up to a second
+   *  before the request. The page still contains every write that this gateway acknowledged before the request. */
   Page nextPage(1: binary cursor, 2: Options options) throws (1: KeywayError failure),
   /** Returns the first row of the query, in descending order unless the query sets an order. */
   Page latest(1: Query query) throws (1: KeywayError failure),
@@ -573,8 +573,8 @@ service Admin {
    *  the emptied store tables. */
   list<string> forget(1: string table, 2: ForgetOptions options) throws (1: KeywayError failure),
   /** Compares one slice of a table's records between the primary path and the others, and can change the others to
-   *  match the primary path. Fails with INVALID for tables with one path, or with buckets chosen at each put. It
-   *  can be called again with the same cursor, and through two gateways at once. */
+   *  match the primary path. Fails with INVALID for tables with one path, or with buckets that each put chooses. It can
+   *  be called again with the same cursor, and through two gateways at once. */
   Scrubbed scrub(1: string table, 2: ScrubOptions options) throws (1: KeywayError failure),
   /** Reads the policy file again. If the new policy is refused, the gateway keeps the old one. */
   void reload() throws (1: KeywayError failure),
