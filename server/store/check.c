@@ -315,8 +315,11 @@ static bool
 check_family(kw_bytes table, const kw_family_spec *family, kw_error *ret_error)
 {
     if (!family_name_is_legal(family->name))
-        return kw_error_set(ret_error, KW_INVALID, "table %s: illegal family name \"%s\"",
-                            kw_show(table).text, kw_show(kw_bytes_of_text(family->name)).text);
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: illegal family name \"%s\": use at most %d printable ASCII characters "
+                            "except ':', '/' and '\\'; it must not start with '.'",
+                            kw_show(table).text, kw_show(kw_bytes_of_text(family->name)).text,
+                            KW_STORE_FAMILY_NAME_MAX);
     if (!check_choices(table, family, ret_error))
         return false;
     int32_t versions = family->max_versions ? family->max_versions : 1;

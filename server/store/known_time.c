@@ -111,7 +111,8 @@ latest_at(const kw_known_time *known, int64_t at_ns)
     return at_ns + known->high_ns + drift_ns(known->passed_ns, at_ns);
 }
 
-/* `latest` grows between two changes and can drop at a change. least_ns keeps its value just before each. */
+/* `latest` grows between two changes and can drop at a change. least_ns keeps the value that it had just
+ * before each change. */
 static void
 advance(kw_known_time *known, int64_t now_ns)
 {

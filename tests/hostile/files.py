@@ -116,7 +116,7 @@ class Files(unittest.TestCase):
         target = self.place("precious", "do not touch")
         os.mkdir(self.data, 0o700)
         os.symlink(target, os.path.join(self.data, "lock"))
-        self.assertIn("the file lock is a symbolic link", self.refused(POLICY))
+        self.assertIn("its file named lock is a symbolic link", self.refused(POLICY))
         with open(target, encoding="ascii") as file:
             self.assertEqual(file.read(), "do not touch")
 

@@ -36,8 +36,9 @@ struct kw_committer {
     kw_entries batch;
     uint64_t commit_ns;    /* duration of a synced write, smoothed */
     size_t finished_count; /* commits finished since the committer last emptied the queue */
-    size_t expected;       /* queued commits to wait for: as many as are queued plus just finished */
-    double return_share;   /* share of the missing commits that arrived during a wait, smoothed */
+    size_t
+        expected; /* number of queued commits to wait for: those queued now, plus as many as just finished */
+    double return_share; /* share of the missing commits that arrived during a wait, smoothed */
     unsigned round;
     kw_stored_table *table;               /* the last one looked up in this round */
     kw_embedded_handle *finished_handles; /* store handles with finished commits to post */
@@ -415,8 +416,8 @@ run_round(kw_committer *committer)
     committer->table = NULL;
 }
 
-/* Writes only a mark, to detect when the disk works again. After a failed write, /readyz returns 503, so
- * load balancers can stop sending the writes that would show it. */
+/* Writes only a mark, to detect when the disk works again. After a failed write, /readyz returns 503, so load
+ * balancers can stop sending writes, and no other write would detect it. */
 static void
 probe_disk(kw_committer *committer)
 {

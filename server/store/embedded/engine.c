@@ -8,8 +8,8 @@
 
 #include <stdatomic.h>
 
-/* Apart from the sync, most of the cost of a put is the search in the memtable. In 16 MiB that takes half as
- * long as in 64 MiB. */
+/* Apart from the sync, most of the cost of a put is the search in the memtable. The search takes half as long
+ * in 16 MiB as in 64 MiB. */
 #define WRITE_BUFFER_BYTES ((size_t)16 * 1024 * 1024)
 #define WRITE_BUFFERS 4
 #define LEVEL0_FILES 6

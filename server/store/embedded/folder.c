@@ -32,13 +32,14 @@ lock_folder(const char *path, int *ret_lock, kw_error *ret_error)
     if (lock < 0 && errno == ELOOP)
         return kw_error_set(
             ret_error, KW_UNAVAILABLE,
-            "folder %s: the file lock is a symbolic link, which keywayd does not create: remove it", path);
+            "folder %s: its file named lock is a symbolic link, but keywayd never creates one; remove it",
+            path);
     if (lock < 0)
         return set_errno_error(path, "open the file lock", ret_error);
     if (fstat(lock, &facts) != 0 || !S_ISREG(facts.st_mode)) {
         close(lock);
-        return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: lock is not a regular file: remove it",
-                            path);
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
+                            "folder %s: its file named lock is not a regular file; remove it", path);
     }
     char holder[32] = "";
     if (flock(lock, LOCK_EX | LOCK_NB) < 0) {

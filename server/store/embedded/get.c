@@ -8,7 +8,7 @@
 #include "store/embedded/reader.h"
 #include "store/embedded/row_filter.h"
 
-/* The most bytes of a row that is read for a filter. */
+/* Maximum size of a row that is read to be filtered. */
 #define FILTERED_ROW_BYTES ((int64_t)256 * 1024 * 1024)
 
 bool
@@ -27,11 +27,11 @@ kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters)
     return MAX(most, (size_t)available);
 }
 
-/* The most that a loop reads itself: more gets or larger rows would delay its other work for too long. A
+/* The maximum that a loop reads itself. More gets or larger rows would delay its other work for too long. A
  * unit of effort takes about a nanosecond. */
 #define MEMORY_GETS_MAX 16
 #define MEMORY_EFFORT_MAX ((uint64_t)256 * 1024)
-/* The most time for the slow filter of a call: calls share the filter threads. */
+/* Maximum time of a call's slow filter, because calls share the filter threads. */
 #define SLOW_FILTER_MAX_MS 10000
 
 typedef struct get_job {

@@ -226,8 +226,7 @@ static bool
 fail_too_large(embedded_scan *scan, size_t most)
 {
     return kw_error_set(&scan->error, KW_LIMIT,
-                        "table %s: a row has more than %zu bytes, the most that is read of one "
-                        "(limits.frame); choose columns",
+                        "table %s: a row has more than %zu bytes (limits.frame); request fewer columns",
                         kw_show(scan->spec.table).text, most);
 }
 

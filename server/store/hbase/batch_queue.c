@@ -40,8 +40,8 @@ struct kw_hbase_coalescer {
     uint64_t sweep_ns;
     uint64_t batches; /* number of batches so far, and number of the latest batch */
     bool closing;
-    uv_check_t iteration_end; /* active while a batch queue is due ... */
-    uv_idle_t keep_awake;     /* ... together with this one, so that the loop does not block for I/O first */
+    uv_check_t iteration_end; /* active while a batch queue is due */
+    uv_idle_t keep_awake;     /* active at the same time, so that the loop does not block for I/O first */
     int handles_open;
     kw_hbase_batch_queue *first_due;
     kw_hbase_batch_queue **last_due;

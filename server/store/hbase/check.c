@@ -1,6 +1,6 @@
-/* Conditional writes and increments. They are sent once. HBase compares "given OP stored", the store's
- * interface defines "stored OP given", so the operator is reversed. A check of HBase does not distinguish an
- * empty value from an absent cell. */
+/* Conditional writes and increments. They are never sent again. HBase compares "given OP stored", but the
+ * store's interface defines "stored OP given". So the operator is reversed. A check of HBase does not
+ * distinguish an empty value from an absent cell. */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 

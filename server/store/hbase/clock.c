@@ -3,7 +3,7 @@
  * A heartbeat is a put of one cell without a timestamp and without the write-ahead log. The region server
  * assigns the timestamp; one get afterwards reads the timestamps of several heartbeats. An increment would
  * return its timestamp in its reply, but takes twice as long as a put. The timestamp can be from any moment
- * of the call, so a put shows the time more exactly.
+ * of the call, so the shorter call, the put, determines the time more exactly.
  *
  * All cells are in one row of the table keyway_clock, which is created if it does not exist. They are
  * therefore in one region, and a gateway that starts can read the timestamps of the other gateways. The
@@ -38,8 +38,8 @@
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
 
-#define BUSY_NS (5000 * NS_PER_MS)   /* the clock counts as busy for this time after a use ... */
-#define AWAKE_NS (60000 * NS_PER_MS) /* ... and as awake for this time */
+#define BUSY_NS (5000 * NS_PER_MS)   /* after a use, the clock counts as busy for this time */
+#define AWAKE_NS (60000 * NS_PER_MS) /* after a use, the clock counts as awake for this time */
 #define BUSY_EVERY_US 100000
 #define AWAKE_EVERY_US 200000
 #define IDLE_EVERY_US 10000000
@@ -48,7 +48,7 @@
 #define FAILED_IDLE_US 500000
 #define LATER_US 60000000
 #define BURST_SIZE 5
-#define OFTEN 20                         /* this many uses between two bursts are often */
+#define OFTEN 20                         /* with this many uses between two bursts, the clock is used often */
 #define FAST_NS (3 * (int64_t)NS_PER_MS) /* calls shorter than this are fast */
 #define CALL_MS 5000
 #define CELLS 8

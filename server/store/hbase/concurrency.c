@@ -11,7 +11,7 @@
 #define TRY_EVERY 5 /* windows between two tries of a neighbour */
 #define WEIGHT 0.25 /* of the newest window in the average rate */
 #define WORTH 1.02  /* a neighbour must be better by this factor */
-/* A window that was paused and took longer says nothing. */
+/* A window that was paused and took longer than this is ignored. */
 #define STALE_NS (UINT64_C(500) * 1000 * 1000)
 
 void

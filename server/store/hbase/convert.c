@@ -1,6 +1,5 @@
-/* See convert.h. The Thrift2 handler decides which members of TDelete it uses: with columns, only their
- * members and deleteType. A column without qualifier has an empty qualifier, unless deleteType is for
- * families. */
+/* See convert.h. If a TDelete has columns, the Thrift2 handler uses only the members of these columns and
+ * deleteType. A column without qualifier has an empty qualifier, unless deleteType is for families. */
 #include "store/hbase/convert.h"
 
 #include "store/check.h"

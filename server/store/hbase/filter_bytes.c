@@ -46,7 +46,7 @@ write_message(kw_buffer *to, unsigned field, kw_buffer *message)
     kw_buffer_clear(message);
 }
 
-/* Filter {name, serialized filter}, and Comparator, which is alike. Clears the message's buffer. */
+/* Filter {name, serialized filter}, and Comparator, which has the same form. Clears the message's buffer. */
 static void
 write_named(kw_buffer *to, const char *name, kw_buffer *message)
 {

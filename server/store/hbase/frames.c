@@ -1,5 +1,5 @@
-/* See frames.h. The keys are found from the end of the message: only the stop byte of the argument list comes
- * after them. Each key is preceded by its length (four bytes, or a varint). */
+/* See frames.h. The keys are found by going backward from the end of the message: only the stop byte of the
+ * argument list follows them. Each key is preceded by its length (four bytes, or a varint). */
 #include "store/hbase/frames.h"
 
 #include <glib.h>

@@ -235,7 +235,7 @@ note_size(kw_hbase_handle *handle, const kw_hb_TResult *result, const kw_get *ge
     kw_hbase_note_row_bytes(handle, get->table, bytes);
 }
 
-/* The number of callers, so that a concurrency with which more callers share a get counts as better. */
+/* Returns the number of callers. So a concurrency at which more callers share a get is rated higher. */
 static size_t
 count_waiters(const get_batch *batch)
 {

@@ -100,7 +100,7 @@ kw_hbase_handle_new(kw_hbase_store *store, kw_loop *loop)
 
 /* --- sizes of rows ---------------------------------------------------------------------------- */
 
-/* The entry that the table shares with others of an equal remainder. */
+/* The table's entry. Tables whose hashes have the same remainder share an entry. */
 static kw_hbase_row_size *
 entry_of(kw_hbase_handle *handle, kw_bytes table, uint64_t *ret_hash)
 {

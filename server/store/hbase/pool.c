@@ -72,7 +72,8 @@ expire_in_flight(kw_hbase_pool *pool, kw_hbase_call *call)
     g_assert(server->outstanding > 0);
     server->outstanding--;
     uint64_t now = kw_clock_mono_ns();
-    kw_hbase_pace_add(&pool->paces[call->method], now - call->since_ns); /* it takes at least this time */
+    kw_hbase_pace_add(&pool->paces[call->method],
+                      now - call->since_ns); /* such a call takes at least this time */
     if (channel->overdue_ns == 0)
         channel->overdue_ns = now;
     if (!call->late)
@@ -353,9 +354,9 @@ void
 kw_hbase_pool_retry_or_fail(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_failure *failure)
 {
     uint64_t delay_ms;
-    uint32_t attempts = call->attempts; /* after the first attempt there is no delay ... */
+    uint32_t attempts = call->attempts; /* the first retry has no delay */
     if (failure->kind == KW_HBASE_TEMPORARY)
-        attempts++; /* ... unless HBase needs time */
+        attempts++; /* it has one if HBase needs time to recover */
     g_assert(call->state == KW_HBASE_CALL_IN_FLIGHT);
     if (!call->repeatable || call->pin ||
         !kw_hbase_pool_allow_retry(pool, call->deadline, attempts, &delay_ms)) {

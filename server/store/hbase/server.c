@@ -239,8 +239,8 @@ static const kw_hbase_channel_events channel_events = {
 
 /* --- choosing and opening --------------------------------------------------------------------- */
 
-/* The channel with the lowest cost is used: of a server that is not suspect, with few calls, few calls in
- * flight on the channel, and few scanners, in this order. */
+/* The channel with the lowest cost is used. The cost depends, in this order, on whether the server is
+ * suspect, its outstanding calls, the channel's calls in flight, and the channel's scanners. */
 static uint64_t
 cost(const kw_hbase_server *server, const kw_hbase_channel *channel)
 {

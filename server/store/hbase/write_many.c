@@ -56,7 +56,7 @@ typedef struct chunk_piece {
 
 #define PIECES_MAX 16 /* more than log2 of WRITES_PER_CALL */
 
-/* The sending of a chunk, and the pieces without an outcome: a stack, the next piece on top. */
+/* The state of sending a chunk. The pieces without an outcome are on a stack, the next one on top. */
 typedef struct chunk_sender {
     kw_hbase_call call;
     many_op *op;

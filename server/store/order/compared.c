@@ -1,8 +1,8 @@
 /* Conditional writes of one row with order: store.
  *
- *   comparison of a plain field      the store's own, which writes kw:g too
- *   put of counters                  get kw:g and the counters --> write if kw:g is unchanged
- *   comparison of a counter          the same; the comparison is made here, with the value read
+ *   comparison of a plain field   by the store itself; the write also changes kw:g
+ *   put of counters               get kw:g and the counters --> write if kw:g is unchanged
+ *   comparison of a counter       the same; Keyway compares, with the value that it has read
  *
  * A counter only changes together with kw:g, and its timestamp can be ahead of the store's clock. The store
  * stamps a conditional write no lower than the compared cell, so a put of counters is later than every
@@ -11,7 +11,7 @@
  *
  * Each such write sets kw:g to an id of its own. If a reply is lost, or a rejection comes so late that the
  * store's own client may have sent the write before, the id shows that the write was applied. Another id
- * shows nothing.
+ * proves nothing.
  */
 #include "store/order/order_internal.h"
 

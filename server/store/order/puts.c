@@ -1,6 +1,7 @@
-/* Puts in progress, by row, for order: store. A removal deletes what it reads, so it starts when the puts of
- * its row that were started before it on this store handle are done. So pipelined operations of a caller take
- * effect in the order in which they were sent; the store itself keeps the order of puts to one row. */
+/* Puts in progress, by row, for order: store. A removal deletes only what it reads. It therefore waits for
+ * the puts of its row that were started earlier on this store handle. As a result, pipelined operations of a
+ * caller take effect in the order in which they were sent. The store itself keeps the order of puts to one
+ * row. */
 #include "store/order/order_internal.h"
 
 struct kw_order_row {

@@ -1,7 +1,7 @@
 /* Reads. Callers do not get control cells, and a row with only control cells counts as missing. With order:
- * stamp a read is returned when the store's clock has surely passed all timestamps that it saw, those of
- * removals too: so a write after it gets a later timestamp. A gone cell hides the removed cells, even if the
- * delete marker is lost.
+ * stamp, a read is returned only when the store's clock has surely passed all timestamps that the read saw,
+ * including those of removals. So every write that starts after the read gets a later timestamp. A gone cell
+ * hides the removed cells, even if the delete marker is lost.
  *
  * A filter does not see control cells. A filtered read can omit rows because of writes in progress.
  */
@@ -171,7 +171,8 @@ meets_control(const kw_ordering *ordering, const kw_column *columns, size_t coun
     return all;
 }
 
-/* The filter that is sent: the caller's must not see control cells. keeps: the result must contain them. */
+/* The filter that is sent. It hides control cells from the caller's filter. keeps: true if the result must
+ * contain control cells. */
 static kw_buffer
 filter_text(kw_bytes filter, bool keeps)
 {

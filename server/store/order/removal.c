@@ -104,7 +104,8 @@ retry_or_fail(removal *op)
         return;
     }
     kw_error_set(&error, KW_UNAVAILABLE, "table %s: the record was changed while it was removed%s",
-                 kw_show(op->write->table).text, first ? "" : "; whether it was removed is not certain");
+                 kw_show(op->write->table).text,
+                 first ? "; try again" : "; it may have been removed: read it before you try again");
     op->doubtful = op->doubtful || !first;
     fail(op, &error);
 }
@@ -212,8 +213,8 @@ wait_to_delete(removal *op, int64_t newest_ms)
 
 /* --- the newest timestamp --------------------------------------------------------------------- */
 
-/* -1: there is nothing to remove. kw:g is included, because below its timestamp a later change of it would be
- * hidden. */
+/* The newest timestamp of the row; -1: there is nothing to remove. kw:g is included: with a timestamp below
+ * that of kw:g, a later change of kw:g could be hidden. */
 static int64_t
 newest_of(const removal *op, const kw_row *row)
 {

@@ -248,9 +248,10 @@ stamp_record(stamping *op, size_t first, size_t count, int64_t now_ms)
     int64_t stamp_ms = reserve_stamp(op, write->row, now_ms, count > 1 || is_removal(write));
     kw_error error;
     if (stamp_ms > now_ms + KW_ORDER_AHEAD_MS) {
-        kw_error_set(&error, KW_BUSY,
-                     "table %s: a record is written too often, more than once per millisecond",
-                     kw_show(write->table).text);
+        kw_error_set(
+            &error, KW_BUSY,
+            "table %s: a record is written too often, more than once per millisecond; try again later",
+            kw_show(write->table).text);
         error.retry_after_ms = KW_ORDER_AHEAD_MS;
         for (size_t i = 0; i < count; i++)
             fail(op, first + i, KW_OUTCOME_FAILED, &error);
