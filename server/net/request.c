@@ -1,7 +1,7 @@
 /* Messages in flight. A session queues its requests in order of arrival. The reply of the first request is
  * encoded directly into the session's output. Other replies, and large ones, wait in the request's own buffer
- * until all earlier requests are answered; a large reply also waits until all earlier bytes are with the
- * socket. */
+ * until all earlier requests are answered; a large reply also waits until all earlier bytes have been written
+ * to the socket. */
 #include "net/output.h"
 #include "net/session.h"
 
