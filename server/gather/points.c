@@ -209,7 +209,7 @@ fail_large(kw_points *points)
 {
     kw_error error;
     const kw_get *get = &points->gets[0];
-    kw_error_set(&error, KW_LIMIT, "table %.*s: a row has more than %zu bytes; choose columns",
+    kw_error_set(&error, KW_LIMIT, "table %.*s: a row has more than %zu bytes; request fewer columns",
                  (int)get->table.size, (const char *)get->table.data, get->max_bytes);
     kw_gather_fail(points->gather, &error);
 }

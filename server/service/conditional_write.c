@@ -42,7 +42,8 @@ read_amounts(kw_exchange *exchange, const kw_table *table, const kw_pick **ret_p
     const kw_api_Data_increment_args *args = exchange->args;
     size_t count = args->amounts.count;
     if (count == 0)
-        return kw_error_set(ret_error, KW_INVALID, "table %s: increment without amounts", table->name);
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: increment has no amounts; name at least one field", table->name);
     if (count > AMOUNTS_MAX)
         return kw_error_set(ret_error, KW_LIMIT,
                             "table %s: increment names %zu fields, at most %d are allowed", table->name,

@@ -281,7 +281,7 @@ kw_exchange_begin(kw_service_worker *worker, kw_request *request)
     }
     if (message.type != KW_WIRE_CALL && message.type != KW_WIRE_ONEWAY) {
         refuse_message(request, &message, KW_WIRE_EXCEPTION_INVALID_MESSAGE_TYPE,
-                       "only calls are served here");
+                       "the message is not a call");
         return;
     }
     const kw_wire_method *method = kw_wire_method_find(kw_api_methods, KW_API_METHOD_COUNT, message.name);

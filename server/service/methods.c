@@ -104,7 +104,7 @@ kw_subject_of(const kw_exchange *exchange)
 #define WRITES(method) .operation = KW_OPERATION_WRITE, .writes = true, .changes = true, USES_ROWS(method)
 #define INSPECTS .operation = KW_OPERATION_INSPECT
 #define MANAGES .operation = KW_OPERATION_MANAGE
-#define FEWER_COLUMNS .smaller = "choose columns"
+#define FEWER_COLUMNS .smaller = "request fewer columns"
 #define SMALLER_PAGES .smaller = "request smaller pages (page_rows, page_bytes) or fewer columns"
 #define LARGER_FRAMES .smaller = "increase limits.frame"
 

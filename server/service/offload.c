@@ -15,7 +15,8 @@ must_stop(void *user)
 static bool
 refuse_busy(kw_error *error)
 {
-    kw_error_set(error, KW_BUSY, "all threads for calls of this kind are busy, and other callers wait");
+    kw_error_set(error, KW_BUSY,
+                 "all threads for calls of this kind are busy, and other callers wait; try again later");
     error->retry_after_ms = RETRY_MS;
     return false;
 }
@@ -33,7 +34,7 @@ run(kw_worker_job *job)
     if (self->effort.over && self->job.yielded)
         self->good = refuse_busy(&self->error);
     else if (self->effort.over)
-        self->good = kw_effort_fail(&self->effort, "the call was worked on", &self->error);
+        self->good = kw_effort_fail(&self->effort, "the call was processed", &self->error);
 }
 
 static void

@@ -56,13 +56,13 @@ refuse_omitted(const get *self, kw_omission omitted, kw_found_record *found)
     if (omitted == KW_OMITTED_TOO_LARGE)
         kw_error_set(&found->error, KW_LIMIT,
                      "table %s: the record has more than %zu bytes, the limit of a reply (limits.frame); "
-                     "choose columns",
+                     "request fewer columns",
                      name, most);
     else
         kw_error_set(
             &found->error, KW_LIMIT,
-            "table %s: the record does not fit into the reply with the preceding ones; the limit is %zu "
-            "bytes (limits.frame); ask for it in another call, or choose columns",
+            "table %s: the record does not fit into the reply together with the preceding ones; the limit is "
+            "%zu bytes (limits.frame); request it in another call, or request fewer columns",
             name, most);
     kw_metrics_add(KW_METRIC_replies_too_large, 1);
 }

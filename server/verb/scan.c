@@ -105,7 +105,7 @@ take_room(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_erro
     else if (self->records->len == 0)
         return kw_error_set(ret_error, KW_LIMIT,
                             "table %s: a record needs %zu bytes of a reply, which has space for %zu "
-                            "(limits.frame); choose columns",
+                            "(limits.frame); request fewer columns",
                             self->request.query.table->name, bytes, reply_most(self, row->key.size));
     return true;
 }

@@ -106,7 +106,7 @@ class Methods:
         self.assertEqual(plain(self.data.increment("events", key, {"count": 5}, None))["count"], 5)
         self.assertEqual(plain(self.data.increment("events", key, {"count": -7}, None))["count"], -2)
         self.refused(Code.INVALID, "note", self.data.increment, "events", key, {"note": 1}, None)
-        self.refused(Code.INVALID, "without amounts", self.data.increment, "events", key, {}, None)
+        self.refused(Code.INVALID, "no amounts", self.data.increment, "events", key, {}, None)
         self.refused(Code.INVALID, '"count"?', self.data.increment, "events", key, {"cuont": 1}, None)
 
     def test_put_if(self):
