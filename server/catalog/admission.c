@@ -141,7 +141,7 @@ kw_admission_compare_again(kw_admission *admission, const kw_evidence *evidence,
     return true;
 }
 
-/* Store tables whose rows decide about tables of the policy, without duplicates. */
+/* The store tables whose rows decide whether tables of the policy can be served, without duplicates. */
 static GPtrArray *
 list_store_tables(const kw_admission *admission, bool exclusive_only)
 {

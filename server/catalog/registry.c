@@ -7,9 +7,9 @@
  *
  * A row always belongs to one registration, and each put changes the number of the lease, on the condition
  * that the row has the previous number. So a put that the store executes late, after another one, changes
- * nothing. After a rejected put, the row is read: the put was applied after all, or an earlier one was, or
- * the row was removed by another gateway. A removed registration is never restored: the gateway must be
- * admitted again, with a new one.
+ * nothing. After a rejected put, the row is read. It shows whether the put was applied after all, an earlier
+ * put was applied, or another gateway removed the row. A removed registration is never restored: the gateway
+ * must be admitted again, with a new one.
  *
  * The lease counts from the moment at which its put was sent.
  */
@@ -24,8 +24,7 @@
 
 #define LEASE KW_BYTES_LITERAL("lease")
 
-/* Timestamp of a removal: the name is never reused, so everything is deleted, whatever clock assigned
- * timestamps. */
+/* Timestamp of a removal. The name is never reused, so the removal can delete cells with any timestamp. */
 #define FOR_GOOD (KW_TIMESTAMP_NONE - 1)
 
 /* One write of a registration in flight. */
