@@ -49,8 +49,8 @@ may_work_later(const GError *error)
            (error->code == KW_CLIENT_BUSY || error->code == KW_CLIENT_UNAVAILABLE);
 }
 
-/* One putMany of the records in the batch. Removes written and rejected ones; those that can succeed later
- * remain, with the longest requested wait. */
+/* Sends the records of the batch with one putMany. Removes those that were written or rejected. Those that
+ * can succeed later remain; *ret_wait_ms is the longest wait that the gateway requested for them. */
 static bool
 send_once(kw_batch *batch, bool last_try, gint32 *ret_wait_ms, GError **error)
 {

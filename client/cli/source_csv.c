@@ -1,6 +1,7 @@
-/* CSV with libcsv, fed line by line so that a record's line number is known: a quoted field can span lines.
+/* CSV with libcsv. Lines are passed to libcsv one by one, so that the line number of a record is known even
+ * if quoted fields span lines.
  *
- * The head line names fields. An empty cell without quotes is an absent field, "" an empty text.
+ * The first line names the fields. An empty cell without quotes is an absent field, "" an empty text.
  */
 #include "cli/source_form.h"
 

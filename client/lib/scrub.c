@@ -97,7 +97,7 @@ kw_client_scrub(kw_client *client, const char *table, const kw_scrub_options *op
         return NULL;
     ok = keyway_admin_client_scrub(exchange.admin, (KeywayScrubbed **)&scrubbed, table,
                                    (KeywayScrubOptions *)thrift, &exchange.thrown, &exchange.failure);
-    /* A lost reply leaves no doubt: the same slice can be repeated. */
+    /* A lost reply does no harm: the same slice can be repeated. */
     if (!kw_exchange_end(&exchange, ok, KW_READS, error))
         return NULL;
     return scrubbed_from_thrift((KeywayScrubbed *)scrubbed);

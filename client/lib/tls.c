@@ -174,7 +174,7 @@ kw_tls_new(int socket, const char *host, const kw_client_options *options, GErro
     tls->socket = socket;
     tls->context = SSL_CTX_new(TLS_client_method());
     if (tls->context == NULL || SSL_CTX_set_cipher_list(tls->context, SUITES) != 1)
-        g_error("OpenSSL cannot make a TLS context: %s", openssl_reason());
+        g_error("OpenSSL cannot create a TLS context: %s", openssl_reason());
     SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION);
     SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_mode(tls->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

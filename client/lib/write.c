@@ -1,5 +1,4 @@
-/* put, putMany, remove, removeMany, increment, putIf, compareAndPut,
- * allocate. */
+/* put, putMany, remove, removeMany, increment, putIf, compareAndPut and allocate. */
 #include "lib/client.h"
 #include "lib/error.h"
 #include "lib/many.h"
