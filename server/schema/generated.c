@@ -39,7 +39,7 @@ sample_numbers(const kw_model_generate *how, samples *values)
     }
 }
 
-/* Present-day times: ranges that begin or end within a few years are not mistakes. */
+/* Times of 2026 and 2036: it is no mistake if a range begins or ends between them. */
 static void
 sample_times(kw_time_unit unit, samples *values)
 {

@@ -270,7 +270,9 @@ timers_fire_once_in_order(void)
     timers.second = kw_timer_new(timers.loop, second_fired, &timers);
     timers.never = kw_timer_new(timers.loop, never_fired, NULL);
     uint64_t begin = kw_clock_mono_ns();
-    kw_timer_start_ms(timers.first, 5); /* in this order, so that a pause between two keeps their order */
+    kw_timer_start_ms(
+        timers.first,
+        5); /* started in this order, so that they fire in it even if the thread pauses in between */
     kw_timer_start_ms(timers.second, 15);
     kw_timer_start_ms(timers.never, 25);
     run_until_stopped(timers.loop);

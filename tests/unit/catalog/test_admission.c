@@ -262,7 +262,7 @@ refuse_beside(const char *served, const char *wanted, const char *row_table)
     g_assert_cmpint(gateway_check(b, new), ==, KW_REFUSED);
     gateway_stop(a);
     g_assert_cmpint(gateway_admit(b, new), ==, KW_OK);
-    a = gateway_new(in, "a", true); /* and now the old policy is */
+    a = gateway_new(in, "a", true); /* now the old policy is refused */
     g_assert_cmpint(gateway_check(a, old), ==, KW_REFUSED);
     gateway_stop(a);
     gateway_stop(b);

@@ -142,7 +142,7 @@ test_forget_while_paused(void)
     town_free(in);
 }
 
-/* A path uses the store table of one that is half forgotten, or is about to do so. */
+/* A path uses, or is about to use, the store table of another path that is half forgotten. */
 static void
 test_forget_spares_another_path(void)
 {

@@ -1,5 +1,5 @@
-/* What is left of a range after a position: never an empty range scan, because a scan from a key to the same
- * key reads that row in HBase. */
+/* The rest of a range after a position. It is never an empty range scan, because HBase reads the row if a
+ * scan starts and stops at the same key. */
 #include "gather/bounds.h"
 #include "rule/splits.h"
 

@@ -1,4 +1,5 @@
-/* Cursors at each kind of position come back as they were, and expire exactly when their time is over. */
+/* Opening a cursor returns the sealed position, for each kind of position. A cursor expires exactly at the
+ * end of its lifetime. */
 #include "gather/cursor.h"
 
 #include <glib.h>
@@ -55,7 +56,7 @@ test_expiry_is_exact(void)
     kw_keyring_unref(keyring);
 }
 
-/* The rest of a row key is at most as long as a row key. */
+/* A cursor with a suffix that is longer than a row key is rejected. */
 static void
 test_long_positions(void)
 {

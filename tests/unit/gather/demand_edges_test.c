@@ -1,4 +1,4 @@
-/* How many rows a fetch asks for, and when reading ahead is worth it: exact numbers. */
+/* The exact number of rows that a fetch requests, and the exact limits for reading ahead. */
 #include "gather/demand.h"
 
 #include <glib.h>
@@ -15,7 +15,7 @@ test_rows(void)
     g_assert_cmpuint(kw_demand_rows(&one, 200), ==, 1);
     kw_demand ten = {.wanted = 1000, .streams = 10};
     g_assert_cmpuint(kw_demand_expected(&ten), ==, 100);
-    g_assert_cmpuint(kw_demand_rows(&ten, 0), ==, 110); /* and a square root more */
+    g_assert_cmpuint(kw_demand_rows(&ten, 0), ==, 110); /* plus the square root */
     g_assert_cmpuint(kw_demand_rows(&ten, 10), ==, 100);
     kw_demand frequent = {.wanted = 1000, .streams = 10, .taken = 49, .taken_by_all = 90};
     g_assert_cmpuint(kw_demand_expected(&frequent), ==, 500);

@@ -529,7 +529,7 @@ lateness_ns(void)
     return late_ns;
 }
 
-/* A put in a batch is answered at its own deadline. A slow machine has several tries. */
+/* A put in a batch is answered at its own deadline. The test is repeated if the machine was too slow. */
 static void
 test_deadline_in_batch(void)
 {

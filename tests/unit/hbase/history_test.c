@@ -56,15 +56,15 @@ test_right(void)
                                       "p1 +0 p2 g +2=2 +1 g +3=2", /* and visible before it is acknowledged */
                                       "p1 g +1=0 +0",              /* not in effect yet */
                                       "p1 p2 +0 +1 g +2=1 g +3=1", /* concurrent: either can be the last */
-                                      "p1 p2 +0 +1 g +2=2 g +3=2", /* */
+                                      "p1 p2 +0 +1 g +2=2 g +3=2", /* the other order */
                                       "p1 +0 p2 g +2=2 g +3=2",    /* unknown, and applied */
                                       "p1 +0 p2 g +2=1 g +3=2",    /* later */
                                       "p1 +0 p2 g +2=1 p3 +3 g +4=3",      /* or never */
                                       "p1 +0 p2 -1 g +2=1",                /* failed */
                                       "p1 +0 r +1 g +2=0",                 /* removed */
                                       "p1 +0 r g +2=1 g +3=0 +1",          /* being removed */
-                                      "p1 p2 g +2=1 g +3=2 +0 +1 g +4=2",  /* */
-                                      "p1 p2 g +2=2 g +3=1 +0 +1 g +4=1"}; /* */
+                                      "p1 p2 g +2=1 g +3=2 +0 +1 g +4=2",  /* both visible early */
+                                      "p1 p2 g +2=2 g +3=1 +0 +1 g +4=1"}; /* the other order */
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
         g_assert_true(is_right(all[i]));
 }

@@ -7,8 +7,8 @@
 #define DELAY_MS 10
 #define CALLERS 512
 
-/* A caller that sends one call after the other: after an answer at once, after BUSY when retry_after_ms has
- * passed. Each uses a column of its own, so that no two calls can share one. */
+/* A caller that sends one call after another: the next call follows an answer at once, and BUSY after
+ * retry_after_ms. Each uses a column of its own, so that no two calls can share one. */
 typedef struct caller {
     struct load_test *test;
     kw_timer *pause;
@@ -212,7 +212,7 @@ test_gets_with_filters(void)
     check_overload(true);
 }
 
-/* A reply that arrives after the deadline does not cost the channel: it takes calls again. */
+/* A reply that arrives after the deadline does not close the channel, which then accepts calls again. */
 static void
 test_late_reply_keeps_channel(void)
 {
@@ -230,7 +230,7 @@ test_late_reply_keeps_channel(void)
     fixture_stop(&on);
 }
 
-/* A call that is never answered does. */
+/* A call that is never answered closes the channel. */
 static void
 test_silent_channel_is_replaced(void)
 {

@@ -1,6 +1,6 @@
-/* How peculiarities of a real HBase reach a caller. The contract suite tests the common behaviour of all
- * stores; this test covers HBase alone. It runs twice: against a buffered binary and a framed compact
- * server. */
+/* How a caller sees peculiarities of a real HBase. The contract suite tests the common behaviour of all
+ * stores; this test covers HBase alone. It runs twice: against a buffered binary and a framed compact server.
+ */
 #include "real.h"
 
 #include <stdio.h>

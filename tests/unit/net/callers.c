@@ -371,7 +371,7 @@ client_call(int client, size_t size)
     client_send(client, bytes, bytes_count);
 }
 
-/* Bytes until `size` arrived; fewer if the connection ended. */
+/* Reads until `size` bytes have arrived, or fewer if the connection ends. */
 static size_t
 receive(int client, void *to, size_t size)
 {

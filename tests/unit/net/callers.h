@@ -11,7 +11,7 @@ typedef struct net_host net_host;
 /* One loop. The limits of net_host_limits are wide; change what a test needs. */
 kw_net_limits net_host_limits(void);
 net_host *net_host_new(kw_net_limits limits, const char *host, kw_tls_context *tls);
-/* Answers what is kept, drains at once, and checks that no connection and no memory is left. */
+/* Answers all kept requests, drains at once, and checks that no connections and no memory remain. */
 void net_host_free(net_host *host);
 kw_net *net_host_net(net_host *host);
 uint16_t net_host_port(const net_host *host);
@@ -20,7 +20,7 @@ kw_loop *net_host_loop(net_host *host);
 /* Runs a function on the loop's thread and waits for its end. */
 void net_host_run(net_host *host, void (*run)(net_host *host, void *user), void *user);
 
-/* Waits until `count` requests arrived in all; the n-th of them, from 0, in order of arrival. */
+/* Waits until `count` requests have arrived in total. */
 void net_host_wait(net_host *host, unsigned count);
 unsigned net_host_seen(net_host *host);
 kw_request *net_host_request(net_host *host, unsigned index);
@@ -28,15 +28,15 @@ kw_request *net_host_request(net_host *host, unsigned index);
 bool net_host_was_refused(net_host *host, unsigned index);
 
 /* Answers a request on the loop's thread with a reply that has `size` bytes after the frame's length, each of
- * them `fill`. given: with a buffer of the handler's own. */
+ * them `fill`. given: the reply is in a buffer of the handler. */
 void net_host_reply(net_host *host, unsigned index, size_t size, char fill, bool given);
-/* The same without its release, and its release. */
+/* The same in two steps: net_host_answer does not release the request, net_host_release does. */
 void net_host_answer(net_host *host, unsigned index, size_t size, char fill);
 void net_host_release(net_host *host, unsigned index);
 /* Ends a request without a reply on the loop's thread, but does not wait for that. */
 void net_host_post_drop(net_host *host, unsigned index);
 
-/* Starts to drain; net_drain_wait returns when it ended. */
+/* Starts to drain; net_host_drain_wait returns when the drain has ended. */
 void net_host_drain(net_host *host, uint64_t drain_ms);
 void net_host_drain_wait(net_host *host);
 

@@ -1,4 +1,4 @@
-/* Limits of connections and what refused ones get, and how connections end. */
+/* Limits of connections, the replies on refused connections, and the end of connections. */
 #include "unit/net/callers.h"
 
 #include <glib.h>
@@ -38,8 +38,8 @@ refusal_of(net_host *host, unsigned index)
     return found;
 }
 
-/* Opens a connection that must be refused and calls; false if it ended before its call arrived, because the
- * machine was slow. */
+/* Opens a connection, which must be refused, and sends a call. False if the connection ended before the call
+ * arrived, because the machine was slow. */
 static bool
 call_refused(net_host *host, unsigned seen, int *ret_client)
 {
@@ -54,7 +54,7 @@ call_refused(net_host *host, unsigned seen, int *ret_client)
     return net_host_seen(host) > seen;
 }
 
-/* The call of a refused connection can be answered, and then the connection ends. */
+/* A call on a refused connection can be answered; then the connection ends. */
 static void
 expect_refused(net_host *host, const char *text)
 {
@@ -115,7 +115,7 @@ nothing(net_host *host, void *user)
     (void)host, (void)user;
 }
 
-/* New limits hold for new connections. */
+/* New limits apply to new connections. */
 static void
 test_limits_of_a_peer(void)
 {
@@ -139,8 +139,8 @@ test_limits_of_a_peer(void)
     net_host_free(host);
 }
 
-/* Refused connections that ended make space for others to wait for their call: of 70 in turn, all get the
- * reason, although at most 64 wait at a time. */
+/* When a refused connection ends, another one can wait for its call. So each of 70 connections, one after
+ * another, gets the reason, although at most 64 can wait at a time. */
 static void
 test_waiting_refusals_are_counted(void)
 {
@@ -167,7 +167,7 @@ test_waiting_refusals_are_counted(void)
     net_host_free(host);
 }
 
-/* A refused connection that makes no call ends soon. Its call must be short. */
+/* A refused connection is closed soon if no call arrives, and at once if the call is too long. */
 static void
 test_refused_connections_end(void)
 {
@@ -186,7 +186,7 @@ test_refused_connections_end(void)
     net_host_free(host);
 }
 
-/* New time limits hold for connections that are open. */
+/* New time limits also apply to open connections. */
 static void
 test_new_time_limits(void)
 {
@@ -199,7 +199,8 @@ test_new_time_limits(void)
     net_host_free(host);
 }
 
-/* Without descriptors no connection is accepted; later the waiting ones are. */
+/* While the process has no free descriptor, no connection is accepted. Waiting connections are accepted
+ * later. */
 static void
 test_no_descriptor(void)
 {
@@ -207,7 +208,7 @@ test_no_descriptor(void)
     int64_t failed = kw_metrics_read(KW_METRIC_accepts_failed);
     struct rlimit before, none;
     g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
-    int client = client_open(host); /* accepted or not yet: it takes its descriptor from the same process */
+    int client = client_open(host); /* the server's end needs a descriptor of this process, too */
     int second = client_open(host), third = client_open(host);
     int highest = dup(third);
     client_call(client, 1);
@@ -238,8 +239,8 @@ test_no_descriptor(void)
 
 /* --- the end of connections ----------------------------------------------------------------------------- */
 
-/* After its last reply a broken connection takes what the client still sends, so that the client can read the
- * reply; but only for two seconds. */
+/* After its last reply, a broken connection still reads what the client sends, so that the client can read
+ * the reply. It does so for two seconds only. */
 static void
 test_lingering(void)
 {
@@ -298,7 +299,8 @@ call_while_busy(net_host *host, void *user)
     client_call(*(int *)user, 1);
 }
 
-/* While draining, a call that arrived before the loop saw that its connection was quiet gets its refusal. */
+/* While draining, a call is refused with a reply if it arrived before the loop detected that its connection
+ * was quiet. */
 static void
 test_call_before_quiet(void)
 {
@@ -345,7 +347,7 @@ sleep_long(net_host *host, void *user)
     *alive = kw_net_alive(net_host_net(host), 300);
 }
 
-/* A loop that is busy for long is not alive. */
+/* A loop that is busy for a long time does not count as alive. */
 static void
 test_alive(void)
 {

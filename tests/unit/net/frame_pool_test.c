@@ -1,5 +1,5 @@
-/* Blocks of input: their sizes, the pools that keep spare ones, how far a block grows for a message that has
- * only been announced, and the charges of its account. */
+/* Blocks of input: their sizes, the pools of spare blocks, the size of a block for a message of which only
+ * the length has arrived, and the charges of the account. */
 #include "net/frame.h"
 
 #include <glib.h>
@@ -12,7 +12,7 @@ charge_of(const kw_frame *frame)
     return (int64_t)(sizeof *frame + frame->capacity);
 }
 
-/* A new block in place of the filled one, whose bytes from `start` on are kept. */
+/* Returns a block with `filled` bytes. */
 static kw_frame *
 filled_frame(kw_frame_pool *pool, size_t capacity, size_t filled, kw_account *account)
 {
@@ -51,8 +51,8 @@ test_sizes(void)
 static void
 test_spare_blocks_are_used_again(void)
 {
-#if !defined(__SANITIZE_ADDRESS__) /* with ASan no block is used again, so that it sees uses after the end   \
-                                    */
+    /* With ASan no block is reused, so that ASan detects a use after the last reference. */
+#if !defined(__SANITIZE_ADDRESS__)
     static const size_t sizes[] = {KW_FRAME_SMALL, KW_FRAME_BLOCK};
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
         kw_frame_pool pool = {0};
@@ -128,7 +128,7 @@ test_accounts_are_charged(void)
     kw_account_unref(account);
 }
 
-/* The capacity of a block of 16 KiB with `filled` bytes after room was made. */
+/* The capacity of a block of 16 KiB with `filled` bytes after kw_frame_reserve. */
 static size_t
 grown_capacity(size_t filled, size_t needed, size_t wanted)
 {
@@ -174,7 +174,8 @@ test_a_block_with_room_stays(void)
     kw_frame_pool_clear(&pool);
 }
 
-/* The bytes of a block that a request holds stay where they are, although the message begins at its head. */
+/* A block that a request holds is neither moved nor extended, even if the message begins at the start of the
+ * block. */
 static void
 test_a_held_block_is_not_moved(void)
 {
@@ -201,7 +202,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/frame-pool/bounded", test_pools_are_bounded);
     g_test_add_func("/net/frame-pool/charges", test_accounts_are_charged);
     g_test_add_func("/net/frame-pool/growth", test_growth);
-    g_test_add_func("/net/frame-pool/enough-room", test_a_block_with_room_stays);
+    g_test_add_func("/net/frame-pool/enough-space", test_a_block_with_room_stays);
     g_test_add_func("/net/frame-pool/held", test_a_held_block_is_not_moved);
     return g_test_run();
 }

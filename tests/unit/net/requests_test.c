@@ -1,5 +1,5 @@
-/* What a session does with its requests: which buffer a reply takes, the order of replies of every size, and
- * what a request reports about its connection. */
+/* The requests of a session: the buffers of their replies, the order of replies of all sizes, and what a
+ * request reports about its connection. */
 #include "unit/net/callers.h"
 
 #include <glib.h>
@@ -11,7 +11,8 @@
 
 /* --- replies ------------------------------------------------------------------------------------------- */
 
-/* Replies leave in the order of their requests, whatever their sizes, their buffers and the order of answers.
+/* Replies are sent in the order of their requests, whatever their sizes, their buffers and the order of
+ * answers.
  */
 static void
 test_replies_of_all_sizes(void)
@@ -64,7 +65,7 @@ test_replies_have_their_own_buffers(void)
     net_host_free(host);
 }
 
-/* The gateway counts the bytes of callers, and knows what was sent. */
+/* Metrics count the bytes received from callers and sent to them. */
 static void
 test_bytes_are_counted(void)
 {
@@ -169,7 +170,8 @@ test_facts(void)
     net_host_free(host);
 }
 
-/* A reply that nobody reads is unsent and charged; the count of drained replies grows when all were read. */
+/* A reply that the client does not read counts as unsent and is charged. kw_request_drained increases when
+ * the client has read all replies. */
 static void
 test_unsent_replies_are_charged(void)
 {
@@ -200,7 +202,7 @@ test_unsent_replies_are_charged(void)
     net_host_free(host);
 }
 
-/* After kw_request_answered the reply leaves, while the request still counts as in flight. */
+/* After kw_request_answered, the reply is sent, but the request still counts as in flight. */
 static void
 test_answered_requests_stay_in_flight(void)
 {
@@ -228,7 +230,8 @@ test_answered_requests_stay_in_flight(void)
     net_host_free(host);
 }
 
-/* The payloads in flight have at most the size of a frame, plus the message that exceeds it. */
+/* The payloads in flight together have at most the size of one frame, plus the message that exceeds this
+ * size. */
 static void
 test_bytes_in_flight_are_bounded(void)
 {
@@ -253,7 +256,8 @@ test_bytes_in_flight_are_bounded(void)
     net_host_free(host);
 }
 
-/* A client that is gone cannot take replies: its account has left, and its requests end as any others. */
+/* After a client has disconnected, its account says so, nothing is unsent, and its requests can still be
+ * answered. */
 static void
 test_a_client_that_is_gone(void)
 {

@@ -58,8 +58,8 @@ tls_pair_free(tls_pair pair)
 typedef struct tls_client {
     int socket;
     kw_tls *tls;
-    kw_buffer plain; /* what arrived */
-    bool closed;     /* the gateway said that nothing follows */
+    kw_buffer plain; /* bytes that arrived */
+    bool closed;     /* the gateway's TLS close notification arrived */
 } tls_client;
 
 static void
@@ -156,7 +156,8 @@ subject_of(net_host *host, unsigned index)
     return found;
 }
 
-/* Calls and replies of all sizes pass through TLS; a drain ends the connection with TLS's own farewell. */
+/* Calls and replies of all sizes pass through TLS; a drain ends the connection with a TLS close notification.
+ */
 static void
 test_tls_calls(void)
 {
@@ -183,7 +184,7 @@ test_tls_calls(void)
     tls_pair_free(pair);
 }
 
-/* A client with a certificate is counted for it, not for its address. */
+/* A client with a certificate is counted by its certificate, not by its address. */
 static void
 test_tls_certificates_are_counted(void)
 {
@@ -199,7 +200,7 @@ test_tls_certificates_are_counted(void)
     g_assert_cmpstr(subject_of(host, 0).name, ==, "CN=alice,O=Keyway tests");
     g_assert_cmpstr(subject_of(host, 0).refusal, ==, "");
     g_assert_cmpstr(subject_of(host, 1).refusal, ==, "");
-    tls_client three = tls_open(host, pair.client); /* counted for the address until its handshake */
+    tls_client three = tls_open(host, pair.client); /* counted by the address until its handshake */
     tls_call(&three, 1);
     net_host_wait(host, 3);
     g_assert_cmpstr(
@@ -245,7 +246,7 @@ block_loop(kw_task *task)
         g_usleep(1000);
 }
 
-/* Calls that the system received before the drain are served, also those that the loop did not read yet. */
+/* Calls that the system received before the drain are served, even those that the loop has not read yet. */
 static void
 test_calls_before_a_drain_are_served(void)
 {
@@ -276,7 +277,7 @@ test_calls_before_a_drain_are_served(void)
     net_host_free(host);
 }
 
-/* A session that is closed in the same iteration of the loop in which a request of it ends is freed, too. */
+/* A session is also freed if it is closed in the loop iteration in which one of its requests ends. */
 static void
 test_closed_while_a_request_ends(void)
 {
@@ -301,7 +302,8 @@ test_closed_while_a_request_ends(void)
 
 /* --- time ----------------------------------------------------------------------------------------------- */
 
-/* A connection that ended within a message is reported once, although its earlier call goes on. */
+/* A connection that ended in the middle of a message is reported once, even if an earlier call is still in
+ * flight. */
 static void
 test_ended_connections_are_reported_once(void)
 {
@@ -335,7 +337,8 @@ charge_main(int64_t bytes)
     kw_budget_settle();
 }
 
-/* While memory is used up, a connection that holds much is not read from; later it is. */
+/* While memory is used up, the gateway does not read from a connection that holds much memory. It reads again
+ * later. */
 static void
 test_pauses(void)
 {
@@ -365,7 +368,7 @@ test_pauses(void)
     net_host_free(host);
 }
 
-/* While memory is used up, a connection that does not take its replies is closed after a second. */
+/* While memory is used up, a connection is closed if its client has not read its replies for a second. */
 static void
 test_stalled_connections_are_closed(void)
 {
@@ -415,7 +418,7 @@ test_log_limit(void)
     kw_loop_free(worker.loop);
 }
 
-/* What is unsent, and a peer that takes bytes. */
+/* The number of unsent bytes, and a peer that reads bytes. */
 static void
 test_output(void)
 {
@@ -427,7 +430,7 @@ test_output(void)
     session->sending_at = 20;
     g_assert_cmpuint(kw_output_unsent(session), ==, 730);
     session->state = KW_SESSION_OPEN;
-    session->queued = 10; /* libuv holds none any more */
+    session->queued = 10; /* libuv holds no bytes any more */
     session->active_ms = session->taken_ms = 1;
     kw_output_note_progress(session, 5);
     g_assert_cmpuint(session->taken_ms, ==, 1);

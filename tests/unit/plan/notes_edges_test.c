@@ -1,4 +1,4 @@
-/* The notes of a plan with many of them, and of the plan that reads nothing. */
+/* The notes of a plan that has many notes, and of a plan that reads nothing. */
 #include "plan/plan.h"
 #include "rule/policies.h"
 

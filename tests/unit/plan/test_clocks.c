@@ -1,4 +1,5 @@
-/* Plans over calendars and bits: the ranges of an interval of time, also where clocks are set back. */
+/* Plans over calendars and bits: the ranges of an interval of time, including times at which clocks are set
+ * back. */
 #include "plan/planner.h"
 #include "rule/policies.h"
 

@@ -88,7 +88,7 @@ test_absent_fields(void)
     }
 }
 
-/* Fields before, between and after the time of a number come back from the key. */
+/* Fields before, between and after the time in a number can be decoded from the key. */
 static void
 test_bits_come_back(void)
 {
@@ -125,6 +125,6 @@ main(int argc, char **argv)
     g_test_add_func("/rule/limits/ring-names", test_ring_names);
     g_test_add_func("/rule/limits/printed-texts", test_printed_texts);
     g_test_add_func("/rule/limits/absent-fields", test_absent_fields);
-    g_test_add_func("/rule/limits/bits-come-back", test_bits_come_back);
+    g_test_add_func("/rule/limits/bits-round-trip", test_bits_come_back);
     return g_test_run();
 }

@@ -1,11 +1,11 @@
-/* The hazards and warnings of a policy for tests that look for every one of them. */
+/* Compares all hazards or warnings of a policy with the expected ones. */
 #pragma once
 
 #include "rule/policies.h"
 
 typedef struct kw_test_report {
     const char *yaml;  /* of the table, from line 3 of the file on */
-    const char *parts; /* parts of the text, one a line, in order: the text has as many lines; "": no line */
+    const char *parts; /* a part of each line of the text, in order, one per line; "": the text is empty */
 } kw_test_report;
 
 /* Checks the hazards of each policy. */

@@ -63,7 +63,7 @@ test_lifetime(void)
     g_assert_cmpint(lifetime_of("    families: {d: {ttl: 2h, min_versions: 1}}\n"), ==, 0);
 }
 
-/* The smallest limits count as limits. */
+/* Limits of 1 are enforced, too. */
 static void
 test_limits_of_one(void)
 {
@@ -128,7 +128,7 @@ test_columns(void)
     assert_refused(
         "    fields: {id: string, ts: timestamp}\n    key: [{field: id}, {field: {name: ts, unit: s}}]\n",
         "field ts cannot be read back");
-    /* The same qualifier in two families, and a marker beside them. */
+    /* The same qualifier in two families, and a marker in addition. */
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {id: string, a: int, b: {type: int, column: 'e:a'}}\n    marker: 'f:a'\n"
                     "    key: [{field: id}]\n");

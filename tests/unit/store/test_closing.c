@@ -74,7 +74,7 @@ set_closed(void *user)
     ((closing_fixture *)user)->closed = true;
 }
 
-/* The store handle is closing since before this completion, which starts the next operations of a call. */
+/* The store handle began to close before this completion, which starts the next operations of a call. */
 static void
 written(void *user, kw_outcome outcome, const kw_error *error)
 {

@@ -1,6 +1,6 @@
-/* Bytes that end at any place, heads at the edge of what a form allows, long messages in pieces, and the
- * memory of an encoder that reaches its limit. The bytes stand right before a page that cannot be read, so a
- * decoder that reads beyond them crashes in every build. */
+/* Input that ends at any byte, heads at the limits of each form, long messages in pieces, and the memory of
+ * an encoder that reaches its limit. The input ends directly before a page that cannot be read. So a decoder
+ * that reads beyond the input crashes in every build. */
 #include "support/seeded.h"
 #include "thrift/hbase2_wire.h"
 #include "thrift/keyway_wire.h"
@@ -99,7 +99,8 @@ check_truncated(guard memory, const kw_wire_struct *table, kw_wire_protocol prot
     g_assert_true(decodes(table, protocol, guarded(memory, body), &error));
 }
 
-/* Known fields are decoded, unknown ones are skipped: both notice every missing byte, and read none of them.
+/* Known fields are decoded, and unknown ones are skipped. Both detect a missing byte, and read nothing beyond
+ * the input.
  */
 static void
 test_truncated_bodies(void)
@@ -141,7 +142,7 @@ typedef struct body {
         }                                                                                                    \
     }
 
-/* One body for each kind of value, so that every reading function meets the end of the bytes. */
+/* One body for each kind of value, so that every reading function reaches the end of the input. */
 static const body bodies[] = {
     BODY(kw_odd_Odd, KW_WIRE_BINARY, "\2\0\2\1\3\0\1\x7f\x06\0\x28\1\2\x08\0\x2b\1\2\3\4\0"),
     BODY(kw_odd_Odd, KW_WIRE_BINARY, "\2\0\2\1\x0a\1\x2c\1\2\3\4\5\6\7\x08\4\0\x29\1\2\3\4\5\6\7\x08\0"),
@@ -243,7 +244,7 @@ test_heads(void)
     guard_free(memory);
 }
 
-/* Numbers survive whichever length they have. */
+/* Numbers of every encoded length are decoded unchanged. */
 static void
 test_numbers(void)
 {
@@ -270,7 +271,7 @@ test_numbers(void)
 
 /* --- long texts and lists ----------------------------------------------------------------------------- */
 
-/* A later with a name of this size, as known and as unknown field, followed by another field. */
+/* A struct Later whose name has this size, as a known and as an unknown field, followed by another field. */
 static void
 check_length(kw_wire_protocol protocol, size_t size)
 {
@@ -425,7 +426,8 @@ test_message_heads(void)
     }
 }
 
-/* Each prefix of a message without a frame asks for more, and reads nothing beyond its end. */
+/* For each prefix of a message without a frame, the reader needs more bytes and reads nothing beyond the end.
+ */
 static void
 test_prefixes_of_messages(void)
 {
