@@ -67,7 +67,7 @@ def start_second(place, ahead_ms):
 
 
 def put_below(options):
-    """A write acknowledged by the second gateway counts after earlier ones of the first, no matter whose clock is ahead."""
+    """A write through the second gateway replaces earlier writes through the first one, whichever clock is ahead."""
     return sum(put_below_by(options, ahead_ms) for ahead_ms in (1, 20))
 
 
@@ -143,7 +143,7 @@ def compare_on(gateway, key, end):
 
 
 def put_concurrent(options):
-    """A caller that puts finds its value: the others only write what they compared."""
+    """A caller reads the value that it put, because the other callers only write after a comparison."""
     lost = 0
     for store in (places.Embedded(options.tables), places.Sim(options.tables, 1)):
         count = Count(f"put-concurrent, {type(store).__name__.lower()}")
@@ -161,7 +161,7 @@ def put_concurrent(options):
 
 
 def clock_back(options):
-    """Writes of the embedded store count, no matter what the clock shows."""
+    """Writes to the embedded store take effect, whatever the clock shows."""
     count = Count("clock-back")
     with opened(places.Embedded(options.tables), 1) as place:
         data = place.gateways[0].data()
@@ -228,7 +228,7 @@ def add_fast(gateway, key, seconds):
 
 
 def hot_counter(options):
-    """A put or a removal of a counter counts at once, no matter how fast it was incremented before."""
+    """A put or a removal of a counter takes effect at once, however fast the counter was incremented before."""
     count = Count("hot-counter")
     with opened(places.Sim(options.tables, 1), 2) as place, concurrent.futures.ThreadPoolExecutor(16) as pool:
         data = place.gateways[0].data()
@@ -247,7 +247,7 @@ def hot_counter(options):
 
 
 def clock_ahead(options):
-    """A removal waits for the clock of the server with the record, no matter what the store's clock shows."""
+    """A removal waits for the clock of the server with the record, whatever the store's clock shows."""
     count = Count("clock-ahead")
     with opened(places.Sim(options.tables, 1), 1) as place:
         place.kill_gateway(0)

@@ -4,8 +4,9 @@
  *   whole         the record as a whole is linearizable, if that was promised (judge_whole)
  *   scans         are complete and in order; no record twice, no value from before or after the scan
  *   numbers       none is generated twice
- *   counters      with increments only: the final value is between the acknowledged sum and that plus unknown
- * ones views         show the same in the end, except after concurrent writes or writes of unknown outcome
+ *   counters      with increments only: the final value is at least the sum of the acknowledged increments,
+ * and at most that sum plus the increments of unknown outcome views         show the same in the end, except
+ * after concurrent writes or writes of unknown outcome
  */
 #pragma once
 

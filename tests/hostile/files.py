@@ -143,7 +143,7 @@ class Files(unittest.TestCase):
 
     # --- permissions ----------------------------------------------------------------------------
 
-    def test_others_are_warned_of(self):
+    def test_access_for_others_is_logged(self):
         self.serve()
         self.assertNotIn("other users", self.gateway.log())
         self.gateway.stop()

@@ -157,7 +157,7 @@ class Pipe(unittest.TestCase):
             gateway.__exit__(None, None, None)
 
     def test_no_error_stream_at_all(self):
-        """No file of the store gets the descriptor number of standard error and is used in its place."""
+        """No file of the store gets the descriptor number of standard error, because log lines would be written to it."""
         gateway = Gateway(POLICY)
         port_file = os.path.join(gateway.folder, "ports")
         gateway.process = subprocess.Popen(["sh", "-c", 'exec "$@" 2>&- >&-', "sh", daemon(), "--port-file", port_file, "--config",
