@@ -1,12 +1,12 @@
 /* The gateway: opens and connects all modules, then waits for signals.
  *
- *              prepared                      SIGTERM, SIGINT
- *   STARTING ------------> SERVING ---------------------------> DRAINING ---> DONE
- *       |                     ^                                    ^
- *              |  store unreachable  | prepared                           |
- *       +----------------> WAITING --------------------------------+
- *       |                                                          |
- *       +----------------------------------------------------------+   refused, or cannot listen
+ *                prepared                  SIGTERM, SIGINT
+ *   STARTING ---------------> SERVING ---------------------> DRAINING ---> DONE
+ *       |                        ^                              ^
+ *       |  store unreachable     | prepared                     |
+ *       +--------------------> WAITING -------------------------+
+ *       |                                                       |
+ *       +-------------------------------------------------------+   refused, or cannot listen
  *
  * Preparing a policy (prepare.h) creates its missing tables and lets the layout guard compare it with the
  * store. WAITING listens and answers UNAVAILABLE. Everything runs on the main thread's loop.

@@ -1,7 +1,8 @@
 /* Blocks of numbers: maps the values of a counter to the numbers of a field's range. Pure.
  *
- * A counter holds how many numbers were allocated. A gateway that adds n to it and reads c owns the places c
- * - n to c - 1; place p is the number from + p, or with wrap from + p modulo the length of the range.
+ * A counter holds how many numbers were allocated. A gateway that adds n to it, and gets c as the result,
+ * owns the places from c-n to c-1. Place p stands for the number `from` plus p; with `wrap`, p is first
+ * reduced modulo the length of the range.
  */
 #pragma once
 

@@ -2,10 +2,10 @@
  * ids, the time. A field's `generate` setting selects the kind (kw_model_generate).
  *
  *   kw_sequences   one per process: the table of counters and leases, the worker numbers of snowflakes
- *   kw_generator       one per loop: its own blocks of numbers and random bytes
+ *   kw_generator   one per loop: its own blocks of numbers and random bytes
  *
- *      put -> kw_generator_fill -> number from the block -------------------------> done, before it returns
- *                           -> no number left: wait -> counters (backend.h) --> done, later
+ *   put -> kw_generator_fill -> number from the block --------------------------> done, before it returns
+ *                            -> no number left: wait -> counters (backend.h) --> done, later
  *
  * Loops share only the counters and, one block at a time, a worker number. The next block is fetched before
  * the last one is used up, so that writers rarely wait. Numbers that are not used before the process ends are
@@ -37,15 +37,15 @@ void kw_sequences_prepare(kw_sequences *self, const kw_policy *policy, kw_deadli
  * returns. */
 void kw_sequences_close(kw_sequences *self, void (*closed)(void *user), void *user);
 
-/* Call it after the makers were freed. NULL is ignored. */
+/* Call it after the generators were freed. NULL is ignored. */
 void kw_sequences_free(kw_sequences *self);
 
 /* --- one loop -------------------------------------------------------------------------------------- */
 
 kw_generator *kw_generator_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle);
 
-/* Fails waiting and later calls with UNAVAILABLE. closed is called on the loop; then close the store handle,
- * then free the maker. */
+/* Fails waiting and later calls with UNAVAILABLE. closed is called on the loop. Then close the store handle,
+ * and then free the generator. */
 void kw_generator_close(kw_generator *self, void (*closed)(void *user), void *user);
 void kw_generator_free(kw_generator *self);
 

@@ -1,4 +1,4 @@
-/* Private to this module: what generator.c (which values, when) and slot.c (numbers of one counter) share. */
+/* Private to this module: shared by generator.c (which values, when) and slot.c (numbers of one counter). */
 #pragma once
 
 #include "sequence/attempts.h"
@@ -142,7 +142,7 @@ void kw_period_prefetch_free(kw_period_prefetch *self);
 /* Call it when a number of this slot is requested. */
 void kw_period_prefetch_used(kw_period_prefetch *self, kw_slot *slot);
 
-/* --- the maker, for slots --------------------------------------------------------------------------- */
+/* --- the generator, for slots ----------------------------------------------------------------------- */
 
 /* Adds to a counter, and retries failures for some time. done is always called after this returns. */
 void kw_generator_count(kw_generator *self, const kw_addition *addition, kw_counted done, void *user);

@@ -1,5 +1,5 @@
-/* Errors in encoded bytes. The decoder finds them where it does not know the name of the field; its caller,
- * which does, makes the text. A plain value; any thread. */
+/* Errors in encoded bytes. The function that finds an error does not know the name of the field. Its caller
+ * knows the name and creates the text. A plain value; any thread. */
 #pragma once
 
 #include "base/error.h"

@@ -10,15 +10,23 @@
  * and "thrift/hbase2_wire.h"):
  *   struct, union, exception X   typedef struct kw_api_X, table `kw_api_X_wire`
  *   enum E { A = 1 }             enumerators KW_API_E_A; a field of type E is an int32_t
- *   typedef of a container T     typedef kw_api_T; every member and element of the same shape has it; an
- * element of a map's `items` is a kw_api_T_item then, and a value can contain such a map method m of service
- * S        kw_api_S_m_args, kw_api_S_m_result (success, one member per exception), enumerator KW_API_S_m, row
- * kw_api_methods[KW_API_S_m], KW_API_METHOD_COUNT rows Names are spelled as in the IDL:
- * KW_API_Code_NOT_FOUND, KW_API_Data_putMany. Members keep their IDL names. bool, i8 to i64 and double become
- * bool, int8_t to int64_t and double; string and binary become kw_bytes; a struct becomes a `const kw_api_Y
- * *`; list<T> and set<T> become KW_WIRE_LIST(T); map<K, V> becomes KW_WIRE_MAP(K, V). Elements of type struct
- * are stored directly in `items`. Every member that is not `required` is preceded by a `bool has_<member>`.
- * An absent member with a default value holds the default.
+ *   typedef of a container T     typedef kw_api_T, the type of every member and element of the same shape. If
+ *                                T is a map, an element of its `items` is a kw_api_T_item, and a value can
+ *                                contain such a map
+ *   method m of service S        kw_api_S_m_args, kw_api_S_m_result (success, one member per exception),
+ *                                enumerator KW_API_S_m, row kw_api_methods[KW_API_S_m]; KW_API_METHOD_COUNT
+ *                                rows
+ *
+ * Names are spelled as in the IDL: KW_API_Code_NOT_FOUND, KW_API_Data_putMany. Members keep their IDL names.
+ *
+ *   bool, i8 to i64, double      bool, int8_t to int64_t, double
+ *   string, binary               kw_bytes
+ *   struct Y                     const kw_api_Y *, but elements of lists and maps are stored in `items`
+ *   list<T>, set<T>              KW_WIRE_LIST(T)
+ *   map<K, V>                    KW_WIRE_MAP(K, V)
+ *
+ * Every member that is not `required` is preceded by a `bool has_<member>`. An absent member with a default
+ * value holds the default.
  */
 #pragma once
 
