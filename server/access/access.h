@@ -22,7 +22,7 @@ typedef enum kw_operation {
     KW_OPERATION_MANAGE    /* store tables, paths, the policy in service */
 } kw_operation;
 
-/* table: its name in the policy, as the caller wrote it; empty: the call names none. DENIED, with the
- * operation and the table, if the principal may not. */
+/* table: its name in the policy, as the caller wrote it; empty: the call names none. DENIED, which names the
+ * operation and the table, if the principal is not allowed to do it. */
 bool kw_access_check(const kw_principal *principal, kw_operation operation, kw_bytes table,
                      kw_error *ret_error);

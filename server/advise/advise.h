@@ -47,9 +47,9 @@ typedef struct kw_spread {
     size_t reached;
     const uint64_t *counts; /* per place, in key order */
     double hottest_to_mean; /* over the whole sample */
-    double window_share;  /* of the hottest place of a window; half of the records are in windows with at most
-                             this */
-    double worst_share;   /* the same of the worst window with at least two records */
+    double window_share;  /* share of a window's hottest place; half of the records are in windows where it is
+                             at most this */
+    double worst_share;   /* the greatest such share, over windows with at least two records */
     double window_places; /* the number of equally used places that would spread a window's writes as evenly;
                              0: no window has two */
 } kw_spread;
@@ -68,7 +68,7 @@ typedef struct kw_advised_path {
     const kw_bytes *region_starts;
     const char *cut; /* origin of the regions: "by the rule", ...; if split by the earlier half of the sample,
                       * `regions` counts only the later half */
-    const uint32_t *heat; /* columns x places of regions */
+    const uint32_t *heat; /* writes; columns x regions */
     int order_field;      /* the field by which one full read can be ordered; -1: none */
     bool order_descending;
     uint64_t order_ranges; /* ranges merged for that read */

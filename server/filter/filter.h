@@ -28,7 +28,7 @@ typedef enum kw_filter_kind {
     KW_FILTER_SKIP,
     KW_FILTER_WHILE,
     KW_FILTER_KEY_ONLY,               /* flag: replace the value by its length */
-    KW_FILTER_FIRST_KEY_ONLY,         /* */
+    KW_FILTER_FIRST_KEY_ONLY,         /* no arguments */
     KW_FILTER_PREFIX,                 /* bytes[0] */
     KW_FILTER_COLUMN_PREFIX,          /* bytes[0] */
     KW_FILTER_MULTIPLE_COLUMN_PREFIX, /* bytes, sorted */

@@ -42,8 +42,8 @@ struct kw_filter_node {
     /* State as a part of a list. */
     bool hints;            /* AND: returned SEEK for the present cell */
     bool included;         /* OR: included the present cell */
-    kw_filter_code before; /* OR: its verdict on ... */
-    bool remembers;        /* ... this cell, if that verdict is still valid */
+    kw_filter_code before; /* OR: its last verdict */
+    bool remembers;        /* OR: that verdict, on the cell with this family and qualifier, is still valid */
     kw_buffer family, qualifier;
 };
 

@@ -10,8 +10,8 @@
 
 #include "rule/compile.h"
 
-/* True if records of a local time that occurs twice can share a key. Ignores whole days, which are just
- * longer then. ever: considers all times; otherwise those from KW_CLOCKS_FROM on. */
+/* True if records of a local time that occurs twice can share a key. Ignores calendars of whole days: such a
+ * day only becomes longer. ever: considers all times; otherwise those from KW_CLOCKS_FROM on. */
 bool kw_clock_changes_collide(const kw_layout *layout, const kw_component *clock, bool ever, kw_arena *arena);
 
 /* The most by which one change from KW_CLOCKS_FROM on sets a clock back; and the most by which clocks are put

@@ -44,12 +44,12 @@ struct kw_component {
     kw_choice_kind choice; /* the bucket does not follow from the record: the caller passes it */
 
     int field;    /* the field that can be decoded from the piece; -1: none */
-    int64_t unit; /* ... in this many units of the field: 1 is exact, more is coarser */
+    int64_t unit; /* unit of that field in the piece, in units of the field: 1 is exact, more is coarser */
     const char
         *grain; /* a coarser unit that is not a multiple of units, as text ("MM dd in UTC"); otherwise NULL */
     const size_t *also; /* other fields that the piece stores exactly */
     size_t also_count;
-    size_t also_before;     /* clocks: how many of them precede the time */
+    size_t also_before;     /* clocks: how many of the `also` fields precede the time */
     int clock;              /* the timestamp field whose spans `count` and `runs` accept; -1: none */
     int64_t cell_s;         /* clocks: resolution of a piece in seconds, at least 1 */
     int64_t period_s;       /* clocks: pieces repeat after this many seconds; 0: they do not */
@@ -187,10 +187,10 @@ struct kw_component_kind {
     bool (*runs)(const kw_component *self, const kw_value *values, const kw_span *span, kw_arena *arena,
                  kw_piece_runs *ret_runs, kw_error *ret_error);
 
-    /* For components with a clock. If the span has more than `most` runs (or pieces, counted as by count for
-     * an unknown time): the last value of its first part with at most `most` of them, or with only one;
-     * falling: the first value of the last such part. Parts end where a unit of the clock ends. False: the
-     * span has no more than that. */
+    /* For components with a clock. Cuts off a part of a span that has more than `most` runs (or pieces,
+     * counted as by `count` for an unknown time). Returns the last value of the first part that has at most
+     * `most` of them, or only one. falling: returns the first value of the last such part. A part ends where
+     * a unit of the clock ends. False: the span has at most `most`. */
     bool (*reach)(const kw_component *self, const kw_span *span, bool pieces, uint64_t most, bool falling,
                   int64_t *ret_value);
 

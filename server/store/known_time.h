@@ -5,8 +5,8 @@
  *   several of them: the intersection of their intervals, each widened by the possible drift of two clocks
  *
  * The clock can jump: an operator sets it, or its region moves to a server with another clock. The gateways
- * notice that at different times. So a gateway does not act on a heartbeat older than `fresh`, and treats
- * the offset of that time as just as possible as the current one:
+ * notice that at different times. So a gateway does not act on a heartbeat older than `fresh`, and assumes
+ * that the offset of that time can be as right as the current one:
  *
  *       now - 2 fresh            now - fresh              now
  *        |  heartbeats answered   |   heartbeats sent      |
@@ -26,7 +26,7 @@
 
 #define KW_TIME_FRESH_NS (INT64_C(250) * 1000000)
 #define KW_TIME_DRIFT_PPM 200
-#define KW_TIME_HEARTBEATS 48 /* the most that are kept, of the last 2 fresh */
+#define KW_TIME_HEARTBEATS 48 /* at most this many are kept, from the last 2 fresh */
 
 /* The store's time is in [earliest, latest]. */
 typedef struct kw_span {

@@ -37,7 +37,7 @@ void kw_tls_free(kw_tls *tls);
 
 /* Decrypts bytes from the network and appends the result to `plain`. Sets *ret_closed if the peer closed the
  * TLS connection. Can produce bytes to send (kw_tls_move_output). False if the connection is lost; the error
- * says whether by a malformed record or a rejected certificate. */
+ * gives the reason, such as a malformed record or a rejected certificate. */
 bool kw_tls_receive(kw_tls *tls, kw_bytes network, kw_buffer *plain, bool *ret_closed, kw_error *ret_error);
 
 /* Encrypts bytes. Before the end of the handshake they are queued. */
