@@ -1,13 +1,14 @@
 /* The program `keyway`: the functions shared by its commands. One thread, one connection; a command is a
  * function that receives the arguments after its name and returns the exit status.
  *
- *     main.c  the list of commands          connect.c  options of all commands, connecting, errors
+ *     main.c                                the list of commands
+ *     connect.c                             options of all commands, connecting, errors
  *     write.c read.c explain.c import.c     the data commands
  *     show.c create.c forget.c check.c      tables and administration
- *     scrub.c scrub_state.c                compares the paths of a table
- *     diff.c                               compares two policy files
+ *     scrub.c scrub_state.c                 compares the paths of a table
+ *     diff.c                                compares two policy files
  *     advise*.c private.c                   predicts the effect of key rules, with a private gateway
- *     value.c stamp.c text.c query_words.c     convert arguments to values and queries, and back
+ *     value.c stamp.c text.c query_words.c  convert arguments to values and queries, and back
  *     output*.c                             rows as table, json, jsonl or csv
  *     source*.c batch.c                     the parts of import
  *     progress.c interrupt.c                for commands that process many records
@@ -44,7 +45,7 @@ typedef struct kw_cli {
     kw_client_options connection;
     int timeout_ms;
     kw_output_format format;
-    gboolean framed, compact, tls; /* go into `connection` */
+    gboolean framed, compact, tls; /* copied into `connection` */
     gboolean raw;                  /* timestamps as numbers */
     kw_client *client;             /* NULL: not connected yet */
 } kw_cli;

@@ -28,9 +28,9 @@ void kw_output_record(kw_output *output, const kw_record *record);
 /* footer: printed below tables; NULL: none. Frees the output. False: writing failed, which was reported. */
 bool kw_output_end(kw_output *output, const char *footer);
 
-/* The columns of a table's records: fields in the order of `describe`, the key's fields first; only the
- * key's and the `chosen` ones if chosen (NULL-terminated; borrowed) has any. A chosen entry of a map has
- * its own column, except in JSON, where it is part of the map. The caller owns the array. */
+/* The columns of a table's records: fields in the order of `describe`, the key's fields first. If `chosen`
+ * (NULL-terminated; borrowed) has names, only the key's fields and the chosen ones. A chosen entry of a map
+ * has its own column, except in JSON, where it is part of the map. The caller owns the array. */
 GArray *kw_columns_of_table(const kw_cli *cli, const kw_table_info *table, char *const *chosen);
 
 /* Prints one record with its fields, as chosen on the command line. False: see kw_output_end. */

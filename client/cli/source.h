@@ -1,4 +1,4 @@
-/* Records from a file, for import: CSV with a head line, or JSON lines.
+/* Records from a file, for import: CSV with a header line, or JSON lines.
  *
  * A record that cannot be read does not end the source: it is returned as an item with an error and its
  * original text, so that it can be corrected and imported again.

@@ -22,7 +22,7 @@ struct kw_source {
 /* Reads the next line, with its line end. False at the end or on an error. */
 bool kw_source_line(kw_source *source, GError **error);
 
-/* For csv, the head line is read at once. */
+/* Reads the header line at once. */
 kw_csv_reader *kw_csv_reader_new(kw_source *source, GError **error);
 void kw_csv_reader_free(kw_csv_reader *reader);
 bool kw_csv_reader_next(kw_csv_reader *reader, kw_source *source, kw_source_item *ret_item, GError **error);

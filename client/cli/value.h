@@ -17,8 +17,8 @@ typedef struct kw_held_value {
 void kw_held_value_clear(kw_held_value *held);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_held_value, kw_held_value_clear)
 
-/* The field of that name; sets an error that suggests the most similar one. The name can end with a dot
- * and the entry of a map, to which *ret_entry then points; it is NULL for the field itself. */
+/* The field of that name; sets an error that suggests the most similar one. The name can end with a dot and
+ * the name of a map's entry; *ret_entry then points to this entry, and otherwise becomes NULL. */
 const kw_field_info *kw_field_named(const kw_table_info *table, const char *name, const char **ret_entry,
                                     GError **error);
 
