@@ -45,7 +45,7 @@ class Count:
         self.tried += 1
         self.lost += not right
 
-    def tell(self):
+    def report(self):
         print(f"{self.name}: {self.lost} of {self.tried} lost", flush=True)
         return self.lost
 
@@ -60,10 +60,10 @@ def start_second(place, ahead_ms):
     """The second gateway measures the store's clock while it is ahead of the clock that the first one measured."""
     wait_until(lambda: knows_clock(place.gateways[0]), "the first gateway to know the store's clock", 60)
     place.kill_gateway(1)
-    place.tell(f"clock clock {ahead_ms}")
+    place.send(f"clock clock {ahead_ms}")
     place.start_gateway(1)
     wait_until(lambda: knows_clock(place.gateways[1]), "the second gateway to know the store's clock", 60)
-    place.tell("clock clock 0")
+    place.send("clock clock 0")
 
 
 def put_below(options):
@@ -88,7 +88,7 @@ def put_below_by(options, ahead_ms):
             condition = Condition(field="a", op=CompareOp.EQUAL, value=record(a="4")["a"])
             applied = second.putIf("plain", record(a="5", **key), condition, PATIENT)
             counts[2].expect(applied and value_of(first, "plain", **key) == "5")
-    return sum(count.tell() for count in counts)
+    return sum(count.report() for count in counts)
 
 
 def count_up(gateway, key, times):
@@ -116,7 +116,7 @@ def two_winners(options):
             replaced = [value for one in running for value in one.result()]
             for value in set(replaced):
                 count.expect(replaced.count(value) == 1)
-    return count.tell()
+    return count.report()
 
 
 # --- one gateway ------------------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def put_concurrent(options):
                     count.expect(not wrong)
                 for other in others:
                     other.result()
-        lost += count.tell()
+        lost += count.report()
     return lost
 
 
@@ -175,7 +175,7 @@ def clock_back(options):
             count.expect(value_of(data, "plain", id=f"back-{number}") == "2")
             good(data.remove("plain", record(id=f"back-{number}"), None, PATIENT))
             count.expect(value_of(data, "plain", id=f"back-{number}") is None)
-    return count.tell()
+    return count.report()
 
 
 # --- the store's clock --------------------------------------------------------------------------------------------------------
@@ -205,17 +205,17 @@ def unstamped(options):
     count, said = Count("unstamped, paths that differ"), Count("unstamped, /readyz")
     keys = [{"id": f"pair-{number}", "part": "p"} for number in range(12)]
     with opened(places.Sim(options.tables, 1), 1) as place:
-        place.tell("faults delay_us=300000")  # every reply is too slow to measure the clock
+        place.send("faults delay_us=300000")  # every reply is too slow to measure the clock
         place.kill_gateway(0)
         place.gateways[0].start()
         acknowledged = [key for key in keys if put_twice(place.gateways[0], key)]
         said.expect(place.gateways[0].get("/readyz")[0] != 200)
-        place.tell("faults")
+        place.send("faults")
         wait_until(lambda: place.gateways[0].get("/readyz")[0] == 200, "the clock to be known", 60)
         data = place.gateways[0].data()
         for key in keys:
             count.expect(key not in acknowledged or paths_agree(data, key))
-    return count.tell() + said.tell()
+    return count.report() + said.report()
 
 
 def add_fast(gateway, key, seconds):
@@ -243,7 +243,7 @@ def hot_counter(options):
             else:
                 good(data.remove("counted", record(**key), None, PATIENT))
                 count.expect(value_of(data, "counted", "n", **key) is None)
-    return count.tell()
+    return count.report()
 
 
 def clock_ahead(options):
@@ -251,7 +251,7 @@ def clock_ahead(options):
     count = Count("clock-ahead")
     with opened(places.Sim(options.tables, 1), 1) as place:
         place.kill_gateway(0)
-        place.tell("clock clock 300")
+        place.send("clock clock 300")
         place.start_gateway(0)
         data = place.gateways[0].data()
         for number in range(TRIES):
@@ -260,7 +260,7 @@ def clock_ahead(options):
             good(data.remove("plain", record(**key), None, PATIENT))
             good(data.put("plain", record(a="2", **key), PATIENT))
             count.expect(value_of(data, "plain", **key) == "2")
-    return count.tell()
+    return count.report()
 
 
 # --- all ------------------------------------------------------------------------------------------------------------------------

@@ -162,33 +162,33 @@ class Sim(Place):
         return (f"  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
                 "  create_missing: true\n  rest: 200ms\n  connect_timeout: 1s\n")
 
-    def tell(self, command):
+    def send(self, command):
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         assert answer == "ok\n", f"hbase_sim exited at {command!r}: {answer!r}"
 
     def misbehave(self, faults):
-        self.tell(" ".join(["faults"] + [f"{name}={number}" for name, number in faults.items()]))
+        self.send(" ".join(["faults"] + [f"{name}={number}" for name, number in faults.items()]))
 
     def stop_thrift(self, number):
         self.misbehave({"delay_us": 500})  # so that calls are pending
-        self.tell(f"stop {number}")
+        self.send(f"stop {number}")
 
     def go_on_thrift(self, number):
-        self.tell(f"go_on {number}")
+        self.send(f"go_on {number}")
         self.misbehave({})
 
     def kill_thrift(self, number):
         self.misbehave({"delay_us": 500})
-        self.tell(f"kill {number}")
+        self.send(f"kill {number}")
 
     def start_thrift(self, number):
-        self.tell(f"start {number}")
+        self.send(f"start {number}")
         self.misbehave({})
 
     def move_clock(self, offset_ms):
-        self.tell(f"clock clock {offset_ms}")
+        self.send(f"clock clock {offset_ms}")
 
     def stop(self):
         super().stop()
@@ -365,7 +365,7 @@ def compactions(place, random, end):
     place.misbehave({"late": 0.02, "late_ms": 200, "delay_us": 300})
     while not end.is_set():
         pause(random, 0.005, 0.05)
-        place.tell("purge")
+        place.send("purge")
     place.misbehave({})
 
 
