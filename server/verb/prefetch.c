@@ -28,7 +28,7 @@ typedef struct page_ahead {
     kw_deadline stale_at; /* set once the page is ready */
     bool ready;
     kw_scan_page page;
-    kw_call *asker; /* the call that already waits for the page, or NULL */
+    kw_call *waiter; /* the call that already waits for the page, or NULL */
     kw_scan_done done;
     void *user;
 } page_ahead;
@@ -64,10 +64,10 @@ forget(page_ahead *page)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Starts the next prefetch first, so that the store works while this page is encoded. The asker then owns the
- * page's memory. */
+/* Starts the next prefetch first, so that the store works while this page is encoded. The caller then owns
+ * the page's memory. */
 static void
-hand_out(page_ahead *page, kw_call *asker, kw_scan_done done, void *user)
+hand_out(page_ahead *page, kw_call *waiter, kw_scan_done done, void *user)
 {
     g_queue_unlink(&page->of->pages, &page->link);
     kw_metrics_add(KW_METRIC_pages_ahead_used, 1);
@@ -75,7 +75,7 @@ hand_out(page_ahead *page, kw_call *asker, kw_scan_done done, void *user)
         begin_after(page);
     kw_scan_free(g_steal_pointer(&page->scan));
     kw_scan_page read = page->page;
-    kw_call_release_into(&page->call, asker->arena);
+    kw_call_release_into(&page->call, waiter->arena);
     done(user, &read, NULL);
 }
 
@@ -86,21 +86,21 @@ arrived(void *user, const kw_scan_page *read, const kw_error *error)
     page_ahead *page = user;
     kw_page_prefetcher *ahead = page->of;
     ahead->reading--;
-    kw_call *asker = page->asker;
+    kw_call *waiter = page->waiter;
     kw_scan_done done = page->done;
     void *done_user = page->user;
     if (error) {
         g_queue_unlink(&ahead->pages, &page->link);
-        if (asker)
-            kw_verb_next(asker, kw_arena_copy(asker->arena, page->cursor), done, done_user);
+        if (waiter)
+            kw_verb_next(waiter, kw_arena_copy(waiter->arena, page->cursor), done, done_user);
         page_free(page);
         return;
     }
     page->page = *read;
     page->ready = true;
     page->stale_at = kw_deadline_in_ms(KW_PREFETCH_MS);
-    if (asker)
-        hand_out(page, asker, done, done_user);
+    if (waiter)
+        hand_out(page, waiter, done, done_user);
     else
         kw_timer_start_ms(ahead->sweep, KW_PREFETCH_MS + 1);
 }
@@ -132,7 +132,7 @@ make_room(kw_page_prefetcher *ahead)
         return true;
     for (GList *at = ahead->pages.head; at; at = at->next) {
         page_ahead *page = at->data;
-        if (!page->asker) {
+        if (!page->waiter) {
             forget(page);
             return true;
         }
@@ -158,7 +158,7 @@ relieve(kw_page_prefetcher *ahead)
     for (GList *at = ahead->pages.head, *next; at; at = next) {
         page_ahead *page = at->data;
         next = at->next;
-        if (!page->asker)
+        if (!page->waiter)
             forget(page);
     }
 }
@@ -213,7 +213,7 @@ find(kw_page_prefetcher *ahead, const kw_call *call, kw_bytes cursor)
 {
     for (GList *at = ahead->pages.head; at; at = at->next) {
         page_ahead *page = at->data;
-        if (!page->asker && page->cursor.size == cursor.size && kw_bytes_equal(page->cursor, cursor) &&
+        if (!page->waiter && page->cursor.size == cursor.size && kw_bytes_equal(page->cursor, cursor) &&
             kw_bytes_equal(page->call.identity, call->identity))
             return page;
     }
@@ -303,7 +303,7 @@ kw_page_prefetcher_next(kw_page_prefetcher *ahead, kw_call *call, kw_bytes curso
         return;
     }
     if (page) {
-        page->asker = call;
+        page->waiter = call;
         page->done = done;
         page->user = user;
         return;
@@ -334,7 +334,7 @@ kw_page_prefetcher_close(kw_page_prefetcher *ahead)
     for (GList *at = ahead->pages.head, *next; at; at = next) {
         page_ahead *page = at->data;
         next = at->next;
-        if (!page->asker)
+        if (!page->waiter)
             forget(page);
     }
 }

@@ -33,10 +33,10 @@ struct kw_scan {
     kw_gather *gather;       /* NULL: the filter is not ready yet */
     kw_arena *scratch;       /* cleared with each row */
 
-    kw_call *asker; /* the call of the page in progress */
+    kw_call *page_call; /* the call of the page in progress */
     kw_scan_done done;
     void *user;
-    GArray *records; /* kw_record, in the asker's arena */
+    GArray *records; /* kw_record, in the arena of page_call */
     kw_page_limits limits;
     kw_deadline turn_back; /* after this time, the page ends with the current window */
     bool later;            /* windows were exhausted for this page; rows scanned in them, and bytes */
@@ -89,7 +89,7 @@ reply_most(kw_scan *self, size_t key_size)
     size_t frame = self->limits.frame_bytes;
     if (self->cursor_bytes == 0)
         self->cursor_bytes =
-            kw_page_cursor(self->asker, &self->request, self->plan, &(kw_gathered){0}, false).size;
+            kw_page_cursor(self->page_call, &self->request, self->plan, &(kw_gathered){0}, false).size;
     return frame - MIN(frame, self->cursor_bytes + 2 * key_size + HEAD_BYTES);
 }
 
@@ -125,7 +125,7 @@ accept_row(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_e
     if (!take_room(self, row, ret_accepted, ret_error))
         return false;
     if (*ret_accepted == KW_ROW_ACCEPTED) {
-        kw_record kept = kw_reader_keep(self->reader, self->asker->arena);
+        kw_record kept = kw_reader_keep(self->reader, self->page_call->arena);
         g_array_append_val(self->records, kept);
     }
     return true;
@@ -204,7 +204,7 @@ open_plan(kw_scan *self, const kw_position *position, kw_error *ret_error)
 static void
 answer(kw_scan *self, const kw_gathered *last, bool end)
 {
-    kw_arena *arena = self->asker->arena;
+    kw_arena *arena = self->page_call->arena;
     kw_bytes rows = kw_bytes_of(self->records->data, self->records->len * sizeof(kw_record));
     kw_scan_page page = {.rows = (const kw_record *)(const void *)kw_arena_copy(arena, rows).data,
                          .count = self->records->len,
@@ -212,7 +212,7 @@ answer(kw_scan *self, const kw_gathered *last, bool end)
                          .table = self->request.query.table};
     kw_gathered all = {.count = page.count, .position = last->position};
     if (!end)
-        page.cursor = kw_page_cursor(self->asker, &self->request, self->plan, &all, self->over);
+        page.cursor = kw_page_cursor(self->page_call, &self->request, self->plan, &all, self->over);
     if (self->request.limit)
         self->request.limit -= page.count;
     self->done(self->user, &page, NULL);
@@ -247,7 +247,7 @@ static void
 gather_page(kw_scan *self)
 {
     kw_gather_page(self->gather, self->limits.rows - self->records->len, self->limits.bytes - self->bytes,
-                   self->asker->deadline, paged, self);
+                   self->page_call->deadline, paged, self);
 }
 
 /* Opens the window after the exhausted one. */
@@ -326,7 +326,7 @@ void
 kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
 {
     kw_error error;
-    scan->asker = call;
+    scan->page_call = call;
     scan->done = done;
     scan->user = user;
     g_array_set_size(scan->records, 0);
