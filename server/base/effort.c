@@ -52,7 +52,7 @@ kw_effort_fail(const kw_effort *effort, const char *doing, kw_error *ret_error)
         return kw_error_set(ret_error, KW_LIMIT, "more than %zu MiB of memory were needed while %s",
                             effort->bytes_most >> 20, doing);
     if (is_cancelled(effort))
-        return kw_error_set(ret_error, KW_UNAVAILABLE, "given up while %s", doing);
+        return kw_error_set(ret_error, KW_UNAVAILABLE, "cancelled while %s", doing);
     if (is_used_up(effort))
         return kw_error_set(ret_error, KW_LIMIT, "too much work while %s", doing);
     return kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed while %s", doing);

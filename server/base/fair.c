@@ -128,7 +128,7 @@ move_grown(kw_fair *queue)
     }
 }
 
-/* The next item of unowned, if it is their large_is_due. */
+/* The next item without an account. NULL if there is none, or if the next item must be one of an account. */
 static kw_fair_item *
 pop_unowned(kw_fair *queue)
 {

@@ -179,10 +179,12 @@ kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, int64
     bool possible = sealed.size > MAC_SIZE;
     kw_bytes body = kw_bytes_of(sealed.data, possible ? sealed.size - MAC_SIZE : 0);
     if (!possible || !is_signed(keyring, body, body.data + body.size))
-        return kw_error_set(ret_error, KW_INVALID, "cursor was changed or made with another key");
+        return kw_error_set(ret_error, KW_INVALID,
+                            "cursor was changed or made with another key; start the scan again");
     if (body.data[0] != VERSION)
         return kw_error_set(ret_error, KW_INVALID,
-                            "cursor has version %u, made by another release; this one reads version %u",
+                            "cursor has version %u, made by another release, but this one reads version %u; "
+                            "start the scan again",
                             body.data[0], VERSION);
     kw_cursor cursor;
     if (!parse(body, &cursor))

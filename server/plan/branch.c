@@ -1,4 +1,4 @@
-/* Walks the prefix of a analysis again, now with the values.
+/* Multiplies the branches, component by component, with the values and buckets that an analysis found.
  *
  *   one branch  --list of 3-->  3 branches  --16 buckets-->  48 branches
  */
@@ -27,7 +27,7 @@ room_for(kw_growth *growing, size_t factor)
         return NULL;
     }
     kw_error_set(growing->error, KW_LIMIT,
-                 "table %s: the query needs more than %zu ranges of path %s; ask for fewer values at once",
+                 "table %s: the query needs more than %zu ranges of path %s; query fewer values at once",
                  growing->normalized->table->name, growing->limit, growing->analysis->path->name);
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* See filter.h. */
+/* See key_patterns.h. */
 #include "plan/key_patterns.h"
 
 #include "plan/cover.h"

@@ -163,11 +163,11 @@ take_window(const kw_path_analysis *analysis, const kw_normalized_query *normali
 static bool
 too_many(const kw_normalized_query *normalized, const kw_path_analysis *analysis, kw_error *ret_error)
 {
-    return kw_error_set(ret_error, KW_LIMIT,
-                        "table %s: the query needs more than %zu ranges of path %s for each %s; ask for "
-                        "fewer values at once",
-                        normalized->table->name, normalized->range_limit, analysis->path->name,
-                        normalized->table->fields[normalized->span.field].name);
+    return kw_error_set(
+        ret_error, KW_LIMIT,
+        "table %s: the query needs more than %zu ranges of path %s for each %s; query fewer values at once",
+        normalized->table->name, normalized->range_limit, analysis->path->name,
+        normalized->table->fields[normalized->span.field].name);
 }
 
 static bool

@@ -240,10 +240,10 @@ draft_runs(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
             return false;
         *ret_loose = *ret_loose || runs.loose;
         if (made.count + runs.count > limit)
-            return kw_error_set(ret_error, KW_LIMIT,
-                                "table %s: the query needs more than %zu ranges of path %s; ask for less at "
-                                "once",
-                                normalized->table->name, limit, analysis->path->name);
+            return kw_error_set(
+                ret_error, KW_LIMIT,
+                "table %s: the query needs more than %zu ranges of path %s; query less at once",
+                normalized->table->name, limit, analysis->path->name);
         if (!reserve_drafts(&made, runs.count, branches->count, limit, normalized, arena))
             return false; /* kw_ranges_make returns the error */
         for (size_t run = 0; run < runs.count && kw_normalized_query_can_continue(normalized, arena); run++)

@@ -11,7 +11,7 @@
 /* How long numbers of a range that wraps are kept. While a loop is idle, other loops can use up the whole
  * range, including its numbers. */
 #define WRAP_KEEP_NS UINT64_C(1000000000)
-#define WRAP_GROWTH 8 /* most growth of a fetch, compared with the one before, after idle time */
+#define WRAP_GROWTH 8 /* maximum growth of a fetch compared with the previous one, after idle time */
 
 static void fetch(kw_slot *slot);
 

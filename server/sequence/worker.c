@@ -29,7 +29,7 @@ struct kw_worker {
     bool busy;
     bool stopping;
     uint32_t number; /* held, or being examined */
-    uint32_t tried;  /* numbers examined in vain since the last pause */
+    uint32_t tried;  /* numbers that were examined and not free since the last pause */
     char row[32];
     char seen[STATE_MAX]; /* content of the row; "" if empty */
     int64_t seen_stamp;   /* timestamp of that cell */

@@ -73,7 +73,7 @@ test_cancelled(void)
     g_assert_true(kw_effort_spend(&effort, KW_EFFORT_LOOK));
     cancelled = true;
     g_assert_false(kw_effort_spend(&effort, KW_EFFORT_LOOK));
-    expect(&effort, KW_UNAVAILABLE, "given up while it was tested");
+    expect(&effort, KW_UNAVAILABLE, "cancelled while it was tested");
 }
 
 int

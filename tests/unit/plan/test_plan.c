@@ -94,7 +94,7 @@ test_order_events(void)
         {"city=x full", "primary: [,) residual"},
         {"id=a,a,a ts>=1 ranges=1", "primary: [0ca\\x00,0ca\\x00\\x7F\\xFF)"},
         {"id=a,b,c ts>=0 ranges=2", "LIMIT: table t: the query needs more than 2 ranges of path primary; "
-                                    "ask for fewer values at once"},
+                                    "query fewer values at once"},
     };
     CHECK_CASES(EVENTS, cases);
 }
