@@ -1,4 +1,4 @@
-/* Records what many callers did to a few keys, and checks that a store can have replied so.
+/* Records what many callers did to a few keys, and checks whether a store can have given these replies.
  *
  * Each put has its own value (from 1, unique in the history); 0 means "no value", which is what a remove
  * writes. All times are of one clock: `start` before the call was sent, `end` after its reply arrived.

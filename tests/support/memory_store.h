@@ -13,7 +13,7 @@ typedef struct kw_memory_control {
     bool fail_applied; /* a failing write is applied, its outcome is UNKNOWN */
     bool never_answer; /* operations complete only when the store handle closes */
     const kw_store_handle
-        *stalled;      /* operations of this store handle complete only after it is another one */
+        *stalled;      /* operations of this store handle complete only after this member was changed */
     bool shuffle;      /* completions arrive in random order */
     bool late_end;     /* a range scan reports its end only in a fetch without rows */
     bool offset_known; /* of the store's clock */

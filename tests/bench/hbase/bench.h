@@ -15,8 +15,8 @@ typedef struct bench {
     int warm_ms;
     bool generated;          /* callers are generated clients */
     bool unverified;         /* puts are not read back after each round */
-    uint64_t growth_rows;    /* growth by rows: the largest number of rows, ... */
-    const char *grown_table; /* ... in this store table, which is empty at first */
+    uint64_t growth_rows;    /* growth by rows: the largest number of rows */
+    const char *grown_table; /* growth by rows: the store table, which is empty at first */
     unsigned callers[CALLERS_MOST];
     size_t callers_count;
 } bench;

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #define OPEN_MS 20000
-#define LINGER_MS                                                                                            \
-    3000 /* wait for replies after the end, plus 1 ms per caller; a caller without a reply by then is not    \
-            served */
+/* How long to wait for replies after the end, plus 1 ms per caller. A caller without a reply by then is not
+ * served. */
+#define LINGER_MS 3000
 #define SCAN_MOST 100
 #define FILES_MORE 200 /* in addition to the callers' connections */
 

@@ -1,7 +1,7 @@
 /* The cost of encoding and decoding a row key, and of planning.
  *
- *   Targets: a key of the order-tracking rule in 0.5 us, of a calendar rule in 0.6 us, both without malloc; a
- * plan over 256 buckets in 50 us, over a day of 1,440 minutes in 1 ms.
+ * Targets: a key of the order-tracking rule in 0.5 us and of a calendar rule in 0.6 us, both without malloc;
+ * a plan over 256 buckets in 50 us, and over a day of 1,440 minutes in 1 ms.
  *
  * Prints the best of several rounds; one result per line: name, value, unit. With --check it fails if a
  * target is missed by more than a factor of two (benchmarks run on shared machines).

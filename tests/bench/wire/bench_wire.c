@@ -3,9 +3,8 @@
  *
  *   bench_wire [--check]
  *
- * Each result is the best of several rounds, since other load on the machine can only make a round slower.
- * With
- * --check the exit status is 1 if a target is missed.
+ * Each result is the best of several rounds, because other load on the machine can only make a round slower.
+ * With --check the exit status is 1 if a target is missed.
  */
 #include "glib_side.h"
 #include "thrift/hbase2_wire.h"
