@@ -1,0 +1,105 @@
+/* See chain.h. ARCHITECTURE.md, "What a change of a key rule does", has the same table with reasons. */
+#include "change/chain.h"
+
+#include <glib.h>
+
+/* clang-format off */
+/* Roles: order of puts, order of removals, gets read it, scans read it. */
+#define ALL   {1, 1, true, true}
+#define NONE  {0, 0, false, false}
+#define STEP(id, needs)  {KW_CHAIN_##id, needs}
+#define END   {KW_CHAIN_COUNT, 0}
+
+#define GRACE   KW_CHAIN_GRACE
+#define COPIED  KW_CHAIN_COPIED
+#define PASSED  KW_CHAIN_PASSED
+#define ORDERED KW_CHAIN_ORDERED
+#define EXPIRED KW_CHAIN_CURSORS_EXPIRED
+#define SKEW    KW_CHAIN_SKEW
+#define SWEPT   KW_CHAIN_SWEPT
+#define STORE   KW_CHAIN_STORE_ORDER
+
+/* name, old role, new role, atomics, stamp, control, both_complete, spaced, forward, back */
+static const kw_chain_version versions[KW_CHAIN_COUNT] = {
+    [KW_CHAIN_STORE] = {"store", ALL, NONE, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, false, false, false,
+        STEP(ENTER_HELD, ORDERED), END},
+    [KW_CHAIN_ENTER_HELD] = {"enter-held", ALL, NONE, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, false, false, false,
+        STEP(ENTER_RAISED, GRACE), STEP(STORE, 0)},
+    [KW_CHAIN_ENTER_RAISED] = {"enter-raised", ALL, NONE, KW_CHAIN_HELD, KW_CHAIN_RAISED, false, false, false,
+        STEP(ENTER_STAMPED, GRACE | SKEW), STEP(ENTER_HELD, GRACE | SKEW | SWEPT)},
+    [KW_CHAIN_ENTER_STAMPED] = {"enter-stamped", ALL, NONE, KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, false, false,
+        STEP(0, 0), STEP(ENTER_RAISED, 0)},
+
+    [KW_CHAIN_0] = {"0", ALL, NONE, KW_CHAIN_CAS_OLD, KW_CHAIN_STAMPED, true, false, false,
+        STEP(1, ORDERED), STEP(ENTER_STAMPED, STORE)},
+    [KW_CHAIN_1] = {"1", {1, 2, true, true}, {0, 1, false, false},
+        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, false, false,
+        STEP(2, GRACE), STEP(0, 0)},
+    [KW_CHAIN_2] = {"2", {2, 2, true, true}, {1, 1, false, false},
+        KW_CHAIN_CAS_OLD_NEW, KW_CHAIN_STAMPED, true, false, false,
+        STEP(2_SPACED, GRACE | COPIED | ORDERED), STEP(1, 0)},
+    [KW_CHAIN_2_SPACED] = {"2-spaced", {2, 2, true, true}, {1, 1, false, false},
+        KW_CHAIN_CAS_OLD_NEW, KW_CHAIN_STAMPED, true, false, true,
+        STEP(3, 0), STEP(2, 0)},
+    [KW_CHAIN_3] = {"3", {2, 2, true, true}, {1, 1, false, false},
+        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, false, true,
+        STEP(4, GRACE | PASSED), STEP(2_SPACED, 0)},
+    [KW_CHAIN_4] = {"4", {2, 2, true, true}, {1, 1, true, false},
+        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, true, true,
+        STEP(5, 0), STEP(3, 0)},
+    [KW_CHAIN_5] = {"5", {1, 1, false, false}, {2, 2, true, true},
+        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, true, true,
+        STEP(6, 0), STEP(4_BACK, GRACE | PASSED)},
+    [KW_CHAIN_6] = {"6", {1, 1, false, false}, {2, 2, true, true},
+        KW_CHAIN_CAS_NEW_OLD, KW_CHAIN_STAMPED, true, true, false,
+        STEP(7, ORDERED | EXPIRED), STEP(6_SPACED, ORDERED)},
+    [KW_CHAIN_7] = {"7", {1, 1, false, false}, {2, 2, true, true},
+        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, true, false,
+        STEP(8, GRACE), END},
+    [KW_CHAIN_8] = {"8", NONE, ALL, KW_CHAIN_CAS_NEW, KW_CHAIN_STAMPED, true, false, false,
+        STEP(LEAVE_STAMPED, STORE), END},
+
+    [KW_CHAIN_6_SPACED] = {"6-spaced", {1, 1, false, false}, {2, 2, true, true},
+        KW_CHAIN_CAS_NEW_OLD, KW_CHAIN_STAMPED, true, true, true,
+        STEP(6, 0), STEP(5, 0)},
+    [KW_CHAIN_4_BACK] = {"4-back", {1, 1, true, false}, {2, 2, true, true},
+        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, true, true,
+        STEP(5, 0), STEP(3, 0)},
+
+    [KW_CHAIN_LEAVE_STAMPED] = {"leave-stamped", NONE, ALL,
+        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, false, false,
+        STEP(LEAVE_RAISED, 0), END},
+    [KW_CHAIN_LEAVE_RAISED] = {"leave-raised", NONE, ALL, KW_CHAIN_HELD, KW_CHAIN_RAISED, false, false, false,
+        STEP(LEAVE_HELD, GRACE | SKEW | SWEPT), END},
+    [KW_CHAIN_LEAVE_HELD] = {"leave-held", NONE, ALL, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, false, false, false,
+        STEP(STORE_NEW, 0), END},
+    [KW_CHAIN_STORE_NEW] = {"store-new", NONE, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, false, false, false,
+        END, END},
+};
+/* clang-format on */
+
+const kw_chain_version *
+kw_chain_version_of(kw_chain_id id)
+{
+    g_assert((unsigned)id < KW_CHAIN_COUNT);
+    return &versions[id];
+}
+
+kw_chain_step
+kw_chain_next(kw_chain_id id, kw_chain_direction direction)
+{
+    const kw_chain_version *version = kw_chain_version_of(id);
+    return direction == KW_CHAIN_FORWARD ? version->forward : version->back;
+}
+
+bool
+kw_chain_find(const char *name, kw_chain_id *ret_id)
+{
+    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++) {
+        if (g_strcmp0(versions[id].name, name) == 0) {
+            *ret_id = (kw_chain_id)id;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,132 @@
+/* What must hold for every version of a change (server/change/chain.h), and for every two neighbors. */
+#include "change/chain.h"
+
+#include <glib.h>
+
+static bool
+is_used(kw_role role)
+{
+    return role.put || role.remove || role.get || role.scan;
+}
+
+/* Writes reach each placement in the order 1, 2. */
+static bool
+is_order(unsigned old, unsigned new)
+{
+    return old + new == 1 || (old + new == 3 && old &&new);
+}
+
+static void
+test_each_version(void)
+{
+    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++) {
+        const kw_chain_version *version = kw_chain_version_of((kw_chain_id)id);
+        kw_role old = version->old_role, new = version->new_role;
+        kw_chain_id found;
+        g_test_message("%s", version->name);
+        g_assert_true(is_order(old.put, new.put));
+        g_assert_true(is_order(old.remove, new.remove));
+        g_assert_true(old.get || new.get);
+        g_assert_true(old.scan != new.scan);
+        g_assert_cmpint(version->control, ==, version->stamp == KW_CHAIN_STAMPED);
+        g_assert_true(!version->both_complete || (is_used(old) && is_used(new)));
+        g_assert_true(kw_chain_find(version->name, &found) && found == id);
+    }
+}
+
+/* Puts and removals of both versions reach every placement that one of them reads. */
+static void
+check_neighbors(const kw_chain_version *a, const kw_chain_version *b)
+{
+    const kw_role *roles[][2] = {{&a->old_role, &b->old_role}, {&a->new_role, &b->new_role}};
+    g_test_message("%s and %s", a->name, b->name);
+    for (size_t i = 0; i < G_N_ELEMENTS(roles); i++) {
+        const kw_role *one = roles[i][0], *other = roles[i][1];
+        if (!one->get && !one->scan && !other->get && !other->scan)
+            continue;
+        g_assert_true(one->put && other->put);
+        g_assert_true(one->remove && other->remove);
+    }
+}
+
+static void
+test_neighbors(void)
+{
+    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++) {
+        for (int direction = KW_CHAIN_FORWARD; direction <= KW_CHAIN_BACK; direction++) {
+            kw_chain_step step = kw_chain_next((kw_chain_id)id, (kw_chain_direction)direction);
+            if (step.to != KW_CHAIN_COUNT)
+                check_neighbors(kw_chain_version_of((kw_chain_id)id), kw_chain_version_of(step.to));
+        }
+    }
+}
+
+/* Where atomic operations decide: 0 where they are held. */
+static int
+decides_in(const kw_chain_version *version)
+{
+    switch (version->atomics) {
+    case KW_CHAIN_HELD:
+        return 0;
+    case KW_CHAIN_NATIVE:
+        return 1;
+    case KW_CHAIN_CAS_OLD:
+    case KW_CHAIN_CAS_OLD_NEW:
+        return 2;
+    case KW_CHAIN_CAS_NEW_OLD:
+    case KW_CHAIN_CAS_NEW:
+        return 3;
+    }
+    g_assert_not_reached();
+}
+
+/* Atomic operations of two neighbors do not decide in different places. */
+static void
+test_atomics_are_held_between(void)
+{
+    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++) {
+        int mine = decides_in(kw_chain_version_of((kw_chain_id)id));
+        for (int direction = KW_CHAIN_FORWARD; direction <= KW_CHAIN_BACK; direction++) {
+            kw_chain_step step = kw_chain_next((kw_chain_id)id, (kw_chain_direction)direction);
+            int other = step.to == KW_CHAIN_COUNT ? 0 : decides_in(kw_chain_version_of(step.to));
+            g_assert_true(mine == 0 || other == 0 || mine == other);
+        }
+    }
+}
+
+static unsigned
+steps_until(kw_chain_id from, kw_chain_direction direction, kw_chain_id until)
+{
+    unsigned steps = 0;
+    while (from != until && steps <= KW_CHAIN_COUNT) {
+        from = kw_chain_next(from, direction).to;
+        g_assert_cmpint(from, !=, KW_CHAIN_COUNT);
+        steps++;
+    }
+    return steps;
+}
+
+static void
+test_ways(void)
+{
+    kw_chain_id none;
+    g_assert_cmpuint(steps_until(KW_CHAIN_STORE, KW_CHAIN_FORWARD, KW_CHAIN_0), ==, 4);
+    g_assert_cmpuint(steps_until(KW_CHAIN_0, KW_CHAIN_FORWARD, KW_CHAIN_8), ==, 9);
+    g_assert_cmpuint(steps_until(KW_CHAIN_8, KW_CHAIN_FORWARD, KW_CHAIN_STORE_NEW), ==, 4);
+    g_assert_cmpuint(steps_until(KW_CHAIN_6, KW_CHAIN_BACK, KW_CHAIN_0), ==, 8);
+    g_assert_cmpuint(steps_until(KW_CHAIN_4, KW_CHAIN_BACK, KW_CHAIN_0), ==, 5);
+    g_assert_cmpuint(steps_until(KW_CHAIN_0, KW_CHAIN_BACK, KW_CHAIN_STORE), ==, 4);
+    g_assert_cmpint(kw_chain_next(KW_CHAIN_7, KW_CHAIN_BACK).to, ==, KW_CHAIN_COUNT);
+    g_assert_false(kw_chain_find("9", &none));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/change/table/each-version", test_each_version);
+    g_test_add_func("/change/table/neighbors", test_neighbors);
+    g_test_add_func("/change/table/atomics-are-held-between", test_atomics_are_held_between);
+    g_test_add_func("/change/table/ways", test_ways);
+    return g_test_run();
+}
