@@ -1,0 +1,339 @@
+/* The steps of calls, of the copier and of passes. A call that is answered, or whose work is done, is removed
+ * in the step that ends it. */
+#include "chain_world.h"
+
+#include <glib.h>
+#include <string.h>
+
+static const call none;
+
+static row_rules
+rules_of(const search *with, const call *of)
+{
+    return (row_rules){.control = version_of(with, of->version)->control,
+                       .no_gone = with->model->no_gone,
+                       .no_writer = with->model->no_writer && is_write(of),
+                       .gone_too_low = with->model->gone_too_low};
+}
+
+static void
+raise_floor(world *in, unsigned stamp)
+{
+    in->floor = (uint8_t)MAX((unsigned)in->floor, stamp);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static bool
+is_acknowledged(const search *with, const call *of)
+{
+    return of->state == CALL_ACTIVE || (of->state == CALL_PAUSED && with->model->acks_after_lease);
+}
+
+static void
+acknowledge(const search *with, world *in, call *of)
+{
+    bool spaced = version_of(with, of->version)->spaced || is_removal(of);
+    raise_floor(in, STAMP_OF(of->write) + spaced);
+    world_use_stamp(in, STAMP_OF(of->write), false);
+    for (unsigned i = 0; i < CELLS; i++) {
+        if (!(fields_of(of) >> i & 1))
+            continue;
+        if (of->kind == CHAIN_ATOMIC && (of->replaced < of->before[i] || of->write <= of->replaced))
+            in->wrong = 1;
+        in->seen[i] = MAX(in->seen[i], of->write);
+        in->acked[i] = MAX(in->acked[i], of->write);
+    }
+}
+
+static void
+answer_read(world *in, call *of)
+{
+    for (unsigned i = 0; i < CELLS; i++) {
+        if (of->result[i] < of->before[i] || (in->failed && of->result[i] == in->failed))
+            in->wrong = 1;
+        if (of->kind == CHAIN_GET)
+            in->seen[i] = MAX(in->seen[i], of->result[i]);
+    }
+    raise_floor(in, of->newest);
+}
+
+/* The call has done all its work. */
+static void
+end_call(const search *with, world *in, call *of)
+{
+    if (of->kind == CHAIN_COPY && of->state == CALL_ACTIVE)
+        in->done |= KW_CHAIN_COPIED;
+    else if (of->kind == CHAIN_PASS && of->state == CALL_ACTIVE)
+        in->done |= KW_CHAIN_PASSED;
+    else if (!is_work(of) && is_acknowledged(with, of)) {
+        if (of->kind == CHAIN_GET || of->kind == CHAIN_SCAN)
+            answer_read(in, of);
+        else
+            acknowledge(with, in, of);
+    }
+    *of = none;
+}
+
+/* A call that was given up ends with what it had sent. */
+static bool
+ends_now(const search *with, const call *of)
+{
+    return of->state == CALL_LATE || (of->state == CALL_PAUSED && !with->model->acks_after_lease);
+}
+
+/* --- puts and removals ------------------------------------------------------------------------ */
+
+static int
+write_target(const search *with, const call *of)
+{
+    const kw_chain_version *version = version_of(with, of->version);
+    unsigned old = is_removal(of) ? version->old_role.remove : version->old_role.put;
+    unsigned new = is_removal(of) ? version->new_role.remove : version->new_role.put;
+    unsigned order = of->stage + 1u;
+    return old == order ? OLD : new == order ? NEW : -1;
+}
+
+static void
+expand_write(const search *with, const world *in, int index)
+{
+    world next = *in;
+    call *of = &next.calls[index];
+    int target = write_target(with, of);
+    row *to = &next.rows[target];
+    if (is_removal(of))
+        row_remove(to, of->kind == CHAIN_REMOVE, of->write, rules_of(with, of));
+    else
+        row_put(to, fields_of(of), of->write, rules_of(with, of));
+    of->stage++;
+    if (ends_now(with, of) || write_target(with, of) < 0)
+        end_call(with, &next, of);
+    world_step(with, &next, &in->calls[index], target == OLD ? WRITES_OLD : WRITES_NEW);
+}
+
+/* --- atomic operations: get, checkAndMutate on kw:w, then the same cells to the other placement - */
+
+static int
+atomic_target(const search *with, const call *of)
+{
+    kw_chain_atomics how = version_of(with, of->version)->atomics;
+    bool old_first = how == KW_CHAIN_CAS_OLD || how == KW_CHAIN_CAS_OLD_NEW;
+    bool two = how == KW_CHAIN_CAS_OLD_NEW || how == KW_CHAIN_CAS_NEW_OLD;
+    if (of->stage >= 2)
+        return two && of->stage == 2 ? (old_first ? NEW : OLD) : -1;
+    return old_first ? OLD : NEW;
+}
+
+static void
+read_for_atomic(const search *with, const world *in, int index, int target)
+{
+    row read = row_read(&in->rows[target]);
+    uint8_t above = (uint8_t)(MAX(row_newest(&read), read.writer_at) + 1);
+    uint8_t least = with->model->low_atomics ? in->floor : MAX(in->floor, above);
+    for (uint8_t stamp = least; stamp <= MAX(least, in->floor + with->model->spread); stamp++) {
+        world next = *in;
+        call *of = &next.calls[index];
+        if (world_uses_stamp(in, stamp))
+            continue;
+        of->rows[target] = read;
+        of->replaced = world_rank(with, in, &read, A, of->before[A]);
+        of->write = RANK(stamp, world_number(with, in, of, stamp));
+        of->stage = 1;
+        world_use_stamp(&next, stamp, true);
+        world_step(with, &next, of, target == OLD ? READS_OLD : READS_NEW);
+    }
+}
+
+/* Two atomic operations conflict if one wrote between what the other one replaced and wrote. */
+static void
+add_atomic(world *in, const call *of)
+{
+    int at = 0;
+    for (; at < ATOMICS && in->atomics[at][1]; at++)
+        if (of->replaced < in->atomics[at][1] && in->atomics[at][0] < of->write)
+            in->wrong = 1;
+    g_assert(at < ATOMICS);
+    in->atomics[at][0] = of->replaced;
+    in->atomics[at][1] = of->write;
+}
+
+static void
+expand_atomic(const search *with, const world *in, int index)
+{
+    world next = *in;
+    call *of = &next.calls[index];
+    int target = atomic_target(with, of);
+    if (of->stage == 0) {
+        read_for_atomic(with, in, index, target);
+        return;
+    }
+    if (of->stage == 1 && next.rows[target].writer != of->rows[target].writer) {
+        world_use_stamp(&next, STAMP_OF(of->write), false);
+        *of = none; /* not applied: it begins again as another call */
+        world_step(with, &next, &in->calls[index], FAILS);
+        return;
+    }
+    row_put(&next.rows[target], fields_of(of), of->write, rules_of(with, of));
+    if (of->stage == 1)
+        add_atomic(&next, of);
+    of->stage++;
+    memset(of->rows, 0, sizeof of->rows);
+    if (ends_now(with, of) || atomic_target(with, of) < 0)
+        end_call(with, &next, of);
+    world_step(with, &next, &in->calls[index], target == OLD ? WRITES_OLD : WRITES_NEW);
+}
+
+/* --- gets, scans, the copier and passes ------------------------------------------------------- */
+
+/* Everything was read. Prepares what must be written, in of->rows. */
+static void
+prepare(const search *with, const world *in, call *of, uint8_t read_places)
+{
+    const kw_chain_version *version = version_of(with, of->version);
+    int authority = version_authority(version);
+    bool both = read_places == (BIT(OLD) | BIT(NEW));
+    row merged = both ? row_merge(&of->rows[authority], &of->rows[!authority])
+                      : of->rows[read_places == BIT(OLD) ? OLD : NEW];
+    row read[PLACES];
+    memcpy(read, of->rows, sizeof read);
+    memset(of->rows, 0, sizeof of->rows);
+    of->stage = 1;
+    of->newest = row_newest(&merged);
+    for (unsigned i = 0; i < CELLS && !is_work(of); i++)
+        of->result[i] = world_rank(with, in, &merged, i, of->before[i]);
+    for (int place = 0; both && place < PLACES; place++)
+        if ((of->kind == CHAIN_PASS || !with->model->no_write_back) &&
+            row_missing(&merged, &read[place], of->kind == CHAIN_PASS, &of->rows[place]))
+            of->todo |= BIT(place);
+        else
+            memset(&of->rows[place], 0, sizeof of->rows[place]);
+    if (of->kind == CHAIN_COPY) {
+        row_missing(&merged, &(row){.row_gone = merged.row_gone, .a_gone = merged.a_gone}, false,
+                    &of->rows[NEW]);
+        of->rows[NEW].writer = of->rows[NEW].writer_at = 0;
+        of->todo = BIT(NEW);
+    }
+    if (of->kind == CHAIN_SWEEP) {
+        of->rows[NEW] = row_older(&read[NEW], of->until);
+        of->todo = BIT(NEW);
+    }
+}
+
+static uint8_t
+places_to_read(const search *with, const call *of)
+{
+    const kw_chain_version *version = version_of(with, of->version);
+    switch (of->kind) {
+    case CHAIN_GET:
+        return (uint8_t)((version->old_role.get ? BIT(OLD) : 0) | (version->new_role.get ? BIT(NEW) : 0));
+    case CHAIN_SCAN:
+        return version->old_role.scan ? BIT(OLD) : BIT(NEW);
+    case CHAIN_COPY:
+        return BIT(OLD);
+    case CHAIN_SWEEP:
+        return BIT(NEW);
+    default:
+        return BIT(OLD) | BIT(NEW);
+    }
+}
+
+static void
+read_place(const search *with, const world *in, int index, int place)
+{
+    world next = *in;
+    call *of = &next.calls[index];
+    uint8_t all = places_to_read(with, of);
+    of->rows[place] = row_read(&in->rows[place]);
+    of->todo |= BIT(place);
+    if (of->todo == all) {
+        of->todo = 0;
+        prepare(with, in, of, all);
+        if (of->todo == 0)
+            end_call(with, &next, of);
+    }
+    world_step(with, &next, &in->calls[index], place == OLD ? READS_OLD : READS_NEW);
+}
+
+static void
+write_place(const search *with, const world *in, int index, int place)
+{
+    world next = *in;
+    call *of = &next.calls[index];
+    if (of->kind == CHAIN_SWEEP) {
+        row_sweep(&next.rows[place], &of->rows[place], !with->model->sweeps_no_marker);
+        next.swept = 1;
+    } else {
+        row_apply(&next.rows[place], &of->rows[place], rules_of(with, of));
+    }
+    of->todo &= (uint8_t)~BIT(place);
+    memset(&of->rows[place], 0, sizeof of->rows[place]);
+    if (of->todo == 0)
+        end_call(with, &next, of);
+    world_step(with, &next, &in->calls[index], place == OLD ? WRITES_OLD : WRITES_NEW);
+}
+
+static void
+expand_read(const search *with, const world *in, int index)
+{
+    const call *of = &in->calls[index];
+    uint8_t to_read = places_to_read(with, of) & (uint8_t)~of->todo;
+    for (int place = 0; place < PLACES; place++) {
+        if (of->stage == 0 && to_read >> place & 1)
+            read_place(with, in, index, place);
+        if (of->stage == 1 && of->todo >> place & 1)
+            write_place(with, in, index, place);
+    }
+}
+
+/* --- calls without an answer ------------------------------------------------------------------ */
+
+/* A call that has sent nothing that can be applied is as if it had not begun. */
+static bool
+has_sent(const call *of)
+{
+    return is_write(of) || of->stage > 0;
+}
+
+static void
+give_up(const search *with, const world *in, int index)
+{
+    world next = *in;
+    call *of = &next.calls[index];
+    next.unknown_left--;
+    of->state = CALL_LATE;
+    memset(of->before, 0, sizeof of->before);
+    memset(of->result, 0, sizeof of->result);
+    of->newest = 0;
+    world_step(with, &next, &in->calls[index], IS_GIVEN_UP);
+    if (with->model->fails_late && is_write(of) && of->stage > 0) {
+        next.failed = of->write;
+        *of = none;
+        world_step(with, &next, &in->calls[index], FAILS);
+    }
+}
+
+static void
+pause_gateway(const search *with, const world *in, int index)
+{
+    world next = *in;
+    next.unknown_left--;
+    next.calls[index].state = CALL_PAUSED;
+    world_step(with, &next, &in->calls[index], IS_PAUSED);
+}
+
+void
+call_expand(const search *with, const world *in, int index)
+{
+    const call *of = &in->calls[index];
+    bool pauses = with->model->acks_after_lease || (with->model->sends_after_lease && is_write(of));
+    if (is_write(of))
+        expand_write(with, in, index);
+    else if (of->kind == CHAIN_ATOMIC)
+        expand_atomic(with, in, index);
+    else
+        expand_read(with, in, index);
+    if (in->unknown_left && of->state == CALL_ACTIVE && has_sent(of))
+        give_up(with, in, index);
+    if (in->unknown_left && of->state == CALL_ACTIVE && pauses && !is_work(of))
+        pause_gateway(with, in, index);
+}

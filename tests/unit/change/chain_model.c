@@ -1,0 +1,423 @@
+/* See chain_model.h: versions, the beginning of calls, and what is checked in every state. */
+#include "chain_world.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define EVENTS_OF(kind)                                                                                      \
+    {                                                                                                        \
+        kind " begins", kind " begins under the version before", kind " reads O", kind " reads N",           \
+            kind " writes O", kind " writes N", kind " is given up", kind " fails", kind " is paused"        \
+    }
+
+static const char *const names[CHAIN_KINDS][EVENTS] = {
+    [CHAIN_PUT] = EVENTS_OF("put"),
+    [CHAIN_PUT_BOTH] = EVENTS_OF("put of both fields"),
+    [CHAIN_REMOVE] = EVENTS_OF("removal"),
+    [CHAIN_REMOVE_FIELD] = EVENTS_OF("removal of a"),
+    [CHAIN_GET] = EVENTS_OF("get"),
+    [CHAIN_SCAN] = EVENTS_OF("scan"),
+    [CHAIN_ATOMIC] = EVENTS_OF("atomic operation"),
+    [CHAIN_COPY] = EVENTS_OF("copier"),
+    [CHAIN_PASS] = EVENTS_OF("pass"),
+    [CHAIN_SWEEP] = EVENTS_OF("sweep"),
+};
+
+/* --- states ----------------------------------------------------------------------------------- */
+
+static void
+sort_calls(world *in)
+{
+    for (size_t i = 1; i < SLOTS; i++) {
+        call moved = in->calls[i];
+        size_t to = i;
+        for (; to > 0 && memcmp(&in->calls[to - 1], &moved, sizeof moved) < 0; to--)
+            in->calls[to] = in->calls[to - 1];
+        in->calls[to] = moved;
+    }
+}
+
+void
+world_step(const search *with, world *next, const call *of, event what)
+{
+    const char *action = names[of->kind][what];
+    int stamp = of->write ? STAMP_OF(of->write) : -1;
+    sort_calls(next);
+    explore_step(with->of, next, action, stamp);
+}
+
+static void
+world_event(const search *with, world *next, const char *what)
+{
+    sort_calls(next);
+    explore_step(with->of, next, what, -1);
+}
+
+bool
+world_uses_stamp(const world *in, unsigned stamp)
+{
+    return in->in_use[stamp / 8] >> (stamp % 8) & 1;
+}
+
+void
+world_use_stamp(world *in, unsigned stamp, bool used)
+{
+    g_assert_cmpuint(stamp, <=, STAMPS_MAX);
+    uint8_t bit = BIT(stamp % 8), *byte = &in->in_use[stamp / 8];
+    *byte = used ? *byte | bit : (uint8_t)(*byte & ~bit);
+}
+
+static bool
+any_call(const world *in, bool (*is)(const world *in, const call *of))
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (in->calls[i].state != CALL_NONE && is(in, &in->calls[i]))
+            return true;
+    return false;
+}
+
+static bool
+is_active_work(const world *in, const call *of)
+{
+    (void)in;
+    return is_work(of) && of->state == CALL_ACTIVE;
+}
+
+static bool
+is_active_write(const world *in, const call *of)
+{
+    (void)in;
+    return of->write && of->state == CALL_ACTIVE;
+}
+
+static bool
+is_of_version_before(const world *in, const call *of)
+{
+    return of->version == in->from && of->state == CALL_ACTIVE;
+}
+
+static call *
+free_slot(world *in)
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (in->calls[i].state == CALL_NONE)
+            return &in->calls[i];
+    g_assert_not_reached();
+}
+
+/* --- what is checked in every state ----------------------------------------------------------- */
+
+int
+version_authority(const kw_chain_version *version)
+{
+    return version->old_role.put > version->new_role.put ? OLD : NEW;
+}
+
+/* If a gone cell is missing and nothing is visible, the record can have been removed by any removal. */
+static rank
+rank_without_gone(const world *in, const row *read, unsigned field, rank before)
+{
+    rank found = row_rank(read, field);
+    bool can_be = found < before && !row_has(read, field) && in->removed[field] >= before;
+    return can_be ? before : found;
+}
+
+rank
+world_rank(const search *with, const world *in, const row *read, unsigned field, rank before)
+{
+    if (with->model->gone_can_miss || in->swept)
+        return rank_without_gone(in, read, field, before);
+    return row_rank(read, field);
+}
+
+static bool
+has_all(const search *with, const world *in, const row *read, const rank *least)
+{
+    for (unsigned i = 0; i < CELLS; i++)
+        if (world_rank(with, in, read, i, least[i]) < least[i])
+            return false;
+    return true;
+}
+
+/* The copier copies no gone cells. */
+static bool
+is_complete(const world *in, const row *placement)
+{
+    for (unsigned i = 0; i < CELLS; i++)
+        if (rank_without_gone(in, placement, i, in->acked[i]) < in->acked[i])
+            return false;
+    return true;
+}
+
+static bool
+shows_failed(const world *in, const row *read)
+{
+    for (unsigned i = 0; i < CELLS; i++)
+        if (in->failed && row_rank(read, i) == in->failed)
+            return true;
+    return false;
+}
+
+static bool
+reads_are_right(const search *with, const world *in, const kw_chain_version *version)
+{
+    int authority = version_authority(version);
+    row merged = row_merge(&in->rows[authority], &in->rows[!authority]);
+    const row *get = &merged, *scan = &in->rows[version->old_role.scan ? OLD : NEW];
+    if (!(version->old_role.get && version->new_role.get))
+        get = &in->rows[version->old_role.get ? OLD : NEW];
+    return has_all(with, in, get, in->seen) && has_all(with, in, scan, in->acked) && !shows_failed(in, get) &&
+           !shows_failed(in, scan);
+}
+
+static void
+check(const search *with, const world *in)
+{
+    const kw_chain_version *version = version_of(with, in->at);
+    if (in->wrong)
+        explore_wrong(with->of, "an answer is wrong");
+    if (!reads_are_right(with, in, version) ||
+        (in->moving && !reads_are_right(with, in, version_of(with, in->from))))
+        explore_wrong(with->of, "a read now returns a wrong value");
+    if (version->both_complete && !(is_complete(in, &in->rows[OLD]) && is_complete(in, &in->rows[NEW])))
+        explore_wrong(with->of, "a placement lacks an acknowledged write");
+}
+
+/* --- calls begin ------------------------------------------------------------------------------ */
+
+uint8_t
+world_number(const search *with, const world *in, const call *of, uint8_t stamp)
+{
+    uint8_t number = 0;
+    for (unsigned i = 0; i < CELLS && !with->model->ties; i++)
+        if (fields_of(of) >> i & 1 && STAMP_OF(in->seen[i]) == stamp)
+            number = (uint8_t)MAX(number, NUMBER_OF(in->seen[i]) + 1);
+    return number;
+}
+
+static void
+begin_write(const search *with, const world *in, const call *sample, event what)
+{
+    for (uint8_t stamp = in->floor; stamp <= in->floor + with->model->spread; stamp++) {
+        world next = *in;
+        call *of = free_slot(&next);
+        uint8_t number = world_number(with, in, sample, stamp);
+        if (number > (with->model->distinct ? 0 : 3) || (!with->model->ties && world_uses_stamp(in, stamp)))
+            continue;
+        *of = *sample;
+        of->write = RANK(stamp, number);
+        world_use_stamp(&next, stamp, true);
+        for (unsigned i = 0; i < CELLS; i++)
+            if (is_removal(of) && fields_of(of) >> i & 1)
+                next.removed[i] = MAX(next.removed[i], of->write);
+        world_step(with, &next, &(call){.kind = of->kind, .write = of->write}, what);
+    }
+}
+
+static void
+begin_read(const search *with, const world *in, const call *sample, event what)
+{
+    world next = *in;
+    call *of = free_slot(&next);
+    *of = *sample;
+    memcpy(of->before, of->kind == CHAIN_SCAN ? in->acked : in->seen, sizeof of->before);
+    world_step(with, &next, sample, what);
+}
+
+static bool
+runs_atomics(const kw_chain_version *version)
+{
+    return version->atomics != KW_CHAIN_HELD && version->atomics != KW_CHAIN_NATIVE;
+}
+
+static void
+begin_under(const search *with, const world *in, uint8_t version)
+{
+    event what = version == in->at ? BEGINS : BEGINS_BEFORE;
+    for (uint8_t kind = CHAIN_PUT; kind <= CHAIN_ATOMIC; kind++) {
+        call sample = {.kind = kind, .state = CALL_ACTIVE, .version = version};
+        if (!(with->model->kinds >> kind & 1))
+            continue;
+        if (is_write(&sample))
+            begin_write(with, in, &sample, what);
+        else if (kind != CHAIN_ATOMIC || runs_atomics(version_of(with, version)))
+            begin_read(with, in, &sample, what);
+    }
+}
+
+static void
+begin_calls(const search *with, const world *in)
+{
+    int active = 0;
+    for (int i = 0; i < SLOTS; i++)
+        active += in->calls[i].state == CALL_ACTIVE && !is_work(&in->calls[i]);
+    if (in->calls_left == 0 || active >= with->model->callers)
+        return;
+    world next = *in;
+    next.calls_left--;
+    begin_under(with, &next, in->at);
+    if (in->moving)
+        begin_under(with, &next, in->from);
+}
+
+/* --- versions --------------------------------------------------------------------------------- */
+
+#define WORK ((unsigned)(KW_CHAIN_COPIED | KW_CHAIN_PASSED))
+
+static kw_chain_step
+step_from(const search *with, const world *in)
+{
+    const kw_chain_version *version = version_of(with, in->at);
+    return in->back ? version->back : version->forward;
+}
+
+static void
+drop_late_calls(world *in)
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (in->calls[i].state == CALL_LATE)
+            memset(&in->calls[i], 0, sizeof in->calls[i]);
+}
+
+static void
+begin_work(const search *with, const world *in, chain_kind kind, bool grace)
+{
+    world next = *in;
+    const call work = {.kind = (uint8_t)kind,
+                       .state = CALL_ACTIVE,
+                       .version = in->at,
+                       .until = kind == CHAIN_SWEEP ? in->floor : 0};
+    if (grace && !in->graced)
+        drop_late_calls(&next);
+    next.graced = 1;
+    *free_slot(&next) = work;
+    world_step(with, &next, &work, BEGINS);
+}
+
+static void
+set_version(const search *with, const world *in, kw_chain_step to)
+{
+    world next = *in;
+    if (!in->moving)
+        next.from = in->at;
+    next.at = (uint8_t)to.to;
+    next.moving = 1;
+    next.graced = next.done = 0;
+    if (to.needs & KW_CHAIN_GRACE && !(to.needs & WORK))
+        drop_late_calls(&next);
+    world_event(with, &next, with->model->versions[to.to].name);
+}
+
+static void
+advance(const search *with, const world *in)
+{
+    bool at_end = in->at == (in->back ? with->model->first : with->model->last);
+    kw_chain_step to = step_from(with, in);
+    unsigned work = to.needs & WORK & ~(unsigned)in->done;
+    if ((in->moving && !with->model->far_apart) || at_end || to.to == KW_CHAIN_COUNT ||
+        any_call(in, is_active_work))
+        return;
+    if (work)
+        begin_work(with, in, work & KW_CHAIN_COPIED ? CHAIN_COPY : CHAIN_PASS, to.needs & KW_CHAIN_GRACE);
+    else
+        set_version(with, in, to);
+}
+
+static void
+report(const search *with, const world *in)
+{
+    if (!in->moving || (any_call(in, is_of_version_before) && !with->model->no_drain))
+        return;
+    world next = *in;
+    next.moving = next.from = 0;
+    for (unsigned i = 0; i < CELLS && !with->model->no_gap; i++)
+        next.floor = (uint8_t)MAX(next.floor, STAMP_OF(in->acked[i]) + 1);
+    world_event(with, &next, "all gateways have reported");
+}
+
+/* --- the world -------------------------------------------------------------------------------- */
+
+static void
+turn(const search *with, const world *in)
+{
+    if (in->turns_left == 0 || any_call(in, is_active_work))
+        return;
+    world next = *in;
+    next.turns_left--;
+    next.back = !in->back;
+    next.graced = next.done = 0;
+    world_event(with, &next, next.back ? "the change is reversed" : "the change goes forward again");
+}
+
+/* Sweeps the gone cells of removals that every call with a lower stamp has ended after: all older than now.
+ */
+static void
+sweep(const search *with, const world *in)
+{
+    if (in->sweeps_left == 0 || in->moving || in->at != with->model->last || any_call(in, is_active_work) ||
+        any_call(in, is_active_write))
+        return;
+    world next = *in;
+    next.sweeps_left--;
+    next.graced = 0;
+    begin_work(with, &next, CHAIN_SWEEP, true);
+}
+
+static void
+compact(const search *with, const world *in)
+{
+    for (int place = 0; in->purges_left && place < PLACES; place++) {
+        world next = *in;
+        next.purges_left--;
+        row_purge(&next.rows[place], with->model->compaction_drops_control);
+        world_event(with, &next, place == OLD ? "a compaction of O" : "a compaction of N");
+    }
+}
+
+static void
+expand(explorer *of, const void *state, void *user)
+{
+    const world *in = state;
+    const search with = {.model = user, .of = of};
+    check(&with, in);
+    for (int i = 0; i < SLOTS && !explore_over(of); i++)
+        if (in->calls[i].state != CALL_NONE)
+            call_expand(&with, in, i);
+    begin_calls(&with, in);
+    advance(&with, in);
+    report(&with, in);
+    turn(&with, in);
+    sweep(&with, in);
+    compact(&with, in);
+}
+
+chain_model
+chain_model_new(void)
+{
+    chain_model model = {.first = KW_CHAIN_0, .last = KW_CHAIN_8};
+    for (unsigned i = 0; i < KW_CHAIN_COUNT; i++)
+        model.versions[i] = *kw_chain_version_of((kw_chain_id)i);
+    return model;
+}
+
+/* The record exists before the first version, in every placement that has all rows. */
+explored
+chain_model_explore(const chain_model *model, uint64_t states_max)
+{
+    g_autofree world *first = g_new0(world, 1);
+    const kw_chain_version *version = &model->versions[model->first];
+    const row initial = {.cells = {RANK(1, 0), RANK(1, 0)}, .writer = RANK(1, 0), .writer_at = 1};
+    first->rows[version_authority(version)] = initial;
+    if (version->both_complete)
+        first->rows[OLD] = first->rows[NEW] = initial;
+    first->at = (uint8_t)model->first;
+    first->floor = 2;
+    first->calls_left = (uint8_t)model->calls;
+    first->unknown_left = (uint8_t)model->unknown;
+    first->purges_left = (uint8_t)model->purges;
+    first->turns_left = (uint8_t)model->turns;
+    first->sweeps_left = (uint8_t)model->sweeps;
+    for (unsigned i = 0; i < CELLS; i++)
+        first->seen[i] = first->acked[i] = RANK(1, 0);
+    return explore(first, sizeof *first, expand, (void *)model, states_max);
+}

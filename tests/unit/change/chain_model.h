@@ -1,0 +1,74 @@
+/* A model of a change of a key rule (server/change/chain.h, versions 0 to 8 and the way back). There is one
+ * record with fields a and b, in the old placement O and the new one N, from the moment that `first` is in
+ * effect.
+ *
+ * Calls run under the version in effect or, until all gateways have reported, under the version before. So
+ * the model has any number of gateways. A call that is given up (its gateway died, or it timed out) is
+ * UNKNOWN to its caller, and what it has sent can be applied later, until a grace. The copier and passes can
+ * be given up, too.
+ *
+ * The clock is not modeled: a stamp is at least every stamp that was acknowledged or returned to a reader,
+ * and at most `spread` more. test_order_stamp explores how gateways achieve that.
+ *
+ * A history is right if each field is linearizable: reads return a write that is not older than the writes
+ * that were acknowledged, and the values that were read, before the read began; a new write is newer than
+ * those. The order is that of the ranks (model_row.h). In every state, the model also checks the reads that
+ * could run now.
+ */
+#pragma once
+
+#include "change/chain.h"
+#include "explore.h"
+
+typedef enum chain_kind {
+    CHAIN_NOTHING,
+    CHAIN_PUT,          /* field a */
+    CHAIN_PUT_BOTH,     /* fields a and b */
+    CHAIN_REMOVE,       /* the record */
+    CHAIN_REMOVE_FIELD, /* a */
+    CHAIN_GET,
+    CHAIN_SCAN,   /* must show the acknowledged writes, but need not agree with gets about others */
+    CHAIN_ATOMIC, /* replaces a; its result is the value before */
+    CHAIN_COPY,
+    CHAIN_PASS,
+    CHAIN_SWEEP,
+    CHAIN_KINDS
+} chain_kind;
+
+#define CHAIN_BIT(kind) (1u << CHAIN_##kind)
+
+typedef struct chain_model {
+    kw_chain_version versions[KW_CHAIN_COUNT]; /* the server's; tests remove safeguards from this copy */
+    kw_chain_id first, last;                   /* forward as far as `last`, back as far as `first` */
+    unsigned kinds;                            /* bits: CHAIN_PUT to CHAIN_ATOMIC */
+    int calls;                                 /* in total */
+    int callers;                               /* at the same time */
+    int spread;                                /* of stamps */
+    int unknown;                               /* calls, copies and passes that are given up */
+    int purges;                                /* how often a compaction drops the delete markers of a row */
+    int turns;                                 /* how often the direction changes */
+    int sweeps;                                /* of control cells, under version `last` */
+    bool ties; /* writes in progress can have equal stamps; writes of one millisecond count as equal */
+
+    bool distinct;      /* no write gets the stamp of an acknowledged one */
+    bool gone_can_miss; /* a read that shows nothing is right also if the gone cell of a removal is missing */
+
+    /* safeguards to remove; others are columns of the versions */
+    bool no_write_back;            /* a get of both placements returns without writing back */
+    bool no_gone;                  /* removals leave no gone cell */
+    bool no_writer;                /* puts and removals leave no kw:w */
+    bool gone_too_low;             /* control cells of a removal have its stamp, not the next one */
+    bool compaction_drops_control; /* compactions drop control cells together with delete markers */
+    bool no_drain;                 /* a version counts as reported while calls of the one before still run */
+    bool far_apart;                /* the next version is set before all have reported */
+    bool no_gap;                   /* a version is set in the millisecond in which all have reported */
+    bool fails_late;               /* a write is answered FAILED though one placement has it */
+    bool acks_after_lease;         /* a gateway that was paused answers calls of an old version */
+    bool sends_after_lease;        /* a gateway that was paused sends what it was about to send */
+    bool low_atomics;              /* an atomic operation's stamp is not above those that it read */
+    bool sweeps_no_marker;         /* a sweep removes gone cells without deleting what they hide */
+} chain_model;
+
+/* The server's versions, and nothing else set. */
+chain_model chain_model_new(void);
+explored chain_model_explore(const chain_model *model, uint64_t states_max);

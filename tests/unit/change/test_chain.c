@@ -1,0 +1,109 @@
+/* A change of a key rule, explored exhaustively: right with the server's table of versions. */
+#include "chain_test.h"
+
+#define PUT CHAIN_BIT(PUT)
+#define BOTH CHAIN_BIT(PUT_BOTH)
+#define REMOVE CHAIN_BIT(REMOVE)
+#define REMOVE_A CHAIN_BIT(REMOVE_FIELD)
+#define GET CHAIN_BIT(GET)
+#define SCAN CHAIN_BIT(SCAN)
+#define ATOMIC CHAIN_BIT(ATOMIC)
+
+/* With KW_EXPLORE one call more. */
+static chain_model
+model_of(unsigned kinds, int calls)
+{
+    chain_model model = chain_model_new();
+    model.kinds = kinds;
+    model.calls = (int)explore_bound((uint64_t)calls, (uint64_t)calls + 1);
+    model.callers = 2;
+    model.spread = 2;
+    return model;
+}
+
+static void
+test_forward(void)
+{
+    chain_model model = model_of(PUT | REMOVE | GET, 4);
+    chain_is_right("forward", &model);
+    model = model_of(PUT | REMOVE | GET | SCAN, 3);
+    model.unknown = 1;
+    chain_is_right("forward, with scans, one call given up", &model);
+    model.unknown = 0;
+    model.callers = model.spread = 3;
+    chain_is_right("forward, three calls at the same time", &model);
+}
+
+static void
+test_late_calls(void)
+{
+    chain_model model = model_of(PUT | REMOVE | GET, 2);
+    model.unknown = 2;
+    model.purges = 1;
+    chain_is_right("two calls given up, one compaction", &model);
+}
+
+static void
+test_parts(void)
+{
+    chain_model model = model_of(PUT | BOTH | REMOVE | REMOVE_A | GET, 2);
+    model.unknown = 1;
+    model.purges = 2;
+    chain_is_right("parts of a record, one call given up, two compactions", &model);
+}
+
+static void
+test_back(void)
+{
+    chain_model model = model_of(PUT | REMOVE | GET | SCAN, 3);
+    model.turns = 1;
+    model.last = KW_CHAIN_7;
+    chain_is_right("reversed at any version", &model);
+    model = model_of(PUT | REMOVE | GET | ATOMIC, 2);
+    model.unknown = 1;
+    model.turns = 2;
+    chain_is_right("reversed, then forward again, one call given up", &model);
+}
+
+/* Writes of one millisecond that run at the same time can end in another order in each placement. */
+static void
+test_ties(void)
+{
+    chain_model model = model_of(PUT | REMOVE | GET, 3);
+    model.ties = true;
+    model.unknown = 1;
+    chain_is_right("equal stamps", &model);
+}
+
+static void
+test_atomics(void)
+{
+    chain_model model = model_of(PUT | REMOVE | GET | ATOMIC, 3);
+    chain_is_right("atomic operations", &model);
+    model = model_of(GET | ATOMIC, 3);
+    model.unknown = 1;
+    chain_is_right("atomic operations alone, one given up", &model);
+}
+
+static void
+test_sweep(void)
+{
+    chain_model model = model_of(PUT | REMOVE | GET, 3);
+    model.first = KW_CHAIN_6;
+    model.unknown = model.purges = model.sweeps = 1;
+    chain_is_right("a sweep of control cells", &model);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/change/chain/forward", test_forward);
+    g_test_add_func("/change/chain/late-calls", test_late_calls);
+    g_test_add_func("/change/chain/parts-of-a-record", test_parts);
+    g_test_add_func("/change/chain/back", test_back);
+    g_test_add_func("/change/chain/ties", test_ties);
+    g_test_add_func("/change/chain/atomics", test_atomics);
+    g_test_add_func("/change/chain/sweep", test_sweep);
+    return g_test_run();
+}

@@ -1,0 +1,263 @@
+/* A change of a key rule without one of its safeguards: each time the search must find a counterexample. Most
+ * safeguards are columns of the server's table of versions; a test changes its own copy. */
+#include "chain_test.h"
+
+#define PLAIN (CHAIN_BIT(PUT) | CHAIN_BIT(REMOVE) | CHAIN_BIT(GET))
+#define ATOMIC (CHAIN_BIT(PUT) | CHAIN_BIT(GET) | CHAIN_BIT(ATOMIC))
+
+static chain_model
+model_of(unsigned kinds, int calls)
+{
+    chain_model model = chain_model_new();
+    model.kinds = kinds;
+    model.calls = calls;
+    model.callers = 2;
+    model.spread = 2;
+    model.gone_can_miss = true;
+    return model;
+}
+
+static chain_model
+plain(int calls, int unknown)
+{
+    chain_model model = model_of(PLAIN, calls);
+    model.unknown = unknown;
+    return model;
+}
+
+/* Goes back from version 6 or earlier. */
+static chain_model
+reversed(int calls)
+{
+    chain_model model = plain(calls, 0);
+    model.last = KW_CHAIN_6;
+    model.turns = 1;
+    return model;
+}
+
+static void
+swap_puts(kw_chain_version *of)
+{
+    uint8_t old = of->old_role.put;
+    of->old_role.put = of->new_role.put;
+    of->new_role.put = old;
+}
+
+static void
+swap_removals(kw_chain_version *of)
+{
+    uint8_t old = of->old_role.remove;
+    of->old_role.remove = of->new_role.remove;
+    of->new_role.remove = old;
+}
+
+static void
+drop_need(chain_model *from, kw_chain_id before, unsigned need)
+{
+    kw_chain_version *version = &from->versions[before];
+    g_assert_true((version->forward.needs | version->back.needs) & need);
+    version->forward.needs &= ~need;
+    version->back.needs &= ~need;
+}
+
+/* --- roles ------------------------------------------------------------------------------------ */
+
+static void
+test_get_of_both(void)
+{
+    chain_model old = plain(3, 0), new = plain(3, 0), write_back = plain(3, 0);
+    old.versions[KW_CHAIN_4].new_role.get = false;
+    chain_is_wrong("4 reads only O", &old);
+    new.versions[KW_CHAIN_4].old_role.get = false;
+    chain_is_wrong("4 reads only N", &new);
+    write_back.no_write_back = true;
+    chain_is_wrong("no write-back", &write_back);
+}
+
+static void
+test_scan_too_early(void)
+{
+    chain_model model = model_of(CHAIN_BIT(PUT), 2);
+    model.versions[KW_CHAIN_3].old_role.scan = false;
+    model.versions[KW_CHAIN_3].new_role.scan = true;
+    chain_is_wrong("3 scans N", &model);
+}
+
+static void
+test_authority_last(void)
+{
+    for (kw_chain_id id = KW_CHAIN_3; id <= KW_CHAIN_4; id++) {
+        chain_model model = plain(2, 0);
+        swap_puts(&model.versions[id]);
+        chain_is_wrong("puts write O first", &model);
+    }
+    chain_model removals = plain(2, 0), back = reversed(2);
+    swap_removals(&removals.versions[KW_CHAIN_4]);
+    chain_is_wrong("removals write O first", &removals);
+    swap_puts(&back.versions[KW_CHAIN_4_BACK]);
+    chain_is_wrong("on the way back, gets of both beside puts in the order of the way forward", &back);
+}
+
+/* --- copy and pass ---------------------------------------------------------------------------- */
+
+static void
+test_pass(void)
+{
+    chain_model none = plain(2, 0), late = plain(2, 1), back = reversed(2);
+    drop_need(&none, KW_CHAIN_3, KW_CHAIN_PASSED);
+    chain_is_wrong("no pass", &none);
+    drop_need(&late, KW_CHAIN_3, KW_CHAIN_GRACE);
+    chain_is_wrong("no grace before the pass", &late);
+    back.kinds = ATOMIC;
+    back.unknown = 1;
+    drop_need(&back, KW_CHAIN_5, KW_CHAIN_PASSED);
+    chain_is_wrong("no pass on the way back", &back);
+}
+
+/* Two safeguards of the copy: the pass would repair what is lost without them. They keep that little. Stamps
+ * are distinct, so that plain writes alone do not need the pass. */
+static void
+test_copy(void)
+{
+    chain_model without_pass = plain(2, 1);
+    without_pass.distinct = true;
+    drop_need(&without_pass, KW_CHAIN_3, KW_CHAIN_PASSED);
+    chain_is_right("no pass, plain writes, distinct stamps", &without_pass);
+
+    chain_model late = without_pass, removals = without_pass;
+    drop_need(&late, KW_CHAIN_2, KW_CHAIN_GRACE);
+    chain_is_wrong("no grace before the copy", &late);
+    removals.versions[KW_CHAIN_1].old_role.remove = 1;
+    removals.versions[KW_CHAIN_1].new_role.remove = 0;
+    chain_is_wrong("removals reach N no sooner than puts", &removals);
+}
+
+/* --- equal stamps ----------------------------------------------------------------------------- */
+
+static void
+test_spaced(void)
+{
+    static const kw_chain_id forward[] = {KW_CHAIN_2_SPACED, KW_CHAIN_3, KW_CHAIN_4, KW_CHAIN_5};
+    static const kw_chain_id back[] = {KW_CHAIN_6_SPACED, KW_CHAIN_5, KW_CHAIN_4_BACK};
+    for (size_t i = 0; i < G_N_ELEMENTS(forward); i++) {
+        chain_model model = plain(3, 0);
+        model.versions[forward[i]].spaced = false;
+        chain_is_wrong(model.versions[forward[i]].name, &model);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(back); i++) {
+        chain_model model = reversed(back[i] == KW_CHAIN_4_BACK ? 3 : 2);
+        model.versions[back[i]].spaced = false;
+        chain_is_wrong(model.versions[back[i]].name, &model);
+    }
+}
+
+static void
+test_spaced_versions(void)
+{
+    chain_model forward = plain(3, 0), back = reversed(2), gap = plain(2, 0);
+    forward.versions[KW_CHAIN_2].forward.to = KW_CHAIN_3;
+    chain_is_wrong("from 2 to 3 at once", &forward);
+    back.versions[KW_CHAIN_6].back.to = KW_CHAIN_5;
+    chain_is_wrong("from 6 to 5 at once", &back);
+    gap.no_gap = true;
+    chain_is_wrong("two versions in one millisecond", &gap);
+}
+
+/* --- control cells ---------------------------------------------------------------------------- */
+
+static void
+test_gone_cells(void)
+{
+    chain_model none = plain(2, 0), low = plain(2, 0), dropped = plain(2, 0), sweep = plain(2, 1);
+    none.no_gone = low.gone_too_low = dropped.compaction_drops_control = true;
+    none.purges = low.purges = 1;
+    dropped.purges = 2;
+    chain_is_wrong("no gone cells", &none);
+    chain_is_wrong("gone cells with the stamp of the removal", &low);
+    chain_is_wrong("compactions drop gone cells", &dropped);
+    sweep.first = KW_CHAIN_6;
+    sweep.sweeps = sweep.purges = 1;
+    sweep.sweeps_no_marker = true;
+    chain_is_wrong("a sweep does not delete what gone cells hide", &sweep);
+}
+
+/* --- gateways --------------------------------------------------------------------------------- */
+
+static void
+test_gateways(void)
+{
+    chain_model drain = plain(2, 0), apart = plain(2, 0), failed = plain(2, 1), acks = plain(2, 1),
+                sends = plain(2, 1);
+    drain.no_drain = true;
+    chain_is_wrong("no drain", &drain);
+    apart.far_apart = true;
+    chain_is_wrong("versions more than one apart", &apart);
+    failed.fails_late = true;
+    chain_is_wrong("FAILED after one placement has the write", &failed);
+    acks.acks_after_lease = true;
+    chain_is_wrong("answers after the lease", &acks);
+    sends.sends_after_lease = true;
+    chain_is_wrong("sends after the lease", &sends);
+}
+
+/* --- atomic operations ------------------------------------------------------------------------ */
+
+static void
+test_atomics(void)
+{
+    chain_model writer = model_of(CHAIN_BIT(REMOVE) | CHAIN_BIT(GET) | CHAIN_BIT(ATOMIC), 3),
+                low = model_of(ATOMIC, 2), forward = model_of(ATOMIC, 2), late = model_of(ATOMIC, 2);
+    writer.no_writer = true;
+    chain_is_wrong("removals without kw:w", &writer);
+    low.low_atomics = true;
+    chain_is_wrong("stamps not above what was read", &low);
+    forward.versions[KW_CHAIN_2].atomics = KW_CHAIN_CAS_NEW_OLD;
+    chain_is_wrong("2 decides in N", &forward);
+    late.versions[KW_CHAIN_6].atomics = KW_CHAIN_CAS_OLD_NEW;
+    late.unknown = 1;
+    chain_is_wrong("6 decides in O", &late);
+}
+
+/* Atomic operations that go on as under 2. */
+static void
+test_holds(void)
+{
+    static const kw_chain_id held[] = {KW_CHAIN_3, KW_CHAIN_4, KW_CHAIN_5};
+    for (size_t i = 0; i < G_N_ELEMENTS(held); i++) {
+        chain_model model = model_of(ATOMIC, 2);
+        model.unknown = 1;
+        model.versions[held[i]].atomics = KW_CHAIN_CAS_OLD_NEW;
+        chain_is_wrong(model.versions[held[i]].name, &model);
+    }
+}
+
+/* Compare-and-set decides in one place before and after 1, and before and after 7. Both are held for the sake
+ * of native atomic operations under 0 and 8. */
+static void
+test_holds_for_native_atomics(void)
+{
+    chain_model model = model_of(ATOMIC, 2);
+    model.unknown = 1;
+    model.versions[KW_CHAIN_1].atomics = KW_CHAIN_CAS_OLD;
+    model.versions[KW_CHAIN_7].atomics = KW_CHAIN_CAS_NEW_OLD;
+    chain_is_right("no holds at 1 and 7", &model);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/change/safeguards/get-of-both", test_get_of_both);
+    g_test_add_func("/change/safeguards/scan-too-early", test_scan_too_early);
+    g_test_add_func("/change/safeguards/authority-last", test_authority_last);
+    g_test_add_func("/change/safeguards/pass", test_pass);
+    g_test_add_func("/change/safeguards/copy", test_copy);
+    g_test_add_func("/change/safeguards/spaced", test_spaced);
+    g_test_add_func("/change/safeguards/spaced-versions", test_spaced_versions);
+    g_test_add_func("/change/safeguards/gone-cells", test_gone_cells);
+    g_test_add_func("/change/safeguards/gateways", test_gateways);
+    g_test_add_func("/change/safeguards/atomics", test_atomics);
+    g_test_add_func("/change/safeguards/holds", test_holds);
+    g_test_add_func("/change/safeguards/holds-for-native-atomics", test_holds_for_native_atomics);
+    return g_test_run();
+}
