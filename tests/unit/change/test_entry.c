@@ -1,0 +1,173 @@
+/* The way from `order: store` into a change and back out, explored exhaustively: right with the server's
+ * table of versions, wrong without any one of the safeguards. */
+#include "entry_model.h"
+
+#include <glib.h>
+
+#define STATES_MAX 400000000
+#define PLAIN (ENTRY_BIT(PUT) | ENTRY_BIT(REMOVE) | ENTRY_BIT(GET))
+#define ALL (PLAIN | ENTRY_BIT(ATOMIC))
+
+/* The clock of the row's server is one millisecond slow, right or fast. */
+static const int offsets[] = {-1, 0, 1};
+
+static entry_model
+entering(unsigned kinds, int calls)
+{
+    entry_model model = entry_model_new();
+    model.kinds = kinds;
+    model.calls = calls;
+    model.callers = 2;
+    model.ticks = 5;
+    model.error = model.skew = 1;
+    return model;
+}
+
+static entry_model
+leaving(unsigned kinds, int calls)
+{
+    entry_model model = entering(kinds, calls);
+    model.first = KW_CHAIN_LEAVE_STAMPED;
+    model.last = KW_CHAIN_STORE_NEW;
+    return model;
+}
+
+static explored
+search(const char *what, const entry_model *model)
+{
+    explored found = entry_model_explore(model, STATES_MAX);
+    g_test_message("%s: %" G_GUINT64_FORMAT " states: %s", what, found.states,
+                   found.wrong ? found.wrong : "right");
+    return found;
+}
+
+static void
+is_right(const char *what, entry_model model)
+{
+    model.calls = (int)explore_bound((uint64_t)model.calls, (uint64_t)model.calls + 1);
+    for (size_t i = 0; i < G_N_ELEMENTS(offsets); i++) {
+        model.offset = offsets[i];
+        explored found = search(what, &model);
+        g_assert_null(found.wrong);
+        g_assert_true(found.complete);
+    }
+}
+
+static void
+is_wrong(const char *what, entry_model model, int offset)
+{
+    model.offset = offset;
+    explored found = search(what, &model);
+    g_assert_nonnull(found.wrong);
+    g_free(found.wrong);
+}
+
+static void
+drop_need(entry_model *from, kw_chain_id before, unsigned need)
+{
+    g_assert_true(from->versions[before].forward.needs & need);
+    from->versions[before].forward.needs &= ~need;
+}
+
+/* --- all safeguards --------------------------------------------------------------------------- */
+
+static void
+test_enter(void)
+{
+    entry_model model = entering(PLAIN, 3), late = entering(ALL, 2);
+    is_right("entering", model);
+    late.unknown = late.purges = 1;
+    is_right("entering, one call given up, one compaction", late);
+}
+
+static void
+test_leave(void)
+{
+    entry_model model = leaving(PLAIN, 3), late = leaving(ALL, 2);
+    is_right("leaving", model);
+    late.unknown = late.purges = 1;
+    is_right("leaving, one call given up, one compaction", late);
+}
+
+static void
+test_give_up(void)
+{
+    entry_model model = entering(ALL, 2);
+    model.first = KW_CHAIN_ENTER_STAMPED;
+    model.last = KW_CHAIN_STORE;
+    model.back = true;
+    model.unknown = model.purges = 1;
+    is_right("giving up", model);
+}
+
+/* --- without one of them ---------------------------------------------------------------------- */
+
+static void
+test_raised(void)
+{
+    entry_model blind = entering(PLAIN, 2), early = entering(PLAIN, 2), removal = leaving(PLAIN, 3),
+                no_wait = leaving(PLAIN, 3);
+    blind.raised_blind = true;
+    is_wrong("raised stamps without a read", blind, 1);
+    early.raised_early = true;
+    is_wrong("raised puts are sent at once", early, -1);
+    removal.raised_early_removal = true;
+    is_wrong("removals beside raised puts do not wait for the skew", removal, -1);
+    no_wait.raised_no_wait = true;
+    is_wrong("gets beside raised puts do not wait", no_wait, 0);
+}
+
+static void
+test_no_raised_version(void)
+{
+    entry_model in = entering(PLAIN, 2), out = leaving(PLAIN, 3);
+    in.versions[KW_CHAIN_ENTER_HELD].forward.to = KW_CHAIN_ENTER_STAMPED;
+    is_wrong("from unstamped to stamped at once", in, 1);
+    out.versions[KW_CHAIN_LEAVE_STAMPED].forward.to = KW_CHAIN_LEAVE_HELD;
+    is_wrong("from stamped to unstamped at once", out, -1);
+}
+
+static void
+test_skew(void)
+{
+    entry_model in = entering(PLAIN, 2), out = leaving(PLAIN, 3);
+    drop_need(&in, KW_CHAIN_ENTER_RAISED, KW_CHAIN_SKEW);
+    is_wrong("entering does not wait for the skew", in, 1);
+    drop_need(&out, KW_CHAIN_LEAVE_RAISED, KW_CHAIN_SKEW);
+    is_wrong("leaving does not wait for the skew", out, -1);
+}
+
+static void
+test_atomics(void)
+{
+    entry_model late = entering(ALL, 2), held = entering(ALL, 2);
+    late.unknown = 1;
+    drop_need(&late, KW_CHAIN_ENTER_HELD, KW_CHAIN_GRACE);
+    is_wrong("no grace after native atomic operations", late, 0);
+    held.versions[KW_CHAIN_ENTER_HELD].atomics = KW_CHAIN_NATIVE;
+    is_wrong("atomic operations are not held", held, 0);
+}
+
+static void
+test_sweep(void)
+{
+    entry_model model = leaving(ENTRY_BIT(PUT) | ENTRY_BIT(REMOVE), 3);
+    model.purges = 1;
+    drop_need(&model, KW_CHAIN_LEAVE_RAISED, KW_CHAIN_SWEPT);
+    is_wrong("control cells are not swept", model, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/change/entry/enter", test_enter);
+    g_test_add_func("/change/entry/leave", test_leave);
+    g_test_add_func("/change/entry/give-up", test_give_up);
+    g_test_add_func("/change/entry/raised-without-safeguards", test_raised);
+    g_test_add_func("/change/entry/no-raised-version", test_no_raised_version);
+    g_test_add_func("/change/entry/no-skew", test_skew);
+    g_test_add_func("/change/entry/atomics-not-held", test_atomics);
+    g_test_add_func("/change/entry/no-sweep", test_sweep);
+    return g_test_run();
+}
