@@ -1,5 +1,5 @@
-/* Limits that are exact: sizes of names, texts that are cut, hashes at the end of a block, and the numbers of
- * bits that survive encoding and decoding. */
+/* Limits that are exact: sizes of names, texts that are cut, characters and hashes at the end of a block,
+ * ends of ranges between two units, and the numbers of bits that survive encoding and decoding. */
 #include "rule/component.h"
 #include "rule/digest.h"
 #include "rule/policies.h"
@@ -64,6 +64,61 @@ test_printed_texts(void)
     assert_printed((kw_value){.kind = KW_VALUE_MAP, .entries_count = 3}, 16, "3 entries");
 }
 
+/* A byte that is not UTF-8 is found at every position of a text of every length, and a character of two bytes
+ * is accepted at every position. */
+static void
+test_bytes_outside_ascii(void)
+{
+    char text[72];
+    for (size_t size = 1; size <= sizeof text; size++) {
+        memset(text, 'a', sizeof text);
+        g_assert_true(kw_utf8_valid(kw_bytes_of(text, size)));
+        for (size_t at = 0; at < size; at++) {
+            text[at] = '\xff';
+            g_assert_false(kw_utf8_valid(kw_bytes_of(text, size)));
+            text[at] = '\xc3';
+            g_assert_false(kw_utf8_valid(kw_bytes_of(text, size)));
+            if (at + 1 < size) {
+                text[at + 1] = '\xa9';
+                g_assert_true(kw_utf8_valid(kw_bytes_of(text, size)));
+                text[at + 1] = 'a';
+            }
+            text[at] = 'a';
+        }
+    }
+}
+
+/* A key in seconds distinguishes the ends of a range of milliseconds only between two seconds: an end within
+ * a second is loose, so the rows of that second must be checked. */
+static void
+test_ends_between_units(void)
+{
+    static const struct {
+        int64_t ms;
+        bool loose_from, loose_to; /* inclusive ends */
+    } cases[] = {
+        {0, false, true},  {1, true, true},  {998, true, true},  {999, true, false},   {1000, false, true},
+        {-1, true, false}, {-2, true, true}, {-999, true, true}, {-1000, false, true}, {-1001, true, false},
+    };
+    static const char *const encodings[] = {"int", "max_minus", "decimal"};
+    for (size_t i = 0; i < G_N_ELEMENTS(encodings); i++) {
+        g_autofree char *yaml = g_strdup_printf("    fields: {ts: {type: timestamp, column: 'd:ts'}}\n"
+                                                "    key: [{field: {name: ts, encoding: %s, unit: s}}]\n",
+                                                encodings[i]);
+        g_autoptr(kw_policy) policy = test_policy_with_hazards(yaml);
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_component *field = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
+        for (size_t at = 0; at < G_N_ELEMENTS(cases); at++) {
+            kw_edge from, to;
+            g_assert_true(field->kind->edge(field, test_number(cases[at].ms), true, arena, &from) &&
+                          field->kind->edge(field, test_number(cases[at].ms), false, arena, &to));
+            bool stored = i == 0 || cases[at].ms >= 0; /* the other encodings hold no negative numbers */
+            g_assert_cmpint(from.loose, ==, stored && cases[at].loose_from);
+            g_assert_cmpint(to.loose, ==, stored && cases[at].loose_to);
+        }
+    }
+}
+
 /* A salt of an absent field reports the field. */
 static void
 test_absent_fields(void)
@@ -117,6 +172,32 @@ test_bits_come_back(void)
     }
 }
 
+/* A number that was generated elsewhere comes back whole, whichever field of the table it is. */
+static void
+test_number_of_bits(void)
+{
+    static const char *const fields[] = {"id: int, ts: {type: timestamp, unit: s}",
+                                         "ts: {type: timestamp, unit: s}, id: int"};
+    for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
+        g_autofree char *yaml = g_strdup_printf(
+            "    fields: {%s}\n"
+            "    key: [{bits: {of: id, time: ts, parts: [zero 1, seconds 38, worker 9, sequence 16]}}]\n",
+            fields[i]);
+        g_autoptr(kw_policy) policy = test_policy(yaml);
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_table *table = kw_policy_table(policy, 0);
+        kw_record record = kw_record_new(table, arena), back = kw_record_new(table, arena);
+        kw_buffer key = KW_BUFFER_EMPTY;
+        kw_error error = KW_ERROR_NONE;
+        record.values[i] = test_number(INT64_C(1620000000) << 25 | 5 << 16 | 77);
+        record.values[1 - i] = test_number(1620000000);
+        g_assert_true(kw_layout_encode(table->paths[0].layout, &record, &key, &error));
+        g_assert_true(kw_layout_decode(table->paths[0].layout, kw_buffer_bytes(&key), arena, &back, &error));
+        g_assert_true(kw_value_equal(back.values[i], record.values[i]));
+        kw_buffer_clear(&key);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -124,7 +205,10 @@ main(int argc, char **argv)
     g_test_add_func("/rule/limits/jenkins-blocks", test_jenkins_blocks);
     g_test_add_func("/rule/limits/ring-names", test_ring_names);
     g_test_add_func("/rule/limits/printed-texts", test_printed_texts);
+    g_test_add_func("/rule/limits/bytes-outside-ascii", test_bytes_outside_ascii);
+    g_test_add_func("/rule/limits/ends-between-units", test_ends_between_units);
     g_test_add_func("/rule/limits/absent-fields", test_absent_fields);
     g_test_add_func("/rule/limits/bits-round-trip", test_bits_come_back);
+    g_test_add_func("/rule/limits/number-of-bits-round-trip", test_number_of_bits);
     return g_test_run();
 }

@@ -103,7 +103,18 @@ piece_of(const kw_component *clock, int64_t ts, kw_arena *arena)
     return piece;
 }
 
-/* How many of the ranges select the record. */
+/* True if the piece is among those of a range, for any time. */
+static bool
+is_scanned(const kw_piece_run *run, kw_bytes piece)
+{
+    if (run->sized && piece.size != run->low.size)
+        return false;
+    g_assert_cmpuint(run->low.size, <=, piece.size);
+    kw_bytes start = kw_bytes_of(piece.data, run->low.size);
+    return kw_bytes_compare(start, run->low) >= 0 && kw_bytes_compare(start, run->high) <= 0;
+}
+
+/* How many of the ranges select the record. Ranges with pieces of records outside of the span are loose. */
 static unsigned
 count_selecting(const kw_piece_runs *runs, kw_bytes piece, int64_t ts, bool within)
 {
@@ -111,12 +122,9 @@ count_selecting(const kw_piece_runs *runs, kw_bytes piece, int64_t ts, bool with
     for (size_t i = 0; i < runs->count; i++) {
         const kw_piece_run *run = &runs->items[i];
         g_assert_cmpuint(run->low.size, ==, run->high.size);
-        if (run->sized && piece.size != run->low.size)
+        if (!is_scanned(run, piece))
             continue;
-        g_assert_cmpuint(run->low.size, <=, piece.size);
-        kw_bytes start = kw_bytes_of(piece.data, run->low.size);
-        if (kw_bytes_compare(start, run->low) < 0 || kw_bytes_compare(start, run->high) > 0)
-            continue;
+        g_assert_true(within || runs->loose);
         bool inside = ts >= run->least && ts <= run->most;
         found += inside || !run->timed;
         if (within && run->narrowed && !run->timed)
@@ -212,6 +220,21 @@ test_days(void)
     g_assert_true(is_loose(clock, day, day + 2 * DAY_MS - 1, false));
 }
 
+/* The first of two hours with the same local time has the pieces of the second, so the rows must be checked.
+ */
+static void
+test_repeated_hour_is_loose(void)
+{
+    g_autoptr(kw_policy) policy =
+        policy_of(&(clock_case){.key = CALENDAR("parts: [yyyy, MM, dd, HH], zone: Europe/Berlin")});
+    const kw_component *clock = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
+    const int64_t hour_ms = 3600000, set_back_ms = 1288486800000; /* 2010-10-31, 03:00 becomes 02:00 */
+    g_assert_true(is_loose(clock, set_back_ms - hour_ms, set_back_ms - 1, true));
+    g_assert_true(is_loose(clock, set_back_ms, set_back_ms + hour_ms - 1, true));
+    g_assert_false(is_loose(clock, set_back_ms - 2 * hour_ms, set_back_ms - hour_ms - 1, true));
+    g_assert_false(is_loose(clock, set_back_ms + hour_ms, set_back_ms + 2 * hour_ms - 1, true));
+}
+
 /* Bits with whole seconds are exact only for spans of whole seconds. */
 static void
 test_whole_seconds_are_exact(void)
@@ -276,6 +299,48 @@ test_parts(void)
     }
 }
 
+static void
+check_moment(const kw_component *clock, const kw_span *span, kw_arena *arena)
+{
+    kw_value values[FIELDS] = {[TS] = test_number(BEGIN), [M] = test_number(7)};
+    kw_piece_runs runs;
+    kw_error error = KW_ERROR_NONE;
+    if (!clock->kind->runs(clock, values, span, arena, &runs, &error))
+        g_error("%s", error.text);
+    g_assert_cmpuint(runs.count, <=, 1);
+    g_assert_false(runs.loose);
+    for (int64_t number = 0; number < 256; number++) {
+        kw_buffer out = KW_BUFFER_EMPTY;
+        values[N] = test_number(number);
+        g_assert_true(clock->kind->encode(clock, values, KW_BYTES_NONE, &out, &error));
+        g_assert_cmpuint(count_selecting(&runs, kw_buffer_bytes(&out), BEGIN, true), ==,
+                         kw_span_holds(span, values[N]));
+        kw_buffer_clear(&out);
+    }
+}
+
+/* Other fields of the piece at a known time: the pieces of the numbers within a span, and no others. */
+static void
+test_moments(void)
+{
+    static const int64_t ends[] = {INT64_MIN, -5, -1, 0, 1, 2, 100, 254, 255, 256, 999, 1000, INT64_MAX};
+    static const char *const keys[] = {CALENDAR("parts: [yyyy, MM, dd], as: packed, sequence: n, digits: 3"),
+                                       CALENDAR("parts: [yyyy, MM, dd], as: decimal, sequence: n, digits: 3"),
+                                       BITS("parts: [zero 1, seconds 39, n 8]"),
+                                       BITS("parts: [zero 1, minute 6, seconds 32, n 9, m 16]")};
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        g_autoptr(kw_policy) policy = policy_of(&(clock_case){.key = keys[i]});
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_component *clock = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
+        for (size_t end = 0; end < G_N_ELEMENTS(ends) * G_N_ELEMENTS(ends); end++) {
+            kw_span span =
+                span_of(ends[end % G_N_ELEMENTS(ends)], ends[end / G_N_ELEMENTS(ends)], true, true);
+            span.field = N;
+            check_moment(clock, &span, arena);
+        }
+    }
+}
+
 /* --- numbers ----------------------------------------------------------------------------------------------
  */
 
@@ -307,6 +372,7 @@ test_zones(void)
     g_assert_cmpstr(zone_of("+05:30", arena)->name, ==, "+05:30");
     g_assert_true(zone_of("Europe/Berlin", arena)->falls);
     g_assert_false(zone_of("+05:30", arena)->falls);
+    g_assert_false(zone_of("Pacific/Fakaofo", arena)->falls); /* only set forward */
     g_assert_null(kw_zone_make("Nowhere/Atall", arena));
     const kw_zone *berlin = zone_of("Europe/Berlin", arena);
     int64_t spring = utc(2010, 3, 28, 1, 0, 0);
@@ -372,8 +438,10 @@ main(int argc, char **argv)
     seeded_init(&argc, &argv);
     g_test_add_func("/rule/runs/spans", test_spans);
     g_test_add_func("/rule/runs/days", test_days);
+    g_test_add_func("/rule/runs/repeated-hour", test_repeated_hour_is_loose);
     g_test_add_func("/rule/runs/whole-seconds", test_whole_seconds_are_exact);
     g_test_add_func("/rule/runs/parts", test_parts);
+    g_test_add_func("/rule/runs/moments", test_moments);
     g_test_add_func("/rule/runs/zones", test_zones);
     g_test_add_func("/rule/runs/clock-changes", test_clock_changes);
     g_test_add_func("/rule/runs/codes", test_codes);

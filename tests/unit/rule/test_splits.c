@@ -7,8 +7,10 @@
 static char *
 splits_of(const char *rule, uint32_t regions)
 {
-    g_autofree char *yaml = g_strdup_printf(
-        "    fields: {id: string, n: int, kind: {type: string, values: [x, y, z]}}\n    key:\n%s", rule);
+    g_autofree char *yaml =
+        g_strdup_printf("    fields: {id: string, n: int, kind: {type: string, values: [x, y, z]},\n"
+                        "             ts: {type: timestamp, column: 'd:ts'}}\n    key:\n%s",
+                        rule);
     g_autoptr(kw_policy) policy = test_policy(yaml);
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_bytes *keys;
@@ -56,6 +58,27 @@ test_rules(void)
           "field: n\n",
           4, "\\x008,\\x01,\\x018");
     check("      - enum: {field: kind, as: text}\n      - field: id\n", 3, "y,z");
+}
+
+/* A calendar is cut between values of its first part, and bits between minutes. A text consists of the digits
+ * of that part; of a number, only the last byte is left out. */
+static void
+test_clocks(void)
+{
+    check("      - calendar: {of: ts, parts: [HH, dd, MM, yyyy], separator: '-'}\n      - field: id\n", 4,
+          "06,12,18");
+    check("      - calendar: {of: ts, parts: [MM, dd, yyyy]}\n      - field: id\n", 3, "05,09");
+    /* 30 of 60 minutes: 300000000000 and 30 / 64 */
+    check("      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy], as: packed}\n      - field: id\n", 2,
+          "\\x00\\x00\\x00E\\xD9d\\xB8");
+    check("      - bits: {of: ts, parts: [minute 6, ms 42]}\n      - field: id\n", 2, "x");
+    check("      - bits: {of: ts, parts: [constant 1 2, minute 6, ms 40]}\n      - field: id\n", 2, "^");
+    check(
+        "      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy], as: decimal}\n"
+        "      - field: n\n",
+        2,
+        "error: table t, path primary: its keys start with calendar(ts: mm HH dd MM yyyy in UTC as decimal), "
+        "whose values are not in the rule; use split keys or a sample of records");
 }
 
 static void
@@ -147,6 +170,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/splits/rules", test_rules);
+    g_test_add_func("/rule/splits/clocks", test_clocks);
     g_test_add_func("/rule/splits/unknown", test_unknown);
     g_test_add_func("/rule/splits/sample", test_sample);
     g_test_add_func("/rule/splits/algorithm_limits", test_algorithm_limits);

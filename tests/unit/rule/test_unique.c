@@ -151,6 +151,25 @@ test_periods(void)
     g_assert_cmpuint(tally.needless, ==, 0);
 }
 
+/* A clock that is only set forward, by whole hours, keeps the periods of UTC apart: Fakaofo skipped a day in
+ * 2011. */
+static void
+test_set_forward(void)
+{
+    kw_test_tally tally = {0};
+    add_instant(INT64_C(1325239200000) - 1);
+    add_instant(INT64_C(1325239200000));
+    for (size_t per = 1; per < G_N_ELEMENTS(per_names); per++) {
+        kw_test_numbers numbers = {per_names[per], "UTC", 9999, false};
+        try_rule(
+            &numbers,
+            "{calendar: {of: ts, parts: [yyyy, MM, dd, HH], zone: Pacific/Fakaofo}}, {field: id}, {field: n}",
+            &tally);
+    }
+    g_assert_cmpuint(tally.good, ==, 4); /* hours and longer periods */
+    g_assert_cmpuint(tally.needless, ==, 0);
+}
+
 /* Clocks that are set back: the number's period must be that of the same clock. Days and longer periods of
  * another clock can change at a time other than that at which it is set back. */
 static void
@@ -241,6 +260,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     fill_instants();
     g_test_add_func("/rule/unique/periods", test_periods);
+    g_test_add_func("/rule/unique/set_forward", test_set_forward);
     g_test_add_func("/rule/unique/clock_changes", test_clock_changes);
     g_test_add_func("/rule/unique/other_times", test_other_times);
     g_test_add_func("/rule/unique/texts", test_texts);
