@@ -156,6 +156,21 @@ test_places(void)
     g_assert_nonnull(strstr(hazard->hint, "256"));
 }
 
+/* The hazards of every table are found. */
+static void
+test_tables(void)
+{
+#define PHOENIX(buckets)                                                                                     \
+    "    fields: {id: string}\n"                                                                             \
+    "    key: [{salt: {buckets: " buckets ", algorithm: phoenix}}, {field: id}]\n"
+    g_autoptr(kw_policy) policy = test_policy_with_hazards(
+        PHOENIX("300") "  u:\n" PHOENIX("256") "  v:\n" PHOENIX("400") "  w:\n" PHOENIX("500"));
+    g_assert_cmpuint(kw_policy_hazards_count(policy), ==, 3);
+    g_assert_cmpstr(kw_policy_hazard(policy, 0)->table->name, ==, "t");
+    g_assert_cmpstr(kw_policy_hazard(policy, 1)->table->name, ==, "v");
+    g_assert_cmpstr(kw_policy_hazard(policy, 2)->table->name, ==, "w");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -164,5 +179,6 @@ main(int argc, char **argv)
     g_test_add_func("/schema/hazards/repeated", test_repeated);
     g_test_add_func("/schema/hazards/generated", test_generated);
     g_test_add_func("/schema/hazards/places", test_places);
+    g_test_add_func("/schema/hazards/tables", test_tables);
     return g_test_run();
 }

@@ -5,7 +5,8 @@
 
 #define TABLE                                                                                                \
     "    fields: {id: string, m: {type: map, of: int, form: raw4, column: 'f:x\\x00*'}, "                    \
-    "all: {type: map, of: string, values: [on, off], column: 'g:*'}, own: {type: map, of: bool}}\n"          \
+    "all: {type: map, of: string, values: [on, off], column: 'g:*'}, own: {type: map, of: bool}, "           \
+    "one: {type: map, of: int, column: 'h:p*'}}\n"                                                           \
     "    key: [field: id]\n"
 
 static kw_pick
@@ -47,6 +48,8 @@ test_picks(void)
     pick = pick_of(table, "all.\xff");
     g_assert_true(kw_bytes_equal(kw_pick_qualifier(table, pick, arena), KW_BYTES_LITERAL("\xff")));
     g_assert_cmpstr(kw_pick_text(table, pick, arena), ==, "all.\\xFF");
+    pick = pick_of(table, "one.a");
+    g_assert_true(kw_bytes_equal(kw_pick_qualifier(table, pick, arena), KW_BYTES_LITERAL("pa")));
     pick = pick_of(table, "all");
     g_assert_cmpuint(pick.entry.size, ==, 0);
     g_assert_cmpint(kw_pick_field(table, pick)->type, ==, KW_FIELD_MAP);
@@ -112,6 +115,10 @@ test_values(void)
     g_assert_true(kw_entries_sort(entries, 0, &twice));
     g_assert_false(kw_entries_sort(more, 3, &twice));
     g_assert_true(kw_bytes_equal(twice, KW_BYTES_LITERAL("b")));
+    /* Only the entries of the map are read. */
+    kw_entry beyond = {.name = {(const uint8_t *)1, 1}};
+    kw_entry sorted[] = {{NAME("a"), NUMBER(1)}, {NAME("b"), NUMBER(2)}, beyond};
+    g_assert_true(kw_entries_sort(sorted, 2, &twice) && kw_entries_sort(sorted, 1, &twice));
 
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_value map = {.kind = KW_VALUE_MAP, .entries = entries, .entries_count = 3};

@@ -135,6 +135,8 @@ test_growing(void)
          "test:4:11: warning: path primary: keys start with o, which is generated in the "},
         {STARTS("{field: u7}"), "keys start with u7, which is generated in the order of time"},
         {STARTS("{field: s}"), "keys start with s, which is generated in the order of time"},
+        {"    fields: {ts: timestamp, id: string}\n    key: [{field: ts}, {field: id}]\n",
+         "test:4:11: warning: path primary: keys start with ts, which is a time, so "},
         {STARTS("{field: u4}"), ""},
         {STARTS("{field: p}"), ""},
         {STARTS("{literal: a}, {literal: b}, {field: ts}, {field: id}"),

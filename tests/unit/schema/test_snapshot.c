@@ -25,6 +25,44 @@ test_order(void)
     assert_order(ONE "    order: store\n    atomics: false\n", KW_WRITE_ORDER_STORE, false);
 }
 
+/* Tables are found by name, whatever the order in which the policy declares them. */
+static void
+test_names(void)
+{
+    static const char *const orders[] = {"a", "ba", "ab", "cab", "edcba"};
+    for (size_t i = 0; i < G_N_ELEMENTS(orders); i++) {
+        const char *names = orders[i];
+        g_autofree char *first = g_strndup(names, 1);
+        g_autoptr(GString) yaml = g_string_new(ONE);
+        for (const char *name = names + 1; *name; name++)
+            g_string_append_printf(yaml, "  %c:\n" ONE, *name);
+        g_autoptr(kw_policy) policy = test_policy_named(first, yaml->str);
+        g_assert_cmpuint(kw_policy_table_count(policy), ==, strlen(names));
+        for (size_t number = 0; number < strlen(names); number++)
+            g_assert_true(kw_policy_find_table(policy, kw_bytes_of(names + number, 1)) ==
+                          kw_policy_table(policy, number));
+        g_assert_null(kw_policy_find_table(policy, KW_BYTES_LITERAL("f")));
+    }
+}
+
+/* Until a key rule changes, every operation uses the only placement of a path. */
+static void
+test_placements(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(TWO);
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_cmpuint(table->placements_count, ==, 2);
+    for (size_t path = 0; path < table->paths_count; path++) {
+        const kw_placement *placement = &table->placements[path];
+        g_assert_cmpuint(table->paths[path].placements_count, ==, 1);
+        g_assert_true(table->paths[path].placements == placement && placement->path == &table->paths[path]);
+        g_assert_cmpuint(placement->number, ==, path);
+        g_assert_true(placement->role.put == 1 && placement->role.remove == 1);
+        g_assert_true(placement->role.get && placement->role.scan);
+        g_assert_true(kw_path_scanned(&table->paths[path]) == placement);
+    }
+}
+
 static void
 test_changed_order(void)
 {
@@ -128,6 +166,10 @@ test_columns(void)
     assert_refused(
         "    fields: {id: string, ts: timestamp}\n    key: [{field: id}, {field: {name: ts, unit: s}}]\n",
         "field ts cannot be read back");
+    /* The same column, written in two ways. */
+    assert_refused(
+        "    fields: {id: string, a: int, b: {type: int, column: 'd:\\x61'}}\n    key: [{field: id}]\n",
+        "fields a and b share the column d:a");
     /* The same qualifier in two families, and a marker in addition. */
     g_autoptr(kw_policy) policy =
         test_policy("    fields: {id: string, a: int, b: {type: int, column: 'e:a'}}\n    marker: 'f:a'\n"
@@ -214,6 +256,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/schema/snapshot/order", test_order);
+    g_test_add_func("/schema/snapshot/names", test_names);
+    g_test_add_func("/schema/snapshot/placements", test_placements);
     g_test_add_func("/schema/snapshot/changed-order", test_changed_order);
     g_test_add_func("/schema/snapshot/lifetime", test_lifetime);
     g_test_add_func("/schema/snapshot/limits-of-one", test_limits_of_one);
