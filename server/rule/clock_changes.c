@@ -3,11 +3,11 @@
 
 #include "rule/unique.h"
 
-/* By how much the clock is set back at this step; 0: it is not. */
+/* By how much the clock is set back at this step, which is not the first; 0: it is not. */
 static int64_t
 set_back_at(const kw_zone *zone, size_t step)
 {
-    return step > 0 ? MAX(zone->steps[step - 1].offset - zone->steps[step].offset, 0) : 0;
+    return MAX(zone->steps[step - 1].offset - zone->steps[step].offset, 0);
 }
 
 int64_t
@@ -48,8 +48,8 @@ bool
 kw_local_time_repeats(const kw_zone *zone, int64_t utc)
 {
     size_t step = kw_zone_find(zone, utc);
-    if (utc - zone->steps[step].from < set_back_at(zone, step))
-        return true;
+    if (step > 0 && utc - zone->steps[step].from < set_back_at(zone, step))
+        return true; /* the first step has no beginning to subtract */
     return step + 1 < zone->count && zone->steps[step + 1].from - utc <= set_back_at(zone, step + 1);
 }
 

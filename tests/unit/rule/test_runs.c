@@ -410,6 +410,24 @@ test_clock_changes(void)
     g_assert_false(kw_local_time_repeats(berlin, utc(2010, 3, 28, 1, 0, 0)));
 }
 
+/* No local time repeats before the first change of a clock, even if that is long after 1970: the clock of
+ * Troll was first changed in 2005. */
+static void
+test_before_the_first_change(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    static const char *const zones[] = {"UTC", "+05:30", "Antarctica/Troll", "Europe/Berlin"};
+    for (size_t i = 0; i < G_N_ELEMENTS(zones); i++) {
+        const kw_zone *zone = zone_of(zones[i], arena);
+        g_assert_false(kw_local_time_repeats(zone, utc(1801, 1, 1, 0, 0, 0)));
+        g_assert_false(kw_local_time_repeats(zone, utc(1970, 1, 1, 0, 0, 0)));
+        g_assert_false(kw_local_time_repeats(zone, utc(1991, 1, 1, 0, 0, 0)));
+    }
+    const kw_zone *troll = zone_of("Antarctica/Troll", arena);
+    g_assert_cmpint(troll->steps[1].from, >, utc(2005, 1, 1, 0, 0, 0));
+    g_assert_cmpint(kw_clock_set_back_since(troll), >, utc(2005, 1, 1, 0, 0, 0));
+}
+
 /* Coarse times have codes, whichever component of the key holds them. */
 static void
 test_codes(void)
@@ -444,6 +462,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/runs/moments", test_moments);
     g_test_add_func("/rule/runs/zones", test_zones);
     g_test_add_func("/rule/runs/clock-changes", test_clock_changes);
+    g_test_add_func("/rule/runs/before-the-first-change", test_before_the_first_change);
     g_test_add_func("/rule/runs/codes", test_codes);
     return g_test_run();
 }
