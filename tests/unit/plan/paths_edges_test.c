@@ -68,6 +68,14 @@ static const choice choices[] = {
      .n = true,
      .path = "second",
      .ranges = 1},
+    /* A hash is not another equality. */
+    {.yaml =
+         TABLE("{hash: id}, {field: {name: id, encoding: terminated}}, {field: ts}, {field: n}, {enum: k}",
+               "{field: {name: id, encoding: terminated}}, {field: n}, {field: ts}, {enum: k}"),
+     .id = true,
+     .n = true,
+     .path = "second",
+     .ranges = 1},
     {.yaml = TABLE("{field: n}, {field: ts}, {enum: k}, {field: id}",
                    "{field: ts}, {field: n}, {enum: k}, {field: id}"),
      .n = true,

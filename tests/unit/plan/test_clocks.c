@@ -207,6 +207,18 @@ test_set_back_in_one_bucket(void)
     check_counts(planner, "ts>=1635638400 ts<1635645600 n=1,2,3", 4, 2, true);
 }
 
+/* Equal pieces of listed values belong together even if a piece is as short as the unit of the field. */
+static void
+test_listed_seconds(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, who: string, seq: int}\n"
+                    "    key: [{calendar: {of: ts, parts: [ss, mm, HH, dd, MM, yyyy]}},\n"
+                    "          {field: {name: who, encoding: terminated}}, {field: seq}]\n");
+    check_counts(planner, "ts>=1620000000 ts<1620000003 who=a,b", 6, 3, true);
+    check_counts(planner, "ts>=1620000000 ts<1620000003 who=a,b order=desc", 6, 3, true);
+}
+
 /* A minute is in one of 60 partitions. */
 static void
 test_partitions(void)
@@ -402,6 +414,95 @@ test_exact_path(void)
         g_assert_cmpstr(plan_of(planner, words[index])->path->name, ==, "exact");
 }
 
+/* Of two paths that list the pieces of the time, the one with shorter pieces has the better order. */
+static void
+test_shorter_pieces(void)
+{
+#define REST "{field: {name: host, encoding: terminated}}, {field: n}, {field: ts}]\n"
+    static const char *const rules[] = {"HH, dd, MM, yyyy", "mm, HH, dd, MM, yyyy"};
+    for (size_t first = 0; first < G_N_ELEMENTS(rules); first++) {
+        g_autofree char *yaml =
+            g_strdup_printf("    fields: {ts: {type: timestamp, column: 'd:ts'}, host: string, n: int}\n"
+                            "    key: [{calendar: {of: ts, parts: [%s]}}, " REST
+                            "    paths: {other: {key: [{calendar: {of: ts, parts: [%s]}}, " REST "}}\n",
+                            rules[first], rules[1 - first]);
+        g_autoptr(kw_test_planner) planner = planner_new(yaml);
+        const char *minutes = first ? "primary" : "other", *hours = first ? "other" : "primary";
+        const char *latest = "host=a ts>=1620000000000 ts<1620003600000 order=desc";
+        g_assert_cmpstr(plan_of(planner, latest)->path->name, ==, minutes);
+        latest = "host=a ts>=1620000000000 ts<1620003600000"; /* without an order: fewer ranges */
+        g_assert_cmpstr(plan_of(planner, latest)->path->name, ==, hours);
+    }
+#undef REST
+}
+
+/* Rows of one moment are in the order of their numbers only if every number before the first unknown one has
+ * a single value. */
+static void
+test_numbers_of_one_moment(void)
+{
+    static const struct {
+        const char *words;
+        bool ordered;
+        size_t ranges;
+    } cases[] = {
+        {"ts=5", true, 1},        {"ts=5 a=1", true, 1},        {"ts=5 a=1 b=2", true, 1},
+        {"ts=5 a=1,2", false, 2}, {"ts=5 a=1 b=2,3", false, 2}, {"ts=5 a=1,2 b=2", false, 2},
+        {"ts=5,6", false, 2},
+    };
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {ts: {type: timestamp, unit: s}, a: int, b: int, c: int}\n"
+                    "    key: [{bits: {of: ts, parts: [seconds 32, a 8, b 8, c 8]}}]\n");
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
+        check_counts(planner, cases[index].words, cases[index].ranges, cases[index].ranges, true);
+        g_autofree char *words = g_strconcat(cases[index].words, " order=asc", NULL);
+        const char *plan = planner_plan_text(planner, words);
+        g_assert_cmpint(g_str_has_prefix(plan, "primary:"), ==, cases[index].ordered);
+        if (!cases[index].ordered)
+            g_assert_nonnull(strstr(plan, "cannot be answered in ascending order"));
+    }
+}
+
+/* A bound field directly after a calendar is worth reading every piece of it. */
+static void
+test_every_hour(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}}\n    updates: false\n"
+                    "    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n"
+                    "    key: [{calendar: {of: ts, parts: [HH]}}, {field: id}]\n");
+    check_counts(planner, "id=a", 24, 24, true); /* keys of longer ids are between them */
+    check_counts(planner, "id=a,b", 24, 24, true);
+}
+
+/* The ranges of many values in one interval use no more memory than the effort allows. */
+static void
+test_effort(void)
+{
+    g_autoptr(kw_test_planner) planner = planner_new(
+        "    fields: {n: int, ts: {type: timestamp, unit: s}, id: int}\n    key:\n      - field: n\n"
+        "      - bits: {of: id, time: ts, parts: [zero 1, minute 6, seconds 32, worker 9, sequence 16]}\n");
+    planner_set_query(planner, "ts>=1620000000 ts<1620086400");
+    kw_value values[500];
+    for (size_t index = 0; index < G_N_ELEMENTS(values); index++)
+        values[index] = test_number((int64_t)index);
+    planner->bounds[0] = (kw_bound){.values = values, .count = G_N_ELEMENTS(values)};
+    planner->query.range_limit = 0;
+    for (int enough = 0; enough < 2; enough++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const size_t most = enough ? 64 << 20 : 1 << 20;
+        kw_effort effort = {.bytes_most = most, .deadline = KW_DEADLINE_NONE};
+        const kw_plan *plan;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_cmpint(kw_plan_make_within(&planner->query, &effort, arena, &plan, &error), ==, enough);
+        if (enough)
+            g_assert_cmpuint(plan->ranges_count, ==, 500 * 60);
+        else
+            g_assert_cmpint(error.code, ==, KW_LIMIT);
+        g_assert_cmpuint(kw_arena_used(arena), <, most * 5 / 4);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -414,6 +515,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/week_in_buckets", test_week_in_buckets);
     g_test_add_func("/plan/clocks/clock_set_back", test_clock_set_back);
     g_test_add_func("/plan/clocks/set_back_in_one_bucket", test_set_back_in_one_bucket);
+    g_test_add_func("/plan/clocks/listed_seconds", test_listed_seconds);
     g_test_add_func("/plan/clocks/partitions", test_partitions);
     g_test_add_func("/plan/clocks/touching_cells", test_touching_cells);
     g_test_add_func("/plan/clocks/number_without_time", test_number_without_time);
@@ -422,5 +524,9 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/time_after_hours", test_time_after_hours);
     g_test_add_func("/plan/clocks/time_after_hours_without_end", test_time_after_hours_without_end);
     g_test_add_func("/plan/clocks/exact_path", test_exact_path);
+    g_test_add_func("/plan/clocks/shorter_pieces", test_shorter_pieces);
+    g_test_add_func("/plan/clocks/numbers_of_one_moment", test_numbers_of_one_moment);
+    g_test_add_func("/plan/clocks/every_hour", test_every_hour);
+    g_test_add_func("/plan/clocks/effort", test_effort);
     return g_test_run();
 }

@@ -1,6 +1,7 @@
 /* The plans of known queries, range by range. */
 #include "plan/planner.h"
 #include "rule/policies.h"
+#include "rule/splits.h"
 
 typedef struct kw_test_case {
     const char *query;
@@ -357,6 +358,55 @@ test_coarse_unit(void)
                 cases);
 }
 
+/* A double field also accepts integers, as values and as ends of a range. */
+static void
+test_integers_for_doubles(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {x: double, n: int}\n    key: [field: x, field: n]\n");
+    const kw_value five = test_number(5), six = test_number(6);
+    const char *expected[] = {planner_plan_text(planner, "x=5"), planner_plan_text(planner, "x>=5 x<6")};
+    for (int range = 0; range < 2; range++) {
+        planner_reset(planner);
+        if (range) {
+            planner->query.range_field = 0;
+            planner->query.from = five;
+            planner->query.to = six;
+            planner->query.from_inclusive = true;
+        } else {
+            planner->bounds[0] = (kw_bound){.values = &five, .count = 1};
+        }
+        const kw_plan *plan;
+        bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
+        g_assert_true(done);
+        const char *start = kw_bytes_to_binary_text(plan->ranges[0].start, planner->arena);
+        const char *stop = kw_bytes_to_binary_text(plan->ranges[0].stop, planner->arena);
+        g_autofree char *text = g_strdup_printf("primary: [%s,%s)", start, stop);
+        g_assert_cmpstr(text, ==, expected[range]);
+        kw_value values[] = {{.kind = KW_VALUE_REAL, .real = 5}, test_number(1)};
+        g_assert_true(kw_plan_matches(plan, &(kw_record){.values = values}));
+        values[0].real = 6;
+        g_assert_false(kw_plan_matches(plan, &(kw_record){.values = values}));
+    }
+}
+
+/* What the keys of a plan hold: n exactly, ts coarsely, city not at all. */
+static void
+test_held_fields(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {n: int, ts: {type: timestamp, column: 'd:ts'}, city: string}\n"
+                    "    key: [field: n, field: {name: ts, unit: s}]\n");
+    planner_set_query(planner, "n=1");
+    const kw_plan *plan;
+    bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
+    g_assert_true(done);
+    g_assert_true(kw_plan_keys_hold(plan, 0) && !kw_plan_keys_hold(plan, 2));
+    g_assert_false(kw_plan_keys_hold_coarsely(plan, 0));
+    g_assert_true(kw_plan_keys_hold_coarsely(plan, 1));
+    g_assert_false(kw_plan_keys_hold_coarsely(plan, 2));
+}
+
 /* A salt over the rest of the key is known only if the whole key is known. */
 static void
 test_salt_of_rest(void)
@@ -529,6 +579,8 @@ main(int argc, char **argv)
     g_test_add_func("/plan/notes", test_notes);
     g_test_add_func("/plan/string_ranges", test_string_ranges);
     g_test_add_func("/plan/coarse_unit", test_coarse_unit);
+    g_test_add_func("/plan/integers_for_doubles", test_integers_for_doubles);
+    g_test_add_func("/plan/held_fields", test_held_fields);
     g_test_add_func("/plan/salt_of_rest", test_salt_of_rest);
     g_test_add_func("/plan/successor_overflow", test_successor_overflow);
     g_test_add_func("/plan/wrong_values", test_wrong_values);

@@ -56,6 +56,35 @@ test_round_trip(void)
     check_round_trip("raw=x real=0.5 limit=3");
 }
 
+/* The part of an interval that a plan covers comes back, and so does a query without one. */
+static void
+test_windows(void)
+{
+    static const kw_window windows[] = {{0, 0, 0},
+                                        {1, INT64_MIN, INT64_MAX},
+                                        {1, -1, 0},
+                                        {10000, 1620000000, 1620000059},
+                                        {KW_PLAN_RANGES_MAX, 5, 5}};
+    for (size_t index = 0; index < G_N_ELEMENTS(windows); index++) {
+        g_autoptr(kw_test_planner) planner =
+            planner_new("    fields: {id: string, ts: timestamp}\n    key: [field: id, field: ts]\n");
+        planner_set_query(planner, "ts>=3 ts<7");
+        planner->query.window = windows[index];
+        kw_buffer bytes = KW_BUFFER_EMPTY;
+        kw_record_query_encode(&planner->query, &bytes);
+        kw_record_query back;
+        size_t used;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_true(kw_record_query_decode(planner->table, kw_buffer_bytes(&bytes), planner->arena, &back,
+                                             &used, &error));
+        g_assert_cmpuint(used, ==, bytes.size);
+        g_assert_cmpuint(back.window.limit, ==, windows[index].limit);
+        g_assert_cmpint(back.window.least, ==, windows[index].least);
+        g_assert_cmpint(back.window.most, ==, windows[index].most);
+        kw_buffer_clear(&bytes);
+    }
+}
+
 /* Every truncated form is rejected. Decoding and planning forms with changed bytes is safe: each decoded
  * query is planned or rejected. */
 static void
@@ -134,6 +163,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     kw_random_inject(test_seed());
     g_test_add_func("/plan/query/round_trip", test_round_trip);
+    g_test_add_func("/plan/query/windows", test_windows);
     g_test_add_func("/plan/query/malformed", test_malformed);
     g_test_add_func("/plan/query/rejected_forms", test_rejected_forms);
     return g_test_run();

@@ -341,6 +341,61 @@ test_moments(void)
     }
 }
 
+/* A part of a span ends where a piece ends, also where a clock is set back or forward: an hour that occurs
+ * twice is one piece of the calendar, and its minutes are two pieces each. Parts of every length, and from
+ * every minute around the change, are cut from either end. */
+static void
+check_cuts(const kw_component *clock, int64_t from, int64_t to, int64_t length_ms)
+{
+    const kw_bucket *pieces;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_span span = span_of(from, to, true, true);
+    size_t count = clock->kind->enumerate(clock, &span, arena, &pieces);
+    for (uint64_t most = 1; most <= (uint64_t)((to - from) / length_ms) + 6; most++)
+        for (int falling = 0; falling < 2; falling++) {
+            int64_t cut;
+            if (!clock->kind->reach(clock, &span, true, most, falling, &cut)) {
+                g_assert_cmpuint(count, <=, most);
+                continue;
+            }
+            size_t at = 0;
+            while (at < count && (falling ? pieces[at].least : pieces[at].most) != cut)
+                at++;
+            g_assert_cmpuint(at, <, count); /* the end of a piece */
+            size_t taken = falling ? count - at : at + 1;
+            g_assert_cmpuint(taken, <=, MAX(most, 1));
+        }
+}
+
+static void
+test_cuts_at_changes(void)
+{
+    static const struct {
+        const char *parts, *zone;
+        int64_t change_s, length_ms;
+    } cases[] = {
+        {"HH, dd, MM, yyyy", "Europe/Berlin", 1288486800, 3600000},
+        {"HH, dd, MM, yyyy", "Europe/Berlin", 1269738000, 3600000},
+        {"mm, HH, dd, MM, yyyy", "Europe/Berlin", 1288486800, 60000},
+        {"HH, dd, MM, yyyy", "Australia/Lord_Howe", 1270306800, 3600000},
+        {"dd, MM, yyyy", "Pacific/Apia", 1325239200, 86400000},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *key = g_strdup_printf("{calendar: {of: ts, parts: [%s], zone: %s}}, {field: id}",
+                                               cases[i].parts, cases[i].zone);
+        g_autoptr(kw_policy) policy = policy_of(&(clock_case){.key = key});
+        const kw_component *clock = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
+        int64_t change_ms = cases[i].change_s * 1000, step_ms = cases[i].length_ms / 2;
+        for (int64_t before = 0; before < 8; before++)
+            for (int64_t after = 1; after < 8; after++) {
+                check_cuts(clock, change_ms - before * step_ms, change_ms + after * step_ms - 1,
+                           cases[i].length_ms);
+                check_cuts(clock, change_ms - before * step_ms + 1, change_ms + after * step_ms,
+                           cases[i].length_ms);
+            }
+    }
+}
+
 /* --- numbers ----------------------------------------------------------------------------------------------
  */
 
@@ -460,6 +515,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/runs/whole-seconds", test_whole_seconds_are_exact);
     g_test_add_func("/rule/runs/parts", test_parts);
     g_test_add_func("/rule/runs/moments", test_moments);
+    g_test_add_func("/rule/runs/cuts-at-changes", test_cuts_at_changes);
     g_test_add_func("/rule/runs/zones", test_zones);
     g_test_add_func("/rule/runs/clock-changes", test_clock_changes);
     g_test_add_func("/rule/runs/before-the-first-change", test_before_the_first_change);

@@ -1,0 +1,252 @@
+/* What explain prints: the whole text of plans, and of the errors for queries that cannot be answered. */
+#include "plan/planner.h"
+#include "rule/policies.h"
+
+typedef struct text_case {
+    const char *query, *text;
+} text_case;
+
+/* The text of the plan, or the error. */
+static const char *
+text_of(kw_test_planner *planner, const char *words)
+{
+    const kw_plan *plan;
+    kw_error error = KW_ERROR_NONE;
+    planner_reset(planner);
+    planner_set_query(planner, words);
+    return kw_plan_make(&planner->query, planner->arena, &plan, &error)
+               ? kw_plan_text(plan, planner->arena)
+               : kw_arena_text(planner->arena, kw_bytes_of_text(error.text));
+}
+
+static void
+check(const char *yaml, const text_case *cases, size_t count)
+{
+    g_autoptr(kw_test_planner) planner = planner_new(yaml);
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *text = text_of(planner, cases[i].query);
+        bool good = strcmp(text, cases[i].text) == 0;
+        if (!good)
+            g_printerr("%s\nhas the text\n%s\nnot\n%s\n", cases[i].query, text, cases[i].text);
+        wrong += !good;
+    }
+    g_assert_cmpuint(wrong, ==, 0);
+}
+
+#define CHECK(yaml, cases) check(yaml, cases, G_N_ELEMENTS(cases))
+
+#define NOT_COVERED " is checked for each row: it is not in the part of the key that the ranges cover\n"
+
+/* Two paths; ts is coarser in the keys, city and x are in neither. */
+#define TABLE                                                                                                \
+    "    fields: {k: {type: string, values: [a, b]}, n: int, ts: {type: timestamp, column: 'd:ts'},\n"       \
+    "             id: string, city: {type: string, values: [x, y, z, w], column: 'd:c'},\n"                  \
+    "             x: {type: int, column: 'd:x'}}\n"                                                          \
+    "    key: [{enum: k}, {field: {name: n, width: 1}}, {field: {name: ts, unit: s, width: 2}}, "            \
+    "{field: id}]\n"                                                                                         \
+    "    paths:\n      late:\n        key: [{salt: {of: [id], buckets: 4}}, {field: {name: ts, unit: s, "    \
+    "width: 2}},\n              {field: {name: id, encoding: terminated}}, {enum: k}, "                      \
+    "{field: {name: n, width: 1}}]\n"
+#define PRIMARY "table t by path primary (layout 1, store table t)"
+#define LATE "table t by path late (layout 1, store table t_late)"
+
+/* The estimate multiplies what each condition that the ranges do not express lets through: one row in ten for
+ * a value, fewer for a list or declared values, one in three for a range, and nearly all for an end of a
+ * range within a unit of the key. */
+static void
+test_estimates(void)
+{
+    static const text_case cases[] = {
+        {"k=a n=1 ts>=1500 ts<3000 order=desc",
+         PRIMARY ", read backwards\n1 ranges in 1 groups, about 1.05 rows scanned per row returned\n"
+                 "    from \\x00\\x81\\x80\\x01 to \\x00\\x81\\x80\\x03\n"
+                 "- rows are ordered by ts descending, to the key's coarser unit\n"
+                 "- the range of ts is checked for each row: its ends lie within the key's unit\n"},
+        {"k=a n=1 id=z x=3,4", PRIMARY "\n1 ranges in 1 groups, about 50.00 rows scanned per row returned\n"
+                                       "    from \\x00\\x81 to \\x00\\x82\n"
+                                       "- rows are ordered by ts ascending, to the key's coarser unit\n"
+                                       "- id" NOT_COVERED "- x" NOT_COVERED},
+        {"k=a n=1 ts=1500 id=z city=x,y",
+         PRIMARY "\n1 ranges in 1 groups, about 2.00 rows scanned per row returned\n"
+                 "    row \\x00\\x81\\x80\\x01z\n- every key is known: 1 point reads\n- city" NOT_COVERED},
+        {"id=q city=x", LATE "\n1 ranges in 1 groups, about 40.00 rows scanned per row returned\n"
+                             "    from \\x01 to \\x02\n"
+                             "- rows are ordered by ts ascending, to the key's coarser unit\n"
+                             "- id" NOT_COVERED "- city" NOT_COVERED},
+        {"k=b ts>=2000 id=v",
+         PRIMARY "\n1 ranges in 1 groups, about 30.00 rows scanned per row returned\n"
+                 "    from \\x01 to \\x02\n- rows are ordered by n ascending\n- id" NOT_COVERED
+                 "- the range of ts is checked for each row: it is not the field after the bound ones\n"},
+        {"n=7 n>=9", PRIMARY "\n0 ranges in 0 groups, about 1.00 rows scanned per row returned\n"
+                             "- no record can meet these conditions together: nothing is read\n"},
+        {"n=7 n>=9 path=late", LATE "\n0 ranges in 0 groups, about 1.00 rows scanned per row returned\n"
+                                    "- no record can meet these conditions together: nothing is read\n"},
+    };
+    CHECK(TABLE, cases);
+}
+
+/* Components that fan out, and ranges that are merged. */
+static void
+test_merges(void)
+{
+    static const text_case cases[] = {
+        {"n>=1 n<3 city=x",
+         PRIMARY "\n2 ranges in 1 groups, about 4.00 rows scanned per row returned\n"
+                 "  merge of 2 ranges\n    from \\x00\\x81 to \\x00\\x83\n    from \\x01\\x81 to \\x01\\x83\n"
+                 "- enum(k as index of \"a\", \"b\"): all 2 are visited, because k is not bound\n"
+                 "- merge: the 2 ranges are read in parallel, because their rows interleave\n"
+                 "- rows are ordered by n ascending\n- city" NOT_COVERED},
+        {"n=1,5 k=a,b",
+         PRIMARY "\n4 ranges in 1 groups, about 1.00 rows scanned per row returned\n"
+                 "  merge of 4 ranges\n    from \\x00\\x81 to \\x00\\x82\n    from \\x00\\x85 to \\x00\\x86\n"
+                 "    from \\x01\\x81 to \\x01\\x82\n    from \\x01\\x85 to \\x01\\x86\n"
+                 "- merge: the 4 ranges are read in parallel, because their rows interleave\n"
+                 "- rows are ordered by ts ascending, to the key's coarser unit\n"},
+        {"ts>=1500 order=asc",
+         LATE "\n4 ranges in 1 groups, about 1.05 rows scanned per row returned\n"
+              "  merge of 4 ranges\n    from \\x00\\x80\\x01 to \\x01\n    from \\x01\\x80\\x01 to \\x02\n"
+              "    from \\x02\\x80\\x01 to \\x03\n    from \\x03\\x80\\x01 to \\x04\n"
+              "- salt(xxh64 of id, modulo 4 as byte, width 1): all 4 are visited, because id is not bound\n"
+              "- merge: the 4 ranges are read in parallel, because their rows interleave\n"
+              "- rows are ordered by ts ascending, to the key's coarser unit\n"
+              "- the range of ts is checked for each row: its ends lie within the key's unit\n"},
+        {"limit=1", PRIMARY "\n2 ranges in 1 groups, about 1.00 rows scanned per row returned\n"
+                            "  merge of 2 ranges\n    from \\x00 to \\x01\n    from \\x01 to \\x02\n"
+                            "- enum(k as index of \"a\", \"b\"): all 2 are visited, because k is not bound\n"
+                            "- merge: the 2 ranges are read in parallel, because their rows interleave\n"
+                            "- rows are ordered by n ascending\n"},
+    };
+    CHECK(TABLE, cases);
+}
+
+/* What to bind. */
+static void
+test_whole_table(void)
+{
+#define REFUSED "table t: this query would read the whole table; "
+    static const text_case cases[] = {
+        {"id=q path=primary", REFUSED "bind k (path primary), or allow full_scan; id alone does not help: it "
+                                      "comes later in the key"},
+        {"x>=1", REFUSED "bind k (path primary), or bind ts or give it a range (path late), or allow "
+                         "full_scan; x does not help: it is in no key"},
+        {"x=1 city=x path=primary", REFUSED "bind k (path primary), or allow full_scan; city, x do not help: "
+                                            "they are in no key"},
+        {"x=1 id=q path=primary",
+         REFUSED "bind k (path primary), or allow full_scan; id alone does not "
+                 "help: it comes later in the key; x does not help: it is in no key"},
+    };
+    CHECK(TABLE, cases);
+    static const text_case bits[] = {
+        {"", REFUSED "bind id, or give it or ts a range (path primary), or allow full_scan"},
+        {"full order=desc",
+         PRIMARY ", read backwards\n1 ranges in 1 groups, about 1.00 rows scanned per row returned\n"
+                 "    from the beginning to the end\n- rows are ordered by id descending\n"},
+    };
+    CHECK("    fields: {ts: {type: timestamp, unit: s}, id: int}\n    key:\n"
+          "      - bits: {of: id, time: ts, parts: [zero 1, minute 6, seconds 32, worker 9, sequence 16]}\n",
+          bits);
+    static const text_case calendars[] = {
+        {"host=a",
+         REFUSED "bind ts or give it a range (path primary), or allow full_scan; host alone does not "
+                 "help: it comes later in the key"},
+        {"host=a n=3",
+         REFUSED "bind ts or give it a range (path primary), or allow full_scan; host, n alone do "
+                 "not help: they come later in the key"},
+        {"ts>=1620000000000",
+         REFUSED "bind ts or give it a range (path primary), or allow full_scan; the range "
+                 "of ts needs both ends, then any length of time can be read"},
+    };
+    CHECK("    fields: {ts: {type: timestamp, column: 'd:ts'}, host: string, n: int}\n    key:\n"
+          "      - {calendar: {of: ts, parts: [HH, dd, MM, yyyy]}}\n"
+          "      - {field: {name: host, encoding: terminated}}\n      - {field: n}\n      - {field: ts}\n",
+          calendars);
+}
+
+/* Why a path cannot give an order: a component without an order comes first, or a calendar that needs a
+ * range. */
+static void
+test_disorder(void)
+{
+#define DISORDERED "table t: this query cannot be answered in descending order: path primary "
+#define NEEDS_RANGE                                                                                          \
+    DISORDERED "has calendar(ts: DDD yyyy in UTC as text), which is in the order of time within a range of " \
+               "ts with both ends"
+#define FIELDS                                                                                               \
+    "    fields: {host: string, k: {type: string, values: [a, b]}, ts: {type: timestamp, column: 'd:ts'}}\n"
+#define HOST "{field: {name: host, encoding: terminated, terminator: '|'}}"
+    static const text_case after_enum[] = {{"full order=desc", NEEDS_RANGE}, {"k=a order=desc", NEEDS_RANGE}};
+    CHECK(FIELDS "    key: [{enum: k}, {calendar: {of: ts, parts: [DDD, yyyy]}}, " HOST "]\n", after_enum);
+    static const text_case after_field[] = {
+        {"full order=desc",
+         DISORDERED "continues with field(host as terminated by \\x7C), which has no order"},
+        {"host=a order=desc", NEEDS_RANGE},
+    };
+    CHECK(FIELDS "    key: [" HOST ", {calendar: {of: ts, parts: [DDD, yyyy]}}, {enum: k}]\n", after_field);
+}
+
+/* Ranges of time: pieces, groups that are not printed, and windows. */
+static void
+test_times(void)
+{
+    static const text_case bits[] = {
+        {"ts>=1620000000 ts<1620000540",
+         PRIMARY "\n9 ranges in 9 groups, about 1.05 rows scanned per row returned\n"
+                 "    from \\x00\\xC1\\x1Ez\\x00\\x00\\x00\\x00 to \\x00\\xC1\\x1Ezx\n"
+                 "    from \\x02\\xC1\\x1Ezx\\x00\\x00\\x00 to \\x02\\xC1\\x1Ez\\xF0\n"
+                 "    from \\x04\\xC1\\x1Ez\\xF0\\x00\\x00\\x00 to \\x04\\xC1\\x1E{h\n"
+                 "    from \\x06\\xC1\\x1E{h\\x00\\x00\\x00 to \\x06\\xC1\\x1E{\\xE0\n"
+                 "    from \\x08\\xC1\\x1E{\\xE0\\x00\\x00\\x00 to \\x08\\xC1\\x1E|X\n"
+                 "    from \\x0A\\xC1\\x1E|X\\x00\\x00\\x00 to \\x0A\\xC1\\x1E|\\xD0\n"
+                 "    from \\x0C\\xC1\\x1E|\\xD0\\x00\\x00\\x00 to \\x0C\\xC1\\x1E}H\n"
+                 "    from \\x0E\\xC1\\x1E}H\\x00\\x00\\x00 to \\x0E\\xC1\\x1E}\\xC0\n"
+                 "  ... and 1 groups more\n"
+                 "- concat: the 9 ranges are read one after the other\n"
+                 "- rows are ordered by ts ascending, to the unit of the key's pieces\n"
+                 "- the range of ts is checked for each row: records may lack it\n"},
+        {"ts>=1620000000 ts<1620006000 ranges=3 order=desc",
+         PRIMARY ", read backwards\n"
+                 "3 ranges in 3 groups (and more to follow), about 1.05 rows scanned per row returned\n"
+                 "    from N\\xC1\\x1E\\xA8h\\x00\\x00\\x00 to N\\xC1\\x1E\\xA8\\xE0\n"
+                 "    from L\\xC1\\x1E\\xA7\\xF0\\x00\\x00\\x00 to L\\xC1\\x1E\\xA8h\n"
+                 "    from J\\xC1\\x1E\\xA7x\\x00\\x00\\x00 to J\\xC1\\x1E\\xA7\\xF0\n"
+
+                 "- ts: the interval is read in windows; these are the ranges of the first of 34, down to "
+                 "1620005820, "
+                 "the next is planned when its rows are wanted\n"
+                 "- concat: the 3 ranges are read one after the other\n"
+                 "- rows are ordered by ts descending, to the unit of the key's pieces\n"
+                 "- the range of ts is checked for each row: records may lack it\n"},
+    };
+    CHECK("    fields: {ts: {type: timestamp, unit: s}, id: int}\n    key:\n"
+          "      - bits: {of: id, time: ts, parts: [zero 1, minute 6, seconds 32, worker 9, sequence 16]}\n",
+          bits);
+    static const text_case calendars[] = {
+        {"ts>=1620000000 ts<1620000002 who=a,b",
+         PRIMARY "\n4 ranges in 2 groups, about 1.05 rows scanned per row returned\n"
+                 "  merge of 2 ranges\n    from 00000003052021a\\x00 to 00000003052021a\\x01\n"
+                 "    from 00000003052021b\\x00 to 00000003052021b\\x01\n"
+                 "  merge of 2 ranges\n    from 01000003052021a\\x00 to 01000003052021a\\x01\n"
+                 "    from 01000003052021b\\x00 to 01000003052021b\\x01\n"
+                 "- calendar(ts: ss mm HH dd MM yyyy in UTC as text): 2 pieces contain the queried time\n"
+                 "- concat of merges: 2 groups are read one after the other, the ranges of a group merged\n"
+                 "- rows are ordered by the pieces of ts, those of one piece by seq ascending\n"
+                 "- the range of ts is checked for each row: its ends lie within the key's unit\n"},
+    };
+    CHECK("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, who: string, seq: int}\n    key:\n"
+          "      - calendar: {of: ts, parts: [ss, mm, HH, dd, MM, yyyy]}\n"
+          "      - field: {name: who, encoding: terminated}\n      - field: seq\n",
+          calendars);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/plan/texts/estimates", test_estimates);
+    g_test_add_func("/plan/texts/merges", test_merges);
+    g_test_add_func("/plan/texts/whole_table", test_whole_table);
+    g_test_add_func("/plan/texts/disorder", test_disorder);
+    g_test_add_func("/plan/texts/times", test_times);
+    return g_test_run();
+}
