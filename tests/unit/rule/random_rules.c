@@ -323,6 +323,28 @@ draw_sequence(random_table *table)
                            table->wraps ? ", at_end: wrap" : "");
 }
 
+/* The declarations of the fields, beginning with any of them. n0: the type of n0. */
+static char *
+declare_fields(random_table *table, const char *n0)
+{
+    static const char *const types[RANDOM_FIELDS] = {"string",
+                                                     "string",
+                                                     NULL,
+                                                     "{type: timestamp, unit: ms, column: \"d:t0\"}",
+                                                     "{type: string, values: [ab, ac, b]}",
+                                                     "bytes",
+                                                     "double",
+                                                     "bool",
+                                                     "string"};
+    GString *text = g_string_new(NULL);
+    table->first = random_below(RANDOM_FIELDS);
+    for (size_t index = 0; index < RANDOM_FIELDS; index++) {
+        size_t field = (index + table->first) % RANDOM_FIELDS;
+        g_string_append_printf(text, "      %s: %s\n", names[field], types[field] ? types[field] : n0);
+    }
+    return g_string_free(text, FALSE);
+}
+
 void
 random_table_make(random_table *ret_table)
 {
@@ -337,13 +359,11 @@ random_table_make(random_table *ret_table)
     rule(ret_table, fields, count, unit, primary);
     rule(ret_table, fields, count, unit, second);
     g_autofree char *n0 = draw_sequence(ret_table);
-    ret_table->yaml = g_strdup_printf(
-        "    fields:\n      s0: string\n      s1: string\n      n0: %s\n"
-        "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
-        "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n"
-        "      d0: double\n      f0: bool\n      h0: string\n    updates: false\n%s    key:\n%s%s",
-        n0, ret_table->zone ? "    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n" : "", primary->str,
-        random_chance(60) ? "    paths:\n      second:\n        key:\n" : "");
+    g_autofree char *declared = declare_fields(ret_table, n0);
+    ret_table->yaml =
+        g_strdup_printf("    fields:\n%s    updates: false\n%s    key:\n%s%s", declared,
+                        ret_table->zone ? "    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n" : "",
+                        primary->str, random_chance(60) ? "    paths:\n      second:\n        key:\n" : "");
     if (strstr(ret_table->yaml, "second:")) {
         char **lines = g_strsplit(second->str, "\n", -1);
         char *indented = g_strjoinv("\n    ", lines);
@@ -497,6 +517,7 @@ random_value(const random_table *table, size_t field, kw_arena *arena)
     static const char *const digits[] = {"0", "1", "9"};
     static const char *const declared[] = {"ab", "ac", "b"};
     static const char *const bytes[] = {"a", "\xff", "\x7f", "\xfe"};
+    field = (field + table->first) % RANDOM_FIELDS;
     bool numeric = table->digits[field] && random_chance(90);
     switch (field) {
     case S0:

@@ -15,8 +15,9 @@ bool random_chance(unsigned percent);
 /* Properties of the rules of one random table. */
 typedef struct random_table {
     char *yaml;                /* for test_policy */
-    int digits[RANDOM_FIELDS]; /* per field: values should have this number of decimal digits; 0: any values
-                                */
+    unsigned first;            /* the field (in the order below) that the table declares first */
+    int digits[RANDOM_FIELDS]; /* per field, in that order: values should have this number of decimal digits;
+                                  0: any values */
     const char *zone;          /* of calendars of t0, whose values are then times; NULL: no calendars */
     bool exact;                /* ... and t0 also has a component of its own */
     bool together;             /* ... and n0 is part of the calendar or the bits */
@@ -26,7 +27,7 @@ typedef struct random_table {
 } random_table;
 
 /* Fields: s0 s1 strings, n0 int, t0 timestamp (ms, with a column), e0 string with declared values, b0 bytes,
- * d0 double, f0 bool, h0 string of hex digits.
+ * d0 double, f0 bool, h0 string of hex digits; the table declares them in this order, but begins with any.
  * A primary path, and often a second one. The rules can be invalid. */
 void random_table_make(random_table *ret_table);
 void random_table_clear(random_table *table);
@@ -38,5 +39,5 @@ const char *random_parts(const char *grain, int64_t ms, bool whole, kw_arena *ar
 /* A moment near a change of clocks, or one of a few others, in milliseconds. */
 int64_t random_time(void);
 
-/* A value that the field accepts; it need not fit its encoding. */
+/* A value that the field (an index in the table) accepts; it need not fit its encoding. */
 kw_value random_value(const random_table *table, size_t field, kw_arena *arena);
