@@ -5,75 +5,77 @@
 
 /* clang-format off */
 /* Roles: order of puts, order of removals, gets read it, scans read it. */
-#define ALL   {1, 1, true, true}
-#define NONE  {0, 0, false, false}
+#define ALL    {1, 1, true, true}
+#define NONE   {0, 0, false, false}
+#define FIRST  {1, 1, false, false} /* of two placements: written first */
+#define READ   {2, 2, true, true}   /* of two placements: written last, and read */
+
+/* control, both_complete, spaced */
+#define BARE             false, false, false
+#define CONTROL          true, false, false
+#define SPACED           true, false, true
+#define COMPLETE         true, true, false
+#define COMPLETE_SPACED  true, true, true
+
+/* Steps: the next version, and what it needs. */
 #define STEP(id, needs)  {KW_CHAIN_##id, needs}
-#define END   {KW_CHAIN_COUNT, 0}
+#define END      {KW_CHAIN_COUNT, 0}
+#define NOTHING  0
+#define GRACE    KW_CHAIN_GRACE
+#define COPIED   KW_CHAIN_COPIED
+#define PASSED   KW_CHAIN_PASSED
+#define ORDERED  KW_CHAIN_ORDERED
+#define EXPIRED  KW_CHAIN_CURSORS_EXPIRED
+#define SKEW     KW_CHAIN_SKEW
+#define SWEPT    KW_CHAIN_SWEPT
+#define STORE    KW_CHAIN_STORE_ORDER
 
-#define GRACE   KW_CHAIN_GRACE
-#define COPIED  KW_CHAIN_COPIED
-#define PASSED  KW_CHAIN_PASSED
-#define ORDERED KW_CHAIN_ORDERED
-#define EXPIRED KW_CHAIN_CURSORS_EXPIRED
-#define SKEW    KW_CHAIN_SKEW
-#define SWEPT   KW_CHAIN_SWEPT
-#define STORE   KW_CHAIN_STORE_ORDER
-
-/* name, old role, new role, atomics, stamp, control, both_complete, spaced, forward, back */
+/* name, role of the old placement, role of the new one, atomic operations, timestamps, flags,
+ * step forward, step back */
 static const kw_chain_version versions[KW_CHAIN_COUNT] = {
-    [KW_CHAIN_STORE] = {"store", ALL, NONE, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, false, false, false,
+    [KW_CHAIN_STORE] = {"store", ALL, NONE, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
         STEP(ENTER_HELD, ORDERED), END},
-    [KW_CHAIN_ENTER_HELD] = {"enter-held", ALL, NONE, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, false, false, false,
-        STEP(ENTER_RAISED, GRACE), STEP(STORE, 0)},
-    [KW_CHAIN_ENTER_RAISED] = {"enter-raised", ALL, NONE, KW_CHAIN_HELD, KW_CHAIN_RAISED, false, false, false,
+    [KW_CHAIN_ENTER_HELD] = {"enter-held", ALL, NONE, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BARE,
+        STEP(ENTER_RAISED, GRACE), STEP(STORE, NOTHING)},
+    [KW_CHAIN_ENTER_RAISED] = {"enter-raised", ALL, NONE, KW_CHAIN_HELD, KW_CHAIN_RAISED, BARE,
         STEP(ENTER_STAMPED, GRACE | SKEW), STEP(ENTER_HELD, GRACE | SKEW | SWEPT)},
-    [KW_CHAIN_ENTER_STAMPED] = {"enter-stamped", ALL, NONE, KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, false, false,
-        STEP(0, 0), STEP(ENTER_RAISED, 0)},
+    [KW_CHAIN_ENTER_STAMPED] = {"enter-stamped", ALL, NONE, KW_CHAIN_HELD, KW_CHAIN_STAMPED, CONTROL,
+        STEP(0, NOTHING), STEP(ENTER_RAISED, NOTHING)},
 
-    [KW_CHAIN_0] = {"0", ALL, NONE, KW_CHAIN_CAS_OLD, KW_CHAIN_STAMPED, true, false, false,
+    [KW_CHAIN_0] = {"0", ALL, NONE, KW_CHAIN_CAS_OLD, KW_CHAIN_STAMPED, CONTROL,
         STEP(1, ORDERED), STEP(ENTER_STAMPED, STORE)},
-    [KW_CHAIN_1] = {"1", {1, 2, true, true}, {0, 1, false, false},
-        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, false, false,
-        STEP(2, GRACE), STEP(0, 0)},
-    [KW_CHAIN_2] = {"2", {2, 2, true, true}, {1, 1, false, false},
-        KW_CHAIN_CAS_OLD_NEW, KW_CHAIN_STAMPED, true, false, false,
-        STEP(2_SPACED, GRACE | COPIED | ORDERED), STEP(1, 0)},
-    [KW_CHAIN_2_SPACED] = {"2-spaced", {2, 2, true, true}, {1, 1, false, false},
-        KW_CHAIN_CAS_OLD_NEW, KW_CHAIN_STAMPED, true, false, true,
-        STEP(3, 0), STEP(2, 0)},
-    [KW_CHAIN_3] = {"3", {2, 2, true, true}, {1, 1, false, false},
-        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, false, true,
-        STEP(4, GRACE | PASSED), STEP(2_SPACED, 0)},
-    [KW_CHAIN_4] = {"4", {2, 2, true, true}, {1, 1, true, false},
-        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, true, true,
-        STEP(5, 0), STEP(3, 0)},
-    [KW_CHAIN_5] = {"5", {1, 1, false, false}, {2, 2, true, true},
-        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, true, true,
-        STEP(6, 0), STEP(4_BACK, GRACE | PASSED)},
-    [KW_CHAIN_6] = {"6", {1, 1, false, false}, {2, 2, true, true},
-        KW_CHAIN_CAS_NEW_OLD, KW_CHAIN_STAMPED, true, true, false,
+    [KW_CHAIN_1] = {"1", {1, 2, true, true}, {0, 1, false, false}, KW_CHAIN_HELD, KW_CHAIN_STAMPED, CONTROL,
+        STEP(2, GRACE), STEP(0, NOTHING)},
+    [KW_CHAIN_2] = {"2", READ, FIRST, KW_CHAIN_CAS_OLD_NEW, KW_CHAIN_STAMPED, CONTROL,
+        STEP(2_SPACED, GRACE | COPIED | ORDERED), STEP(1, NOTHING)},
+    [KW_CHAIN_2_SPACED] = {"2-spaced", READ, FIRST, KW_CHAIN_CAS_OLD_NEW, KW_CHAIN_STAMPED, SPACED,
+        STEP(3, NOTHING), STEP(2, NOTHING)},
+    [KW_CHAIN_3] = {"3", READ, FIRST, KW_CHAIN_HELD, KW_CHAIN_STAMPED, SPACED,
+        STEP(4, GRACE | PASSED), STEP(2_SPACED, NOTHING)},
+    [KW_CHAIN_4] = {"4", READ, {1, 1, true, false}, KW_CHAIN_HELD, KW_CHAIN_STAMPED, COMPLETE_SPACED,
+        STEP(5, NOTHING), STEP(3, NOTHING)},
+    [KW_CHAIN_5] = {"5", FIRST, READ, KW_CHAIN_HELD, KW_CHAIN_STAMPED, COMPLETE_SPACED,
+        STEP(6, NOTHING), STEP(4_BACK, GRACE | PASSED)},
+    [KW_CHAIN_6] = {"6", FIRST, READ, KW_CHAIN_CAS_NEW_OLD, KW_CHAIN_STAMPED, COMPLETE,
         STEP(7, ORDERED | EXPIRED), STEP(6_SPACED, ORDERED)},
-    [KW_CHAIN_7] = {"7", {1, 1, false, false}, {2, 2, true, true},
-        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, true, false,
+    [KW_CHAIN_7] = {"7", FIRST, READ, KW_CHAIN_HELD, KW_CHAIN_STAMPED, COMPLETE,
         STEP(8, GRACE), END},
-    [KW_CHAIN_8] = {"8", NONE, ALL, KW_CHAIN_CAS_NEW, KW_CHAIN_STAMPED, true, false, false,
+    [KW_CHAIN_8] = {"8", NONE, ALL, KW_CHAIN_CAS_NEW, KW_CHAIN_STAMPED, CONTROL,
         STEP(LEAVE_STAMPED, STORE), END},
 
-    [KW_CHAIN_6_SPACED] = {"6-spaced", {1, 1, false, false}, {2, 2, true, true},
-        KW_CHAIN_CAS_NEW_OLD, KW_CHAIN_STAMPED, true, true, true,
-        STEP(6, 0), STEP(5, 0)},
-    [KW_CHAIN_4_BACK] = {"4-back", {1, 1, true, false}, {2, 2, true, true},
-        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, true, true,
-        STEP(5, 0), STEP(3, 0)},
+    [KW_CHAIN_6_SPACED] = {"6-spaced", FIRST, READ, KW_CHAIN_CAS_NEW_OLD, KW_CHAIN_STAMPED, COMPLETE_SPACED,
+        STEP(6, NOTHING), STEP(5, NOTHING)},
+    [KW_CHAIN_4_BACK] = {"4-back", {1, 1, true, false}, READ,
+        KW_CHAIN_HELD, KW_CHAIN_STAMPED, COMPLETE_SPACED,
+        STEP(5, NOTHING), STEP(3, NOTHING)},
 
-    [KW_CHAIN_LEAVE_STAMPED] = {"leave-stamped", NONE, ALL,
-        KW_CHAIN_HELD, KW_CHAIN_STAMPED, true, false, false,
-        STEP(LEAVE_RAISED, 0), END},
-    [KW_CHAIN_LEAVE_RAISED] = {"leave-raised", NONE, ALL, KW_CHAIN_HELD, KW_CHAIN_RAISED, false, false, false,
+    [KW_CHAIN_LEAVE_STAMPED] = {"leave-stamped", NONE, ALL, KW_CHAIN_HELD, KW_CHAIN_STAMPED, CONTROL,
+        STEP(LEAVE_RAISED, NOTHING), END},
+    [KW_CHAIN_LEAVE_RAISED] = {"leave-raised", NONE, ALL, KW_CHAIN_HELD, KW_CHAIN_RAISED, BARE,
         STEP(LEAVE_HELD, GRACE | SKEW | SWEPT), END},
-    [KW_CHAIN_LEAVE_HELD] = {"leave-held", NONE, ALL, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, false, false, false,
-        STEP(STORE_NEW, 0), END},
-    [KW_CHAIN_STORE_NEW] = {"store-new", NONE, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, false, false, false,
+    [KW_CHAIN_LEAVE_HELD] = {"leave-held", NONE, ALL, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BARE,
+        STEP(STORE_NEW, NOTHING), END},
+    [KW_CHAIN_STORE_NEW] = {"store-new", NONE, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
         END, END},
 };
 /* clang-format on */
