@@ -313,6 +313,16 @@ give_up(const search *with, const world *in, int index)
 }
 
 static void
+send_again(const search *with, const world *in, int index)
+{
+    world next = *in;
+    next.unknown_left--;
+    *world_free_slot(&next) = next.calls[index];
+    next.calls[index].state = CALL_LATE;
+    world_step(with, &next, &in->calls[index], IS_SENT_AGAIN);
+}
+
+static void
 pause_gateway(const search *with, const world *in, int index)
 {
     world next = *in;
@@ -334,6 +344,8 @@ call_expand(const search *with, const world *in, int index)
         expand_read(with, in, index);
     if (in->unknown_left && of->state == CALL_ACTIVE && has_sent(of))
         give_up(with, in, index);
+    if (in->unknown_left && of->state == CALL_ACTIVE && with->model->resends && is_write(of))
+        send_again(with, in, index);
     if (in->unknown_left && of->state == CALL_ACTIVE && pauses && !is_work(of))
         pause_gateway(with, in, index);
 }

@@ -7,7 +7,8 @@
 #define EVENTS_OF(kind)                                                                                      \
     {                                                                                                        \
         kind " begins", kind " begins under the version before", kind " reads O", kind " reads N",           \
-            kind " writes O", kind " writes N", kind " is given up", kind " fails", kind " is paused"        \
+            kind " writes O", kind " writes N", kind " is given up", kind " is sent again", kind " fails",   \
+            kind " is paused"                                                                                \
     }
 
 static const char *const names[CHAIN_KINDS][EVENTS] = {
@@ -96,8 +97,8 @@ is_of_version_before(const world *in, const call *of)
     return of->version == in->from && of->state == CALL_ACTIVE;
 }
 
-static call *
-free_slot(world *in)
+call *
+world_free_slot(world *in)
 {
     for (int i = 0; i < SLOTS; i++)
         if (in->calls[i].state == CALL_NONE)
@@ -200,7 +201,7 @@ begin_write(const search *with, const world *in, const call *sample, event what)
 {
     for (uint8_t stamp = in->floor; stamp <= in->floor + with->model->spread; stamp++) {
         world next = *in;
-        call *of = free_slot(&next);
+        call *of = world_free_slot(&next);
         uint8_t number = world_number(with, in, sample, stamp);
         if (number > (with->model->distinct ? 0 : 3) || (!with->model->ties && world_uses_stamp(in, stamp)))
             continue;
@@ -218,7 +219,7 @@ static void
 begin_read(const search *with, const world *in, const call *sample, event what)
 {
     world next = *in;
-    call *of = free_slot(&next);
+    call *of = world_free_slot(&next);
     *of = *sample;
     memcpy(of->before, of->kind == CHAIN_SCAN ? in->acked : in->seen, sizeof of->before);
     world_step(with, &next, sample, what);
@@ -290,7 +291,7 @@ begin_work(const search *with, const world *in, chain_kind kind, bool grace)
     if (grace && !in->graced)
         drop_late_calls(&next);
     next.graced = 1;
-    *free_slot(&next) = work;
+    *world_free_slot(&next) = work;
     world_step(with, &next, &work, BEGINS);
 }
 

@@ -50,7 +50,9 @@ typedef struct chain_model {
     int sweeps;                                /* of control cells, under version `last` */
     bool ties; /* writes in progress can have equal stamps; writes of one millisecond count as equal */
 
-    bool distinct;      /* no write gets the stamp of an acknowledged one */
+    bool resends;  /* a write that got no answer from a placement can be sent there again, instead of being
+                      given up; the first attempt can be applied later */
+    bool distinct; /* no write gets the stamp of an acknowledged one */
     bool gone_can_miss; /* a read that shows nothing is right also if the gone cell of a removal is missing */
 
     /* safeguards to remove; others are columns of the versions */

@@ -63,6 +63,7 @@ typedef enum event {
     WRITES_OLD,
     WRITES_NEW,
     IS_GIVEN_UP,
+    IS_SENT_AGAIN,
     FAILS,
     IS_PAUSED,
     EVENTS
@@ -105,6 +106,9 @@ bool world_uses_stamp(const world *in, unsigned stamp);
 void world_use_stamp(world *in, unsigned stamp, bool used);
 /* How many acknowledged writes of this millisecond a new write of the call's fields follows. */
 uint8_t world_number(const search *with, const world *in, const call *of, uint8_t stamp);
+
+/* A free place in calls. */
+call *world_free_slot(world *in);
 
 /* The placement whose cells count if stamps are equal: the one that puts write last. */
 int version_authority(const kw_chain_version *version);

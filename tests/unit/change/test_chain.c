@@ -75,6 +75,19 @@ test_ties(void)
     chain_is_right("equal stamps", &model);
 }
 
+/* If the first attempt is applied after a later write of the same millisecond, a put replaces its value. */
+static void
+test_sent_again(void)
+{
+    chain_model removals = model_of(REMOVE | GET, 3), puts = model_of(PUT | GET, 3);
+    removals.resends = puts.resends = true;
+    removals.unknown = puts.unknown = 1;
+    chain_is_right("removals are sent again", &removals);
+    chain_is_wrong("puts are sent again", &puts);
+    puts.distinct = true;
+    chain_is_right("puts are sent again, distinct stamps", &puts);
+}
+
 static void
 test_atomics(void)
 {
@@ -103,6 +116,7 @@ main(int argc, char **argv)
     g_test_add_func("/change/chain/parts-of-a-record", test_parts);
     g_test_add_func("/change/chain/back", test_back);
     g_test_add_func("/change/chain/ties", test_ties);
+    g_test_add_func("/change/chain/sent-again", test_sent_again);
     g_test_add_func("/change/chain/atomics", test_atomics);
     g_test_add_func("/change/chain/sweep", test_sweep);
     return g_test_run();

@@ -45,6 +45,7 @@ static void
 is_right(const char *what, entry_model model)
 {
     model.calls = (int)explore_bound((uint64_t)model.calls, (uint64_t)model.calls + 1);
+    model.ticks = (int)explore_bound(4, 5);
     for (size_t i = 0; i < G_N_ELEMENTS(offsets); i++) {
         model.offset = offsets[i];
         explored found = search(what, &model);
