@@ -170,6 +170,31 @@ test_refusals(void)
     g_assert_true(all);
 }
 
+/* Every setting that names a field reports an unknown one, once. */
+static void
+test_unknown_fields(void)
+{
+    static const char *const components[] = {
+        "field: zz",
+        "enum: zz",
+        "hash: {of: [id, zz]}",
+        "salt: {of: zz, buckets: 4}",
+        "mod: {of: zz, buckets: 4}",
+        "ring: {of: zz, nodes: [a, b]}",
+        "calendar: {of: zz, parts: [yyyy, MM]}",
+        "calendar: {of: ts, parts: [yyyy, MM], as: packed, sequence: zz, digits: 3}",
+        "bits: {of: zz, parts: [seconds 40]}",
+        "bits: {of: n, time: zz, parts: [zero 1, seconds 39]}",
+    };
+    for (size_t index = 0; index < G_N_ELEMENTS(components); index++) {
+        g_autofree char *yaml = g_strdup_printf(FIELDS "      - %s\n      - field: id\n", components[index]);
+        g_autofree char *text = test_refused(yaml);
+        const char *first = strstr(text, "error: ");
+        if (!strstr(text, "table t has no field \"zz\"") || !first || strstr(first + 1, "error: "))
+            g_error("%s is refused with\n%s", components[index], text);
+    }
+}
+
 /* The seconds also determine the minute of the hour. */
 static void
 test_repeated_time(void)
@@ -269,6 +294,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/compile/refusals", test_refusals);
     g_test_add_func("/rule/compile/declared_twice", test_declared_twice);
+    g_test_add_func("/rule/compile/unknown_fields", test_unknown_fields);
     g_test_add_func("/rule/compile/repeated_time", test_repeated_time);
     g_test_add_func("/rule/compile/fingerprint", test_fingerprint);
     g_test_add_func("/rule/compile/buckets", test_buckets);
