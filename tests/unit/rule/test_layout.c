@@ -166,6 +166,70 @@ test_pieces(void)
     g_assert_false(kw_layout_pieces(table->paths[0].layout, &record, arena, &pieces, &count, &error));
 }
 
+/* What the planner knows about the pieces of a component. */
+typedef struct kw_test_shape {
+    const char *component;
+    uint32_t width; /* 0: varies */
+    bool delimited;
+    int direction;
+    uint64_t buckets, cuts;
+    int64_t unit; /* INT64_MAX: no multiple of the field's unit */
+} kw_test_shape;
+
+static void
+test_shapes(void)
+{
+    static const kw_test_shape shapes[] = {
+        {"enum: {field: k, as: text}", 0, true, 0, 3, 3, 1},
+        {"enum: {field: kk, as: text}", 2, true, 0, 3, 3, 1},
+        {"enum: k", 1, true, 0, 3, 3, 1},
+        {"enum: flag", 1, true, 0, 2, 2, 1},
+        {"literal: ab", 2, true, 0, 0, 1, 1},
+        {"hash: {of: n, take: 3}", 3, true, 0, 0, 4096, 1},
+        {"hash: {of: n, take: 3, as: bytes}", 3, true, 0, 0, 16777216, 1},
+        {"hash: {of: n, take: 20, algorithm: sha1, as: bytes}", 20, true, 0, 0, UINT64_C(1) << 32, 1},
+        {"salt: {of: n, buckets: 300}", 2, true, 0, 300, 300, 1},
+        {"salt: {of: n, buckets: 100, as: decimal}", 2, true, 0, 100, 100, 1},
+        {"salt: {of: n, buckets: 101, as: decimal}", 3, true, 0, 101, 101, 1},
+        {"salt: {of: n, buckets: 17, as: hex}", 2, true, 0, 17, 17, 1},
+        {"mod: {of: n, buckets: 256}", 1, true, 0, 256, 256, 1},
+        {"mod: {of: n, buckets: 257}", 2, true, 0, 257, 257, 1},
+        {"ring: {of: n, nodes: [aa, bb, cc]}", 2, true, 0, 3, 3, 1},
+        {"calendar: {of: ts, parts: [MM, dd], separator: '--'}", 6, true, 0, 12 * 31, 12, INT64_MAX},
+        {"calendar: {of: ts, parts: [yyyy, MM, dd]}", 8, true, 1, 0, 0, 86400000},
+        {"calendar: {of: ts, parts: [DDD, HH]}", 5, true, 0, 366 * 24, 366, INT64_MAX},
+        {"calendar: {of: ts, parts: [HH, dd, MM, yyyy], as: packed}", 8, true, 0, 0, 24, 3600000},
+        {"calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm, ss, SSS]}", 17, true, 1, 0, 0, 1},
+        {"calendar: {of: ts, parts: [yyyy, MM], as: decimal}", 0, false, 0, 0, 0, INT64_MAX},
+        {"calendar: {of: ts, parts: [yyyy, MM, dd, HH], zone: Europe/Berlin}", 10, true, 1, 0, 0, INT64_MAX},
+        {"bits: {of: ts, parts: [seconds 40]}", 5, true, 1, 0, 0, 1000},
+        {"bits: {of: ts, parts: [zero 1, minute 6, ms 41]}", 6, true, 0, 0, 60, 1},
+    };
+    bool all = true;
+    for (size_t index = 0; index < G_N_ELEMENTS(shapes); index++) {
+        const kw_test_shape *it = &shapes[index];
+        g_autofree char *yaml =
+            g_strdup_printf("    fields: {n: int, ts: {type: timestamp, column: 'd:ts'}, flag: bool,\n"
+                            "             k: {type: string, values: [a, bb, ccc]}, kk: {type: string, "
+                            "values: [aa, bb, cc]}}\n"
+                            "    updates: false\n    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n"
+                            "    key: [{%s}, {field: n}]\n",
+                            it->component);
+        g_autoptr(kw_policy) policy = test_policy_with_hazards(yaml);
+        const kw_component *one = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
+        bool good = one->width == it->width && one->delimited == it->delimited &&
+                    one->direction == it->direction && one->buckets == it->buckets && one->cuts == it->cuts &&
+                    one->unit == it->unit;
+        if (!good)
+            g_printerr("{\"%s\", %u, %s, %d, %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GINT64_FORMAT
+                       "},\n",
+                       it->component, one->width, one->delimited ? "true" : "false", one->direction,
+                       one->buckets, one->cuts, (gint64)one->unit);
+        all = all && good;
+    }
+    g_assert_true(all);
+}
+
 static void
 test_foreign_keys(void)
 {
@@ -287,6 +351,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/layout/forms", test_forms);
     g_test_add_func("/rule/layout/enum", test_enum);
     g_test_add_func("/rule/layout/pieces", test_pieces);
+    g_test_add_func("/rule/layout/shapes", test_shapes);
     g_test_add_func("/rule/layout/foreign_keys", test_foreign_keys);
     g_test_add_func("/rule/layout/longest_key", test_longest_key);
     g_test_add_func("/rule/layout/salt_spreads", test_salt_spreads);

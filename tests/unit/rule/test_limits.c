@@ -3,6 +3,7 @@
 #include "rule/component.h"
 #include "rule/digest.h"
 #include "rule/policies.h"
+#include "rule/values.h"
 
 /* Computed with another program, by the description of lookup3. */
 static void
@@ -119,6 +120,35 @@ test_ends_between_units(void)
     }
 }
 
+/* Maps are compared entry by entry, by name and then by value; then the one with fewer entries is first. */
+static void
+test_order_of_maps(void)
+{
+#define ENTRY(name, number)                                                                                  \
+    {                                                                                                        \
+        KW_BYTES_LITERAL(name), NUMBER(number)                                                               \
+    }
+    static const kw_entry entries[][3] = {
+        {ENTRY("a", 1)},
+        {ENTRY("a", 1), ENTRY("b", 1)},
+        {ENTRY("a", 1), ENTRY("b", 1), ENTRY("c", 1)},
+        {ENTRY("a", 1), ENTRY("b", 1), ENTRY("c", 2)},
+        {ENTRY("a", 1), ENTRY("b", 2), ENTRY("c", 1)},
+        {ENTRY("a", 1), ENTRY("c", 0)},
+        {ENTRY("a", 2)},
+        {ENTRY("b", 0)},
+    };
+    static const size_t counts[] = {1, 2, 3, 3, 3, 2, 1, 1};
+    for (size_t a = 0; a < G_N_ELEMENTS(entries); a++)
+        for (size_t b = 0; b < G_N_ELEMENTS(entries); b++) {
+            kw_value left = {.kind = KW_VALUE_MAP, .entries = entries[a], .entries_count = counts[a]};
+            kw_value right = {.kind = KW_VALUE_MAP, .entries = entries[b], .entries_count = counts[b]};
+            int order = kw_value_compare(left, right);
+            g_assert_cmpint((order > 0) - (order < 0), ==, (a > b) - (a < b));
+            g_assert_cmpint(kw_value_equal(left, right), ==, a == b);
+        }
+}
+
 /* A salt of an absent field reports the field. */
 static void
 test_absent_fields(void)
@@ -207,6 +237,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/limits/printed-texts", test_printed_texts);
     g_test_add_func("/rule/limits/bytes-outside-ascii", test_bytes_outside_ascii);
     g_test_add_func("/rule/limits/ends-between-units", test_ends_between_units);
+    g_test_add_func("/rule/limits/order-of-maps", test_order_of_maps);
     g_test_add_func("/rule/limits/absent-fields", test_absent_fields);
     g_test_add_func("/rule/limits/bits-round-trip", test_bits_come_back);
     g_test_add_func("/rule/limits/number-of-bits-round-trip", test_number_of_bits);
