@@ -177,6 +177,13 @@ test_disorder(void)
 #define HOST "{field: {name: host, encoding: terminated, terminator: '|'}}"
     static const text_case after_enum[] = {{"full order=desc", NEEDS_RANGE}, {"k=a order=desc", NEEDS_RANGE}};
     CHECK(FIELDS "    key: [{enum: k}, {calendar: {of: ts, parts: [DDD, yyyy]}}, " HOST "]\n", after_enum);
+    static const text_case after_hash[] = {
+        {"ts=5 a=1 full order=desc",
+         DISORDERED "continues with hash(xxh64 of b, first 4 as hex), which has no order"},
+    };
+    CHECK("    fields: {ts: {type: timestamp, unit: s}, a: int, b: int}\n"
+          "    key: [{hash: b}, {bits: {of: ts, parts: [seconds 32, a 16, b 16]}}]\n",
+          after_hash);
     static const text_case after_field[] = {
         {"full order=desc",
          DISORDERED "continues with field(host as terminated by \\x7C), which has no order"},
