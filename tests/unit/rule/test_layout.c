@@ -182,6 +182,7 @@ test_shapes(void)
     static const kw_test_shape shapes[] = {
         {"enum: {field: k, as: text}", 0, true, 0, 3, 3, 1},
         {"enum: {field: kk, as: text}", 2, true, 0, 3, 3, 1},
+        {"enum: {field: one, as: text}", 3, true, 0, 1, 1, 1},
         {"enum: k", 1, true, 0, 3, 3, 1},
         {"enum: flag", 1, true, 0, 2, 2, 1},
         {"literal: ab", 2, true, 0, 0, 1, 1},
@@ -211,7 +212,8 @@ test_shapes(void)
         g_autofree char *yaml =
             g_strdup_printf("    fields: {n: int, ts: {type: timestamp, column: 'd:ts'}, flag: bool,\n"
                             "             k: {type: string, values: [a, bb, ccc]}, kk: {type: string, "
-                            "values: [aa, bb, cc]}}\n"
+                            "values: [aa, bb, cc]},\n"
+                            "             one: {type: string, values: [abc]}}\n"
                             "    updates: false\n    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n"
                             "    key: [{%s}, {field: n}]\n",
                             it->component);

@@ -134,6 +134,9 @@ test_generated(void)
         {GENERATED("type: bytes", "uuid4", FIELD("id, encoding: terminated") ", {field: other}"),
          "contains the byte 0x00 that ends it"},
         {GENERATED("type: bytes", "objectid", FIELD("id, encoding: ordered")), ""},
+        {GENERATED("type: bytes", "objectid", FIELD("id, encoding: fixed, width: 12")), ""},
+        {GENERATED("type: bytes", "objectid", FIELD("id, encoding: fixed, width: 16")),
+         "has 12 bytes; the row key needs exactly 16"},
         {GENERATED("type: timestamp", "now", FIELD("id, width: 4")), "is out of range"},
         {GENERATED("type: timestamp, column: 'd:id'", "now", FIELD("id, width: 4, unit: s")), ""},
     };
