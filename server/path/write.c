@@ -199,8 +199,6 @@ sum_up(const kw_batch *batch, const addition *added, kw_written_record *result)
         if (outcome != KW_OUTCOME_OK && (failed == end || outcome > batch->written[failed].outcome))
             failed = i;
     }
-    if (result->error.code == KW_OK)
-        result->outcome = KW_OUTCOME_OK;
     if (failed < end)
         sum_up_failure(batch, added, failed, result);
 }

@@ -305,6 +305,21 @@ test_cells_to_skip(void)
     desk_free(self);
 }
 
+/* A row ends after its cells, whatever follows them in memory. */
+static void
+test_last_cell(void)
+{
+    desk *self = desk_new(policy);
+    kw_row row = row_of(self, "lists", "id=a ts=7000", "d:note_a=#1 d:note_b=#2 d:zone=z");
+    row.cells_count = 1;
+    g_assert_cmpstr(decoded(self, reader_of(self, "lists", "", NULL), "lists", &row), ==,
+                    "id=a n.a=1 ts=7000");
+    row.cells_count = 2;
+    g_assert_cmpstr(decoded(self, reader_of(self, "lists", "", NULL), "lists", &row), ==,
+                    "id=a n.a=1 n.b=2 ts=7000");
+    desk_free(self);
+}
+
 /* A field that only a condition needs is decoded but not returned. */
 static void
 test_needed_fields(void)
@@ -462,6 +477,7 @@ main(int argc, char **argv)
     g_test_add_func("/path/reader/columns of key fields", test_columns_of_key_fields);
     g_test_add_func("/path/reader/every combination of picks", test_every_combination);
     g_test_add_func("/path/reader/cells to skip", test_cells_to_skip);
+    g_test_add_func("/path/reader/last cell", test_last_cell);
     g_test_add_func("/path/reader/needed fields", test_needed_fields);
     g_test_add_func("/path/reader/next row", test_next_row);
     g_test_add_func("/path/reader/damaged rows", test_damaged_rows);
