@@ -113,6 +113,8 @@ static const refusal refusals[] = {
     REFUSED("\x00\x00\x00\x09\x82\x22", 6, KW_INVALID, "not the head of a compact message"),
     REFUSED("\x80\x01\x00\x09", 4, KW_INVALID, "no such message type"),
     REFUSED("\x80\x01\x01", 3, KW_INVALID, "not the head of a binary message"),
+    REFUSED("\x82\x01", 2, KW_INVALID, "not the head of a compact message: no such message type"),
+    REFUSED("\x82\xa1", 2, KW_INVALID, "not the head of a compact message: no such message type"),
     REFUSED("\x80\x01\x00\x01\x00\x00\x01\x00", 8, KW_INVALID, "a method name of 256 bytes"),
     REFUSED("\x80\x01\x00\x01\xff\xff\xff\xff", 8, KW_INVALID, "a method name of 4294967295 bytes"),
     REFUSED("\x82\x21\x00\x80\x02", 5, KW_INVALID, "a method name of 256 bytes"),
@@ -152,6 +154,38 @@ other_protocols_are_rejected_early(void)
                 g_error("row %zu: %s \"%s\" should say \"%s\"", i, kw_code_name(error.code), error.text,
                         row->says);
         }
+        kw_wire_reader_free(reader);
+    }
+}
+
+/* The message shows the bytes that have arrived, at most four, and guesses by the first one. */
+static void
+the_first_bytes_are_reported(void)
+{
+    static const struct {
+        kw_bytes bytes;
+        const char *says;
+    } cases[] = {
+        {{(const uint8_t *)"h", 1}, "68; it looks like text"},
+        {{(const uint8_t *)"H", 1}, "48; it looks like HTTP"},
+        {{(const uint8_t *)"hello", 5}, "68 65 6c 6c; it looks like text"},
+        {{(const uint8_t *)"h\x01\x02\x03", 4}, "68 01 02 03; it looks like text"},
+        {{(const uint8_t *)"\xffhello", 6}, "ff 68 65 6c"},
+        {{(const uint8_t *)"\xffHI", 3}, "ff 48 49"},
+        {{(const uint8_t *)"\x16\x03", 2}, "16 03; it looks like TLS, which this port does not speak"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        kw_wire_reader *reader = kw_wire_reader_new(LIMIT);
+        g_autofree uint8_t *window = g_memdup2(cases[i].bytes.data, cases[i].bytes.size);
+        g_autofree char *expected =
+            g_strdup_printf("not Thrift: the connection starts with %s", cases[i].says);
+        kw_bytes payload;
+        size_t consumed;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_cmpint(kw_wire_reader_next(reader, kw_bytes_of(window, cases[i].bytes.size), &payload,
+                                            &consumed, NULL, &error),
+                        ==, KW_WIRE_BROKEN);
+        g_assert_cmpstr(error.text, ==, expected);
         kw_wire_reader_free(reader);
     }
 }
@@ -244,6 +278,7 @@ main(int argc, char **argv)
     seeded_init(&argc, &argv);
     g_test_add_func("/wire/reader/bytes_can_arrive_in_any_pieces", bytes_can_arrive_in_any_pieces);
     g_test_add_func("/wire/reader/other_protocols_are_rejected_early", other_protocols_are_rejected_early);
+    g_test_add_func("/wire/reader/the first bytes are reported", the_first_bytes_are_reported);
     g_test_add_func("/wire/reader/the_limit_applies_to_unframed_messages",
                     the_limit_applies_to_unframed_messages);
     g_test_add_func("/wire/reader/nesting_is_bounded", nesting_is_bounded);
