@@ -15,6 +15,7 @@ memory_free_range_scan(memory_range_scan *run)
         memory_drop(run->columns[i].qualifier);
     }
     g_free(run->columns);
+    kw_account_unref(run->spec.account);
     g_free(run);
 }
 
@@ -24,6 +25,7 @@ memory_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec)
     memory_range_scan *run = g_new0(memory_range_scan, 1);
     run->base.handle = handle;
     run->spec = *spec;
+    run->spec.account = kw_account_ref(spec->account);
     run->spec.table = memory_copy(spec->table);
     run->spec.start = memory_copy(spec->start);
     run->spec.stop = memory_copy(spec->stop);
@@ -120,7 +122,7 @@ memory_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes
     }
     if (what->failed)
         return;
-    kw_rows *rows = what->rows = kw_rows_new();
+    kw_rows *rows = what->rows = kw_rows_new_for(run->spec.account);
     size_t capacity = 0;
     gint64 place = 0;
     while (rows->scanned < max_rows && rows->bytes < max_bytes && (place = next_place(store, run)) >= 0) {

@@ -252,7 +252,7 @@ memory_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count
     store->control.rows_got += count;
     if (what->failed)
         return;
-    kw_rows *rows = what->rows = kw_rows_new();
+    kw_rows *rows = what->rows = kw_rows_new_for(gets[0]->account);
     rows->rows = KW_ARENA_ARRAY(rows->arena, kw_row, count);
     rows->count = count;
     for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,7 @@
 /* A store in memory for tests: sorted rows, completions through the loop; faults and random order on request.
  *
- * Keeps one version of a cell and no delete markers. One loop. The control reports what happened.
+ * Keeps one version of a cell and no delete markers. Charges rows to the caller's account. One loop. The
+ * control reports what happened.
  */
 #pragma once
 

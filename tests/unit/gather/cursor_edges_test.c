@@ -2,7 +2,22 @@
  * end of its lifetime. */
 #include "gather/cursor.h"
 
+#include <dlfcn.h>
 #include <glib.h>
+#include <openssl/evp.h>
+
+static unsigned contexts_freed;
+
+/* Used instead of OpenSSL's function, to count what a keyring frees. */
+void
+EVP_MAC_CTX_free(EVP_MAC_CTX *context)
+{
+    static void (*original)(EVP_MAC_CTX *);
+    if (!original)
+        *(void **)&original = dlsym(RTLD_NEXT, "EVP_MAC_CTX_free");
+    contexts_freed++;
+    original(context);
+}
 
 static kw_keyring *
 keyring_new(void)
@@ -72,6 +87,25 @@ test_long_positions(void)
     kw_keyring_unref(keyring);
 }
 
+/* The last reference frees every key, so that OpenSSL erases it from memory, and no other reference does. */
+static void
+test_last_reference(void)
+{
+    kw_bytes keys[] = {KW_BYTES_LITERAL("the first secret key"), KW_BYTES_LITERAL("the second secret key"),
+                       KW_BYTES_LITERAL("the third secret key")};
+    kw_keyring *keyring = kw_keyring_new(keys, G_N_ELEMENTS(keys));
+    kw_keyring_unref(NULL);
+    for (int more = 0; more < 3; more++)
+        g_assert_true(kw_keyring_ref(keyring) == keyring);
+    contexts_freed = 0;
+    for (int held = 4; held > 1; held--) {
+        kw_keyring_unref(keyring);
+        g_assert_cmpuint(contexts_freed, ==, 0);
+    }
+    kw_keyring_unref(keyring);
+    g_assert_cmpuint(contexts_freed, ==, G_N_ELEMENTS(keys));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -79,5 +113,6 @@ main(int argc, char **argv)
     g_test_add_func("/gather/cursor-edges/positions", test_positions);
     g_test_add_func("/gather/cursor-edges/expiry", test_expiry_is_exact);
     g_test_add_func("/gather/cursor-edges/long-positions", test_long_positions);
+    g_test_add_func("/gather/cursor-edges/last reference", test_last_reference);
     return g_test_run();
 }

@@ -47,6 +47,9 @@ typedef struct fixture_shape {
 fixture *fixture_new(const fixture_shape *shape);
 /* Like fixture_new, with at least `least` rows. */
 fixture *fixture_new_with_rows(const fixture_shape *shape, size_t least);
+/* A plan with one group of `ranges` ranges with `rows` rows each. The order of the rows rotates through the
+ * ranges; if `skewed`, all rows of a range precede those of the next range. */
+fixture *fixture_of_ranges(uint32_t ranges, uint32_t rows, bool skewed);
 void fixture_free(fixture *self);
 /* The store table of an expected row. */
 const char *fixture_table_of(const fixture *self, size_t row);

@@ -38,37 +38,6 @@ test_arithmetic(void)
 
 /* --- limits ---------------------------------------------------------------------------------------- */
 
-/* A plan with one group of `ranges` ranges with `rows` rows each. The order of the rows rotates through the
- * ranges; if `skewed`, all rows of a range precede those of the next range. */
-static fixture *
-fixture_of_ranges(uint32_t ranges, uint32_t rows, bool skewed)
-{
-    fixture_shape shape = {.groups = 1, .ranges_per_group = 1, .rows_per_range = 0, .suffixes = 1};
-    fixture *self = fixture_new(&shape);
-    kw_range *generated = KW_ARENA_ARRAY(self->arena, kw_range, ranges);
-    kw_merge_group *group = KW_ARENA_NEW(self->arena, kw_merge_group);
-    for (uint32_t range = 0; range < ranges; range++) {
-        char *start = kw_arena_printf(self->arena, "%03u", range),
-             *stop = kw_arena_printf(self->arena, "%03u", range);
-        stop[2]++;
-        generated[range] = (kw_range){.placement = &self->placements[0],
-                                      .start = kw_bytes_of_text(start),
-                                      .stop = kw_bytes_of_text(stop),
-                                      .skip = 3};
-        for (uint32_t row = 0; row < rows; row++) {
-            uint32_t place = skewed ? range * rows + row : row * ranges + range;
-            g_autofree char *key = g_strdup_printf("%03u%08u", range, place);
-            kw_memory_store_set(self->store, "t", kw_bytes_of_text(key), "d", "v",
-                                KW_BYTES_LITERAL("0123456789"), 1);
-        }
-    }
-    group->count = ranges;
-    self->plan.ranges = generated;
-    self->plan.ranges_count = ranges;
-    self->plan.groups = group;
-    return self;
-}
-
 static uint64_t
 rows_read_for(fixture *self, uint64_t limit, uint32_t page_rows)
 {

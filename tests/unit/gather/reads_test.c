@@ -1,0 +1,461 @@
+/* The reads that a gather starts: their options, sizes and order. A store handle between the gather and the
+ * store in memory notes them. */
+#include "fixture.h"
+#include "gather/gather_internal.h"
+#include "store/class.h"
+
+typedef struct noted_fetch {
+    const kw_range_scan *scan;
+    uint32_t rows;
+    bool more_hint;
+} noted_fetch;
+
+static struct {
+    const kw_store_handle_class *inner;
+    noted_fetch fetches[256];
+    size_t fetches_count;
+    size_t gets[256]; /* rows of each multi-get */
+    size_t gets_count;
+    kw_get get; /* the first of the last multi-get */
+    kw_deadline deadline;
+} noted;
+
+static void
+note_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+           kw_get_done done, void *user)
+{
+    g_assert_cmpuint(noted.fetches_count, <, G_N_ELEMENTS(noted.fetches));
+    noted.fetches[noted.fetches_count++] = (noted_fetch){scan, max_rows, more_hint};
+    noted.deadline = deadline;
+    noted.inner->range_scan_fetch(scan, max_rows, max_bytes, more_hint, deadline, done, user);
+}
+
+static void
+note_gets(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+{
+    g_assert_cmpuint(noted.gets_count, <, G_N_ELEMENTS(noted.gets));
+    noted.gets[noted.gets_count++] = count;
+    noted.get = *gets[0];
+    for (size_t i = 0; i < count; i++)
+        g_assert_cmpint(gets[i]->max_versions, ==, 1);
+    noted.inner->get_many(handle, gets, count, done, user);
+}
+
+static fixture *
+noting_fixture(uint32_t ranges, uint32_t rows)
+{
+    static kw_store_handle_class between;
+    fixture *self = fixture_of_ranges(ranges, rows, false);
+    noted.inner = self->handle->class;
+    noted.fetches_count = noted.gets_count = 0;
+    between = *noted.inner;
+    between.range_scan_fetch = note_fetch;
+    between.get_many = note_gets;
+    self->handle->class = &between;
+    return self;
+}
+
+/* --- range scans ----------------------------------------------------------------------------------- */
+
+/* A scanner stays open in the store if further fetches are likely: if more pages follow, if the stream is
+ * expected to have more rows than the fetch returns, or if many rows are wanted and a filter drops some. */
+static void
+test_hints(void)
+{
+    static const struct {
+        uint32_t page_rows;
+        const char *filter;
+        bool residual, more_pages;
+        size_t buffer_bytes;
+        bool hint;
+    } cases[] = {
+        {255, "", false, false, 1 << 20, false},
+        {256, "", false, false, 1 << 20, false},
+        {255, "", false, true, 1 << 20, true},
+        {255, "KeyOnlyFilter ()", false, false, 1 << 20, false},
+        {256, "KeyOnlyFilter ()", false, false, 1 << 20, true},
+        {255, "", true, false, 1 << 20, false},
+        {256, "", true, false, 1 << 20, true},
+        {200, "", false, false, 1024, true},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        fixture *self = noting_fixture(1, 400);
+        self->plan.residual = cases[i].residual;
+        kw_gather_spec spec = fixture_spec(self);
+        spec.filter = kw_bytes_of_text(cases[i].filter);
+        spec.more_pages = cases[i].more_pages;
+        spec.buffer_bytes = cases[i].buffer_bytes;
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
+        fixture_read_page(self, gather, cases[i].page_rows, 1 << 20);
+        g_assert_false(self->failed);
+        g_assert_cmpint(noted.fetches[0].more_hint, ==, cases[i].hint);
+        g_assert_cmpuint(noted.deadline, ==, KW_DEADLINE_NONE);
+        kw_gather_free(gather);
+        fixture_free(self);
+    }
+}
+
+/* When the merge waits for one stream, the other streams that will run dry during the page fetch at the same
+ * time, so that they do not wait one after the other. */
+static void
+test_streams_fetch_together(void)
+{
+    enum { STREAMS = 4, ROWS = 500 };
+    fixture *self = noting_fixture(STREAMS, ROWS);
+    kw_gather_spec spec = fixture_spec(self);
+    spec.buffer_bytes = 1 << 20;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_read_page(self, gather, 100, 1 << 20);
+    size_t first_round = noted.fetches_count;
+    g_assert_cmpuint(first_round, >=, STREAMS);
+    fixture_start_page(self, gather, 1200, 1 << 20, KW_DEADLINE_NONE);
+    while (noted.fetches_count == first_round && !self->done)
+        fixture_run_once(self);
+    bool fetched[STREAMS] = {false};
+    for (size_t i = first_round; i < noted.fetches_count; i++)
+        for (uint32_t stream = 0; gather->groups && stream < STREAMS; stream++)
+            fetched[stream] |= gather->groups->streams[stream].run == noted.fetches[i].scan;
+    for (uint32_t stream = 0; stream < STREAMS; stream++)
+        g_assert_true(fetched[stream]);
+    while (!self->done)
+        fixture_run_once(self);
+    g_assert_cmpuint(self->page_count, ==, 1200);
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+/* The batches of earlier pages are freed, so they do not end later pages early. */
+static void
+test_pages_stay_full(void)
+{
+    enum { PAGES = 300, PAGE_ROWS = 20 };
+    fixture *self = fixture_of_ranges(1, PAGES * PAGE_ROWS, false);
+    kw_gather_spec spec = fixture_spec(self);
+    spec.buffer_bytes = 2048;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    for (int page = 0; page < PAGES; page++) {
+        fixture_read_page(self, gather, PAGE_ROWS, 1024);
+        g_assert_cmpuint(self->page_count, ==, PAGE_ROWS);
+    }
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+static bool
+accept_each_fiftieth(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
+{
+    unsigned *seen = user;
+    (void)row;
+    (void)ret_error;
+    *ret_accepted = ++*seen % 50 ? KW_ROW_DROPPED : KW_ROW_ACCEPTED;
+    return true;
+}
+
+/* A row keeps its whole batch in memory: a page with few rows of many batches ends before it is full. */
+static void
+test_pages_with_large_batches(void)
+{
+    fixture *self = fixture_of_ranges(1, 5000, false);
+    unsigned seen = 0;
+    size_t count = 0, pages = 0;
+    self->plan.residual = true;
+    kw_gather_spec spec = fixture_spec(self);
+    spec.buffer_bytes = 2048;
+    spec.accept = accept_each_fiftieth;
+    spec.accept_user = &seen;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    do {
+        fixture_read_page(self, gather, 10000, 4000);
+        g_assert_cmpuint(gather->flow.page_bytes, <, 2000);
+        count += self->page_count;
+        pages++;
+    } while (!self->end);
+    g_assert_cmpuint(count, ==, 100);
+    g_assert_cmpuint(pages, >, 1);
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+/* Only the second range has a fixed row size: longer rows of it are dropped, those of the first one are not.
+ */
+static void
+test_row_size_of_one_range(void)
+{
+    fixture *self = fixture_of_ranges(2, 10, false);
+    kw_range *ranges =
+        (kw_range *)(void *)kw_arena_copy(self->arena, kw_bytes_of(self->plan.ranges, 2 * sizeof(kw_range)))
+            .data;
+    ranges[1].row_size = 11;
+    self->plan.ranges = ranges;
+    for (const char *const *longer = (const char *const[]){"00000000000x", "00100000001x", NULL}; *longer;
+         longer++)
+        kw_memory_store_set(self->store, "t", kw_bytes_of_text(*longer), "d", "v", KW_BYTES_LITERAL("0"), 1);
+    kw_gather_spec spec = fixture_spec(self);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_read_page(self, gather, 100, 1 << 20);
+    g_assert_cmpuint(self->page_count, ==, 21);
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+/* --- positions ------------------------------------------------------------------------------------- */
+
+/* Groups before the position are not read again, so they are no progress: if the store is silent, the page
+ * fails instead of being empty. */
+static void
+test_timeout_after_a_position(void)
+{
+    fixture_shape shape = {.groups = 3, .ranges_per_group = 2, .rows_per_range = 40, .suffixes = 1000};
+    fixture *self = fixture_new_with_rows(&shape, 10);
+    while (self->rows[self->rows_count - 1].group == 0) {
+        fixture_free(self);
+        self = fixture_new_with_rows(&shape, 10);
+    }
+    kw_gather_spec spec = fixture_spec(self);
+    spec.position = fixture_position_after(self, self->rows_count - 1);
+    self->control->never_answer = true;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_start_page(self, gather, 10, 1 << 20, kw_deadline_in_ms(20));
+    while (!self->done)
+        fixture_run_once(self);
+    g_assert_true(self->failed);
+    g_assert_cmpint(self->error.code, ==, KW_TIMEOUT);
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+/* --- memory that is used up ------------------------------------------------------------------------ */
+
+#define BUDGET_BYTES ((int64_t)16 << 20)
+
+static bool
+use_up_memory(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
+{
+    unsigned *seen = user;
+    (void)row;
+    (void)ret_error;
+    *ret_accepted = KW_ROW_ACCEPTED;
+    if (++*seen == 10) {
+        kw_budget_charge(KW_MEMORY_CALLS, BUDGET_BYTES);
+        kw_budget_settle();
+    }
+    return true;
+}
+
+/* If memory is used up while a page is read, the page ends with the rows that it has. Without rows, it fails.
+ */
+static void
+test_memory_used_up(void)
+{
+    fixture *self = fixture_of_ranges(1, 2000, false);
+    unsigned seen = 0;
+    kw_account *account = kw_account_new();
+    kw_gather_spec spec = fixture_spec(self);
+    spec.account = account;
+    spec.buffer_bytes = 1 << 20;
+    spec.accept = use_up_memory;
+    spec.accept_user = &seen;
+    kw_budget_configure(BUDGET_BYTES);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_read_page(self, gather, 2000, 16 << 20);
+    g_assert_false(self->failed || self->end);
+    g_assert_cmpuint(self->page_count, >=, 10);
+    g_assert_cmpuint(self->page_count, <, 1000);
+    spec.position = self->position;
+    kw_gather_free(gather);
+    gather = kw_gather_new(self->handle, &spec);
+    fixture_read_page(self, gather, 2000, 16 << 20);
+    g_assert_true(self->failed);
+    g_assert_cmpint(self->error.code, ==, KW_BUSY);
+    kw_budget_charge(KW_MEMORY_CALLS, -BUDGET_BYTES);
+    kw_budget_settle();
+    kw_gather_free(gather);
+    kw_budget_configure(0);
+    kw_account_unref(account);
+    fixture_free(self);
+}
+
+/* --- points ---------------------------------------------------------------------------------------- */
+
+/* Replaces the plan by one point for each row of the fixture's range. */
+static void
+make_points(fixture *self, uint32_t rows)
+{
+    kw_range *points = KW_ARENA_ARRAY(self->arena, kw_range, rows);
+    kw_merge_group *group = KW_ARENA_NEW(self->arena, kw_merge_group);
+    for (uint32_t row = 0; row < rows; row++) {
+        char *key = kw_arena_printf(self->arena, "%03u%08u", 0, row);
+        points[row] =
+            (kw_range){.placement = &self->placements[0], .start = kw_bytes_of_text(key), .skip = 3};
+    }
+    group->count = rows;
+    self->plan.ranges = points;
+    self->plan.ranges_count = rows;
+    self->plan.groups = group;
+    self->plan.point = true;
+}
+
+static fixture *
+fixture_of_points(uint32_t rows)
+{
+    fixture *self = noting_fixture(1, rows);
+    make_points(self, rows);
+    return self;
+}
+
+/* The first multi-get reads a few rows. The next ones read what the page needs: as many rows as the buffer
+ * holds, and at most 1,024. */
+static void
+test_sizes_of_multi_gets(void)
+{
+    enum { ROWS = 4000 };
+    static const size_t buffers[] = {16 * 1024, 64 * 1024, 64 * 1024 * 1024};
+    for (size_t i = 0; i < G_N_ELEMENTS(buffers); i++) {
+        fixture *self = fixture_of_points(ROWS);
+        kw_gather_spec spec = fixture_spec(self);
+        spec.buffer_bytes = buffers[i];
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
+        fixture_read_page(self, gather, ROWS, 64 << 20);
+        g_assert_cmpuint(self->page_count, ==, ROWS);
+        g_assert_cmpuint(noted.gets[0], ==, 64);
+        size_t row_bytes = kw_flow_row_memory(&gather->flow, 0);
+        for (size_t at = 1; at + 1 < noted.gets_count; at++) {
+            size_t fitting = MIN(buffers[i] / row_bytes, 1024);
+            g_assert_cmpuint(noted.gets[at], <=, fitting + fitting / 4);
+            g_assert_cmpuint(noted.gets[at] + noted.gets[at] / 4, >=, fitting);
+            g_assert_cmpuint(noted.gets[at], <=, 1024);
+        }
+        g_assert_cmpuint(noted.get.max_bytes, ==, buffers[i]);
+        kw_gather_free(gather);
+        fixture_free(self);
+    }
+}
+
+/* A page reads no more points than it has rows. */
+static void
+test_points_of_a_page(void)
+{
+    fixture *self = fixture_of_points(200);
+    kw_gather_spec spec = fixture_spec(self);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    static const uint32_t pages[] = {1, 7, 30, 1};
+    for (size_t i = 0; i < G_N_ELEMENTS(pages); i++) {
+        fixture_read_page(self, gather, pages[i], 1 << 20);
+        g_assert_cmpuint(self->page_count, ==, pages[i]);
+        g_assert_cmpuint(noted.gets_count, ==, i + 1);
+        g_assert_cmpuint(noted.gets[i], ==, pages[i]);
+    }
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+/* Points are read and returned in the order of their keys, whatever their order in the plan. */
+static void
+test_order_of_points(void)
+{
+    enum { ROWS = 200 };
+    for (int reversed = 0; reversed < 2; reversed++) {
+        fixture *self = fixture_of_points(ROWS);
+        kw_range *points = (kw_range *)self->plan.ranges;
+        for (uint32_t i = 0; i < ROWS; i++) {
+            uint32_t other = (i * 7 + 3) % ROWS;
+            kw_range kept = points[i];
+            points[i] = points[other];
+            points[other] = kept;
+        }
+        self->plan.reversed = reversed;
+        kw_gather_spec spec = fixture_spec(self);
+        do {
+            kw_gather *gather = kw_gather_new(self->handle, &spec);
+            fixture_read_page(self, gather, 30, 1 << 20);
+            kw_gather_free(gather);
+            spec.position = self->position;
+        } while (!self->end);
+        g_assert_cmpuint(self->keys->len, ==, ROWS);
+        for (guint i = 1; i < ROWS; i++) {
+            kw_bytes before = g_array_index(self->keys, kw_bytes, i - 1);
+            kw_bytes key = g_array_index(self->keys, kw_bytes, i);
+            g_assert_cmpint(kw_bytes_compare(before, key) > 0, ==, reversed);
+        }
+        fixture_free(self);
+    }
+}
+
+/* Even a buffer that is too small for one row reads one row at a time. */
+static void
+test_tiny_buffer(void)
+{
+    enum { ROWS = 100 };
+    fixture *self = fixture_of_points(ROWS);
+    kw_gather_spec spec = fixture_spec(self);
+    spec.buffer_bytes = 1;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    for (size_t count = 0; count < ROWS; count += self->page_count)
+        fixture_read_page(self, gather, ROWS, 1 << 20);
+    g_assert_cmpuint(noted.gets_count, ==, 1 + ROWS - 64);
+    for (size_t i = 1; i < noted.gets_count; i++)
+        g_assert_cmpuint(noted.gets[i], ==, 1);
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+/* --- the caller's account -------------------------------------------------------------------------- */
+
+/* The memory of a gather is charged to the caller's account: not more for each page, and nothing once the
+ * gather is freed, whether a read is in flight or not. */
+static void
+assert_charges(fixture *self, bool in_flight)
+{
+    kw_account *account = kw_account_new();
+    kw_gather_spec spec = fixture_spec(self);
+    spec.account = account;
+    spec.buffer_bytes = 4096;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    int64_t most = 0;
+    for (int page = 0; page < 20; page++) {
+        fixture_read_page(self, gather, 20, 1 << 20);
+        g_assert_cmpuint(self->page_count, ==, 20);
+        g_assert_cmpint(kw_account_bytes(account), >, 0);
+        most = page < 5 ? MAX(most, kw_account_bytes(account)) : most;
+        g_assert_cmpint(kw_account_bytes(account), <=, 2 * most);
+    }
+    if (in_flight)
+        fixture_start_page(self, gather, 20, 1 << 20, KW_DEADLINE_NONE);
+    kw_gather_free(gather);
+    self->done = true;
+    for (int i = 0; in_flight && i < 3; i++)
+        uv_run(kw_loop_uv(self->loop), UV_RUN_NOWAIT);
+    g_assert_cmpint(kw_account_bytes(account), ==, 0);
+    kw_account_unref(account);
+}
+
+static void
+test_charges(void)
+{
+    for (int points = 0; points < 2; points++)
+        for (int in_flight = 0; in_flight < 2; in_flight++) {
+            fixture *self = points ? fixture_of_points(1000) : noting_fixture(3, 1000);
+            assert_charges(self, in_flight);
+            fixture_free(self);
+        }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    fixture_seed();
+    g_test_add_func("/gather/reads/hints", test_hints);
+    g_test_add_func("/gather/reads/streams fetch together", test_streams_fetch_together);
+    g_test_add_func("/gather/reads/pages stay full", test_pages_stay_full);
+    g_test_add_func("/gather/reads/pages with large batches", test_pages_with_large_batches);
+    g_test_add_func("/gather/reads/row size of one range", test_row_size_of_one_range);
+    g_test_add_func("/gather/reads/timeout after a position", test_timeout_after_a_position);
+    g_test_add_func("/gather/reads/memory used up", test_memory_used_up);
+    g_test_add_func("/gather/reads/order of points", test_order_of_points);
+    g_test_add_func("/gather/reads/sizes of multi-gets", test_sizes_of_multi_gets);
+    g_test_add_func("/gather/reads/points of a page", test_points_of_a_page);
+    g_test_add_func("/gather/reads/tiny buffer", test_tiny_buffer);
+    g_test_add_func("/gather/reads/charges", test_charges);
+    return g_test_run();
+}
