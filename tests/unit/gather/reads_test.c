@@ -96,12 +96,14 @@ test_hints(void)
 }
 
 /* When the merge waits for one stream, the other streams that will run dry during the page fetch at the same
- * time, so that they do not wait one after the other. */
+ * time, so that they do not wait one after the other. The first stream to run dry is the first or the last
+ * one. */
 static void
-test_streams_fetch_together(void)
+assert_streams_fetch_together(bool reversed)
 {
     enum { STREAMS = 4, ROWS = 500 };
     fixture *self = noting_fixture(STREAMS, ROWS);
+    self->plan.reversed = reversed;
     kw_gather_spec spec = fixture_spec(self);
     spec.buffer_bytes = 1 << 20;
     kw_gather *gather = kw_gather_new(self->handle, &spec);
@@ -111,9 +113,10 @@ test_streams_fetch_together(void)
     fixture_start_page(self, gather, 1200, 1 << 20, KW_DEADLINE_NONE);
     while (noted.fetches_count == first_round && !self->done)
         fixture_run_once(self);
+    g_assert_nonnull(gather->groups);
     bool fetched[STREAMS] = {false};
     for (size_t i = first_round; i < noted.fetches_count; i++)
-        for (uint32_t stream = 0; gather->groups && stream < STREAMS; stream++)
+        for (uint32_t stream = 0; stream < STREAMS; stream++)
             fetched[stream] |= gather->groups->streams[stream].run == noted.fetches[i].scan;
     for (uint32_t stream = 0; stream < STREAMS; stream++)
         g_assert_true(fetched[stream]);
@@ -122,6 +125,13 @@ test_streams_fetch_together(void)
     g_assert_cmpuint(self->page_count, ==, 1200);
     kw_gather_free(gather);
     fixture_free(self);
+}
+
+static void
+test_streams_fetch_together(void)
+{
+    assert_streams_fetch_together(false);
+    assert_streams_fetch_together(true);
 }
 
 /* The batches of earlier pages are freed, so they do not end later pages early. */

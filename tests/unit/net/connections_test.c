@@ -16,6 +16,7 @@ typedef struct refusal {
     unsigned index;
     kw_code code;
     int64_t retry_after_ms;
+    uint32_t peer_number;
     char text[200];
 } refusal;
 
@@ -27,6 +28,7 @@ read_refusal(net_host *host, void *user)
     g_assert_nonnull(error);
     to->code = error->code;
     to->retry_after_ms = (int64_t)error->retry_after_ms;
+    to->peer_number = kw_request_peer_number(net_host_request(host, to->index));
     g_strlcpy(to->text, error->text, sizeof to->text);
 }
 
@@ -67,6 +69,7 @@ expect_refused(net_host *host, const char *text)
     refusal found = refusal_of(host, seen);
     g_assert_cmpint(found.code, ==, KW_BUSY);
     g_assert_cmpint(found.retry_after_ms, ==, 1000);
+    g_assert_cmpuint(found.peer_number, ==, 0); /* it does not count for a peer */
     g_assert_cmpstr(found.text, ==, text);
     net_host_reply(host, seen, 4, 'n', false);
     client_expect(client, 4, 'n');

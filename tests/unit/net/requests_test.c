@@ -256,6 +256,29 @@ test_bytes_in_flight_are_bounded(void)
     net_host_free(host);
 }
 
+/* The memory of a message is free as soon as it is answered, although an earlier one is still in flight. */
+static void
+test_memory_of_answered_messages(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    client_call(client, 300 * KIB);
+    net_host_wait(host, 1);
+    int64_t before = facts_of(host, 0).account_bytes;
+    client_call(client, 400 * KIB);
+    net_host_wait(host, 2);
+    g_assert_cmpint(facts_of(host, 0).account_bytes, >=, before + 400 * (int64_t)KIB);
+    net_host_reply(host, 1, 1, 'b', false);
+    for (int i = 0; i < 60000 && facts_of(host, 0).account_bytes > before + 64 * (int64_t)KIB; i++)
+        g_usleep(1000);
+    g_assert_cmpint(facts_of(host, 0).account_bytes, <=, before + 64 * (int64_t)KIB);
+    net_host_reply(host, 0, 1, 'a', false);
+    client_expect(client, 1, 'a');
+    client_expect(client, 1, 'b');
+    close(client);
+    net_host_free(host);
+}
+
 /* After a client has disconnected, its account says so, nothing is unsent, and its requests can still be
  * answered. */
 static void
@@ -301,6 +324,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/requests/own-buffers", test_replies_have_their_own_buffers);
     g_test_add_func("/net/requests/bytes", test_bytes_are_counted);
     g_test_add_func("/net/requests/facts", test_facts);
+    g_test_add_func("/net/requests/memory-of-answered", test_memory_of_answered_messages);
     g_test_add_func("/net/requests/unsent", test_unsent_replies_are_charged);
     g_test_add_func("/net/requests/answered", test_answered_requests_stay_in_flight);
     g_test_add_func("/net/requests/bytes-in-flight", test_bytes_in_flight_are_bounded);

@@ -456,6 +456,29 @@ test_reading_pauses_at_the_in_flight_limit(void)
     server_free(server);
 }
 
+/* After a pause, the time limit of a message begins only with the first byte of one. */
+static void
+test_a_quiet_connection_stays_after_a_pause(void)
+{
+    kw_net_limits limits = default_limits;
+    limits.in_flight = 2;
+    limits.frame_ms = 100;
+    test_server *server = server_new(limits, 1, NULL);
+    int client = connect_client(server);
+    send_message(client, "hold", 1);
+    send_message(client, "hold", 2);
+    wait_for_seen(server, 2);
+    run_iterations(server);
+    release(server);
+    expect_reply(client, "hold", 1);
+    expect_reply(client, "hold", 2);
+    wait_loop_time(server, 400);
+    send_message(client, "echo", 3);
+    expect_reply(client, "echo", 3);
+    close(client);
+    server_free(server);
+}
+
 static void
 test_reading_pauses_while_replies_are_unread(void)
 {
@@ -797,6 +820,8 @@ main(int count, char **arguments)
     g_test_add_func("/net/session/messages-in-pieces", test_messages_in_pieces);
     g_test_add_func("/net/session/replies-keep-their-order", test_replies_keep_the_order_of_calls);
     g_test_add_func("/net/session/in-flight-limit", test_reading_pauses_at_the_in_flight_limit);
+    g_test_add_func("/net/session/quiet connection after a pause",
+                    test_a_quiet_connection_stays_after_a_pause);
     g_test_add_func("/net/session/unsent-limit", test_reading_pauses_while_replies_are_unread);
     g_test_add_func("/net/session/stalled-replies", test_a_client_that_reads_no_replies_is_closed);
     g_test_add_func("/net/session/half-closed-client", test_a_half_closed_client_gets_its_reply);

@@ -6,6 +6,7 @@
 #include "unit/net/certificates.h"
 
 #include <glib.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -184,6 +185,23 @@ test_tls_calls(void)
     tls_pair_free(pair);
 }
 
+/* A client whose handshake is wrong receives an alert with the reason, and then the end of the connection. */
+static void
+test_tls_alert(void)
+{
+    static const uint8_t nonsense[] = {0x16, 3, 1, 0, 5, 'h', 'e', 'l', 'l', 'o'};
+    uint8_t alert[7];
+    tls_pair pair = tls_pair_new(false);
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", pair.server);
+    int client = client_open(host);
+    client_send(client, nonsense, sizeof nonsense);
+    g_assert_cmpint(recv(client, alert, sizeof alert, MSG_WAITALL), ==, sizeof alert);
+    g_assert_cmpuint(alert[0], ==, 0x15);
+    client_expect_end(client);
+    net_host_free(host);
+    tls_pair_free(pair);
+}
+
 /* A client with a certificate is counted by its certificate, not by its address. */
 static void
 test_tls_certificates_are_counted(void)
@@ -200,12 +218,14 @@ test_tls_certificates_are_counted(void)
     g_assert_cmpstr(subject_of(host, 0).name, ==, "CN=alice,O=Keyway tests");
     g_assert_cmpstr(subject_of(host, 0).refusal, ==, "");
     g_assert_cmpstr(subject_of(host, 1).refusal, ==, "");
+    int64_t refused = kw_metrics_read(KW_METRIC_connections_refused_peer);
     tls_client three = tls_open(host, pair.client); /* counted by the address until its handshake */
     tls_call(&three, 1);
     net_host_wait(host, 3);
     g_assert_cmpstr(
         subject_of(host, 2).refusal, ==,
         "certificate CN=alice,O=Keyway tests has 2 connections already (limits.peer_connections)");
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_refused_peer), ==, refused + 1);
     net_host_reply(host, 2, 3, 'n', false);
     tls_expect(&three, 3, 'n');
     while (tls_read(&three))
@@ -453,11 +473,92 @@ test_output(void)
     g_assert_null(worker.sessions);
 }
 
+/* A session that ends while it is paused no longer counts as paused. */
+static void
+test_paused_session_ends(void)
+{
+    for (int paused = 0; paused < 2; paused++) {
+        kw_net_worker worker = {.loop = kw_loop_new()};
+        kw_session *other = kw_session_new(&worker), *session = kw_session_new(&worker);
+        other->state = session->state = KW_SESSION_OPEN;
+        session->paused = paused;
+        worker.paused = 1 + (unsigned)paused; /* another session is paused, too */
+        kw_session_close(session);
+        while (worker.open_sessions > 1)
+            uv_run(kw_loop_uv(worker.loop), UV_RUN_ONCE);
+        g_assert_cmpuint(worker.paused, ==, 1);
+        kw_session_close(other);
+        kw_loop_free(worker.loop);
+        g_assert_null(worker.sessions);
+    }
+}
+
+/* The two ends of a connection on 127.0.0.1. */
+static void
+connect_pair(int *ret_one, int *ret_other)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof address;
+    address.sin_addr.s_addr = g_htonl(INADDR_LOOPBACK);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    g_assert_cmpint(bind(listener, (struct sockaddr *)&address, size), ==, 0);
+    g_assert_cmpint(listen(listener, 1), ==, 0);
+    g_assert_cmpint(getsockname(listener, (struct sockaddr *)&address, &size), ==, 0);
+    *ret_other = socket(AF_INET, SOCK_STREAM, 0);
+    g_assert_cmpint(connect(*ret_other, (struct sockaddr *)&address, size), ==, 0);
+    *ret_one = accept(listener, NULL, NULL);
+    g_assert_cmpint(*ret_one, >=, 0);
+    close(listener);
+}
+
+static void
+wait_until_lingering(const kw_session *session, bool lingers)
+{
+    for (int i = 0; i < 60000 && kw_session_must_linger(session) != lingers; i++)
+        g_usleep(1000);
+    g_assert_cmpint(kw_session_must_linger(session), ==, lingers);
+}
+
+/* A connection with bytes that the gateway did not read, or that the peer did not receive, must not be closed
+ * at once: the system would drop the replies. */
+static void
+test_must_linger(void)
+{
+    kw_net_worker worker = {.loop = kw_loop_new()};
+    kw_session *session = kw_session_new(&worker);
+    int own, peer;
+    g_assert_false(kw_session_must_linger(session)); /* it has no socket yet */
+    connect_pair(&own, &peer);
+    g_assert_cmpint(uv_tcp_open(&session->handle, own), ==, 0);
+    g_assert_false(kw_session_must_linger(session));
+    client_send(peer, "x", 1);
+    wait_until_lingering(session, true);
+    session->input_over = true;
+    g_assert_false(kw_session_must_linger(session));
+    session->input_over = false;
+    char byte;
+    g_assert_cmpint(recv(own, &byte, 1, 0), ==, 1);
+    g_assert_false(kw_session_must_linger(session));
+    static const char much[64 * 1024];
+    while (send(own, much, sizeof much, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+        continue; /* until the peer's receive window is full */
+    g_assert_true(kw_session_must_linger(session));
+    g_autofree char *taken = g_malloc(sizeof much);
+    while (recv(peer, taken, sizeof much, MSG_DONTWAIT) > 0 || kw_session_must_linger(session))
+        g_usleep(100);
+    wait_until_lingering(session, false);
+    session->state = KW_SESSION_OPEN;
+    kw_session_close(session);
+    kw_loop_free(worker.loop);
+    close(peer);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/net/sessions/tls-calls", test_tls_calls);
+    g_test_add_func("/net/sessions/tls-alert", test_tls_alert);
     g_test_add_func("/net/sessions/tls-certificates", test_tls_certificates_are_counted);
     g_test_add_func("/net/sessions/before-a-drain", test_calls_before_a_drain_are_served);
     g_test_add_func("/net/sessions/closed-while-ending", test_closed_while_a_request_ends);
@@ -466,5 +567,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/sessions/stalled", test_stalled_connections_are_closed);
     g_test_add_func("/net/sessions/log-limit", test_log_limit);
     g_test_add_func("/net/sessions/output", test_output);
+    g_test_add_func("/net/sessions/paused-session-ends", test_paused_session_ends);
+    g_test_add_func("/net/sessions/must-linger", test_must_linger);
     return g_test_run();
 }
