@@ -243,6 +243,15 @@ def equivalents():
     return found
 
 
+def report_outdated(listed):
+    """Prints the listed mutants that the files do not have any more, because a line was changed."""
+    for file in sorted({file for file, _, _ in listed}):
+        source = (ROOT / file).read_text() if (ROOT / file).exists() else ''
+        there = {described(source, mutant) for mutant in mutants_of(source)}
+        for line, mutant in [entry[1:] for entry in listed if entry[0] == file and entry[1:] not in there]:
+            print(f'outdated entry in tests/mutants-equivalent.txt: {file}: {line} -> {mutant}')
+
+
 class Results:
     """The results so far, in a file that every run of the same seed extends."""
 
@@ -335,6 +344,7 @@ def main():
     state = pathlib.Path(options.build).resolve() / 'mutants'
     state.mkdir(exist_ok=True)
     print(f'seed {options.seed}, {options.size} mutants', flush=True)
+    report_outdated(equivalents())
     with tempfile.TemporaryDirectory(dir=state) as work:
         folders = [options.build, *([options.second] if options.second else [])]
         builds = [Build(folder, pathlib.Path(work) / str(i)) for i, folder in enumerate(folders)]
