@@ -510,6 +510,21 @@ test_long_keys(void)
     desk_free(self);
 }
 
+/* The record has a key in the association, but none in its placement: it is not added. */
+static void
+test_records_that_fit_only_the_association(void)
+{
+    for (int create = 0; create < 2; create++) {
+        desk *self = desk_new(policy);
+        g_autofree char *large = g_strnfill(KW_ROW_KEY_MAX, 'x');
+        const kw_association_entry *entry = find(self, "known", large, create, KW_TIMESTAMP_NONE);
+        g_assert_cmpint(entry->error.code, ==, KW_INVALID);
+        g_assert_null(entry->keys);
+        g_assert_cmpuint(self->control->operations, ==, 1);
+        desk_free(self);
+    }
+}
+
 /* --- removing -------------------------------------------------------------------------------------- */
 
 static void
@@ -644,6 +659,8 @@ main(int argc, char **argv)
     g_test_add_func("/path/association/second read fails", test_second_read_fails);
     g_test_add_func("/path/association/many", test_many);
     g_test_add_func("/path/association/long keys", test_long_keys);
+    g_test_add_func("/path/association/keys that fit only the association",
+                    test_records_that_fit_only_the_association);
     g_test_add_func("/path/association/forget", test_forget);
     g_test_add_func("/path/association/cells that stay", test_cells_that_stay);
     g_test_add_func("/path/association/forget a changed cell", test_forget_changed_cell);
