@@ -117,7 +117,7 @@ assert_streams_fetch_together(bool reversed)
     bool fetched[STREAMS] = {false};
     for (size_t i = first_round; i < noted.fetches_count; i++)
         for (uint32_t stream = 0; stream < STREAMS; stream++)
-            fetched[stream] |= gather->groups->streams[stream].run == noted.fetches[i].scan;
+            fetched[stream] |= gather->groups->streams[stream].range_scan == noted.fetches[i].scan;
     for (uint32_t stream = 0; stream < STREAMS; stream++)
         g_assert_true(fetched[stream]);
     while (!self->done)

@@ -21,6 +21,11 @@ static const char policy[] = "store: {kind: embedded}\n"
                              "    marker: 'e:m'\n"
                              "    marker_value: x\n"
                              "    fields: {id: string, note: string}\n"
+                             "    key: [field: id]\n"
+                             "  stored:\n"
+                             "    marker: 'd:m'\n"
+                             "    marker_value: x\n"
+                             "    fields: {id: {type: int, column: 'd:id'}, n: int}\n"
                              "    key: [field: id]\n";
 
 /* --- checks ---------------------------------------------------------------------------------------- */
@@ -116,6 +121,12 @@ test_cell_values(void)
     g_assert_true(kw_bytes_equal(put.cells[1].value, KW_BYTES_LITERAL("hi")));
     g_assert_true(kw_bytes_equal(put.cells[2].value, KW_BYTES_LITERAL("ay")));
     g_assert_true(kw_bytes_equal(put.cells[3].value, KW_BYTES_LITERAL("bee")));
+    record = desk_record(self, "stored", "id=3 n=4"); /* a cell for every field, and the marker */
+    kw_record_cells(desk_table(self, "stored"), &record, self->call.arena, &put);
+    g_assert_cmpuint(put.cells_count, ==, 3);
+    g_assert_true(kw_bytes_equal(put.cells[0].value, KW_BYTES_LITERAL("\0\0\0\0\0\0\0\3")));
+    g_assert_true(kw_bytes_equal(put.cells[1].value, KW_BYTES_LITERAL("\0\0\0\0\0\0\0\4")));
+    g_assert_true(kw_bytes_equal(put.cells[2].value, KW_BYTES_LITERAL("x")));
     record = desk_record(self, "marked", "id=a");
     kw_record_cells(desk_table(self, "marked"), &record, self->call.arena, &put);
     g_assert_true(kw_bytes_equal(put.cells[0].value, KW_BYTES_LITERAL("x")));

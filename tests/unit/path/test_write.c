@@ -121,6 +121,9 @@ test_too_many_rows(void)
     assert_refused(self, remove_records(self, "spread", 3), 3, KW_LIMIT,
                    "table spread: 3 records in 4 rows each are 12 writes; at most 10 are allowed in one call "
                    "(limits.batch_records)");
+    assert_refused(self, remove_records(self, "wide", 2), 2, KW_LIMIT,
+                   "table wide: 2 records in 16 rows each are 32 writes; at most 10 are allowed in one call "
+                   "(limits.batch_records)");
     assert_ok(remove_records(self, "spread", 2), 2);
     assert_ok(put_records(self, "spread", 10), 10);
     assert_ok(remove_records(self, "wide", 1), 1);

@@ -34,6 +34,8 @@ static const refusal refusals[] = {
     COMPACT(kw_api_Value, "\x58\xff\xff\xff\xff\x0f\0", KW_INVALID,
             "Value.bytes: a length of -1 is negative"),
     COMPACT(kw_api_Value, "\x58\xff\xff\xff\xff\x07\0", KW_INVALID, "2147483647 exceeds the 1 bytes left"),
+    COMPACT(kw_api_Value, "\x58\1a", KW_INVALID, "the bytes end too early"),
+    COMPACT(kw_api_Value, "\x52\0", KW_INVALID, "wire type 2 is not the type"),
     COMPACT(kw_api_Value, "\x58\xff\xff\xff\xff\xff\x0f\0", KW_INVALID, "more bits than its type"),
     /* the same in an unknown field */
     BINARY(kw_odd_Nothing, "\x0b\0\5\xff\xff\xff\xff\0", KW_INVALID, "Nothing: a length of -1 is negative"),
