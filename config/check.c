@@ -164,12 +164,57 @@ refuse_small_memory(kw_read *read, const kw_node *node, const kw_model *model)
                     (needed + MIB - 1) / MIB, model->limits.memory_bytes / MIB);
 }
 
+/* --- where tables and sequences come from -------------------------------------------------------- */
+
+/* A password must not be in the catalog, so it is the only setting of sequences that the file keeps. */
+static const kw_node *
+find_shared_sequence_setting(const kw_node *sequences)
+{
+    if (!sequences || sequences->kind != KW_NODE_MAP)
+        return sequences;
+    for (size_t i = 0; i < sequences->count; i++)
+        if (strcmp(sequences->keys[i]->text, "redis_password") != 0)
+            return sequences->keys[i];
+    return NULL;
+}
+
+static void
+refuse_shared_setting(kw_read *read, const kw_node *node, const char *name)
+{
+    if (node)
+        kw_read_problem(read, node->mark,
+                        "import this file with `keyway policy import FILE`, then remove tables and sequences",
+                        "%s cannot be in this file: with policy.source store, the catalog keeps tables and "
+                        "sequences",
+                        name);
+}
+
+static void
+check_source(kw_read *read, const kw_node *node, const kw_draft *draft)
+{
+    bool map = node->kind == KW_NODE_MAP;
+    const kw_node *tables = map ? kw_node_find(node, "tables") : NULL;
+    if (!draft->model.policy_in_store) {
+        if (!tables)
+            kw_read_problem(read, node->mark, "tables: The logical tables, by name.",
+                            "a policy needs tables");
+        return;
+    }
+    refuse_shared_setting(read, tables, "tables");
+    refuse_shared_setting(read, find_shared_sequence_setting(map ? kw_node_find(node, "sequences") : NULL),
+                          "sequences");
+    if (draft->model.store.kind == KW_STORE_NULL)
+        kw_read_problem(read, draft->policy_mark, "choose another kind of store, or source: file",
+                        "policy.source: store needs a store that keeps data, but store.kind is null");
+}
+
 void
 kw_check_policy(kw_read *read, const kw_node *node, void *section)
 {
     const kw_draft *draft = section;
     if (!node)
         return;
+    check_source(read, node, draft);
     refuse_small_memory(read, node, &draft->model);
     refuse_repeated_addresses(read, &draft->model);
     refuse_shared_store_tables(read, draft);

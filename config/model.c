@@ -5,16 +5,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static kw_model_box *
-box_of(kw_model *model)
-{
-    return (kw_model_box *)(void *)((char *)model - offsetof(kw_model_box, model));
-}
-
 kw_model *
 kw_model_ref(kw_model *model)
 {
-    atomic_fetch_add_explicit(&box_of(model)->references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&kw_model_box_of(model)->references, 1, memory_order_relaxed);
     return model;
 }
 
@@ -23,12 +17,14 @@ kw_model_unref(kw_model *model)
 {
     if (!model)
         return;
-    kw_model_box *box = box_of(model);
+    kw_model_box *box = kw_model_box_of(model);
     int before = atomic_fetch_sub_explicit(&box->references, 1, memory_order_acq_rel);
     g_assert(before >= 1);
     if (before > 1)
         return;
     kw_memory_free(box->memory);
+    kw_model_unref(box->own);
+    kw_model_unref(box->shared);
     g_array_unref(box->secrets);
     g_free(box);
 }
@@ -56,8 +52,7 @@ kw_model_setting_find(const kw_model_component *component, const char *name)
 char *
 kw_model_text_without_secrets(const kw_model *model)
 {
-    const kw_model_box *box =
-        (const kw_model_box *)(const void *)((const char *)model - offsetof(kw_model_box, model));
+    const kw_model_box *box = kw_model_box_of(model);
     GString *text = g_string_new(NULL);
     const char *at = model->text;
     size_t characters = 0;

@@ -317,6 +317,11 @@ typedef struct kw_model_cursor {
 typedef struct kw_model {
     const char *file; /* as named; "(built in)" without a file */
     const char *text; /* the whole text */
+    /* True: tables and sequences are kept in the catalog. The model of a file then has no tables; shared.h
+     * adds them. */
+    bool policy_in_store;
+    const char *shared_text; /* the catalog's text with tables and sequences; NULL: the file has them */
+    const char *tables_file; /* names the text with the tables, for messages */
     const kw_model_listener *listeners;
     size_t listeners_count;  /* at least one; default 127.0.0.1:9595 */
     kw_model_listener admin; /* HTTP; default 127.0.0.1:9596 */
@@ -338,5 +343,5 @@ typedef struct kw_model {
 int64_t kw_model_memory_needed(const kw_model *model);
 
 kw_model *kw_model_ref(kw_model *model);
-void kw_model_unref(kw_model *model);
+void kw_model_unref(kw_model *model); /* NULL is ignored */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_model, kw_model_unref)

@@ -21,6 +21,7 @@ box_model(kw_read *read, const kw_draft *draft, const char *file, const char *te
     box->model = kw_assemble(read, draft);
     box->model.file = kw_memory_text(read->memory, file, strlen(file));
     box->model.text = kw_memory_text(read->memory, text, size);
+    box->model.tables_file = box->model.file;
     return &box->model;
 }
 

@@ -400,6 +400,32 @@ static const kw_section sequences_section = {
     .switch_offset = KW_OFFSET_NONE,
 };
 
+/* --- where tables and sequences come from ------------------------------------------------------- */
+
+static const char *const policy_sources[] = {"file", "store", NULL};
+
+static const kw_setting source_settings[] = {
+    {.name = "source",
+     .kind = KW_KIND_EITHER,
+     .offset = offsetof(kw_draft, model.policy_in_store),
+     .choices = policy_sources,
+     .fallback = "file",
+     .about = "file: this file has them. store: all gateways of a store share them. The catalog keeps every "
+              "version, and the commands keyway policy import and keyway policy apply write new ones. The "
+              "file then has no tables, and of sequences only redis_password."},
+    {.name = NULL},
+};
+
+static const kw_section source_section = {
+    .title = "the policy",
+    .about = "Where the settings tables and sequences come from. A change of this setting needs a restart.",
+    .settings = source_settings,
+    .size = sizeof(kw_draft),
+    .mark_offset = offsetof(kw_draft, policy_mark),
+    .name_offset = KW_OFFSET_NONE,
+    .switch_offset = KW_OFFSET_NONE,
+};
+
 /* --- the file --------------------------------------------------------------------------------- */
 
 static const kw_setting policy_settings[] = {
@@ -447,6 +473,10 @@ static const kw_setting policy_settings[] = {
      .kind = KW_KIND_SECTION,
      .section = &cursor_section,
      .about = "Cursors, the tokens that continue a scan."},
+    {.name = "policy",
+     .kind = KW_KIND_SECTION,
+     .section = &source_section,
+     .about = "Where the settings tables and sequences come from."},
     {.name = "sequences",
      .kind = KW_KIND_SECTION,
      .section = &sequences_section,
@@ -457,19 +487,21 @@ static const kw_setting policy_settings[] = {
      .about = "The store that holds the rows."},
     {.name = "tables",
      .kind = KW_KIND_MAP,
-     .flags = KW_SETTING_REQUIRED,
      .offset = offsetof(kw_draft, tables),
      .offset2 = offsetof(kw_draft, tables_count),
      .least = 1,
      .most = 1000,
      .section = &kw_table_section,
-     .about = "The logical tables, by name."},
+     .about = "The logical tables, by name.",
+     .holds = "none; they are required unless policy.source is store"},
     {.name = NULL},
 };
 
 const kw_section kw_policy_section = {
     .title = "a policy",
-    .about = "A policy file is a YAML map of these settings. Only tables is required.",
+    .about =
+        "A policy file is a YAML map of these settings. Only tables is required, unless the catalog keeps "
+        "the tables.",
     .settings = policy_settings,
     .size = sizeof(kw_draft),
     .mark_offset = KW_OFFSET_NONE,

@@ -1,6 +1,7 @@
 /* The policy reader with hostile texts: it terminates, stays within its limits, and returns either a model or
  * problems. The target reads the whole result, so that an invalid pointer is detected. */
 #include "config/reader.h"
+#include "config/shared.h"
 #include "unit/config/schemas.h"
 
 #include <string.h>
@@ -61,7 +62,8 @@ check_model(const kw_model *model)
         bytes += strlen(model->listeners[i].host);
     for (size_t i = 0; i < model->tables_count; i++)
         bytes += walk_table(&model->tables[i]);
-    g_assert(model->listeners_count >= 1 && model->tables_count >= 1 && bytes > 0);
+    g_assert(model->listeners_count >= 1 && (model->tables_count >= 1) != model->policy_in_store &&
+             bytes > 0);
     g_assert(model->store.kind != KW_STORE_HBASE || model->store.hbase.servers_count >= 1);
     g_autofree char *text = kw_model_text_without_secrets(model);
     for (size_t i = 0; i < model->cursor.keys_count; i++)
@@ -83,6 +85,22 @@ check_problems(const kw_diagnostics *diagnostics)
     g_assert(lines == kept + (kw_diagnostics_count(diagnostics) > kept));
 }
 
+/* A text that was cut out has the same tables, or is rejected for the same problems. */
+static void
+check_cut(const uint8_t *data, size_t size, const kw_model *model)
+{
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("fuzz");
+    g_autofree char *text = kw_model_cut_shared((const char *)data, size, diagnostics);
+    g_assert(!text == (kw_diagnostics_count(diagnostics) > 0));
+    if (!text || !model)
+        return;
+    g_autoptr(kw_model) shared =
+        kw_model_read_shared("fuzz", text, strlen(text), SAMPLE_COMPONENTS, diagnostics);
+    g_assert(!shared == (kw_diagnostics_count(diagnostics) > 0));
+    if (shared)
+        g_assert(shared->tables_count == model->tables_count);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -93,5 +111,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (model)
         check_model(model);
     check_problems(diagnostics);
+    check_cut(data, size, model);
     return 0;
 }

@@ -216,7 +216,8 @@ row_is_used(const kw_section *section, const kw_setting *setting)
 static void
 test_samples_use_every_setting(void)
 {
-    static const char *const samples[] = {"everything_embedded.yaml", "everything_hbase.yaml"};
+    static const char *const samples[] = {"everything_embedded.yaml", "everything_hbase.yaml",
+                                          "policy_in_store.yaml"};
     used = g_hash_table_new(NULL, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(samples); i++) {
         g_autofree char *path = g_build_filename(KW_TEST_GOOD, samples[i], NULL);

@@ -1,0 +1,282 @@
+/* See shared.h. */
+#include "config/shared.h"
+
+#include "config/model_box.h"
+#include "config/node.h"
+#include "config/reader.h"
+
+#include <string.h>
+
+static bool
+is_shared_name(const char *name)
+{
+    return strcmp(name, "tables") == 0 || strcmp(name, "sequences") == 0;
+}
+
+/* --- reading -------------------------------------------------------------------------------------- */
+
+static void
+check_names(const kw_node *root, kw_diagnostics *diagnostics)
+{
+    for (size_t i = 0; i < root->count; i++)
+        if (!is_shared_name(root->keys[i]->text))
+            kw_diagnostics_add(
+                diagnostics, root->keys[i]->mark,
+                "remove it; `keyway policy import` takes only tables and sequences from a file",
+                "%s belongs in the file of each gateway, not in the shared policy", root->keys[i]->text);
+}
+
+static void
+check_secrets(const kw_node *root, kw_diagnostics *diagnostics)
+{
+    const kw_node *sequences = kw_node_find(root, "sequences");
+    const kw_node *password =
+        sequences && sequences->kind == KW_NODE_MAP ? kw_node_find(sequences, "redis_password") : NULL;
+    if (password)
+        kw_diagnostics_add(diagnostics, password->mark,
+                           "write sequences: {redis_password: ...} in the file of each gateway",
+                           "sequences.redis_password: a shared policy cannot contain a secret");
+}
+
+static void
+check_files(const kw_model *model, kw_diagnostics *diagnostics)
+{
+    for (size_t i = 0; i < model->tables_count; i++)
+        for (size_t j = 0; j < model->tables[i].paths_count; j++) {
+            const kw_model_splits *splits = &model->tables[i].paths[j].splits;
+            if (*splits->file)
+                kw_diagnostics_add(diagnostics, splits->mark, "write the keys as splits.keys",
+                                   "table %s: splits.file names a file of one machine, and all gateways use "
+                                   "a shared policy",
+                                   model->tables[i].name);
+        }
+}
+
+kw_model *
+kw_model_read_shared(const char *name, const char *text, size_t size,
+                     const kw_component_schema *const *components, size_t components_count,
+                     kw_diagnostics *diagnostics)
+{
+    g_autoptr(kw_model) model =
+        kw_model_read_text(name, text, size, components, components_count, diagnostics);
+    if (!model)
+        return NULL;
+    g_autoptr(kw_memory) nodes = kw_memory_new();
+    const kw_node *root = kw_node_parse(nodes, model->text, strlen(model->text), diagnostics);
+    g_assert(root && root->kind == KW_NODE_MAP); /* it was read as a policy */
+    check_names(root, diagnostics);
+    check_secrets(root, diagnostics);
+    check_files(model, diagnostics);
+    return kw_diagnostics_count(diagnostics) ? NULL : g_steal_pointer(&model);
+}
+
+/* --- combining ------------------------------------------------------------------------------------ */
+
+static const char *
+without_default(const char *store_table)
+{
+    return g_str_has_prefix(store_table, "default:") ? store_table + strlen("default:") : store_table;
+}
+
+static bool
+is_catalog(const kw_model *own, const char *store_table)
+{
+    return strcmp(without_default(own->store.catalog), without_default(store_table)) == 0;
+}
+
+/* The catalog's name is in the file, so that the shared text was read without it. */
+static void
+check_catalog(const kw_model *own, const kw_model *shared, kw_diagnostics *diagnostics)
+{
+    static const char hint[] = "choose another name";
+    if (is_catalog(own, shared->sequences.table))
+        kw_diagnostics_add(diagnostics, shared->sequences.table_mark, hint,
+                           "sequences.table: the store table %s is the catalog", own->store.catalog);
+    for (size_t i = 0; i < shared->tables_count; i++)
+        for (size_t j = 0; j < shared->tables[i].paths_count; j++) {
+            const kw_model_path *path = &shared->tables[i].paths[j];
+            if (is_catalog(own, path->store_table))
+                kw_diagnostics_add(diagnostics, path->mark, hint,
+                                   "table %s, path %s: the store table %s is the catalog",
+                                   shared->tables[i].name, path->name, own->store.catalog);
+        }
+}
+
+static void
+add_shared(kw_model *model, const kw_model *own, const kw_model *shared)
+{
+    model->tables = shared->tables;
+    model->tables_count = shared->tables_count;
+    model->sequences = shared->sequences;
+    model->sequences.redis_password = own->sequences.redis_password;
+    model->shared_text = shared->text;
+    model->tables_file = shared->file;
+}
+
+kw_model *
+kw_model_share(kw_model *own, kw_model *shared, kw_diagnostics *diagnostics)
+{
+    own = kw_model_own(own);
+    g_assert(own->policy_in_store && own->tables_count == 0);
+    if (shared)
+        check_catalog(own, shared, diagnostics);
+    if (kw_diagnostics_count(diagnostics))
+        return NULL;
+    kw_model_box *box = g_new0(kw_model_box, 1);
+    box->references = 1;
+    box->secrets = g_array_ref(kw_model_box_of(own)->secrets);
+    box->own = kw_model_ref(own);
+    box->shared = shared ? kw_model_ref(shared) : NULL;
+    box->model = *own;
+    if (shared)
+        add_shared(&box->model, own, shared);
+    return &box->model;
+}
+
+kw_model *
+kw_model_own(kw_model *model)
+{
+    kw_model *own = kw_model_box_of(model)->own;
+    return own ? own : model;
+}
+
+kw_model *
+kw_model_shared(kw_model *model)
+{
+    return kw_model_box_of(model)->shared;
+}
+
+bool
+kw_model_same_counters(const kw_model *a, const kw_model *b)
+{
+    const kw_model_sequences *x = &a->sequences, *y = &b->sequences;
+    if (x->redis != y->redis || strcmp(x->table, y->table) != 0)
+        return false;
+    return !x->redis ||
+           (strcmp(x->redis_host, y->redis_host) == 0 && x->redis_port == y->redis_port &&
+            x->redis_database == y->redis_database && strcmp(x->redis_prefix, y->redis_prefix) == 0);
+}
+
+/* --- cutting out ---------------------------------------------------------------------------------- */
+
+/* The start of each line, then the end of the text. */
+static GPtrArray *
+split_lines(const char *text, size_t size)
+{
+    GPtrArray *starts = g_ptr_array_new();
+    const char *end = text + size;
+    for (const char *at = text; at < end;) {
+        g_ptr_array_add(starts, (gpointer)at);
+        const char *next = memchr(at, '\n', (size_t)(end - at));
+        at = next ? next + 1 : end;
+    }
+    g_ptr_array_add(starts, (gpointer)end);
+    return starts;
+}
+
+static bool
+is_comment(const char *line)
+{
+    return *line == '#';
+}
+
+static bool
+is_blank(const char *line, const char *end)
+{
+    while (line < end && g_ascii_isspace(*line))
+        line++;
+    return line == end;
+}
+
+/* Appends the lines from that of key `index` up to the next key's, with the comment that precedes the key and
+ * without the one that precedes the next key. */
+static void
+append_setting(GString *to, const kw_node *root, size_t index, const GPtrArray *starts)
+{
+    bool last = index + 1 == root->count;
+    size_t from = root->keys[index]->mark.line - 1;
+    size_t floor = index ? root->keys[index - 1]->mark.line : 0;
+    size_t to_line = last ? starts->len - 1 : root->keys[index + 1]->mark.line - 1;
+    while (from > floor && is_comment(starts->pdata[from - 1]))
+        from--;
+    while (!last && to_line > from + 1 &&
+           (is_comment(starts->pdata[to_line - 1]) ||
+            is_blank(starts->pdata[to_line - 1], starts->pdata[to_line])))
+        to_line--;
+    const char *start = starts->pdata[from], *end = starts->pdata[to_line];
+    if (to->len > 0)
+        g_string_append_c(to, '\n');
+    g_string_append_len(to, start, end - start);
+    if (to->len > 0 && to->str[to->len - 1] != '\n')
+        g_string_append_c(to, '\n');
+}
+
+static bool
+same_nodes(const kw_node *a, const kw_node *b)
+{
+    if (a->kind != b->kind || a->count != b->count)
+        return false;
+    if (a->kind == KW_NODE_SCALAR)
+        return a->plain == b->plain && strcmp(a->text, b->text) == 0;
+    for (size_t i = 0; i < a->count; i++)
+        if ((a->kind == KW_NODE_MAP && strcmp(a->keys[i]->text, b->keys[i]->text) != 0) ||
+            !same_nodes(a->items[i], b->items[i]))
+            return false;
+    return true;
+}
+
+/* Compares the text that was cut out with the original. */
+static bool
+is_exact(const kw_node *root, const GString *cut)
+{
+    g_autoptr(kw_diagnostics) ignored = kw_diagnostics_new("");
+    g_autoptr(kw_memory) nodes = kw_memory_new();
+    const kw_node *found = kw_node_parse(nodes, cut->str, cut->len, ignored);
+    size_t shared = 0;
+    if (!found || found->kind != KW_NODE_MAP || kw_diagnostics_count(ignored))
+        return false;
+    for (size_t i = 0; i < root->count; i++) {
+        if (!is_shared_name(root->keys[i]->text))
+            continue;
+        const kw_node *other = kw_node_find(found, root->keys[i]->text);
+        if (!other || !same_nodes(root->items[i], other))
+            return false;
+        shared++;
+    }
+    return shared == found->count;
+}
+
+/* True if each key begins a line. YAML has line breaks that split_lines does not know: the lines are then
+ * counted differently. */
+static bool
+begins_lines(const kw_node *root, const GPtrArray *starts)
+{
+    for (size_t i = 0; i < root->count; i++)
+        if (root->keys[i]->mark.column != 1 || root->keys[i]->mark.line >= starts->len)
+            return false;
+    return true;
+}
+
+char *
+kw_model_cut_shared(const char *text, size_t size, kw_diagnostics *diagnostics)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* a byte order mark */
+    if (size >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0)
+        text += strlen(mark), size -= strlen(mark);
+    g_autoptr(kw_memory) nodes = kw_memory_new();
+    const kw_node *root = kw_node_parse(nodes, text, size, diagnostics);
+    if (!root || kw_diagnostics_count(diagnostics))
+        return NULL;
+    GString *cut = g_string_new(NULL);
+    g_autoptr(GPtrArray) starts = split_lines(text, size);
+    if (root->kind == KW_NODE_MAP && begins_lines(root, starts))
+        for (size_t i = 0; i < root->count; i++)
+            if (is_shared_name(root->keys[i]->text))
+                append_setting(cut, root, i, starts);
+    if (cut->len > 0 && is_exact(root, cut))
+        return g_string_free(cut, FALSE);
+    g_string_free(cut, TRUE);
+    kw_diagnostics_add(diagnostics, root->mark, "begin the lines with `tables:` and `sequences:` in column 1",
+                       "tables and sequences cannot be taken out of this text");
+    return NULL;
+}

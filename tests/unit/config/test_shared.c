@@ -1,0 +1,194 @@
+/* Tables and sequences that the catalog keeps: reading them, adding them to a gateway's settings, and cutting
+ * them out of a policy file. */
+#include "good.h"
+
+#include "config/shared.h"
+
+#define TABLES "tables:\n  t: {fields: {a: int}, key: [{field: a}]}\n"
+
+static kw_model *
+read_shared(const char *text, char **ret_problems)
+{
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new("shared");
+    kw_model *model = kw_model_read_shared("policy version 3", text, strlen(text), SAMPLE_COMPONENTS, found);
+    *ret_problems = kw_diagnostics_text(found);
+    g_assert_true(!model == (**ret_problems != '\0'));
+    return model;
+}
+
+static void
+assert_refused(const char *text, const char *part)
+{
+    g_autofree char *problems = NULL;
+    g_assert_null(read_shared(text, &problems));
+    if (!strstr(problems, part))
+        g_error("got: %s\nnot: %s", problems, part);
+}
+
+static void
+test_read(void)
+{
+    g_autofree char *problems = NULL;
+    g_autoptr(kw_model) model = read_shared("sequences: {keep: 2d}\n" TABLES, &problems);
+    g_assert_cmpstr(problems, ==, "");
+    g_assert_cmpint(model->sequences.keep_ms, ==, 2 * 86400000);
+    g_assert_cmpstr(model->file, ==, "policy version 3");
+}
+
+static void
+test_refused(void)
+{
+    assert_refused("", "the policy is empty");
+    assert_refused("sequences: {keep: 2d}\n", "a policy needs tables");
+    assert_refused("listen: 127.0.0.1:1\n" TABLES,
+                   "shared:1:1: error: listen belongs in the file of each gateway");
+    assert_refused("policy: {source: store}\n" TABLES, "tables cannot be in this file");
+    assert_refused("policy: {source: file}\n" TABLES, "policy belongs in the file of each gateway");
+    assert_refused("sequences: {redis_password: x}\n" TABLES,
+                   "sequences.redis_password: a shared policy cannot contain a secret");
+    assert_refused("tables:\n  t: {fields: {a: int}, key: [{field: a}], splits: {file: /etc/passwd}}\n",
+                   "shared:2:52: error: table t: splits.file names a file of one machine");
+    assert_refused(TABLES "  u: [\n", "error");
+}
+
+static void
+test_share(void)
+{
+    g_autofree char *problems = NULL;
+    g_autoptr(kw_model) own = read_good_file("policy_in_store.yaml");
+    g_autoptr(kw_model) shared = read_shared("sequences: {keep: 2d}\n" TABLES, &problems);
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new("shared");
+    g_assert_true(own->policy_in_store);
+    g_assert_cmpuint(own->tables_count, ==, 0);
+    g_autoptr(kw_model) both = kw_model_share(own, shared, found);
+    g_assert_cmpuint(both->tables_count, ==, 1);
+    g_assert_cmpstr(both->store.catalog, ==, "catalog_t");
+    g_assert_cmpint(both->sequences.keep_ms, ==, 2 * 86400000);
+    g_assert_cmpstr(both->sequences.redis_password, ==, "geheim");
+    g_assert_cmpstr(both->shared_text, ==, "sequences: {keep: 2d}\n" TABLES);
+    g_assert_cmpstr(both->tables_file, ==, "policy version 3");
+    g_autofree char *text = kw_model_text_without_secrets(both);
+    g_assert_nonnull(strstr(text, "redis_password: (secret)"));
+    /* a combination in place of its own part; it needs neither of the two any more */
+    g_autoptr(kw_model) again = kw_model_share(both, NULL, found);
+    g_assert_cmpuint(again->tables_count, ==, 0);
+    g_assert_true(kw_model_own(again) == own);
+    g_assert_null(kw_model_shared(again));
+    g_clear_pointer(&own, kw_model_unref);
+    g_clear_pointer(&shared, kw_model_unref);
+    g_assert_cmpstr(both->tables[0].name, ==, "t");
+    g_assert_cmpstr(both->gateway_id, ==, "");
+}
+
+static void
+test_share_with_catalog(void)
+{
+    static const char *const texts[] = {
+        "tables:\n  catalog_t: {fields: {a: int}, key: [{field: a}]}\n",
+        "tables:\n  t: {fields: {a: int}, store_table: 'default:catalog_t', key: [{field: a}]}\n",
+        "sequences: {table: catalog_t}\n" TABLES};
+    g_autoptr(kw_model) own = read_good_file("policy_in_store.yaml");
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autofree char *problems = NULL;
+        g_autoptr(kw_model) shared = read_shared(texts[i], &problems);
+        g_autoptr(kw_diagnostics) found = kw_diagnostics_new("shared");
+        g_assert_null(kw_model_share(own, shared, found));
+        g_autofree char *text = kw_diagnostics_text(found);
+        g_assert_nonnull(strstr(text, "the store table catalog_t is the catalog"));
+    }
+}
+
+static void
+test_same_counters(void)
+{
+    static const char *const other[] = {"sequences: {table: x}\n" TABLES,
+                                        "sequences: {counters: redis}\n" TABLES};
+    static const char *const same[] = {"sequences: {redis_prefix: x}\n" TABLES,
+                                       "sequences: {keep: 1d}\n" TABLES};
+    g_autoptr(kw_model) base = read_good(TABLES);
+    for (size_t i = 0; i < 2; i++) {
+        g_autoptr(kw_model) a = read_good(other[i]), b = read_good(same[i]);
+        g_assert_false(kw_model_same_counters(base, a));
+        g_assert_true(kw_model_same_counters(base, b));
+    }
+    g_autoptr(kw_model) redis = read_good(other[1]);
+    g_autoptr(kw_model) prefix = read_good("sequences: {counters: redis, redis_prefix: x}\n" TABLES);
+    g_autoptr(kw_model) address = read_good("sequences: {counters: redis, redis: 'h:1'}\n" TABLES);
+    g_assert_false(kw_model_same_counters(redis, prefix));
+    g_assert_false(kw_model_same_counters(redis, address));
+}
+
+/* --- cutting out ----------------------------------------------------------------------------------- */
+
+static char *
+cut(const char *text)
+{
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new("file");
+    char *made = kw_model_cut_shared(text, strlen(text), found);
+    if (made) {
+        g_assert_cmpuint(kw_diagnostics_count(found), ==, 0);
+        return made;
+    }
+    return kw_diagnostics_text(found);
+}
+
+static void
+test_cut(void)
+{
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {TABLES, TABLES},
+        {"\xef\xbb\xbf" TABLES, TABLES},
+        {"# head\nlisten: 127.0.0.1:1\n\n# of tables\n# too\ntables: # here\n  # inside\n  t: 1\n\n# of "
+         "log\nlog: {level: info}\n",
+         "# of tables\n# too\ntables: # here\n  # inside\n  t: 1\n"},
+        {"tables:\n  t: 1\nlisten: x\nsequences: {keep: 1d}\n# end\n",
+         "tables:\n  t: 1\n\nsequences: {keep: 1d}\n# end\n"},
+        {"tables:\n  t: 1", "tables:\n  t: 1\n"},
+        {"tables:\n  t: |\n    # text\n\nlisten: x\n", "tables:\n  t: |\n    # text\n"},
+        {"tables:\r\n  t: 1\r\nlisten: x\r\n", "tables:\r\n  t: 1\r\n"},
+        {"---\ntables:\n  t: 1\n", "tables:\n  t: 1\n"},
+        {"'tables':\n  t: 1\n", "'tables':\n  t: 1\n"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *found = cut(cases[i].text);
+        g_assert_cmpstr(found, ==, cases[i].expected);
+    }
+}
+
+/* A text that cannot be cut out by lines is rejected, never changed. */
+static void
+test_cannot_cut(void)
+{
+    static const char *const texts[] = {
+        "{tables: {t: 1}, listen: x}\n",
+        " tables:\n   t: 1\n",
+        "listen: x\n",
+        "a text\n",
+        "listen: x\rlog: y\radmin: z\rtables:\r  t: 1\r",
+        "listen: x\xe2\x80\xa8log: y\xe2\x80\xa8tables: z\n",
+        "tables:\n  t: \"a\n# b\n\n\"\nlisten: x\n", /* the end of a quoted text looks like a comment */
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autofree char *found = cut(texts[i]);
+        if (!strstr(found, "cannot be taken out") && !strstr(found, "# b"))
+            g_error("%s: %s", texts[i], found);
+    }
+    g_autofree char *broken = cut("tables: [\n");
+    g_assert_nonnull(strstr(broken, "file:"));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/config/shared/read", test_read);
+    g_test_add_func("/config/shared/refused", test_refused);
+    g_test_add_func("/config/shared/share", test_share);
+    g_test_add_func("/config/shared/share-with-catalog", test_share_with_catalog);
+    g_test_add_func("/config/shared/same-counters", test_same_counters);
+    g_test_add_func("/config/shared/cut", test_cut);
+    g_test_add_func("/config/shared/cannot-cut", test_cannot_cut);
+    return g_test_run();
+}
