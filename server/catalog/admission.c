@@ -64,8 +64,8 @@ find_recorded(kw_admission *admission, const kw_facts *wanted)
     return adopted ? adopted : find_renamed(admission, wanted);
 }
 
-static bool
-check_owners(const kw_admission *admission, size_t table, kw_error *ret_error)
+bool
+kw_admission_check_owners(const kw_admission *admission, size_t table, kw_error *ret_error)
 {
     const kw_catalog_image *image = admission->image;
     const kw_facts *wanted = admission->wanted[table];
@@ -90,8 +90,8 @@ add_exclusive(kw_admission *admission, const kw_facts_change *change)
 
 /* Most tables have not changed: the decision does not depend on their rows, so those are not probed. An
  * unreadable store table then does not prevent the other tables from being served. */
-static void
-settle(kw_admission *admission)
+void
+kw_admission_settle(kw_admission *admission)
 {
     static const kw_evidence rows_everywhere = {.others = KW_ROWS_SOME};
     kw_error ignored;
@@ -104,23 +104,29 @@ settle(kw_admission *admission)
     }
 }
 
+bool
+kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *evidence, kw_error *ret_error)
+{
+    kw_facts_change *change = &admission->changes[table];
+    if (admission->settled[table])
+        return true;
+    if (!admission->recorded[table] &&
+        !kw_catalog_check_legacy(admission->image, admission->wanted[table], evidence, ret_error))
+        return false;
+    if (!kw_facts_compare(admission->recorded[table], admission->wanted[table], evidence, admission->arena,
+                          change, ret_error))
+        return false;
+    if (change->exclusive)
+        add_exclusive(admission, change);
+    return true;
+}
+
 static bool
 compare_all(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error)
 {
-    admission->exclusive_count = 0;
-    for (size_t i = 0; i < admission->count; i++) {
-        kw_facts_change *change = &admission->changes[i];
-        if (admission->settled[i])
-            continue;
-        if (!admission->recorded[i] &&
-            !kw_catalog_check_legacy(admission->image, admission->wanted[i], evidence, ret_error))
+    for (size_t i = 0; i < admission->count; i++)
+        if (!kw_admission_compare(admission, i, evidence, ret_error))
             return false;
-        if (!kw_facts_compare(admission->recorded[i], admission->wanted[i], evidence, admission->arena,
-                              change, ret_error))
-            return false;
-        if (change->exclusive)
-            add_exclusive(admission, change);
-    }
     return true;
 }
 
@@ -264,8 +270,8 @@ check_gateway(const kw_admission *admission, const kw_registration *other, kw_er
     return refuse_exclusive(admission, other, ret_error) && check_digests(admission, other, ret_error);
 }
 
-static bool
-check_gateways(const kw_admission *admission, kw_error *ret_error)
+bool
+kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error)
 {
     const kw_catalog *catalog = admission->catalog;
     const kw_catalog_image *image = admission->image;
@@ -286,17 +292,23 @@ on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
     kw_admission *admission = user;
     kw_error found = error ? *error : KW_ERROR_NONE;
     bool good = !error && compare_all(admission, evidence, &found) &&
-                (!admission->catalog->settings.shared || check_gateways(admission, &found));
+                (!admission->catalog->settings.shared || kw_admission_check_gateways(admission, &found));
     end_check(admission, good ? NULL : &found);
+}
+
+void
+kw_admission_look_up(kw_admission *admission)
+{
+    for (size_t i = 0; i < admission->count; i++)
+        admission->recorded[i] = find_recorded(admission, admission->wanted[i]);
 }
 
 static bool
 look_up_tables(kw_admission *admission, kw_error *ret_error)
 {
+    kw_admission_look_up(admission);
     for (size_t i = 0; i < admission->count; i++)
-        admission->recorded[i] = find_recorded(admission, admission->wanted[i]);
-    for (size_t i = 0; i < admission->count; i++)
-        if (!check_owners(admission, i, ret_error))
+        if (!kw_admission_check_owners(admission, i, ret_error))
             return false;
     return true;
 }
@@ -315,7 +327,7 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
         end_check(admission, &found);
         return;
     }
-    settle(admission);
+    kw_admission_settle(admission);
     kw_admission_probe(admission, false, on_probed);
 }
 
@@ -350,8 +362,8 @@ on_described(void *user, kw_table_facts *facts, const kw_error *error)
                                  admission);
 }
 
-void
-kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
+kw_admission *
+kw_admission_new(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked checked,
                  void *user)
 {
     kw_arena *arena = kw_arena_new();
@@ -368,10 +380,18 @@ kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, k
                                 .settled = KW_ARENA_ARRAY(arena, bool, count),
                                 .exclusive = KW_ARENA_ARRAY(arena, const char *, 2 * count + 1),
                                 .created = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-                                .checked = done,
+                                .checked = checked,
                                 .user = user};
     for (size_t i = 0; i < count; i++)
         admission->wanted[i] = kw_facts_of_table(kw_policy_table(policy, i), arena);
+    return admission;
+}
+
+void
+kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
+                 void *user)
+{
+    kw_admission *admission = kw_admission_new(catalog, policy, deadline, done, user);
     g_assert(!catalog->next.arena);
     catalog->next = kw_digests_of_policy(policy);
     catalog->revision++;
@@ -405,6 +425,14 @@ kw_admission_has_path(const kw_admission *admission, size_t table, size_t path)
 }
 
 void
+kw_admission_set_version(kw_admission *admission, int64_t current, const kw_version_draft *next)
+{
+    admission->versioned = true;
+    admission->current = current;
+    admission->next = next;
+}
+
+void
 kw_admission_note_created(kw_admission *admission, const char *store_table)
 {
     g_hash_table_add(admission->created, g_strdup(kw_store_table_name(store_table)));
@@ -427,8 +455,8 @@ kw_admission_order(const kw_admission *admission, size_t table)
 
 /* --- freeing --------------------------------------------------------------------------------------- */
 
-static void
-admission_free(kw_admission *admission)
+void
+kw_admission_free(kw_admission *admission)
 {
     kw_catalog_image_free(admission->image);
     kw_policy_unref(admission->policy);
@@ -440,10 +468,11 @@ void
 kw_admission_serve(kw_admission *admission)
 {
     kw_catalog *catalog = admission->catalog;
+    g_assert(!admission->preview);
     kw_digests_clear(&catalog->serving);
     catalog->serving = catalog->next;
     catalog->next = (kw_digests){0};
-    admission_free(admission);
+    kw_admission_free(admission);
     if (catalog->settings.shared && !catalog->stored) {
         catalog->settings.lost(catalog->settings.user); /* after the commit began */
         return;
@@ -458,10 +487,14 @@ void
 kw_admission_abandon(kw_admission *admission)
 {
     kw_catalog *catalog = admission->catalog;
+    if (admission->preview) {
+        kw_admission_free(admission);
+        return;
+    }
     kw_digests_clear(&catalog->next);
     if (catalog->admitted)
         kw_catalog_update_registration(catalog);
     else
         kw_catalog_withdraw(catalog);
-    admission_free(admission);
+    kw_admission_free(admission);
 }

@@ -1,11 +1,13 @@
 /* The second half of an admission: writes the facts.
  *
- *   probe the exclusive tables again -> compare again -> remove dead gateways -> put the facts
+ *   probe the exclusive tables again -> compare again -> remove dead gateways
+ *     -> write the text of the policy version -> put the facts, and which version is current
  */
 #include "catalog/admission_internal.h"
 
 #include "catalog/others.h"
 #include "catalog/put.h"
+#include "catalog/version_internal.h"
 
 static void
 end_commit(void *user, const kw_error *error)
@@ -39,8 +41,10 @@ start_put(kw_admission *admission)
     kw_facts_put *puts = KW_ARENA_ARRAY(admission->arena, kw_facts_put, 2 * admission->count);
     const char **created =
         KW_ARENA_ARRAY(admission->arena, const char *, g_hash_table_size(admission->created));
-    kw_catalog_changes changes = {
-        .facts = puts, .created = created, .created_count = list_created(admission, created)};
+    kw_catalog_changes changes = {.facts = puts,
+                                  .created = created,
+                                  .created_count = list_created(admission, created),
+                                  .version = admission->next ? &admission->next_name : NULL};
     for (size_t i = 0; i < admission->count; i++) {
         const kw_facts_change *change = &admission->changes[i];
         if (change->changed || !kw_catalog_image_table(admission->image, change->merged->table))
@@ -51,10 +55,10 @@ start_put(kw_admission *admission)
     kw_catalog_put(admission->catalog, admission->image, &changes, end_commit, admission);
 }
 
-/* A gateway that was paused for long must not continue under the old policy: it finds its registration
- * removed. */
+/* --- the policy version --------------------------------------------------------------------------- */
+
 static void
-on_dead_removed(void *user, const kw_error *error)
+on_version_written(void *user, const kw_error *error)
 {
     kw_admission *admission = user;
     kw_error ended;
@@ -64,6 +68,46 @@ on_dead_removed(void *user, const kw_error *error)
         start_put(admission);
     else
         end_commit(admission, &ended);
+}
+
+/* The put is conditional on the image, so the version is still current when the put is applied. */
+static bool
+check_version(const kw_admission *admission, kw_error *ret_error)
+{
+    int64_t found = admission->image->version.number;
+    return !admission->versioned || found == admission->current ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "policy version %" G_GINT64_FORMAT " is current now, not %" G_GINT64_FORMAT, found,
+                        admission->current);
+}
+
+static void
+write_version(kw_admission *admission)
+{
+    const kw_version_name *current = &admission->image->version;
+    if (!admission->next) {
+        on_version_written(admission, NULL);
+        return;
+    }
+    admission->next_name.number = current->number + 1;
+    g_strlcpy(admission->next_name.id, admission->next->id, sizeof admission->next_name.id);
+    kw_catalog_write_version(admission->catalog, admission->next, current, admission->arena,
+                             admission->deadline, on_version_written, admission);
+}
+
+/* A gateway that was paused for long must not continue under the old policy: it finds its registration
+ * removed. */
+static void
+on_dead_removed(void *user, const kw_error *error)
+{
+    kw_admission *admission = user;
+    kw_error refused;
+    if (error)
+        end_commit(admission, error);
+    else if (check_version(admission, &refused))
+        write_version(admission);
+    else
+        end_commit(admission, &refused);
 }
 
 static void

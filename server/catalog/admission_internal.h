@@ -19,11 +19,30 @@ struct kw_admission {
     bool *settled;          /* the result of the comparison does not depend on rows */
     const char **exclusive; /* ends with NULL */
     size_t exclusive_count;
-    GHashTable *created; /* store tables created for this policy */
+    GHashTable *created;          /* store tables created for this policy */
+    bool versioned;               /* the catalog keeps the policy */
+    int64_t current;              /* the version that must be current at the commit */
+    const kw_version_draft *next; /* the version after it, which becomes current; NULL: none */
+    kw_version_name next_name;
+    bool preview;
+    kw_error *refusals; /* of a preview: one for each table */
+    kw_error conflict;
     kw_catalog_checked checked;
     void (*committed)(void *user, const kw_error *error);
     void *user;
 };
+
+kw_admission *kw_admission_new(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline,
+                               kw_catalog_checked checked, void *user);
+void kw_admission_free(kw_admission *admission);
+
+/* The steps of a comparison, in their order. */
+void kw_admission_look_up(kw_admission *admission);
+bool kw_admission_check_owners(const kw_admission *admission, size_t table, kw_error *ret_error);
+void kw_admission_settle(kw_admission *admission);
+bool kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *evidence,
+                          kw_error *ret_error);
+bool kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error);
 
 /* Finds out which store tables hold rows; the admission is the user argument of done. */
 void kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done);

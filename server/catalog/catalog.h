@@ -17,6 +17,7 @@
 #include "base/fence.h"
 #include "catalog/compare.h"
 #include "catalog/image.h"
+#include "catalog/version.h"
 
 /* How long a gateway serves after it sent a renewal that succeeded. */
 #define KW_LEASE_MS 10000
@@ -62,6 +63,11 @@ size_t kw_admission_hold(const kw_admission *admission, const char *const **ret_
  */
 bool kw_admission_has_path(const kw_admission *admission, size_t table, size_t path);
 
+/* For a policy that the catalog keeps: its commit fails with REFUSED unless version `current` is the current
+ * one. With `next`, the version after it becomes current in the same put as the facts; next must live until
+ * the commit ends. Call it before the commit. */
+void kw_admission_set_version(kw_admission *admission, int64_t current, const kw_version_draft *next);
+
 /* Records that Keyway created a store table. Call it before the commit. */
 void kw_admission_note_created(kw_admission *admission, const char *store_table);
 
@@ -75,6 +81,23 @@ void kw_admission_commit(kw_admission *admission, kw_deadline deadline,
 const kw_placement_facts *kw_admission_placement(const kw_admission *admission, size_t table, size_t path);
 /* The order of a table's writes: the policy's, or the catalog's if the policy names none. */
 kw_write_order kw_admission_order(const kw_admission *admission, size_t table);
+
+/* --- previews: what an admission would answer; they change nothing --------------------------------- */
+
+/* Reads the catalog and compares every table. The receiver owns the admission, which can only be abandoned.
+ */
+void kw_catalog_preview(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
+                        void *user);
+/* Why the table is refused; NULL: it is not. */
+const kw_error *kw_admission_refusal(const kw_admission *admission, size_t table);
+/* Why other gateways rule the policy out, although no table is refused; NULL: they do not. */
+const kw_error *kw_admission_conflict(const kw_admission *admission);
+/* The name that the table has in the catalog; NULL: the catalog does not contain it. */
+const char *kw_admission_recorded_name(const kw_admission *admission, size_t table);
+/* The version that was current when the catalog was read. */
+const kw_version_name *kw_admission_version(const kw_admission *admission);
+
+/* --- the end of an admission ----------------------------------------------------------------------- */
 
 /* Registers the policy as being in service. Frees the admission. */
 void kw_admission_serve(kw_admission *admission);

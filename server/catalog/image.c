@@ -1,4 +1,4 @@
-/* See image.h. One range scan over the whole table, row by row. */
+/* See image.h. One range scan over the table up to the texts of policies, row by row. */
 #include "catalog/image.h"
 
 #include "store/check.h"
@@ -95,7 +95,10 @@ add_tables(reading *self, const kw_row *row, kw_error *ret_error)
     kw_catalog_image *image = self->image;
     kw_bytes table = KW_BYTES_LITERAL(KW_CATALOG_TABLE_PREFIX);
     kw_bytes created = KW_BYTES_LITERAL(KW_CATALOG_CREATED_PREFIX);
+    const kw_cell *version = find_cell(row, "policy");
     image->id = cell_text(row, "id", image->arena);
+    if (version && !kw_version_parse(version->value, &image->version, ret_error))
+        return false;
     for (uint32_t i = 0; i < row->cells_count; i++) {
         const kw_cell *cell = &row->cells[i];
         image->newest_ms = MAX(image->newest_ms, cell->timestamp);
@@ -226,6 +229,7 @@ kw_catalog_read(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, k
                       .done = done,
                       .user = user};
     *self->image = (kw_catalog_image){.arena = arena, .id = ""};
-    self->scan = kw_store_handle_open_range_scan(handle, &(kw_range_scan_spec){.table = table});
+    self->scan = kw_store_handle_open_range_scan(
+        handle, &(kw_range_scan_spec){.table = table, .stop = KW_BYTES_LITERAL(KW_CATALOG_POLICY_PREFIX)});
     fetch(self);
 }

@@ -2,9 +2,10 @@
  *
  *   row            cells of family d
  *   =facts         id: random, another one after each change; table/NAME: facts of a table as JSON (empty:
- *                  forgotten); made/STORE_TABLE: Keyway created it
+ *                  forgotten); made/STORE_TABLE: Keyway created it; policy: the current version (version.h)
  *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
  *   T/P/N, store/S fingerprint, description: rows of versions without facts (adopt.h)
+ *   ~policy/...    texts of policy versions (version.h); not a part of the image
  *
  * All facts are in one row, so that a policy with several changed tables takes effect at once. Each change of
  * that row is a conditional put: it is applied only if the id is still the one that was read. Its timestamp
@@ -16,6 +17,7 @@
 #pragma once
 
 #include "catalog/facts.h"
+#include "catalog/version.h"
 #include "store/store.h"
 
 #define KW_CATALOG_FAMILY KW_BYTES_LITERAL("d")
@@ -57,9 +59,10 @@ typedef struct kw_legacy_row {
 
 typedef struct kw_catalog_image {
     kw_arena *arena;
-    const char *id;    /* "" before the first change */
-    int64_t newest_ms; /* the newest timestamp in the row of facts; 0 before the first change */
-    int64_t seen_ms;   /* the store's time shortly before the read; set by kw_others_read */
+    const char *id;          /* "" before the first change */
+    int64_t newest_ms;       /* the newest timestamp in the row of facts; 0 before the first change */
+    int64_t seen_ms;         /* the store's time shortly before the read; set by kw_others_read */
+    kw_version_name version; /* the current policy version; number 0: none */
     kw_facts **tables;
     size_t tables_count;
     const char **created; /* store tables that Keyway created */

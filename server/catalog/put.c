@@ -149,7 +149,7 @@ static bool
 build_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_error)
 {
     kw_arena *arena = self->arena;
-    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, 1 + changes->facts_count + changes->created_count);
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, 2 + changes->facts_count + changes->created_count);
     size_t count = 0, bytes = 0;
     cells[count++] = cell("id", kw_bytes_of_text(self->id));
     for (size_t i = 0; i < changes->facts_count; i++) {
@@ -163,6 +163,8 @@ build_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_erro
     for (size_t i = 0; i < changes->created_count; i++)
         cells[count++] = cell(kw_arena_printf(arena, KW_CATALOG_CREATED_PREFIX "%s", changes->created[i]),
                               KW_BYTES_LITERAL("1"));
+    if (changes->version)
+        cells[count++] = cell("policy", kw_version_print(changes->version, arena));
     self->write.cells = cells;
     self->write.cells_count = count;
     return bytes <= BYTES_MAX || kw_error_set(ret_error, KW_REFUSED,

@@ -14,6 +14,7 @@ typedef struct kw_catalog_changes {
     size_t facts_count;
     const char *const *created; /* store tables that Keyway created */
     size_t created_count;
+    const kw_version_name *version; /* the policy version that becomes current; NULL: unchanged */
 } kw_catalog_changes;
 
 /* Puts the changes if the catalog still equals `image`. Always puts a new id, even without changes, so that

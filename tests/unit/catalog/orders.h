@@ -30,7 +30,7 @@ void time_fire(fake_timer *timer);
 
 /* --- the world -------------------------------------------------------------------------------------- */
 
-typedef enum action_kind { END, START, RELOAD, STOP, FORGET } action_kind;
+typedef enum action_kind { END, START, RELOAD, STOP, FORGET, APPLY } action_kind;
 
 typedef struct action {
     action_kind kind;
@@ -57,6 +57,12 @@ typedef struct node {
     bool lost;
     bool dying;
     unsigned tries;
+    /* plans with versions */
+    bool applies;           /* the target is to become the next version */
+    int64_t expected;       /* the version that must be current */
+    int64_t not_followed;   /* the version that was refused */
+    kw_version_draft draft; /* its text names the policy */
+    char text[24];
     bool closed;
     unsigned refused;
 } node;
@@ -67,6 +73,7 @@ typedef struct plan {
     kw_policy *const *again[NODES];
     bool starts_served; /* each first action completes before the schedule begins */
     unsigned faults;
+    bool versioned; /* the catalog keeps the policy */
 } plan;
 
 struct world {
@@ -78,6 +85,8 @@ struct world {
     node nodes[NODES];
     unsigned rows;
     unsigned faults, passes;
+    int64_t version;  /* the newest one seen */
+    char ids[16][33]; /* of the versions seen */
     GString *trace;
     bool quiet; /* no checks during the setup */
 };
@@ -103,6 +112,10 @@ void node_crash(node *self, bool late);
 
 /* The index-th table whose calls the gateway answers; NULL: there are no more. */
 const kw_table *node_answers(const node *self, size_t index);
+/* The version that the catalog now has. */
+kw_version_name world_version(world *in);
+/* The policy of that version; NULL: there is none. */
+kw_policy *world_policy(world *in);
 /* Puts a row in each table whose calls the gateway answers, by all paths. */
 void node_put_row(node *self);
 /* The facts of a table that the catalog now has; NULL: none. */

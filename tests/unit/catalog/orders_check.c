@@ -1,5 +1,7 @@
 #include "orders.h"
 
+#include <stdio.h>
+
 void
 log_step(world *in, const char *format, ...)
 {
@@ -125,10 +127,62 @@ check_pair(world *in, const node *a, const node *b)
         }
 }
 
+/* --- versions -------------------------------------------------------------------------------------- */
+
+kw_version_name
+world_version(world *in)
+{
+    kw_version_name name;
+    kw_error error;
+    kw_bytes cell = kw_memory_store_cell(in->memory, CATALOG, KW_CATALOG_FACTS_ROW, "d", "policy");
+    g_assert_true(kw_version_parse(cell, &name, &error));
+    return name;
+}
+
+kw_policy *
+world_policy(world *in)
+{
+    kw_version_name name = world_version(in);
+    void *policy = NULL;
+    if (name.number == 0)
+        return NULL;
+    g_autofree char *row = g_strdup_printf(KW_CATALOG_POLICY_PREFIX "%016" G_GINT64_MODIFIER "x/%s",
+                                           (guint64)name.number, name.id);
+    kw_bytes cell = kw_memory_store_cell(in->memory, CATALOG, kw_bytes_of_text(row), "d", "text");
+    g_autofree char *text = g_strndup((const char *)cell.data, cell.size);
+    if (sscanf(text, "%p", &policy) != 1)
+        violation(in, "version %" G_GINT64_FORMAT " is current and has no text", name.number);
+    return policy;
+}
+
+/* Versions follow one another, never change, and the facts are always those of the current one. */
+static void
+check_version(world *in)
+{
+    kw_version_name name = world_version(in);
+    kw_policy *policy = world_policy(in);
+    if (name.number < in->version || name.number > in->version + 1)
+        violation(in, "version %" G_GINT64_FORMAT " follows version %" G_GINT64_FORMAT, name.number,
+                  in->version);
+    if (name.number > in->version)
+        g_strlcpy(in->ids[name.number], name.id, sizeof in->ids[0]);
+    in->version = name.number;
+    if (strcmp(in->ids[name.number], name.id) != 0)
+        violation(in, "version %" G_GINT64_FORMAT " was replaced", name.number);
+    for (size_t i = 0; policy && i < kw_policy_table_count(policy); i++) {
+        const kw_table *table = kw_policy_table(policy, i);
+        if (!g_str_equal(digest_of_catalog(in, table->name), digest_of_table(table)))
+            violation(in, "the facts of table %s are not those of version %" G_GINT64_FORMAT, table->name,
+                      name.number);
+    }
+}
+
 void
 world_check(world *in)
 {
     const kw_table *table;
+    if (in->plan->versioned)
+        check_version(in);
     for (size_t i = 0; i < NODES; i++) {
         const node *self = &in->nodes[i];
         for (size_t j = 0; (table = node_answers(self, j)); j++) {

@@ -26,7 +26,8 @@ node_start(node *self)
                                                           .lost = on_lost,
                                                           .user = self});
     self->phase = IDLE;
-    self->gate_open = self->holds = self->lost = self->dying = self->closed = false;
+    self->gate_open = self->holds = self->lost = self->dying = self->closed = self->applies = false;
+    self->not_followed = 0;
     self->serving = NULL;
 }
 
@@ -85,6 +86,9 @@ check_ended(node *self, const kw_error *error)
     }
     self->tries = 0;
     self->refused++;
+    if (!self->applies)
+        self->not_followed = self->expected;
+    self->applies = false;
     self->target = NULL;
     self->phase = IDLE;
     if (!self->serving)
@@ -138,9 +142,53 @@ node_forget(node *self, const char *table, const char *path)
     kw_catalog_forget(self->catalog, &request, KW_DEADLINE_NONE, on_forgotten, self);
 }
 
+/* A gateway that does not apply a version admits the current one. */
+static void
+choose_version(node *self)
+{
+    world *in = self->in;
+    if (!in->plan->versioned || self->applies)
+        return;
+    self->expected = world_version(in).number;
+    if (self->expected > 0)
+        self->target = world_policy(in);
+}
+
+static void
+begin_apply(node *self, kw_policy *policy)
+{
+    self->applies = true;
+    self->expected = world_version(self->in).number;
+    g_snprintf(self->text, sizeof self->text, "%p", (void *)policy);
+    kw_version_draft_init(&self->draft);
+    self->draft.text = kw_bytes_of_text(self->text);
+    self->draft.author = self->id;
+    self->draft.reason = "";
+    self->target = policy;
+    node_check(self);
+}
+
+/* The gateway knows that its version became current. */
+static void
+check_applied(const node *self)
+{
+    world *in = self->in;
+    if (in->version < self->expected + 1 || strcmp(in->ids[self->expected + 1], self->draft.id) != 0)
+        violation(in, "%s applied version %" G_GINT64_FORMAT ", and the catalog has another one", self->id,
+                  self->expected + 1);
+}
+
+static bool
+must_follow(const node *self)
+{
+    int64_t current = self->in->plan->versioned ? world_version(self->in).number : 0;
+    return current > 0 && current != self->not_followed && world_policy(self->in) != self->serving;
+}
+
 void
 node_check(node *self)
 {
+    choose_version(self);
     log_step(self->in, "  %s checks %s", self->id, kw_policy_table(self->target, 0)->name);
     self->phase = CHECKING;
     kw_catalog_check(self->catalog, self->target, KW_DEADLINE_NONE, on_checked, self);
@@ -167,6 +215,9 @@ next_action(node *self)
     case FORGET:
         node_forget(self, doing->table, doing->path);
         return;
+    case APPLY:
+        begin_apply(self, *doing->policy);
+        return;
     case END:
         break;
     }
@@ -185,6 +236,8 @@ node_act_name(const node *self)
             return "tries again";
         if (self->lost)
             return "wants to be admitted again";
+        if (self->serving && must_follow(self))
+            return "follows";
         if (!self->serving || self->next->kind == END || self->next->kind == START)
             return NULL;
         return "does the next thing";
@@ -216,6 +269,8 @@ node_act(node *self)
             self->lost = false;
             self->target = self->serving;
             node_check(self);
+        } else if (must_follow(self)) {
+            node_check(self);
         } else {
             next_action(self);
         }
@@ -223,9 +278,14 @@ node_act(node *self)
     case CHECKED:
         self->holds = kw_admission_hold(self->admission, &tables) > 0;
         self->phase = COMMITTING;
+        if (self->in->plan->versioned)
+            kw_admission_set_version(self->admission, self->expected, self->applies ? &self->draft : NULL);
         kw_admission_commit(self->admission, KW_DEADLINE_NONE, on_committed, self);
         return;
     case COMMITTED:
+        if (self->applies)
+            check_applied(self);
+        self->applies = false;
         self->serving = self->target;
         self->target = NULL;
         self->tries = 0;

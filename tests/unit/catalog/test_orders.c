@@ -319,6 +319,7 @@ finish_forgetting(world *in, node *last)
 static bool
 can_serve(world *in, node *last, kw_policy *policy)
 {
+    last->refused = 0;
     last->target = policy;
     node_check(last);
     settle(in);
@@ -339,6 +340,8 @@ end_well(world *in)
     finish_forgetting(in, last);
     kw_policy *all[] = {one_path, two_paths, other_store, renamed, intruder};
     bool served = false;
+    if (in->plan->versioned && world_policy(in))
+        served = can_serve(in, last, world_policy(in));
     for (size_t i = 0; i < G_N_ELEMENTS(all) && !served; i++)
         served = can_serve(in, last, all[i]);
     if (!served)
@@ -433,6 +436,10 @@ explore(const plan *how, const uint8_t *prefix, unsigned given, unsigned left)
     {                                                                                                        \
         RELOAD, &policy, NULL, NULL                                                                          \
     }
+#define APPLIES(policy)                                                                                      \
+    {                                                                                                        \
+        APPLY, &policy, NULL, NULL                                                                           \
+    }
 #define FORGETS(table, path)                                                                                 \
     {                                                                                                        \
         FORGET, NULL, table, path                                                                            \
@@ -447,49 +454,70 @@ static const plan plans[] = {
      {{STARTS(one_path)}, {STARTS(two_paths)}},
      {&one_path, &two_paths},
      false,
-     2},
+     2,
+     false},
     {"one reloads, the other starts",
      {{STARTS(one_path), RELOADS(two_paths)}, {STARTS(one_path)}},
      {&one_path, &one_path},
      false,
-     2},
+     2,
+     false},
     {"both serve, both reload",
      {{STARTS(one_path), RELOADS(two_paths)}, {STARTS(one_path), RELOADS(other_store)}},
      {&one_path, &other_store},
      true,
-     2},
+     2,
+     false},
     {"a table comes",
      {{STARTS(no_table), RELOADS(one_path)}, {STARTS(no_table), RELOADS(two_paths)}},
      {&one_path, &two_paths},
      true,
-     2},
+     2,
+     false},
     {"a table is added and removed",
      {{STARTS(no_table), RELOADS(two_paths), RELOADS(no_table), RELOADS(one_path)},
       {STARTS(no_table), RELOADS(one_path)}},
      {&one_path, &one_path},
      true,
-     2},
+     2,
+     false},
     {"one is refused, and reloads again",
      {{STARTS(one_path), RELOADS(two_paths), RELOADS(one_path)}, {STARTS(one_path), STOPS}},
      {&one_path, &two_paths},
      true,
-     2},
+     2,
+     false},
     {"a path is dropped and forgotten",
      {{STARTS(two_paths), RELOADS(one_path), FORGETS("t", "by_ts"), RELOADS(two_paths)}, {{0}, {0}}},
      {&one_path, NULL},
      true,
-     2},
+     2,
+     false},
     {"a table is forgotten",
      {{STARTS(one_path), RELOADS(no_table)}, {STARTS(no_table), FORGETS("t", NULL), RELOADS(intruder)}},
      {&one_path, &intruder},
      true,
-     2},
+     2,
+     false},
     {"both forget a table",
      {{STARTS(no_table), FORGETS("t", NULL), RELOADS(one_path)},
       {STARTS(one_path), RELOADS(no_table), FORGETS("t", NULL)}},
      {&one_path, &no_table},
      true,
-     2},
+     2,
+     false},
+    {"both apply a version",
+     {{STARTS(no_table), APPLIES(one_path)}, {STARTS(no_table), APPLIES(two_paths)}},
+     {&no_table, &no_table},
+     true,
+     2,
+     true},
+    {"versions follow one another",
+     {{STARTS(no_table), APPLIES(one_path), APPLIES(no_table)}, {STARTS(no_table), APPLIES(other_store)}},
+     {&no_table, &no_table},
+     true,
+     2,
+     true},
 };
 
 static unsigned

@@ -1,0 +1,116 @@
+/* Previews: what an admission would answer. They compare all tables even after a refusal, register nothing
+ * and write nothing.
+ *
+ *   read -> find each table's recorded facts -> probe store tables -> compare -> check other gateways
+ */
+#include "catalog/admission_internal.h"
+
+#include "catalog/others.h"
+
+static void
+end_preview(kw_admission *admission, const kw_error *error)
+{
+    kw_error reported = error ? *error : KW_ERROR_NONE;
+    if (!error) {
+        admission->checked(admission->user, admission, NULL);
+        return;
+    }
+    kw_error_prefix(&reported, "catalog %s", admission->catalog->settings.store_table);
+    admission->checked(admission->user, NULL, &reported);
+    kw_admission_free(admission);
+}
+
+static bool
+is_refused(const kw_admission *admission)
+{
+    for (size_t i = 0; i < admission->count; i++)
+        if (admission->refusals[i].code != KW_OK)
+            return true;
+    return false;
+}
+
+static void
+on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
+{
+    kw_admission *admission = user;
+    if (error) {
+        end_preview(admission, error);
+        return;
+    }
+    for (size_t i = 0; i < admission->count; i++)
+        if (admission->refusals[i].code == KW_OK)
+            kw_admission_compare(admission, i, evidence, &admission->refusals[i]);
+    if (admission->catalog->settings.shared && !is_refused(admission))
+        kw_admission_check_gateways(admission, &admission->conflict);
+    end_preview(admission, NULL);
+}
+
+/* Without a registration of its own in the image, the newest one shows the store's time. */
+static int64_t
+newest_registration_ms(const kw_catalog_image *image)
+{
+    int64_t newest = 0;
+    for (size_t i = 0; i < image->gateways_count; i++)
+        newest = MAX(newest, image->gateways[i].lease_at_ms);
+    return newest;
+}
+
+static void
+on_read(void *user, kw_catalog_image *image, const kw_error *error)
+{
+    kw_admission *admission = user;
+    if (error) {
+        end_preview(admission, error);
+        return;
+    }
+    admission->image = image;
+    image->seen_ms = newest_registration_ms(image);
+    kw_admission_look_up(admission);
+    for (size_t i = 0; i < admission->count; i++)
+        kw_admission_check_owners(admission, i, &admission->refusals[i]);
+    kw_admission_settle(admission);
+    kw_admission_probe(admission, false, on_probed);
+}
+
+void
+kw_catalog_preview(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
+                   void *user)
+{
+    kw_admission *admission = kw_admission_new(catalog, policy, deadline, done, user);
+    admission->preview = true;
+    admission->refusals = KW_ARENA_ARRAY(admission->arena, kw_error, admission->count);
+    for (size_t i = 0; i < admission->count; i++)
+        admission->refusals[i] = KW_ERROR_NONE;
+    admission->conflict = KW_ERROR_NONE;
+    kw_catalog_read(catalog->settings.handle, catalog->table, deadline, on_read, admission);
+}
+
+/* --- the result ----------------------------------------------------------------------------------- */
+
+const kw_error *
+kw_admission_refusal(const kw_admission *admission, size_t table)
+{
+    g_assert(admission->preview && table < admission->count);
+    const kw_error *refusal = &admission->refusals[table];
+    return refusal->code == KW_OK ? NULL : refusal;
+}
+
+const kw_error *
+kw_admission_conflict(const kw_admission *admission)
+{
+    g_assert(admission->preview);
+    return admission->conflict.code == KW_OK ? NULL : &admission->conflict;
+}
+
+const char *
+kw_admission_recorded_name(const kw_admission *admission, size_t table)
+{
+    g_assert(table < admission->count);
+    return admission->recorded[table] ? admission->recorded[table]->table : NULL;
+}
+
+const kw_version_name *
+kw_admission_version(const kw_admission *admission)
+{
+    return &admission->image->version;
+}
