@@ -22,14 +22,15 @@ typedef struct flakes {
 struct kw_generator {
     kw_sequences *sequences;
     kw_loop *loop;
-    kw_sequence_backend *counters;
+    kw_store_handle *handle;
+    kw_sequence_backend *counters; /* NULL until the settings of sequences are known; also the next three */
     kw_slot_cache *slots;
-    kw_period_prefetch *prefetch; /* NULL when closing */
+    kw_period_prefetch *prefetch; /* also NULL when closing */
     kw_unique unique;
     flakes flakes[2]; /* indexed by the setting `partitioned` */
+    kw_attempts *attempts;
     kw_timer *timer;
     kw_deadline watched; /* when the timer fires */
-    kw_attempts *attempts;
     bool closing;
 };
 
@@ -43,7 +44,7 @@ static void
 sweep(kw_generator *self, const kw_error *why)
 {
     kw_deadline next = KW_DEADLINE_NONE;
-    kw_slot *first = kw_slot_cache_first(self->slots);
+    kw_slot *first = self->slots ? kw_slot_cache_first(self->slots) : NULL;
     self->watched = KW_DEADLINE_NONE;
     for (kw_slot *slot = first; slot; slot = slot->next)
         slot->swept = true;
@@ -198,10 +199,24 @@ generate_value(kw_fill_call *call, const kw_field *field, kw_value *ret_value, k
     g_assert_not_reached();
 }
 
+/* The settings are known as soon as a policy is in service. */
+static void
+open_counters(kw_generator *self)
+{
+    const kw_model_sequences *settings = kw_sequences_settings(self->sequences);
+    self->counters = settings->redis ? kw_sequence_backend_open_redis(settings, self->loop)
+                                     : kw_sequence_backend_open_store(settings, self->handle);
+    self->slots = kw_slot_cache_new(self, settings);
+    self->prefetch = kw_period_prefetch_new(self->loop, self->slots);
+    self->attempts = kw_attempts_new(self->loop, self->counters);
+}
+
 static kw_slot *
 find_slot(kw_generator *self, const kw_table *table, const kw_field *field, const kw_value *values,
           kw_error *ret_error)
 {
+    if (!self->counters)
+        open_counters(self);
     kw_slot *slot = kw_slot_cache_find(self->slots, table, field, values, ret_error);
     if (slot && slot->period.per != KW_PERIOD_EVER && self->prefetch)
         kw_period_prefetch_used(self->prefetch, slot);
@@ -342,14 +357,11 @@ kw_generator *
 kw_generator_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle)
 {
     kw_generator *self = g_new0(kw_generator, 1);
-    const kw_model_sequences *settings = kw_sequences_settings(sequences);
     self->sequences = sequences;
     self->loop = loop;
-    self->counters = settings->redis ? kw_sequence_backend_open_redis(settings, loop)
-                                     : kw_sequence_backend_open_store(settings, handle);
-    self->slots = kw_slot_cache_new(self, settings);
-    self->prefetch = kw_period_prefetch_new(loop, self->slots);
-    self->attempts = kw_attempts_new(loop, self->counters);
+    self->handle = handle;
+    if (kw_sequences_settings(sequences))
+        open_counters(self);
     self->timer = kw_timer_new(loop, on_timer, self);
     self->watched = KW_DEADLINE_NONE;
     kw_unique_init(&self->unique);
@@ -360,10 +372,15 @@ void
 kw_generator_close(kw_generator *self, void (*closed)(void *user), void *user)
 {
     self->closing = true;
-    kw_attempts_close(self->attempts, &ending);
+    if (self->counters)
+        kw_attempts_close(self->attempts, &ending);
     sweep(self, &ending);
     kw_timer_free(self->timer);
     self->timer = NULL;
+    if (!self->counters) {
+        closed(user);
+        return;
+    }
     kw_period_prefetch_free(self->prefetch);
     self->prefetch = NULL;
     kw_sequence_backend_close(self->counters, closed, user);
@@ -374,8 +391,10 @@ kw_generator_free(kw_generator *self)
 {
     if (!self)
         return;
-    kw_slot_cache_free(self->slots);
-    kw_attempts_free(self->attempts);
-    kw_sequence_backend_free(self->counters);
+    if (self->counters) {
+        kw_slot_cache_free(self->slots);
+        kw_attempts_free(self->attempts);
+        kw_sequence_backend_free(self->counters);
+    }
     g_free(self);
 }

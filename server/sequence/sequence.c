@@ -5,11 +5,14 @@
 #include "sequence/sequence_internal.h"
 
 #include "base/log.h"
+#include "config/shared.h"
 
 #define FAMILIES 3
 
 struct kw_sequences {
-    kw_model *model;
+    kw_model *model; /* whose settings apply; NULL: not known yet */
+    bool adopts;     /* the settings are those of the first policy in service */
+    bool in_use;     /* a policy is in service: the loops use the settings */
     kw_loop *loop;
     kw_store_handle *handle;
     kw_worker *workers[2]; /* by partitioned; NULL until one is needed */
@@ -21,7 +24,7 @@ struct kw_sequences {
 const kw_model_sequences *
 kw_sequences_settings(const kw_sequences *self)
 {
-    return &self->model->sequences;
+    return self->model ? &self->model->sequences : NULL;
 }
 
 kw_worker *
@@ -34,7 +37,8 @@ kw_sequences *
 kw_sequences_new(kw_model *model, kw_loop *loop, kw_store_handle *handle)
 {
     kw_sequences *self = g_new0(kw_sequences, 1);
-    *self = (kw_sequences){.model = kw_model_ref(model), .loop = loop, .handle = handle};
+    *self = (kw_sequences){
+        .model = model ? kw_model_ref(model) : NULL, .adopts = !model, .loop = loop, .handle = handle};
     return self;
 }
 
@@ -199,10 +203,37 @@ table_described(void *user, kw_table_facts *facts, const kw_error *error)
         create_table(what);
 }
 
+/* Loops and worker numbers keep the settings that they began with. */
+static bool
+adopt_settings(kw_sequences *self, kw_model *model, kw_error *ret_error)
+{
+    bool used = self->in_use || self->workers[0] || self->workers[1];
+    if (!self->adopts || (self->model && kw_model_same_counters(self->model, model)))
+        return true;
+    if (used)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "sequences: the policy counts numbers at another place, where they would start "
+                            "again");
+    kw_model_unref(self->model);
+    self->model = kw_model_ref(model);
+    return true;
+}
+
+void
+kw_sequences_begin_use(kw_sequences *self)
+{
+    self->in_use = true;
+}
+
 void
 kw_sequences_prepare(kw_sequences *self, const kw_policy *policy, kw_deadline deadline,
                      void (*done)(void *user, const kw_error *error), void *user)
 {
+    kw_error refused;
+    if (!adopt_settings(self, kw_policy_model(policy), &refused)) {
+        done(user, &refused);
+        return;
+    }
     preparing *what = g_new0(preparing, 1);
     *what = (preparing){.sequences = self, .deadline = deadline, .done = done, .user = user};
     for (size_t i = 0; i < kw_policy_table_count(policy); i++) {

@@ -24,14 +24,17 @@ typedef struct kw_generator kw_generator;
 
 /* --- the process; all on the loop given ------------------------------------------------------------ */
 
-/* Keeps a reference to the model. Leases run on the loop and use the store handle; both must outlive the
- * object. */
+/* Keeps a reference to the model. NULL: the settings are those of the first policy that is put into service.
+ * Leases run on the loop and use the store handle; both must outlive the object. */
 kw_sequences *kw_sequences_new(kw_model *model, kw_loop *loop, kw_store_handle *handle);
 
 /* Prepares what a policy's fields need: the table, with sufficient TTLs, and worker numbers. done can be
  * called before this returns. One call at a time. */
 void kw_sequences_prepare(kw_sequences *self, const kw_policy *policy, kw_deadline deadline,
                           void (*done)(void *user, const kw_error *error), void *user);
+
+/* Call it when a prepared policy is put into service, before its calls begin. */
+void kw_sequences_begin_use(kw_sequences *self);
 
 /* Releases worker numbers; call it before the store handle is closed. closed can be called before this
  * returns. */
