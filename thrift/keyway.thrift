@@ -287,7 +287,44 @@ struct PolicyInfo {
   1: required string text,
   2: required list<TableInfo> tables,
   /** When the policy was loaded, in milliseconds since 1970. */
-  3: required i64 loaded_at
+  3: required i64 loaded_at,
+  /** If the catalog keeps the policy: the version in service; 0 before the first one. `text` then has the tables
+   *  and sequences of this version. */
+  4: optional i64 version,
+  /** If the catalog keeps the policy: the other settings, from the file of this gateway, without secrets. */
+  5: optional string settings
+}
+
+struct ApplyOptions {
+  /** Why the policy changes; for the history. At most 1,000 bytes. */
+  1: optional string reason,
+  /** Only return the plan. */
+  2: optional bool dry_run,
+  /** The text is a whole policy file: take the settings tables and sequences from it, and ignore the others. */
+  3: optional bool import_file
+}
+
+struct AppliedPolicy {
+  /** The version that is current now, or would be after a dry run. */
+  1: required i64 version,
+  /** What changes in each table, and what is refused and why. */
+  2: required string plan,
+  /** True if the policy is refused; only after a dry run. */
+  3: required bool refused,
+  /** False if the current version has the same text, so that there is no new version. */
+  4: required bool changed
+}
+
+/** A version of a policy that the catalog keeps. */
+struct PolicyVersion {
+  1: required i64 version,
+  /** The subject of the caller's client certificate, or "anonymous". */
+  2: required string author,
+  /** When it was applied, in milliseconds since 1970. */
+  3: required i64 applied_at,
+  4: required string reason,
+  /** Settings tables and sequences as YAML. Absent in a history. */
+  5: optional string text
 }
 
 /** Options of a column family in HBase. Absent options have the default of the store. */
@@ -576,8 +613,18 @@ service Admin {
    *  match the primary path. Fails with INVALID for tables with one path, or with buckets that each put chooses. It can
    *  be called again with the same cursor, and through two gateways at once. */
   Scrubbed scrub(1: string table, 2: ScrubOptions options) throws (1: KeywayError failure),
-  /** Reads the policy file again. If the new policy is refused, the gateway keeps the old one. */
+  /** Reads the policy file again, and the current version if the catalog keeps the policy. If the new policy is refused, the gateway keeps the old one. */
   void reload() throws (1: KeywayError failure),
+  /** Makes a text with the settings tables and sequences the next version of the policy, if `expected_version` is
+   *  the current one (0: there is none yet). Fails with REFUSED if another version is current, if the gateway has
+   *  its policy from a file, or if rows would not be found or would be misread; nothing has changed then. After an
+   *  unclear failure, policyHistory shows whether it was applied. Opens no file that the text names. */
+  AppliedPolicy policyApply(1: string text, 2: i64 expected_version, 3: ApplyOptions options) throws (1: KeywayError failure),
+  /** Returns at most `limit` (1 to 1,000; absent: 100) versions with a number less than `before` (absent or 0: all),
+   *  the newest one first, without their texts. */
+  list<PolicyVersion> policyHistory(1: i64 before, 2: i32 limit) throws (1: KeywayError failure),
+  /** Returns one version with its text; 0 or absent: the current one. */
+  PolicyVersion policyVersion(1: i64 version) throws (1: KeywayError failure),
   /** Returns the metrics of /metrics, by name. */
   map<string, double> stats() throws (1: KeywayError failure)
 }

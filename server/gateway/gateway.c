@@ -2,14 +2,18 @@
 
 #include "base/budget.h"
 #include "base/log.h"
+#include "config/shared.h"
 #include "gateway/catalog_jobs.h"
 #include "gateway/cursor_keys.h"
+#include "gateway/follower.h"
 #include "gateway/gateway_internal.h"
 #include "gateway/memory.h"
 #include "gateway/notify.h"
+#include "gateway/policy_requests.h"
 #include "gateway/port_file.h"
 #include "gateway/prepare.h"
 #include "gateway/reload.h"
+#include "gateway/stored_policy.h"
 #include "gateway/stores.h"
 
 #include <glib.h>
@@ -36,6 +40,18 @@ const kw_model *
 kw_gateway_model(const kw_gateway *gateway)
 {
     return kw_policy_model(gateway->policy);
+}
+
+bool
+kw_gateway_is_stored(const kw_gateway *gateway)
+{
+    return kw_gateway_model(gateway)->policy_in_store;
+}
+
+kw_model *
+kw_gateway_own_model(const kw_gateway *gateway)
+{
+    return kw_model_own(kw_policy_model(gateway->policy));
 }
 
 /* The number of files that the process can open, minus a reserve. */
@@ -140,6 +156,8 @@ drain(kw_gateway *gateway, int exit_code)
     kw_prepare_end(gateway);
     kw_reload_end(gateway->reload);
     kw_catalog_jobs_end(gateway);
+    kw_policy_requests_end(gateway);
+    kw_follower_stop(gateway->follower);
     if (!gateway->listening)
         kw_net_start(gateway->net); /* so that the loops can close their handles */
     gateway->listening = true;
@@ -220,9 +238,12 @@ wait_to_serve(kw_gateway *gateway, const kw_error *error)
         kw_timer_start_ms(gateway->timer, RETRY_MS);
 }
 
+/* A policy in the catalog can be changed through this gateway and through others. */
 static bool
 can_recover(const kw_gateway *gateway, const kw_error *error)
 {
+    if (kw_gateway_is_stored(gateway))
+        return true;
     return kw_gateway_model(gateway)->store.kind == KW_STORE_HBASE &&
            (error->code == KW_UNAVAILABLE || error->code == KW_TIMEOUT || error->code == KW_BUSY);
 }
@@ -237,6 +258,17 @@ expect_stamps(kw_gateway *gateway)
     kw_store_expect_stamps(gateway->store, stamps);
 }
 
+/* Call it before the calls under the policy begin. */
+static void
+announce_policy(kw_gateway *gateway)
+{
+    int64_t version = kw_policy_version(gateway->policy);
+    atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->policy));
+    kw_metrics_add(KW_METRIC_policy_version, version - kw_metrics_read(KW_METRIC_policy_version));
+    expect_stamps(gateway);
+    kw_sequences_begin_use(gateway->sequences);
+}
+
 void
 kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring)
 {
@@ -248,10 +280,9 @@ kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyr
     kw_policy_unref(old);
     kw_keyring_unref(old_keyring);
     kw_policy_set_loaded_at_ms(policy, kw_clock_wall_ms());
-    atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(policy));
     kw_stores_configure_log(model);
     kw_memory_configure(model);
-    expect_stamps(gateway);
+    announce_policy(gateway);
     kw_service_set_policy(gateway->service, policy, keyring);
     if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost)
         kw_service_open_gate(gateway->service); /* was shut because an admission was refused */
@@ -284,17 +315,27 @@ resume_serving(kw_gateway *gateway)
 static void
 start_serving(kw_gateway *gateway)
 {
-    atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->policy));
-    expect_stamps(gateway);
+    announce_policy(gateway);
     kw_service_open_gate(gateway->service);
     if (!start_listening(gateway))
         return;
     move(gateway, KW_GATEWAY_SERVING);
-    kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=%s",
+    kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=\"%s\"",
            kw_store_about(gateway->store), kw_policy_table_count(gateway->policy),
-           kw_gateway_model(gateway)->file);
+           kw_gateway_model(gateway)->tables_file);
     if (report_ports(gateway) && gateway->lost)
         on_registration_lost(gateway);
+}
+
+void
+kw_gateway_serve_version(kw_gateway *gateway, kw_policy *policy)
+{
+    kw_gateway_serve_policy(gateway, policy, gateway->keyring);
+    if (gateway->state != KW_GATEWAY_WAITING)
+        return;
+    set_why_not(gateway, &KW_ERROR_NONE);
+    kw_timer_stop(gateway->timer);
+    start_serving(gateway);
 }
 
 static void
@@ -331,6 +372,29 @@ on_prepared(void *user, const kw_error *error)
 }
 
 static void
+on_candidate_prepared(void *user, const kw_error *error)
+{
+    kw_gateway *gateway = user;
+    kw_policy *candidate = g_steal_pointer(&gateway->candidate);
+    if (!error && gateway->net && candidate != gateway->policy)
+        kw_gateway_serve_policy(gateway, candidate, gateway->keyring);
+    kw_policy_unref(candidate);
+    on_prepared(gateway, error);
+}
+
+static void
+on_candidate_loaded(void *user, kw_policy *policy, const kw_error *error)
+{
+    kw_gateway *gateway = user;
+    if (error) {
+        on_prepared(gateway, error);
+        return;
+    }
+    gateway->candidate = policy;
+    kw_prepare(gateway, policy, NULL, on_candidate_prepared, gateway);
+}
+
+static void
 run_prepare(kw_job *job)
 {
     kw_gateway *gateway = (kw_gateway *)((char *)job - offsetof(kw_gateway, prepare_job));
@@ -339,7 +403,10 @@ run_prepare(kw_job *job)
         kw_jobs_next(&gateway->jobs);
         return;
     }
-    kw_prepare(gateway, gateway->policy, on_prepared, gateway);
+    if (kw_gateway_is_stored(gateway))
+        kw_stored_policy_load(gateway, kw_gateway_own_model(gateway), on_candidate_loaded, gateway);
+    else
+        kw_prepare(gateway, gateway->policy, NULL, on_prepared, gateway);
 }
 
 static void
@@ -464,6 +531,8 @@ list_warnings(void *user, void (*add_warning)(void *list, const char *text), voi
     kw_mutex_lock(&gateway->lock);
     for (guint i = 0; gateway->warnings && i < gateway->warnings->len; i++)
         add_warning(list, gateway->warnings->pdata[i]);
+    if (gateway->not_followed.code != KW_OK)
+        add_warning(list, gateway->not_followed.text);
     kw_mutex_unlock(&gateway->lock);
 }
 
@@ -585,10 +654,12 @@ open_loops(kw_gateway *gateway)
     gateway->trim = kw_timer_new(gateway->loop, on_trim, gateway);
     kw_timer_start_ms(gateway->trim, TRIM_REST_MS);
     gateway->handle = kw_store_open_handle(gateway->store, gateway->loop);
-    gateway->sequences = kw_sequences_new(kw_policy_model(gateway->policy), gateway->loop, gateway->handle);
+    kw_model *settings = kw_gateway_is_stored(gateway) ? NULL : kw_policy_model(gateway->policy);
+    gateway->sequences = kw_sequences_new(settings, gateway->loop, gateway->handle);
     gateway->id = gateway_id(model);
     gateway->catalog = open_catalog(gateway);
     gateway->reload = kw_reload_new(gateway);
+    gateway->follower = kw_follower_new(gateway);
     const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
     gateway->service = kw_service_new(&(kw_service_settings){.store = gateway->store,
                                                              .sequences = gateway->sequences,
@@ -596,6 +667,9 @@ open_loops(kw_gateway *gateway)
                                                              .reload = on_reload_asked,
                                                              .forget = kw_catalog_jobs_forget,
                                                              .created = kw_catalog_jobs_created,
+                                                             .apply = kw_policy_requests_apply,
+                                                             .history = kw_policy_requests_history,
+                                                             .version = kw_policy_requests_version,
                                                              .user = gateway,
                                                              .fence = fence},
                                       gateway->policy, gateway->keyring);
@@ -630,8 +704,10 @@ close_all(kw_gateway *gateway)
         kw_timer_free(gateway->timer);
         kw_timer_free(gateway->watchdog);
         kw_timer_free(gateway->trim);
+        kw_follower_close(gateway->follower);
         kw_loop_free(gateway->loop); /* runs tasks still posted, for example the end of a reload */
         kw_reload_free(gateway->reload);
+        kw_follower_free(gateway->follower);
     }
     kw_service_free(gateway->service);
     kw_catalog_free(gateway->catalog);

@@ -22,6 +22,7 @@ typedef enum kw_gateway_state {
 } kw_gateway_state;
 
 typedef struct kw_reload kw_reload;
+typedef struct kw_follower kw_follower;
 
 typedef struct kw_gateway {
     kw_gateway_settings settings;
@@ -44,12 +45,16 @@ typedef struct kw_gateway {
     kw_store *store;
     kw_store_handle *handle; /* of the main loop */
     kw_sequences *sequences;
-    char *id;                                 /* unique among the gateways of the store */
-    kw_catalog *catalog;                      /* NULL if the store keeps nothing */
-    kw_jobs jobs;                             /* changes of the policy or the catalog */
-    struct kw_preparing *present_preparation; /* prepare.c */
-    struct kw_catalog_job *catalog_jobs;      /* catalog_jobs.c: jobs that have not ended */
-    kw_job prepare_job; /* STARTING, WAITING: to begin serving; SERVING: after the registration was lost */
+    char *id;                                  /* unique among the gateways of the store */
+    kw_catalog *catalog;                       /* NULL if the store keeps nothing */
+    kw_jobs jobs;                              /* changes of the policy or the catalog */
+    struct kw_preparing *present_preparation;  /* prepare.c */
+    struct kw_catalog_job *catalog_jobs;       /* catalog_jobs.c: jobs that have not ended */
+    struct kw_policy_request *policy_requests; /* policy_requests.c: requests without an answer */
+    _Atomic unsigned policy_applies;           /* requests without an answer, by kind */
+    _Atomic unsigned policy_reads;
+    kw_policy *candidate; /* of prepare_job, if the catalog keeps the policy */
+    kw_job prepare_job;   /* STARTING, WAITING: to begin serving; SERVING: after the registration was lost */
 
     kw_service *service;
     kw_net *net;
@@ -64,11 +69,13 @@ typedef struct kw_gateway {
     bool lost;           /* the registration in the catalog was lost since prepare_job began */
 
     kw_reload *reload;
+    kw_follower *follower; /* NULL unless the catalog keeps the policy */
 
     kw_mutex lock; /* guards the rest */
     GPtrArray
         *warnings; /* texts about key rules that are served although new layouts cannot use them, or NULL */
-    kw_error why_not; /* the error of the last attempt to prepare */
+    kw_error why_not;      /* the error of the last attempt to prepare */
+    kw_error not_followed; /* why the current version of the policy is not in service */
 } kw_gateway;
 
 const kw_model *kw_gateway_model(const kw_gateway *gateway);
@@ -78,3 +85,10 @@ kw_net_limits kw_gateway_limits(const kw_model *model);
 
 /* Begins to serve a policy that was prepared. */
 void kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring);
+/* The same for a version of the policy that was applied here; also ends WAITING. */
+void kw_gateway_serve_version(kw_gateway *gateway, kw_policy *policy);
+
+/* True if the catalog keeps the tables. */
+bool kw_gateway_is_stored(const kw_gateway *gateway);
+/* The settings of the gateway's file. */
+kw_model *kw_gateway_own_model(const kw_gateway *gateway);

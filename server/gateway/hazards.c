@@ -8,7 +8,7 @@ static char *
 warning_text(const kw_policy *policy, const kw_hazard *hazard)
 {
     return g_strdup_printf("%s:%u:%u: table %s: %s; its rows are served as before. Hint: %s",
-                           kw_policy_model(policy)->file, hazard->mark.line, hazard->mark.column,
+                           kw_policy_model(policy)->tables_file, hazard->mark.line, hazard->mark.column,
                            hazard->table->name, hazard->text, hazard->hint);
 }
 
@@ -24,7 +24,7 @@ kw_hazards_check(const kw_policy *policy, const kw_admission *admission, GPtrArr
                  kw_error *ret_error)
 {
     g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new(kw_policy_model(policy)->file);
+    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new(kw_policy_model(policy)->tables_file);
     for (size_t i = 0; i < kw_policy_hazards_count(policy); i++) {
         const kw_hazard *hazard = kw_policy_hazard(policy, i);
         if (is_known(admission, hazard))

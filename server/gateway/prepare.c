@@ -16,6 +16,7 @@
 struct kw_preparing {
     kw_gateway *gateway;
     kw_policy *policy;
+    const kw_version_draft *next;
     kw_admission *admission; /* NULL before the comparison, or for a store without catalog */
     GPtrArray *warnings;     /* about key rules that are served although new layouts cannot use them */
     unsigned tries;
@@ -149,6 +150,9 @@ commit(preparing *self)
         finish(self, NULL);
         return;
     }
+    if (kw_policy_model(self->policy)->policy_in_store)
+        kw_admission_set_version(self->admission, kw_policy_version(self->policy) - (self->next ? 1 : 0),
+                                 self->next);
     for (guint i = 0; i < self->created_tables->len; i++)
         kw_admission_note_created(self->admission, self->created_tables->pdata[i]);
     kw_admission_commit(self->admission, step_deadline(self), on_committed, self);
@@ -310,12 +314,13 @@ check(preparing *self)
 }
 
 void
-kw_prepare(kw_gateway *gateway, kw_policy *policy, void (*done)(void *user, const kw_error *error),
-           void *user)
+kw_prepare(kw_gateway *gateway, kw_policy *policy, const kw_version_draft *next,
+           void (*done)(void *user, const kw_error *error), void *user)
 {
     preparing *self = g_new0(preparing, 1);
     *self = (preparing){.gateway = gateway,
                         .policy = kw_policy_ref(policy),
+                        .next = next,
                         .timer = kw_timer_new(gateway->loop, on_timer, self),
                         .created_tables = g_ptr_array_new_with_free_func(g_free),
                         .call.arena = kw_arena_new(),

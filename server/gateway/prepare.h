@@ -10,9 +10,12 @@
 #include "gateway/gateway_internal.h"
 
 /* Calls done on the main loop, later. If error is NULL the policy is admitted, and done must begin to serve
- * it before it returns. References the policy until then. One at a time. */
-void kw_prepare(kw_gateway *gateway, kw_policy *policy, void (*done)(void *user, const kw_error *error),
-                void *user);
+ * it before it returns. References the policy until then. One at a time.
+ *
+ * If the catalog keeps the policy, its version must still be the current one; with `next`, which must live
+ * until done, the version before it must be current, and this policy becomes the current version. */
+void kw_prepare(kw_gateway *gateway, kw_policy *policy, const kw_version_draft *next,
+                void (*done)(void *user, const kw_error *error), void *user);
 
 /* Call this when draining begins: ends a waiting preparation now, and any other one at its next step. */
 void kw_prepare_end(kw_gateway *gateway);

@@ -7,6 +7,7 @@
 #include "gateway/policy_file.h"
 #include "gateway/prepare.h"
 #include "gateway/restart_settings.h"
+#include "gateway/stored_policy.h"
 
 #include <glib.h>
 
@@ -117,6 +118,9 @@ read_policy(kw_reload *reload, kw_error *ret_error)
     if (!reload->policy)
         return kw_policy_file_report(found, ret_error);
     const kw_model *model = kw_policy_model(reload->policy);
+    if (model->policy_in_store != kw_gateway_is_stored(gateway))
+        return kw_error_set(ret_error, KW_INVALID,
+                            "%s: policy.source has changed; restart the gateway to apply it", file);
     if (!kw_cursor_keys_are_configured(model)) {
         reload->keyring = kw_keyring_ref(gateway->keyring);
         return true;
@@ -132,6 +136,20 @@ read_certificates(kw_gateway *gateway, kw_error *ret_error)
         if (gateway->tls[i] && !kw_tls_context_prepare(gateway->tls[i], ret_error))
             return false;
     return true;
+}
+
+/* The settings of the file were read; now the tables were added to them. */
+static void
+on_loaded(void *user, kw_policy *policy, const kw_error *error)
+{
+    kw_reload *reload = user;
+    if (error) {
+        finish(reload, error);
+        return;
+    }
+    kw_policy_unref(reload->policy);
+    reload->policy = policy;
+    kw_prepare(reload->gateway, policy, NULL, on_prepared, reload);
 }
 
 static void
@@ -151,7 +169,10 @@ run(kw_job *job)
         finish(reload, &error);
         return;
     }
-    kw_prepare(gateway, reload->policy, on_prepared, reload);
+    if (kw_gateway_is_stored(gateway))
+        kw_stored_policy_load(gateway, kw_policy_model(reload->policy), on_loaded, reload);
+    else
+        kw_prepare(gateway, reload->policy, NULL, on_prepared, reload);
 }
 
 void

@@ -14,6 +14,7 @@
 struct kw_policy {
     _Atomic int references;
     _Atomic int64_t loaded_at_ms;
+    int64_t version;
     kw_model *model;
     kw_arena *arena;
     kw_table *tables;
@@ -479,6 +480,18 @@ kw_model *
 kw_policy_model(const kw_policy *policy)
 {
     return policy->model;
+}
+
+int64_t
+kw_policy_version(const kw_policy *policy)
+{
+    return policy->version;
+}
+
+void
+kw_policy_set_version(kw_policy *policy, int64_t version)
+{
+    policy->version = version;
 }
 
 int64_t

@@ -112,6 +112,10 @@ void kw_policy_unref(kw_policy *policy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy, kw_policy_unref)
 
 kw_model *kw_policy_model(const kw_policy *policy);
+/* The version in the catalog; 0: the policy comes from a file, or the catalog has none yet. Set it before
+ * other threads use the policy. */
+int64_t kw_policy_version(const kw_policy *policy);
+void kw_policy_set_version(kw_policy *policy, int64_t version);
 int64_t kw_policy_loaded_at_ms(const kw_policy *policy);
 void kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms);
 

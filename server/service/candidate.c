@@ -2,6 +2,7 @@
 #include "service/candidate.h"
 
 #include "config/reader.h"
+#include "config/shared.h"
 #include "service/describe.h"
 #include "service/methods.h"
 #include "service/offload.h"
@@ -22,6 +23,19 @@ kw_candidate_bound(kw_diagnostics *diagnostics, kw_effort *effort)
     kw_diagnostics_watch(diagnostics, can_continue, effort);
 }
 
+/* Sets the first problem, or that the effort was used up. */
+static void
+fail(const kw_diagnostics *found, const char *file, kw_effort *effort, kw_error *ret_error)
+{
+    if (effort->over) {
+        kw_effort_fail(effort, "a policy was compiled", ret_error);
+        return;
+    }
+    const kw_problem *problem = kw_diagnostics_get(found, 0);
+    kw_error_set(ret_error, KW_INVALID, "%s:%u:%u: %s%s%s", file, problem->mark.line, problem->mark.column,
+                 problem->message, problem->hint ? " / hint: " : "", problem->hint ? problem->hint : "");
+}
+
 static kw_policy *
 compile(kw_bytes name, kw_bytes text, bool old, kw_effort *effort, kw_error *ret_error)
 {
@@ -37,14 +51,38 @@ compile(kw_bytes name, kw_bytes text, bool old, kw_effort *effort, kw_error *ret
         kw_effort_keep(effort);
         return g_steal_pointer(&policy);
     }
-    if (effort->over) {
-        kw_effort_fail(effort, "a policy was compiled", ret_error);
-        return NULL;
-    }
-    const kw_problem *problem = kw_diagnostics_get(found, 0);
-    kw_error_set(ret_error, KW_INVALID, "%s:%u:%u: %s%s%s", file, problem->mark.line, problem->mark.column,
-                 problem->message, problem->hint ? " / hint: " : "", problem->hint ? problem->hint : "");
+    fail(found, file, effort, ret_error);
     return NULL;
+}
+
+kw_policy *
+kw_candidate_compile_shared(kw_model *own, const char *name, kw_bytes text, kw_effort *effort,
+                            kw_error *ret_error)
+{
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new("policy");
+    kw_candidate_bound(found, effort);
+    g_autoptr(kw_model) shared =
+        kw_model_read_shared(name, (const char *)text.data, text.size, schemas, count, found);
+    g_autoptr(kw_model) model = shared ? kw_model_share(own, shared, found) : NULL;
+    g_autoptr(kw_policy) policy = model ? kw_policy_new(model, found) : NULL;
+    if (policy)
+        kw_effort_keep(effort);
+    else
+        fail(found, "policy", effort, ret_error);
+    return g_steal_pointer(&policy);
+}
+
+char *
+kw_candidate_cut_shared(kw_bytes text, kw_effort *effort, kw_error *ret_error)
+{
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new("policy");
+    kw_candidate_bound(found, effort);
+    char *cut = kw_model_cut_shared((const char *)text.data, text.size, found);
+    if (!cut)
+        fail(found, "policy", effort, ret_error);
+    return cut;
 }
 
 kw_policy *
@@ -63,14 +101,17 @@ const kw_table *
 kw_candidate_table(const kw_policy *policy, kw_bytes candidate, kw_bytes name, kw_error *ret_error)
 {
     char shown[KW_SHOWN_MAX], shown_candidate[KW_SHOWN_MAX];
-    const kw_table *table = name.size ? kw_policy_find_table(policy, name) : kw_policy_table(policy, 0);
+    size_t count = kw_policy_table_count(policy);
+    const kw_table *table = name.size   ? kw_policy_find_table(policy, name)
+                            : count > 0 ? kw_policy_table(policy, 0)
+                                        : NULL;
     kw_show_name(candidate, shown_candidate);
     if (!table)
         kw_error_set(ret_error, KW_NOT_FOUND, "candidate %s has no table %s", shown_candidate,
                      kw_show_name(name, shown));
-    else if (name.size == 0 && kw_policy_table_count(policy) > 1)
+    else if (name.size == 0 && count > 1)
         kw_error_set(ret_error, KW_INVALID, "candidate %s has %zu tables; name one of them", shown_candidate,
-                     kw_policy_table_count(policy));
+                     count);
     else
         return table;
     return NULL;

@@ -15,6 +15,14 @@ kw_policy *kw_candidate_compile(kw_bytes name, kw_bytes text, kw_effort *effort,
 /* The same for the policy that another one would replace. It can have hazards. */
 kw_policy *kw_candidate_compile_old(kw_bytes name, kw_bytes text, kw_effort *effort, kw_error *ret_error);
 
+/* Compiles a text with tables and sequences, together with the gateway's own settings. `name` is for later
+ * messages; errors name the text "policy". The result can have hazards. Opens no files. */
+kw_policy *kw_candidate_compile_shared(kw_model *own, const char *name, kw_bytes text, kw_effort *effort,
+                                       kw_error *ret_error);
+
+/* Takes tables and sequences out of the text of a policy file. Caller frees. */
+char *kw_candidate_cut_shared(kw_bytes text, kw_effort *effort, kw_error *ret_error);
+
 /* Finds the table with this name, or the only table if the name is empty. */
 const kw_table *kw_candidate_table(const kw_policy *policy, kw_bytes candidate, kw_bytes name,
                                    kw_error *ret_error);

@@ -145,8 +145,15 @@ kw_serve_policy(kw_exchange *exchange)
     const kw_policy *policy = exchange->call.policy;
     kw_arena *arena = exchange->call.arena;
     size_t count = kw_policy_table_count(policy);
-    g_autofree char *text = kw_model_text_without_secrets(kw_exchange_model(exchange));
+    const kw_model *model = kw_exchange_model(exchange);
+    g_autofree char *text = kw_model_text_without_secrets(model);
     kw_api_PolicyInfo info = {.text = kw_bytes_of_text(text), .loaded_at = kw_policy_loaded_at_ms(policy)};
+    if (model->policy_in_store) {
+        info.has_version = info.has_settings = true;
+        info.version = kw_policy_version(policy);
+        info.settings = info.text;
+        info.text = kw_bytes_of_text(model->shared_text);
+    }
     info.tables.items = KW_ARENA_ARRAY(arena, kw_api_TableInfo, count);
     info.tables.count = (uint32_t)count;
     for (size_t i = 0; i < count; i++)

@@ -361,6 +361,9 @@ kw_exchange_find_table(const kw_exchange *exchange, bool given, kw_bytes name, c
     *ret_table = kw_policy_find_table(exchange->call.policy, name);
     if (*ret_table)
         return true;
+    if (kw_exchange_model(exchange)->policy_in_store && kw_policy_version(exchange->call.policy) == 0)
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
+                            "the catalog has no policy yet; run `keyway policy import FILE`");
     const char *near = kw_policy_nearest_table(exchange->call.policy, name);
     return kw_error_set(ret_error, KW_NOT_FOUND, "there is no table %s%s%s%s", kw_show_name(name, shown),
                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");

@@ -147,6 +147,11 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
                             .smaller = "list fewer differences"},
     [KW_API_Admin_reload] = {kw_serve_reload, MANAGES, .changes = true, .ignores_deadline = true,
                              LARGER_FRAMES},
+    [KW_API_Admin_policyApply] = {kw_serve_policy_apply, MANAGES, .changes = true, .ignores_deadline = true,
+                                  LARGER_FRAMES},
+    [KW_API_Admin_policyHistory] = {kw_serve_policy_history, INSPECTS,
+                                    .smaller = "request fewer versions at once"},
+    [KW_API_Admin_policyVersion] = {kw_serve_policy_version, INSPECTS, LARGER_FRAMES},
     [KW_API_Admin_stats] = {kw_serve_stats, INSPECTS, LARGER_FRAMES},
 };
 

@@ -24,6 +24,35 @@ typedef struct kw_forget_order {
 } kw_forget_order;
 typedef void (*kw_forget_done)(void *user, const char *const *emptied, size_t count, const kw_error *error);
 
+/* A new version of a policy that the catalog keeps. */
+typedef struct kw_apply_order {
+    kw_policy *policy; /* compiled from the text and the settings in service; the receiver takes a reference
+                          of its own */
+    kw_bytes text;
+    int64_t expected; /* the version that must be current */
+    const char *author;
+    const char *reason;
+    bool dry_run;
+} kw_apply_order;
+
+typedef struct kw_applied {
+    int64_t version; /* current now, or after a dry run the one that it would be */
+    const char *plan;
+    bool refused; /* only after a dry run */
+    bool changed;
+} kw_applied;
+typedef void (*kw_apply_done)(void *user, const kw_applied *applied, const kw_error *error);
+
+typedef struct kw_stored_version {
+    int64_t number;
+    const char *author;
+    const char *reason;
+    int64_t at_ms;
+    kw_bytes text; /* empty in a history */
+} kw_stored_version;
+typedef void (*kw_versions_done)(void *user, const kw_stored_version *versions, size_t count,
+                                 const kw_error *error);
+
 typedef struct kw_service_settings {
     kw_store *store;         /* must outlive the service */
     kw_sequences *sequences; /* must outlive the service */
@@ -37,6 +66,13 @@ typedef struct kw_service_settings {
                    void *done_user);
     /* Called when createTable has created store tables. The texts live until it returns. */
     void (*created)(void *user, const char *const *store_tables, size_t count);
+    /* Admin.policyApply, policyHistory and policyVersion (number 0: the current version). They copy their
+     * arguments, and call done on `loop`; its texts live until it returns. */
+    void (*apply)(void *user, const kw_apply_order *order, kw_loop *loop, kw_apply_done done,
+                  void *done_user);
+    void (*history)(void *user, int64_t before, size_t limit, kw_loop *loop, kw_versions_done done,
+                    void *done_user);
+    void (*version)(void *user, int64_t number, kw_loop *loop, kw_versions_done done, void *done_user);
     void *user;
     const kw_fence
         *fence; /* while it is shut, calls that need the store fail with UNAVAILABLE; can be NULL */

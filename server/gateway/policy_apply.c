@@ -1,0 +1,216 @@
+#include "gateway/policy_apply.h"
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "config/shared.h"
+#include "gateway/hazards.h"
+#include "gateway/policy_plan.h"
+#include "gateway/prepare.h"
+#include "gateway/stored_policy.h"
+#include "store/check.h"
+
+#include <string.h>
+
+static void
+fail(kw_policy_request *self, kw_code code, const char *text)
+{
+    kw_error error;
+    kw_error_set(&error, code, "%s", text);
+    kw_policy_request_finish(self, &error);
+}
+
+/* --- another version is current -------------------------------------------------------------------- */
+
+/* Names the version that is current, and who applied it. */
+static void
+on_other_version(void *user, const kw_version *version, const kw_error *error)
+{
+    kw_policy_request *self = user;
+    kw_error conflict;
+    if (error) {
+        kw_policy_request_finish(self, error);
+        return;
+    }
+    g_autoptr(GDateTime) at = g_date_time_new_from_unix_utc(version->at_ms / 1000);
+    g_autofree char *when = at ? g_date_time_format(at, "%Y-%m-%dT%H:%M:%SZ") : g_strdup("an unknown time");
+    kw_error_set(&conflict, KW_REFUSED,
+                 "policy version %" G_GINT64_FORMAT " is current, not %" G_GINT64_FORMAT
+                 ", which this change is for: %s applied it at %s (\"%s\"). Nothing was changed; compare the "
+                 "versions, and apply the change to version %" G_GINT64_FORMAT,
+                 version->name.number, self->order.expected, kw_show(kw_bytes_of_text(version->author)).text,
+                 when, kw_show(kw_bytes_of_text(version->reason)).text, version->name.number);
+    kw_policy_request_finish(self, &conflict);
+}
+
+static void
+refuse_version(kw_policy_request *self, const kw_version_name *current)
+{
+    kw_error none;
+    kw_gateway *gateway = self->gateway;
+    if (current->number > 0) {
+        kw_catalog_read_version(gateway->catalog, current,
+                                kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms),
+                                on_other_version, self);
+        return;
+    }
+    kw_error_set(&none, KW_REFUSED,
+                 "the catalog has no policy yet, so version %" G_GINT64_FORMAT
+                 " is not current; run `keyway policy import FILE`",
+                 self->order.expected);
+    kw_policy_request_finish(self, &none);
+}
+
+/* --- applying -------------------------------------------------------------------------------------- */
+
+/* After a failure: was another version applied in between? */
+static void
+on_current(void *user, const kw_version_name *current, const kw_error *error)
+{
+    kw_policy_request *self = user;
+    if (!error && current->number != self->order.expected)
+        refuse_version(self, current);
+    else
+        kw_policy_request_finish(self, &self->failure);
+}
+
+static void
+on_prepared(void *user, const kw_error *error)
+{
+    kw_policy_request *self = user;
+    kw_gateway *gateway = self->gateway;
+    if (error) {
+        self->failure = *error;
+        kw_catalog_read_current(gateway->catalog,
+                                kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_current,
+                                self);
+        return;
+    }
+    kw_metrics_add(KW_METRIC_policy_reloads, 1);
+    kw_log(KW_LOG_INFO, "gateway", "policy version applied",
+           "version=%" G_GINT64_FORMAT " author=\"%s\" reason=\"%s\"", self->applied.version,
+           kw_show(kw_bytes_of_text(self->order.author)).text,
+           kw_show(kw_bytes_of_text(self->order.reason)).text);
+    if (gateway->net)
+        kw_gateway_serve_version(gateway, self->order.policy);
+    kw_policy_request_finish(self, NULL);
+}
+
+static void
+prepare(kw_policy_request *self)
+{
+    kw_version_draft_init(&self->draft);
+    self->draft.text = self->order.text;
+    self->draft.author = self->order.author;
+    self->draft.reason = self->order.reason;
+    self->draft.at_ms = kw_clock_wall_ms();
+    kw_policy_set_version(self->order.policy, self->applied.version);
+    kw_prepare(self->gateway, self->order.policy, &self->draft, on_prepared, self);
+}
+
+/* --- the preview ----------------------------------------------------------------------------------- */
+
+static bool
+is_unchanged(const kw_policy_request *self)
+{
+    const char *text = self->old ? kw_policy_model(self->old)->shared_text : NULL;
+    return text && kw_bytes_equal(kw_bytes_of_text(text), self->order.text);
+}
+
+/* The counters of the current version must remain where they are. */
+static bool
+check_counters(const kw_policy_request *self, kw_error *ret_error)
+{
+    return !self->old ||
+           kw_model_same_counters(kw_policy_model(self->old), kw_policy_model(self->order.policy)) ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "sequences: the counters would be at another place, where they start again, so that "
+                        "numbers would repeat");
+}
+
+static bool
+check_hazards(const kw_policy_request *self, const kw_admission *admission, kw_error *ret_error)
+{
+    g_autoptr(GPtrArray) warnings = NULL;
+    return kw_hazards_check(self->order.policy, admission, &warnings, ret_error);
+}
+
+/* The first reason why the policy cannot be applied; KW_OK: there is none. */
+static kw_error
+find_refusal(const kw_policy_request *self, const kw_admission *admission)
+{
+    kw_error found = KW_ERROR_NONE;
+    for (size_t i = 0; i < kw_policy_table_count(self->order.policy); i++)
+        if (kw_admission_refusal(admission, i))
+            return *kw_admission_refusal(admission, i);
+    if (kw_admission_conflict(admission))
+        return *kw_admission_conflict(admission);
+    if (check_counters(self, &found))
+        check_hazards(self, admission, &found);
+    return found;
+}
+
+static void
+decide(kw_policy_request *self, const kw_admission *admission)
+{
+    kw_error refusal = find_refusal(self, admission);
+    self->applied =
+        (kw_applied){.version = self->order.expected + 1,
+                     .changed = true,
+                     .refused = refusal.code != KW_OK,
+                     .plan = kw_policy_plan(self->old, self->order.policy, admission, &refusal, self->arena)};
+    if (self->order.dry_run)
+        kw_policy_request_finish(self, NULL);
+    else if (self->applied.refused)
+        kw_policy_request_finish(self, &refusal);
+    else
+        prepare(self);
+}
+
+static void
+on_preview(void *user, kw_admission *admission, const kw_error *error)
+{
+    kw_policy_request *self = user;
+    if (error) {
+        kw_policy_request_finish(self, error);
+        return;
+    }
+    kw_version_name current = *kw_admission_version(admission);
+    if (current.number != self->order.expected) {
+        refuse_version(self, &current);
+    } else if (is_unchanged(self)) {
+        self->applied = (kw_applied){.version = current.number, .plan = "nothing changes\n"};
+        kw_policy_request_finish(self, NULL);
+    } else {
+        decide(self, admission);
+    }
+    kw_admission_abandon(admission);
+}
+
+static void
+on_old_loaded(void *user, kw_policy *policy, const kw_error *error)
+{
+    kw_policy_request *self = user;
+    kw_gateway *gateway = self->gateway;
+    (void)error; /* nothing was imported yet, or this gateway cannot read the version: compares with the
+                    catalog */
+    self->old = policy;
+    if (gateway->state >= KW_GATEWAY_DRAINING) {
+        fail(self, KW_UNAVAILABLE, "the gateway is shutting down");
+        return;
+    }
+    kw_catalog_preview(gateway->catalog, self->order.policy,
+                       kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_preview, self);
+}
+
+void
+kw_policy_apply_run(kw_policy_request *self)
+{
+    kw_gateway *gateway = self->gateway;
+    kw_model *own = kw_gateway_own_model(gateway);
+    if (gateway->state != KW_GATEWAY_SERVING && gateway->state != KW_GATEWAY_WAITING)
+        fail(self, KW_UNAVAILABLE, "the gateway is starting or shutting down");
+    else if (kw_model_own(kw_policy_model(self->order.policy)) != own)
+        fail(self, KW_BUSY, "the file of the gateway was read again in the meantime; try again");
+    else
+        kw_stored_policy_load(gateway, own, on_old_loaded, self);
+}

@@ -1,0 +1,109 @@
+#include "gateway/policy_plan.h"
+
+#include "advise/changes.h"
+
+#include <string.h>
+
+typedef struct planning {
+    const kw_policy *old;
+    const kw_policy *fresh;
+    const kw_admission *preview;
+    kw_buffer out;
+    bool shown; /* the reason of the refusal is in the plan */
+} planning;
+
+static const kw_table *
+find_table(const kw_policy *policy, const char *name)
+{
+    return policy && name ? kw_policy_find_table(policy, kw_bytes_of_text(name)) : NULL;
+}
+
+/* The table before the change: under the same name, or under the one that the catalog has. */
+static const kw_table *
+old_table(const planning *self, const kw_table *table)
+{
+    const kw_table *same = find_table(self->old, table->name);
+    return same ? same : find_table(self->old, kw_admission_recorded_name(self->preview, table->number));
+}
+
+static void
+describe_table(planning *self, const kw_table *table, kw_buffer *lines)
+{
+    const char *recorded = kw_admission_recorded_name(self->preview, table->number);
+    const kw_table *old = old_table(self, table);
+    if (recorded && strcmp(recorded, table->name) != 0)
+        kw_buffer_printf(lines, "  renamed from %s; its rows stay\n", recorded);
+    if (old)
+        kw_table_changes(old, table, lines);
+    else if (recorded)
+        kw_buffer_append_text(lines, "  added to the policy; the catalog has it already\n");
+    else
+        kw_buffer_append_text(lines, "  new\n");
+}
+
+static void
+plan_table(planning *self, const kw_table *table)
+{
+    const kw_error *refusal = kw_admission_refusal(self->preview, table->number);
+    kw_buffer lines = KW_BUFFER_EMPTY;
+    describe_table(self, table, &lines);
+    if (refusal)
+        kw_buffer_printf(&lines, "  REFUSED: %s\n", refusal->text);
+    self->shown = self->shown || refusal;
+    if (kw_buffer_bytes(&lines).size > 0) {
+        kw_buffer_printf(&self->out, "table %s\n", table->name);
+        kw_buffer_append(&self->out, kw_buffer_bytes(&lines));
+    }
+    kw_buffer_clear(&lines);
+}
+
+static bool
+continues(const planning *self, const kw_table *old)
+{
+    for (size_t i = 0; i < kw_policy_table_count(self->fresh); i++)
+        if (old_table(self, kw_policy_table(self->fresh, i)) == old)
+            return true;
+    return false;
+}
+
+static void
+list_removed(planning *self)
+{
+    for (size_t i = 0; self->old && i < kw_policy_table_count(self->old); i++) {
+        const kw_table *table = kw_policy_table(self->old, i);
+        if (!continues(self, table))
+            kw_buffer_printf(&self->out,
+                             "table %s\n  no longer served; its rows stay until `keyway forget %s`\n",
+                             table->name, table->name);
+    }
+}
+
+static void
+list_sequences(planning *self)
+{
+    if (!self->old)
+        return;
+    const kw_model_sequences *a = &kw_policy_model(self->old)->sequences;
+    const kw_model_sequences *b = &kw_policy_model(self->fresh)->sequences;
+    if (a->keep_ms != b->keep_ms || a->lease_ms != b->lease_ms)
+        kw_buffer_append_text(&self->out,
+                              "sequences\n  keep or lease changes when each gateway is restarted\n");
+}
+
+const char *
+kw_policy_plan(const kw_policy *old, const kw_policy *fresh, const kw_admission *preview,
+               const kw_error *refusal, kw_arena *arena)
+{
+    planning self = {.old = old, .fresh = fresh, .preview = preview, .out = KW_BUFFER_EMPTY};
+    for (size_t i = 0; i < kw_policy_table_count(fresh); i++)
+        plan_table(&self, kw_policy_table(fresh, i));
+    list_removed(&self);
+    list_sequences(&self);
+    if (refusal->code != KW_OK && !self.shown)
+        kw_buffer_printf(&self.out, "REFUSED: %s\n", refusal->text);
+    if (kw_buffer_bytes(&self.out).size == 0)
+        kw_buffer_append_text(&self.out, "only the text changes\n");
+    const char *text = kw_arena_text(arena, kw_buffer_bytes(&self.out));
+    kw_buffer_clear(&self.out);
+    return text;
+}

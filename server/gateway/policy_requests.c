@@ -1,0 +1,289 @@
+#include "gateway/policy_requests.h"
+
+#include "gateway/policy_apply.h"
+
+#include <stdatomic.h>
+
+/* Maximum numbers of requests without an answer: each can hold a text and a compiled policy, or two texts. */
+#define APPLIES_MAX 4
+#define READS_MAX 16
+#define RETRY_MS 1000
+
+typedef kw_policy_request request;
+
+static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
+
+static request *
+request_of_task(kw_task *task)
+{
+    return (request *)(void *)((char *)task - offsetof(request, task));
+}
+
+/* --- the reply ----------------------------------------------------------------------------------- */
+
+/* A reply posted to the caller, in an arena of its own. */
+typedef struct reply {
+    kw_task task;
+    kw_arena *arena;
+    kw_apply_done apply_done;
+    kw_versions_done versions_done;
+    void *user;
+    kw_applied applied;
+    kw_stored_version *versions;
+    size_t count;
+    kw_error error;
+} reply;
+
+static void
+deliver(kw_task *task)
+{
+    reply *self = (reply *)(void *)((char *)task - offsetof(reply, task));
+    const kw_error *error = self->error.code == KW_OK ? NULL : &self->error;
+    if (self->apply_done)
+        self->apply_done(self->user, error ? NULL : &self->applied, error);
+    else
+        self->versions_done(self->user, self->versions, self->count, error);
+    kw_arena_free(self->arena);
+}
+
+static reply *
+reply_new(const request *self, const kw_error *error)
+{
+    kw_arena *arena = kw_arena_new();
+    reply *posted = KW_ARENA_NEW(arena, reply);
+    *posted = (reply){.task.run = deliver,
+                      .arena = arena,
+                      .apply_done = self->apply_done,
+                      .versions_done = self->versions_done,
+                      .user = self->user,
+                      .error = error ? *error : KW_ERROR_NONE};
+    return posted;
+}
+
+static const char *
+copy_text(kw_arena *arena, const char *text)
+{
+    return kw_arena_text(arena, kw_bytes_of_text(text ? text : ""));
+}
+
+static void
+answer(request *self, reply *posted)
+{
+    kw_loop_post(g_steal_pointer(&self->loop), &posted->task);
+}
+
+static void
+answer_applied(request *self, const kw_error *error)
+{
+    if (!self->loop)
+        return;
+    reply *posted = reply_new(self, error);
+    posted->applied = self->applied;
+    posted->applied.plan = copy_text(posted->arena, self->applied.plan);
+    answer(self, posted);
+}
+
+static void
+answer_versions(request *self, const kw_version *versions, size_t count, const kw_error *error)
+{
+    if (!self->loop)
+        return;
+    reply *posted = reply_new(self, error);
+    posted->count = count;
+    posted->versions = KW_ARENA_ARRAY(posted->arena, kw_stored_version, count);
+    for (size_t i = 0; i < count; i++)
+        posted->versions[i] = (kw_stored_version){.number = versions[i].name.number,
+                                                  .author = copy_text(posted->arena, versions[i].author),
+                                                  .reason = copy_text(posted->arena, versions[i].reason),
+                                                  .at_ms = versions[i].at_ms,
+                                                  .text = kw_arena_copy(posted->arena, versions[i].text)};
+    answer(self, posted);
+}
+
+static _Atomic unsigned *
+count_of(const request *self)
+{
+    return self->order.policy ? &self->gateway->policy_applies : &self->gateway->policy_reads;
+}
+
+static void
+request_free(request *self)
+{
+    atomic_fetch_sub(count_of(self), 1);
+    request **at = &self->gateway->policy_requests;
+    while (*at != self)
+        at = &(*at)->next_open;
+    *at = self->next_open;
+    kw_policy_unref(self->order.policy);
+    kw_policy_unref(self->old);
+    kw_arena_free(self->arena);
+}
+
+void
+kw_policy_requests_end(kw_gateway *gateway)
+{
+    for (request *at = gateway->policy_requests; at; at = at->next_open)
+        if (at->loop)
+            answer(at, reply_new(at, &ending));
+}
+
+void
+kw_policy_request_finish(kw_policy_request *self, const kw_error *error)
+{
+    kw_gateway *gateway = self->gateway;
+    answer_applied(self, error);
+    request_free(self);
+    kw_jobs_next(&gateway->jobs);
+}
+
+static void
+finish_versions(request *self, const kw_version *versions, size_t count, const kw_error *error)
+{
+    answer_versions(self, versions, count, error);
+    request_free(self);
+}
+
+/* --- reading versions ------------------------------------------------------------------------------ */
+
+static kw_deadline
+call_deadline(const request *self)
+{
+    return kw_deadline_in_ms(kw_gateway_model(self->gateway)->timeouts.call_ms);
+}
+
+static void
+on_listed(void *user, const kw_version *versions, size_t count, const kw_error *error)
+{
+    finish_versions(user, versions, count, error);
+}
+
+static void
+on_read(void *user, const kw_version *version, const kw_error *error)
+{
+    finish_versions(user, version, version ? 1 : 0, error);
+}
+
+/* The version before `before` is the wanted one, unless there are fewer versions. */
+static void
+on_found(void *user, const kw_version *versions, size_t count, const kw_error *error)
+{
+    request *self = user;
+    kw_error missing;
+    if (error) {
+        finish_versions(self, NULL, 0, error);
+    } else if (count == 0) {
+        kw_error_set(&missing, KW_NOT_FOUND, "the catalog has no policy version yet");
+        finish_versions(self, NULL, 0, &missing);
+    } else if (self->number > 0 && versions[0].name.number != self->number) {
+        kw_error_set(&missing, KW_NOT_FOUND,
+                     "there is no policy version %" G_GINT64_FORMAT "; the current one is %" G_GINT64_FORMAT,
+                     self->number, versions[0].name.number);
+        finish_versions(self, NULL, 0, &missing);
+    } else {
+        kw_catalog_read_version(self->gateway->catalog, &versions[0].name, call_deadline(self), on_read,
+                                self);
+    }
+}
+
+static void
+read_versions(request *self)
+{
+    kw_catalog *catalog = self->gateway->catalog;
+    if (self->limit > 0)
+        kw_catalog_read_history(catalog, self->before, self->limit, call_deadline(self), on_listed, self);
+    else
+        kw_catalog_read_history(catalog, self->number > 0 ? self->number + 1 : 0, 1, call_deadline(self),
+                                on_found, self);
+}
+
+/* --- from the caller's loop to the main loop ------------------------------------------------------- */
+
+static void
+run_apply(kw_job *job)
+{
+    kw_policy_apply_run((request *)(void *)((char *)job - offsetof(request, job)));
+}
+
+static void
+begin(kw_task *task)
+{
+    request *self = request_of_task(task);
+    kw_gateway *gateway = self->gateway;
+    kw_error error;
+    self->next_open = gateway->policy_requests;
+    gateway->policy_requests = self;
+    if (gateway->state >= KW_GATEWAY_DRAINING && self->loop)
+        answer(self, reply_new(self, &ending));
+    if (self->order.policy) {
+        self->job.run = run_apply;
+        kw_jobs_add(&gateway->jobs, &self->job);
+    } else if (!gateway->catalog) {
+        kw_error_set(&error, KW_INVALID, "this store keeps no rows and no catalog");
+        finish_versions(self, NULL, 0, &error);
+    } else if (gateway->state >= KW_GATEWAY_DRAINING) {
+        finish_versions(self, NULL, 0, &ending);
+    } else {
+        read_versions(self);
+    }
+}
+
+/* On the caller's thread. */
+static void
+pass_on(request *self)
+{
+    static const kw_error busy = {.code = KW_BUSY,
+                                  .retry_after_ms = RETRY_MS,
+                                  .text = "too many calls about policy versions are waiting"};
+    unsigned most = self->order.policy ? APPLIES_MAX : READS_MAX;
+    if (atomic_fetch_add(count_of(self), 1) < most) {
+        kw_loop_post(self->gateway->loop, &self->task);
+        return;
+    }
+    atomic_fetch_sub(count_of(self), 1);
+    answer(self, reply_new(self, &busy));
+    kw_policy_unref(self->order.policy);
+    kw_arena_free(self->arena);
+}
+
+static request *
+request_new(kw_gateway *gateway, kw_loop *loop, void *user)
+{
+    kw_arena *arena = kw_arena_new();
+    request *self = KW_ARENA_NEW(arena, request);
+    *self = (request){.task.run = begin, .gateway = gateway, .arena = arena, .loop = loop, .user = user};
+    return self;
+}
+
+void
+kw_policy_requests_apply(void *user, const kw_apply_order *order, kw_loop *loop, kw_apply_done done,
+                         void *done_user)
+{
+    request *self = request_new(user, loop, done_user);
+    self->apply_done = done;
+    self->order = *order;
+    self->order.policy = kw_policy_ref(order->policy);
+    self->order.text = kw_arena_copy(self->arena, order->text);
+    self->order.author = copy_text(self->arena, order->author);
+    self->order.reason = copy_text(self->arena, order->reason);
+    pass_on(self);
+}
+
+void
+kw_policy_requests_history(void *user, int64_t before, size_t limit, kw_loop *loop, kw_versions_done done,
+                           void *done_user)
+{
+    request *self = request_new(user, loop, done_user);
+    self->versions_done = done;
+    self->before = before;
+    self->limit = limit;
+    pass_on(self);
+}
+
+void
+kw_policy_requests_version(void *user, int64_t number, kw_loop *loop, kw_versions_done done, void *done_user)
+{
+    request *self = request_new(user, loop, done_user);
+    self->versions_done = done;
+    self->number = number;
+    pass_on(self);
+}

@@ -1,0 +1,44 @@
+/* Internal to gateway: requests of Admin calls about versions of the policy. The first three are for any
+ * thread; their signatures are those of kw_service_settings, and `user` is the kw_gateway.
+ *
+ *   caller's loop -> main loop: executed, an apply as a job -> caller's loop: the reply
+ */
+#pragma once
+
+#include "gateway/gateway_internal.h"
+
+void kw_policy_requests_apply(void *user, const kw_apply_order *order, kw_loop *loop, kw_apply_done done,
+                              void *done_user);
+void kw_policy_requests_history(void *user, int64_t before, size_t limit, kw_loop *loop,
+                                kw_versions_done done, void *done_user);
+void kw_policy_requests_version(void *user, int64_t number, kw_loop *loop, kw_versions_done done,
+                                void *done_user);
+
+/* Call this on the main thread when draining begins: answers waiting callers with an error. */
+void kw_policy_requests_end(kw_gateway *gateway);
+
+/* --- for policy_apply.c ---------------------------------------------------------------------------- */
+
+typedef struct kw_policy_request {
+    kw_task task; /* posts the request to the main loop */
+    kw_job job;
+    kw_gateway *gateway;
+    struct kw_policy_request *next_open;
+    kw_arena *arena;
+    kw_apply_order order; /* policy NULL: a history, or one version */
+    int64_t before;       /* of a history */
+    size_t limit;         /* 0: one version */
+    int64_t number;       /* of one version */
+    kw_loop *loop;        /* the caller's; NULL: it was answered */
+    kw_apply_done apply_done;
+    kw_versions_done versions_done;
+    void *user;
+    /* an apply */
+    kw_policy *old; /* the current version; NULL: none, or this gateway cannot read it */
+    kw_version_draft draft;
+    kw_applied applied;
+    kw_error failure;
+} kw_policy_request;
+
+/* Answers an apply with request->applied, or with the error, and ends its job. Frees the request. */
+void kw_policy_request_finish(kw_policy_request *request, const kw_error *error);
