@@ -372,6 +372,8 @@ typedef struct kw_policy_info {
     char *text;
     GPtrArray *tables; /* of kw_table_info */
     gint64 loaded_at;  /* ms since 1970 */
+    gint64 version;    /* if the catalog keeps the policy; -1: it comes from a file */
+    char *settings;    /* if the catalog keeps the policy: the gateway's other settings; otherwise NULL */
 } kw_policy_info;
 
 KW_CLIENT_API kw_policy_info *kw_client_policy(kw_client *client, GError **error);
@@ -532,6 +534,44 @@ KW_CLIENT_API GPtrArray *kw_client_create_table(kw_client *client, const char *t
 KW_CLIENT_API char **kw_client_forget(kw_client *client, const char *table, const char *path, bool drop_rows,
                                       GError **error);
 
+/* --- versions of a policy that the catalog keeps ------------------------------------------------ */
+
+typedef struct kw_apply_options {
+    const char *reason; /* NULL: none */
+    bool dry_run;       /* only return the plan */
+    bool import_file;   /* the text is a whole policy file: use only its tables and sequences */
+} kw_apply_options;
+
+typedef struct kw_applied_policy {
+    gint64 version; /* current now, or after a dry run the one that it would be */
+    char *plan;     /* what changes, for people */
+    bool refused;   /* only after a dry run */
+    bool changed;   /* false: the current version has the same text */
+} kw_applied_policy;
+
+typedef struct kw_policy_version {
+    gint64 version;
+    char *author;
+    gint64 applied_at; /* ms since 1970 */
+    char *reason;
+    char *text; /* NULL in a history */
+} kw_policy_version;
+
+/* Makes a text with tables and sequences the next version, if `expected_version` is the current one (0: there
+ * is none yet); otherwise REFUSED. options can be NULL. */
+KW_CLIENT_API kw_applied_policy *kw_client_policy_apply(kw_client *client, const char *text,
+                                                        gint64 expected_version,
+                                                        const kw_apply_options *options, GError **error);
+KW_CLIENT_API void kw_applied_policy_free(kw_applied_policy *applied);
+
+/* At most `limit` versions (0: 100) with a number less than `before` (0: all), the newest one first: an array
+ * of kw_policy_version. */
+KW_CLIENT_API GPtrArray *kw_client_policy_history(kw_client *client, gint64 before, gint32 limit,
+                                                  GError **error);
+/* One version with its text; 0: the current one. */
+KW_CLIENT_API kw_policy_version *kw_client_policy_version(kw_client *client, gint64 version, GError **error);
+KW_CLIENT_API void kw_policy_version_free(kw_policy_version *version);
+
 /* The difference between a path of a table and the primary path for a record. */
 typedef enum kw_difference_kind {
     KW_DIFFERENCE_MISSING = 0,   /* the path does not have the record */
@@ -589,6 +629,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_scan, kw_scan_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_table_info, kw_table_info_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_explanation, kw_explanation_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy_info, kw_policy_info_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_applied_policy, kw_applied_policy_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy_version, kw_policy_version_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_advice, kw_advice_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_scrubbed, kw_scrubbed_free)
 

@@ -6,7 +6,8 @@
  *     write.c read.c explain.c import.c     the data commands
  *     show.c create.c forget.c check.c      tables and administration
  *     scrub.c scrub_state.c                 compares the paths of a table
- *     diff.c                                compares two policy files
+ *     policy.c policy_apply.c               the policy and its versions
+ *     diff.c                                compares two policy files, or versions
  *     advise*.c private.c                   predicts the effect of key rules, with a private gateway
  *     value.c stamp.c text.c query_words.c  convert arguments to values and queries, and back
  *     output*.c                             rows as table, json, jsonl or csv
@@ -94,6 +95,8 @@ int kw_command_scan(kw_cli *cli, int argc, char **argv);
 int kw_command_latest(kw_cli *cli, int argc, char **argv);
 int kw_command_explain(kw_cli *cli, int argc, char **argv);
 int kw_command_policy_diff(kw_cli *cli, int argc, char **argv);
+int kw_command_policy_import(kw_cli *cli, int argc, char **argv);
+int kw_command_policy_apply(kw_cli *cli, int argc, char **argv);
 int kw_command_advise(kw_cli *cli, int argc, char **argv);
 int kw_command_import(kw_cli *cli, int argc, char **argv);
 int kw_command_tables(kw_cli *cli, int argc, char **argv);

@@ -1,9 +1,12 @@
-/* keyway policy diff: prints the differences between two policy files, before the new one is served.
+/* keyway policy diff: prints the differences between two policy files, before the new one is served, or
+ * between versions that the catalog keeps.
  *
- * A gateway compares them: a private one without a store, unless --gateway names another one. Writes nothing.
+ * A gateway compares files: a private one without a store, unless --gateway names another one. The number of
+ * a version needs the gateway that has the catalog. Writes nothing.
  */
 #include "cli/cli.h"
 #include "cli/file.h"
+#include "cli/policy.h"
 #include "cli/private.h"
 #include "cli/source.h"
 
@@ -87,15 +90,38 @@ call_gateway(kw_cli *cli, const diff_words *words, const char *old_text, const c
                : kw_client_policy_diff(cli->client, old_text, new_text, table->name, sample, error);
 }
 
+/* The text of a file, or of a version if the word is its number. */
+static char *
+read_policy(kw_cli *cli, const char *word, GError **error)
+{
+    g_autoptr(kw_policy_version) version = NULL;
+    gint64 number;
+
+    if (!kw_policy_version_parse(word, &number))
+        return kw_file_text(word, KW_FILE_POLICY_MAX, error);
+    version = kw_client_policy_version(cli->client, number, error);
+    return version == NULL ? NULL : g_steal_pointer(&version->text);
+}
+
+static bool
+names_version(const char *old_word, const char *new_word)
+{
+    gint64 number;
+
+    return kw_policy_version_parse(old_word, &number) || kw_policy_version_parse(new_word, &number);
+}
+
 static int
-compare(kw_cli *cli, const diff_words *words, const char *old_text, const char *new_text)
+compare(kw_cli *cli, const diff_words *words, const char *old_word, const char *new_word)
 {
     g_autoptr(kw_private) own = NULL;
+    g_autofree char *old_text = NULL;
+    g_autofree char *new_text = NULL;
     g_autofree char *text = NULL;
     GError *error = NULL;
     int code;
 
-    if (cli->gateway == NULL) {
+    if (cli->gateway == NULL && !names_version(old_word, new_word)) {
         own = kw_private_start(&error);
         if (own == NULL)
             return kw_cli_fail(error, "policy diff");
@@ -105,7 +131,9 @@ compare(kw_cli *cli, const diff_words *words, const char *old_text, const char *
         cli->timeout_ms = CALL_TIMEOUT_MS;
     if (kw_cli_connect(cli, &code) == NULL)
         return code;
-    text = call_gateway(cli, words, old_text, new_text, &error);
+    old_text = read_policy(cli, old_word, &error);
+    new_text = old_text == NULL ? NULL : read_policy(cli, new_word, &error);
+    text = new_text == NULL ? NULL : call_gateway(cli, words, old_text, new_text, &error);
     if (text == NULL)
         return kw_cli_fail(error, "policy diff");
     return printf("%s", text) >= 0 && fflush(stdout) == 0 ? KW_EXIT_OK : KW_EXIT_FAILED;
@@ -115,9 +143,6 @@ int
 kw_command_policy_diff(kw_cli *cli, int argc, char **argv)
 {
     g_auto(diff_words) words = {0};
-    g_autofree char *old_text = NULL;
-    g_autofree char *new_text = NULL;
-    GError *error = NULL;
     int code;
     const GOptionEntry entries[] = {
         {"sample", 's', 0, G_OPTION_ARG_FILENAME, &words.sample,
@@ -129,10 +154,9 @@ kw_command_policy_diff(kw_cli *cli, int argc, char **argv)
 
     if (!kw_cli_parse(cli, "policy diff", "OLD NEW",
                       "Compares two policy files: key rules, fingerprints, queries whose ranges change,\nand "
-                      "the share of keys that changes. Needs no running gateway.",
+                      "the share of keys that changes. Files need no running gateway. A number is a version "
+                      "that\nthe catalog keeps; write ./7 for a file with such a name.",
                       entries, NULL, 2, 2, &argc, &argv, &code))
         return code;
-    old_text = kw_file_text(argv[1], KW_FILE_POLICY_MAX, &error);
-    new_text = old_text == NULL ? NULL : kw_file_text(argv[2], KW_FILE_POLICY_MAX, &error);
-    return new_text == NULL ? kw_cli_fail(error, "policy diff") : compare(cli, &words, old_text, new_text);
+    return compare(cli, &words, argv[1], argv[2]);
 }

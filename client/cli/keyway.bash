@@ -26,7 +26,16 @@ _keyway()
         import) global+=' --format --reject --batch' ;;
         advise) global+=' --policy --sample --queries --table --regions --time --window --records --format --html' ;;
         describe) global+=' --paths' ;;
-        policy) global+=' diff --layouts --sample --table --format' ;;
+        policy)
+            case $table in
+            import) global+=' --message --dry-run' ;;
+            apply) global+=' --message --dry-run --expect' ;;
+            history) global+=' --before --limit' ;;
+            diff) global+=' --sample --table --format' ;;
+            show) ;;
+            *) global+=' --layouts' ;;
+            esac
+            ;;
         create) global+=' --path --family --splits --splits-file --algorithm --regions --sample --if-absent' ;;
         forget) global+=' --path --drop-rows --yes' ;;
         scrub) global+=' --repair --state --rows-per-second --show' ;;
@@ -36,6 +45,10 @@ _keyway()
     elif [[ -z $command ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur")
     elif [[ $command == @(check|advise) || ($command == import && -n $table) ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    elif [[ $command == policy && -z $table ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'import apply history show diff check' -- "$cur")
+    elif [[ $command == policy && $table == @(import|apply|diff|check) ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     elif [[ $command == @(tables|policy|reload|stats) ]]; then
         return

@@ -30,7 +30,7 @@ static const struct {
     {"create", "TABLE", "create the store tables of a table", kw_command_create},
     {"forget", "TABLE", "remove an unused table or path from the catalog", kw_command_forget},
     {"scrub", "TABLE", "compare the paths of a table, and repair them", kw_command_scrub},
-    {"policy", "[diff OLD NEW]", "print the policy, or compare two policy files", kw_command_policy},
+    {"policy", "[COMMAND]", "print the policy; import, apply, list and compare versions", kw_command_policy},
     {"check", "FILE...", "find problems in policy files", kw_command_check},
     {"reload", "", "make the gateway read its policy file again", kw_command_reload},
     {"stats", "[PREFIX]", "print the metrics of the gateway", kw_command_stats},

@@ -1,7 +1,7 @@
-/* keyway tables, describe, policy, reload, stats: information about the gateway. */
+/* keyway tables, describe, reload, stats: information about the gateway. */
+#include "cli/show.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/stamp.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,9 +67,8 @@ state_text(const kw_path_info *path)
     return g_strdup_printf("%s%s", path->state, path->verified ? "" : ", unverified");
 }
 
-/* Prints fingerprints truncated to fingerprint_length digits. */
-static bool
-output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_length)
+bool
+kw_output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_length)
 {
     static const kw_column columns[] = {{.name = "table"},       {.name = "path"},
                                         {.name = "store_table"}, {.name = "layout", .right = true},
@@ -115,7 +114,7 @@ kw_command_describe(kw_cli *cli, int argc, char **argv)
         return code;
     g_ptr_array_add(tables, table);
     if (paths)
-        return output_paths(cli, tables, G_MAXUINT8) ? KW_EXIT_OK : KW_EXIT_FAILED;
+        return kw_output_paths(cli, tables, G_MAXUINT8) ? KW_EXIT_OK : KW_EXIT_FAILED;
     if (cli->format == KW_OUTPUT_TABLE && table->about != NULL && table->about[0] != '\0')
         printf("%s\n\n", table->about);
     if (!output_fields(cli, table))
@@ -123,57 +122,10 @@ kw_command_describe(kw_cli *cli, int argc, char **argv)
     if (cli->format != KW_OUTPUT_TABLE)
         return KW_EXIT_OK;
     putchar('\n');
-    return output_paths(cli, tables, 12) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return kw_output_paths(cli, tables, 12) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
-/* --- policy, reload, stats -------------------------------------------------------------------- */
-
-static bool
-output_policy(const kw_cli *cli, const kw_policy_info *policy)
-{
-    static const kw_column columns[] = {{.name = "loaded_at"}, {.name = "text"}};
-    g_autofree char *loaded_at = kw_stamp_print(policy->loaded_at, "ms");
-    const kw_value cells[] = {cli->raw ? kw_number(policy->loaded_at) : kw_text(loaded_at),
-                              kw_text(policy->text)};
-    kw_output *output;
-
-    if (cli->format == KW_OUTPUT_TABLE) {
-        printf("%s%s", policy->text, g_str_has_suffix(policy->text, "\n") ? "" : "\n");
-        return fflush(stdout) == 0;
-    }
-    output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
-    kw_output_row(output, cells);
-    return kw_output_end(output, NULL);
-}
-
-int
-kw_command_policy(kw_cli *cli, int argc, char **argv)
-{
-    if (argc > 1 && g_str_equal(argv[1], "diff"))
-        return kw_command_policy_diff(cli, argc - 1, argv + 1);
-    if (argc > 1 && g_str_equal(argv[1], "check"))
-        return kw_command_check(cli, argc - 1, argv + 1);
-    g_autoptr(kw_policy_info) policy = NULL;
-    gboolean layouts = FALSE;
-    GError *error = NULL;
-    int code;
-    const GOptionEntry entries[] = {{"layouts", 0, 0, G_OPTION_ARG_NONE, &layouts,
-                                     "Print the layout and fingerprint of each path instead", NULL},
-                                    G_OPTION_ENTRY_NULL};
-
-    if (!kw_cli_parse(
-            cli, "policy", "",
-            "Prints the policy that the gateway serves. `keyway policy diff OLD NEW` compares two files.",
-            entries, NULL, 0, 0, &argc, &argv, &code) ||
-        kw_cli_connect(cli, &code) == NULL)
-        return code;
-    policy = kw_client_policy(cli->client, &error);
-    if (policy == NULL)
-        return kw_cli_fail(error, "policy");
-    if (layouts)
-        return output_paths(cli, policy->tables, G_MAXUINT8) ? KW_EXIT_OK : KW_EXIT_FAILED;
-    return output_policy(cli, policy) ? KW_EXIT_OK : KW_EXIT_FAILED;
-}
+/* --- reload, stats -------------------------------------------------------------------------------- */
 
 int
 kw_command_reload(kw_cli *cli, int argc, char **argv)

@@ -272,6 +272,8 @@ kw_policy_info_from_thrift(const KeywayPolicyInfo *thrift)
     policy->text = g_strdup(thrift->text);
     policy->tables = kw_table_infos_from_thrift(thrift->tables);
     policy->loaded_at = thrift->loaded_at;
+    policy->version = thrift->__isset_version ? thrift->version : -1;
+    policy->settings = thrift->__isset_settings ? g_strdup(thrift->settings) : NULL;
     return policy;
 }
 
@@ -281,6 +283,7 @@ kw_policy_info_free(kw_policy_info *policy)
     if (policy == NULL)
         return;
     g_free(policy->text);
+    g_free(policy->settings);
     g_ptr_array_unref(policy->tables);
     g_free(policy);
 }

@@ -1,0 +1,127 @@
+/* keyway policy import, keyway policy apply: write a new version of a policy that the catalog keeps. */
+#include "cli/cli.h"
+#include "cli/file.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+
+typedef struct apply_words {
+    char *reason;
+    gboolean dry_run;
+    gint64 expected; /* -1: the version that is current when the command begins */
+} apply_words;
+
+/* The version to change; -1 if it cannot be read (*error is set). */
+static gint64
+find_expected(kw_cli *cli, const apply_words *words, GError **error)
+{
+    g_autoptr(GPtrArray) newest = NULL;
+
+    if (words->expected >= 0)
+        return words->expected;
+    newest = kw_client_policy_history(cli->client, 0, 1, error);
+    if (newest == NULL)
+        return -1;
+    return newest->len == 0 ? 0 : ((const kw_policy_version *)newest->pdata[0])->version;
+}
+
+static void
+print_summary(const kw_applied_policy *applied, bool dry_run)
+{
+    const char *plan = applied->plan;
+
+    printf("%s", plan);
+    if (applied->refused)
+        printf("refused: nothing was changed\n");
+    else if (!applied->changed)
+        printf("version %" G_GINT64_FORMAT " is current and has this text\n", applied->version);
+    else if (dry_run)
+        printf("dry run: nothing was changed; this would be version %" G_GINT64_FORMAT "\n",
+               applied->version);
+    else
+        printf("version %" G_GINT64_FORMAT " is current\n", applied->version);
+}
+
+static bool
+output_applied(const kw_cli *cli, const kw_applied_policy *applied, bool dry_run)
+{
+    static const kw_column columns[] = {
+        {.name = "version"}, {.name = "changed"}, {.name = "refused"}, {.name = "plan"}};
+    const kw_value cells[] = {kw_number(applied->version), kw_flag(applied->changed),
+                              kw_flag(applied->refused), kw_text(applied->plan)};
+    kw_output *output;
+
+    if (cli->format == KW_OUTPUT_TABLE) {
+        print_summary(applied, dry_run);
+        return fflush(stdout) == 0;
+    }
+    output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+    kw_output_row(output, cells);
+    return kw_output_end(output, NULL);
+}
+
+static int
+apply(kw_cli *cli, const char *file, const apply_words *words, bool import_file, const char *command)
+{
+    g_autofree char *text = NULL;
+    g_autoptr(kw_applied_policy) applied = NULL;
+    GError *error = NULL;
+    gint64 expected;
+    int code;
+    const kw_apply_options options = {
+        .reason = words->reason, .dry_run = words->dry_run, .import_file = import_file};
+
+    text = kw_file_text(file, KW_FILE_POLICY_MAX, &error);
+    if (text == NULL)
+        return kw_cli_fail(error, file);
+    if (kw_cli_connect(cli, &code) == NULL)
+        return code;
+    expected = find_expected(cli, words, &error);
+    if (error == NULL)
+        applied = kw_client_policy_apply(cli->client, text, expected, &options, &error);
+    if (applied == NULL)
+        return kw_cli_fail(error, command);
+    if (!output_applied(cli, applied, words->dry_run))
+        return KW_EXIT_FAILED;
+    return applied->refused ? KW_EXIT_FAILED : KW_EXIT_OK;
+}
+
+int
+kw_command_policy_import(kw_cli *cli, int argc, char **argv)
+{
+    apply_words words = {.expected = -1};
+    int code;
+    const GOptionEntry entries[] = {
+        {"message", 'm', 0, G_OPTION_ARG_STRING, &words.reason, "Why, for the history", "REASON"},
+        {"dry-run", 0, 0, G_OPTION_ARG_NONE, &words.dry_run, "Print the plan and change nothing", NULL},
+        G_OPTION_ENTRY_NULL};
+
+    if (kw_cli_parse(cli, "policy import", "FILE",
+                     "Takes tables and sequences from a policy file into the catalog, as the next version of "
+                     "the policy.\nThe gateway must have the setting policy: {source: store}.",
+                     entries, NULL, 1, 1, &argc, &argv, &code))
+        code = apply(cli, argv[1], &words, true, "policy import");
+    g_free(words.reason);
+    return code;
+}
+
+int
+kw_command_policy_apply(kw_cli *cli, int argc, char **argv)
+{
+    apply_words words = {.expected = -1};
+    int code;
+    const GOptionEntry entries[] = {
+        {"message", 'm', 0, G_OPTION_ARG_STRING, &words.reason, "Why, for the history", "REASON"},
+        {"dry-run", 0, 0, G_OPTION_ARG_NONE, &words.dry_run, "Print the plan and change nothing", NULL},
+        {"expect", 0, 0, G_OPTION_ARG_INT64, &words.expected,
+         "Fail unless this version is current [the one when the command begins]", "VERSION"},
+        G_OPTION_ENTRY_NULL};
+
+    if (kw_cli_parse(cli, "policy apply", "FILE",
+                     "Makes a text with tables and sequences the next version of the policy that the catalog "
+                     "keeps, and prints what changes.\nAll gateways of the store serve it within seconds.",
+                     entries, NULL, 1, 1, &argc, &argv, &code))
+        code = apply(cli, argv[1], &words, false, "policy apply");
+    g_free(words.reason);
+    return code;
+}
