@@ -13,11 +13,12 @@ import subprocess
 import unittest
 
 from keyway_gateway import POLICY, Gateway, daemon, record
-from keyway_thrift.ttypes import Candidate, KeywayError, NamedQuery, Query
+from keyway_thrift.ttypes import ApplyOptions, Candidate, KeywayError, NamedQuery, Query
 
 IN_ACCESS, IN_OPEN, IN_NONBLOCK = 0x1, 0x20, 0o4000
 ZONES = "/usr/share/zoneinfo"
 TABLE = "canaries"
+STORED = POLICY[:POLICY.index("tables:")] + "policy: {{source: store}}\ntimeouts: {{call: 60s}}\n"
 
 # Other settings that a setting needs to be accepted, by its place. Everything else follows from the schema.
 NEEDED = [
@@ -193,6 +194,7 @@ SCHEMA = json.loads(subprocess.run([daemon(), "--print-schema"], capture_output=
 class OpensNothing(unittest.TestCase):
     def setUp(self):
         self.gateway = Gateway(POLICY + "timeouts: {{call: 60s}}\n").start()
+        self.stored = Gateway(STORED).start()  # its policy can be applied
         self.folder = os.path.join(self.gateway.folder, "canary")
         os.mkdir(self.folder)
         self.file = os.path.join(self.folder, "file")
@@ -202,12 +204,14 @@ class OpensNothing(unittest.TestCase):
         os.mkfifo(self.fifo)
         self.watched = watch(self.folder)
         self.admin = self.gateway.admin()
+        self.applies = self.stored.admin()
 
     def tearDown(self):
         os.close(self.watched)
-        self.admin.close()
-        self.gateway.stop()
-        self.gateway.__exit__(None, None, None)
+        for admin, gateway in ((self.admin, self.gateway), (self.applies, self.stored)):
+            admin.close()
+            gateway.stop()
+            gateway.__exit__(None, None, None)
 
     def names(self):
         """Strings that name canaries, each in a different way."""
@@ -223,7 +227,8 @@ class OpensNothing(unittest.TestCase):
         query = [NamedQuery("one", Query(table=TABLE, bound=record(id="a")))]
         for call in (lambda: self.admin.policyTables(text), lambda: self.admin.policyDiff(text, good, TABLE, sample),
                      lambda: self.admin.policyDiff(good, text, TABLE, sample),
-                     lambda: self.admin.advise([Candidate("c", text)], TABLE, sample, query, None)):
+                     lambda: self.admin.advise([Candidate("c", text)], TABLE, sample, query, None),
+                     lambda: self.applies.policyApply(text, 0, ApplyOptions(dry_run=True))):
             try:
                 call()
             except KeywayError:
