@@ -557,8 +557,8 @@ typedef struct kw_policy_version {
     char *text; /* NULL in a history */
 } kw_policy_version;
 
-/* Makes a text with tables and sequences the next version, if `expected_version` is the current one (0: there
- * is none yet); otherwise REFUSED. options can be NULL. */
+/* Makes a text with tables and sequences the next version, if `expected_version` is the current one (0: no
+ * policy was imported yet); otherwise REFUSED. options can be NULL. */
 KW_CLIENT_API kw_applied_policy *kw_client_policy_apply(kw_client *client, const char *text,
                                                         gint64 expected_version,
                                                         const kw_apply_options *options, GError **error);

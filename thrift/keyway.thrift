@@ -616,7 +616,7 @@ service Admin {
   /** Reads the policy file again, and the current version if the catalog keeps the policy. If the new policy is refused, the gateway keeps the old one. */
   void reload() throws (1: KeywayError failure),
   /** Makes a text with the settings tables and sequences the next version of the policy, if `expected_version` is
-   *  the current one (0: there is none yet). Fails with REFUSED if another version is current, if the gateway has
+   *  the current one (0: no policy was imported yet). Fails with REFUSED if another version is current, if the gateway has
    *  its policy from a file, or if rows would not be found or would be misread; nothing has changed then. After an
    *  unclear failure, policyHistory shows whether it was applied. Opens no file that the text names. */
   AppliedPolicy policyApply(1: string text, 2: i64 expected_version, 3: ApplyOptions options) throws (1: KeywayError failure),
