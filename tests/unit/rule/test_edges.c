@@ -78,9 +78,9 @@ add_numbers(GArray *values)
             add_number(values, (INT64_C(1) << bits) + away);
             add_number(values, -(INT64_C(1) << bits) + away);
         }
-    for (int64_t power = 10, digits = 1; digits < 19; digits++, power *= 10)
+    for (uint64_t power = 10; power <= INT64_MAX; power *= 10)
         for (int64_t away = -1; away <= 1; away++)
-            add_number(values, power + away);
+            add_number(values, (int64_t)power + away);
     add_number(values, INT64_MIN);
     add_number(values, INT64_MAX);
 }
