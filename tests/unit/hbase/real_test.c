@@ -159,7 +159,9 @@ test_batch(void)
     bed_await(&on, &done);
     for (size_t i = 0; i < COUNT; i++) {
         bool bad = i % 30 == 7;
-        g_assert_cmpint(results[i].outcome, ==, bad ? KW_OUTCOME_FAILED : KW_OUTCOME_OK);
+        if (results[i].outcome != (bad ? KW_OUTCOME_FAILED : KW_OUTCOME_OK))
+            g_error("write %zu has outcome %d: %s %s", i, results[i].outcome,
+                    kw_code_name(results[i].error.code), results[i].error.text);
         if (bad)
             g_assert_nonnull(strstr(results[i].error.text, "'nofam'"));
     }
