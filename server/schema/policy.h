@@ -23,7 +23,8 @@ typedef struct kw_path kw_path;
 typedef struct kw_role {
     uint8_t put;    /* 1: puts write these rows first, 2: after those with 1, and so on; 0: they do not */
     uint8_t remove; /* the same for removals */
-    bool get;       /* gets read these rows; while the key rule changes, those of two placements */
+    bool get;       /* gets read these rows; one placement of a path at a time. Versions of a change that
+                       read both (change/chain.h) are not implemented yet */
     bool scan;      /* scans read these rows; one placement of a path at a time */
 } kw_role;
 
