@@ -93,13 +93,6 @@ refuse_repeated_addresses(kw_read *read, const kw_model *model)
 
 /* --- store tables ----------------------------------------------------------------------------- */
 
-/* Removes HBase's namespace "default", which names without a namespace also have. */
-static const char *
-without_default(const char *store_table)
-{
-    return g_str_has_prefix(store_table, "default:") ? store_table + strlen("default:") : store_table;
-}
-
 typedef struct owners {
     kw_read *read;
     GHashTable *owners; /* store table -> the path that uses it */
@@ -112,7 +105,7 @@ claim(owners *all, const char *store_table, char *owner, kw_mark mark)
         g_free(owner);
         return;
     }
-    const char *name = without_default(store_table);
+    const char *name = kw_store_table_name(store_table);
     const char *first = g_hash_table_lookup(all->owners, name);
     if (first) {
         kw_read_problem(all->read, mark, "every path needs a store table of its own",

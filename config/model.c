@@ -29,6 +29,12 @@ kw_model_unref(kw_model *model)
     g_free(box);
 }
 
+const char *
+kw_store_table_name(const char *name)
+{
+    return g_str_has_prefix(name, "default:") ? name + strlen("default:") : name;
+}
+
 /* One call: the request as received and decoded, the data that it reads, and its reply. */
 int64_t
 kw_model_memory_needed(const kw_model *model)

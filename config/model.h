@@ -21,6 +21,13 @@ typedef enum kw_field_type {
 
 typedef enum kw_time_unit { KW_UNIT_S, KW_UNIT_MS, KW_UNIT_US, KW_UNIT_NS } kw_time_unit;
 
+/* Their names in a policy file, by value. NULL ends each list. */
+extern const char *const kw_field_type_names[];
+extern const char *const kw_time_unit_names[];
+
+/* The name of a store table without HBase's default namespace, which is optional. */
+const char *kw_store_table_name(const char *name);
+
 /* The encoding of a stored field's cell value. */
 typedef enum kw_cell_form {
     KW_CELL_RAW_BE,   /* Java's Bytes.toBytes: 8-byte big-endian long/double, 1-byte bool (0x00/0xff), UTF-8

@@ -8,9 +8,10 @@
 #define LAYOUT_MOST 1000000
 
 /* In the orders of kw_field_type, kw_time_unit and kw_cell_form. */
-static const char *const types[] = {"bool", "int", "double", "string", "bytes", "timestamp", "map", NULL};
+const char *const kw_field_type_names[] = {"bool",  "int",       "double", "string",
+                                           "bytes", "timestamp", "map",    NULL};
 static const char *const entry_types[] = {"bool", "int", "double", "string", "bytes", "timestamp", NULL};
-static const char *const units[] = {"s", "ms", "us", "ns", NULL};
+const char *const kw_time_unit_names[] = {"s", "ms", "us", "ns", NULL};
 static const char *const forms[] = {"raw", "text", "raw4", "phoenix", "phoenix4", NULL};
 
 static const kw_setting field_settings[] = {
@@ -18,7 +19,7 @@ static const kw_setting field_settings[] = {
      .kind = KW_KIND_ENUM,
      .flags = KW_SETTING_REQUIRED,
      .offset = offsetof(kw_draft_field, field.type),
-     .choices = types,
+     .choices = kw_field_type_names,
      .about = "Type of the values. Integers and timestamps have 64 bits; strings are UTF-8."},
     {.name = "of",
      .kind = KW_KIND_ENUM,
@@ -30,7 +31,7 @@ static const kw_setting field_settings[] = {
     {.name = "unit",
      .kind = KW_KIND_ENUM,
      .offset = offsetof(kw_draft_field, field.unit),
-     .choices = units,
+     .choices = kw_time_unit_names,
      .fallback = "ms",
      .about = "For timestamps: the unit, counted from 1970-01-01 UTC."},
     {.name = "column",

@@ -72,16 +72,10 @@ kw_model_read_shared(const char *name, const char *text, size_t size,
 
 /* --- combining ------------------------------------------------------------------------------------ */
 
-static const char *
-without_default(const char *store_table)
-{
-    return g_str_has_prefix(store_table, "default:") ? store_table + strlen("default:") : store_table;
-}
-
 static bool
 is_catalog(const kw_model *own, const char *store_table)
 {
-    return strcmp(without_default(own->store.catalog), without_default(store_table)) == 0;
+    return strcmp(kw_store_table_name(own->store.catalog), kw_store_table_name(store_table)) == 0;
 }
 
 /* The catalog's name is in the file, so that the shared text was read without it. */

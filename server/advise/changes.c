@@ -10,12 +10,6 @@ same_text(const char *a, const char *b)
 
 /* --- fields ---------------------------------------------------------------------------------------- */
 
-static const char *const type_names[] = {
-    [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
-    [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
-    [KW_FIELD_MAP] = "map",
-};
-
 static bool
 has_field(const kw_table *table, const char *name)
 {
@@ -104,7 +98,7 @@ list_fields(const kw_table *old, const kw_table *fresh, kw_buffer *out)
         if (before)
             list_field(before, field, out);
         else
-            kw_buffer_printf(out, "  field %s: new (%s)\n", field->name, type_names[field->type]);
+            kw_buffer_printf(out, "  field %s: new (%s)\n", field->name, kw_field_type_names[field->type]);
     }
     for (size_t i = 0; i < old->fields_count; i++) {
         const kw_field *field = &old->fields[i];

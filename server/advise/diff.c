@@ -7,12 +7,6 @@
 /* Digits of a fingerprint to print. */
 #define SHOWN 12
 
-static const char *const type_names[] = {
-    [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
-    [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
-    [KW_FIELD_MAP] = "map",
-};
-
 /* --- fields ---------------------------------------------------------------------------------------- */
 
 static const char *
@@ -31,12 +25,13 @@ diff_field(const kw_field *old, const kw_field *fresh, kw_arena *arena, kw_buffe
     const char *before = column_of(old, arena), *after = column_of(fresh, arena);
     if (old->type != fresh->type)
         kw_buffer_printf(out, "  field %s: %s -> %s: stored values are read as another type\n", old->name,
-                         type_names[old->type], type_names[fresh->type]);
+                         kw_field_type_names[old->type], kw_field_type_names[fresh->type]);
     else if (old->unit != fresh->unit)
         kw_buffer_printf(out, "  field %s: another unit: stored times are read as other times\n", old->name);
     else if (old->type == KW_FIELD_MAP && old->entry->type != fresh->entry->type)
         kw_buffer_printf(out, "  field %s: map of %s -> of %s: stored values are read as another type\n",
-                         old->name, type_names[old->entry->type], type_names[fresh->entry->type]);
+                         old->name, kw_field_type_names[old->entry->type],
+                         kw_field_type_names[fresh->entry->type]);
     if (strcmp(before, after) != 0)
         kw_buffer_printf(out, "  field %s: stored %s -> %s: existing rows do not have it there\n", old->name,
                          before, after);
@@ -62,7 +57,7 @@ diff_fields(const kw_table *old, const kw_table *fresh, kw_arena *arena, kw_buff
     for (size_t index = 0; index < fresh->fields_count; index++) {
         if (kw_table_find_field(old, kw_bytes_of_text(fresh->fields[index].name)) < 0)
             kw_buffer_printf(out, "  field %s is new (%s)\n", fresh->fields[index].name,
-                             type_names[fresh->fields[index].type]);
+                             kw_field_type_names[fresh->fields[index].type]);
     }
     if (old->model->updates != fresh->model->updates)
         kw_buffer_printf(out, "  updates: %s -> %s\n", old->model->updates ? "true" : "false",

@@ -5,13 +5,6 @@
 
 #include <openssl/evp.h>
 
-static const char *const type_names[] = {
-    [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
-    [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
-    [KW_FIELD_MAP] = "map",
-};
-static const char *const unit_names[] = {
-    [KW_UNIT_S] = "s", [KW_UNIT_MS] = "ms", [KW_UNIT_US] = "us", [KW_UNIT_NS] = "ns"};
 static const char *const encoding_names[] = {
     [KW_CELL_RAW_BE] = "raw",      [KW_CELL_TEXT] = "text",         [KW_CELL_RAW_BE4] = "raw4",
     [KW_CELL_PHOENIX] = "phoenix", [KW_CELL_PHOENIX4] = "phoenix4",
@@ -22,11 +15,12 @@ static const char *const encoding_names[] = {
 static const char *
 type_text(const kw_field *field, kw_arena *arena)
 {
-    const char *of = type_names[field->type];
+    const char *of = kw_field_type_names[field->type];
     if (field->entry)
         return kw_arena_printf(arena, "map of %s", type_text(field->entry, arena));
-    return field->type == KW_FIELD_TIMESTAMP ? kw_arena_printf(arena, "%s %s", of, unit_names[field->unit])
-                                             : of;
+    return field->type == KW_FIELD_TIMESTAMP
+               ? kw_arena_printf(arena, "%s %s", of, kw_time_unit_names[field->unit])
+               : of;
 }
 
 static kw_field_facts
@@ -42,12 +36,6 @@ field_of(const kw_field *field, kw_arena *arena)
         .key = field->identity,
         .counter = field->counter,
     };
-}
-
-const char *
-kw_store_table_name(const char *name)
-{
-    return g_str_has_prefix(name, "default:") ? name + strlen("default:") : name;
 }
 
 static kw_path_facts

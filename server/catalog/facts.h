@@ -76,9 +76,6 @@ const kw_placement_facts *kw_path_facts_serving(const kw_path_facts *path);
 /* "d:status", "d:followed.*"; "the row key alone" for a field without a column. */
 const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
 
-/* The name without HBase's default namespace, which is optional. */
-const char *kw_store_table_name(const char *name);
-
 /* A digest of what two gateways must have in common to serve the table at the same time: paths, placements,
  * marker and counters. Other fields are not included, because the catalog merges those of several policies.
  * The digest is a SHA-256 as 64 hex digits, in the arena. If the policy names an order, a space and the order

@@ -283,19 +283,6 @@ count_buckets(const kw_layout *layout)
     return buckets;
 }
 
-static const char *const type_names[] = {
-    [KW_FIELD_BOOL] = "bool",     [KW_FIELD_INT] = "int",     [KW_FIELD_DOUBLE] = "double",
-    [KW_FIELD_STRING] = "string", [KW_FIELD_BYTES] = "bytes", [KW_FIELD_TIMESTAMP] = "timestamp",
-    [KW_FIELD_MAP] = "map",
-};
-
-static const char *const unit_names[] = {
-    [KW_UNIT_S] = "s",
-    [KW_UNIT_MS] = "ms",
-    [KW_UNIT_US] = "us",
-    [KW_UNIT_NS] = "ns",
-};
-
 /* "hash(md5 of order_id, first 4 as hex) <- order_id string\n" */
 static void
 describe_component(const kw_component *component, GString *to)
@@ -303,9 +290,10 @@ describe_component(const kw_component *component, GString *to)
     g_string_append(to, component->text);
     for (size_t index = 0; index < component->inputs_count; index++) {
         const kw_field *field = &component->table->fields[component->inputs[index]];
-        g_string_append_printf(to, "%s%s %s", index ? ", " : " <- ", field->name, type_names[field->type]);
+        g_string_append_printf(to, "%s%s %s", index ? ", " : " <- ", field->name,
+                               kw_field_type_names[field->type]);
         if (field->type == KW_FIELD_TIMESTAMP)
-            g_string_append_printf(to, " %s", unit_names[field->unit]);
+            g_string_append_printf(to, " %s", kw_time_unit_names[field->unit]);
     }
     g_string_append_c(to, '\n');
 }
