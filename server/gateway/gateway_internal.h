@@ -80,10 +80,7 @@ typedef struct kw_gateway {
 
 const kw_model *kw_gateway_model(const kw_gateway *gateway);
 
-/* Limits and timeouts of a policy for the net. */
-kw_net_limits kw_gateway_limits(const kw_model *model);
-
-/* Begins to serve a policy that was prepared. */
+/* Begins to serve a policy that was prepared (serving.c). */
 void kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring);
 /* The same for a version of the policy that was applied here; also ends WAITING. */
 void kw_gateway_serve_version(kw_gateway *gateway, kw_policy *policy);

@@ -1,0 +1,12 @@
+/* Internal to gateway: how many connections the gateway accepts. The policy and the limit of open files
+ * determine it. */
+#pragma once
+
+#include "gateway/gateway_internal.h"
+
+/* Limits and timeouts of a policy for the net. */
+kw_net_limits kw_connections_limits(const kw_model *model);
+
+/* Raises the limit of open files to what the policy's connections need, if the system allows it. Logs a
+ * warning if the limit remains too low. */
+void kw_connections_raise_file_limit(const kw_model *model);

@@ -1,0 +1,78 @@
+#include "gateway/listeners.h"
+
+#include "base/log.h"
+#include "gateway/drain.h"
+#include "gateway/notify.h"
+#include "gateway/port_file.h"
+
+#include <glib.h>
+
+bool
+kw_listeners_open(kw_gateway *gateway, kw_error *ret_error)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    gateway->listeners_count = model->listeners_count;
+    gateway->tls = g_new0(kw_tls_context *, model->listeners_count);
+    gateway->ports = g_new0(uint16_t, model->listeners_count);
+    for (size_t i = 0; i < model->listeners_count; i++) {
+        const kw_model_listener *listener = &model->listeners[i];
+        if (!listener->tls.enabled)
+            continue;
+        gateway->tls[i] = kw_tls_context_new_server(&listener->tls, ret_error);
+        if (!gateway->tls[i])
+            return kw_error_prefix(ret_error, "listener %s:%u", listener->host, listener->port);
+    }
+    return true;
+}
+
+void
+kw_listeners_close(kw_gateway *gateway)
+{
+    for (size_t i = 0; i < gateway->listeners_count; i++)
+        kw_tls_context_free(gateway->tls[i]);
+    g_free(gateway->tls);
+    g_free(gateway->ports);
+}
+
+static bool
+listen_all(kw_gateway *gateway, kw_error *ret_error)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    for (size_t i = 0; i < gateway->listeners_count; i++)
+        if (!kw_net_listen(gateway->net, model->listeners[i].host, model->listeners[i].port, gateway->tls[i],
+                           &gateway->ports[i], ret_error))
+            return false;
+    return true;
+}
+
+bool
+kw_listeners_start(kw_gateway *gateway)
+{
+    kw_error error = KW_ERROR_NONE;
+    if (gateway->listening)
+        return true;
+    if (!listen_all(gateway, &error)) {
+        kw_log(KW_LOG_ERROR, "gateway", "cannot listen", "reason=\"%s\"", error.text);
+        kw_drain_start(gateway, KW_EXIT_FAILED);
+        return false;
+    }
+    gateway->listening = true;
+    kw_net_start(gateway->net);
+    return true;
+}
+
+bool
+kw_listeners_report(kw_gateway *gateway)
+{
+    kw_error error = KW_ERROR_NONE;
+    if (gateway->ports_reported)
+        return true;
+    if (!kw_port_file_write(gateway, &error)) {
+        kw_log(KW_LOG_ERROR, "gateway", "cannot report the ports", "reason=\"%s\"", error.text);
+        kw_drain_start(gateway, KW_EXIT_FAILED);
+        return false;
+    }
+    gateway->ports_reported = true;
+    kw_notify_ready();
+    return true;
+}

@@ -1,0 +1,22 @@
+/* Internal to gateway: the ports that the gateway listens on.
+ *
+ *   open: read the certificates -> start: listen, start the event loops -> change of state -> report the
+ * ports
+ *
+ * The last two steps happen once, when the gateway begins to serve or to wait for the store. */
+#pragma once
+
+#include "gateway/gateway_internal.h"
+
+/* Reads the certificates of all listeners. */
+bool kw_listeners_open(kw_gateway *gateway, kw_error *ret_error);
+
+/* Listens on all ports, once. False if the gateway drains because of an error. */
+bool kw_listeners_start(kw_gateway *gateway);
+
+/* Reports the ports, once, and after the change of state: a client that waits for the ports then finds
+ * /readyz up to date. False if the gateway drains because of an error. */
+bool kw_listeners_report(kw_gateway *gateway);
+
+/* Frees what kw_listeners_open allocated. */
+void kw_listeners_close(kw_gateway *gateway);

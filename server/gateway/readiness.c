@@ -1,0 +1,67 @@
+#include "gateway/readiness.h"
+
+#include "gateway/state.h"
+
+#include <glib.h>
+#include <stdatomic.h>
+
+static bool
+is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *list)
+{
+    kw_gateway *gateway = user;
+    kw_gateway_state state = atomic_load(&gateway->state);
+    kw_error error = KW_ERROR_NONE;
+    bool ready = state == KW_GATEWAY_SERVING;
+    if (!ready)
+        add_reason(list, kw_gateway_state_text(state));
+    const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
+    if (ready && fence && !kw_fence_is_open(fence)) {
+        add_reason(list, "this gateway's lease in the catalog has expired");
+        ready = false;
+    }
+    kw_mutex_lock(&gateway->lock);
+    if (!ready && gateway->why_not.code != KW_OK)
+        add_reason(list, gateway->why_not.text);
+    kw_mutex_unlock(&gateway->lock);
+    if (!kw_store_ready(gateway->store, &error)) {
+        add_reason(list, error.text);
+        ready = false;
+    }
+    return ready;
+}
+
+static void
+list_warnings(void *user, void (*add_warning)(void *list, const char *text), void *list)
+{
+    kw_gateway *gateway = user;
+    kw_mutex_lock(&gateway->lock);
+    for (guint i = 0; gateway->warnings && i < gateway->warnings->len; i++)
+        add_warning(list, gateway->warnings->pdata[i]);
+    if (gateway->not_followed.code != KW_OK)
+        add_warning(list, gateway->not_followed.text);
+    kw_mutex_unlock(&gateway->lock);
+}
+
+static int64_t
+policy_loaded_at_ms(void *user)
+{
+    return atomic_load(&((kw_gateway *)user)->policy_loaded_at_ms);
+}
+
+bool
+kw_readiness_start_admin(kw_gateway *gateway, kw_error *ret_error)
+{
+    const kw_model *model = kw_gateway_model(gateway);
+    kw_admin_sources sources = {.user = gateway,
+                                .service = gateway->service,
+                                .store = gateway->store,
+                                .ready = is_ready,
+                                .warnings = list_warnings,
+                                .policy_loaded_at_ms = policy_loaded_at_ms,
+                                .started_at_ms = gateway->started_at_ms};
+    if (!model->admin_enabled)
+        return true;
+    gateway->admin =
+        kw_admin_start(model->admin.host, model->admin.port, &sources, &gateway->admin_port, ret_error);
+    return gateway->admin != NULL;
+}

@@ -1,0 +1,261 @@
+#include "gateway/serving.h"
+
+#include "base/log.h"
+#include "gateway/connections.h"
+#include "gateway/drain.h"
+#include "gateway/listeners.h"
+#include "gateway/memory.h"
+#include "gateway/prepare.h"
+#include "gateway/state.h"
+#include "gateway/stored_policy.h"
+#include "gateway/stores.h"
+
+#include <glib.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* How long the gateway waits for the store before it listens without it. */
+#define STORE_WAIT_MS 3000
+#define RETRY_MS 1000
+/* When to retry after a gateway lost its registration and was not admitted again. */
+#define ADMISSION_RETRY_MS 5000
+
+static void
+set_why_not(kw_gateway *gateway, const kw_error *error)
+{
+    kw_mutex_lock(&gateway->lock);
+    gateway->why_not = *error;
+    kw_mutex_unlock(&gateway->lock);
+}
+
+static void
+wait_to_serve(kw_gateway *gateway, const kw_error *error)
+{
+    if (gateway->state == KW_GATEWAY_STARTING) {
+        kw_log(KW_LOG_WARN, "gateway", "cannot serve yet, calls fail with UNAVAILABLE until it can",
+               "reason=\"%s\"", error->text);
+        kw_gateway_move(gateway, KW_GATEWAY_WAITING);
+    }
+    set_why_not(gateway, error);
+    kw_error shown = {.code = KW_UNAVAILABLE, .retry_after_ms = RETRY_MS};
+    g_strlcpy(shown.text, error->text, sizeof shown.text);
+    kw_error_prefix(&shown, "the gateway cannot serve yet");
+    kw_service_shut_gate(gateway->service, &shown);
+    if (kw_listeners_start(gateway) && kw_listeners_report(gateway))
+        kw_timer_start_ms(gateway->timer, RETRY_MS);
+}
+
+/* A policy in the catalog can be changed through this gateway and through others. */
+static bool
+can_recover(const kw_gateway *gateway, const kw_error *error)
+{
+    if (kw_gateway_is_stored(gateway))
+        return true;
+    return kw_gateway_model(gateway)->store.kind == KW_STORE_HBASE &&
+           (error->code == KW_UNAVAILABLE || error->code == KW_TIMEOUT || error->code == KW_BUSY);
+}
+
+/* Keeps the store's clock synchronized while the policy needs it. */
+static void
+expect_stamps(kw_gateway *gateway)
+{
+    bool stamps = false;
+    for (size_t i = 0; i < kw_policy_table_count(gateway->policy); i++)
+        stamps = stamps || kw_policy_table(gateway->policy, i)->ordering.order == KW_WRITE_ORDER_STAMP;
+    kw_store_expect_stamps(gateway->store, stamps);
+}
+
+/* Call it before the calls under the policy begin. */
+static void
+announce_policy(kw_gateway *gateway)
+{
+    int64_t version = kw_policy_version(gateway->policy);
+    atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->policy));
+    kw_metrics_add(KW_METRIC_policy_version, version - kw_metrics_read(KW_METRIC_policy_version));
+    expect_stamps(gateway);
+    kw_sequences_begin_use(gateway->sequences);
+}
+
+void
+kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring)
+{
+    const kw_model *model = kw_policy_model(policy);
+    kw_policy *old = gateway->policy;
+    kw_keyring *old_keyring = gateway->keyring;
+    gateway->policy = kw_policy_ref(policy);
+    gateway->keyring = kw_keyring_ref(keyring);
+    kw_policy_unref(old);
+    kw_keyring_unref(old_keyring);
+    kw_policy_set_loaded_at_ms(policy, kw_clock_wall_ms());
+    kw_stores_configure_log(model);
+    kw_memory_configure(model);
+    announce_policy(gateway);
+    kw_service_set_policy(gateway->service, policy, keyring);
+    if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost)
+        kw_service_open_gate(gateway->service); /* was shut because an admission was refused */
+    kw_net_set_limits(gateway->net, kw_connections_limits(model));
+}
+
+/* Keeps the gateway out of service until it is registered again; the fence rejects calls. */
+static void
+remain_fenced(kw_gateway *gateway, const kw_error *error)
+{
+    kw_log(KW_LOG_ERROR, "gateway", "not admitted again, calls fail with UNAVAILABLE",
+           "code=%s reason=\"%s\"", kw_code_name(error->code), error->text);
+    set_why_not(gateway, error);
+    kw_timer_start_ms(gateway->timer, ADMISSION_RETRY_MS);
+}
+
+static void
+resume_serving(kw_gateway *gateway)
+{
+    if (gateway->lost) {
+        kw_serving_registration_lost(gateway); /* lost once more, after the facts were written */
+        return;
+    }
+    kw_log(KW_LOG_INFO, "gateway", "admitted again", "gateway=%s", gateway->id);
+    kw_service_open_gate(gateway->service);
+}
+
+static void
+start_serving(kw_gateway *gateway)
+{
+    announce_policy(gateway);
+    kw_service_open_gate(gateway->service);
+    if (!kw_listeners_start(gateway))
+        return;
+    kw_gateway_move(gateway, KW_GATEWAY_SERVING);
+    kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=\"%s\"",
+           kw_store_about(gateway->store), kw_policy_table_count(gateway->policy),
+           kw_gateway_model(gateway)->tables_file);
+    if (kw_listeners_report(gateway) && gateway->lost)
+        kw_serving_registration_lost(gateway);
+}
+
+void
+kw_gateway_serve_version(kw_gateway *gateway, kw_policy *policy)
+{
+    kw_gateway_serve_policy(gateway, policy, gateway->keyring);
+    if (gateway->state != KW_GATEWAY_WAITING)
+        return;
+    set_why_not(gateway, &KW_ERROR_NONE);
+    kw_timer_stop(gateway->timer);
+    start_serving(gateway);
+}
+
+static void
+refuse_to_start(kw_gateway *gateway, const kw_error *error)
+{
+    kw_log(KW_LOG_ERROR, "gateway", "the policy cannot be served", "code=%s reason=\"%s\"",
+           kw_code_name(error->code), error->text);
+    kw_drain_start(gateway, error->code == KW_REFUSED   ? KW_EXIT_REFUSED
+                            : error->code == KW_INVALID ? KW_EXIT_POLICY
+                                                        : KW_EXIT_FAILED);
+}
+
+static void
+on_prepared(void *user, const kw_error *error)
+{
+    kw_gateway *gateway = user;
+    gateway->preparing = false;
+    if (!error)
+        set_why_not(gateway, &KW_ERROR_NONE);
+    if (gateway->state < KW_GATEWAY_DRAINING) {
+        kw_timer_stop(gateway->timer);
+        if (gateway->state == KW_GATEWAY_SERVING && error)
+            remain_fenced(gateway, error);
+        else if (gateway->state == KW_GATEWAY_SERVING)
+            resume_serving(gateway);
+        else if (error && can_recover(gateway, error))
+            wait_to_serve(gateway, error);
+        else if (error)
+            refuse_to_start(gateway, error);
+        else
+            start_serving(gateway);
+    }
+    kw_jobs_next(&gateway->jobs);
+}
+
+static void
+on_candidate_prepared(void *user, const kw_error *error)
+{
+    kw_gateway *gateway = user;
+    kw_policy *candidate = g_steal_pointer(&gateway->candidate);
+    if (!error && gateway->net && candidate != gateway->policy)
+        kw_gateway_serve_policy(gateway, candidate, gateway->keyring);
+    kw_policy_unref(candidate);
+    on_prepared(gateway, error);
+}
+
+static void
+on_candidate_loaded(void *user, kw_policy *policy, const kw_error *error)
+{
+    kw_gateway *gateway = user;
+    if (error) {
+        on_prepared(gateway, error);
+        return;
+    }
+    gateway->candidate = policy;
+    kw_prepare(gateway, policy, NULL, on_candidate_prepared, gateway);
+}
+
+static void
+run_prepare(kw_job *job)
+{
+    kw_gateway *gateway = (kw_gateway *)((char *)job - offsetof(kw_gateway, prepare_job));
+    gateway->lost = false;
+    if (gateway->state >= KW_GATEWAY_DRAINING) {
+        kw_jobs_next(&gateway->jobs);
+        return;
+    }
+    if (kw_gateway_is_stored(gateway))
+        kw_stored_policy_load(gateway, kw_gateway_own_model(gateway), on_candidate_loaded, gateway);
+    else
+        kw_prepare(gateway, gateway->policy, NULL, on_prepared, gateway);
+}
+
+static void
+prepare(kw_gateway *gateway)
+{
+    if (gateway->preparing)
+        return;
+    gateway->preparing = true;
+    gateway->prepare_job.run = run_prepare;
+    kw_jobs_add(&gateway->jobs, &gateway->prepare_job);
+}
+
+void
+kw_serving_begin(kw_gateway *gateway)
+{
+    kw_timer_start_ms(gateway->timer, STORE_WAIT_MS);
+    prepare(gateway);
+}
+
+void
+kw_serving_registration_lost(void *user)
+{
+    static const kw_error lost = {
+        .code = KW_UNAVAILABLE,
+        .retry_after_ms = RETRY_MS,
+        .text = "this gateway lost its registration in the catalog; it serves again once it is admitted"};
+    kw_gateway *gateway = user;
+    gateway->lost = true;
+    if (gateway->state != KW_GATEWAY_SERVING)
+        return; /* start_serving checks `lost` */
+    kw_service_shut_gate(gateway->service, &lost);
+    prepare(gateway);
+}
+
+void
+kw_serving_on_timer(void *user)
+{
+    kw_gateway *gateway = user;
+    if (!gateway->preparing) {
+        prepare(gateway);
+    } else if (gateway->state == KW_GATEWAY_STARTING &&
+               kw_gateway_model(gateway)->store.kind == KW_STORE_HBASE) {
+        kw_error error;
+        kw_error_set(&error, KW_UNAVAILABLE, "no answer from the store within %d ms", STORE_WAIT_MS);
+        wait_to_serve(gateway, &error);
+    }
+}

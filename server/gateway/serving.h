@@ -1,0 +1,22 @@
+/* Internal to gateway: when the gateway serves, and which policy.
+ *
+ *   begin -> (load the policy that the catalog keeps) -> prepare -> serve
+ *                   ^                                       |
+ *                   +--- wait RETRY_MS, calls fail <--------+ the store cannot be reached
+ *
+ * A gateway that loses its registration in the catalog does not serve until the same steps have admitted it
+ * again. A policy that was prepared elsewhere (reload.c, follower.c, policy_apply.c) begins to serve with
+ * kw_gateway_serve_policy. Main thread only. */
+#pragma once
+
+#include "gateway/gateway_internal.h"
+
+/* Prepares the policy, and waits for the store for a limited time before the gateway listens without it. */
+void kw_serving_begin(kw_gateway *gateway);
+
+/* Callback of the gateway's timer. STARTING: the store has not answered in time. WAITING, or SERVING with a
+ * shut fence: the next attempt. */
+void kw_serving_on_timer(void *gateway);
+
+/* Callback of the catalog, when the registration was lost: the policy must be admitted again. */
+void kw_serving_registration_lost(void *gateway);
