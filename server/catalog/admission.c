@@ -388,10 +388,11 @@ kw_admission_new(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, k
 }
 
 void
-kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
-                 void *user)
+kw_catalog_check(kw_catalog *catalog, kw_policy *policy, const kw_change_step *step, kw_deadline deadline,
+                 kw_catalog_checked done, void *user)
 {
     kw_admission *admission = kw_admission_new(catalog, policy, deadline, done, user);
+    admission->step = step;
     g_assert(!catalog->next.arena);
     catalog->next = kw_digests_of_policy(policy);
     catalog->revision++;

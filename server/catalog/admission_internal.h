@@ -24,6 +24,7 @@ struct kw_admission {
     int64_t current;              /* the version that must be current at the commit */
     const kw_version_draft *next; /* the version after it, which becomes current; NULL: none */
     kw_version_name next_name;
+    const kw_change_step *step; /* NULL: none */
     bool preview;
     kw_error *refusals; /* of a preview: one for each table */
     kw_error conflict;

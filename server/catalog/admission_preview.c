@@ -73,11 +73,12 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
 }
 
 void
-kw_catalog_preview(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
-                   void *user)
+kw_catalog_preview(kw_catalog *catalog, kw_policy *policy, const kw_change_step *step, kw_deadline deadline,
+                   kw_catalog_checked done, void *user)
 {
     kw_admission *admission = kw_admission_new(catalog, policy, deadline, done, user);
     admission->preview = true;
+    admission->step = step;
     admission->refusals = KW_ARENA_ARRAY(admission->arena, kw_error, admission->count);
     for (size_t i = 0; i < admission->count; i++)
         admission->refusals[i] = KW_ERROR_NONE;

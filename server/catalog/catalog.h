@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/fence.h"
+#include "catalog/changes.h"
 #include "catalog/compare.h"
 #include "catalog/image.h"
 #include "catalog/version.h"
@@ -47,11 +48,26 @@ void kw_catalog_free(kw_catalog *catalog); /* NULL is ignored */
 /* Open while the lease is valid; NULL on a store that only this process uses. */
 const kw_fence *kw_catalog_fence(const kw_catalog *catalog);
 
+/* A step of a change. The placements of paths may differ from the catalog's where the new records differ from
+ * its records:
+ *   - a path gets a second placement, whose store table has no rows: the change begins
+ *   - roles of placements change: the next version of the change
+ *   - a path keeps one of two placements: the change has ended. The other one becomes retired
+ * The commit writes the records in the same put. Without a step, placements must be those of the catalog. */
+typedef struct kw_change_step {
+    const kw_change_record *records; /* all that the catalog will have */
+    size_t count;
+    const kw_change_record *base; /* those that the catalog must have now; see kw_changes_differ */
+    size_t base_count;
+} kw_change_step;
+
 /* The receiver owns admission (serve or abandon it); NULL exactly if error is set. REFUSED: a retry is
  * also rejected. UNAVAILABLE, TIMEOUT, BUSY: try again. */
 typedef void (*kw_catalog_checked)(void *user, kw_admission *admission, const kw_error *error);
-void kw_catalog_check(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
-                      void *user);
+/* step: NULL, or the step of a change that the policy was compiled for; it must live until the admission
+ * ends. */
+void kw_catalog_check(kw_catalog *catalog, kw_policy *policy, const kw_change_step *step,
+                      kw_deadline deadline, kw_catalog_checked done, void *user);
 
 /* The tables whose calls must be held, and whose running calls must have completed, before the commit. NULL
  * ends the list. It contains the tables whose rows the old and the new policy interpret differently. It also
@@ -86,14 +102,18 @@ kw_write_order kw_admission_order(const kw_admission *admission, size_t table);
 
 /* Reads the catalog and compares every table. The receiver owns the admission, which can only be abandoned.
  */
-void kw_catalog_preview(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked done,
-                        void *user);
+void kw_catalog_preview(kw_catalog *catalog, kw_policy *policy, const kw_change_step *step,
+                        kw_deadline deadline, kw_catalog_checked done, void *user);
 /* Why the table is refused; NULL: it is not. */
 const kw_error *kw_admission_refusal(const kw_admission *admission, size_t table);
 /* Why other gateways rule the policy out, although no table is refused; NULL: they do not. */
 const kw_error *kw_admission_conflict(const kw_admission *admission);
 /* The name that the table has in the catalog; NULL: the catalog does not contain it. */
 const char *kw_admission_recorded_name(const kw_admission *admission, size_t table);
+/* The facts of the table in the catalog; NULL: the catalog does not contain it. The same in any admission. */
+const kw_facts *kw_admission_recorded(const kw_admission *admission, size_t table);
+/* The records of changes in the catalog. The same in any admission. */
+const kw_change_record *kw_admission_changes(const kw_admission *admission, size_t *ret_count);
 /* The version that was current when the catalog was read. */
 const kw_version_name *kw_admission_version(const kw_admission *admission);
 

@@ -15,6 +15,7 @@
 #define CONTROL          true, false, false
 #define SPACED           true, false, true
 #define COMPLETE         true, true, false
+#define BOTH_COMPLETE    false, true, false
 #define COMPLETE_SPACED  true, true, true
 
 /* Steps: the next version, and what it needs. */
@@ -77,6 +78,11 @@ static const kw_chain_version versions[KW_CHAIN_COUNT] = {
         STEP(STORE_NEW, NOTHING), END},
     [KW_CHAIN_STORE_NEW] = {"store-new", NONE, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
         END, END},
+
+    [KW_CHAIN_BOTH_OLD] = {"both-old", ALL, {1, 1, false, false}, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BARE,
+        STEP(BOTH_NEW, COPIED | ORDERED), STEP(STORE, ORDERED)},
+    [KW_CHAIN_BOTH_NEW] = {"both-new", {1, 1, false, false}, ALL, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BOTH_COMPLETE,
+        STEP(STORE_NEW, ORDERED | EXPIRED), STEP(BOTH_OLD, ORDERED)},
 };
 /* clang-format on */
 

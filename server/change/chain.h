@@ -5,6 +5,7 @@
  *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4, 5, 6, 7, 8, LEAVE_..., STORE_NEW       forward
  *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4                                         back from 4 or earlier
  *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4_BACK, 5, 6_SPACED, 6                    back from 6 or 5
+ *   STORE, BOTH_OLD, BOTH_NEW, STORE_NEW     a store with one writer (the embedded store), in both directions
  *
  * Calls that run at the same time are of two neighboring versions at most: a gateway runs new calls under the
  * version that the coordinator set, and reports it when its last call under the version before has been
@@ -36,6 +37,9 @@ typedef enum kw_chain_id {
     KW_CHAIN_LEAVE_RAISED,
     KW_CHAIN_LEAVE_HELD,
     KW_CHAIN_STORE_NEW, /* a table with `order: store` after its change */
+    /* In a store with one writer, which writes all rows of a record at once. */
+    KW_CHAIN_BOTH_OLD, /* the copier runs */
+    KW_CHAIN_BOTH_NEW, /* the operator can still go back */
     KW_CHAIN_COUNT
 } kw_chain_id;
 
@@ -100,6 +104,8 @@ const kw_chain_version *kw_chain_version_of(kw_chain_id id);
 
 /* The step from this version in a direction; one to KW_CHAIN_COUNT if there is none. */
 kw_chain_step kw_chain_next(kw_chain_id id, kw_chain_direction direction);
+/* The first version of a change in a store with one writer. */
+#define KW_CHAIN_ONE_WRITER_FIRST KW_CHAIN_BOTH_OLD
 
 /* False if no version has the name. */
 bool kw_chain_find(const char *name, kw_chain_id *ret_id);

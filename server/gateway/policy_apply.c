@@ -198,7 +198,7 @@ on_old_loaded(void *user, kw_policy *policy, const kw_error *error)
         fail(self, KW_UNAVAILABLE, "the gateway is shutting down");
         return;
     }
-    kw_catalog_preview(gateway->catalog, self->order.policy,
+    kw_catalog_preview(gateway->catalog, self->order.policy, NULL,
                        kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_preview, self);
 }
 

@@ -308,7 +308,7 @@ static void
 check(preparing *self)
 {
     if (self->gateway->catalog)
-        kw_catalog_check(self->gateway->catalog, self->policy, step_deadline(self), on_checked, self);
+        kw_catalog_check(self->gateway->catalog, self->policy, NULL, step_deadline(self), on_checked, self);
     else
         check_hazards(self);
 }

@@ -64,6 +64,8 @@ struct kw_table {
     const kw_path *association;     /* its rows hold the row keys of each record; NULL: none */
     const kw_placement *placements; /* of all paths without the association, in their order */
     size_t placements_count;
+    bool changing;        /* a path has two placements, because its key rule is being changed */
+    bool atomics_held;    /* so increments and conditional writes must be rejected for now */
     kw_ordering ordering; /* of rows with records; the rows of the association are not subject to it */
     bool chosen;          /* some path's rows do not follow from the record: see kw_layout_choice */
     kw_bytes default_family;
@@ -77,6 +79,28 @@ struct kw_table {
     const size_t *generated; /* fields that the gateway generates if a put has no value */
     size_t generated_count;
 };
+
+/* Where the rows of a path are, other than the policy's text says: since the path got another key rule while
+ * it was served. Everything must live until kw_policy_new_placed returns, except the models, which the policy
+ * references. */
+typedef struct kw_placing {
+    const char *table;
+    const char *path;
+    /* What the text says. If the path in the text has another layout number or store table, the placing does
+     * not apply to it. */
+    uint32_t given_layout;
+    const char *given_store_table;
+    /* The placement of the text's key rule. */
+    uint32_t layout;
+    const char *store_table;
+    /* The rest is only used while a change of the key rule is under way. */
+    kw_model *old_model; /* has the path with its old key rule; NULL: no change is under way */
+    uint32_t old_layout;
+    const char *old_store_table;
+    kw_role role;      /* of the text's key rule */
+    kw_role old_role;  /* of the old one */
+    bool atomics_held; /* increments and conditional writes are rejected with retry_after_ms */
+} kw_placing;
 
 /* The placement of a path that scans read. */
 const kw_placement *kw_path_scanned(const kw_path *path);
@@ -98,6 +122,12 @@ typedef struct kw_hazard {
  * secondary path with other fields than the primary key, ...) are added to diagnostics with their positions,
  * and NULL is returned. Keeps a reference to the model. */
 kw_policy *kw_policy_new(kw_model *model, kw_diagnostics *diagnostics);
+/* The same for paths whose placements differ from the text. A path with a change under way gets two
+ * placements: [0] under the text's key rule, [1] under the old one. Adds a problem if a placing names a path
+ * that the model does not have, if the two rules do not tell the same records apart, or if one of them
+ * chooses buckets at each put. */
+kw_policy *kw_policy_new_placed(kw_model *model, const kw_placing *placings, size_t count,
+                                kw_diagnostics *diagnostics);
 /* In the order of the tables. */
 size_t kw_policy_hazards_count(const kw_policy *policy);
 const kw_hazard *kw_policy_hazard(const kw_policy *policy, size_t index);

@@ -53,6 +53,65 @@ typedef struct kw_stored_version {
 typedef void (*kw_versions_done)(void *user, const kw_stored_version *versions, size_t count,
                                  const kw_error *error);
 
+/* --- changes of a key rule ------------------------------------------------------------------------ */
+
+typedef enum kw_change_action {
+    KW_CHANGE_SHOW,     /* changes nothing */
+    KW_CHANGE_SWITCH,   /* reads use the new placement */
+    KW_CHANGE_REVERSE,  /* reads use the old placement again */
+    KW_CHANGE_COMPLETE, /* only the new placement is written */
+    KW_CHANGE_CANCEL,   /* only the old placement is written; the old key rule is applied again */
+    KW_CHANGE_PAUSE,    /* copying and comparing stop */
+    KW_CHANGE_RESUME,
+    KW_CHANGE_THROTTLE,
+    KW_CHANGE_COMPARE /* compares all rows again */
+} kw_change_action;
+
+typedef struct kw_change_order {
+    kw_change_action action;
+    const char *table;    /* SHOW: NULL for all tables */
+    const char *expected; /* the version that the caller saw, for example "both-old"; NULL: any */
+    const char *author;
+    uint64_t rows_per_second; /* THROTTLE; 0: no limit */
+    bool leave_foreign;       /* SWITCH: although rows could not be decoded and were not copied */
+    bool expire_cursors;      /* COMPLETE: does not wait until cursors of the old key rule have expired */
+} kw_change_order;
+
+/* The state of one change, for people. */
+typedef struct kw_change_status {
+    const char *table;
+    const char *path;
+    const char *version; /* of the change (change/chain.h), for example "both-old" */
+    const char
+        *phase; /* what happens now, or what it waits for: "copying", "comparing", "ready to switch", ... */
+    const char
+        *next; /* the commands that the operator can give now, for example "switch, cancel"; can be "" */
+    const char *author;
+    const char *reason;
+    int64_t policy_version; /* the one that began the change */
+    int64_t started_ms;     /* wall clock */
+    int64_t version_at_ms;  /* when `version` was set */
+    uint32_t old_layout, layout;
+    const char *old_store_table, *store_table;
+    bool reads_new; /* reads use the new placement */
+    bool paused;
+    uint64_t limit_rows_per_second; /* 0: none */
+    double rows_per_second;         /* of the copy or comparison now; 0: not running */
+    double progress;                /* of the copy or comparison: 0 to 1 */
+    int64_t left_ms;                /* estimated until it ends; -1: unknown */
+    bool copied, compared;
+    uint64_t rows_copied;
+    uint64_t rows_compared;
+    uint64_t missing, different, extra; /* rows that the last comparison found, before repairs */
+    uint64_t repaired;
+    uint64_t foreign;         /* rows that cannot be decoded under the old key rule */
+    const char *example;      /* the first of them; "": none */
+    int64_t cursors_until_ms; /* wall clock: when the last cursor of the old key rule expires; 0: unknown */
+    const char *problem;      /* why the last step failed; "": it did not */
+} kw_change_status;
+typedef void (*kw_change_done)(void *user, const kw_change_status *changes, size_t count,
+                               const kw_error *error);
+
 typedef struct kw_service_settings {
     kw_store *store;         /* must outlive the service */
     kw_sequences *sequences; /* must outlive the service */
@@ -73,6 +132,10 @@ typedef struct kw_service_settings {
     void (*history)(void *user, int64_t before, size_t limit, kw_loop *loop, kw_versions_done done,
                     void *done_user);
     void (*version)(void *user, int64_t number, kw_loop *loop, kw_versions_done done, void *done_user);
+    /* Admin.changes and orderChange. Copies the order, and calls done on `loop` with the changes of the table
+     * after the order was recorded; everything lives until done returns. */
+    void (*change)(void *user, const kw_change_order *order, kw_loop *loop, kw_change_done done,
+                   void *done_user);
     void *user;
     const kw_fence
         *fence; /* while it is shut, calls that need the store fail with UNAVAILABLE; can be NULL */

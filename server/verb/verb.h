@@ -137,6 +137,8 @@ typedef struct kw_scrub_request {
     uint32_t max_differences; /* to list, at most KW_SCRUB_DIFFERENCES_MAX; all are counted */
     int64_t settle_ms;        /* rows that differ must not change for this long */
     bool repair;
+    const kw_path *changing; /* compares the two placements of this path, whose key rule is being changed: the
+                                one that scans read is correct; NULL: compares the paths of the table */
 } kw_scrub_request;
 
 typedef struct kw_scrub_difference {
@@ -165,3 +167,26 @@ typedef struct kw_scrub_result {
 /* A failed repair is an error; the slice can be repeated from the same cursor. */
 typedef void (*kw_scrub_done)(void *user, const kw_scrub_result *result, const kw_error *error);
 void kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done, void *user);
+
+/* copy.c: copies rows of a path from one of its placements to another, one slice per call. */
+#define KW_COPY_ROWS_MAX 1000
+
+typedef struct kw_copy_request {
+    const kw_placement *from;
+    const kw_placement *to;
+    kw_bytes after;    /* the last row key of the previous slice; empty: begin with the first row */
+    uint32_t max_rows; /* 1 to KW_COPY_ROWS_MAX */
+} kw_copy_request;
+
+typedef struct kw_copy_result {
+    uint64_t rows;       /* rows copied */
+    uint64_t foreign;    /* rows that cannot be decoded under the rule of `from`; they were not copied */
+    const char *example; /* key and reason of the first of them; NULL: none */
+    kw_bytes after;      /* for the next slice */
+    bool end;            /* these were the last rows */
+    double progress;     /* 0 to 1: the share of the rows up to `after`, estimated from the row keys */
+} kw_copy_result;
+
+/* A failed slice can be repeated. Everything in the result is in the call's arena. */
+typedef void (*kw_copy_done)(void *user, const kw_copy_result *result, const kw_error *error);
+void kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *user);

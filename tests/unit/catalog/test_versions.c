@@ -285,7 +285,7 @@ static const kw_admission *
 preview(gateway *self, kw_policy *policy)
 {
     self->done = false;
-    kw_catalog_preview(self->catalog, policy, KW_DEADLINE_NONE, on_preview, self);
+    kw_catalog_preview(self->catalog, policy, NULL, KW_DEADLINE_NONE, on_preview, self);
     gateway_wait(self);
     g_assert_cmpint(self->error.code, ==, KW_OK);
     return self->admission;

@@ -160,7 +160,7 @@ void
 gateway_begin(gateway *self, kw_policy *policy)
 {
     self->done = false;
-    kw_catalog_check(self->catalog, policy, KW_DEADLINE_NONE, checked, self);
+    kw_catalog_check(self->catalog, policy, NULL, KW_DEADLINE_NONE, checked, self);
 }
 
 kw_code
