@@ -5,28 +5,15 @@
 #include "schema/policy.h"
 
 #include "rule/compile.h"
-#include "schema/hazards.h"
+#include "schema/placed.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct kw_policy {
-    _Atomic int references;
-    _Atomic int64_t loaded_at_ms;
-    int64_t version;
-    kw_model *model;
-    kw_arena *arena;
-    kw_table *tables;
-    size_t tables_count;
-    const kw_table **by_name; /* sorted */
-    kw_hazards hazards;
-};
-
 /* --- fields ---------------------------------------------------------------------------------------- */
 
-static kw_field
-field_of(const kw_model_field *model, kw_arena *arena)
+kw_field
+kw_field_of_model(const kw_model_field *model, kw_arena *arena)
 {
     kw_field field = {
         .name = model->name,
@@ -101,186 +88,6 @@ check_column(const kw_table *table, size_t number, kw_diagnostics *diagnostics)
                               (int)field->qualifier.size, (const char *)field->qualifier.data);
 }
 
-/* --- paths ----------------------------------------------------------------------------------------- */
-
-/* Every path must store each identity field as the primary key does, and no other field: otherwise one record
- * could have several rows there, or two records could share one. */
-static bool
-check_identity(const kw_table *table, const kw_layout *primary, const kw_layout *layout,
-               kw_diagnostics *diagnostics)
-{
-    bool good = true;
-    kw_mark mark = layout->model->mark;
-    for (size_t number = 0; number < table->fields_count; number++) {
-        const char *name = table->fields[number].name;
-        bool mine = layout->units[number] != 0, theirs = primary->units[number] != 0;
-        if (theirs && !mine) {
-            g_autofree char *hint = g_strdup_printf("add \"- field: %s\" at its end", name);
-            good = kw_diagnostics_add(diagnostics, mark, hint,
-                                      "path %s: field %s of the primary key is missing, so two records could "
-                                      "share a key in this path",
-                                      layout->model->name, name);
-        } else if (mine && !theirs) {
-            good = kw_diagnostics_add(diagnostics, mark, "add it to the primary key, or remove it here",
-                                      "path %s: field %s is not part of the primary key, so the identity of "
-                                      "a record does not determine this key",
-                                      layout->model->name, name);
-        } else if (layout->units[number] != primary->units[number] ||
-                   strcmp(layout->grains[number], primary->grains[number]) != 0) {
-            good = kw_diagnostics_add(diagnostics, mark, "use the same unit in both",
-                                      "path %s: field %s has another unit than in the primary key",
-                                      layout->model->name, name);
-        }
-    }
-    return good;
-}
-
-static bool
-compile_path(kw_policy *policy, const kw_table *table, const kw_model_path *model, kw_path *ret_path,
-             kw_diagnostics *diagnostics)
-{
-    *ret_path = (kw_path){
-        .table = table,
-        .name = model->name,
-        .store_table = kw_bytes_of_text(model->store_table),
-        .layout = kw_layout_compile(table->field_set, model, policy->arena, diagnostics),
-        .model = model,
-    };
-    return ret_path->layout;
-}
-
-/* Why rows of a family never expire, whatever its TTL. NULL: they do. */
-static const char *
-why_never_expires(const kw_model_table *table, const kw_model_family *family)
-{
-    if (family->min_versions > 0)
-        return "; its min_versions keep rows after the ttl";
-    if (table->major_compaction_ms == 0)
-        return "; major_compaction: 0 means that there is none";
-    return family->ttl_seconds > 0 ? NULL : "; without a ttl, rows stay forever";
-}
-
-/* Rows of one cycle must have expired before the next cycle reuses their keys. */
-static bool
-check_circular(const kw_table *table, const kw_layout *layout, kw_diagnostics *diagnostics)
-{
-    const kw_component *round = kw_layout_circular(layout);
-    const kw_model_table *model = table->model;
-    bool good = true;
-    for (size_t index = 0; round && index < model->families_count; index++) {
-        const kw_model_family *family = &model->families[index];
-        int64_t compaction_s = model->major_compaction_ms / 1000, ttl = family->ttl_seconds;
-        const char *why = why_never_expires(model, family);
-        if (!why && ttl <= round->period_s - 2 * compaction_s)
-            continue;
-        g_autofree char *hint =
-            family->min_versions > 0 ? g_strdup("remove min_versions")
-            : model->major_compaction_ms == 0
-                ? g_strdup("set major_compaction to the interval of the store's major compactions")
-            : round->period_s > 2 * compaction_s
-                ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s",
-                                  round->period_s - 2 * compaction_s)
-                : g_strdup("add coarser parts, or set a shorter major_compaction");
-        good = kw_diagnostics_add(diagnostics, round->mark, hint,
-                                  "path %s: %s repeats after %" G_GINT64_FORMAT
-                                  "s, which must be at least ttl (%" G_GINT64_FORMAT
-                                  "s) of family %s + 2 x major_compaction (%" G_GINT64_FORMAT "s)%s",
-                                  layout->model->name, round->text, round->period_s, ttl, family->name,
-                                  compaction_s, why ? why : "");
-    }
-    return good;
-}
-
-/* Each path has one placement, which every operation uses. */
-static void
-place_paths(kw_policy *policy, kw_table *table, kw_path *paths)
-{
-    kw_placement *placements = KW_ARENA_ARRAY(policy->arena, kw_placement, table->stores_count);
-    for (size_t index = 0; index < table->stores_count; index++) {
-        placements[index] = (kw_placement){.path = &paths[index],
-                                           .number = index,
-                                           .layout = paths[index].layout,
-                                           .store_table = paths[index].store_table,
-                                           .role = {.put = 1, .remove = 1, .get = true, .scan = true}};
-        paths[index].placements = &placements[index];
-        paths[index].placements_count = 1;
-    }
-    table->placements = placements;
-    table->placements_count = table->paths_count;
-}
-
-const kw_placement *
-kw_path_scanned(const kw_path *path)
-{
-    size_t index = 0;
-    while (index < path->placements_count && !path->placements[index].role.scan)
-        index++;
-    g_assert(index < path->placements_count);
-    return &path->placements[index];
-}
-
-/* The association follows the paths with records. */
-static bool
-compile_paths(kw_policy *policy, kw_table *table, kw_path *paths, kw_diagnostics *diagnostics)
-{
-    bool good = true;
-    const kw_model_path *association = NULL;
-    for (size_t index = 0; index < table->model->paths_count; index++) {
-        const kw_model_path *model = &table->model->paths[index];
-        if (model->association && association)
-            good = kw_diagnostics_add(diagnostics, model->mark, "one association serves all paths",
-                                      "path %s: table %s already has the association %s", model->name,
-                                      table->name, association->name);
-        else if (model->association)
-            association = model;
-        else
-            good = compile_path(policy, table, model, &paths[table->paths_count++], diagnostics) && good;
-    }
-    table->stores_count = table->paths_count;
-    if (association) {
-        table->association = &paths[table->stores_count++];
-        good = compile_path(policy, table, association, &paths[table->paths_count], diagnostics) && good;
-    }
-    place_paths(policy, table, paths);
-    for (size_t index = 1; good && index < table->stores_count; index++)
-        good = check_identity(table, paths[0].layout, paths[index].layout, diagnostics);
-    for (size_t index = 0; good && index < table->stores_count; index++)
-        good = check_circular(table, paths[index].layout, diagnostics);
-    return good;
-}
-
-/* If a bucket is chosen, something must prevent a second put from choosing another one. */
-static bool
-check_choices(kw_table *table, kw_diagnostics *diagnostics)
-{
-    const kw_path *chosen = NULL;
-    for (size_t index = 0; index < table->paths_count && !chosen; index++) {
-        if (kw_layout_choice(table->paths[index].layout).kind)
-            chosen = &table->paths[index];
-    }
-    table->chosen = chosen;
-    const kw_path *association = table->association;
-    if (association && !chosen)
-        return kw_diagnostics_add(
-            diagnostics, association->model->mark, "remove association",
-            "path %s: an association is only for random and round_robin salts; table %s has none",
-            association->name, table->name);
-    if (association && kw_layout_choice(association->layout).kind)
-        return kw_diagnostics_add(diagnostics, association->model->mark, "use a hash or another salt",
-                                  "path %s: the rows of an association cannot have a random or round_robin "
-                                  "salt themselves, because lookups could not find them",
-                                  association->name);
-    if (!chosen || association || !table->model->updates)
-        return true;
-    return kw_diagnostics_add(
-        diagnostics, chosen->model->mark,
-        "set updates: false if each record is put once, or add an association: paths: {by_id: {association: "
-        "true, key: [...]}}, or compute the bucket from a field: salt: {of: ...}",
-        "table %s, path %s: a second put of a record could write a second row, because each put chooses a "
-        "bucket",
-        table->name, chosen->name);
-}
-
 /* --- tables ---------------------------------------------------------------------------------------- */
 
 static void
@@ -342,12 +149,12 @@ kw_table_default_order(const kw_table *table)
 }
 
 static bool
-build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
+build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_diagnostics *diagnostics)
 {
     const kw_model_table *model = &policy->model->tables[number];
     kw_field *fields = KW_ARENA_ARRAY(policy->arena, kw_field, model->fields_count);
     for (size_t index = 0; index < model->fields_count; index++)
-        fields[index] = field_of(&model->fields[index], policy->arena);
+        fields[index] = kw_field_of_model(&model->fields[index], policy->arena);
     kw_field_set *field_set = KW_ARENA_NEW(policy->arena, kw_field_set);
     *field_set = (kw_field_set){model->name, fields, model->fields_count};
     kw_path *paths = KW_ARENA_ARRAY(policy->arena, kw_path, model->paths_count);
@@ -367,7 +174,7 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
     list_generated(policy, table);
     if (model->paths_count == 0)
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
-    if (!compile_paths(policy, table, paths, diagnostics) || !check_choices(table, diagnostics))
+    if (!kw_paths_compile(policy, table, paths, placings, diagnostics))
         return false;
     set_order(table, kw_table_default_order(table));
     bool good = true;
@@ -378,6 +185,17 @@ build_table(kw_policy *policy, size_t number, kw_diagnostics *diagnostics)
     return good;
 }
 
+static bool
+check_store_table(GHashTable *seen, const kw_placement *placement, kw_diagnostics *diagnostics)
+{
+    const kw_path *path = placement->path;
+    const char *name = kw_layout_store_table(placement->layout);
+    return g_hash_table_add(seen, (gpointer)name) ||
+           kw_diagnostics_add(diagnostics, path->model->mark, "give each path a store table of its own",
+                              "path %s of table %s: store table %s is already used by another path",
+                              path->name, path->table->name, name);
+}
+
 /* Rows of two rules must not share a store table: their keys could collide. */
 static bool
 check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
@@ -386,14 +204,9 @@ check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     for (size_t number = 0; number < policy->tables_count; number++) {
         const kw_table *table = &policy->tables[number];
-        for (size_t index = 0; index < table->stores_count; index++) {
-            const kw_model_path *path = table->paths[index].model;
-            if (g_hash_table_add(seen, (gpointer)path->store_table))
-                continue;
-            good = kw_diagnostics_add(diagnostics, path->mark, "give each path a store table of its own",
-                                      "path %s of table %s: store table %s is already used by another path",
-                                      path->name, table->name, path->store_table);
-        }
+        for (size_t index = 0; index < table->stores_count; index++)
+            for (size_t each = 0; each < table->paths[index].placements_count; each++)
+                good = check_store_table(seen, &table->paths[index].placements[each], diagnostics) && good;
     }
     return good;
 }
@@ -414,19 +227,34 @@ sort_tables(kw_policy *policy)
         qsort(policy->by_name, policy->tables_count, sizeof *policy->by_name, compare_names);
 }
 
-kw_policy *
-kw_policy_new(kw_model *model, kw_diagnostics *diagnostics)
+static void
+unref_model(gpointer model)
 {
-    g_autoptr(kw_policy) policy = g_new0(kw_policy, 1);
+    kw_model_unref(model);
+}
+
+static kw_policy *
+policy_over(kw_model *model)
+{
+    kw_policy *policy = g_new0(kw_policy, 1);
     policy->references = 1;
     policy->model = kw_model_ref(model);
     policy->arena = kw_arena_new();
     policy->tables_count = model->tables_count;
     policy->tables = KW_ARENA_ARRAY(policy->arena, kw_table, model->tables_count);
-    bool good = true;
+    policy->old_models = g_ptr_array_new_with_free_func(unref_model);
+    return policy;
+}
+
+kw_policy *
+kw_policy_new_placed(kw_model *model, const kw_placing *items, size_t count, kw_diagnostics *diagnostics)
+{
+    g_autoptr(kw_policy) policy = policy_over(model);
+    kw_placings placings = {items, count};
+    bool good = kw_placings_check(&placings, model, diagnostics);
     for (size_t number = 0; number < model->tables_count; number++)
         good = kw_diagnostics_may_continue(diagnostics, kw_arena_used(policy->arena)) &&
-               build_table(policy, number, diagnostics) && good;
+               build_table(policy, number, &placings, diagnostics) && good;
     if (!good || !check_store_tables(policy, diagnostics))
         return NULL;
     sort_tables(policy);
@@ -434,6 +262,12 @@ kw_policy_new(kw_model *model, kw_diagnostics *diagnostics)
     for (size_t number = 0; good && number < policy->tables_count; number++)
         good = kw_hazards_find(&policy->hazards, &policy->tables[number], diagnostics);
     return good ? g_steal_pointer(&policy) : NULL;
+}
+
+kw_policy *
+kw_policy_new(kw_model *model, kw_diagnostics *diagnostics)
+{
+    return kw_policy_new_placed(model, NULL, 0, diagnostics);
 }
 
 size_t
@@ -473,6 +307,7 @@ kw_policy_unref(kw_policy *policy)
         return;
     kw_arena_free(policy->arena);
     kw_model_unref(policy->model);
+    g_ptr_array_free(policy->old_models, TRUE);
     g_free(policy);
 }
 

@@ -123,9 +123,11 @@ typedef struct kw_hazard {
  * and NULL is returned. Keeps a reference to the model. */
 kw_policy *kw_policy_new(kw_model *model, kw_diagnostics *diagnostics);
 /* The same for paths whose placements differ from the text. A path with a change under way gets two
- * placements: [0] under the text's key rule, [1] under the old one. Adds a problem if a placing names a path
- * that the model does not have, if the two rules do not tell the same records apart, or if one of them
- * chooses buckets at each put. */
+ * placements: [0] under the text's key rule, [1] under the old one. Adds a problem for a change under way if
+ * the model does not have its path, if the path is the association, if the two rules do not tell the same
+ * records apart, if one of them chooses buckets at each put, if they have the same store table or layout
+ * number, or if the fields of the model give the old rule other row keys. A placing without an old model is
+ * ignored if the model does not have its path. */
 kw_policy *kw_policy_new_placed(kw_model *model, const kw_placing *placings, size_t count,
                                 kw_diagnostics *diagnostics);
 /* In the order of the tables. */

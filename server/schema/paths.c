@@ -1,0 +1,248 @@
+/* See paths.h. */
+#include "schema/paths.h"
+
+#include "schema/placed.h"
+
+#include <string.h>
+
+/* Every path must store each identity field as the primary key does, and no other field: otherwise one record
+ * could have several rows there, or two records could share one. */
+static bool
+check_identity(const kw_table *table, const kw_layout *primary, const kw_layout *layout,
+               kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    kw_mark mark = layout->model->mark;
+    for (size_t number = 0; number < table->fields_count; number++) {
+        const char *name = table->fields[number].name;
+        bool mine = layout->units[number] != 0, theirs = primary->units[number] != 0;
+        if (theirs && !mine) {
+            g_autofree char *hint = g_strdup_printf("add \"- field: %s\" at its end", name);
+            good = kw_diagnostics_add(diagnostics, mark, hint,
+                                      "path %s: field %s of the primary key is missing, so two records could "
+                                      "share a key in this path",
+                                      layout->model->name, name);
+        } else if (mine && !theirs) {
+            good = kw_diagnostics_add(diagnostics, mark, "add it to the primary key, or remove it here",
+                                      "path %s: field %s is not part of the primary key, so the identity of "
+                                      "a record does not determine this key",
+                                      layout->model->name, name);
+        } else if (layout->units[number] != primary->units[number] ||
+                   strcmp(layout->grains[number], primary->grains[number]) != 0) {
+            good = kw_diagnostics_add(diagnostics, mark, "use the same unit in both",
+                                      "path %s: field %s has another unit than in the primary key",
+                                      layout->model->name, name);
+        }
+    }
+    return good;
+}
+
+/* A path while it is compiled. */
+typedef struct compiling {
+    kw_policy *policy;
+    kw_table *table;
+    kw_path *paths;
+    const kw_placings *placings;
+    const kw_placing **applied; /* parallel to paths; NULL: the placement is the text's */
+    kw_diagnostics *diagnostics;
+} compiling;
+
+static bool
+compile_path(const compiling *self, size_t index, const kw_model_path *text)
+{
+    const kw_table *table = self->table;
+    const kw_placing *placing = kw_placings_find(self->placings, table->name, text);
+    const kw_model_path *model = placing ? kw_placing_model(placing, text, self->policy->arena) : text;
+    kw_path *path = &self->paths[index];
+    *path = (kw_path){
+        .table = table,
+        .name = model->name,
+        .store_table = kw_bytes_of_text(model->store_table),
+        .layout = kw_layout_compile(table->field_set, model, self->policy->arena, self->diagnostics),
+        .model = model,
+    };
+    self->applied[index] = placing;
+    return path->layout;
+}
+
+/* Why rows of a family never expire, whatever its TTL. NULL: they do. */
+static const char *
+why_never_expires(const kw_model_table *table, const kw_model_family *family)
+{
+    if (family->min_versions > 0)
+        return "; its min_versions keep rows after the ttl";
+    if (table->major_compaction_ms == 0)
+        return "; major_compaction: 0 means that there is none";
+    return family->ttl_seconds > 0 ? NULL : "; without a ttl, rows stay forever";
+}
+
+/* Rows of one cycle must have expired before the next cycle reuses their keys. */
+static bool
+check_circular(const kw_table *table, const kw_placement *placement, kw_diagnostics *diagnostics)
+{
+    const kw_component *round = kw_layout_circular(placement->layout);
+    const kw_model_table *model = table->model;
+    bool good = true, in_text = placement == placement->path->placements;
+    kw_mark mark = round && in_text ? round->mark : placement->path->model->mark;
+    for (size_t index = 0; round && index < model->families_count; index++) {
+        const kw_model_family *family = &model->families[index];
+        int64_t compaction_s = model->major_compaction_ms / 1000, ttl = family->ttl_seconds;
+        const char *why = why_never_expires(model, family);
+        if (!why && ttl <= round->period_s - 2 * compaction_s)
+            continue;
+        g_autofree char *hint =
+            family->min_versions > 0 ? g_strdup("remove min_versions")
+            : model->major_compaction_ms == 0
+                ? g_strdup("set major_compaction to the interval of the store's major compactions")
+            : round->period_s > 2 * compaction_s
+                ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s",
+                                  round->period_s - 2 * compaction_s)
+                : g_strdup("add coarser parts, or set a shorter major_compaction");
+        good = kw_diagnostics_add(diagnostics, mark, hint,
+                                  "path %s: %s repeats after %" G_GINT64_FORMAT
+                                  "s, which must be at least ttl (%" G_GINT64_FORMAT
+                                  "s) of family %s + 2 x major_compaction (%" G_GINT64_FORMAT "s)%s",
+                                  placement->path->name, round->text, round->period_s, ttl, family->name,
+                                  compaction_s, why ? why : "");
+    }
+    return good;
+}
+
+/* The placement of a path whose key rule does not change: every operation uses it. */
+static void
+place_alone(kw_path *path, kw_placement *placement)
+{
+    *placement = (kw_placement){.path = path,
+                                .layout = path->layout,
+                                .store_table = path->store_table,
+                                .role = {.put = 1, .remove = 1, .get = true, .scan = true}};
+    path->placements_count = 1;
+}
+
+/* Gives the path its placements, of which `placements` has room for two. */
+static bool
+place_path(const compiling *self, size_t index, kw_placement *placements)
+{
+    kw_path *path = &self->paths[index];
+    const kw_placing *placing = self->applied[index];
+    path->placements = placements;
+    place_alone(path, &placements[0]);
+    if (!placing || !placing->old_model)
+        return true;
+    self->table->changing = true;
+    self->table->atomics_held = self->table->atomics_held || placing->atomics_held;
+    path->placements_count = 2;
+    placements[0].role = placing->role;
+    return kw_placed_old(self->policy, placing, path, &placements[1], self->diagnostics) &&
+           kw_placed_check(placements, self->diagnostics);
+}
+
+/* Numbers the placements over all paths. The association's is last and is not counted. */
+static bool
+place_paths(const compiling *self)
+{
+    bool good = true;
+    size_t count = 0;
+    kw_table *table = self->table;
+    kw_placement *placements = KW_ARENA_ARRAY(self->policy->arena, kw_placement, 2 * table->stores_count);
+    for (size_t index = 0; index < table->stores_count; index++) {
+        const kw_path *path = &self->paths[index];
+        good = place_path(self, index, &placements[count]) && good;
+        for (size_t end = count + path->placements_count; count < end; count++)
+            placements[count].number = count;
+        if (index < table->paths_count)
+            table->placements_count = count;
+    }
+    table->placements = placements;
+    return good;
+}
+
+const kw_placement *
+kw_path_scanned(const kw_path *path)
+{
+    size_t index = 0;
+    while (index < path->placements_count && !path->placements[index].role.scan)
+        index++;
+    g_assert(index < path->placements_count);
+    return &path->placements[index];
+}
+
+/* The association follows the paths with records. */
+static bool
+compile_each(const compiling *self)
+{
+    bool good = true;
+    kw_table *table = self->table;
+    const kw_model_path *association = NULL;
+    for (size_t index = 0; index < table->model->paths_count; index++) {
+        const kw_model_path *model = &table->model->paths[index];
+        if (model->association && association)
+            good = kw_diagnostics_add(self->diagnostics, model->mark, "one association serves all paths",
+                                      "path %s: table %s already has the association %s", model->name,
+                                      table->name, association->name);
+        else if (model->association)
+            association = model;
+        else
+            good = compile_path(self, table->paths_count++, model) && good;
+    }
+    table->stores_count = table->paths_count;
+    if (association) {
+        table->association = &self->paths[table->stores_count++];
+        good = compile_path(self, table->paths_count, association) && good;
+    }
+    return good;
+}
+
+/* If a bucket is chosen, something must prevent a second put from choosing another one. */
+static bool
+check_choices(kw_table *table, kw_diagnostics *diagnostics)
+{
+    const kw_path *chosen = NULL;
+    for (size_t index = 0; index < table->paths_count && !chosen; index++) {
+        if (kw_layout_choice(table->paths[index].layout).kind)
+            chosen = &table->paths[index];
+    }
+    table->chosen = chosen;
+    const kw_path *association = table->association;
+    if (association && !chosen)
+        return kw_diagnostics_add(
+            diagnostics, association->model->mark, "remove association",
+            "path %s: an association is only for random and round_robin salts; table %s has none",
+            association->name, table->name);
+    if (association && kw_layout_choice(association->layout).kind)
+        return kw_diagnostics_add(diagnostics, association->model->mark, "use a hash or another salt",
+                                  "path %s: the rows of an association cannot have a random or round_robin "
+                                  "salt themselves, because lookups could not find them",
+                                  association->name);
+    if (!chosen || association || !table->model->updates)
+        return true;
+    return kw_diagnostics_add(
+        diagnostics, chosen->model->mark,
+        "set updates: false if each record is put once, or add an association: paths: {by_id: {association: "
+        "true, key: [...]}}, or compute the bucket from a field: salt: {of: ...}",
+        "table %s, path %s: a second put of a record could write a second row, because each put chooses a "
+        "bucket",
+        table->name, chosen->name);
+}
+
+static bool
+check_all_circular(const kw_table *table, kw_diagnostics *diagnostics)
+{
+    bool good = true;
+    for (size_t index = 0; good && index < table->stores_count; index++)
+        for (size_t each = 0; good && each < table->paths[index].placements_count; each++)
+            good = check_circular(table, &table->paths[index].placements[each], diagnostics);
+    return good;
+}
+
+bool
+kw_paths_compile(kw_policy *policy, kw_table *table, kw_path *paths, const kw_placings *placings,
+                 kw_diagnostics *diagnostics)
+{
+    const kw_placing **applied = KW_ARENA_ARRAY(policy->arena, const kw_placing *, table->model->paths_count);
+    compiling self = {policy, table, paths, placings, applied, diagnostics};
+    bool good = compile_each(&self) && place_paths(&self);
+    for (size_t index = 1; good && index < table->stores_count; index++)
+        good = check_identity(table, paths[0].layout, paths[index].layout, diagnostics);
+    return good && check_all_circular(table, diagnostics) && check_choices(table, diagnostics);
+}

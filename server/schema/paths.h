@@ -1,0 +1,14 @@
+/* The paths of a table and their placements, while a policy is compiled. Private to this module. */
+#pragma once
+
+#include "schema/policy_internal.h"
+
+typedef struct kw_placings {
+    const kw_placing *items;
+    size_t count;
+} kw_placings;
+
+/* Compiles the paths of a table, of which it has the fields: `paths` has room for those of the model. False
+ * after at least one problem. */
+bool kw_paths_compile(kw_policy *policy, kw_table *table, kw_path *paths, const kw_placings *placings,
+                      kw_diagnostics *diagnostics);

@@ -1,0 +1,22 @@
+/* The members of a policy snapshot. Private to this module. */
+#pragma once
+
+#include "schema/hazards.h"
+
+#include <stdatomic.h>
+
+struct kw_policy {
+    _Atomic int references;
+    _Atomic int64_t loaded_at_ms;
+    int64_t version;
+    kw_model *model;
+    GPtrArray *old_models; /* those whose key rules placements use */
+    kw_arena *arena;
+    kw_table *tables;
+    size_t tables_count;
+    const kw_table **by_name; /* sorted */
+    kw_hazards hazards;
+};
+
+/* The field before the table's layouts are known: without its column. */
+kw_field kw_field_of_model(const kw_model_field *model, kw_arena *arena);

@@ -1,0 +1,322 @@
+/* Policies whose placements differ from their text: during and after a change of a key rule. */
+#include "config/reader.h"
+#include "rule/compile.h"
+#include "rule/policies.h"
+
+#define FIELDS "    fields: {id: string, n: int, ts: {type: timestamp, column: 'd:ts'}}\n"
+#define OLD FIELDS "    key: [field: id]\n"
+#define NEW FIELDS "    key: [salt: {buckets: 4, of: [id]}, field: id]\n"
+#define ROLE_ALL                                                                                             \
+    {                                                                                                        \
+        1, 1, true, true                                                                                     \
+    }
+#define ROLE_WRITE                                                                                           \
+    {                                                                                                        \
+        1, 1, false, false                                                                                   \
+    }
+
+static kw_model *
+model_of(const char *yaml)
+{
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    g_autofree char *text = g_strdup_printf("tables:\n  t:\n%s", yaml);
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    kw_model *model = kw_model_read_text("test", text, strlen(text), schemas, count, diagnostics);
+    if (!model) {
+        g_autofree char *problems = kw_diagnostics_text(diagnostics);
+        g_error("refused:\n%s\n%s", yaml, problems);
+    }
+    return model;
+}
+
+/* A change of the primary path under way, which reads the old placement. */
+static kw_placing
+changing(kw_model *old)
+{
+    return (kw_placing){.table = "t",
+                        .path = "primary",
+                        .given_layout = 1,
+                        .given_store_table = "t",
+                        .layout = 2,
+                        .store_table = "t_L2",
+                        .old_model = old,
+                        .old_layout = 1,
+                        .old_store_table = "t",
+                        .role = ROLE_WRITE,
+                        .old_role = ROLE_ALL,
+                        .atomics_held = true};
+}
+
+static kw_policy *
+placed(const char *yaml, const kw_placing *placings, size_t count)
+{
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    g_autoptr(kw_model) model = model_of(yaml);
+    kw_policy *policy = kw_policy_new_placed(model, placings, count, diagnostics);
+    if (!policy) {
+        g_autofree char *problems = kw_diagnostics_text(diagnostics);
+        g_error("refused:\n%s\n%s", yaml, problems);
+    }
+    return policy;
+}
+
+/* The policy is refused with exactly one problem, whose text begins with `problem`. */
+static void
+assert_refused(const char *yaml, const kw_placing *placing, const char *problem)
+{
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    g_autoptr(kw_model) model = model_of(yaml);
+    g_autoptr(kw_policy) policy = kw_policy_new_placed(model, placing, 1, diagnostics);
+    g_autofree char *text = kw_diagnostics_text(diagnostics);
+    g_assert_null(policy);
+    if (kw_diagnostics_count(diagnostics) != 1 ||
+        !g_str_has_prefix(kw_diagnostics_get(diagnostics, 0)->message, problem))
+        g_error("\"%s\" is not the one problem \"%s\"", text, problem);
+    g_assert_nonnull(kw_diagnostics_get(diagnostics, 0)->hint);
+}
+
+static void
+assert_refused_change(const char *old, const char *fresh, const char *problem)
+{
+    g_autoptr(kw_model) model = model_of(old);
+    kw_placing placing = changing(model);
+    assert_refused(fresh, &placing, problem);
+}
+
+static void
+assert_key(const kw_placement *placement, const char *expected)
+{
+    kw_buffer key = KW_BUFFER_EMPTY;
+    kw_value values[] = {test_text("a"), test_number(1), test_number(2)};
+    kw_record record = {.values = values};
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_layout_encode(placement->layout, &record, &key, &error));
+    g_autofree char *hex = test_hex(kw_buffer_bytes(&key));
+    g_assert_cmpstr(hex, ==, expected);
+    kw_buffer_clear(&key);
+}
+
+static void
+test_changing(void)
+{
+    kw_model *old = model_of(OLD);
+    kw_placing placing = changing(old);
+    g_autoptr(kw_policy) policy = placed(NEW, &placing, 1);
+    kw_model_unref(old); /* the policy has its own reference */
+    const kw_table *table = kw_policy_table(policy, 0);
+    const kw_path *path = &table->paths[0];
+    g_assert_true(table->changing && table->atomics_held);
+    g_assert_cmpuint(path->placements_count, ==, 2);
+    g_assert_cmpuint(table->placements_count, ==, 2);
+    for (size_t number = 0; number < 2; number++) {
+        const kw_placement *placement = &table->placements[number];
+        g_assert_true(placement == &path->placements[number] && placement->path == path);
+        g_assert_cmpuint(placement->number, ==, number);
+        g_assert_cmpuint(kw_layout_number(placement->layout), ==, number ? 1 : 2);
+        g_assert_cmpstr(kw_layout_store_table(placement->layout), ==, number ? "t" : "t_L2");
+        g_assert_true(kw_bytes_equal(placement->store_table,
+                                     kw_bytes_of_text(kw_layout_store_table(placement->layout))));
+        g_assert_true(placement->role.put == 1 && placement->role.remove == 1);
+        g_assert_true(placement->role.scan == (number == 1) && placement->role.get == (number == 1));
+    }
+    g_assert_true(kw_path_scanned(path) == &path->placements[1]);
+    g_assert_true(path->layout == path->placements[0].layout);
+    g_assert_cmpstr(path->model->store_table, ==, "t_L2");
+    g_assert_cmpint(kw_table_default_order(table), ==, KW_WRITE_ORDER_STORE);
+    assert_key(&path->placements[1], "61");
+    g_assert_cmpuint(kw_layout_buckets(path->placements[0].layout), ==, 4);
+}
+
+/* After the change the record only says where the rows are. */
+static void
+test_changed(void)
+{
+    kw_placing placing = changing(NULL);
+    g_autoptr(kw_policy) policy = placed(NEW, &placing, 1);
+    const kw_table *table = kw_policy_table(policy, 0);
+    g_assert_false(table->changing || table->atomics_held);
+    g_assert_cmpuint(table->placements_count, ==, 1);
+    g_assert_cmpuint(kw_layout_number(table->paths[0].layout), ==, 2);
+    g_assert_true(kw_bytes_equal(table->paths[0].store_table, KW_BYTES_LITERAL("t_L2")));
+    g_assert_true(table->placements[0].role.scan && table->placements[0].role.get);
+}
+
+/* The text was given another layout number or store table: its placement is the text's. */
+static void
+test_not_applied(void)
+{
+    static const char *const texts[] = {NEW "    layout: 7\n", NEW "    store_table: other\n"};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autoptr(kw_model) old = model_of(OLD);
+        kw_placing placing = changing(old);
+        g_autoptr(kw_policy) policy = placed(texts[i], &placing, 1);
+        const kw_table *table = kw_policy_table(policy, 0);
+        g_assert_false(table->changing || table->atomics_held);
+        g_assert_cmpuint(table->placements_count, ==, 1);
+        g_assert_cmpuint(kw_layout_number(table->paths[0].layout), ==, i == 0 ? 7 : 1);
+        g_assert_true(kw_bytes_equal(table->paths[0].store_table, kw_bytes_of_text(i == 0 ? "t" : "other")));
+    }
+}
+
+/* The placements of all paths are numbered in the order of the paths. The association is last. */
+static void
+test_numbers(void)
+{
+#define PATHS                                                                                                \
+    "    paths: {by: {association: true, key: [field: id]}, second: {key: [hash: id, field: id]},\n"         \
+    "            any: {key: [salt: {algorithm: random, buckets: 2}, field: id]}}\n"
+    g_autoptr(kw_model) old =
+        model_of(FIELDS "    key: [field: id]\n    paths: {second: {key: [literal: x, field: id]}}\n");
+    kw_placing placings[] = {changing(old), changing(old)};
+    placings[1].path = "second";
+    placings[1].given_store_table = "t_second";
+    placings[1].store_table = "t_second_L2";
+    placings[1].old_store_table = "t_second";
+    placings[0].atomics_held = placings[1].atomics_held = false;
+    g_autoptr(kw_policy) policy = placed(NEW PATHS, placings, 2);
+    const kw_table *table = kw_policy_table(policy, 0);
+    static const char *const expected[] = {"t_L2", "t", "t_second_L2", "t_second", "t_any", "t_by"};
+    g_assert_cmpuint(table->paths_count, ==, 3);
+    g_assert_cmpuint(table->placements_count, ==, 5);
+    for (size_t number = 0; number < 6; number++) {
+        g_assert_cmpuint(table->placements[number].number, ==, number);
+        g_assert_true(
+            kw_bytes_equal(table->placements[number].store_table, kw_bytes_of_text(expected[number])));
+    }
+    g_assert_true(table->paths[1].placements == &table->placements[2]);
+    g_assert_true(table->paths[2].placements == &table->placements[4]);
+    g_assert_true(table->association->placements == &table->placements[5]);
+    g_assert_cmpuint(table->paths[2].placements_count, ==, 1);
+    g_assert_true(table->changing);
+    g_assert_false(table->atomics_held);
+    assert_key(&table->placements[3], "7861");
+}
+
+static void
+test_names(void)
+{
+    g_autoptr(kw_model) old = model_of(OLD);
+    kw_placing placing = changing(old);
+    placing.path = "gone";
+    assert_refused(NEW, &placing, "table t has no path gone, and the key rule of this path is being changed");
+    placing.table = "gone";
+    assert_refused(NEW, &placing, "the policy has no table gone");
+    placing.old_model = NULL; /* only a change under way needs the path */
+    kw_policy_unref(placed(NEW, &placing, 1));
+    placing = changing(old);
+    placing.path = "p";
+    placing.given_store_table = "t_p";
+    assert_refused(NEW "    paths: {p: {key: [hash: id, field: id]}}\n", &placing,
+                   "path p: the policy with the old key rule has no such path of table t");
+    placing.path = "by";
+    placing.given_store_table = "t_by";
+    g_autoptr(kw_model) with = model_of(OLD "    paths: {by: {association: true, key: [field: id]}}\n");
+    placing.old_model = with;
+    assert_refused(FIELDS "    key: [salt: {algorithm: random, buckets: 4}, field: id]\n"
+                          "    paths: {by: {association: true, key: [hash: id, field: id]}}\n",
+                   &placing, "path by: the key rule of an association cannot be changed");
+}
+
+static void
+test_identity(void)
+{
+#define TWO FIELDS "    key: [field: {name: id, encoding: terminated}, field: n]\n"
+#define SECONDS FIELDS "    key: [field: {name: ts, unit: s}, field: id]\n"
+#define MILLIS FIELDS "    key: [field: {name: ts, unit: ms}, field: id]\n"
+    assert_refused_change(
+        TWO, NEW,
+        "path primary: the new key rule (layout 2) does not have field n of the old key rule "
+        "(layout 1)");
+    assert_refused_change(NEW, TWO,
+                          "path primary: the new key rule (layout 2) has field n, which the old key rule "
+                          "(layout 1) does not have");
+    assert_refused_change(MILLIS, SECONDS,
+                          "path primary: field ts has another unit in the new key rule (layout 2)");
+}
+
+#define ANY "    key: [salt: {algorithm: random, buckets: 4}, field: id]\n    updates: false\n"
+#define TURN "    key: [salt: {algorithm: round_robin, buckets: 4}, field: id]\n    updates: false\n"
+
+static void
+test_choices(void)
+{
+    assert_refused_change(FIELDS ANY, NEW, "path primary: the old key rule (layout 1) chooses a bucket");
+    assert_refused_change(OLD, FIELDS ANY, "path primary: the new key rule (layout 2) chooses a bucket");
+    assert_refused_change(FIELDS TURN, NEW, "path primary: the old key rule (layout 1) chooses a bucket");
+}
+
+static void
+test_places(void)
+{
+    g_autoptr(kw_model) old = model_of(OLD);
+    kw_placing placing = changing(old);
+    placing.old_store_table = "t_L2";
+    assert_refused(NEW, &placing,
+                   "path primary: the old and the new key rule have the same store table, t_L2");
+    placing.old_store_table = "t";
+    placing.old_layout = 2;
+    assert_refused(NEW, &placing,
+                   "path primary: the old and the new key rule have the same layout number, 2");
+    placing = changing(old);
+    placing.old_store_table = "t_old";
+    static const char *const used[] = {"t_old", "t_L2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(used); i++) {
+        g_autofree char *yaml =
+            g_strdup_printf(NEW "    paths: {p: {store_table: %s, key: [hash: id, field: id]}}\n", used[i]);
+        g_autofree char *problem =
+            g_strdup_printf("path p of table t: store table %s is already used by another path", used[i]);
+        assert_refused(yaml, &placing, problem);
+    }
+}
+
+/* What the old key rule needs of the fields. */
+static void
+test_fields(void)
+{
+#define UNUSED "    fields: {id: string, kind: {type: string, values: [a, b]}, x: int, n: int}\n"
+    assert_refused_change(
+        UNUSED "    key: [field: {name: id, encoding: terminated}, field: kind]\n",
+        "    fields: {id: string, n: int}\n    key: [hash: id, field: id]\n",
+        "path primary: the old key rule uses field kind, which the new policy does not have");
+    assert_refused_change("    fields: {id: int, n: int}\n    key: [field: id]\n",
+                          "    fields: {id: string, n: int}\n    key: [hash: id, field: id]\n",
+                          "path primary: the old key rule uses field id, which has another type");
+    assert_refused_change("    fields: {id: {type: string, column: 'd:id'}, n: int}\n    key: [field: id]\n",
+                          "    fields: {id: string, n: int}\n    key: [hash: id, field: id]\n",
+                          "path primary: the old key rule uses field id, which has another column");
+#define KIND(values)                                                                                         \
+    "    fields: {id: string, kind: {type: string, values: " values "}}\n    key: [enum: {field: kind}, "    \
+    "field: id]\n"
+    assert_refused_change(
+        KIND("[a, b]"), KIND("[b, a]"),
+        "path primary: with the fields of the new policy, the old key rule defines other row");
+    /* Fields that the old rule does not use can disappear or be added, and others can have another place. */
+    g_autoptr(kw_model) old = model_of(UNUSED "    key: [field: id]\n");
+    kw_placing placing = changing(old);
+    g_autoptr(kw_policy) policy =
+        placed("    fields: {y: int, id: string}\n    key: [hash: id, field: id]\n", &placing, 1);
+    kw_value values[] = {test_number(1), test_text("a")};
+    kw_record record = {.values = values};
+    kw_buffer key = KW_BUFFER_EMPTY;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_layout_encode(kw_policy_table(policy, 0)->placements[1].layout, &record, &key, &error));
+    g_assert_true(kw_bytes_equal(kw_buffer_bytes(&key), KW_BYTES_LITERAL("a")));
+    kw_buffer_clear(&key);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/schema/placed/changing", test_changing);
+    g_test_add_func("/schema/placed/changed", test_changed);
+    g_test_add_func("/schema/placed/not-applied", test_not_applied);
+    g_test_add_func("/schema/placed/numbers", test_numbers);
+    g_test_add_func("/schema/placed/names", test_names);
+    g_test_add_func("/schema/placed/identity", test_identity);
+    g_test_add_func("/schema/placed/choices", test_choices);
+    g_test_add_func("/schema/placed/places", test_places);
+    g_test_add_func("/schema/placed/fields", test_fields);
+    return g_test_run();
+}
