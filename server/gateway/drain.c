@@ -1,6 +1,7 @@
 #include "gateway/drain.h"
 
 #include "gateway/catalog_jobs.h"
+#include "gateway/coordinator.h"
 #include "gateway/follower.h"
 #include "gateway/notify.h"
 #include "gateway/policy_requests.h"
@@ -66,6 +67,7 @@ kw_drain_start(kw_gateway *gateway, int exit_code)
     kw_catalog_jobs_end(gateway);
     kw_policy_requests_end(gateway);
     kw_follower_stop(gateway->follower);
+    kw_coordinator_stop(gateway->coordinator);
     if (!gateway->listening)
         kw_net_start(gateway->net); /* so that the loops can close their handles */
     gateway->listening = true;

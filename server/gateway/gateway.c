@@ -9,6 +9,7 @@
 #include "config/shared.h"
 #include "gateway/catalog_jobs.h"
 #include "gateway/connections.h"
+#include "gateway/coordinator.h"
 #include "gateway/cursor_keys.h"
 #include "gateway/drain.h"
 #include "gateway/follower.h"
@@ -106,6 +107,7 @@ open_loops(kw_gateway *gateway)
     gateway->catalog = open_catalog(gateway);
     gateway->reload = kw_reload_new(gateway);
     gateway->follower = kw_follower_new(gateway);
+    gateway->coordinator = kw_coordinator_new(gateway);
     const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
     gateway->service = kw_service_new(&(kw_service_settings){.store = gateway->store,
                                                              .sequences = gateway->sequences,
@@ -116,6 +118,7 @@ open_loops(kw_gateway *gateway)
                                                              .apply = kw_policy_requests_apply,
                                                              .history = kw_policy_requests_history,
                                                              .version = kw_policy_requests_version,
+                                                             .change = kw_coordinator_order,
                                                              .user = gateway,
                                                              .fence = fence},
                                       gateway->policy, gateway->keyring);
@@ -150,10 +153,13 @@ close_all(kw_gateway *gateway)
         kw_timer_free(gateway->watchdog);
         kw_timer_free(gateway->trim);
         kw_follower_close(gateway->follower);
+        kw_coordinator_close(gateway->coordinator);
         kw_loop_free(gateway->loop); /* runs tasks still posted, for example the end of a reload */
         kw_reload_free(gateway->reload);
         kw_follower_free(gateway->follower);
+        kw_coordinator_free(gateway->coordinator);
     }
+    kw_change_set_unref(gateway->changes);
     kw_service_free(gateway->service);
     kw_catalog_free(gateway->catalog);
     kw_sequences_free(gateway->sequences);

@@ -46,6 +46,9 @@ typedef struct kw_gateway {
     kw_store_handle *handle; /* of the main loop */
     kw_sequences *sequences;
     char *id;                                  /* unique among the gateways of the store */
+    struct kw_change_set *changes;             /* of the policy in service, or the one prepared; NULL: the
+                                                  catalog does not keep the policy, or was not read yet */
+    struct kw_coordinator *coordinator;        /* coordinator.c */
     kw_catalog *catalog;                       /* NULL if the store keeps nothing */
     kw_jobs jobs;                              /* changes of the policy or the catalog */
     struct kw_preparing *present_preparation;  /* prepare.c */
@@ -84,6 +87,9 @@ const kw_model *kw_gateway_model(const kw_gateway *gateway);
 void kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring);
 /* The same for a version of the policy that was applied here; also ends WAITING. */
 void kw_gateway_serve_version(kw_gateway *gateway, kw_policy *policy);
+
+/* Replaces the records of changes; references them. */
+void kw_gateway_set_changes(kw_gateway *gateway, struct kw_change_set *changes);
 
 /* True if the catalog keeps the tables. */
 bool kw_gateway_is_stored(const kw_gateway *gateway);

@@ -3,7 +3,10 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "config/shared.h"
+#include "gateway/change_begin.h"
+#include "gateway/coordinator.h"
 #include "gateway/hazards.h"
+#include "gateway/policy_file.h"
 #include "gateway/policy_plan.h"
 #include "gateway/prepare.h"
 #include "gateway/stored_policy.h"
@@ -90,8 +93,9 @@ on_prepared(void *user, const kw_error *error)
            "version=%" G_GINT64_FORMAT " author=\"%s\" reason=\"%s\"", self->applied.version,
            kw_show(kw_bytes_of_text(self->order.author)).text,
            kw_show(kw_bytes_of_text(self->order.reason)).text);
+    kw_gateway_set_changes(gateway, self->changes);
     if (gateway->net)
-        kw_gateway_serve_version(gateway, self->order.policy);
+        kw_gateway_serve_version(gateway, self->policy);
     kw_policy_request_finish(self, NULL);
 }
 
@@ -103,8 +107,8 @@ prepare(kw_policy_request *self)
     self->draft.author = self->order.author;
     self->draft.reason = self->order.reason;
     self->draft.at_ms = kw_clock_wall_ms();
-    kw_policy_set_version(self->order.policy, self->applied.version);
-    kw_prepare(self->gateway, self->order.policy, &self->draft, on_prepared, self);
+    kw_policy_set_version(self->policy, self->applied.version);
+    kw_prepare(self->gateway, self->policy, &self->draft, self->base ? &self->step : NULL, on_prepared, self);
 }
 
 /* --- the preview ----------------------------------------------------------------------------------- */
@@ -120,8 +124,7 @@ is_unchanged(const kw_policy_request *self)
 static bool
 check_counters(const kw_policy_request *self, kw_error *ret_error)
 {
-    return !self->old ||
-           kw_model_same_counters(kw_policy_model(self->old), kw_policy_model(self->order.policy)) ||
+    return !self->old || kw_model_same_counters(kw_policy_model(self->old), kw_policy_model(self->policy)) ||
            kw_error_set(ret_error, KW_REFUSED,
                         "sequences: the counters would be at another place, where they start again, so that "
                         "numbers would repeat");
@@ -131,7 +134,7 @@ static bool
 check_hazards(const kw_policy_request *self, const kw_admission *admission, kw_error *ret_error)
 {
     g_autoptr(GPtrArray) warnings = NULL;
-    return kw_hazards_check(self->order.policy, admission, &warnings, ret_error);
+    return kw_hazards_check(self->policy, admission, &warnings, ret_error);
 }
 
 /* The first reason why the policy cannot be applied; KW_OK: there is none. */
@@ -139,7 +142,7 @@ static kw_error
 find_refusal(const kw_policy_request *self, const kw_admission *admission)
 {
     kw_error found = KW_ERROR_NONE;
-    for (size_t i = 0; i < kw_policy_table_count(self->order.policy); i++)
+    for (size_t i = 0; i < kw_policy_table_count(self->policy); i++)
         if (kw_admission_refusal(admission, i))
             return *kw_admission_refusal(admission, i);
     if (kw_admission_conflict(admission))
@@ -157,7 +160,7 @@ decide(kw_policy_request *self, const kw_admission *admission)
         (kw_applied){.version = self->order.expected + 1,
                      .changed = true,
                      .refused = refusal.code != KW_OK,
-                     .plan = kw_policy_plan(self->old, self->order.policy, admission, &refusal, self->arena)};
+                     .plan = kw_policy_plan(self->old, self->policy, admission, &refusal, self->arena)};
     if (self->order.dry_run)
         kw_policy_request_finish(self, NULL);
     else if (self->applied.refused)
@@ -165,6 +168,60 @@ decide(kw_policy_request *self, const kw_admission *admission)
     else
         prepare(self);
 }
+
+/* --- changes of key rules -------------------------------------------------------------------------- */
+
+/* Compiles the policy with the placements of self->changes. */
+static bool
+compile(kw_policy_request *self, kw_error *ret_error)
+{
+    kw_model *model = kw_policy_model(self->order.policy);
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(model->file);
+    kw_policy_unref(self->policy);
+    self->policy = kw_change_set_compile(self->changes, model, found);
+    return self->policy || kw_policy_file_report(found, ret_error);
+}
+
+/* Why tables that the preview refuses cannot be changed online here. */
+static bool
+can_change(const kw_policy_request *self)
+{
+    return self->old && !self->base && !kw_store_is_shared(self->gateway->store);
+}
+
+static void preview(kw_policy_request *self);
+
+/* If key rules change, previews again with both placements of these paths. False: none does. */
+static bool
+begin_changes(kw_policy_request *self, const kw_admission *admission)
+{
+    kw_error error;
+    const kw_change_proposal proposal = {.old = self->old,
+                                         .fresh = self->policy,
+                                         .changes = self->changes,
+                                         .preview = admission,
+                                         .author = self->order.author,
+                                         .reason = self->order.reason};
+    kw_change_set *proposed = can_change(self) ? kw_change_propose(&proposal) : NULL;
+    if (!proposed)
+        return false;
+    for (size_t i = kw_change_set_find_missing(proposed); i < proposed->count;
+         i = kw_change_set_find_missing(proposed))
+        kw_change_set_add_model(proposed, i, kw_policy_model(self->old));
+    self->base = self->changes;
+    self->changes = proposed;
+    self->step = (kw_change_step){.records = proposed->records,
+                                  .count = proposed->count,
+                                  .base = self->base->records,
+                                  .base_count = self->base->count};
+    if (compile(self, &error))
+        preview(self);
+    else
+        kw_policy_request_finish(self, &error);
+    return true;
+}
+
+/* --- the preview ----------------------------------------------------------------------------------- */
 
 static void
 on_preview(void *user, kw_admission *admission, const kw_error *error)
@@ -180,10 +237,18 @@ on_preview(void *user, kw_admission *admission, const kw_error *error)
     } else if (is_unchanged(self)) {
         self->applied = (kw_applied){.version = current.number, .plan = "nothing changes\n"};
         kw_policy_request_finish(self, NULL);
-    } else {
+    } else if (!begin_changes(self, admission)) {
         decide(self, admission);
     }
     kw_admission_abandon(admission);
+}
+
+static void
+preview(kw_policy_request *self)
+{
+    kw_gateway *gateway = self->gateway;
+    kw_catalog_preview(gateway->catalog, self->policy, self->base ? &self->step : NULL,
+                       kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_preview, self);
 }
 
 static void
@@ -191,6 +256,7 @@ on_old_loaded(void *user, kw_policy *policy, const kw_error *error)
 {
     kw_policy_request *self = user;
     kw_gateway *gateway = self->gateway;
+    kw_error refusal;
     (void)error; /* nothing was imported yet, or this gateway cannot read the version: compares with the
                     catalog */
     self->old = policy;
@@ -198,8 +264,11 @@ on_old_loaded(void *user, kw_policy *policy, const kw_error *error)
         fail(self, KW_UNAVAILABLE, "the gateway is shutting down");
         return;
     }
-    kw_catalog_preview(gateway->catalog, self->order.policy, NULL,
-                       kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_preview, self);
+    self->changes = gateway->changes ? kw_change_set_ref(gateway->changes) : kw_change_set_new(NULL, 0, NULL);
+    if (compile(self, &refusal))
+        preview(self);
+    else
+        kw_policy_request_finish(self, &refusal);
 }
 
 void

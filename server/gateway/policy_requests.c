@@ -1,5 +1,6 @@
 #include "gateway/policy_requests.h"
 
+#include "gateway/change_set.h"
 #include "gateway/policy_apply.h"
 
 #include <stdatomic.h>
@@ -116,6 +117,9 @@ request_free(request *self)
     *at = self->next_open;
     kw_policy_unref(self->order.policy);
     kw_policy_unref(self->old);
+    kw_policy_unref(self->policy);
+    kw_change_set_unref(self->base);
+    kw_change_set_unref(self->changes);
     kw_arena_free(self->arena);
 }
 

@@ -34,7 +34,11 @@ typedef struct kw_policy_request {
     kw_versions_done versions_done;
     void *user;
     /* an apply */
-    kw_policy *old; /* the current version; NULL: none, or this gateway cannot read it */
+    struct kw_change_set *base;    /* the records of changes that the catalog has; NULL: no change begins */
+    struct kw_change_set *changes; /* those that it will have */
+    kw_change_step step;           /* if `base` is set */
+    kw_policy *policy;             /* with the placements of `changes` */
+    kw_policy *old;                /* the current version; NULL: none, or this gateway cannot read it */
     kw_version_draft draft;
     kw_applied applied;
     kw_error failure;

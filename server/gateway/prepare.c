@@ -17,6 +17,7 @@ struct kw_preparing {
     kw_gateway *gateway;
     kw_policy *policy;
     const kw_version_draft *next;
+    const kw_change_step *step;
     kw_admission *admission; /* NULL before the comparison, or for a store without catalog */
     GPtrArray *warnings;     /* about key rules that are served although new layouts cannot use them */
     unsigned tries;
@@ -308,19 +309,21 @@ static void
 check(preparing *self)
 {
     if (self->gateway->catalog)
-        kw_catalog_check(self->gateway->catalog, self->policy, NULL, step_deadline(self), on_checked, self);
+        kw_catalog_check(self->gateway->catalog, self->policy, self->step, step_deadline(self), on_checked,
+                         self);
     else
         check_hazards(self);
 }
 
 void
-kw_prepare(kw_gateway *gateway, kw_policy *policy, const kw_version_draft *next,
+kw_prepare(kw_gateway *gateway, kw_policy *policy, const kw_version_draft *next, const kw_change_step *step,
            void (*done)(void *user, const kw_error *error), void *user)
 {
     preparing *self = g_new0(preparing, 1);
     *self = (preparing){.gateway = gateway,
                         .policy = kw_policy_ref(policy),
                         .next = next,
+                        .step = step,
                         .timer = kw_timer_new(gateway->loop, on_timer, self),
                         .created_tables = g_ptr_array_new_with_free_func(g_free),
                         .call.arena = kw_arena_new(),

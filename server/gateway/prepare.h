@@ -13,9 +13,12 @@
  * it before it returns. References the policy until then. One at a time.
  *
  * If the catalog keeps the policy, its version must still be the current one; with `next`, which must live
- * until done, the version before it must be current, and this policy becomes the current version. */
+ * until done, the version before it must be current, and this policy becomes the current version.
+ *
+ * step: the step of a change of a key rule, which the policy was compiled for, or NULL; it must live
+ * until done. */
 void kw_prepare(kw_gateway *gateway, kw_policy *policy, const kw_version_draft *next,
-                void (*done)(void *user, const kw_error *error), void *user);
+                const kw_change_step *step, void (*done)(void *user, const kw_error *error), void *user);
 
 /* Call this when draining begins: ends a waiting preparation now, and any other one at its next step. */
 void kw_prepare_end(kw_gateway *gateway);

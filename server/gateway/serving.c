@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "gateway/connections.h"
+#include "gateway/coordinator.h"
 #include "gateway/drain.h"
 #include "gateway/listeners.h"
 #include "gateway/memory.h"
@@ -77,6 +78,14 @@ announce_policy(kw_gateway *gateway)
 }
 
 void
+kw_gateway_set_changes(kw_gateway *gateway, kw_change_set *changes)
+{
+    kw_change_set *old = gateway->changes;
+    gateway->changes = kw_change_set_ref(changes);
+    kw_change_set_unref(old);
+}
+
+void
 kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring)
 {
     const kw_model *model = kw_policy_model(policy);
@@ -84,6 +93,7 @@ kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyr
     kw_keyring *old_keyring = gateway->keyring;
     gateway->policy = kw_policy_ref(policy);
     gateway->keyring = kw_keyring_ref(keyring);
+    kw_coordinator_note_served(gateway->coordinator, old);
     kw_policy_unref(old);
     kw_keyring_unref(old_keyring);
     kw_policy_set_loaded_at_ms(policy, kw_clock_wall_ms());
@@ -128,6 +138,7 @@ start_serving(kw_gateway *gateway)
     kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=\"%s\"",
            kw_store_about(gateway->store), kw_policy_table_count(gateway->policy),
            kw_gateway_model(gateway)->tables_file);
+    kw_coordinator_wake(gateway->coordinator, 0);
     if (kw_listeners_report(gateway) && gateway->lost)
         kw_serving_registration_lost(gateway);
 }
@@ -196,7 +207,7 @@ on_candidate_loaded(void *user, kw_policy *policy, const kw_error *error)
         return;
     }
     gateway->candidate = policy;
-    kw_prepare(gateway, policy, NULL, on_candidate_prepared, gateway);
+    kw_prepare(gateway, policy, NULL, NULL, on_candidate_prepared, gateway);
 }
 
 static void
@@ -211,7 +222,7 @@ run_prepare(kw_job *job)
     if (kw_gateway_is_stored(gateway))
         kw_stored_policy_load(gateway, kw_gateway_own_model(gateway), on_candidate_loaded, gateway);
     else
-        kw_prepare(gateway, gateway->policy, NULL, on_prepared, gateway);
+        kw_prepare(gateway, gateway->policy, NULL, NULL, on_prepared, gateway);
 }
 
 static void

@@ -1,12 +1,15 @@
 #include "gateway/stored_policy.h"
 
 #include "config/shared.h"
+#include "gateway/change_set.h"
 #include "gateway/policy_file.h"
 
 typedef struct loading {
     kw_gateway *gateway;
     kw_model *own;
-    int64_t version;
+    kw_version_name version;
+    kw_change_set *changes;
+    size_t missing; /* index of the change whose old key rule is being loaded */
     kw_stored_policy_loaded done;
     void *user;
 } loading;
@@ -22,33 +25,55 @@ finish(loading *self, kw_policy *policy, const kw_error *error)
 {
     kw_error reported = error ? *error : KW_ERROR_NONE;
     loading ended = *self;
+    if (policy && ended.changes)
+        kw_gateway_set_changes(ended.gateway, ended.changes);
+    kw_change_set_unref(ended.changes);
     kw_model_unref(self->own);
     g_free(self);
     ended.done(ended.user, policy, error ? &reported : NULL);
 }
 
+static void
+fail(loading *self, const kw_diagnostics *found, const kw_version_name *version)
+{
+    kw_error error;
+    kw_policy_file_report(found, &error);
+    kw_error_prefix(&error, "policy version %" G_GINT64_FORMAT, version->number);
+    finish(self, NULL, &error);
+}
+
+/* --- the version ---------------------------------------------------------------------------------- */
+
 static kw_policy *
 compile(const loading *self, kw_model *shared, kw_diagnostics *found)
 {
     g_autoptr(kw_model) model = kw_model_share(self->own, shared, found);
-    kw_policy *policy = model ? kw_policy_new(model, found) : NULL;
+    kw_policy *policy = model ? kw_change_set_compile(self->changes, model, found) : NULL;
     if (policy) {
-        kw_policy_set_version(policy, self->version);
+        kw_policy_set_version(policy, self->version.number);
         kw_policy_set_loaded_at_ms(policy, kw_clock_wall_ms());
     }
     return policy;
 }
 
 static void
-finish_with(loading *self, kw_model *shared, kw_diagnostics *found)
+finish_with(loading *self, kw_model *shared, const char *name)
 {
-    kw_error error;
-    kw_policy *policy = shared ? compile(self, shared, found) : NULL;
-    if (!policy) {
-        kw_policy_file_report(found, &error);
-        kw_error_prefix(&error, "policy version %" G_GINT64_FORMAT, self->version);
-    }
-    finish(self, policy, policy ? NULL : &error);
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(name);
+    kw_policy *policy = compile(self, shared, found);
+    if (policy)
+        finish(self, policy, NULL);
+    else
+        fail(self, found, &self->version);
+}
+
+static kw_model *
+read_shared(const kw_version *version, const char *name, kw_diagnostics *found)
+{
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    return kw_model_read_shared(name, (const char *)version->text.data, version->text.size, schemas, count,
+                                found);
 }
 
 static void
@@ -59,26 +84,76 @@ on_version(void *user, const kw_version *version, const kw_error *error)
         finish(self, NULL, error);
         return;
     }
-    g_autofree char *name = g_strdup_printf("policy version %" G_GINT64_FORMAT, self->version);
+    g_autofree char *name = g_strdup_printf("policy version %" G_GINT64_FORMAT, self->version.number);
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(name);
-    size_t count;
-    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
-    g_autoptr(kw_model) shared = kw_model_read_shared(name, (const char *)version->text.data,
-                                                      version->text.size, schemas, count, found);
-    finish_with(self, shared, found);
+    g_autoptr(kw_model) shared = read_shared(version, name, found);
+    if (shared)
+        finish_with(self, shared, name);
+    else
+        fail(self, found, &self->version);
 }
 
-/* The version is in service, with other settings than `own`. */
 static void
-combine_again(loading *self)
+load_version(loading *self)
 {
-    kw_model *shared = kw_model_shared(kw_policy_model(self->gateway->policy));
-    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(shared->file);
-    finish_with(self, shared, found);
+    kw_gateway *gateway = self->gateway;
+    kw_model *shared = kw_model_shared(kw_policy_model(gateway->policy));
+    if (self->version.number == kw_policy_version(gateway->policy) && shared)
+        finish_with(self, shared, shared->file); /* with other settings than `own`, or other placements */
+    else
+        kw_catalog_read_version(gateway->catalog, &self->version, step_deadline(self), on_version, self);
+}
+
+/* --- old key rules of changes that are under way ---------------------------------------------------- */
+
+static void load_old_rules(loading *self);
+
+static void
+on_old_version(void *user, const kw_version *version, const kw_error *error)
+{
+    loading *self = user;
+    if (error) {
+        finish(self, NULL, error);
+        return;
+    }
+    const kw_version_name *old = &self->changes->records[self->missing].old_version;
+    g_autofree char *name = g_strdup_printf("policy version %" G_GINT64_FORMAT, old->number);
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(name);
+    g_autoptr(kw_model) shared = read_shared(version, name, found);
+    g_autoptr(kw_model) model = shared ? kw_model_share(self->own, shared, found) : NULL;
+    if (!model) {
+        fail(self, found, old);
+        return;
+    }
+    kw_change_set_add_model(self->changes, self->missing, model);
+    load_old_rules(self);
 }
 
 static void
-on_current(void *user, const kw_version_name *current, const kw_error *error)
+load_old_rules(loading *self)
+{
+    self->missing = kw_change_set_find_missing(self->changes);
+    if (self->missing == self->changes->count)
+        load_version(self);
+    else
+        kw_catalog_read_version(self->gateway->catalog, &self->changes->records[self->missing].old_version,
+                                step_deadline(self), on_old_version, self);
+}
+
+/* --- what is current ------------------------------------------------------------------------------ */
+
+static bool
+is_in_service(const loading *self)
+{
+    const kw_gateway *gateway = self->gateway;
+    const kw_change_set *served = gateway->changes;
+    return self->version.number == kw_policy_version(gateway->policy) &&
+           self->own == kw_gateway_own_model(gateway) && served &&
+           !kw_changes_differ(served->records, served->count, self->changes->records, self->changes->count);
+}
+
+static void
+on_current(void *user, const kw_current *current, const kw_error *error)
 {
     loading *self = user;
     kw_gateway *gateway = self->gateway;
@@ -88,19 +163,20 @@ on_current(void *user, const kw_version_name *current, const kw_error *error)
     } else if (gateway->state >= KW_GATEWAY_DRAINING) {
         kw_error_set(&none, KW_UNAVAILABLE, "the gateway is shutting down");
         finish(self, NULL, &none);
-    } else if (current->number == 0) {
+    } else if (current->version.number == 0) {
         kw_error_set(&none, KW_UNAVAILABLE,
                      "the catalog %s has no policy yet; run `keyway policy import FILE`",
                      self->own->store.catalog);
         finish(self, NULL, &none);
-    } else if (current->number != kw_policy_version(gateway->policy)) {
-        self->version = current->number;
-        kw_catalog_read_version(gateway->catalog, current, step_deadline(self), on_version, self);
-    } else if (self->own == kw_gateway_own_model(gateway)) {
-        finish(self, kw_policy_ref(gateway->policy), NULL);
     } else {
-        self->version = current->number;
-        combine_again(self);
+        self->version = current->version;
+        self->changes = kw_change_set_new(current->changes, current->changes_count, gateway->changes);
+        if (!is_in_service(self)) {
+            load_old_rules(self);
+            return;
+        }
+        g_clear_pointer(&self->changes, kw_change_set_unref); /* the coordinator has the newest progress */
+        finish(self, kw_policy_ref(gateway->policy), NULL);
     }
 }
 
@@ -109,5 +185,5 @@ kw_stored_policy_load(kw_gateway *gateway, kw_model *own, kw_stored_policy_loade
 {
     loading *self = g_new0(loading, 1);
     *self = (loading){.gateway = gateway, .own = kw_model_ref(own), .done = done, .user = user};
-    kw_catalog_read_current(gateway->catalog, step_deadline(self), on_current, self);
+    kw_catalog_read_current_changes(gateway->catalog, step_deadline(self), on_current, self);
 }

@@ -311,6 +311,12 @@ kw_policy_unref(kw_policy *policy)
     g_free(policy);
 }
 
+bool
+kw_policy_is_shared(const kw_policy *policy)
+{
+    return atomic_load_explicit(&policy->references, memory_order_acquire) > 1;
+}
+
 kw_model *
 kw_policy_model(const kw_policy *policy)
 {

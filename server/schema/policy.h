@@ -144,6 +144,9 @@ kw_policy *kw_policy_ref(kw_policy *policy);
 void kw_policy_unref(kw_policy *policy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy, kw_policy_unref)
 
+/* True if there are references other than one. */
+bool kw_policy_is_shared(const kw_policy *policy);
+
 kw_model *kw_policy_model(const kw_policy *policy);
 /* The version in the catalog; 0: the policy comes from a file, or the catalog has none yet. Set it before
  * other threads use the policy. */

@@ -1,0 +1,161 @@
+/* A path's new placement gets a layout number above all that the catalog has for the path, and a store table
+ * named after it, unless the policy gives both. */
+#include "gateway/change_begin.h"
+
+#include "base/clock.h"
+
+#include <glib.h>
+
+/* The path of the model's text; NULL: none. */
+static const kw_model_path *
+find_model_path(const kw_policy *policy, const char *table, const char *path)
+{
+    const kw_model *model = kw_policy_model(policy);
+    for (size_t i = 0; i < model->tables_count; i++) {
+        if (!g_str_equal(model->tables[i].name, table))
+            continue;
+        for (size_t j = 0; j < model->tables[i].paths_count; j++)
+            if (g_str_equal(model->tables[i].paths[j].name, path))
+                return &model->tables[i].paths[j];
+    }
+    return NULL;
+}
+
+static kw_placed_rule
+rule_of_model(const kw_model_path *path)
+{
+    return (kw_placed_rule){.layout = (uint32_t)path->layout, .store_table = path->store_table};
+}
+
+static const kw_placement_facts *
+recorded_placement(const kw_change_proposal *proposal, const kw_path *path)
+{
+    const kw_facts *facts = kw_admission_recorded(proposal->preview, path->table->number);
+    const kw_path_facts *recorded = facts ? kw_facts_find_path(facts, path->name) : NULL;
+    return recorded ? kw_path_facts_serving(recorded) : NULL;
+}
+
+/* The only path of the table with another key rule than the catalog has; NULL: there is none, or several. */
+static const kw_path *
+find_changed_path(const kw_change_proposal *proposal, const kw_table *table)
+{
+    const kw_path *changed = NULL;
+    for (size_t i = 0; i < table->paths_count; i++) {
+        const kw_placement_facts *recorded = recorded_placement(proposal, &table->paths[i]);
+        if (!recorded)
+            return NULL;
+        if (g_str_equal(recorded->fingerprint, kw_layout_fingerprint(table->paths[i].layout)) &&
+            recorded->layout == kw_layout_number(table->paths[i].layout))
+            continue;
+        if (changed)
+            return NULL;
+        changed = &table->paths[i];
+    }
+    return changed;
+}
+
+static uint32_t
+next_layout(const kw_change_proposal *proposal, const kw_path *path, uint32_t given)
+{
+    uint32_t highest = given;
+    const kw_facts *facts = kw_admission_recorded(proposal->preview, path->table->number);
+    const kw_path_facts *recorded = kw_facts_find_path(facts, path->name);
+    for (size_t i = 0; i < recorded->placements_count; i++)
+        highest = MAX(highest, recorded->placements[i].layout);
+    return highest + 1;
+}
+
+static kw_placed_rule
+place(const kw_change_proposal *proposal, const kw_path *path, kw_placed_rule given,
+      const kw_placement_facts *old, kw_arena *arena)
+{
+    kw_placed_rule placed = given;
+    bool moves = !g_str_equal(given.store_table, old->store_table) && given.layout != old->layout &&
+                 given.layout == kw_layout_number(path->layout);
+    if (moves)
+        return placed;
+    placed.layout = next_layout(proposal, path, given.layout);
+    placed.store_table = kw_arena_printf(arena, "%s_L%u", given.store_table, placed.layout);
+    return placed;
+}
+
+static kw_change_record
+begin(const kw_change_proposal *proposal, const kw_path *path, const kw_placement_facts *old, kw_arena *arena)
+{
+    const char *table = path->table->name;
+    kw_version_name current = *kw_admission_version(proposal->preview);
+    kw_placed_rule given = rule_of_model(find_model_path(proposal->fresh, table, path->name));
+    const kw_model_path *before = find_model_path(proposal->old, table, path->name);
+    int64_t now_ms = kw_clock_wall_ms();
+    return (kw_change_record){.table = table,
+                              .path = path->name,
+                              .given = given,
+                              .now = place(proposal, path, given, old, arena),
+                              .under_way = true,
+                              .old = {.layout = old->layout, .store_table = old->store_table},
+                              .old_given = rule_of_model(before),
+                              .old_version = current,
+                              .new_version = current.number + 1,
+                              .version = KW_CHAIN_ONE_WRITER_FIRST,
+                              .version_at_ms = now_ms,
+                              .started_ms = now_ms,
+                              .author = proposal->author,
+                              .reason = proposal->reason,
+                              .example = ""};
+}
+
+/* True if the path has the key rule from before the change again. */
+static bool
+is_cancelled(const kw_change_proposal *proposal, const kw_path *path, const kw_change_record *record)
+{
+    const kw_table *table = kw_policy_find_table(proposal->old, kw_bytes_of_text(record->table));
+    int index = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
+    if (index < 0 || record->version != KW_CHAIN_BOTH_OLD || !g_str_equal(path->name, record->path))
+        return false;
+    const kw_path *served = &table->paths[index];
+    return served->placements_count == 2 && g_str_equal(kw_layout_fingerprint(served->placements[1].layout),
+                                                        kw_layout_fingerprint(path->layout));
+}
+
+/* Changes or appends the record of a refused table. False: the refusal stays. */
+static bool
+propose_table(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *records,
+              size_t *count, kw_arena *arena)
+{
+    const kw_path *path = find_changed_path(proposal, table);
+    if (!path || !find_model_path(proposal->old, table->name, path->name))
+        return false;
+    size_t under_way = kw_change_set_find_under_way(proposal->changes, table->name);
+    if (under_way < proposal->changes->count) {
+        if (!is_cancelled(proposal, path, &records[under_way]))
+            return false;
+        kw_change_cancel_record(&records[under_way]);
+        records[under_way].given = rule_of_model(find_model_path(proposal->fresh, table->name, path->name));
+        return true;
+    }
+    size_t index = 0;
+    while (index < *count &&
+           !(g_str_equal(records[index].table, table->name) && g_str_equal(records[index].path, path->name)))
+        index++;
+    records[index] = begin(proposal, path, recorded_placement(proposal, path), arena);
+    *count = MAX(*count, index + 1);
+    return true;
+}
+
+kw_change_set *
+kw_change_propose(const kw_change_proposal *proposal)
+{
+    size_t tables = kw_policy_table_count(proposal->fresh), count = proposal->changes->count;
+    g_autofree kw_change_record *records = g_new0(kw_change_record, count + tables + 1);
+    kw_arena *arena = kw_arena_new();
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        records[i] = proposal->changes->records[i];
+    for (size_t i = 0; i < tables; i++)
+        if (kw_admission_refusal(proposal->preview, i))
+            any = propose_table(proposal, kw_policy_table(proposal->fresh, i), records, &count, arena) || any;
+    kw_change_set *set =
+        any && count <= KW_CHANGES_MAX ? kw_change_set_new(records, count, proposal->changes) : NULL;
+    kw_arena_free(arena);
+    return set;
+}

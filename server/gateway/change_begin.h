@@ -1,0 +1,19 @@
+/* Internal to gateway: decides which changes of key rules a new policy begins or cancels. Pure. */
+#pragma once
+
+#include "catalog/catalog.h"
+#include "gateway/change_set.h"
+
+typedef struct kw_change_proposal {
+    const kw_policy *old;         /* the current version */
+    const kw_policy *fresh;       /* the new one, compiled with `changes` */
+    const kw_change_set *changes; /* what the catalog has */
+    const kw_admission *preview;  /* of `fresh` */
+    const char *author;
+    const char *reason;
+} kw_change_proposal;
+
+/* For each table that the preview refuses because one path has another key rule: begins a change, or cancels
+ * the one that is under way if the path has its old key rule again. Returns the records that the catalog
+ * would have then; NULL: nothing begins and nothing is cancelled. The caller owns the set. */
+kw_change_set *kw_change_propose(const kw_change_proposal *proposal);

@@ -1,0 +1,130 @@
+#include "gateway/change_set.h"
+
+#include <glib.h>
+
+static bool
+has_same_old_rule(const kw_change_record *a, const kw_change_record *b)
+{
+    return a->under_way && b->under_way && a->old_version.number == b->old_version.number &&
+           g_str_equal(a->old_version.id, b->old_version.id);
+}
+
+static kw_model *
+find_model(const kw_change_set *set, const kw_change_record *record)
+{
+    for (size_t i = 0; set && i < set->count; i++)
+        if (set->old_models[i] && has_same_old_rule(&set->records[i], record))
+            return set->old_models[i];
+    return NULL;
+}
+
+/* Copies through the printed form, which has every member. */
+static const kw_change_record *
+copy_records(const kw_change_record *records, size_t count, kw_arena *arena, size_t *ret_count)
+{
+    kw_change_record *copies = NULL;
+    kw_error error;
+    bool good = kw_changes_parse(kw_changes_print(records, count, arena), arena, &copies, ret_count, &error);
+    g_assert(good);
+    return copies;
+}
+
+kw_change_set *
+kw_change_set_new(const kw_change_record *records, size_t count, const kw_change_set *before)
+{
+    kw_change_set *set = g_new0(kw_change_set, 1);
+    set->references = 1;
+    set->arena = kw_arena_new();
+    set->records = copy_records(records, count, set->arena, &set->count);
+    set->old_models = KW_ARENA_ARRAY(set->arena, kw_model *, set->count);
+    for (size_t i = 0; i < set->count; i++) {
+        kw_model *model = find_model(before, &set->records[i]);
+        set->old_models[i] = model ? kw_model_ref(model) : NULL;
+    }
+    return set;
+}
+
+kw_change_set *
+kw_change_set_ref(kw_change_set *set)
+{
+    set->references++;
+    return set;
+}
+
+void
+kw_change_set_unref(kw_change_set *set)
+{
+    if (!set || --set->references > 0)
+        return;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->old_models[i])
+            kw_model_unref(set->old_models[i]);
+    kw_arena_free(set->arena);
+    g_free(set);
+}
+
+size_t
+kw_change_set_find_missing(const kw_change_set *set)
+{
+    size_t index = 0;
+    while (index < set->count && (!set->records[index].under_way || set->old_models[index]))
+        index++;
+    return index;
+}
+
+void
+kw_change_set_add_model(kw_change_set *set, size_t index, kw_model *old_model)
+{
+    for (size_t i = index; i < set->count; i++)
+        if (!set->old_models[i] && has_same_old_rule(&set->records[i], &set->records[index]))
+            set->old_models[i] = kw_model_ref(old_model);
+}
+
+size_t
+kw_change_set_find_under_way(const kw_change_set *set, const char *table)
+{
+    size_t index = 0;
+    while (index < set->count &&
+           !(set->records[index].under_way && g_str_equal(set->records[index].table, table)))
+        index++;
+    return index;
+}
+
+void
+kw_change_cancel_record(kw_change_record *record)
+{
+    record->under_way = false;
+    record->version = KW_CHAIN_STORE;
+    record->given = record->old_given;
+    record->now = record->old;
+}
+
+static kw_placing
+placing_of(const kw_change_record *record, kw_model *old_model)
+{
+    kw_placing placing = {.table = record->table,
+                          .path = record->path,
+                          .given_layout = record->given.layout,
+                          .given_store_table = record->given.store_table,
+                          .layout = record->now.layout,
+                          .store_table = record->now.store_table};
+    if (!record->under_way)
+        return placing;
+    const kw_chain_version *version = kw_chain_version_of(record->version);
+    placing.old_model = old_model;
+    placing.old_layout = record->old.layout;
+    placing.old_store_table = record->old.store_table;
+    placing.role = version->new_role;
+    placing.old_role = version->old_role;
+    placing.atomics_held = version->atomics == KW_CHAIN_HELD;
+    return placing;
+}
+
+kw_policy *
+kw_change_set_compile(const kw_change_set *set, kw_model *model, kw_diagnostics *diagnostics)
+{
+    g_autofree kw_placing *placings = g_new0(kw_placing, set->count + 1);
+    for (size_t i = 0; i < set->count; i++)
+        placings[i] = placing_of(&set->records[i], set->old_models[i]);
+    return kw_policy_new_placed(model, placings, set->count, diagnostics);
+}

@@ -1,0 +1,35 @@
+/* Internal to gateway: the records of changes that the catalog has (catalog/changes.h), with the models that
+ * have the old key rules. Immutable, reference counted, main thread only. */
+#pragma once
+
+#include "catalog/changes.h"
+#include "schema/policy.h"
+
+typedef struct kw_change_set {
+    unsigned references;
+    kw_arena *arena;
+    const kw_change_record *records;
+    size_t count;
+    kw_model **old_models; /* parallel; NULL: no change is under way, or the model was not loaded yet */
+} kw_change_set;
+
+/* Copies the records. Takes over the models of `before` (NULL: none) for records with the same old version.
+ */
+kw_change_set *kw_change_set_new(const kw_change_record *records, size_t count, const kw_change_set *before);
+kw_change_set *kw_change_set_ref(kw_change_set *set);
+void kw_change_set_unref(kw_change_set *set); /* NULL is ignored */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_change_set, kw_change_set_unref)
+
+/* Index of the first record whose model is missing; set->count: none. */
+size_t kw_change_set_find_missing(const kw_change_set *set);
+/* References the model. Only before the set is used by others. */
+void kw_change_set_add_model(kw_change_set *set, size_t index, kw_model *old_model);
+
+/* Index of the record with the change of the table that is under way; set->count: none. */
+size_t kw_change_set_find_under_way(const kw_change_set *set, const char *table);
+
+/* The record after the change was cancelled: the path has the old placement only. */
+void kw_change_cancel_record(kw_change_record *record);
+
+/* Compiles the model with the placements of all records. Every model must be there. */
+kw_policy *kw_change_set_compile(const kw_change_set *set, kw_model *model, kw_diagnostics *diagnostics);

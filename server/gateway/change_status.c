@@ -1,0 +1,121 @@
+/* See coordinator_internal.h. */
+#include "gateway/coordinator_internal.h"
+
+#include <math.h>
+
+#define NS_PER_S 1e9
+#define MS_PER_S 1e3
+
+static uint64_t
+unrepaired(const kw_change_record *record)
+{
+    return record->missing + record->different + record->extra - record->repaired;
+}
+
+const char *
+kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena)
+{
+    if (!record->copied)
+        return "its rows are still being copied";
+    if (!record->compared)
+        return "its rows are still being compared";
+    if (unrepaired(record) > 0)
+        return kw_arena_printf(arena,
+                               "%" G_GUINT64_FORMAT
+                               " rows differ between the two placements and could not be "
+                               "repaired; see keyway change diff, then order keyway change compare",
+                               unrepaired(record));
+    if (record->foreign > 0 && !leave_foreign)
+        return kw_arena_printf(arena,
+                               "%" G_GUINT64_FORMAT
+                               " rows do not follow the old key rule and were not copied "
+                               "(the first: %s). Delete them, or leave them behind (--leave-undecodable)",
+                               record->foreign, record->example);
+    return NULL;
+}
+
+int64_t
+kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record)
+{
+    const kw_model *model = kw_gateway_model(self->gateway);
+    if (record->version != KW_CHAIN_BOTH_NEW)
+        return 0;
+    /* Calls that began before the switch could make such cursors until they ended. */
+    return record->version_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
+}
+
+static const char *
+phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
+{
+    if (!kw_coordinator_is_drained(self) && self->older->len > 0)
+        return "waiting for calls that began before the last step";
+    if (work->problem.code != KW_OK)
+        return "trying again after a failure";
+    if (!record->copied || !record->compared)
+        return record->paused ? "paused" : record->copied ? "comparing" : "copying";
+    if (record->version == KW_CHAIN_BOTH_NEW)
+        return "ready to complete";
+    return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
+}
+
+static const char *
+next_of(const kw_change_record *record, kw_arena *arena)
+{
+    if (record->version == KW_CHAIN_BOTH_NEW)
+        return "complete, reverse";
+    return kw_change_why_not_switch(record, true, arena) ? "cancel" : "switch, cancel";
+}
+
+static void
+set_rates(const kw_change_record *record, const kw_change_work *work, kw_change_status *status)
+{
+    status->progress = work->progress;
+    if (work->began_ns == 0 || isnan(work->progress_before) || record->paused)
+        return;
+    double seconds = (double)(kw_clock_mono_ns() - work->began_ns) / NS_PER_S;
+    double done = work->progress - work->progress_before;
+    if (seconds > 0)
+        status->rows_per_second = (double)work->rows / seconds;
+    if (seconds > 0 && done > 0)
+        status->left_ms = (int64_t)(seconds * (1 - work->progress) / done * MS_PER_S);
+}
+
+void
+kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_arena *arena,
+                    kw_change_status *ret_status)
+{
+    const kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+    *ret_status = (kw_change_status){
+        .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
+        .path = kw_arena_text(arena, kw_bytes_of_text(record->path)),
+        .version = kw_chain_version_of(record->version)->name,
+        .phase = phase_of(self, record, work, arena),
+        .next = next_of(record, arena),
+        .author = kw_arena_text(arena, kw_bytes_of_text(record->author)),
+        .reason = kw_arena_text(arena, kw_bytes_of_text(record->reason)),
+        .policy_version = record->new_version,
+        .started_ms = record->started_ms,
+        .version_at_ms = record->version_at_ms,
+        .old_layout = record->old.layout,
+        .layout = record->now.layout,
+        .old_store_table = kw_arena_text(arena, kw_bytes_of_text(record->old.store_table)),
+        .store_table = kw_arena_text(arena, kw_bytes_of_text(record->now.store_table)),
+        .reads_new = kw_chain_version_of(record->version)->new_role.scan,
+        .paused = record->paused,
+        .limit_rows_per_second = record->rows_per_second,
+        .left_ms = -1,
+        .copied = record->copied,
+        .compared = record->compared,
+        .rows_copied = record->rows_copied,
+        .rows_compared = record->rows_compared,
+        .missing = record->missing,
+        .different = record->different,
+        .extra = record->extra,
+        .repaired = record->repaired,
+        .foreign = record->foreign,
+        .example = kw_arena_text(arena, kw_bytes_of_text(record->example)),
+        .cursors_until_ms = kw_change_cursors_until_ms(self, record),
+        .problem = kw_arena_text(arena, kw_bytes_of_text(work->problem.code ? work->problem.text : "")),
+    };
+    set_rates(record, work, ret_status);
+}

@@ -1,0 +1,246 @@
+/* One slice at a time, of one change after another: first all rows are copied, then they are compared. */
+#include "base/log.h"
+#include "gateway/coordinator_internal.h"
+
+#include <math.h>
+
+#define COPY_ROWS 500
+#define COMPARE_ROWS 500
+/* A row that differs is read again after this time, in case it was being written. */
+#define SETTLE_MS 100
+#define PAUSE_AFTER_FAILURE_NS (UINT64_C(1000) * 1000 * 1000)
+#define NS_PER_S 1e9
+
+kw_change_work *
+kw_change_work_of(kw_coordinator *self, const char *table, const char *path)
+{
+    for (guint i = 0; i < self->works->len; i++) {
+        kw_change_work *work = self->works->pdata[i];
+        if (g_str_equal(work->table, table) && g_str_equal(work->path, path))
+            return work;
+    }
+    kw_change_work *work = g_new0(kw_change_work, 1);
+    work->table = g_strdup(table);
+    work->path = g_strdup(path);
+    work->problem = KW_ERROR_NONE;
+    g_ptr_array_add(self->works, work);
+    return work;
+}
+
+/* --- after a slice ------------------------------------------------------------------------------------ */
+
+static void
+end_slice(kw_coordinator *self)
+{
+    kw_policy *policy = (kw_policy *)(uintptr_t)self->call.policy;
+    kw_arena_free(self->call.arena);
+    self->call = (kw_call){0};
+    self->working = false;
+    g_clear_pointer(&self->table, g_free);
+    g_clear_pointer(&self->path, g_free);
+    kw_policy_unref(policy);
+    kw_coordinator_wake(self, 0);
+}
+
+/* The record that the slice was for, unless the change has ended or begun anew. */
+static bool
+find_record(kw_coordinator *self, kw_change_record *ret_record)
+{
+    const kw_change_set *set = self->gateway->changes;
+    const kw_change_record *record = kw_changes_find(set->records, set->count, self->table, self->path);
+    if (!record || !record->under_way)
+        return false;
+    *ret_record = *record;
+    return true;
+}
+
+static void
+note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, double progress)
+{
+    kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+    uint64_t slice = rows;
+    if (isnan(work->progress_before)) {
+        work->progress_before = progress;
+        work->began_ns = kw_clock_mono_ns(); /* the rate does not count the first slice */
+        rows = 0;
+    }
+    work->rows += rows;
+    work->progress = progress;
+    work->problem = KW_ERROR_NONE;
+    work->not_before_ns = 0;
+    if (record->rows_per_second > 0)
+        work->not_before_ns =
+            kw_clock_mono_ns() + (uint64_t)((double)slice / (double)record->rows_per_second * NS_PER_S);
+}
+
+static void
+note_failure(kw_coordinator *self, const char *doing, const kw_error *error)
+{
+    kw_change_work *work = kw_change_work_of(self, self->table, self->path);
+    if (work->problem.code == KW_OK)
+        kw_log(KW_LOG_ERROR, "change", doing, "table=%s path=%s reason=\"%s\"", self->table, self->path,
+               error->text);
+    work->problem = *error;
+    work->not_before_ns = kw_clock_mono_ns() + PAUSE_AFTER_FAILURE_NS;
+    end_slice(self);
+}
+
+static void
+end_phase(kw_coordinator *self, const kw_change_record *record, const char *text)
+{
+    kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+    kw_log(KW_LOG_INFO, "change", text,
+           "table=%s path=%s copied=%" G_GUINT64_FORMAT " undecodable=%" G_GUINT64_FORMAT
+           " compared=%" G_GUINT64_FORMAT " missing=%" G_GUINT64_FORMAT " different=%" G_GUINT64_FORMAT
+           " extra=%" G_GUINT64_FORMAT " repaired=%" G_GUINT64_FORMAT,
+           record->table, record->path, record->rows_copied, record->foreign, record->rows_compared,
+           record->missing, record->different, record->extra, record->repaired);
+    work->began_ns = 0;
+    work->rows = 0;
+    work->progress = 0;
+    self->saved_ns = 0; /* so that it is saved soon */
+}
+
+static void
+on_copied(void *user, const kw_copy_result *result, const kw_error *error)
+{
+    kw_coordinator *self = user;
+    kw_change_record record;
+    if (error) {
+        note_failure(self, "rows could not be copied, the copy will be tried again", error);
+        return;
+    }
+    if (find_record(self, &record)) {
+        record.rows_copied += result->rows;
+        record.foreign += result->foreign;
+        record.copied_to = result->end ? KW_BYTES_NONE : result->after;
+        record.copied = result->end;
+        if (result->example && !record.example[0])
+            record.example = result->example;
+        note_rows(self, &record, result->rows + result->foreign, result->progress);
+        kw_coordinator_update(self, &record);
+        if (result->end)
+            end_phase(self, &record, "all rows are copied");
+    }
+    end_slice(self);
+}
+
+static void
+on_compared(void *user, const kw_scrub_result *result, const kw_error *error)
+{
+    kw_coordinator *self = user;
+    kw_change_record record;
+    if (error) {
+        note_failure(self, "rows could not be compared, the comparison will be tried again", error);
+        return;
+    }
+    if (find_record(self, &record)) {
+        record.rows_compared += result->rows;
+        record.missing += result->missing;
+        record.different += result->different;
+        record.extra += result->orphans;
+        record.repaired += result->repaired;
+        record.compare_cursor = result->cursor;
+        record.compared = result->cursor.size == 0;
+        note_rows(self, &record, result->rows, result->progress);
+        kw_coordinator_update(self, &record);
+        if (record.compared)
+            end_phase(self, &record, "all rows are compared");
+    }
+    end_slice(self);
+}
+
+/* --- the next slice ----------------------------------------------------------------------------------- */
+
+static bool
+needs_work(const kw_change_record *record)
+{
+    return record->under_way && !record->paused && (!record->copied || !record->compared);
+}
+
+static void
+note_beginning(kw_coordinator *self, const kw_change_record *record)
+{
+    kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+    if (work->began_ns > 0)
+        return;
+    work->began_ns = kw_clock_mono_ns();
+    work->rows = 0;
+    work->progress_before = NAN; /* set by the first slice */
+}
+
+static const kw_path *
+find_path(const kw_policy *policy, const kw_change_record *record)
+{
+    const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
+    int path = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
+    return path >= 0 && table->paths[path].placements_count == 2 ? &table->paths[path] : NULL;
+}
+
+static void
+start_copy(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
+{
+    self->copy = (kw_copy_request){.from = &path->placements[1],
+                                   .to = &path->placements[0],
+                                   .after = kw_arena_copy(self->call.arena, record->copied_to),
+                                   .max_rows = COPY_ROWS};
+    kw_verb_copy(&self->call, &self->copy, on_copied, self);
+}
+
+static void
+start_comparison(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
+{
+    self->compare = (kw_scrub_request){.table = path->table,
+                                       .cursor = kw_arena_copy(self->call.arena, record->compare_cursor),
+                                       .max_records = COMPARE_ROWS,
+                                       .settle_ms = SETTLE_MS,
+                                       .repair = true,
+                                       .changing = path};
+    kw_verb_scrub(&self->call, &self->compare, on_compared, self);
+}
+
+static void
+start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
+{
+    kw_gateway *gateway = self->gateway;
+    self->working = true;
+    self->table = g_strdup(record->table);
+    self->path = g_strdup(record->path);
+    self->call = (kw_call){.arena = kw_arena_new(),
+                           .policy = kw_policy_ref(gateway->policy),
+                           .store = gateway->store,
+                           .handle = gateway->handle,
+                           .loop = gateway->loop,
+                           .keyring = gateway->keyring,
+                           .deadline = kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms),
+                           .request_id = "change"};
+    note_beginning(self, record);
+    if (record->copied)
+        start_comparison(self, record, path);
+    else
+        start_copy(self, record, path);
+}
+
+uint64_t
+kw_change_work_start(kw_coordinator *self)
+{
+    const kw_change_set *set = self->gateway->changes;
+    uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;
+    if (self->gateway->state != KW_GATEWAY_SERVING || !set)
+        return UINT64_MAX;
+    for (size_t i = 0; i < set->count; i++) {
+        const kw_change_record *record = &set->records[(self->record + i) % set->count];
+        const kw_path *path = needs_work(record) ? find_path(self->gateway->policy, record) : NULL;
+        if (!path)
+            continue;
+        const kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+        if (work->not_before_ns > now_ns) {
+            again_ms = MIN(again_ms, (work->not_before_ns - now_ns) / 1000000 + 1);
+            continue;
+        }
+        self->record = (self->record + i + 1) % set->count;
+        start(self, record, path);
+        return UINT64_MAX;
+    }
+    return again_ms;
+}

@@ -1,0 +1,164 @@
+#include "gateway/coordinator.h"
+
+#include "base/log.h"
+#include "gateway/coordinator_internal.h"
+
+#define DRAIN_POLL_MS 10
+#define SAVE_NS (UINT64_C(2000) * 1000 * 1000)
+
+/* --- earlier policies -------------------------------------------------------------------------------- */
+
+static void
+drop_unused(kw_coordinator *self)
+{
+    for (guint i = self->older->len; i > 0; i--)
+        if (!kw_policy_is_shared(self->older->pdata[i - 1]))
+            g_ptr_array_remove_index_fast(self->older, i - 1);
+}
+
+bool
+kw_coordinator_is_drained(const kw_coordinator *self)
+{
+    return self->older->len == 0 && !self->working;
+}
+
+void
+kw_coordinator_note_served(kw_coordinator *self, kw_policy *old)
+{
+    if (!self || self->stopped)
+        return;
+    if (old && old != self->gateway->policy)
+        g_ptr_array_add(self->older, kw_policy_ref(old));
+    kw_coordinator_wake(self, 0);
+}
+
+/* --- the records ------------------------------------------------------------------------------------- */
+
+void
+kw_coordinator_update(kw_coordinator *self, const kw_change_record *record)
+{
+    kw_gateway *gateway = self->gateway;
+    const kw_change_set *old = gateway->changes;
+    g_autofree kw_change_record *records = g_new(kw_change_record, old->count + 1);
+    for (size_t i = 0; i < old->count; i++) {
+        const kw_change_record *each = &old->records[i];
+        bool same = g_str_equal(each->table, record->table) && g_str_equal(each->path, record->path);
+        records[i] = same ? *record : *each;
+    }
+    g_autoptr(kw_change_set) fresh = kw_change_set_new(records, old->count, old);
+    kw_gateway_set_changes(gateway, fresh);
+    self->changed = true;
+}
+
+static void
+on_saved(void *user, const kw_error *error)
+{
+    kw_coordinator *self = user;
+    self->saving = false;
+    if (error) {
+        self->changed = true;
+        kw_log(KW_LOG_WARN, "change", "the progress of changes was not saved, it will be tried again",
+               "reason=\"%s\"", error->text);
+    }
+    kw_jobs_next(&self->gateway->jobs);
+}
+
+static void
+run_save(kw_job *job)
+{
+    kw_coordinator *self = (kw_coordinator *)(void *)((char *)job - offsetof(kw_coordinator, save));
+    kw_gateway *gateway = self->gateway;
+    if (self->stopped || !gateway->changes) {
+        on_saved(self, NULL);
+        return;
+    }
+    self->changed = false;
+    kw_catalog_write_progress(gateway->catalog, gateway->changes->records, gateway->changes->count,
+                              kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_saved, self);
+}
+
+static void
+save_if_due(kw_coordinator *self)
+{
+    uint64_t now_ns = kw_clock_mono_ns();
+    if (!self->changed || self->saving || now_ns - self->saved_ns < SAVE_NS)
+        return;
+    self->saved_ns = now_ns;
+    self->saving = true;
+    self->save.run = run_save;
+    kw_jobs_add(&self->gateway->jobs, &self->save);
+}
+
+/* --- the timer --------------------------------------------------------------------------------------- */
+
+void
+kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms)
+{
+    if (!self->stopped)
+        kw_timer_start_ms(self->timer, in_ms);
+}
+
+static void
+on_timer(void *user)
+{
+    kw_coordinator *self = user;
+    uint64_t again_ms = UINT64_MAX;
+    if (self->stopped)
+        return;
+    drop_unused(self);
+    save_if_due(self);
+    kw_change_orders_tick(self);
+    if (self->older->len > 0)
+        again_ms = DRAIN_POLL_MS;
+    else if (!self->working && !self->running)
+        again_ms = kw_change_work_start(self);
+    if (self->changed)
+        again_ms = MIN(again_ms, SAVE_NS / 1000000);
+    if (again_ms != UINT64_MAX)
+        kw_timer_start_ms(self->timer, again_ms);
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------ */
+
+static void
+work_free(void *pointer)
+{
+    kw_change_work *work = pointer;
+    g_free(work->table);
+    g_free(work->path);
+    g_free(work);
+}
+
+kw_coordinator *
+kw_coordinator_new(kw_gateway *gateway)
+{
+    kw_coordinator *self = g_new0(kw_coordinator, 1);
+    self->gateway = gateway;
+    self->timer = kw_timer_new(gateway->loop, on_timer, self);
+    self->older = g_ptr_array_new_with_free_func((GDestroyNotify)kw_policy_unref);
+    self->works = g_ptr_array_new_with_free_func(work_free);
+    return self;
+}
+
+void
+kw_coordinator_stop(kw_coordinator *self)
+{
+    self->stopped = true;
+    kw_timer_stop(self->timer);
+    kw_change_orders_end(self);
+}
+
+void
+kw_coordinator_close(kw_coordinator *self)
+{
+    kw_timer_free(g_steal_pointer(&self->timer));
+}
+
+void
+kw_coordinator_free(kw_coordinator *self)
+{
+    g_assert(!self->working);
+    g_ptr_array_unref(self->older);
+    g_ptr_array_unref(self->works);
+    g_free(self);
+}

@@ -1,0 +1,36 @@
+/* Internal to gateway: carries out changes of key rules, in a store that only this gateway writes.
+ *
+ *   policy applied, or an order of the operator --> step: compile the policy with the next roles
+ *        --> prepare (the catalog gets facts and records) --> serve --> calls under the policy before end
+ * ("drained")
+ *                                                                           |
+ *                         copy slices <-- compare slices <-- next work <----+--> the next order
+ *
+ * The records in the catalog say what to do: after a restart the work continues there. The coordinator
+ * changes them in gateway->changes after each slice, and writes them to the catalog about every two seconds;
+ * a slice can be repeated. Main thread only, except for kw_coordinator_order. */
+#pragma once
+
+#include "gateway/change_set.h"
+#include "gateway/gateway_internal.h"
+
+typedef struct kw_coordinator kw_coordinator;
+
+kw_coordinator *kw_coordinator_new(kw_gateway *gateway);
+
+/* Call it when a policy has replaced `old` in service. */
+void kw_coordinator_note_served(kw_coordinator *self, kw_policy *old);
+
+/* Call it when the gateway begins to serve, and when work can go on: looks for work in `in_ms`. */
+void kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms);
+
+/* Admin.changes and orderChange: the signature is that of kw_service_settings, `user` is the kw_gateway. Any
+ * thread. */
+void kw_coordinator_order(void *user, const kw_change_order *order, kw_loop *loop, kw_change_done done,
+                          void *done_user);
+
+/* Call it when draining begins: ends the work after the slice in progress, and answers waiting callers. */
+void kw_coordinator_stop(kw_coordinator *self);
+/* Call it before the loop is freed, and the other one after the loop was freed. */
+void kw_coordinator_close(kw_coordinator *self);
+void kw_coordinator_free(kw_coordinator *self);
