@@ -82,7 +82,9 @@ static const kw_chain_version versions[KW_CHAIN_COUNT] = {
     [KW_CHAIN_BOTH_OLD] = {"both-old", ALL, {1, 1, false, false}, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BARE,
         STEP(BOTH_NEW, COPIED | ORDERED), STEP(STORE, ORDERED)},
     [KW_CHAIN_BOTH_NEW] = {"both-new", {1, 1, false, false}, ALL, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BOTH_COMPLETE,
-        STEP(STORE_NEW, ORDERED | EXPIRED), STEP(BOTH_OLD, ORDERED)},
+        STEP(BOTH_LAST, ORDERED | EXPIRED), STEP(BOTH_OLD, ORDERED)},
+    [KW_CHAIN_BOTH_LAST] = {"both-last", {1, 1, false, false}, ALL, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BARE,
+        STEP(STORE_NEW, NOTHING), END},
 };
 /* clang-format on */
 

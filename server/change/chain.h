@@ -5,7 +5,7 @@
  *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4, 5, 6, 7, 8, LEAVE_..., STORE_NEW       forward
  *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4                                         back from 4 or earlier
  *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4_BACK, 5, 6_SPACED, 6                    back from 6 or 5
- *   STORE, BOTH_OLD, BOTH_NEW, STORE_NEW     a store with one writer (the embedded store), in both directions
+ *   STORE, BOTH_OLD, BOTH_NEW, BOTH_LAST, STORE_NEW   a store with one writer (the embedded store)
  *
  * Calls that run at the same time are of two neighboring versions at most: a gateway runs new calls under the
  * version that the coordinator set, and reports it when its last call under the version before has been
@@ -39,7 +39,8 @@ typedef enum kw_chain_id {
     KW_CHAIN_STORE_NEW, /* a table with `order: store` after its change */
     /* In a store with one writer, which writes all rows of a record at once. */
     KW_CHAIN_BOTH_OLD, /* the copier runs */
-    KW_CHAIN_BOTH_NEW, /* the operator can still go back */
+    KW_CHAIN_BOTH_NEW,  /* the operator can still go back */
+    KW_CHAIN_BOTH_LAST, /* cursors of the old placement are rejected */
     KW_CHAIN_COUNT
 } kw_chain_id;
 
@@ -92,7 +93,7 @@ typedef struct kw_chain_version {
     kw_chain_atomics atomics;
     kw_chain_stamp stamp;
     bool control;       /* writes leave control cells: kw:w, and removals gone cells */
-    bool both_complete; /* both placements have every acknowledged write */
+    bool both_complete; /* both placements have every acknowledged write, and cursors of both are accepted */
     bool spaced; /* puts, too, are acknowledged only when the next millisecond has begun, so that no later
                     write gets the same timestamp. Then a pass or the write-back of a get cannot hide a
                     later write with equal timestamp */

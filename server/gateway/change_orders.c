@@ -122,6 +122,19 @@ refuse(request *self, kw_code code, const char *text)
     finish(self, &error);
 }
 
+static void
+wait_to_step(request *self)
+{
+    kw_coordinator *coordinator = self->coordinator;
+    self->stepping = false;
+    self->until_ns = kw_clock_mono_ns() + WAIT_NS;
+    coordinator->running = self;
+    if (coordinator->stopped)
+        finish(self, &ending);
+    else
+        kw_coordinator_wake(coordinator, 0);
+}
+
 /* --- a step -------------------------------------------------------------------------------------- */
 
 static void
@@ -140,7 +153,10 @@ on_prepared(void *user, const kw_error *error)
     kw_gateway_set_changes(gateway, self->after);
     if (gateway->net)
         kw_gateway_serve_policy(gateway, self->policy, gateway->keyring);
-    finish(self, NULL);
+    if (self->record.under_way && self->record.version == KW_CHAIN_BOTH_LAST)
+        wait_to_step(self);
+    else
+        finish(self, NULL);
 }
 
 /* A record of an ended change is only needed if the policy's text names another placement. */
@@ -206,6 +222,8 @@ change_record(kw_change_action action, kw_change_record *record)
     record->version_at_ms = kw_clock_wall_ms();
     if (action == KW_CHANGE_CANCEL) {
         kw_change_cancel_record(record);
+    } else if (action == KW_CHANGE_COMPLETE && record->version == KW_CHAIN_BOTH_NEW) {
+        record->version = KW_CHAIN_BOTH_LAST;
     } else if (action == KW_CHANGE_COMPLETE) {
         record->version = KW_CHAIN_STORE_NEW;
         record->under_way = false;
@@ -222,6 +240,8 @@ take_step(request *self)
     kw_error error;
     self->stepping = true;
     kw_change_set_unref(self->before);
+    kw_change_set_unref(self->after);
+    g_clear_pointer(&self->policy, kw_policy_unref);
     self->before = kw_change_set_ref(gateway->changes);
     size_t index = kw_change_set_find_under_way(self->before, self->order.table);
     self->record = self->before->records[index];
@@ -253,14 +273,6 @@ kw_change_orders_tick(kw_coordinator *coordinator)
             "calls that began before the last step of the change still run; try again when they have ended");
 }
 
-static void
-wait_to_step(request *self)
-{
-    self->until_ns = kw_clock_mono_ns() + WAIT_NS;
-    self->coordinator->running = self;
-    kw_coordinator_wake(self->coordinator, 0);
-}
-
 /* --- orders that make a step ----------------------------------------------------------------------- */
 
 static void
@@ -280,8 +292,10 @@ order_switch(request *self)
 static void
 order_reverse(request *self)
 {
-    if (self->record.version != KW_CHAIN_BOTH_NEW)
+    if (self->record.version == KW_CHAIN_BOTH_OLD)
         refuse(self, KW_REFUSED, "reads use the old key rule already");
+    else if (self->record.version == KW_CHAIN_BOTH_LAST)
+        refuse(self, KW_REFUSED, "its change is being completed and cannot go back; order complete again");
     else
         wait_to_step(self);
 }
@@ -298,7 +312,7 @@ static void
 order_complete(request *self)
 {
     int64_t until_ms = kw_change_cursors_until_ms(self->coordinator, &self->record);
-    if (self->record.version != KW_CHAIN_BOTH_NEW) {
+    if (self->record.version == KW_CHAIN_BOTH_OLD) {
         refuse(self, KW_REFUSED, "reads use the old key rule; order the switch first: keyway change switch");
     } else if (kw_clock_wall_ms() < until_ms && !self->order.expire_cursors) {
         refuse(self, KW_REFUSED,

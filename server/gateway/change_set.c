@@ -116,6 +116,7 @@ placing_of(const kw_change_record *record, kw_model *old_model)
     placing.old_store_table = record->old.store_table;
     placing.role = version->new_role;
     placing.old_role = version->old_role;
+    placing.both_complete = version->both_complete;
     placing.atomics_held = version->atomics == KW_CHAIN_HELD;
     return placing;
 }

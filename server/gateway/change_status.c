@@ -55,6 +55,8 @@ phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_w
         return record->paused ? "paused" : record->copied ? "comparing" : "copying";
     if (record->version == KW_CHAIN_BOTH_NEW)
         return "ready to complete";
+    if (record->version == KW_CHAIN_BOTH_LAST)
+        return "completing";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
 }
 
@@ -63,6 +65,8 @@ next_of(const kw_change_record *record, kw_arena *arena)
 {
     if (record->version == KW_CHAIN_BOTH_NEW)
         return "complete, reverse";
+    if (record->version == KW_CHAIN_BOTH_LAST)
+        return "complete";
     return kw_change_why_not_switch(record, true, arena) ? "cancel" : "switch, cancel";
 }
 

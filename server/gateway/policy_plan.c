@@ -41,12 +41,55 @@ describe_table(planning *self, const kw_table *table, kw_buffer *lines)
         kw_buffer_append_text(lines, "  new\n");
 }
 
+static const kw_placement *
+second_placement(const kw_table *table, const char *path)
+{
+    int index = table ? kw_table_find_path(table, kw_bytes_of_text(path)) : -1;
+    return index >= 0 && table->paths[index].placements_count == 2 ? &table->paths[index].placements[1]
+                                                                   : NULL;
+}
+
+static void
+describe_placement(const kw_placement *placement, kw_buffer *lines)
+{
+    kw_buffer_printf(lines, "%.*s (layout %u)", (int)placement->store_table.size,
+                     (const char *)placement->store_table.data, kw_layout_number(placement->layout));
+}
+
+/* Changes of key rules that begin with this version, or that it cancels. */
+static void
+describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
+{
+    for (size_t i = 0; i < fresh->paths_count; i++) {
+        const kw_path *path = &fresh->paths[i];
+        const kw_placement *before = second_placement(old, path->name);
+        const kw_placement *after = second_placement(fresh, path->name);
+        if (after && !before) {
+            kw_buffer_printf(lines, "  path %s: its rows move from store table ", path->name);
+            describe_placement(after, lines);
+            kw_buffer_append_text(lines, " to ");
+            describe_placement(&path->placements[0], lines);
+            kw_buffer_append_text(lines,
+                                  ", while the table is served.\n"
+                                  "    Until the change ends, each write is written to both, and increments "
+                                  "and conditional writes are rejected.\n");
+        } else if (before && !after) {
+            kw_buffer_printf(lines, "  path %s: the change of its key rule is cancelled; its rows stay in ",
+                             path->name);
+            describe_placement(before, lines);
+            kw_buffer_append_text(lines, "\n");
+        }
+    }
+}
+
 static void
 plan_table(planning *self, const kw_table *table)
 {
     const kw_error *refusal = kw_admission_refusal(self->preview, table->number);
     kw_buffer lines = KW_BUFFER_EMPTY;
     describe_table(self, table, &lines);
+    if (old_table(self, table) && !refusal)
+        describe_key_changes(old_table(self, table), table, &lines);
     if (refusal)
         kw_buffer_printf(&lines, "  REFUSED: %s\n", refusal->text);
     self->shown = self->shown || refusal;

@@ -115,7 +115,8 @@ place_alone(kw_path *path, kw_placement *placement)
     *placement = (kw_placement){.path = path,
                                 .layout = path->layout,
                                 .store_table = path->store_table,
-                                .role = {.put = 1, .remove = 1, .get = true, .scan = true}};
+                                .role = {.put = 1, .remove = 1, .get = true, .scan = true},
+                                .complete = true};
     path->placements_count = 1;
 }
 
@@ -133,6 +134,7 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
     self->table->atomics_held = self->table->atomics_held || placing->atomics_held;
     path->placements_count = 2;
     placements[0].role = placing->role;
+    placements[0].complete = placing->role.scan || placing->both_complete;
     return kw_placed_old(self->policy, placing, path, &placements[1], self->diagnostics) &&
            kw_placed_check(placements, self->diagnostics);
 }

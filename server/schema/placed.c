@@ -209,7 +209,8 @@ kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
     *ret_placement = (kw_placement){.path = path,
                                     .layout = compile_renewed(&self, model),
                                     .store_table = kw_bytes_of_text(model->store_table),
-                                    .role = placing->old_role};
+                                    .role = placing->old_role,
+                                    .complete = placing->old_role.scan || placing->both_complete};
     return ret_placement->layout;
 }
 

@@ -36,6 +36,7 @@ typedef struct kw_placement {
     const kw_layout *layout;
     kw_bytes store_table; /* "ns:name" or "name" */
     kw_role role;
+    bool complete; /* has every acknowledged write: scans read it, or cursors that were made under it go on */
 } kw_placement;
 
 struct kw_path {
@@ -97,9 +98,10 @@ typedef struct kw_placing {
     kw_model *old_model; /* has the path with its old key rule; NULL: no change is under way */
     uint32_t old_layout;
     const char *old_store_table;
-    kw_role role;      /* of the text's key rule */
-    kw_role old_role;  /* of the old one */
-    bool atomics_held; /* increments and conditional writes are rejected with retry_after_ms */
+    kw_role role;       /* of the text's key rule */
+    kw_role old_role;   /* of the old one */
+    bool both_complete; /* both have every acknowledged write: cursors of either are accepted */
+    bool atomics_held;  /* increments and conditional writes are rejected with retry_after_ms */
 } kw_placing;
 
 /* The placement of a path that scans read. */

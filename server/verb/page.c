@@ -85,6 +85,15 @@ encode_picks(const kw_scan_request *request, kw_buffer *out)
     }
 }
 
+/* A cursor of a placement that new scans no longer read is not renewed: all of them have expired after a known
+ * time. */
+static int64_t
+made_ms_of(const kw_scan_request *request, const kw_plan *plan)
+{
+    bool is_old = plan->placements[0] != kw_path_scanned(plan->path);
+    return is_old && request->made_ms > 0 ? request->made_ms : kw_clock_wall_ms();
+}
+
 kw_bytes
 kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_gathered *page,
                bool rest)
@@ -100,7 +109,7 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
                         .path = kw_bytes_of_text(plan->path->name),
                         .layouts = encode_layouts(plan, call->arena),
                         .caller = call->identity,
-                        .made_ms = kw_clock_wall_ms(),
+                        .made_ms = made_ms_of(request, plan),
                         .query = kw_buffer_bytes(&query),
                         .columns = kw_buffer_bytes(&columns),
                         .filter = request->filter,
@@ -163,7 +172,7 @@ find_placement(const kw_cursor *cursor, const kw_path *path, const kw_placement 
     for (size_t i = 0; i < path->placements_count; i++) {
         encode_layout(path->placements[i].layout, bytes);
         *ret_placement = &path->placements[i];
-        if (memcmp(bytes, cursor->layouts.data, sizeof bytes) == 0)
+        if (path->placements[i].complete && memcmp(bytes, cursor->layouts.data, sizeof bytes) == 0)
             return true;
     }
     return refuse_layout(path, kw_be32_load(cursor->layouts.data), ret_error);
@@ -205,7 +214,8 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
     if (!find_path(call, &cursor, &table, &path, ret_error) ||
         !find_placement(&cursor, &table->paths[path], &placement, ret_error))
         return false;
-    kw_scan_request request = {.filter = cursor.filter,
+    kw_scan_request request = {.made_ms = cursor.made_ms,
+                               .filter = cursor.filter,
                                .limit = cursor.remaining,
                                .page_rows = cursor.page_rows,
                                .page_bytes = cursor.page_bytes};
