@@ -75,7 +75,7 @@ kw_admission_check_owners(const kw_admission *admission, size_t table, kw_error 
         if (!itself && !kw_facts_check_owner(other, wanted, ret_error))
             return false;
     }
-    return true;
+    return kw_admission_check_given(admission, table, ret_error);
 }
 
 /* --- comparing ------------------------------------------------------------------------------------- */
@@ -97,10 +97,11 @@ kw_admission_settle(kw_admission *admission)
     kw_error ignored;
     for (size_t i = 0; i < admission->count; i++) {
         kw_facts_change *change = &admission->changes[i];
-        admission->settled[i] = admission->recorded[i] &&
-                                kw_facts_compare(admission->recorded[i], admission->wanted[i],
-                                                 &rows_everywhere, admission->arena, change, &ignored) &&
-                                !change->exclusive;
+        admission->settled[i] =
+            admission->recorded[i] &&
+            kw_facts_compare(admission->recorded[i], admission->wanted[i], &rows_everywhere,
+                             kw_admission_step(admission), admission->arena, change, &ignored) &&
+            !change->exclusive;
     }
 }
 
@@ -113,8 +114,8 @@ kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *e
     if (!admission->recorded[table] &&
         !kw_catalog_check_legacy(admission->image, admission->wanted[table], evidence, ret_error))
         return false;
-    if (!kw_facts_compare(admission->recorded[table], admission->wanted[table], evidence, admission->arena,
-                          change, ret_error))
+    if (!kw_facts_compare(admission->recorded[table], admission->wanted[table], evidence,
+                          kw_admission_step(admission), admission->arena, change, ret_error))
         return false;
     if (change->exclusive)
         add_exclusive(admission, change);
@@ -141,8 +142,9 @@ kw_admission_compare_again(kw_admission *admission, const kw_evidence *evidence,
 {
     for (size_t i = 0; i < admission->count; i++)
         if (is_exclusive(admission, i) &&
-            !kw_facts_compare(admission->recorded[i], admission->wanted[i], evidence, admission->arena,
-                              &admission->changes[i], ret_error))
+            !kw_facts_compare(admission->recorded[i], admission->wanted[i], evidence,
+                              kw_admission_step(admission), admission->arena, &admission->changes[i],
+                              ret_error))
             return false;
     return true;
 }
@@ -306,11 +308,14 @@ kw_admission_look_up(kw_admission *admission)
 static bool
 look_up_tables(kw_admission *admission, kw_error *ret_error)
 {
+    size_t table;
+    if (!kw_admission_take_step(admission, ret_error))
+        return false;
     kw_admission_look_up(admission);
     for (size_t i = 0; i < admission->count; i++)
         if (!kw_admission_check_owners(admission, i, ret_error))
             return false;
-    return true;
+    return kw_admission_check_distinct(admission, &table, ret_error);
 }
 
 static void
@@ -443,7 +448,8 @@ const kw_placement_facts *
 kw_admission_placement(const kw_admission *admission, size_t table, size_t path)
 {
     g_assert(table < admission->count && path < admission->wanted[table]->paths_count);
-    return kw_path_facts_serving(&admission->changes[table].merged->paths[path]);
+    return kw_path_facts_find_live(&admission->changes[table].merged->paths[path],
+                                   &admission->wanted[table]->paths[path].placements[0]);
 }
 
 kw_write_order

@@ -52,6 +52,7 @@ start_put(kw_admission *admission)
         if (change->renamed_from)
             puts[changes.facts_count++] = (kw_facts_put){change->renamed_from, NULL};
     }
+    changes.puts_records = kw_admission_records(admission, &changes.records, &changes.records_count);
     kw_catalog_put(admission->catalog, admission->image, &changes, end_commit, admission);
 }
 

@@ -24,7 +24,8 @@ struct kw_admission {
     int64_t current;              /* the version that must be current at the commit */
     const kw_version_draft *next; /* the version after it, which becomes current; NULL: none */
     kw_version_name next_name;
-    const kw_change_step *step; /* NULL: none */
+    const kw_change_step *step; /* the caller's; NULL: none */
+    kw_change_step taken;       /* the same, with the base of the image */
     bool preview;
     kw_error *refusals; /* of a preview: one for each table */
     kw_error conflict;
@@ -44,6 +45,17 @@ void kw_admission_settle(kw_admission *admission);
 bool kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *evidence,
                           kw_error *ret_error);
 bool kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error);
+
+/* admission_records.c. BUSY if the catalog's records are not the base of the step. */
+bool kw_admission_take_step(kw_admission *admission, kw_error *ret_error);
+/* NULL: none. */
+const kw_change_step *kw_admission_step(const kw_admission *admission);
+/* The records to put; false if those in the catalog stay. */
+bool kw_admission_records(const kw_admission *admission, const kw_change_record **ret_records,
+                          size_t *ret_count);
+bool kw_admission_check_given(const kw_admission *admission, size_t table, kw_error *ret_error);
+/* ret_table: the number of the refused table. */
+bool kw_admission_check_distinct(const kw_admission *admission, size_t *ret_table, kw_error *ret_error);
 
 /* Finds out which store tables hold rows; the admission is the user argument of done. */
 void kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done);

@@ -63,11 +63,19 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
         end_preview(admission, error);
         return;
     }
+    kw_error refused;
+    size_t table;
     admission->image = image;
+    if (!kw_admission_take_step(admission, &refused)) {
+        end_preview(admission, &refused);
+        return;
+    }
     image->seen_ms = newest_registration_ms(image);
     kw_admission_look_up(admission);
     for (size_t i = 0; i < admission->count; i++)
         kw_admission_check_owners(admission, i, &admission->refusals[i]);
+    if (!kw_admission_check_distinct(admission, &table, &refused))
+        admission->refusals[table] = refused;
     kw_admission_settle(admission);
     kw_admission_probe(admission, false, on_probed);
 }

@@ -48,19 +48,6 @@ void kw_catalog_free(kw_catalog *catalog); /* NULL is ignored */
 /* Open while the lease is valid; NULL on a store that only this process uses. */
 const kw_fence *kw_catalog_fence(const kw_catalog *catalog);
 
-/* A step of a change. The placements of paths may differ from the catalog's where the new records differ from
- * its records:
- *   - a path gets a second placement, whose store table has no rows: the change begins
- *   - roles of placements change: the next version of the change
- *   - a path keeps one of two placements: the change has ended. The other one becomes retired
- * The commit writes the records in the same put. Without a step, placements must be those of the catalog. */
-typedef struct kw_change_step {
-    const kw_change_record *records; /* all that the catalog will have */
-    size_t count;
-    const kw_change_record *base; /* those that the catalog must have now; see kw_changes_differ */
-    size_t base_count;
-} kw_change_step;
-
 /* The receiver owns admission (serve or abandon it); NULL exactly if error is set. REFUSED: a retry is
  * also rejected. UNAVAILABLE, TIMEOUT, BUSY: try again. */
 typedef void (*kw_catalog_checked)(void *user, kw_admission *admission, const kw_error *error);

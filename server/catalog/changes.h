@@ -65,6 +65,21 @@ const kw_change_record *kw_changes_find(const kw_change_record *records, size_t 
 /* True if the records differ in more than the progress of copies and comparisons: then gateways must load the
  * policy again. */
 bool kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_record *b, size_t b_count);
+/* The same for the records of one path; NULL: there is none. */
+bool kw_change_record_differs(const kw_change_record *a, const kw_change_record *b);
+
+/* A step of a change. The placements of paths may differ from the catalog's where the new records differ from
+ * its records:
+ *   - a path gets a second placement, whose store table has no rows: the change begins
+ *   - roles of placements change: the next version of the change
+ *   - a path keeps one of two placements: the change has ended. The other one becomes retired
+ * The commit writes the records in the same put. Without a step, placements must be those of the catalog. */
+typedef struct kw_change_step {
+    const kw_change_record *records; /* all that the catalog will have */
+    size_t count;
+    const kw_change_record *base; /* those that the catalog must have now; see kw_changes_differ */
+    size_t base_count;
+} kw_change_step;
 
 /* The content of the catalog that defines the policy in service. */
 typedef struct kw_current {

@@ -1,6 +1,8 @@
-/* See compare.h. compare_fields.c compares the fields. */
+/* See compare.h. compare_fields.c compares the fields, compare_change.c the paths whose key rule is being
+ * changed, and compare_owners.c the store tables of other tables. */
 #include "catalog/compare.h"
 
+#include "catalog/compare_change.h"
 #include "catalog/compare_fields.h"
 
 #define SHOWN 8 /* digits of a fingerprint in a message */
@@ -33,31 +35,37 @@ holds_rows(const kw_evidence *evidence, const kw_placement_facts *placement)
     return kw_evidence_find(evidence, placement->store_table) == KW_ROWS_SOME;
 }
 
-/* True if a serving placement holds a row. */
+/* True if a live placement holds a row. */
 static bool
 table_holds_rows(const kw_facts *facts, const kw_evidence *evidence)
 {
     for (size_t i = 0; i < facts->paths_count; i++) {
-        const kw_placement_facts *serving = kw_path_facts_serving(&facts->paths[i]);
-        if (serving && holds_rows(evidence, serving))
-            return true;
+        const kw_path_facts *path = &facts->paths[i];
+        for (size_t j = 0; j < path->placements_count; j++)
+            if (kw_placement_facts_is_live(&path->placements[j]) &&
+                holds_rows(evidence, &path->placements[j]))
+                return true;
     }
     return false;
 }
 
-static bool
-same_placement(const kw_placement_facts *a, const kw_placement_facts *b)
+bool
+kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted)
 {
-    return a->layout == b->layout && g_str_equal(a->fingerprint, b->fingerprint) &&
-           g_str_equal(a->store_table, b->store_table);
+    const kw_path_facts *old = kw_facts_find_path(recorded, wanted->name);
+    if (!old || old->association != wanted->association)
+        return false;
+    for (size_t i = 0; i < wanted->placements_count; i++)
+        if (!kw_path_facts_find_live(old, &wanted->placements[i]))
+            return false;
+    return true;
 }
 
 static bool
-same_path(const kw_path_facts *recorded, const kw_path_facts *wanted)
+same_path(const kw_facts *recorded, const kw_path_facts *wanted)
 {
-    const kw_placement_facts *serving = kw_path_facts_serving(recorded);
-    return serving && recorded->association == wanted->association &&
-           same_placement(serving, &wanted->placements[0]);
+    return kw_facts_has_path(recorded, wanted) &&
+           kw_path_facts_count_live(kw_facts_find_path(recorded, wanted->name)) == wanted->placements_count;
 }
 
 /* --- one path -------------------------------------------------------------------------------------- */
@@ -66,6 +74,7 @@ typedef struct comparing {
     const kw_facts *recorded; /* NULL: the table is new */
     const kw_facts *wanted;
     const kw_evidence *evidence;
+    const kw_change_step *step; /* NULL: none */
     bool has_rows;
     kw_arena *arena;
     kw_facts *merged;
@@ -166,32 +175,61 @@ check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_f
     return !holds_rows(self->evidence, &path->placements[0]) || refuse_strange_rows(self, path, ret_error);
 }
 
-/* A placement that is no longer served stays in the list while it holds rows. */
+/* A placement that is no longer served stays in the list while it holds rows. At the end of a change rows can
+ * be written to it until the commit. */
 static void
-keep_retired(const comparing *self, const kw_placement_facts *old, kw_path_facts *to)
+keep_retired(const comparing *self, const kw_placement_facts *old, bool ended, kw_path_facts *to)
 {
     bool forgetting = old->state == KW_PLACEMENT_FORGETTING;
-    if (!forgetting && !holds_rows(self->evidence, old))
+    if (!forgetting && !ended && !holds_rows(self->evidence, old))
         return;
     kw_placement_facts *kept = &to->placements[to->placements_count++];
     *kept = *old;
     kept->state = forgetting ? KW_PLACEMENT_FORGETTING : KW_PLACEMENT_RETIRED;
 }
 
+/* The live placements keep their order: the old one of a change comes first. */
 static void
-merge_path(comparing *self, const kw_path_facts *path, const kw_path_facts *old, kw_path_facts *to)
+merge_path(comparing *self, const kw_path_facts *path, const kw_path_facts *old, kw_path_step step,
+           kw_path_facts *to)
 {
+    size_t most = path->placements_count + (old ? old->placements_count : 0);
     *to = *path;
-    to->placements = KW_ARENA_ARRAY(self->arena, kw_placement_facts, 1 + (old ? old->placements_count : 0));
-    to->placements[0] = path->placements[0];
-    to->placements_count = 1;
+    to->placements = KW_ARENA_ARRAY(self->arena, kw_placement_facts, most);
+    to->placements_count = 0;
+    for (size_t i = 0; old && i < old->placements_count; i++) {
+        const kw_placement_facts *wanted = kw_path_facts_find_live(path, &old->placements[i]);
+        if (!wanted || !kw_placement_facts_is_live(&old->placements[i]))
+            continue;
+        to->placements[to->placements_count] = old->placements[i];
+        to->placements[to->placements_count++].state = wanted->state;
+    }
+    for (size_t i = 0; i < path->placements_count; i++) {
+        if (old && kw_path_facts_find_live(old, &path->placements[i]))
+            continue;
+        to->placements[to->placements_count] = path->placements[i];
+        to->placements[to->placements_count++].verified = step == KW_PATH_STEP_NONE;
+    }
     for (size_t i = 0; old && i < old->placements_count; i++) {
         const kw_placement_facts *each = &old->placements[i];
-        if (same_placement(each, &path->placements[0]) && each->state == KW_PLACEMENT_COMPLETE)
-            to->placements[0] = *each;
-        else
-            keep_retired(self, each, to);
+        bool live = kw_placement_facts_is_live(each);
+        if (!live || !kw_path_facts_find_live(path, each))
+            keep_retired(self, each, live && step == KW_PATH_STEP_END, to);
     }
+    if (step == KW_PATH_STEP_END)
+        to->placements[0].verified =
+            kw_change_is_verified(self->step, self->recorded, path->name, &to->placements[0]);
+}
+
+/* A step neither moves rows that calls read, nor excludes calls of the version before. */
+static bool
+compare_step(comparing *self, const kw_path_facts *path, const kw_path_facts *old, kw_path_step step,
+             kw_error *ret_error)
+{
+    if (!kw_change_check_step(step, self->recorded, old, self->wanted, path, self->evidence, ret_error))
+        return false;
+    merge_path(self, path, old, step, &self->merged->paths[self->merged->paths_count++]);
+    return true;
 }
 
 static bool
@@ -199,31 +237,39 @@ compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
 {
     const kw_path_facts *old = kw_facts_find_path(self->recorded, path->name);
     const kw_placement_facts *serving = old ? kw_path_facts_serving(old) : NULL;
+    kw_path_step step = kw_change_step_of_path(self->step, self->recorded, self->wanted, path->name);
+    if (serving && step != KW_PATH_STEP_NONE)
+        return compare_step(self, path, old, step, ret_error);
+    if (!kw_change_check_same(self->wanted, old, path, ret_error))
+        return false;
     if (!serving && !check_new_path(self, path, old, ret_error))
         return false;
-    if (serving && !same_path(old, path)) {
+    if (serving && !same_path(self->recorded, path)) {
         if (self->has_rows || holds_rows(self->evidence, serving))
             return refuse_changed(self, path, serving, ret_error);
         if (!check_new_path(self, path, old, ret_error))
             return false;
     }
-    self->exclusive = self->exclusive || !serving || !same_path(old, path);
-    merge_path(self, path, old, &self->merged->paths[self->merged->paths_count++]);
+    self->exclusive = self->exclusive || !serving || !same_path(self->recorded, path);
+    merge_path(self, path, old, step, &self->merged->paths[self->merged->paths_count++]);
     return true;
 }
 
 /* A path that this policy does not have: its rows are no longer updated. */
-static void
-retire_path(comparing *self, const kw_path_facts *old)
+static bool
+retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
 {
     kw_path_facts *to = &self->merged->paths[self->merged->paths_count];
+    if (!kw_change_check_same(self->wanted, old, NULL, ret_error))
+        return false;
     *to = *old;
     to->placements = KW_ARENA_ARRAY(self->arena, kw_placement_facts, old->placements_count);
     to->placements_count = 0;
     for (size_t i = 0; i < old->placements_count; i++)
-        keep_retired(self, &old->placements[i], to);
+        keep_retired(self, &old->placements[i], false, to);
     self->merged->paths_count += to->placements_count > 0;
     self->exclusive = self->exclusive || kw_path_facts_serving(old);
+    return true;
 }
 
 /* --- a table --------------------------------------------------------------------------------------- */
@@ -241,7 +287,9 @@ adopt_paths(comparing *self, kw_error *ret_error)
             return refuse_strange_rows(self, path, ret_error);
         if (!has_rows && primary_has_rows)
             return refuse_added(self, path, ret_error);
-        merge_path(self, path, NULL, &self->merged->paths[self->merged->paths_count++]);
+        if (!kw_change_check_same(self->wanted, NULL, path, ret_error))
+            return false;
+        merge_path(self, path, NULL, KW_PATH_STEP_NONE, &self->merged->paths[self->merged->paths_count++]);
         self->merged->paths[i].placements[0].verified = !has_rows;
     }
     return true;
@@ -258,8 +306,9 @@ compare_paths(comparing *self, kw_error *ret_error)
         if (!compare_path(self, &self->wanted->paths[i], ret_error))
             return false;
     for (size_t i = 0; i < self->recorded->paths_count; i++)
-        if (!kw_facts_find_path(self->wanted, self->recorded->paths[i].name))
-            retire_path(self, &self->recorded->paths[i]);
+        if (!kw_facts_find_path(self->wanted, self->recorded->paths[i].name) &&
+            !retire_path(self, &self->recorded->paths[i], ret_error))
+            return false;
     return true;
 }
 
@@ -324,17 +373,20 @@ is_changed(const comparing *self)
 
 bool
 kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw_evidence *evidence,
-                 kw_arena *arena, kw_facts_change *ret_change, kw_error *ret_error)
+                 const kw_change_step *step, kw_arena *arena, kw_facts_change *ret_change,
+                 kw_error *ret_error)
 {
     comparing self = {.recorded = recorded,
                       .wanted = wanted,
                       .evidence = evidence,
+                      .step = step,
                       .has_rows = table_holds_rows(recorded ? recorded : wanted, evidence),
                       .arena = arena,
                       .merged = KW_ARENA_NEW(arena, kw_facts)};
     bool renamed = recorded && !g_str_equal(recorded->table, wanted->table);
     self.merged->table = wanted->table;
-    if (!compare_paths(&self, ret_error) || !compare_marker(&self, ret_error) ||
+    if ((renamed && !kw_change_check_rename(recorded, wanted, ret_error)) ||
+        !compare_paths(&self, ret_error) || !compare_marker(&self, ret_error) ||
         !compare_order(&self, ret_error) ||
         !kw_facts_compare_fields(recorded, wanted, self.has_rows, arena, self.merged, &self.exclusive,
                                  ret_error))
@@ -346,15 +398,6 @@ kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw_evid
     return true;
 }
 
-/* --- other tables ---------------------------------------------------------------------------------- */
-
-bool
-kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted)
-{
-    const kw_path_facts *old = kw_facts_find_path(recorded, wanted->name);
-    return old && same_path(old, wanted);
-}
-
 bool
 kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted)
 {
@@ -364,49 +407,7 @@ kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted)
     if (serving != wanted->paths_count || !g_str_equal(recorded->marker, wanted->marker))
         return false;
     for (size_t i = 0; i < wanted->paths_count; i++)
-        if (!kw_facts_has_path(recorded, &wanted->paths[i]))
+        if (!same_path(recorded, &wanted->paths[i]))
             return false;
-    return true;
-}
-
-/* The path of `facts` with a placement in this store table; NULL: none. */
-static const kw_path_facts *
-find_owner(const kw_facts *facts, const char *store_table)
-{
-    for (size_t i = 0; i < facts->paths_count; i++)
-        for (size_t j = 0; j < facts->paths[i].placements_count; j++) {
-            const kw_placement_facts *each = &facts->paths[i].placements[j];
-            if (each->state != KW_PLACEMENT_ABSENT && g_str_equal(each->store_table, store_table))
-                return &facts->paths[i];
-        }
-    return NULL;
-}
-
-static bool
-refuse_owned(const kw_facts *other, const kw_path_facts *owner, const kw_facts *wanted,
-             const kw_path_facts *path, kw_error *ret_error)
-{
-    const char *store_table = path->placements[0].store_table;
-    if (kw_path_facts_serving(owner))
-        return kw_error_set(ret_error, KW_REFUSED,
-                            "table %s, path %s: the store table %s belongs to table %s; name another one, or "
-                            "run keyway forget %s once no policy has that table",
-                            wanted->table, path->name, store_table, other->table, other->table);
-    return kw_error_set(ret_error, KW_REFUSED,
-                        "table %s, path %s: the store table %s belongs to the path %s of table %s, which was "
-                        "dropped; name another one, or run keyway forget %s --path %s",
-                        wanted->table, path->name, store_table, owner->name, other->table, other->table,
-                        owner->name);
-}
-
-bool
-kw_facts_check_owner(const kw_facts *other, const kw_facts *wanted, kw_error *ret_error)
-{
-    for (size_t i = 0; i < wanted->paths_count; i++) {
-        const kw_path_facts *path = &wanted->paths[i];
-        const kw_path_facts *owner = find_owner(other, path->placements[0].store_table);
-        if (owner)
-            return refuse_owned(other, owner, wanted, path, ret_error);
-    }
     return true;
 }

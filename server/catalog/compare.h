@@ -5,10 +5,12 @@
  *
  * The rule: rows written under the recorded facts must be found, and decoded correctly, under the wanted
  * ones. So while the table holds rows, a path in service must not be added, moved or changed, and a column
- * must not change its type. Dropping a path, adding a field and renaming a field are always allowed.
+ * must not change its type. Only the steps of a change (changes.h) move a path. Dropping a path, adding a
+ * field and renaming a field are always allowed.
  */
 #pragma once
 
+#include "catalog/changes.h"
 #include "catalog/facts.h"
 
 typedef enum kw_rows_found { KW_ROWS_NO_TABLE, KW_ROWS_NONE, KW_ROWS_SOME } kw_rows_found;
@@ -31,14 +33,17 @@ typedef struct kw_facts_change {
 } kw_facts_change;
 
 /* recorded: NULL if the catalog does not contain the table; its name differs from wanted's if the table was
- * renamed. REFUSED names table, path or field, old and new, and what to do. */
+ * renamed. step: NULL if the policy is not one of a step; its base has the catalog's records. REFUSED names
+ * table, path or field, old and new, and what to do. BUSY: the policy is one of another version of a change.
+ */
 bool kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw_evidence *evidence,
-                      kw_arena *arena, kw_facts_change *ret_change, kw_error *ret_error);
+                      const kw_change_step *step, kw_arena *arena, kw_facts_change *ret_change,
+                      kw_error *ret_error);
 
 /* True if `wanted` is the recorded table under another name: the same paths, placements and marker. */
 bool kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted);
 
-/* True if the recorded facts have the path with the same layout, key rule and store table. */
+/* True if the recorded facts have the path with the same layouts, key rules and store tables. */
 bool kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted);
 
 /* REFUSED if a store table of `wanted` belongs to `other`, a different table of the catalog. */

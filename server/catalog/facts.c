@@ -38,18 +38,41 @@ field_of(const kw_field *field, kw_arena *arena)
     };
 }
 
+static kw_placement_facts
+rule_of(const kw_layout *layout)
+{
+    return (kw_placement_facts){.layout = kw_layout_number(layout),
+                                .fingerprint = kw_layout_fingerprint(layout),
+                                .rule = kw_layout_description(layout),
+                                .store_table = kw_store_table_name(kw_layout_store_table(layout)),
+                                .state = KW_PLACEMENT_COMPLETE,
+                                .verified = true};
+}
+
+/* The first placement is the new one of a change: it lacks rows until scans read it. */
+static kw_placement_facts
+placement_of(const kw_placement *placement, size_t number, kw_arena *arena)
+{
+    kw_placement_facts facts = rule_of(placement->layout);
+    facts.store_table = kw_store_table_name(kw_arena_text(arena, placement->store_table));
+    facts.role = placement->role;
+    if (number == 0 && !placement->role.scan)
+        facts.state = KW_PLACEMENT_FILLING;
+    return facts;
+}
+
 static kw_path_facts
 path_of(const kw_path *path, bool association, kw_arena *arena)
 {
-    kw_placement_facts *placement = KW_ARENA_NEW(arena, kw_placement_facts);
-    *placement = (kw_placement_facts){.layout = kw_layout_number(path->layout),
-                                      .fingerprint = kw_layout_fingerprint(path->layout),
-                                      .rule = kw_layout_description(path->layout),
-                                      .store_table = kw_store_table_name(kw_layout_store_table(path->layout)),
-                                      .state = KW_PLACEMENT_COMPLETE,
-                                      .verified = true};
-    return (kw_path_facts){
-        .name = path->name, .association = association, .placements = placement, .placements_count = 1};
+    size_t count = MAX(1, path->placements_count); /* the association has none */
+    kw_path_facts facts = {.name = path->name,
+                           .association = association,
+                           .placements = KW_ARENA_ARRAY(arena, kw_placement_facts, count),
+                           .placements_count = count};
+    facts.placements[0] = rule_of(path->layout);
+    for (size_t i = 0; i < path->placements_count; i++)
+        facts.placements[i] = placement_of(&path->placements[i], i, arena);
+    return facts;
 }
 
 static const char *
@@ -71,6 +94,7 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     facts->order = stamp ? "stamp" : "store";
     facts->order_given = table->model->order != NULL;
     facts->atomics = !stamp && table->model->atomics != 0;
+    facts->atomics_held = table->atomics_held;
     facts->fields_count = table->fields_count;
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++)
@@ -120,13 +144,40 @@ kw_facts_find_field(const kw_facts *facts, const char *name)
     return NULL;
 }
 
+bool
+kw_placement_facts_is_live(const kw_placement_facts *placement)
+{
+    return placement->state == KW_PLACEMENT_COMPLETE || placement->state == KW_PLACEMENT_FILLING;
+}
+
 const kw_placement_facts *
 kw_path_facts_serving(const kw_path_facts *path)
 {
     for (size_t i = 0; i < path->placements_count; i++)
-        if (path->placements[i].state == KW_PLACEMENT_COMPLETE ||
-            path->placements[i].state == KW_PLACEMENT_FILLING)
+        if (kw_placement_facts_is_live(&path->placements[i]))
             return &path->placements[i];
+    return NULL;
+}
+
+size_t
+kw_path_facts_count_live(const kw_path_facts *path)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < path->placements_count; i++)
+        count += kw_placement_facts_is_live(&path->placements[i]);
+    return count;
+}
+
+const kw_placement_facts *
+kw_path_facts_find_live(const kw_path_facts *path, const kw_placement_facts *placement)
+{
+    for (size_t i = 0; i < path->placements_count; i++) {
+        const kw_placement_facts *each = &path->placements[i];
+        if (kw_placement_facts_is_live(each) && each->layout == placement->layout &&
+            g_str_equal(each->fingerprint, placement->fingerprint) &&
+            g_str_equal(each->store_table, placement->store_table))
+            return each;
+    }
     return NULL;
 }
 
@@ -147,6 +198,30 @@ by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The roles of two placements are the version of a change. */
+static const char *
+role_text(const kw_path_facts *path, const kw_role *role, kw_arena *arena)
+{
+    if (kw_path_facts_count_live(path) < 2)
+        return "";
+    return kw_arena_printf(arena, " put %u remove %u%s%s", role->put, role->remove, role->get ? " get" : "",
+                           role->scan ? " scan" : "");
+}
+
+static size_t
+list_placements(const kw_path_facts *path, const char **lines, kw_arena *arena)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < path->placements_count; i++) {
+        const kw_placement_facts *each = &path->placements[i];
+        if (kw_placement_facts_is_live(each))
+            lines[count++] = kw_arena_printf(
+                arena, "path %s%s %u %s %s%s", path->name, path->association ? " association" : "",
+                each->layout, each->fingerprint, each->store_table, role_text(path, &each->role, arena));
+    }
+    return count;
+}
+
 static size_t
 list_lines(const kw_facts *facts, const char **lines, kw_arena *arena)
 {
@@ -158,14 +233,10 @@ list_lines(const kw_facts *facts, const char **lines, kw_arena *arena)
         if (facts->fields[i].counter && !facts->fields[i].removed)
             lines[count++] =
                 kw_arena_printf(arena, "counter %s", kw_field_facts_column(&facts->fields[i], arena));
-    for (size_t i = 0; i < facts->paths_count; i++) {
-        const kw_path_facts *path = &facts->paths[i];
-        const kw_placement_facts *serving = kw_path_facts_serving(path);
-        if (serving)
-            lines[count++] = kw_arena_printf(arena, "path %s%s %u %s %s", path->name,
-                                             path->association ? " association" : "", serving->layout,
-                                             serving->fingerprint, serving->store_table);
-    }
+    if (facts->atomics_held)
+        lines[count++] = "atomics held";
+    for (size_t i = 0; i < facts->paths_count; i++)
+        count += list_placements(&facts->paths[i], lines + count, arena);
     qsort(lines, count, sizeof *lines, by_text);
     return count;
 }
@@ -173,7 +244,10 @@ list_lines(const kw_facts *facts, const char **lines, kw_arena *arena)
 const char *
 kw_facts_digest(const kw_facts *facts, kw_arena *arena)
 {
-    const char **lines = KW_ARENA_ARRAY(arena, const char *, facts->paths_count + facts->fields_count + 2);
+    size_t most = facts->fields_count + 3;
+    for (size_t i = 0; i < facts->paths_count; i++)
+        most += facts->paths[i].placements_count;
+    const char **lines = KW_ARENA_ARRAY(arena, const char *, most);
     size_t count = list_lines(facts, lines, arena);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     bool done = EVP_DigestInit_ex(context, EVP_sha256(), NULL);

@@ -24,6 +24,7 @@ typedef struct kw_placement_facts {
     const char *store_table; /* "ns:name" or "name", never "default:name" */
     kw_placement_state state;
     bool verified; /* its rows were compared with the primary path's, or all were written under the catalog */
+    kw_role role;  /* of a policy's placement; not stored in the catalog */
 } kw_placement_facts;
 
 typedef struct kw_path_facts {
@@ -51,13 +52,15 @@ typedef struct kw_facts {
     const char *order;  /* "store" or "stamp"; "" in an entry of a version without orders */
     bool order_given;   /* the policy names it; not stored in the catalog */
     bool atomics;       /* increments and conditional writes leave a control cell */
+    bool atomics_held;  /* they are rejected while a key rule changes; not stored in the catalog */
     kw_field_facts *fields;
     size_t fields_count;
     kw_path_facts *paths; /* [0] is the primary path */
     size_t paths_count;
 } kw_facts;
 
-/* The facts of a policy's table. Placements are COMPLETE and verified. */
+/* The facts of a policy's table. Placements are COMPLETE and verified, except those that a change of a key
+ * rule fills. */
 kw_facts *kw_facts_of_table(const kw_table *table, kw_arena *arena);
 
 /* Converts to and from JSON. CORRUPT naming the table if the text cannot come from kw_facts_print. */
@@ -70,16 +73,23 @@ const char *kw_placement_state_name(kw_placement_state state);
 /* NULL if there is none. */
 const kw_path_facts *kw_facts_find_path(const kw_facts *facts, const char *name);
 const kw_field_facts *kw_facts_find_field(const kw_facts *facts, const char *name);
-/* The placement that is written and read, or filled; NULL if the path is absent or retired. */
+/* True if the placement is written: COMPLETE or FILLING. */
+bool kw_placement_facts_is_live(const kw_placement_facts *placement);
+/* The first live placement; NULL if the path is absent or retired. */
 const kw_placement_facts *kw_path_facts_serving(const kw_path_facts *path);
+/* A path has two live placements while its key rule changes. */
+size_t kw_path_facts_count_live(const kw_path_facts *path);
+/* The live placement with this one's layout, key rule and store table; NULL if there is none. */
+const kw_placement_facts *kw_path_facts_find_live(const kw_path_facts *path,
+                                                  const kw_placement_facts *placement);
 
 /* "d:status", "d:followed.*"; "the row key alone" for a field without a column. */
 const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
 
 /* A digest of what two gateways must have in common to serve the table at the same time: paths, placements,
- * marker and counters. Other fields are not included, because the catalog merges those of several policies.
- * The digest is a SHA-256 as 64 hex digits, in the arena. If the policy names an order, a space and the order
- * follow. */
+ * marker and counters, and the version of a change. Other fields are not included, because the catalog merges
+ * those of several policies. The digest is a SHA-256 as 64 hex digits, in the arena. If the policy names an
+ * order, a space and the order follow. */
 const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);
 
 /* True if a gateway with this digest serves the table in the same way as one that serves `merged` from a

@@ -1,10 +1,13 @@
 /* Facts as JSON: one object per table. Members with their default value are omitted, so that the text of a
  * table with a hundred fields has only a few KiB. A reader ignores unknown members, which later versions may
- * add. */
+ * add. While a key rule changes, the placements of its path have another name: a version that would serve one
+ * of them alone cannot read the facts. */
 #include "catalog/facts.h"
 #include "catalog/json.h"
 
 #include "store/check.h"
+
+#define CHANGING "changing_placements"
 
 /* --- printing -------------------------------------------------------------------------------------- */
 
@@ -62,7 +65,7 @@ print_path(JsonBuilder *to, const kw_path_facts *path)
     json_builder_begin_object(to);
     add_text(to, "name", path->name);
     add_flag(to, "association", path->association);
-    json_builder_set_member_name(to, "placements");
+    json_builder_set_member_name(to, kw_path_facts_count_live(path) > 1 ? CHANGING : "placements");
     json_builder_begin_array(to);
     for (size_t i = 0; i < path->placements_count; i++)
         if (path->placements[i].state != KW_PLACEMENT_ABSENT)
@@ -187,8 +190,9 @@ static bool
 parse_path(JsonObject *from, kw_arena *arena, kw_path_facts *to)
 {
     JsonObject **objects;
+    const char *placements = json_object_has_member(from, CHANGING) ? CHANGING : "placements";
     *to = (kw_path_facts){.name = text_of(from, "name", arena), .association = flag_of(from, "association")};
-    if (!to->name[0] || !objects_of(from, "placements", arena, &objects, &to->placements_count))
+    if (!to->name[0] || !objects_of(from, placements, arena, &objects, &to->placements_count))
         return false;
     to->placements = KW_ARENA_ARRAY(arena, kw_placement_facts, to->placements_count);
     for (size_t i = 0; i < to->placements_count; i++)

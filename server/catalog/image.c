@@ -95,9 +95,12 @@ add_tables(reading *self, const kw_row *row, kw_error *ret_error)
     kw_catalog_image *image = self->image;
     kw_bytes table = KW_BYTES_LITERAL(KW_CATALOG_TABLE_PREFIX);
     kw_bytes created = KW_BYTES_LITERAL(KW_CATALOG_CREATED_PREFIX);
-    const kw_cell *version = find_cell(row, "policy");
+    const kw_cell *version = find_cell(row, "policy"), *changes = find_cell(row, "changes");
     image->id = cell_text(row, "id", image->arena);
     if (version && !kw_version_parse(version->value, &image->version, ret_error))
+        return false;
+    if (changes &&
+        !kw_changes_parse(changes->value, image->arena, &image->changes, &image->changes_count, ret_error))
         return false;
     for (uint32_t i = 0; i < row->cells_count; i++) {
         const kw_cell *cell = &row->cells[i];

@@ -2,7 +2,8 @@
  *
  *   row            cells of family d
  *   =facts         id: random, another one after each change; table/NAME: facts of a table as JSON (empty:
- *                  forgotten); made/STORE_TABLE: Keyway created it; policy: the current version (version.h)
+ *                  forgotten); made/STORE_TABLE: Keyway created it; policy: the current version (version.h);
+ *                  changes: the paths whose key rule was changed while they were served (changes.h)
  *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
  *   T/P/N, store/S fingerprint, description: rows of versions without facts (adopt.h)
  *   ~policy/...    texts of policy versions (version.h); not a part of the image
@@ -16,6 +17,7 @@
  */
 #pragma once
 
+#include "catalog/changes.h"
 #include "catalog/facts.h"
 #include "catalog/version.h"
 #include "store/store.h"
@@ -59,10 +61,12 @@ typedef struct kw_legacy_row {
 
 typedef struct kw_catalog_image {
     kw_arena *arena;
-    const char *id;          /* "" before the first change */
-    int64_t newest_ms;       /* the newest timestamp in the row of facts; 0 before the first change */
-    int64_t seen_ms;         /* the store's time shortly before the read; set by kw_others_read */
-    kw_version_name version; /* the current policy version; number 0: none */
+    const char *id;            /* "" before the first change */
+    int64_t newest_ms;         /* the newest timestamp in the row of facts; 0 before the first change */
+    int64_t seen_ms;           /* the store's time shortly before the read; set by kw_others_read */
+    kw_version_name version;   /* the current policy version; number 0: none */
+    kw_change_record *changes; /* of key rules; sorted as they were written */
+    size_t changes_count;
     kw_facts **tables;
     size_t tables_count;
     const char **created; /* store tables that Keyway created */

@@ -28,11 +28,24 @@ is_shallow(kw_bytes text)
     return depth <= DEPTH_MAX;
 }
 
-JsonObject *
-kw_catalog_json_object(JsonParser *parser, kw_bytes text)
+static JsonNode *
+load(JsonParser *parser, kw_bytes text)
 {
     bool good = text.size > 0 && is_shallow(text) &&
                 json_parser_load_from_data(parser, (const char *)text.data, (gssize)text.size, NULL);
-    JsonNode *root = good ? json_parser_get_root(parser) : NULL;
+    return good ? json_parser_get_root(parser) : NULL;
+}
+
+JsonObject *
+kw_catalog_json_object(JsonParser *parser, kw_bytes text)
+{
+    JsonNode *root = load(parser, text);
     return root && JSON_NODE_HOLDS_OBJECT(root) ? json_node_get_object(root) : NULL;
+}
+
+JsonArray *
+kw_catalog_json_array(JsonParser *parser, kw_bytes text)
+{
+    JsonNode *root = load(parser, text);
+    return root && JSON_NODE_HOLDS_ARRAY(root) ? json_node_get_array(root) : NULL;
 }

@@ -145,11 +145,27 @@ print_facts(const kw_facts_put *put, kw_arena *arena, kw_bytes *ret_text, kw_err
            kw_error_prefix(ret_error, "table %s", put->table);
 }
 
+/* As with facts, what is stored can be read back. */
+static bool
+print_records(const kw_catalog_changes *changes, kw_arena *arena, kw_bytes *ret_text, kw_error *ret_error)
+{
+    kw_change_record *read;
+    size_t count = changes->records_count;
+    *ret_text = kw_changes_print(changes->records, count, arena);
+    if (count > KW_CHANGES_MAX || ret_text->size > KW_CHANGES_BYTES_MAX)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "the records of changes of key rules have %zu paths and %zu bytes, and at most "
+                            "%d paths and %zu bytes can be written; run keyway forget for tables that are no "
+                            "longer used",
+                            count, ret_text->size, KW_CHANGES_MAX, KW_CHANGES_BYTES_MAX);
+    return kw_changes_parse(*ret_text, arena, &read, &count, ret_error);
+}
+
 static bool
 build_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_error)
 {
     kw_arena *arena = self->arena;
-    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, 2 + changes->facts_count + changes->created_count);
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, 3 + changes->facts_count + changes->created_count);
     size_t count = 0, bytes = 0;
     cells[count++] = cell("id", kw_bytes_of_text(self->id));
     for (size_t i = 0; i < changes->facts_count; i++) {
@@ -165,6 +181,13 @@ build_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_erro
                               KW_BYTES_LITERAL("1"));
     if (changes->version)
         cells[count++] = cell("policy", kw_version_print(changes->version, arena));
+    if (changes->puts_records) {
+        kw_bytes text;
+        if (!print_records(changes, arena, &text, ret_error))
+            return false;
+        cells[count++] = cell("changes", text);
+        bytes += text.size;
+    }
     self->write.cells = cells;
     self->write.cells_count = count;
     return bytes <= BYTES_MAX || kw_error_set(ret_error, KW_REFUSED,
@@ -180,8 +203,14 @@ kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_cata
 {
     kw_arena *arena = kw_arena_new();
     putting *self = KW_ARENA_NEW(arena, putting);
+    kw_error error;
     *self = (putting){.catalog = catalog, .arena = arena, .done = done, .user = user};
-    g_assert(!catalog->putting);
+    if (catalog->putting) {
+        kw_error_set(&error, KW_BUSY, "this gateway is changing the catalog now; try again");
+        kw_arena_free(arena);
+        done(user, &error);
+        return;
+    }
     catalog->putting = self;
     self->id = kw_arena_printf(arena, "%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x", kw_random_u64(),
                                kw_random_u64());
@@ -196,7 +225,6 @@ kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_cata
                              .compare = KW_COMPARE_EQUAL,
                              .has_value = image->id[0] != '\0',
                              .value = kw_bytes_of_text(image->id)};
-    kw_error error;
     if (build_cells(self, changes, &error))
         put(self);
     else

@@ -15,11 +15,15 @@ typedef struct kw_catalog_changes {
     const char *const *created; /* store tables that Keyway created */
     size_t created_count;
     const kw_version_name *version; /* the policy version that becomes current; NULL: unchanged */
+    bool puts_records;              /* false: the records of changes stay as they are */
+    const kw_change_record *records;
+    size_t records_count;
 } kw_catalog_changes;
 
 /* Puts the changes if the catalog still equals `image`. Always puts a new id, even without changes, so that
- * an earlier put still in flight is rejected. BUSY: another gateway has changed the catalog since. If it is
- * unknown whether the put was applied, the same put is repeated until it is certain, however long that takes.
- * The image must live until done. */
+ * an earlier put still in flight is rejected. BUSY: the catalog was changed since, or another put of this
+ * gateway is in flight. If it is unknown whether the put was applied, the same put is repeated until it is
+ * certain, however long that takes. done can be called before this returns. The image must live until then.
+ */
 void kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_catalog_changes *changes,
                     void (*done)(void *user, const kw_error *error), void *user);

@@ -147,7 +147,7 @@ compare(const kw_facts *before, const kw_facts *after, const char *rows, kw_aren
         kw_facts_change *change, kw_error *error)
 {
     kw_evidence evidence = evidence_of(rows, arena);
-    return kw_facts_compare(before, after, &evidence, arena, change, error);
+    return kw_facts_compare(before, after, &evidence, NULL, arena, change, error);
 }
 
 static void

@@ -1,0 +1,115 @@
+/* See changes.h. changes_json.c prints and parses records; changes_progress.c writes the progress. */
+#include "catalog/catalog_internal.h"
+
+#include <string.h>
+
+const kw_change_record *
+kw_changes_find(const kw_change_record *records, size_t count, const char *table, const char *path)
+{
+    for (size_t i = 0; i < count; i++)
+        if (g_str_equal(records[i].table, table) && g_str_equal(records[i].path, path))
+            return &records[i];
+    return NULL;
+}
+
+static bool
+same_rule(const kw_placed_rule *a, const kw_placed_rule *b)
+{
+    return a->layout == b->layout && g_str_equal(a->store_table, b->store_table);
+}
+
+static bool
+same_change(const kw_change_record *a, const kw_change_record *b)
+{
+    return same_rule(&a->old, &b->old) && same_rule(&a->old_given, &b->old_given) &&
+           a->old_version.number == b->old_version.number &&
+           g_str_equal(a->old_version.id, b->old_version.id) && a->new_version == b->new_version &&
+           a->version == b->version && a->version_at_ms == b->version_at_ms && a->started_ms == b->started_ms;
+}
+
+bool
+kw_change_record_differs(const kw_change_record *a, const kw_change_record *b)
+{
+    if (!a || !b)
+        return a != b;
+    return !same_rule(&a->given, &b->given) || !same_rule(&a->now, &b->now) || a->under_way != b->under_way ||
+           (a->under_way && !same_change(a, b));
+}
+
+bool
+kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_record *b, size_t b_count)
+{
+    if (a_count != b_count)
+        return true;
+    for (size_t i = 0; i < a_count; i++)
+        if (kw_change_record_differs(&a[i], kw_changes_find(b, b_count, a[i].table, a[i].path)))
+            return true;
+    return false;
+}
+
+/* --- reading --------------------------------------------------------------------------------------- */
+
+/* The cells `policy` and `changes`. */
+#define CELLS_BYTES_MAX (KW_CHANGES_BYTES_MAX + 4096)
+
+typedef struct reading {
+    kw_arena *arena;
+    kw_get get;
+    kw_current_read done;
+    void *user;
+} reading;
+
+static bool
+parse_cells(const kw_row *row, kw_arena *arena, kw_current *to, kw_error *ret_error)
+{
+    for (uint32_t i = 0; i < row->cells_count; i++) {
+        const kw_cell *cell = &row->cells[i];
+        kw_change_record *changes;
+        if (kw_bytes_equal(cell->qualifier, KW_CATALOG_POLICY)) {
+            if (!kw_version_parse(cell->value, &to->version, ret_error))
+                return false;
+        } else if (kw_bytes_equal(cell->qualifier, KW_CATALOG_CHANGES)) {
+            if (!kw_changes_parse(cell->value, arena, &changes, &to->changes_count, ret_error))
+                return false;
+            to->changes = changes;
+        }
+    }
+    return true;
+}
+
+static void
+on_read(void *user, kw_rows *rows, const kw_error *error)
+{
+    reading *self = user;
+    kw_current current = {0};
+    kw_error found = error ? *error : KW_ERROR_NONE;
+    if (found.code == KW_NOT_FOUND) /* the catalog does not exist yet */
+        found = KW_ERROR_NONE;
+    else if (!error)
+        parse_cells(&rows->rows[0], self->arena, &current, &found);
+    bool good = found.code == KW_OK;
+    self->done(self->user, good ? &current : NULL, good ? NULL : &found);
+    kw_rows_free(rows);
+    kw_arena_free(self->arena);
+}
+
+void
+kw_catalog_read_current_changes(kw_catalog *catalog, kw_deadline deadline, kw_current_read done, void *user)
+{
+    static const kw_column columns[] = {
+        {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("policy")},
+        {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("changes")}};
+    kw_arena *arena = kw_arena_new();
+    reading *self = KW_ARENA_NEW(arena, reading);
+    *self = (reading){.arena = arena,
+                      .done = done,
+                      .user = user,
+                      .get = {.table = catalog->table,
+                              .row = KW_CATALOG_FACTS_ROW,
+                              .columns = columns,
+                              .columns_count = G_N_ELEMENTS(columns),
+                              .max_versions = 1,
+                              .max_bytes = CELLS_BYTES_MAX,
+                              .deadline = deadline}};
+    kw_store_handle_get(catalog->settings.handle, &self->get, on_read, self);
+}

@@ -1,0 +1,176 @@
+/* See compare_change.h. */
+#include "catalog/compare_change.h"
+
+/* Needs the name of the table as an argument. */
+#define STATUS "see keyway change status %s"
+
+static const kw_change_record *
+find_base(const kw_change_step *step, const kw_facts *recorded, const char *path)
+{
+    return kw_changes_find(step->base, step->base_count, recorded->table, path);
+}
+
+kw_path_step
+kw_change_step_of_path(const kw_change_step *step, const kw_facts *recorded, const kw_facts *wanted,
+                       const char *path)
+{
+    if (!step)
+        return KW_PATH_STEP_NONE;
+    const kw_change_record *base = find_base(step, recorded, path);
+    const kw_change_record *next = kw_changes_find(step->records, step->count, wanted->table, path);
+    bool was = base && base->under_way, is = next && next->under_way;
+    if (!kw_change_record_differs(base, next) || (!was && !is))
+        return KW_PATH_STEP_NONE;
+    return !was ? KW_PATH_STEP_BEGIN : is ? KW_PATH_STEP_NEXT : KW_PATH_STEP_END;
+}
+
+bool
+kw_change_is_verified(const kw_change_step *step, const kw_facts *recorded, const char *path,
+                      const kw_placement_facts *kept)
+{
+    const kw_change_record *base = find_base(step, recorded, path);
+    bool is_new = base->now.layout == kept->layout &&
+                  g_str_equal(kw_store_table_name(base->now.store_table), kept->store_table);
+    return is_new ? base->compared : kept->verified;
+}
+
+/* --- steps ----------------------------------------------------------------------------------------- */
+
+static bool
+refuse_placements(const kw_facts *wanted, const kw_path_facts *path, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s, path %s: the placements of this policy are not those of the next version "
+                        "of the change; " STATUS,
+                        wanted->table, path->name, wanted->table);
+}
+
+static bool
+refuse_used(const kw_facts *wanted, const kw_path_facts *path, const kw_path_facts *owner,
+            const kw_placement_facts *used, kw_error *ret_error)
+{
+    if (used->state == KW_PLACEMENT_RETIRED)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "table %s, path %s: the store table %s was used by the path %s under an earlier "
+                            "key rule; run keyway forget %s --path %s --drop-rows, or name another one",
+                            wanted->table, path->name, used->store_table, owner->name, wanted->table,
+                            owner->name);
+    if (used->state == KW_PLACEMENT_FORGETTING)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "table %s, path %s: keyway forget has not finished with the store table %s; run "
+                            "keyway forget %s --path %s again",
+                            wanted->table, path->name, used->store_table, wanted->table, owner->name);
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s, path %s: the store table %s belongs to the path %s; name another one",
+                        wanted->table, path->name, used->store_table, owner->name);
+}
+
+/* The rows of the new placement must all be those of the change. */
+static bool
+check_empty(const kw_facts *recorded, const kw_facts *wanted, const kw_path_facts *path,
+            const kw_evidence *evidence, kw_error *ret_error)
+{
+    const char *store_table = path->placements[0].store_table;
+    for (size_t i = 0; i < recorded->paths_count; i++) {
+        const kw_path_facts *owner = &recorded->paths[i];
+        for (size_t j = 0; j < owner->placements_count; j++)
+            if (owner->placements[j].state != KW_PLACEMENT_ABSENT &&
+                g_str_equal(owner->placements[j].store_table, store_table))
+                return refuse_used(wanted, path, owner, &owner->placements[j], ret_error);
+    }
+    return kw_evidence_find(evidence, store_table) != KW_ROWS_SOME ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "table %s, path %s: the store table %s, to which the rows would be copied, holds "
+                        "rows already; name another one, or empty it",
+                        wanted->table, path->name, store_table);
+}
+
+static size_t
+count_shared(const kw_path_facts *old, const kw_path_facts *path)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < path->placements_count; i++)
+        count += kw_path_facts_find_live(old, &path->placements[i]) != NULL;
+    return count;
+}
+
+static bool
+is_complete(const kw_path_facts *old, const kw_placement_facts *kept)
+{
+    const kw_placement_facts *found = kw_path_facts_find_live(old, kept);
+    return found && found->state == KW_PLACEMENT_COMPLETE;
+}
+
+bool
+kw_change_check_step(kw_path_step kind, const kw_facts *recorded, const kw_path_facts *old,
+                     const kw_facts *wanted, const kw_path_facts *path, const kw_evidence *evidence,
+                     kw_error *ret_error)
+{
+    size_t before = kw_path_facts_count_live(old), after = path->placements_count;
+    size_t shared = count_shared(old, path);
+    bool good = old->association == path->association;
+    if (kind == KW_PATH_STEP_BEGIN)
+        good = good && before == 1 && after == 2 && shared == 1 && is_complete(old, &path->placements[1]);
+    else if (kind == KW_PATH_STEP_NEXT)
+        good = good && before == 2 && after == 2 && shared == 2;
+    else
+        good = good && before == 2 && after == 1 && is_complete(old, &path->placements[0]);
+    if (!good)
+        return refuse_placements(wanted, path, ret_error);
+    return kind != KW_PATH_STEP_BEGIN || check_empty(recorded, wanted, path, evidence, ret_error);
+}
+
+/* --- without a step -------------------------------------------------------------------------------- */
+
+static bool
+refuse_under_way(const kw_facts *wanted, const kw_path_facts *old, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "a change of table %s, path %s is under way, and this policy does not have it; serve "
+                        "the catalog's policy (policy.source: store), and end the change first: " STATUS,
+                        wanted->table, old->name, wanted->table);
+}
+
+/* States are those of the version of the change. */
+static bool
+has_states(const kw_path_facts *old, const kw_path_facts *path)
+{
+    for (size_t i = 0; i < path->placements_count; i++)
+        if (kw_path_facts_find_live(old, &path->placements[i])->state != path->placements[i].state)
+            return false;
+    return true;
+}
+
+bool
+kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_path_facts *path,
+                     kw_error *ret_error)
+{
+    size_t live = old ? kw_path_facts_count_live(old) : 0, count = path ? path->placements_count : 0;
+    if (live < 2 && count < 2)
+        return true;
+    if (live < 2)
+        return kw_error_set(ret_error, KW_BUSY,
+                            "table %s, path %s: the change that this policy was loaded with is not under "
+                            "way; try again",
+                            wanted->table, path->name);
+    if (live != count || old->association != path->association || count_shared(old, path) != count)
+        return refuse_under_way(wanted, old, ret_error);
+    return has_states(old, path) ||
+           kw_error_set(ret_error, KW_BUSY,
+                        "table %s, path %s: the change of its key rule has another version than this policy "
+                        "was loaded with; try again",
+                        wanted->table, path->name);
+}
+
+bool
+kw_change_check_rename(const kw_facts *recorded, const kw_facts *wanted, kw_error *ret_error)
+{
+    for (size_t i = 0; i < recorded->paths_count; i++)
+        if (kw_path_facts_count_live(&recorded->paths[i]) > 1)
+            return kw_error_set(ret_error, KW_REFUSED,
+                                "table %s was %s, and a change of table %s, path %s is under way; rename the "
+                                "table after the change has ended: " STATUS,
+                                wanted->table, recorded->table, recorded->table, recorded->paths[i].name,
+                                recorded->table);
+    return true;
+}

@@ -1,0 +1,144 @@
+#include "changing.h"
+
+changing *
+changing_new(void)
+{
+    changing *self = g_new0(changing, 1);
+    self->old = test_policy(OLD_RULE);
+    self->new = test_policy(NEW_RULE);
+    self->both = test_policy(NEW_RULE);
+    self->record = (kw_change_record){.table = "t",
+                                      .path = "primary",
+                                      .given = {1, "t"},
+                                      .now = {2, "t2"},
+                                      .old = {1, "t"},
+                                      .old_given = {1, "t"},
+                                      .old_version = {1, "0123456789abcdef0123456789abcdef"},
+                                      .new_version = 2,
+                                      .started_ms = 1000,
+                                      .author = "ann",
+                                      .reason = "why \"not\"",
+                                      .example = ""};
+    return self;
+}
+
+void
+changing_free(changing *self)
+{
+    kw_policy_unref(self->old);
+    kw_policy_unref(self->new);
+    kw_policy_unref(self->both);
+    g_free(self);
+}
+
+kw_policy *
+changing_both(changing *self)
+{
+    const kw_chain_version *version = kw_chain_version_of(self->record.version);
+    kw_path *path = (kw_path *)kw_policy_table(self->both, 0)->paths;
+    self->placements[0] = kw_policy_table(self->new, 0)->paths[0].placements[0];
+    self->placements[1] = kw_policy_table(self->old, 0)->paths[0].placements[0];
+    self->placements[0].role = version->new_role;
+    self->placements[1].role = version->old_role;
+    path->placements = self->placements;
+    path->placements_count = 2;
+    return self->both;
+}
+
+static void
+set_step(changing *self, bool had_base, bool has_record)
+{
+    self->step = (kw_change_step){
+        .records = &self->record, .count = has_record, .base = &self->base, .base_count = had_base};
+}
+
+kw_policy *
+changing_to(changing *self, kw_chain_id version)
+{
+    bool began = self->record.under_way;
+    self->base = self->record;
+    self->record.under_way = true;
+    self->record.version = version;
+    self->record.version_at_ms++;
+    set_step(self, began, true);
+    return changing_both(self);
+}
+
+kw_policy *
+changing_end(changing *self, bool forward)
+{
+    self->base = self->record;
+    self->record.under_way = false;
+    if (!forward)
+        self->record.now = self->record.old;
+    set_step(self, true, true);
+    return forward ? self->new : self->old;
+}
+
+/* --- gateways -------------------------------------------------------------------------------------- */
+
+static void
+checked(void *user, kw_admission *admission, const kw_error *error)
+{
+    ((gateway *)user)->admission = admission;
+    gateway_ended(user, error);
+}
+
+kw_code
+gateway_check_step(gateway *self, kw_policy *policy, const kw_change_step *step)
+{
+    self->done = false;
+    kw_catalog_check(self->catalog, policy, step, KW_DEADLINE_NONE, checked, self);
+    gateway_wait(self);
+    return self->error.code;
+}
+
+kw_code
+gateway_admit_step(gateway *self, kw_policy *policy, const kw_change_step *step)
+{
+    kw_code code = gateway_check_step(self, policy, step);
+    return code == KW_OK ? gateway_commit(self) : code;
+}
+
+kw_code
+gateway_write_progress(gateway *self, const kw_change_record *records, size_t count)
+{
+    self->done = false;
+    kw_catalog_write_progress(self->catalog, records, count, KW_DEADLINE_NONE, gateway_ended, self);
+    gateway_wait(self);
+    return self->error.code;
+}
+
+static kw_arena *read_arena;
+static kw_change_record *read_records;
+static size_t read_count;
+
+void
+changing_clear(void)
+{
+    g_clear_pointer(&read_arena, kw_arena_free);
+}
+
+static void
+on_read(void *user, const kw_current *current, const kw_error *error)
+{
+    if (current) {
+        kw_error ignored;
+        kw_bytes text = kw_changes_print(current->changes, current->changes_count, read_arena);
+        g_assert_true(kw_changes_parse(text, read_arena, &read_records, &read_count, &ignored));
+    }
+    gateway_ended(user, error);
+}
+
+const kw_change_record *
+gateway_read_changes(gateway *self, size_t *ret_count)
+{
+    changing_clear();
+    read_arena = kw_arena_new();
+    self->done = false;
+    kw_catalog_read_current_changes(self->catalog, KW_DEADLINE_NONE, on_read, self);
+    gateway_wait(self);
+    g_assert_cmpint(self->error.code, ==, KW_OK);
+    *ret_count = read_count;
+    return read_records;
+}

@@ -1,0 +1,43 @@
+/* Changes of the key rule of table "t", path primary: policies of each version, and steps between them. */
+#pragma once
+
+#include "town.h"
+
+#define OLD_RULE BASE
+#define NEW_RULE                                                                                             \
+    "    fields:\n"                                                                                          \
+    "      id: {type: string, max_bytes: 20}\n"                                                              \
+    "      ts: {type: timestamp, unit: ms}\n"                                                                \
+    "      n: int\n"                                                                                         \
+    "    key: [{field: ts}, {field: id}]\n"                                                                  \
+    "    layout: 2\n"                                                                                        \
+    "    store_table: t2\n"
+
+/* The tests set the policy of a version; everything lives as long as this. */
+typedef struct changing {
+    kw_policy *old;  /* before the change */
+    kw_policy *new;  /* after it */
+    kw_policy *both; /* with two placements, as in the version that was set last */
+    kw_change_record record;
+    kw_change_record base;
+    kw_placement placements[2];
+    kw_change_step step;
+} changing;
+
+changing *changing_new(void);
+void changing_free(changing *self);
+
+/* The policy of the version, and the step to it from the record as it was. */
+kw_policy *changing_to(changing *self, kw_chain_id version);
+/* The policy of the version that is set, without a step. */
+kw_policy *changing_both(changing *self);
+/* The end: forward keeps the new placement. */
+kw_policy *changing_end(changing *self, bool forward);
+
+/* As gateway_check and gateway_admit, with the step that was set last. */
+kw_code gateway_check_step(gateway *self, kw_policy *policy, const kw_change_step *step);
+kw_code gateway_admit_step(gateway *self, kw_policy *policy, const kw_change_step *step);
+kw_code gateway_write_progress(gateway *self, const kw_change_record *records, size_t count);
+/* Reads the records; they live until the next call. */
+const kw_change_record *gateway_read_changes(gateway *self, size_t *ret_count);
+void changing_clear(void);
