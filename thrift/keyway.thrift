@@ -327,6 +327,97 @@ struct PolicyVersion {
   5: optional string text
 }
 
+/** What the operator orders for a change of a key rule. */
+enum ChangeAction {
+  /** Queries read the rows under the new key rule. All rows must be copied and compared. */
+  SWITCH = 1,
+  /** Undoes SWITCH: queries read the rows under the old key rule again. */
+  REVERSE = 2,
+  /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. */
+  COMPLETE = 3,
+  /** Ends the change before SWITCH, or after REVERSE: a new version of the policy has the old key rule again. */
+  CANCEL = 4,
+  /** Stops copying and comparing rows. Writes still go to the rows under both key rules. */
+  PAUSE = 5,
+  RESUME = 6,
+  /** Limits how many rows are copied and compared per second. */
+  THROTTLE = 7,
+  /** Compares all rows again. */
+  COMPARE = 8
+}
+
+struct ChangeOptions {
+  /** The version of the change that the caller has seen, such as both-old. If the change has another one, the call
+   *  fails with REFUSED. */
+  1: optional string expected_version,
+  /** THROTTLE only: the maximum number of rows per second; 0: no limit. */
+  2: optional i64 rows_per_second,
+  /** SWITCH only: switch although rows could not be decoded under the old key rule, and were not copied. */
+  3: optional bool leave_undecodable,
+  /** COMPLETE only: do not wait until the cursors of scans under the old key rule have expired. These scans then fail. */
+  4: optional bool expire_cursors
+}
+
+/** A change of the key rule of a path, while the path is in use. The rows under the old and under the new key rule
+ *  are in two store tables. */
+struct ChangeStatus {
+  1: required string table,
+  2: required string path,
+  /** both-old: writes go to the rows under both key rules, queries read those under the old one. both-new: the same,
+   *  but queries read those under the new one. */
+  3: required string version,
+  /** What the gateway does now, or waits for, such as copying, comparing, or ready to switch. */
+  4: required string phase,
+  /** The commands that are possible now, such as "switch, cancel". Can be empty. */
+  5: required string next_commands,
+  /** Who began the change: the subject of the caller's client certificate, or "anonymous". */
+  6: required string author,
+  7: required string reason,
+  /** The version of the policy that began the change. */
+  8: required i64 policy_version,
+  /** When the change began, in milliseconds since 1970. */
+  9: required i64 started_at,
+  /** When `version` was set, in milliseconds since 1970. */
+  10: required i64 version_at,
+  11: required i32 old_layout,
+  12: required i32 layout,
+  13: required string old_store_table,
+  14: required string store_table,
+  /** Queries read the rows under the new key rule. */
+  15: required bool reads_new,
+  16: required bool paused,
+  /** As THROTTLE has set it; 0: no limit. */
+  17: required i64 limit_rows_per_second,
+  /** Current rate of copying or comparing; 0 if neither runs. */
+  18: required double rows_per_second,
+  /** Progress of copying or comparing, 0 to 1. */
+  19: required double progress,
+  /** Estimated time until copying or comparing ends. Absent if unknown. */
+  20: optional i64 left_ms,
+  /** All rows were copied. */
+  21: required bool copied,
+  /** All rows were compared, and no difference is left. */
+  22: required bool compared,
+  23: required i64 rows_copied,
+  24: required i64 rows_compared,
+  /** Rows that the last comparison did not find in the placement that queries do not read; counted before repairs. */
+  25: required i64 missing,
+  /** Rows that had other columns or values there. */
+  26: required i64 different,
+  /** Rows that only that placement had. */
+  27: required i64 extra,
+  /** How many of these rows were repaired. */
+  28: required i64 repaired,
+  /** Rows that cannot be decoded under the old key rule, so they were not copied. */
+  29: required i64 foreign_rows,
+  /** The first of them, and why it cannot be decoded. */
+  30: optional string example,
+  /** When the last cursor of a scan under the old key rule expires, in milliseconds since 1970. Absent if unknown. */
+  31: optional i64 cursors_until,
+  /** Why the last step failed. Absent if it did not. */
+  32: optional string problem
+}
+
 /** Options of a column family in HBase. Absent options have the default of the store. */
 struct FamilyOptions {
   1: required string name,
@@ -625,6 +716,16 @@ service Admin {
   list<PolicyVersion> policyHistory(1: i64 before, 2: i32 limit) throws (1: KeywayError failure),
   /** Returns one version with its text; 0 or absent: the current one. */
   PolicyVersion policyVersion(1: i64 version) throws (1: KeywayError failure),
+  /** Returns the changes of key rules that are under way in a table; absent or empty: in all tables. */
+  list<ChangeStatus> changes(1: string table) throws (1: KeywayError failure),
+  /** Records what the operator orders for the change of a table, and returns the changes of the table. The gateway
+   *  then carries it out; `changes` shows when it has. Fails with REFUSED if the change is not ready for it, if it has
+   *  another version than `expected_version`, or if the gateway has its policy from a file. Nothing has changed then.
+   *  A call can be repeated. */
+  list<ChangeStatus> orderChange(1: string table, 2: ChangeAction action, 3: ChangeOptions options) throws (1: KeywayError failure),
+  /** Compares one slice of a table's records under the old and the new key rule of a change, and can change the rows
+   *  that queries do not read to match the others. Fails with INVALID if no change is under way. */
+  Scrubbed changeDiff(1: string table, 2: ScrubOptions options) throws (1: KeywayError failure),
   /** Returns the metrics of /metrics, by name. */
   map<string, double> stats() throws (1: KeywayError failure)
 }

@@ -368,3 +368,22 @@ kw_exchange_find_table(const kw_exchange *exchange, bool given, kw_bytes name, c
     return kw_error_set(ret_error, KW_NOT_FOUND, "there is no table %s%s%s%s", kw_show_name(name, shown),
                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
+
+bool
+kw_exchange_has_stored_policy(const kw_exchange *exchange, kw_error *ret_error)
+{
+    const kw_model *model = kw_exchange_model(exchange);
+    return model->policy_in_store ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "this gateway has its policy from %s (policy.source: file): change the file and "
+                        "run `keyway reload`, or move the policy to the store; see "
+                        "keyway-policy(5), POLICY VERSIONS",
+                        model->file);
+}
+
+const char *
+kw_exchange_author(const kw_exchange *exchange)
+{
+    kw_bytes identity = exchange->call.identity;
+    return identity.size > 0 ? kw_arena_text(exchange->call.arena, identity) : "anonymous";
+}

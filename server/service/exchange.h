@@ -78,4 +78,11 @@ void kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms);
 bool kw_exchange_find_table(const kw_exchange *exchange, bool given, kw_bytes name,
                             const kw_table **ret_table, kw_error *ret_error);
 
+/* REFUSED with a hint if the gateway has its policy from a file, not from the catalog. */
+bool kw_exchange_has_stored_policy(const kw_exchange *exchange, kw_error *ret_error);
+
+/* The caller, for records of what it ordered: the subject of its certificate, or "anonymous". In the call's
+ * arena. */
+const char *kw_exchange_author(const kw_exchange *exchange);
+
 #define KW_EXCHANGE_ALLOC(exchange, type) KW_ARENA_NEW((exchange)->call.arena, type)

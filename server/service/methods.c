@@ -50,14 +50,16 @@ subject_of_latest(const kw_exchange *exchange)
     return subject_of_query(args->has_query, args->query);
 }
 
-static kw_subject
-subject_of_scrub(const kw_exchange *exchange)
-{
-    const kw_api_Admin_scrub_args *args = exchange->args;
-    bool given = args->has_options && args->options->has_deadline_ms;
-    return (kw_subject){args->has_table ? args->table : KW_BYTES_NONE,
-                        given ? args->options->deadline_ms : 0};
-}
+#define SLICE_OF(method)                                                                                     \
+    static kw_subject subject_of_##method(const kw_exchange *exchange)                                       \
+    {                                                                                                        \
+        const kw_api_Admin_##method##_args *args = exchange->args;                                           \
+        bool given = args->has_options && args->options->has_deadline_ms;                                    \
+        return (kw_subject){args->has_table ? args->table : KW_BYTES_NONE,                                   \
+                            given ? args->options->deadline_ms : 0};                                         \
+    }
+SLICE_OF(scrub)
+SLICE_OF(changeDiff)
 
 /* If the cursor cannot be opened, the method itself reports the error. */
 static kw_subject
@@ -82,6 +84,8 @@ TABLE_OF(Data, describe)
 TABLE_OF(Admin, explainPut)
 TABLE_OF(Admin, createTable)
 TABLE_OF(Admin, forget)
+TABLE_OF(Admin, changes)
+TABLE_OF(Admin, orderChange)
 
 static kw_subject
 subject_of_explain(const kw_exchange *exchange)
@@ -152,6 +156,12 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Admin_policyHistory] = {kw_serve_policy_history, INSPECTS,
                                     .smaller = "request fewer versions at once"},
     [KW_API_Admin_policyVersion] = {kw_serve_policy_version, INSPECTS, LARGER_FRAMES},
+    [KW_API_Admin_changes] = {kw_serve_changes, INSPECTS, .subject = subject_of_changes,
+                              .smaller = "request one table at a time"},
+    [KW_API_Admin_orderChange] = {kw_serve_order_change, MANAGES, .subject = subject_of_orderChange,
+                                  .changes = true, .ignores_deadline = true, LARGER_FRAMES},
+    [KW_API_Admin_changeDiff] = {kw_serve_change_diff, MANAGES, .writes = true, .changes = true,
+                                 USES_ROWS(changeDiff), .smaller = "list fewer differences"},
     [KW_API_Admin_stats] = {kw_serve_stats, INSPECTS, LARGER_FRAMES},
 };
 

@@ -58,13 +58,6 @@ reply_applied(void *user, const kw_applied *applied, const kw_error *error)
     kw_exchange_reply(exchange, &(kw_api_Admin_policyApply_result){.has_success = true, .success = &result});
 }
 
-static const char *
-author_of(const kw_exchange *exchange)
-{
-    kw_bytes identity = exchange->call.identity;
-    return identity.size > 0 ? kw_arena_text(exchange->call.arena, identity) : "anonymous";
-}
-
 static void
 pass_on(const applying *self)
 {
@@ -76,7 +69,7 @@ pass_on(const applying *self)
     kw_apply_order order = {.policy = self->policy,
                             .text = text_of(self),
                             .expected = args->expected_version,
-                            .author = author_of(exchange),
+                            .author = kw_exchange_author(exchange),
                             .reason = kw_arena_text(exchange->call.arena, reason),
                             .dry_run = options && options->has_dry_run && options->dry_run};
     settings->apply(settings->user, &order, exchange->call.loop, reply_applied, exchange);
@@ -111,16 +104,11 @@ static bool
 check_apply(const kw_exchange *exchange, kw_error *ret_error)
 {
     const kw_api_Admin_policyApply_args *args = exchange->args;
-    const kw_model *model = kw_exchange_model(exchange);
     if (!args->has_text || !args->has_expected_version)
         return kw_error_set(ret_error, KW_INVALID, "the argument %s is missing",
                             args->has_text ? "expected_version" : "text");
-    if (!model->policy_in_store)
-        return kw_error_set(ret_error, KW_REFUSED,
-                            "this gateway has its policy from %s (policy.source: file): change the file and "
-                            "run `keyway reload`, or move the policy to the store; see "
-                            "keyway-policy(5), POLICY VERSIONS",
-                            model->file);
+    if (!kw_exchange_has_stored_policy(exchange, ret_error))
+        return false;
     if (args->expected_version < 0 || args->expected_version == INT64_MAX)
         return kw_error_set(ret_error, KW_INVALID, "expected_version must be 0 or more");
     if (args->text.size > TEXT_BYTES_MAX)

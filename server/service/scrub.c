@@ -1,4 +1,8 @@
-/* scrub: checks the options, scrubs one slice and returns its differences. */
+/* scrub and changeDiff: check the options, compare one slice and return its differences.
+ *
+ *   scrub        the paths of a table
+ *   changeDiff   the two placements of a path whose key rule is being changed
+ */
 #include "service/convert.h"
 #include "service/methods.h"
 #include "verb/verb.h"
@@ -52,7 +56,11 @@ reply(void *user, const kw_scrub_result *result, const kw_error *error)
     out->differences.count = (uint32_t)result->differences_count;
     for (size_t i = 0; i < result->differences_count; i++)
         out->differences.items[i] = difference_out(self->request.table, &result->differences[i], arena);
-    kw_exchange_reply(self->exchange, &(kw_api_Admin_scrub_result){.has_success = true, .success = out});
+    if (self->request.changing)
+        kw_exchange_reply(self->exchange,
+                          &(kw_api_Admin_changeDiff_result){.has_success = true, .success = out});
+    else
+        kw_exchange_reply(self->exchange, &(kw_api_Admin_scrub_result){.has_success = true, .success = out});
 }
 
 static bool
@@ -103,6 +111,36 @@ kw_serve_scrub(kw_exchange *exchange)
     kw_error error;
     self->exchange = exchange;
     if (kw_exchange_find_table(exchange, args->has_table, args->table, &self->request.table, &error) &&
+        read_options(self, args->has_options ? args->options : NULL, &error))
+        kw_verb_scrub(&exchange->call, &self->request, reply, self);
+    else
+        kw_exchange_fail(exchange, &error);
+}
+
+static bool
+find_changing(const kw_table *table, const kw_path **ret_path, kw_error *ret_error)
+{
+    for (size_t i = 0; i < table->paths_count; i++) {
+        if (table->paths[i].placements_count > 1) {
+            *ret_path = &table->paths[i];
+            return true;
+        }
+    }
+    return kw_error_set(ret_error, KW_INVALID,
+                        "no change of a key rule is under way in table %s, so there is nothing to compare",
+                        table->name);
+}
+
+void
+kw_serve_change_diff(kw_exchange *exchange)
+{
+    const kw_api_Admin_changeDiff_args *args = exchange->args;
+    scrubbing *self = KW_EXCHANGE_ALLOC(exchange, scrubbing);
+    kw_error error;
+    self->exchange = exchange;
+    if (kw_exchange_has_stored_policy(exchange, &error) &&
+        kw_exchange_find_table(exchange, args->has_table, args->table, &self->request.table, &error) &&
+        find_changing(self->request.table, &self->request.changing, &error) &&
         read_options(self, args->has_options ? args->options : NULL, &error))
         kw_verb_scrub(&exchange->call, &self->request, reply, self);
     else
