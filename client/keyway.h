@@ -572,6 +572,70 @@ KW_CLIENT_API GPtrArray *kw_client_policy_history(kw_client *client, gint64 befo
 KW_CLIENT_API kw_policy_version *kw_client_policy_version(kw_client *client, gint64 version, GError **error);
 KW_CLIENT_API void kw_policy_version_free(kw_policy_version *version);
 
+/* --- changes of key rules ------------------------------------------------------------------------- */
+
+typedef enum kw_change_action {
+    KW_CHANGE_SWITCH = 1,   /* queries read the rows under the new key rule */
+    KW_CHANGE_REVERSE = 2,  /* queries read the rows under the old key rule again */
+    KW_CHANGE_COMPLETE = 3, /* ends the change: writes go only to the new rows; cannot be undone */
+    KW_CHANGE_CANCEL = 4,   /* ends the change: the old key rule applies again */
+    KW_CHANGE_PAUSE = 5,    /* copying and comparing stop */
+    KW_CHANGE_RESUME = 6,
+    KW_CHANGE_THROTTLE = 7, /* limits the rows per second of copying and comparing */
+    KW_CHANGE_COMPARE = 8   /* compares all rows again */
+} kw_change_action;
+
+typedef struct kw_change_options {
+    const char *expected_version; /* REFUSED if the change has another version; NULL: any */
+    gint64 rows_per_second;       /* THROTTLE; 0: no limit */
+    bool leave_undecodable;       /* SWITCH: although rows could not be decoded and were not copied */
+    bool expire_cursors;          /* COMPLETE: do not wait until cursors of the old key rule have expired */
+} kw_change_options;
+
+/* A change of the key rule of a path, while the path is in use. Texts are never NULL. Times: ms since 1970.
+ */
+typedef struct kw_change_status {
+    char *table;
+    char *path;
+    char *version;       /* "both-old": queries read the old rows; "both-new": they read the new rows */
+    char *phase;         /* what happens now, or what it waits for, for people */
+    char *next_commands; /* possible now, such as "switch, cancel"; can be "" */
+    char *author;
+    char *reason;
+    gint64 policy_version; /* the version of the policy that began the change */
+    gint64 started_at;
+    gint64 version_at; /* when `version` was set */
+    gint32 old_layout, layout;
+    char *old_store_table, *store_table;
+    bool reads_new; /* queries read the rows under the new key rule */
+    bool paused;
+    gint64 limit_rows_per_second; /* 0: none */
+    double rows_per_second;       /* of copying or comparing now; 0: neither runs */
+    double progress;              /* of copying or comparing, 0 to 1 */
+    gint64 left_ms;               /* estimated until it ends; -1: unknown */
+    bool copied, compared;        /* all rows */
+    gint64 rows_copied;
+    gint64 rows_compared;
+    gint64 missing, different, extra; /* rows that the last comparison found, before repairs */
+    gint64 repaired;
+    gint64 foreign_rows;  /* rows that cannot be decoded under the old key rule */
+    char *example;        /* the first of them; "": none */
+    gint64 cursors_until; /* when the last cursor of the old key rule expires; 0: unknown */
+    char *problem;        /* why the last step failed; "": it did not */
+} kw_change_status;
+
+KW_CLIENT_API void kw_change_status_free(kw_change_status *change);
+
+/* The changes that are under way in a table; NULL: in all tables. An array of kw_change_status. */
+KW_CLIENT_API GPtrArray *kw_client_changes(kw_client *client, const char *table, GError **error);
+
+/* Records the order, and returns the changes of the table; the gateway then carries the order out. It can be
+ * repeated. REFUSED if the change is not ready for it. options can be NULL. */
+KW_CLIENT_API GPtrArray *kw_client_order_change(kw_client *client, const char *table, kw_change_action action,
+                                                const kw_change_options *options, GError **error);
+
+/* --- comparisons ---------------------------------------------------------------------------------- */
+
 /* The difference between a path of a table and the primary path for a record. */
 typedef enum kw_difference_kind {
     KW_DIFFERENCE_MISSING = 0,   /* the path does not have the record */
@@ -616,6 +680,10 @@ typedef struct kw_scrub_options {
  * be NULL. */
 KW_CLIENT_API kw_scrubbed *kw_client_scrub(kw_client *client, const char *table,
                                            const kw_scrub_options *options, GError **error);
+/* The same for the rows under the old and the new key rule of a change; those that queries read are correct.
+ * INVALID if no change is under way. */
+KW_CLIENT_API kw_scrubbed *kw_client_change_diff(kw_client *client, const char *table,
+                                                 const kw_scrub_options *options, GError **error);
 KW_CLIENT_API void kw_scrubbed_free(kw_scrubbed *scrubbed);
 
 KW_CLIENT_API bool kw_client_reload(kw_client *client, GError **error);
@@ -631,6 +699,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_explanation, kw_explanation_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy_info, kw_policy_info_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_applied_policy, kw_applied_policy_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy_version, kw_policy_version_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_change_status, kw_change_status_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_advice, kw_advice_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_scrubbed, kw_scrubbed_free)
 

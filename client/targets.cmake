@@ -35,7 +35,7 @@ add_library(kw_thrift_glib STATIC)
 target_link_libraries(kw_thrift_glib PUBLIC kw_thrift_glib_objects)
 
 add_library(keyway_objects OBJECT
-  lib/admin.c lib/advise.c lib/client.c lib/connection.c lib/error.c lib/info.c lib/many.c lib/message.c lib/policy_versions.c lib/query.c
+  lib/admin.c lib/advise.c lib/changes.c lib/client.c lib/connection.c lib/error.c lib/info.c lib/many.c lib/message.c lib/policy_versions.c lib/query.c
   lib/read.c lib/record.c lib/scan.c lib/scrub.c lib/tls.c lib/transport.c lib/write.c)
 target_include_directories(keyway_objects PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(keyway_objects PRIVATE -fvisibility=hidden)

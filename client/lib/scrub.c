@@ -1,4 +1,5 @@
-/* scrub: one slice of a comparison of a table's paths. */
+/* scrub and changeDiff: one slice of a comparison of a table's paths, or of the old and the new rows of a
+ * path. */
 #include "lib/client.h"
 #include "lib/info.h"
 #include "lib/record.h"
@@ -98,6 +99,24 @@ kw_client_scrub(kw_client *client, const char *table, const kw_scrub_options *op
     ok = keyway_admin_client_scrub(exchange.admin, (KeywayScrubbed **)&scrubbed, table,
                                    (KeywayScrubOptions *)thrift, &exchange.thrown, &exchange.failure);
     /* A lost reply does no harm: the same slice can be repeated. */
+    if (!kw_exchange_end(&exchange, ok, KW_READS, error))
+        return NULL;
+    return scrubbed_from_thrift((KeywayScrubbed *)scrubbed);
+}
+
+kw_scrubbed *
+kw_client_change_diff(kw_client *client, const char *table, const kw_scrub_options *options, GError **error)
+{
+    g_autoptr(GObject) scrubbed = g_object_new(KEYWAY_TYPE_SCRUBBED, NULL);
+    g_autoptr(GObject) thrift = options_to_thrift(options);
+    gint32 deadline_ms = options == NULL ? 0 : options->deadline_ms;
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "changeDiff", KW_RESULT_STRUCT, deadline_ms, error))
+        return NULL;
+    ok = keyway_admin_client_change_diff(exchange.admin, (KeywayScrubbed **)&scrubbed, table,
+                                         (KeywayScrubOptions *)thrift, &exchange.thrown, &exchange.failure);
     if (!kw_exchange_end(&exchange, ok, KW_READS, error))
         return NULL;
     return scrubbed_from_thrift((KeywayScrubbed *)scrubbed);
