@@ -5,7 +5,8 @@
  *     connect.c                             options of all commands, connecting, errors
  *     write.c read.c explain.c import.c     the data commands
  *     show.c create.c forget.c check.c      tables and administration
- *     scrub.c scrub_state.c                 compares the paths of a table
+ *     scrub.c scrub_run.c scrub_state.c     compares the paths of a table
+ *     change.c change_*.c                   changes of key rules
  *     policy.c policy_apply.c               the policy and its versions
  *     diff.c                                compares two policy files, or versions
  *     advise*.c private.c                   predicts the effect of key rules, with a private gateway
@@ -79,6 +80,9 @@ int kw_cli_usage(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
 int kw_exit_of(const GError *error);
 
+/* True for an error that can disappear: BUSY, UNAVAILABLE, TIMEOUT, or a lost connection. */
+bool kw_cli_is_temporary(const GError *error);
+
 /* The deadline of a call from --timeout; 0 if not set. */
 kw_call_options kw_cli_call_options(const kw_cli *cli);
 
@@ -104,6 +108,7 @@ int kw_command_describe(kw_cli *cli, int argc, char **argv);
 int kw_command_create(kw_cli *cli, int argc, char **argv);
 int kw_command_forget(kw_cli *cli, int argc, char **argv);
 int kw_command_scrub(kw_cli *cli, int argc, char **argv);
+int kw_command_change(kw_cli *cli, int argc, char **argv);
 int kw_command_policy(kw_cli *cli, int argc, char **argv);
 int kw_command_check(kw_cli *cli, int argc, char **argv);
 int kw_command_reload(kw_cli *cli, int argc, char **argv);

@@ -238,6 +238,14 @@ kw_exit_of(const GError *error)
     return error->domain == KW_CLIENT_ERROR ? exit_of_code((kw_client_code)error->code) : KW_EXIT_FAILED;
 }
 
+bool
+kw_cli_is_temporary(const GError *error)
+{
+    return error->domain == KW_CLIENT_ERROR &&
+           (error->code == KW_CLIENT_BUSY || error->code == KW_CLIENT_UNAVAILABLE ||
+            error->code == KW_CLIENT_TIMEOUT || error->code == KW_CLIENT_CONNECTION);
+}
+
 int
 kw_cli_fail(GError *error, const char *what)
 {

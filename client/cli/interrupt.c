@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stddef.h>
 
+#define PAUSE_STEP_US 50000
+
 static volatile sig_atomic_t interrupted;
 
 static void
@@ -26,4 +28,13 @@ int
 kw_interrupted(void)
 {
     return interrupted;
+}
+
+void
+kw_pause_until(gint64 time_us)
+{
+    gint64 left_us;
+
+    while (kw_interrupted() == 0 && (left_us = time_us - g_get_monotonic_time()) > 0)
+        g_usleep((gulong)MIN(left_us, PAUSE_STEP_US));
 }

@@ -1,8 +1,12 @@
 /* Ctrl-C and SIGTERM while a command processes many records. */
 #pragma once
 
+#include <glib.h>
+
 /* From now on, the first signal is only recorded, so that the command can finish in an orderly way; a
  * second one terminates the program at once. */
 void kw_interrupts_catch(void);
 /* The recorded signal; 0: none. */
 int kw_interrupted(void);
+/* Sleeps until this monotonic time, or until a signal was recorded. */
+void kw_pause_until(gint64 time_us);

@@ -2,6 +2,7 @@
 #include "cli/output.h"
 
 #include "cli/output_form.h"
+#include "cli/stamp.h"
 #include "cli/value.h"
 
 #include <errno.h>
@@ -143,4 +144,11 @@ kw_output_one_record(const kw_cli *cli, const kw_table_info *table, char *const 
     output = kw_output_new(cli->format, cli->raw, (const kw_column *)(void *)columns->data, columns->len);
     kw_output_record(output, record);
     return kw_output_end(output, NULL);
+}
+
+kw_value
+kw_output_stamp(const kw_cli *cli, gint64 at_ms, char **ret_text)
+{
+    *ret_text = kw_stamp_print(at_ms, "ms");
+    return cli->raw ? kw_number(at_ms) : kw_text(*ret_text);
 }

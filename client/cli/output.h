@@ -22,6 +22,10 @@ kw_output *kw_output_new(kw_output_format format, bool raw, const kw_column *col
 /* Prints one value per column. */
 void kw_output_row(kw_output *output, const kw_value *cells);
 
+/* A time in milliseconds since 1970 as a cell: a text, or a number with --raw. The cell borrows *ret_text,
+ * which the caller frees. */
+kw_value kw_output_stamp(const kw_cli *cli, gint64 at_ms, char **ret_text);
+
 /* Prints the record's fields and entries, by the columns. */
 void kw_output_record(kw_output *output, const kw_record *record);
 

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/show.h"
-#include "cli/stamp.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,13 +18,6 @@ print_text(const char *text)
     return fflush(stdout) == 0;
 }
 
-static kw_value
-stamp_value(const kw_cli *cli, gint64 at_ms, char **ret_text)
-{
-    *ret_text = kw_stamp_print(at_ms, "ms");
-    return cli->raw ? kw_number(at_ms) : kw_text(*ret_text);
-}
-
 /* --- the policy in service ---------------------------------------------------------------------- */
 
 static bool
@@ -35,7 +27,7 @@ output_policy(const kw_cli *cli, const kw_policy_info *policy)
         {.name = "loaded_at"}, {.name = "text"}, {.name = "version"}, {.name = "settings"}};
     bool stored = policy->version >= 0;
     g_autofree char *loaded_at = NULL;
-    const kw_value cells[] = {stamp_value(cli, policy->loaded_at, &loaded_at), kw_text(policy->text),
+    const kw_value cells[] = {kw_output_stamp(cli, policy->loaded_at, &loaded_at), kw_text(policy->text),
                               kw_number(policy->version),
                               kw_text(policy->settings == NULL ? "" : policy->settings)};
     kw_output *output;
@@ -90,7 +82,7 @@ output_history(const kw_cli *cli, const GPtrArray *versions)
         const kw_policy_version *version = versions->pdata[i];
         g_autofree char *applied_at = NULL;
         const kw_value cells[] = {kw_number(version->version),
-                                  stamp_value(cli, version->applied_at, &applied_at),
+                                  kw_output_stamp(cli, version->applied_at, &applied_at),
                                   kw_text(version->author), kw_text(version->reason)};
 
         kw_output_row(output, cells);
@@ -133,7 +125,8 @@ output_version(const kw_cli *cli, const kw_policy_version *version)
                                         {.name = "reason"},
                                         {.name = "text"}};
     g_autofree char *applied_at = NULL;
-    const kw_value cells[] = {kw_number(version->version), stamp_value(cli, version->applied_at, &applied_at),
+    const kw_value cells[] = {kw_number(version->version),
+                              kw_output_stamp(cli, version->applied_at, &applied_at),
                               kw_text(version->author), kw_text(version->reason), kw_text(version->text)};
     kw_output *output;
 

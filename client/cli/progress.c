@@ -27,8 +27,14 @@ kw_progress_seconds(const kw_progress *progress)
 void
 kw_progress_show(kw_progress *progress, guint64 position, guint64 size, guint64 records)
 {
+    kw_progress_show_rate(progress, position, size, records,
+                          (double)records / MAX(kw_progress_seconds(progress), 0.001));
+}
+
+void
+kw_progress_show_rate(kw_progress *progress, guint64 position, guint64 size, guint64 records, double rate)
+{
     char bar[BAR_WIDTH + 1] = "";
-    double rate = (double)records / MAX(kw_progress_seconds(progress), 0.001);
 
     if (!progress->shown || g_get_monotonic_time() < progress->next_us)
         return;

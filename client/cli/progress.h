@@ -14,6 +14,9 @@ typedef struct kw_progress {
 void kw_progress_start(kw_progress *progress, const char *name);
 /* size 0: unknown. */
 void kw_progress_show(kw_progress *progress, guint64 position, guint64 size, guint64 records);
+/* The same with a rate that the gateway has measured. */
+void kw_progress_show_rate(kw_progress *progress, guint64 position, guint64 size, guint64 records,
+                           double rate);
 /* Removes the line. */
 void kw_progress_end(kw_progress *progress);
 double kw_progress_seconds(const kw_progress *progress);

@@ -1,7 +1,14 @@
-/* The progress of a scrub: in memory, and in a file from which it can be continued. */
+/* Comparisons slice by slice, for keyway scrub and keyway change diff.
+ *
+ *   scrub_run.c     fetches the slices, prints differences and progress
+ *   scrub_state.c   the position and the counts: in memory, and in a file from which a comparison is
+ * continued
+ */
 #pragma once
 
-#include "keyway.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/progress.h"
 
 typedef struct kw_scrub_state {
     GBytes *cursor; /* NULL: at the beginning */
@@ -20,8 +27,60 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_scrub_state, kw_scrub_state_clear)
 /* Adds a slice, and takes ownership of its cursor. */
 void kw_scrub_state_add(kw_scrub_state *state, const kw_scrubbed *slice);
 
-/* If the file does not exist, starts at the beginning. False: it belongs to another table, or cannot be
- * read. */
-bool kw_scrub_state_read(kw_scrub_state *state, const char *file, const char *table, GError **error);
+/* If the file does not exist, starts at the beginning. False: it belongs to another table or command (group),
+ * or cannot be read. */
+bool kw_scrub_state_read(kw_scrub_state *state, const char *file, const char *group, const char *table,
+                         GError **error);
 /* Replaces the file atomically. */
-bool kw_scrub_state_write(const kw_scrub_state *state, const char *file, const char *table, GError **error);
+bool kw_scrub_state_write(const kw_scrub_state *state, const char *file, const char *group, const char *table,
+                          GError **error);
+
+/* --- scrub_run.c ------------------------------------------------------------------------------ */
+
+#define KW_SCRUB_CELLS_MAX 8
+
+typedef struct kw_scrub_run kw_scrub_run;
+
+/* What differs between the two commands. */
+typedef struct kw_scrub_command {
+    const char *name;    /* "scrub", "change diff" */
+    const char *noun;    /* "scrub", "comparison" */
+    const char *group;   /* names the state file's contents */
+    const char *orphans; /* the command's word for them */
+    const char *again;   /* "scrub again" */
+    const kw_column *columns;
+    gsize columns_count;
+    kw_scrubbed *(*next)(kw_client *client, const char *table, const kw_scrub_options *options,
+                         GError **error);
+    /* Fills one cell per column; record: the record or row key for people. */
+    void (*fill)(const kw_scrub_run *run, const kw_difference *difference, const char *record,
+                 kw_value *cells);
+} kw_scrub_command;
+
+struct kw_scrub_run {
+    const kw_scrub_command *command;
+    kw_cli *cli;
+    const char *table;
+    kw_table_info *info;
+    bool reads_new; /* change diff: queries read the rows under the new key rule */
+    /* Options; see kw_scrub_parse. */
+    char *state_file; /* NULL: the state is not kept */
+    gboolean repair;
+    int rows_per_second; /* 0: no limit */
+    int show;            /* differences that can still be printed */
+    /* Private to scrub_run.c. */
+    kw_scrub_state state;
+    gint64 rows_before; /* of the state read from the file */
+    kw_output *output;
+    kw_progress progress;
+};
+
+void kw_scrub_run_clear(kw_scrub_run *run);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_scrub_run, kw_scrub_run_clear)
+
+/* Parses TABLE and the options, connects and describes the table. False: *ret_exit is set. */
+bool kw_scrub_parse(kw_scrub_run *run, const char *about, const char *repair_about, int argc, char **argv,
+                    int *ret_exit);
+
+/* Compares everything, and returns the exit status. */
+int kw_scrub_run_all(kw_scrub_run *run);

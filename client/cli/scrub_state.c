@@ -1,8 +1,6 @@
 /* See scrub.h. The file is a GLib key file, with the cursor in hexadecimal digits. */
 #include "cli/scrub.h"
 
-#define GROUP "keyway scrub"
-
 static const struct {
     const char *name;
     gsize offset;
@@ -71,10 +69,10 @@ bytes_of(const char *hex)
 /* --- the file --------------------------------------------------------------------------------- */
 
 static bool
-read_key_file(kw_scrub_state *state, GKeyFile *keys, const char *table, GError **error)
+read_key_file(kw_scrub_state *state, GKeyFile *keys, const char *group, const char *table, GError **error)
 {
-    g_autofree char *of = g_key_file_get_string(keys, GROUP, "table", error);
-    g_autofree char *hex = of == NULL ? NULL : g_key_file_get_string(keys, GROUP, "cursor", error);
+    g_autofree char *of = g_key_file_get_string(keys, group, "table", error);
+    g_autofree char *hex = of == NULL ? NULL : g_key_file_get_string(keys, group, "cursor", error);
 
     if (hex == NULL)
         return false;
@@ -91,18 +89,19 @@ read_key_file(kw_scrub_state *state, GKeyFile *keys, const char *table, GError *
     }
     for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
         G_STRUCT_MEMBER(gint64, state, numbers[i].offset) =
-            g_key_file_get_int64(keys, GROUP, numbers[i].name, NULL);
+            g_key_file_get_int64(keys, group, numbers[i].name, NULL);
     return true;
 }
 
 bool
-kw_scrub_state_read(kw_scrub_state *state, const char *file, const char *table, GError **error)
+kw_scrub_state_read(kw_scrub_state *state, const char *file, const char *group, const char *table,
+                    GError **error)
 {
     g_autoptr(GKeyFile) keys = g_key_file_new();
     g_autoptr(GError) failure = NULL;
 
     if (g_key_file_load_from_file(keys, file, G_KEY_FILE_NONE, &failure))
-        return read_key_file(state, keys, table, error);
+        return read_key_file(state, keys, group, table, error);
     if (g_error_matches(failure, G_FILE_ERROR, G_FILE_ERROR_NOENT))
         return true;
     g_propagate_error(error, g_steal_pointer(&failure));
@@ -110,17 +109,18 @@ kw_scrub_state_read(kw_scrub_state *state, const char *file, const char *table, 
 }
 
 bool
-kw_scrub_state_write(const kw_scrub_state *state, const char *file, const char *table, GError **error)
+kw_scrub_state_write(const kw_scrub_state *state, const char *file, const char *group, const char *table,
+                     GError **error)
 {
     g_autoptr(GKeyFile) keys = g_key_file_new();
     g_autofree char *hex = hex_of(state->cursor);
     g_autofree char *text = NULL;
     gsize size;
 
-    g_key_file_set_string(keys, GROUP, "table", table);
-    g_key_file_set_string(keys, GROUP, "cursor", hex);
+    g_key_file_set_string(keys, group, "table", table);
+    g_key_file_set_string(keys, group, "cursor", hex);
     for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
-        g_key_file_set_int64(keys, GROUP, numbers[i].name, G_STRUCT_MEMBER(gint64, state, numbers[i].offset));
+        g_key_file_set_int64(keys, group, numbers[i].name, G_STRUCT_MEMBER(gint64, state, numbers[i].offset));
     text = g_key_file_to_data(keys, &size, NULL);
     return g_file_set_contents_full(file, text, (gssize)size, G_FILE_SET_CONTENTS_CONSISTENT, 0666, error);
 }

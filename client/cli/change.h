@@ -1,0 +1,43 @@
+/* Changes of key rules, for the commands keyway change ...
+ *
+ *   change.c          the list of commands; list and status
+ *   change_status.c   prints the state of changes
+ *   change_wait.c     waits until a change needs the operator
+ *   change_order.c    switch, reverse, complete, cancel, pause, resume, throttle, compare
+ *   change_diff.c     compares the rows under the old and the new key rule
+ */
+#pragma once
+
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+/* --- change_status.c ---------------------------------------------------------------------------- */
+
+/* Prints everything about the changes of a table. False: writing failed, which was reported. */
+bool kw_change_output(const kw_cli *cli, const char *table, const GPtrArray *changes);
+
+/* "copying, 42 %, 1200 rows per second, about 3 min left"; the caller frees it. */
+char *kw_change_phase(const kw_change_status *change);
+
+/* Prints the commands that are possible now, one per line, each after `indent` columns. The first line begins
+ * with this title. Prints nothing if no command is possible. */
+void kw_change_print_next(const kw_change_status *change, const char *title, int indent, FILE *to);
+
+/* True if the gateway lists this command among those that are possible now. */
+bool kw_change_offers(const kw_change_status *change, const char *command);
+
+/* --- change_wait.c ------------------------------------------------------------------------------ */
+
+/* True if the change needs a command to proceed. */
+bool kw_change_is_waiting(const kw_change_status *change);
+
+/* Waits until no change of the table proceeds by itself, and prints progress on standard error. Returns the
+ * changes, an array of kw_change_status; NULL: *ret_exit is set, and the reason was printed. */
+GPtrArray *kw_change_wait(kw_cli *cli, const char *table, int *ret_exit);
+
+/* --- the commands ------------------------------------------------------------------------------- */
+
+/* The words of an order: argv[0] is its name, for example "switch". False: there is no such order. */
+bool kw_command_change_order(kw_cli *cli, int argc, char **argv, int *ret_exit);
+int kw_command_change_diff(kw_cli *cli, int argc, char **argv);

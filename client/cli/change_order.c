@@ -1,0 +1,171 @@
+/* keyway change switch, reverse, complete, cancel, pause, resume, throttle, compare: orders for a change. */
+#include "cli/change.h"
+
+#include <stdio.h>
+
+typedef struct order_words {
+    char *expected;
+    gint64 rows_per_second; /* -1: not given */
+    gboolean leave_undecodable;
+    gboolean expire_cursors;
+} order_words;
+
+static const struct order_kind {
+    const char *name;
+    kw_change_action action;
+    const char *about;
+    const char *done;
+} kinds[] = {
+    {"switch", KW_CHANGE_SWITCH,
+     "Lets queries read the rows under the new key rule. Writes still go to the old and the new rows.",
+     "queries will read the new rows; until the change is complete, `keyway change reverse` undoes this"},
+    {"reverse", KW_CHANGE_REVERSE,
+     "Lets queries read the rows under the old key rule again. Writes still go to the old and the new rows.",
+     "queries will read the old rows again"},
+    {"complete", KW_CHANGE_COMPLETE,
+     "Ends the change: writes go only to the rows under the new key rule. This cannot be undone.\nThe "
+     "gateway "
+     "first waits until the cursors of scans under the old key rule have expired.",
+     "writes will go only to the new rows; this cannot be undone"},
+    {"cancel", KW_CHANGE_CANCEL,
+     "Ends the change and returns to the old key rule, as a new version of the policy.",
+     "the old key rule will apply again, as a new version of the policy"},
+    {"pause", KW_CHANGE_PAUSE,
+     "Stops copying and comparing rows. Writes still go to the old and the new rows.",
+     "copying and comparing are paused; writes still go to the old and the new rows"},
+    {"resume", KW_CHANGE_RESUME, "Continues copying and comparing rows.", "copying and comparing continue"},
+    {"throttle", KW_CHANGE_THROTTLE, "Limits how many rows are copied and compared per second.",
+     "the limit has changed"},
+    {"compare", KW_CHANGE_COMPARE, "Compares all rows of the change again, and repairs those that differ.",
+     "all rows will be compared again"},
+};
+
+/* The rows that are not used any more stay in the store. */
+static void
+print_rest(const struct order_kind *kind, const kw_change_status *change)
+{
+    bool complete = kind->action == KW_CHANGE_COMPLETE;
+
+    if (!complete && kind->action != KW_CHANGE_CANCEL)
+        return;
+    printf("  The %s rows stay in store table %s. To delete them after the change has ended:\n"
+           "    keyway forget %s --path %s --drop-rows --yes\n",
+           complete ? "old" : "new", complete ? change->old_store_table : change->store_table, change->table,
+           change->path);
+}
+
+static void
+print_follow(const kw_change_status *change)
+{
+    g_autofree char *phase = kw_change_phase(change);
+
+    printf("  phase: %s%s\n", phase, change->paused ? " (paused)" : "");
+    if (change->problem[0] != '\0')
+        printf("  problem: %s\n", change->problem);
+    if (kw_change_is_waiting(change))
+        kw_change_print_next(change, "  next: ", 8, stdout);
+    else
+        printf("  next: keyway change status %s --wait\n", change->table);
+}
+
+static bool
+output(const kw_cli *cli, const struct order_kind *kind, const char *table, const GPtrArray *changes)
+{
+    if (cli->format != KW_OUTPUT_TABLE)
+        return kw_change_output(cli, table, changes);
+    printf("table %s: %s\n", table, kind->done);
+    if (changes->len == 0)
+        printf("  the change has ended\n");
+    for (guint i = 0; i < changes->len; i++) {
+        print_rest(kind, changes->pdata[i]);
+        print_follow(changes->pdata[i]);
+    }
+    return fflush(stdout) == 0;
+}
+
+static int
+send_order(kw_cli *cli, const struct order_kind *kind, const char *table, const order_words *words)
+{
+    g_autoptr(GPtrArray) changes = NULL;
+    GError *error = NULL;
+    int code;
+    const kw_change_options options = {.expected_version = words->expected,
+                                       .rows_per_second = words->rows_per_second,
+                                       .leave_undecodable = words->leave_undecodable,
+                                       .expire_cursors = words->expire_cursors};
+
+    if (kw_cli_connect(cli, &code) == NULL)
+        return code;
+    changes = kw_client_order_change(cli->client, table, kind->action, &options, &error);
+    if (changes == NULL) {
+        g_autofree char *what = g_strdup_printf("change %s", kind->name);
+
+        return kw_cli_fail(error, what);
+    }
+    return output(cli, kind, table, changes) ? KW_EXIT_OK : KW_EXIT_FAILED;
+}
+
+/* The option that only this order has. */
+static GOptionEntry
+option_of(const struct order_kind *kind, order_words *words)
+{
+    if (kind->action == KW_CHANGE_SWITCH)
+        return (GOptionEntry){"leave-undecodable",
+                              0,
+                              0,
+                              G_OPTION_ARG_NONE,
+                              &words->leave_undecodable,
+                              "Switch although some old rows cannot be decoded and were not copied",
+                              NULL};
+    if (kind->action == KW_CHANGE_COMPLETE)
+        return (GOptionEntry){"expire-cursors",
+                              0,
+                              0,
+                              G_OPTION_ARG_NONE,
+                              &words->expire_cursors,
+                              "Do not wait for scans under the old key rule: they fail",
+                              NULL};
+    if (kind->action == KW_CHANGE_THROTTLE)
+        return (GOptionEntry){"rows-per-second",
+                              0,
+                              0,
+                              G_OPTION_ARG_INT64,
+                              &words->rows_per_second,
+                              "Maximum number of rows per second; 0 removes the limit",
+                              "N"};
+    return (GOptionEntry)G_OPTION_ENTRY_NULL;
+}
+
+static int
+run(kw_cli *cli, const struct order_kind *kind, int argc, char **argv)
+{
+    order_words words = {.rows_per_second = -1};
+    g_autofree char *command = g_strdup_printf("change %s", kind->name);
+    int code;
+    const GOptionEntry entries[] = {{"expect", 0, 0, G_OPTION_ARG_STRING, &words.expected,
+                                     "Fail unless the change has this version, for example both-old",
+                                     "VERSION"},
+                                    option_of(kind, &words),
+                                    G_OPTION_ENTRY_NULL};
+
+    if (kw_cli_parse(cli, command, "TABLE", kind->about, entries, NULL, 1, 1, &argc, &argv, &code)) {
+        if (kind->action == KW_CHANGE_THROTTLE && words.rows_per_second < 0)
+            code = kw_cli_usage("--rows-per-second N is required, 0 or more");
+        else
+            code = send_order(cli, kind, argv[1], &words);
+    }
+    g_free(words.expected);
+    return code;
+}
+
+bool
+kw_command_change_order(kw_cli *cli, int argc, char **argv, int *ret_exit)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (g_str_equal(argv[0], kinds[i].name)) {
+            *ret_exit = run(cli, &kinds[i], argc, argv);
+            return true;
+        }
+    }
+    return false;
+}

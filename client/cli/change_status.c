@@ -1,0 +1,303 @@
+/* Prints the state of changes; see change.h. */
+#include "cli/change.h"
+
+#include "cli/output.h"
+#include "cli/stamp.h"
+
+#include <string.h>
+
+#define TITLE_WIDTH 14
+#define MINUTE_MS 60000
+#define HOUR_MS 3600000
+
+/* --- texts ---------------------------------------------------------------------------------------- */
+
+static char *
+duration_text(gint64 ms)
+{
+    if (ms < MINUTE_MS)
+        return g_strdup_printf("%" G_GINT64_FORMAT " s", (ms + 999) / 1000);
+    if (ms < 2 * (gint64)HOUR_MS)
+        return g_strdup_printf("%" G_GINT64_FORMAT " min", (ms + MINUTE_MS - 1) / MINUTE_MS);
+    return g_strdup_printf("%" G_GINT64_FORMAT " h", (ms + HOUR_MS - 1) / HOUR_MS);
+}
+
+/* Only while a copy or comparison runs. */
+static bool
+has_progress(const kw_change_status *change)
+{
+    return change->progress > 0 && change->progress < 1;
+}
+
+char *
+kw_change_phase(const kw_change_status *change)
+{
+    g_autoptr(GString) text = g_string_new(change->phase);
+
+    if (has_progress(change))
+        g_string_append_printf(text, ", %.0f %%", 100 * change->progress);
+    if (change->rows_per_second > 0)
+        g_string_append_printf(text, ", %.0f rows per second", change->rows_per_second);
+    if (change->left_ms > 0) {
+        g_autofree char *left = duration_text(change->left_ms);
+
+        g_string_append_printf(text, ", about %s left", left);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static const char *
+meaning_of(const kw_change_status *change)
+{
+    if (g_str_equal(change->version, "both-old"))
+        return "writes go to the old and the new rows; queries read the old rows";
+    if (g_str_equal(change->version, "both-new"))
+        return "writes go to the old and the new rows; queries read the new rows";
+    return "";
+}
+
+/* --- the commands that are possible now ----------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    const char *arguments;
+    const char *about;
+} orders[] = {
+    {"switch", "", "queries read the new rows"},
+    {"reverse", "", "queries read the old rows again"},
+    {"complete", "", "end the change; cannot be undone"},
+    {"cancel", "", "end the change and return to the old key rule"},
+    {"pause", "", "stop copying and comparing"},
+    {"resume", "", "continue copying and comparing"},
+    {"throttle", " --rows-per-second N", "limit copying and comparing"},
+    {"compare", "", "compare all rows again"},
+};
+
+/* "keyway change switch orders"; options of the command follow its name in `words`. */
+static char *
+command_text(const kw_change_status *change, const char *words, const char **ret_about)
+{
+    g_auto(GStrv) parts = g_strsplit(words, " ", 2);
+    const char *arguments = "";
+    bool foreign = g_str_equal(words, "switch") && change->foreign_rows > 0;
+
+    *ret_about = "";
+    for (gsize i = 0; i < G_N_ELEMENTS(orders); i++) {
+        if (g_strcmp0(parts[0], orders[i].name) == 0) {
+            *ret_about = orders[i].about;
+            arguments = parts[1] == NULL ? orders[i].arguments : "";
+        }
+    }
+    return g_strdup_printf("keyway change %s %s%s%s%s%s", parts[0] == NULL ? "" : parts[0], change->table,
+                           arguments, parts[1] == NULL ? "" : " ", parts[1] == NULL ? "" : parts[1],
+                           foreign ? " --leave-undecodable" : "");
+}
+
+static char **
+next_of(const kw_change_status *change)
+{
+    char **words = g_strsplit(change->next_commands, ",", -1);
+
+    for (char **word = words; *word != NULL; word++)
+        g_strstrip(*word);
+    return words;
+}
+
+bool
+kw_change_offers(const kw_change_status *change, const char *command)
+{
+    g_auto(GStrv) words = next_of(change);
+
+    return g_strv_contains((const char *const *)words, command);
+}
+
+void
+kw_change_print_next(const kw_change_status *change, const char *title, int indent, FILE *to)
+{
+    g_auto(GStrv) words = next_of(change);
+    const char *head = title;
+    int width = 0;
+
+    for (char **word = words; *word != NULL; word++) {
+        const char *about;
+        g_autofree char *text = command_text(change, *word, &about);
+
+        width = MAX(width, (int)strlen(text));
+    }
+    for (char **word = words; *word != NULL; word++) {
+        const char *about;
+        g_autofree char *text = command_text(change, *word, &about);
+
+        if (**word == '\0')
+            continue;
+        fprintf(to, "%-*s%-*s%s%s\n", indent, head, *about == '\0' ? 0 : width, text,
+                *about == '\0' ? "" : "  # ", about);
+        head = "";
+    }
+}
+
+/* --- for people ------------------------------------------------------------------------------------ */
+
+static void G_GNUC_PRINTF(2, 3) line(const char *title, const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    printf("  %-*s%s\n", TITLE_WIDTH, title, text);
+}
+
+static void
+print_compared(const kw_change_status *change)
+{
+    if (change->rows_compared == 0 && !change->compared)
+        line("compared", "not yet");
+    else
+        line("compared",
+             "%" G_GINT64_FORMAT " rows%s: %" G_GINT64_FORMAT " missing, %" G_GINT64_FORMAT
+             " different, %" G_GINT64_FORMAT " extra; %" G_GINT64_FORMAT " repaired",
+             change->rows_compared, change->compared ? "" : " so far", change->missing, change->different,
+             change->extra, change->repaired);
+}
+
+static void
+print_rows(const kw_change_status *change)
+{
+    line("copied", "%" G_GINT64_FORMAT " rows%s", change->rows_copied, change->copied ? "" : " so far");
+    print_compared(change);
+    if (change->limit_rows_per_second > 0)
+        line("limit", "%" G_GINT64_FORMAT " rows per second", change->limit_rows_per_second);
+    if (change->foreign_rows > 0)
+        line("undecodable", "%" G_GINT64_FORMAT " rows were not copied%s%s", change->foreign_rows,
+             change->example[0] == '\0' ? "" : ", for example ", change->example);
+}
+
+static void
+print_change(const kw_cli *cli, const kw_change_status *change)
+{
+    g_autofree char *since = NULL, *started = NULL, *until = NULL;
+    g_autofree char *phase = kw_change_phase(change);
+    const char *meaning = meaning_of(change);
+
+    kw_output_stamp(cli, change->version_at, &since);
+    kw_output_stamp(cli, change->started_at, &started);
+    kw_output_stamp(cli, change->cursors_until, &until);
+    printf("table %s, path %s: version %s since %s\n", change->table, change->path, change->version, since);
+    if (*meaning != '\0')
+        line("", "%s", meaning);
+    line("phase", "%s%s", phase, change->paused ? " (paused)" : "");
+    line("old rows", "layout %d, store table %s", change->old_layout, change->old_store_table);
+    line("new rows", "layout %d, store table %s", change->layout, change->store_table);
+    line("began", "%s by %s, policy version %" G_GINT64_FORMAT "%s%s", started, change->author,
+         change->policy_version, change->reason[0] == '\0' ? "" : ": ", change->reason);
+    print_rows(change);
+    if (change->cursors_until > 0)
+        line("cursors", "those of the old key rule expire at %s", until);
+    if (change->problem[0] != '\0')
+        line("problem", "%s", change->problem);
+    kw_change_print_next(change, "  next", 2 + TITLE_WIDTH, stdout);
+}
+
+/* --- for programs ---------------------------------------------------------------------------------- */
+
+static const kw_column columns[] = {{.name = "table"},
+                                    {.name = "path"},
+                                    {.name = "version"},
+                                    {.name = "phase"},
+                                    {.name = "next_commands"},
+                                    {.name = "author"},
+                                    {.name = "reason"},
+                                    {.name = "policy_version"},
+                                    {.name = "started_at"},
+                                    {.name = "version_at"},
+                                    {.name = "old_layout"},
+                                    {.name = "layout"},
+                                    {.name = "old_store_table"},
+                                    {.name = "store_table"},
+                                    {.name = "reads_new"},
+                                    {.name = "paused"},
+                                    {.name = "limit_rows_per_second"},
+                                    {.name = "rows_per_second"},
+                                    {.name = "progress"},
+                                    {.name = "left_ms"},
+                                    {.name = "copied"},
+                                    {.name = "compared"},
+                                    {.name = "rows_copied"},
+                                    {.name = "rows_compared"},
+                                    {.name = "missing"},
+                                    {.name = "different"},
+                                    {.name = "extra"},
+                                    {.name = "repaired"},
+                                    {.name = "foreign_rows"},
+                                    {.name = "example"},
+                                    {.name = "cursors_until"},
+                                    {.name = "problem"}};
+
+static kw_value
+text_or_none(const char *text)
+{
+    return text[0] == '\0' ? (kw_value){.kind = KW_VALUE_NONE} : kw_text(text);
+}
+
+static void
+output_row(const kw_cli *cli, kw_output *output, const kw_change_status *change)
+{
+    g_autofree char *started = NULL, *since = NULL, *until = NULL;
+    kw_value cursors = kw_output_stamp(cli, change->cursors_until, &until);
+    const kw_value none = {.kind = KW_VALUE_NONE};
+    const kw_value cells[] = {kw_text(change->table),
+                              kw_text(change->path),
+                              kw_text(change->version),
+                              kw_text(change->phase),
+                              kw_text(change->next_commands),
+                              kw_text(change->author),
+                              kw_text(change->reason),
+                              kw_number(change->policy_version),
+                              kw_output_stamp(cli, change->started_at, &started),
+                              kw_output_stamp(cli, change->version_at, &since),
+                              kw_number(change->old_layout),
+                              kw_number(change->layout),
+                              kw_text(change->old_store_table),
+                              kw_text(change->store_table),
+                              kw_flag(change->reads_new),
+                              kw_flag(change->paused),
+                              kw_number(change->limit_rows_per_second),
+                              kw_real(change->rows_per_second),
+                              kw_real(change->progress),
+                              change->left_ms < 0 ? none : kw_number(change->left_ms),
+                              kw_flag(change->copied),
+                              kw_flag(change->compared),
+                              kw_number(change->rows_copied),
+                              kw_number(change->rows_compared),
+                              kw_number(change->missing),
+                              kw_number(change->different),
+                              kw_number(change->extra),
+                              kw_number(change->repaired),
+                              kw_number(change->foreign_rows),
+                              text_or_none(change->example),
+                              change->cursors_until == 0 ? none : cursors,
+                              text_or_none(change->problem)};
+
+    G_STATIC_ASSERT(G_N_ELEMENTS(cells) == G_N_ELEMENTS(columns));
+    kw_output_row(output, cells);
+}
+
+bool
+kw_change_output(const kw_cli *cli, const char *table, const GPtrArray *changes)
+{
+    kw_output *output;
+
+    if (cli->format != KW_OUTPUT_TABLE) {
+        output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+        for (guint i = 0; i < changes->len; i++)
+            output_row(cli, output, changes->pdata[i]);
+        return kw_output_end(output, NULL);
+    }
+    if (changes->len == 0)
+        printf("table %s: no change of a key rule is under way\n", table);
+    for (guint i = 0; i < changes->len; i++)
+        print_change(cli, changes->pdata[i]);
+    return fflush(stdout) == 0;
+}

@@ -1,0 +1,249 @@
+/* A comparison slice by slice; see scrub.h. */
+#include "cli/interrupt.h"
+#include "cli/scrub.h"
+#include "cli/text.h"
+#include "cli/value.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SLICE_RECORDS 1000
+#define SHOWN_DEFAULT 20
+/* The gateway waits until rows with differences are no longer being written, in addition to reading them. */
+#define DEADLINE_MS 60000
+#define TRIES 5
+#define PROGRESS_STEPS 1000000
+
+void
+kw_scrub_run_clear(kw_scrub_run *run)
+{
+    g_free(run->state_file);
+    g_clear_pointer(&run->info, kw_table_info_free);
+    kw_scrub_state_clear(&run->state);
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+/* "order_id=A-1 ts=2026-11-21T10:00:00Z"; the row key if the row belongs to no record. */
+static char *
+record_text(const kw_scrub_run *run, const kw_difference *difference)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    if (difference->key == NULL)
+        return kw_text_from_bytes(g_bytes_get_data(difference->row_key, NULL),
+                                  g_bytes_get_size(difference->row_key));
+    for (guint i = 0; i < run->info->fields->len; i++) {
+        const kw_field_info *field = run->info->fields->pdata[i];
+        kw_value value = kw_record_get(difference->key, field->name);
+
+        if (value.kind != KW_VALUE_NONE) {
+            g_autofree char *shown = kw_value_print(value, field, run->cli->raw);
+
+            g_string_append_printf(text, "%s%s=%s", text->len == 0 ? "" : " ", field->name, shown);
+        }
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* A table without rows has no head. */
+static void
+open_output(kw_scrub_run *run)
+{
+    if (run->output == NULL)
+        run->output = kw_output_new(run->cli->format, run->cli->raw, run->command->columns,
+                                    run->command->columns_count);
+}
+
+static void
+show(kw_scrub_run *run, const kw_scrubbed *slice)
+{
+    if (slice->differences->len > 0)
+        kw_progress_end(&run->progress);
+    for (guint i = 0; i < slice->differences->len && run->show > 0; i++, run->show--) {
+        const kw_difference *difference = slice->differences->pdata[i];
+        g_autofree char *record = record_text(run, difference);
+        kw_value cells[KW_SCRUB_CELLS_MAX];
+
+        run->command->fill(run, difference, record, cells);
+        open_output(run);
+        kw_output_row(run->output, cells);
+    }
+}
+
+static gint64
+found_of(const kw_scrub_state *state)
+{
+    return state->missing + state->different + state->orphans;
+}
+
+static void
+sum_up(const kw_scrub_run *run)
+{
+    const kw_scrub_state *state = &run->state;
+
+    g_printerr("%s: %" G_GINT64_FORMAT " rows compared: %" G_GINT64_FORMAT " missing, %" G_GINT64_FORMAT
+               " different, %" G_GINT64_FORMAT " %s, %" G_GINT64_FORMAT " foreign; %" G_GINT64_FORMAT
+               " repaired\n",
+               run->table, state->rows, state->missing, state->different, state->orphans,
+               run->command->orphans, state->foreign_rows, state->repaired);
+    if (state->unsettled > 0)
+        g_printerr("%" G_GINT64_FORMAT
+                   " records were being written, or were written within the last minutes, so "
+                   "they could not be compared: %s later.\n",
+                   state->unsettled, run->command->again);
+}
+
+/* --- slices ----------------------------------------------------------------------------------- */
+
+static gint32
+slice_records(const kw_scrub_run *run)
+{
+    return run->rows_per_second == 0 ? SLICE_RECORDS : CLAMP(run->rows_per_second, 1, SLICE_RECORDS);
+}
+
+/* Fetches the next slice. A slice can be repeated, so temporary errors are retried for a while. */
+static kw_scrubbed *
+next_slice(kw_scrub_run *run, GError **error)
+{
+    kw_scrub_options options = {.cursor = run->state.cursor,
+                                .repair = run->repair,
+                                .max_records = slice_records(run),
+                                .max_differences = MIN(run->show, 1000),
+                                .deadline_ms =
+                                    run->cli->timeout_ms == 0 ? DEADLINE_MS : run->cli->timeout_ms};
+
+    for (int tries = 1;; tries++) {
+        g_autoptr(GError) failure = NULL;
+        kw_scrubbed *slice = run->command->next(run->cli->client, run->table, &options, &failure);
+
+        if (slice != NULL)
+            return slice;
+        if (tries == TRIES || kw_interrupted() != 0 || !kw_cli_is_temporary(failure)) {
+            g_propagate_error(error, g_steal_pointer(&failure));
+            return NULL;
+        }
+        kw_pause_until(g_get_monotonic_time() +
+                       MAX(kw_client_error_retry_after_ms(failure), 1000 * tries) * 1000);
+    }
+}
+
+/* If the state cannot be saved, printed differences are printed again later; none is skipped. */
+static bool
+keep_state(const kw_scrub_run *run, GError **error)
+{
+    if (run->state_file == NULL || run->state.cursor == NULL)
+        return true;
+    return kw_scrub_state_write(&run->state, run->state_file, run->command->group, run->table, error);
+}
+
+static void
+throttle(const kw_scrub_run *run)
+{
+    gint64 rows = run->state.rows - run->rows_before;
+
+    if (run->rows_per_second > 0)
+        kw_pause_until(run->progress.started_us + rows * G_USEC_PER_SEC / run->rows_per_second);
+}
+
+/* Compares all slices. False: an error, or an interruption without an error. */
+static bool
+run_all(kw_scrub_run *run, GError **error)
+{
+    do {
+        g_autoptr(kw_scrubbed) slice = next_slice(run, error);
+
+        if (slice == NULL)
+            return false;
+        show(run, slice);
+        kw_scrub_state_add(&run->state, slice);
+        kw_progress_show(&run->progress, (guint64)(slice->progress * PROGRESS_STEPS), PROGRESS_STEPS,
+                         (guint64)run->state.rows);
+        if (!keep_state(run, error))
+            return false;
+        if (run->state.cursor != NULL)
+            throttle(run);
+    } while (run->state.cursor != NULL && kw_interrupted() == 0);
+    return run->state.cursor == NULL;
+}
+
+static int
+stopped(const kw_scrub_run *run, GError *error)
+{
+    const char *name = run->command->name;
+    g_autofree char *what = g_strdup_printf("the %s stopped", run->command->noun);
+    int code = error == NULL ? 128 + kw_interrupted() : kw_cli_fail(error, what);
+
+    if (error == NULL)
+        g_printerr("keyway: the %s was interrupted\n", run->command->noun);
+    if (run->state_file != NULL && run->state.cursor != NULL)
+        g_printerr("  To continue: keyway %s %s%s --state %s\n", name, run->table,
+                   run->repair ? " --repair" : "", run->state_file);
+    else
+        g_printerr("  The next %s starts at the beginning. To continue an interrupted %s, use --state "
+                   "FILE.\n",
+                   run->command->noun, run->command->noun);
+    return code;
+}
+
+static int
+finished(const kw_scrub_run *run)
+{
+    const kw_scrub_state *state = &run->state;
+
+    if (run->state_file != NULL && remove(run->state_file) != 0 && errno != ENOENT)
+        g_printerr("keyway: %s: %s\n", run->state_file, g_strerror(errno));
+    if (found_of(state) > state->repaired || state->foreign_rows > 0)
+        return KW_EXIT_INVALID;
+    return state->unsettled > 0 ? KW_EXIT_UNAVAILABLE : KW_EXIT_OK;
+}
+
+int
+kw_scrub_run_all(kw_scrub_run *run)
+{
+    GError *error = NULL;
+    bool shown, done;
+
+    if (run->state_file != NULL &&
+        !kw_scrub_state_read(&run->state, run->state_file, run->command->group, run->table, &error))
+        return kw_cli_fail(error, run->state_file);
+    run->rows_before = run->state.rows;
+    if (run->cli->format != KW_OUTPUT_TABLE)
+        open_output(run);
+    kw_interrupts_catch();
+    kw_progress_start(&run->progress, run->table);
+    done = run_all(run, &error);
+    kw_progress_end(&run->progress);
+    shown = run->output == NULL || kw_output_end(run->output, NULL);
+    sum_up(run);
+    if (!done)
+        return stopped(run, error);
+    return shown ? finished(run) : KW_EXIT_FAILED;
+}
+
+bool
+kw_scrub_parse(kw_scrub_run *run, const char *about, const char *repair_about, int argc, char **argv,
+               int *ret_exit)
+{
+    const GOptionEntry entries[] = {
+        {"repair", 0, 0, G_OPTION_ARG_NONE, &run->repair, repair_about, NULL},
+        {"state", 0, 0, G_OPTION_ARG_FILENAME, &run->state_file,
+         "Save the position in this file, and continue from it", "FILE"},
+        {"rows-per-second", 0, 0, G_OPTION_ARG_INT, &run->rows_per_second,
+         "Maximum number of rows to compare per second", "N"},
+        {"show", 0, 0, G_OPTION_ARG_INT, &run->show, "Maximum number of differences to print [20]", "N"},
+        G_OPTION_ENTRY_NULL};
+
+    run->show = SHOWN_DEFAULT;
+    if (!kw_cli_parse(run->cli, run->command->name, "TABLE", about, entries, NULL, 1, 1, &argc, &argv,
+                      ret_exit))
+        return false;
+    if (run->rows_per_second < 0 || run->show < 0) {
+        *ret_exit = kw_cli_usage("%s must not be negative", run->show < 0 ? "--show" : "--rows-per-second");
+        return false;
+    }
+    run->table = argv[1];
+    run->info = kw_cli_describe(run->cli, run->table, ret_exit);
+    return run->info != NULL;
+}
