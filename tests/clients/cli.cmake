@@ -1,4 +1,4 @@
-# libkeyway and the program keyway against a fake gateway (clients.library, clients.cli); the program (clients.gateway,
+# libkeyway and the program keyway against a fake gateway (clients.library, clients.cli, clients.change); the program (clients.gateway,
 # clients.advise) and the examples in five languages (clients.python, ...) against a real one.
 add_executable(test_library test_library.c)
 target_link_libraries(test_library PRIVATE keyway_static kw_flags)
@@ -7,7 +7,9 @@ add_test(NAME clients.library
   COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_library.py $<TARGET_FILE:test_library>)
 add_test(NAME clients.cli
   COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_cli.py $<TARGET_FILE:keyway>)
-set(kw_client_tests clients.library clients.cli)
+add_test(NAME clients.change
+  COMMAND ${KW_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/test_change.py $<TARGET_FILE:keyway>)
+set(kw_client_tests clients.library clients.cli clients.change)
 
 # The C example is built as a user would build it: with pkg-config, against an installed libkeyway.
 set(kw_example_how_c ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR})

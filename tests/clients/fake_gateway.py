@@ -48,6 +48,8 @@ class Handler:
         self.reloads = 0
         self.scrubs = []
         self.slices = []
+        self.statuses = []
+        self.orders = []
 
     def table(self, name):
         if name != "order_events":
@@ -192,6 +194,21 @@ class Handler:
         found.differences = found.differences[:options.max_differences]
         found.cursor = cursor
         return found
+
+    changeDiff = scrub
+
+    def changes(self, table):
+        """Returns the next of `statuses` (lists), the last one again and again, or raises an error."""
+        if table:
+            self.table(table)
+        found = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def orderChange(self, table, action, options):
+        self.orders.append((table, action, options))
+        return self.changes(table)
 
     def reload(self):
         self.reloads += 1

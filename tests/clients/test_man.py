@@ -38,9 +38,12 @@ class Pages(unittest.TestCase):
         for command in commands:
             self.assertRegex(page, rf"\.It Cm {command}\b")
             self.assert_named("keyway.1", options_of(help_of(KEYWAY, command)), command)
-        for command in re.findall(r"^  ([a-z]+) .*  ", help_of(KEYWAY, "policy").split("Commands")[1], re.MULTILINE):
-            self.assertRegex(page, rf"\.It Cm policy {command}\b")
-            self.assert_named("keyway.1", options_of(help_of(KEYWAY, "policy", command)), command)
+        for group in ("policy", "change"):
+            inner = re.findall(r"^  ([a-z]+) .*  ", help_of(KEYWAY, group).split("Commands")[1], re.MULTILINE)
+            self.assertGreater(len(inner), 3)
+            for command in inner:
+                self.assertRegex(page, rf"\.It Cm {group} {command}\b")
+                self.assert_named("keyway.1", options_of(help_of(KEYWAY, group, command)), command)
 
     def test_keywayd(self):
         self.assert_named("keywayd.8", options_of(help_of(os.environ["KEYWAYD"])), "keywayd")
