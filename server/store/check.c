@@ -218,6 +218,12 @@ kw_check_increment(const kw_increment *increment, kw_error *ret_error)
     return true;
 }
 
+bool
+kw_check_row_copy(const kw_row_copy *copy, kw_error *ret_error)
+{
+    return check_row(copy->table, copy->row, ret_error) && check_row(copy->to_table, copy->to_row, ret_error);
+}
+
 static bool
 check_selection(kw_bytes table, int32_t max_versions, int64_t from, int64_t to, kw_error *ret_error)
 {

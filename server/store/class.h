@@ -13,6 +13,9 @@ typedef struct kw_store_handle_class {
                        void (*done)(void *), void *user);
     void (*write_if)(kw_store_handle *, const kw_write *, const kw_check *, kw_write_if_done, void *user);
     void (*increment)(kw_store_handle *, const kw_increment *, kw_increment_done, void *user);
+    /* NULL: the store refuses copies. */
+    void (*copy_rows)(kw_store_handle *, const kw_row_copy *, size_t count, kw_deadline, kw_written *results,
+                      void (*done)(void *user), void *user);
     void (*get)(kw_store_handle *, const kw_get *, kw_get_done, void *user);
     void (*get_many)(kw_store_handle *, const kw_get *const *, size_t count, kw_get_done, void *user);
     kw_range_scan *(*open_range_scan)(kw_store_handle *, const kw_range_scan_spec *);

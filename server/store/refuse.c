@@ -92,6 +92,16 @@ kw_complete_later(kw_store_handle *handle, void (*done)(void *user), void *user)
     kw_loop_post(handle->loop, &refusal->task);
 }
 
+void
+kw_refuse_copies(kw_store_handle *handle, const kw_error *error, kw_written *results, size_t count,
+                 void (*done)(void *user), void *user)
+{
+    for (size_t i = 0; i < count; i++)
+        results[i] = (kw_written){KW_OUTCOME_FAILED, *error};
+    kw_metrics_add(KW_METRIC_store_errors, (int64_t)count);
+    kw_complete_later(handle, done, user);
+}
+
 bool
 kw_store_handle_is_closing(const kw_store_handle *handle, kw_error *ret_error)
 {

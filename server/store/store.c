@@ -148,6 +148,38 @@ kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment
     handle->class->increment(handle, increment, done, user);
 }
 
+/* --- copies ------------------------------------------------------------------------------------- */
+
+static bool
+check_copies(const kw_store_handle *handle, const kw_row_copy *copies, size_t count, kw_error *ret_error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!kw_check_row_copy(&copies[i], ret_error))
+            return kw_error_prefix(ret_error, "copy %zu of %zu", i + 1, count);
+    if (handle->class->copy_rows)
+        return true;
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "key rules can be changed online only in the embedded store so far: other stores "
+                        "cannot copy a row while it is written");
+}
+
+void
+kw_store_handle_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, size_t count,
+                          kw_deadline deadline, kw_written *results, void (*done)(void *user), void *user)
+{
+    assert_valid(handle, done);
+    g_assert(count == 0 || (copies && results));
+    kw_error error;
+    if (count == 0) {
+        kw_complete_later(handle, done, user);
+    } else if (kw_store_handle_is_closing(handle, &error) || !check_copies(handle, copies, count, &error)) {
+        kw_refuse_copies(handle, &error, results, count, done, user);
+    } else {
+        count_operations(handle, KW_METRIC_store_writes, count);
+        handle->class->copy_rows(handle, copies, count, deadline, results, done, user);
+    }
+}
+
 /* --- reads -------------------------------------------------------------------------------------- */
 
 void

@@ -182,17 +182,18 @@ void kw_store_handle_increment(kw_store_handle *handle, const kw_increment *incr
 /* --- copies ----------------------------------------------------------------------------------- */
 
 /* Copies one row to a row of another store table: all cells that a read of all versions sees, with their
- * timestamps. Cells and delete markers of the target stay. A family that the target's table lacks makes the
- * copy FAILED. */
+ * timestamps. Cells and delete markers of the target stay. A cell in a family that the target's table lacks
+ * makes the copy FAILED with INVALID. */
 typedef struct kw_row_copy {
     kw_bytes table, row;
     kw_bytes to_table, to_row;
 } kw_row_copy;
 
-/* `results` is the caller's array of `count` elements, with one result per copy before done is called. Each
- * copy is atomic: no write to either row happens between its read and its write, so a copy never replaces a
- * cell by an older one with the same timestamp. Copies can be repeated. REFUSED (every result) by stores that
- * cannot do this, because they have several writers. */
+/* `results` is the caller's array of `count` elements, with one result per copy before done is called. An
+ * invalid copy makes all of them fail. The copy of a column is atomic: no write to either row happens between
+ * its read and its write, so a copy never replaces a cell by an older one with the same timestamp. Copies can
+ * be repeated. They are acknowledged before they are durable. Any later durable write makes them durable too.
+ * REFUSED (every result) by stores that cannot do this, because they have several writers. */
 void kw_store_handle_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, size_t count,
                                kw_deadline deadline, kw_written *results, void (*done)(void *user),
                                void *user);

@@ -201,6 +201,26 @@ fault_increment(kw_store_handle *base, const kw_increment *increment, kw_increme
         kw_refuse_increment(base, &what->error, struck_increment, what);
 }
 
+static void
+fault_copy_rows(kw_store_handle *base, const kw_row_copy *copies, size_t count, kw_deadline deadline,
+                kw_written *results, void (*done)(void *), void *user)
+{
+    fault_handle *handle = (fault_handle *)base;
+    kw_fault fault;
+    if (!must_fail(handle->plan, &fault)) {
+        kw_store_handle_copy_rows(handle->inner, copies, count, deadline, results, done, user);
+        return;
+    }
+    struck *what = struck_new(fault, user);
+    what->results = results;
+    what->count = count;
+    what->done.many = done;
+    if (is_applied(fault))
+        kw_store_handle_copy_rows(handle->inner, copies, count, deadline, results, struck_many, what);
+    else
+        kw_complete_later(base, struck_many, what);
+}
+
 /* --- reads ------------------------------------------------------------------------------------------ */
 
 static void
@@ -398,6 +418,7 @@ fault_open_handle(kw_store *base, kw_loop *loop)
         .write_many = fault_write_many,
         .write_if = fault_write_if,
         .increment = fault_increment,
+        .copy_rows = fault_copy_rows,
         .get = fault_get,
         .get_many = fault_get_many,
         .open_range_scan = fault_open_range_scan,

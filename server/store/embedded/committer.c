@@ -33,6 +33,7 @@ struct kw_committer {
 
     /* Used by the committer's thread only. */
     kw_commit *pending; /* taken from the queue, in order */
+    kw_copies copies;   /* as well; one slice follows each round */
     kw_entries batch;
     uint64_t commit_ns;    /* duration of a synced write, smoothed */
     size_t finished_count; /* commits finished since the committer last emptied the queue */
@@ -91,15 +92,15 @@ wait_for_commits(kw_committer *committer)
 {
     bool probes = atomic_load(&committer->store->disk) == KW_DISK_WRITE_FAILED;
     uint64_t deadline_ns = kw_clock_mono_ns() + PROBE_NS;
-    while (!committer->first && !committer->stopping)
+    while (!committer->first && !committer->stopping && !committer->copies.first)
         if (!probes)
             kw_condition_wait(&committer->filled, &committer->lock);
         else if (!kw_condition_wait_until(&committer->filled, &committer->lock, deadline_ns))
             break;
 }
 
-/* Moves the queue to `pending`. Returns false if the committer stops and the queue is empty. If it returns
- * true and nothing is pending, the caller must probe the disk. */
+/* Moves the queue to `pending` and `copies`. Returns false if the committer stops and nothing is left to do.
+ * If it returns true and there are neither pending commits nor copies, the caller must probe the disk. */
 static bool
 take_pending(kw_committer *committer)
 {
@@ -111,12 +112,13 @@ take_pending(kw_committer *committer)
     wait_for_commits(committer);
     committer->wake_at = 0;
     bool worthwhile = committer->return_share > 0.4 || committer->round++ % CALLER_WAIT_EVERY == 0;
-    if (committer->queued < committer->expected && worthwhile)
+    if (committer->queued && committer->queued < committer->expected && worthwhile)
         wait_for_callers(committer);
     committer->pending = committer->first;
     committer->first = committer->last = NULL;
     committer->queued = 0;
-    bool ended = committer->stopping && !committer->pending;
+    kw_copies_take(&committer->copies, &committer->pending);
+    bool ended = committer->stopping && !committer->pending && !committer->copies.first;
     kw_mutex_unlock(&committer->lock);
     return !ended;
 }
@@ -259,6 +261,7 @@ add_commit(kw_committer *committer, kw_commit *commit)
     case KW_COMMIT_IF:
     case KW_COMMIT_INCREMENT:
         return add_conditional(committer, commit);
+    case KW_COMMIT_COPY:
     case KW_COMMIT_CREATE:
     case KW_COMMIT_DROP:
         break;
@@ -305,14 +308,13 @@ fail_written(kw_commit *commit, const kw_error *error)
 
 /* --- rounds ----------------------------------------------------------------------------------------- */
 
-static void
-write_batch(kw_committer *committer, kw_commit *collected, bool synced)
+static bool
+write_entries(kw_committer *committer, bool synced, kw_error *ret_error)
 {
-    kw_error error;
     uint64_t began_ns = kw_clock_mono_ns();
     bool any = committer->batch.bytes > 0;
     kw_stamps_add_mark_if_needed(&committer->store->stamps, &committer->batch);
-    bool good = kw_entries_write(&committer->batch, &committer->store->engine, synced, &error);
+    bool good = kw_entries_write(&committer->batch, &committer->store->engine, synced, ret_error);
     kw_stamps_written(&committer->store->stamps, good);
     if (any && synced) {
         kw_metrics_add(KW_METRIC_commits, 1);
@@ -323,6 +325,14 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
                                               : kw_engine_sync_failed(&committer->store->engine)
                                                   ? KW_DISK_SYNC_FAILED
                                                   : KW_DISK_WRITE_FAILED);
+    return good;
+}
+
+static void
+write_batch(kw_committer *committer, kw_commit *collected, bool synced)
+{
+    kw_error error;
+    bool good = write_entries(committer, synced, &error);
     while (collected) {
         kw_commit *next = collected->next;
         if (!good)
@@ -416,6 +426,22 @@ run_round(kw_committer *committer)
     committer->table = NULL;
 }
 
+/* Copies are not synced. Nobody waits for the caller of copies to send its next one. */
+static void
+run_copies(kw_committer *committer)
+{
+    kw_error error;
+    kw_entries_begin(&committer->batch, false);
+    kw_copies_collect(&committer->copies, committer->store, &committer->batch);
+    bool good = write_entries(committer, false, &error);
+    kw_commit *done = kw_copies_end_slice(&committer->copies, good ? NULL : &error);
+    if (!done)
+        return;
+    finish(committer, done);
+    committer->finished_count--;
+    post_finished(committer);
+}
+
 /* Writes only a mark, to detect when the disk works again. After a failed write, /readyz returns 503, so load
  * balancers can stop sending writes, and no other write would detect it. */
 static void
@@ -434,8 +460,10 @@ run_committer(void *user)
     while (take_pending(committer)) {
         if (committer->pending)
             run_round(committer);
-        else
+        else if (!committer->copies.first)
             probe_disk(committer);
+        if (committer->copies.first)
+            run_copies(committer);
     }
 }
 
@@ -462,6 +490,7 @@ kw_committer_stop(kw_committer *committer)
     kw_mutex_unlock(&committer->lock);
     kw_thread_join(&committer->thread);
     kw_entries_clear(&committer->batch);
+    kw_copies_clear(&committer->copies);
     kw_condition_clear(&committer->filled);
     kw_mutex_clear(&committer->lock);
     g_free(committer);

@@ -90,6 +90,7 @@ typedef enum kw_commit_kind {
     KW_COMMIT_MANY,
     KW_COMMIT_IF,
     KW_COMMIT_INCREMENT,
+    KW_COMMIT_COPY,
     KW_COMMIT_CREATE,
     KW_COMMIT_DROP
 } kw_commit_kind;
@@ -109,13 +110,19 @@ struct kw_commit {
             kw_written *results;
         } many;
         const kw_increment *increment;
+        struct {
+            const kw_row_copy *copies;
+            size_t count;
+            kw_written *results;
+            size_t next; /* the first copy that is not done */
+        } copy;
         const kw_table_spec *spec;
         kw_bytes table; /* DROP */
     };
     const kw_check *check; /* IF */
     union {
         kw_write_done write;
-        void (*many)(void *user);
+        void (*many)(void *user); /* MANY, COPY */
         kw_write_if_done write_if;
         kw_increment_done increment;
         kw_create_done create;
@@ -137,6 +144,7 @@ struct kw_entries {
     rocksdb_writebatch_wi_t *indexed;
     bool is_indexed;
     size_t bytes;
+    size_t saved_bytes; /* when kw_entries_save was called */
     kw_buffer key;
 };
 
@@ -145,6 +153,10 @@ void kw_entries_clear(kw_entries *batch);
 void kw_entries_begin(kw_entries *batch, bool indexed);
 void kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value);
 void kw_entries_delete(kw_entries *batch, kw_bytes key);
+/* Remembers the state of a batch that is not indexed. kw_entries_end_save keeps the entries added since, or
+ * removes them. */
+void kw_entries_save(kw_entries *batch);
+void kw_entries_end_save(kw_entries *batch, bool keep);
 /* Writes the batch unless it is empty. If the engine fails, the error is UNAVAILABLE or CORRUPT, with
  * maybe_applied unless it is certain that nothing was written. */
 bool kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *ret_error);
@@ -164,6 +176,26 @@ bool kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table
                           kw_commit *commit);
 bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
                               kw_commit *commit);
+
+/* --- copies of rows (copy.c): on the committer's thread ------------------------------------------- */
+
+/* Commits that copy rows, in order. They are done in slices, so that they delay other commits by a few
+ * milliseconds at most. */
+typedef struct kw_copies {
+    kw_commit *first, *last;
+    size_t slice_from; /* the first copy of the current slice */
+    bool resumed;      /* earlier slices wrote a part of its row */
+    kw_buffer resume;  /* the column of the next copy's row that is copied next; empty: the first one */
+} kw_copies;
+
+void kw_copies_clear(kw_copies *copies);
+/* Moves the commits of copies from the chain to the end of the list. */
+void kw_copies_take(kw_copies *copies, kw_commit **chain);
+/* Collects the entries of a slice of the first commit. The batch must be empty and not indexed. */
+void kw_copies_collect(kw_copies *copies, kw_embedded *store, kw_entries *batch);
+/* Ends the slice; error: its entries were not written; NULL: they were. Returns the first commit if all its
+ * copies are done, and removes it from the list. */
+kw_commit *kw_copies_end_slice(kw_copies *copies, const kw_error *error);
 
 /* --- the committer (committer.c) ---------------------------------------------------------------- */
 

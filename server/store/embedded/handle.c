@@ -94,6 +94,7 @@ complete_one(kw_commit *commit)
         commit->done.write(commit->user, commit->outcome, error);
         return;
     case KW_COMMIT_MANY:
+    case KW_COMMIT_COPY:
         commit->done.many(commit->user);
         return;
     case KW_COMMIT_IF:
@@ -192,6 +193,18 @@ handle_increment(kw_store_handle *handle, const kw_increment *increment, kw_incr
 }
 
 static void
+handle_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, size_t count, kw_deadline deadline,
+                 kw_written *results, void (*done)(void *), void *user)
+{
+    kw_commit *commit = commit_new(handle, KW_COMMIT_COPY, deadline, KW_DURABILITY_ASYNC_WAL, user);
+    commit->copy.copies = copies;
+    commit->copy.count = count;
+    commit->copy.results = results;
+    commit->copy.next = 0;
+    commit->done.many = done;
+}
+
+static void
 handle_create_table(kw_store_handle *handle, const kw_table_spec *spec, kw_create_done done, void *user)
 {
     kw_commit *commit = commit_new(handle, KW_COMMIT_CREATE, spec->deadline, KW_DURABILITY_DEFAULT, user);
@@ -262,6 +275,7 @@ kw_embedded_open_handle(kw_store *store, kw_loop *loop)
         .write_many = handle_write_many,
         .write_if = handle_write_if,
         .increment = handle_increment,
+        .copy_rows = handle_copy_rows,
         .get = kw_embedded_get,
         .get_many = kw_embedded_get_many,
         .open_range_scan = kw_embedded_open_range_scan,

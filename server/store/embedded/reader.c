@@ -138,18 +138,52 @@ begin_current_row(kw_reader *reader)
     kw_version_filter_begin_row(&reader->version_filter);
 }
 
-bool
-kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row)
+static void
+begin_row(kw_reader *reader, kw_bytes row)
 {
     const kw_selection *selection = reader->version_filter.selection;
     reader->prefix.size = reader->target.size = 0;
     kw_key_row(&reader->prefix, selection->table->id, row);
     kw_buffer_append(&reader->target, kw_buffer_bytes(&reader->prefix));
     kw_version_filter_begin_row(&reader->version_filter);
+}
+
+bool
+kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row)
+{
+    begin_row(reader, row);
     kw_version_filter_first_target(&reader->version_filter, &reader->target);
     seek(reader, &reader->target);
     feed_row(reader, false);
     return end_row(reader, ret_row);
+}
+
+/* Passes the newest delete marker of the column's family, which counts for all columns of it. The target is
+ * the row prefix before and after. */
+static void
+feed_family_marker(kw_reader *reader, kw_bytes column)
+{
+    kw_bytes rest;
+    uint8_t tag = column.data[0] & 0xfe;
+    kw_buffer_append_byte(&reader->target, tag);
+    seek(reader, &reader->target);
+    if (in_row(reader, &rest) && rest.data[0] == tag)
+        kw_version_filter_feed(&reader->version_filter, rest, kw_engine_value(reader->iterator));
+    reader->target.size--;
+}
+
+void
+kw_reader_pass(kw_reader *reader, kw_bytes row, kw_bytes from)
+{
+    begin_row(reader, row);
+    if (from.size) {
+        feed_family_marker(reader, from);
+        kw_buffer_append(&reader->target, from);
+    } else {
+        kw_version_filter_first_target(&reader->version_filter, &reader->target);
+    }
+    seek(reader, &reader->target);
+    feed_row(reader, false);
 }
 
 bool

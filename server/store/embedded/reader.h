@@ -34,6 +34,11 @@ kw_reader_row(const kw_reader *reader)
 /* Reads one row by its key. False if no cell of it is visible. The position of the iterator is undefined. */
 bool kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row);
 
+/* Passes the visible cells of a row to the version filter's sink. `from`: the key of a column (after the row
+ * prefix, without timestamp and kind) to begin with; empty: the first one. The position of the iterator is
+ * undefined afterwards. */
+void kw_reader_pass(kw_reader *reader, kw_bytes row, kw_bytes from);
+
 /* Reads a row. The iterator must be at its first entry, and moves to the first entry of the next row. False
  * if no cell of the row is visible. */
 bool kw_reader_forward(kw_reader *reader, kw_row *ret_row);

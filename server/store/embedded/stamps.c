@@ -79,6 +79,14 @@ kw_stamps_allocate(kw_stamps *stamps, const kw_bytes *rows, size_t count, bool r
 }
 
 void
+kw_stamps_copied(kw_stamps *stamps, kw_bytes from, kw_bytes to)
+{
+    int64_t floor_ms = stamps->floor_ms[kw_bytes_hash(from) % KW_STAMPS_ROW_HASHES];
+    int64_t *to_ms = &stamps->floor_ms[kw_bytes_hash(to) % KW_STAMPS_ROW_HASHES];
+    *to_ms = MAX(*to_ms, floor_ms);
+}
+
+void
 kw_stamps_add_mark_if_needed(kw_stamps *stamps, kw_entries *batch)
 {
     stamps->batch_mark_ms = 0;

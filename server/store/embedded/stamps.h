@@ -40,6 +40,10 @@ void kw_stamps_begin(kw_stamps *stamps);
  * removal of these rows, and not less than that of any other earlier write to them. */
 int64_t kw_stamps_allocate(kw_stamps *stamps, const kw_bytes *rows, size_t count, bool removal);
 
+/* The cells of one row were copied to another: the next write of the other row gets no smaller timestamp than
+ * the next write of this one. */
+void kw_stamps_copied(kw_stamps *stamps, kw_bytes from, kw_bytes to);
+
 /* Adds a higher mark to the batch if one of its timestamps exceeds the mark on disk. */
 void kw_stamps_add_mark_if_needed(kw_stamps *stamps, kw_entries *batch);
 /* Adds a mark to the batch. This is allowed at any time, so it can be used to test whether the disk works. */

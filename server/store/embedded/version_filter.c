@@ -141,10 +141,12 @@ family_in_arena(kw_version_filter *filter)
     return filter->family_name;
 }
 
-/* False: the row is too large. */
+/* False: the row is too large, or the sink does not need the rest of it. */
 static bool
 add_cell(kw_version_filter *filter, int64_t timestamp, kw_bytes value)
 {
+    if (filter->sink)
+        return filter->sink(filter->sink_user, filter->after_row, value);
     filter->too_large =
         filter->max_bytes > 0 && filter->bytes + filter->column.size + value.size > filter->max_bytes;
     if (filter->too_large)
@@ -196,7 +198,8 @@ kw_version_verdict
 kw_version_filter_feed(kw_version_filter *filter, kw_bytes after_row, kw_bytes value)
 {
     kw_key_cell cell;
-    g_assert(filter->rows);
+    g_assert(filter->rows || filter->sink);
+    filter->after_row = after_row;
     if (!kw_key_parse(after_row, &cell) || cell.family >= filter->selection->table->families_count)
         return KW_VERSION_NEXT;
     if ((int)cell.family != filter->family)

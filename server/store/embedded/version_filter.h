@@ -24,9 +24,16 @@ typedef enum kw_version_verdict {
     KW_VERSION_ROW_DONE /* needs no more entries of this row */
 } kw_version_verdict;
 
+/* Receives a visible cell: its key after the row prefix, and its value. False: the rest of the row is not
+ * needed. */
+typedef bool (*kw_version_sink)(void *user, kw_bytes after_row, kw_bytes value);
+
 typedef struct kw_version_filter {
     const kw_selection *selection;
-    kw_rows *rows;          /* visible cells are copied to its arena */
+    kw_rows *rows;        /* visible cells are copied to its arena */
+    kw_version_sink sink; /* receives the visible cells instead; NULL: none */
+    void *sink_user;
+    kw_bytes after_row;     /* key of the current entry */
     int family;             /* of the last entry; -1: none yet */
     int64_t family_deleted; /* timestamp of its newest marker that counts; -1: none */
     size_t next_qualifier;  /* index in the selection, unless the whole family is selected */
