@@ -104,6 +104,15 @@ kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const k
     return reader;
 }
 
+kw_reader *
+kw_reader_new_identity(kw_call *call, const kw_table *table, const kw_path *path)
+{
+    kw_pick pick = {0};
+    while (pick.field + 1 < table->fields_count && !table->fields[pick.field].identity)
+        pick.field++;
+    return kw_reader_new(call, table, path, &pick, 1, NULL);
+}
+
 void
 kw_reader_need(kw_reader *reader, size_t field)
 {
@@ -184,13 +193,13 @@ kw_reader_reads_all(const kw_reader *reader)
     return reader->whole || needed == reader->columns_count || needs_whole_map(reader);
 }
 
-static bool
-in_row(const kw_reader *reader, const kw_row *row, kw_error *error)
+bool
+kw_reader_name_row(const kw_reader *reader, kw_bytes row_key, kw_error *error)
 {
-    kw_bytes shown = kw_bytes_of(row->key.data, MIN(row->key.size, 64));
+    kw_bytes shown = kw_bytes_of(row_key.data, MIN(row_key.size, 64));
     return kw_error_prefix(error, "table %s, path %s, row %s%s", reader->table->name, reader->path->name,
                            kw_bytes_to_binary_text(shown, reader->call->arena),
-                           shown.size < row->key.size ? "..." : "");
+                           shown.size < row_key.size ? "..." : "");
 }
 
 /* Checks that a field that both key and column hold has one value. */
@@ -327,7 +336,7 @@ decode_cells(kw_reader *reader, const kw_row *row, kw_error *ret_error)
             map ? decode_map(reader, row, number, i, &i, ret_error)
                 : reader->wants[number] == WANT_NOT || decode_cell(reader, number, cell->value, ret_error);
         if (!good)
-            return in_row(reader, row, ret_error);
+            return kw_reader_name_row(reader, row->key, ret_error);
         i += !map;
     }
     return true;
@@ -348,7 +357,7 @@ kw_reader_decode(kw_reader *reader, const kw_placement *placement, const kw_row 
     g_assert(placement->path == reader->path);
     forget(reader);
     if (!kw_layout_decode(placement->layout, row->key, scratch_of(reader), &reader->record, ret_error))
-        return in_row(reader, row, ret_error);
+        return kw_reader_name_row(reader, row->key, ret_error);
     *ret_record = &reader->record;
     return decode_cells(reader, row, ret_error);
 }

@@ -15,6 +15,9 @@ typedef struct kw_reader kw_reader;
 kw_reader *kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const kw_pick *picks,
                          size_t picks_count, kw_arena *scratch);
 
+/* A reader that returns the identity fields only, without a scratch arena. */
+kw_reader *kw_reader_new_identity(kw_call *call, const kw_table *table, const kw_path *path);
+
 /* Reads the field without returning it, for a condition of the query. */
 void kw_reader_need(kw_reader *reader, size_t field);
 
@@ -27,6 +30,9 @@ bool kw_reader_decode(kw_reader *reader, const kw_placement *placement, const kw
 /* Decodes only the cells, for a row whose key does not follow the placement's rule. */
 bool kw_reader_decode_cells(kw_reader *reader, const kw_row *row, const kw_record **ret_record,
                             kw_error *ret_error);
+
+/* Adds table, path and row to the error's text. Returns false. */
+bool kw_reader_name_row(const kw_reader *reader, kw_bytes row_key, kw_error *error);
 
 /* Copies the record decoded last, with the fields to return, to the arena. */
 kw_record kw_reader_keep(kw_reader *reader, kw_arena *arena);

@@ -218,23 +218,13 @@ note_foreign(scrub *self, const kw_row *row, const kw_error *error)
     kw_scrub_list(&self->job, &difference);
 }
 
-static size_t
-first_identity(const kw_table *table)
-{
-    size_t field = 0;
-    while (field + 1 < table->fields_count && !table->fields[field].identity)
-        field++;
-    return field;
-}
-
 /* Decodes the scanned rows. A row whose key does not follow the path's rule belongs to no record. */
 static void
 read_records(scrub *self)
 {
     kw_arena *arena = self->call->arena;
     size_t count = self->scanned->count;
-    kw_pick pick = {.field = first_identity(self->table)};
-    kw_reader *reader = kw_reader_new(self->call, self->table, scanned_path(self), &pick, 1, NULL);
+    kw_reader *reader = kw_reader_new_identity(self->call, self->table, scanned_path(self));
     const kw_record *decoded;
     kw_error error;
     self->records = KW_ARENA_ARRAY(arena, kw_record, count);

@@ -2,6 +2,8 @@
  */
 #include "verb/scrub.h"
 
+#include "verb/share.h"
+
 #include <xxhash.h>
 
 #define VERSION 1
@@ -84,33 +86,9 @@ kw_scrub_open_cursor(const kw_table *table, kw_bytes cursor, kw_scrub_position *
 
 /* --- progress ------------------------------------------------------------------------------------ */
 
-/* Eight bytes of a key as a number. */
-static double
-number_at(kw_bytes key, size_t from)
-{
-    uint8_t bytes[8] = {0};
-    if (key.size > from)
-        memcpy(bytes, key.data + from, MIN(key.size - from, sizeof bytes));
-    return (double)kw_be64_load(bytes);
-}
-
-/* Assumes that keys are spread evenly between the first and the last. */
-static double
-share_of(const kw_scrub_position *position)
-{
-    kw_bytes first = position->first, last = position->last;
-    size_t same = 0;
-    if (position->after.size == 0 || last.size == 0)
-        return 0;
-    while (same < first.size && same < last.size && first.data[same] == last.data[same])
-        same++;
-    double from = number_at(first, same), to = number_at(last, same), at = number_at(position->after, same);
-    bool before = kw_bytes_compare(position->after, last) < 0;
-    return !before || to <= from ? 1 : CLAMP((at - from) / (to - from), 0, 1);
-}
-
 double
 kw_scrub_progress(const kw_table *table, const kw_scrub_position *position)
 {
-    return ((double)position->stage + share_of(position)) / (double)table->paths_count;
+    double share = kw_share_of_keys(position->first, position->last, position->after);
+    return ((double)position->stage + share) / (double)table->paths_count;
 }

@@ -1,0 +1,287 @@
+/* Copies rows of a path from one placement to another, in the embedded store. */
+#include "desk.h"
+
+#include "store/embedded/embedded.h"
+#include "support/fault_store.h"
+
+#include <glib/gstdio.h>
+
+/* A table with a new key rule, and a table that lends its layout and store table to the old placement. The
+ * keys of `coarse` do not hold the exact time, which is in a column. */
+static const char policy[] = "store: {kind: embedded}\n"
+                             "tables:\n"
+                             "  now:\n"
+                             "    fields: {id: string, n: int, note: string, tags: {type: map, of: int}}\n"
+                             "    key: [salt: {buckets: 4, of: [id]}, field: id, field: n]\n"
+                             "  then:\n"
+                             "    fields: {id: string, n: int, note: string, tags: {type: map, of: int}}\n"
+                             "    key: [field: id, field: n]\n"
+                             "  coarse_now:\n"
+                             "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
+                             "    key: [field: {name: ts, unit: s}, field: id]\n"
+                             "  coarse_then:\n"
+                             "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
+                             "    key: [field: id, field: {name: ts, unit: s}]\n";
+
+typedef struct fixture {
+    desk *desk;
+    kw_fault_plan plan;
+    char *folder;
+    kw_placement placements[2]; /* the new one, then the old one */
+    kw_copy_request request;
+    kw_copy_result result;
+    kw_error error;
+} fixture;
+
+static void
+created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
+{
+    desk *self = user;
+    (void)tables;
+    (void)count;
+    if (error)
+        g_error("%s", error->text);
+    self->done = true;
+}
+
+static void
+create(desk *self, const char *table)
+{
+    kw_create_request request = {.table = desk_table(self, table), .path = -1, .if_absent = true};
+    self->done = false;
+    kw_verb_create_table(&self->call, &request, created, self);
+    desk_wait(self);
+}
+
+/* Gives the path of table `now` the placement of table `then` too. */
+static void
+place(fixture *self, const char *now, const char *then)
+{
+    kw_path *path = (kw_path *)&desk_table(self->desk, now)->paths[0];
+    const kw_path *old = &desk_table(self->desk, then)->paths[0];
+    self->placements[0] = path->placements[0];
+    self->placements[1] = (kw_placement){
+        .path = path, .number = 1, .layout = old->layout, .store_table = old->store_table, .role = {0}};
+    path->placements = self->placements;
+    path->placements_count = 2;
+    self->request =
+        (kw_copy_request){.from = &self->placements[1], .to = &self->placements[0], .max_rows = 1000};
+    create(self->desk, now);
+    create(self->desk, then);
+}
+
+static void
+set_up(fixture *self)
+{
+    kw_error error;
+    *self = (fixture){0};
+    g_autofree char *folder = g_dir_make_tmp("copy-XXXXXX", NULL);
+    self->folder = g_build_filename(folder, "data", NULL);
+    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20, .readers = 2};
+    kw_store *store = kw_embedded_open(&settings, &error);
+    if (!store)
+        g_error("%s", error.text);
+    self->desk = desk_new_over(kw_fault_store_new(store, &self->plan), policy);
+}
+
+static void
+tear_down(fixture *self)
+{
+    desk_free(self->desk);
+    g_autofree char *parent = g_path_get_dirname(self->folder);
+    const char *const remove_folder[] = {"rm", "-rf", parent, NULL};
+    g_spawn_sync(NULL, (char **)(uintptr_t)remove_folder, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
+                 NULL, NULL);
+    g_free(self->folder);
+}
+
+static void
+answered(void *user, const kw_copy_result *result, const kw_error *error)
+{
+    fixture *self = user;
+    self->error = error ? *error : KW_ERROR_NONE;
+    if (result)
+        self->result = *result;
+    self->desk->done = true;
+}
+
+static bool
+copy(fixture *self)
+{
+    self->desk->done = false;
+    self->result = (kw_copy_result){0};
+    kw_verb_copy(&self->desk->call, &self->request, answered, self);
+    desk_wait(self->desk);
+    return self->error.code == KW_OK;
+}
+
+static void
+put(fixture *self, const char *table, const char *record)
+{
+    g_assert_cmpstr(desk_put(self->desk, table, record)->error.text, ==, "");
+}
+
+/* --- tests --------------------------------------------------------------------------------------- */
+
+static void
+test_slices(void)
+{
+    fixture self;
+    set_up(&self);
+    place(&self, "now", "then");
+    for (int i = 0; i < 25; i++) {
+        g_autofree char *record = g_strdup_printf("id=r%02d n=%d note=n%d tags.a=%d", i, i, i, i);
+        put(&self, "then", record);
+    }
+    desk_remove(self.desk, "then", "id=r03 n=3", NULL);
+    self.request.max_rows = 10;
+    double progress = 0;
+    uint8_t after[100];
+    for (size_t slice = 0; slice < 3; slice++) {
+        g_assert_true(copy(&self));
+        g_assert_cmpuint(self.result.rows, ==, slice < 2 ? 10 : 4);
+        g_assert_cmpuint(self.result.foreign, ==, 0);
+        g_assert_true(self.result.end == (slice == 2));
+        g_assert_cmpfloat(self.result.progress, >, progress);
+        g_assert_true(self.result.end || self.result.progress < 1);
+        progress = self.result.progress;
+        g_assert_cmpuint(self.result.after.size, <=, sizeof after);
+        memcpy(after, self.result.after.data, self.result.after.size);
+        self.request.after = kw_bytes_of(after, self.result.after.size);
+        desk_clear(self.desk);
+    }
+    g_assert_cmpfloat(progress, ==, 1);
+    g_assert_true(copy(&self)); /* nothing is left */
+    g_assert_true(self.result.end && self.result.rows == 0);
+    g_assert_true(kw_bytes_equal(self.result.after, self.request.after));
+    g_assert_cmpstr(desk_get(self.desk, "now", "id=r00 n=0", NULL), ==, "id=r00 n=0 note=n0 tags.a=0");
+    g_assert_cmpstr(desk_get(self.desk, "now", "id=r24 n=24", NULL), ==, "id=r24 n=24 note=n24 tags.a=24");
+    g_assert_cmpstr(desk_get(self.desk, "now", "id=r03 n=3", NULL), ==, "none");
+    tear_down(&self);
+}
+
+static void
+test_empty(void)
+{
+    fixture self;
+    set_up(&self);
+    place(&self, "now", "then");
+    g_assert_true(copy(&self));
+    g_assert_true(self.result.end && self.result.rows == 0 && self.result.foreign == 0);
+    g_assert_cmpfloat(self.result.progress, ==, 1);
+    tear_down(&self);
+}
+
+/* The key of the new placement needs the time in seconds. The old key holds it too, but only in seconds: the
+ * field is read from its column. */
+static void
+test_column(void)
+{
+    fixture self;
+    set_up(&self);
+    place(&self, "coarse_now", "coarse_then");
+    put(&self, "coarse_then", "id=a ts=5123 note=first");
+    put(&self, "coarse_then", "id=b ts=7000");
+    g_assert_true(copy(&self));
+    g_assert_cmpuint(self.result.rows, ==, 2);
+    g_assert_cmpuint(self.result.foreign, ==, 0);
+    g_assert_cmpstr(desk_get(self.desk, "coarse_now", "id=a ts=5999", NULL), ==, "id=a ts=5123 note=first");
+    g_assert_cmpstr(desk_get(self.desk, "coarse_now", "id=b ts=7000", NULL), ==, "id=b ts=7000");
+    tear_down(&self);
+}
+
+static void
+written(void *user, kw_outcome outcome, const kw_error *error)
+{
+    desk *self = user;
+    (void)error;
+    g_assert_cmpint(outcome, ==, KW_OUTCOME_OK);
+    self->done = true;
+}
+
+static void
+write_raw_row(fixture *self, const char *row)
+{
+    kw_cell cell = {KW_BYTES_LITERAL("d"), KW_BYTES_LITERAL("note"), KW_BYTES_LITERAL("x"), 0};
+    kw_write write = {.kind = KW_WRITE_PUT,
+                      .table = self->request.from->store_table,
+                      .row = kw_bytes_of_text(row),
+                      .cells = &cell,
+                      .cells_count = 1,
+                      .timestamp = KW_TIMESTAMP_NONE,
+                      .deadline = KW_DEADLINE_NONE};
+    self->desk->done = false;
+    kw_store_handle_write(self->desk->handle, &write, written, self->desk);
+    desk_wait(self->desk);
+}
+
+static void
+test_foreign(void)
+{
+    fixture self;
+    set_up(&self);
+    place(&self, "now", "then");
+    put(&self, "then", "id=m n=1 note=copied");
+    write_raw_row(&self, "bad");
+    write_raw_row(&self, "worse");
+    g_assert_true(copy(&self));
+    g_assert_cmpuint(self.result.rows, ==, 1);
+    g_assert_cmpuint(self.result.foreign, ==, 2);
+    g_assert_true(g_str_has_prefix(self.result.example, "table now, path primary, row bad: "));
+    g_assert_cmpstr(desk_get(self.desk, "now", "id=m n=1", NULL), ==, "id=m n=1 note=copied");
+    tear_down(&self);
+}
+
+/* A slice fails if any operation of it fails, and can be repeated. */
+static void
+test_failures(void)
+{
+    static const kw_fault faults[] = {KW_FAULT_FAILED, KW_FAULT_UNKNOWN_LOST, KW_FAULT_UNKNOWN_APPLIED};
+    for (size_t i = 0; i < G_N_ELEMENTS(faults); i++) {
+        fixture self;
+        set_up(&self);
+        place(&self, "now", "then");
+        put(&self, "then", "id=a n=1 note=one");
+        put(&self, "then", "id=b n=2");
+        size_t failures = 0;
+        atomic_store(&self.plan.fault, faults[i]);
+        do {
+            atomic_store(&self.plan.fail_at, ++failures);
+            desk_clear(self.desk);
+        } while (!copy(&self));
+        g_assert_cmpuint(failures, ==, 4); /* last key, rows, copies, and no failure */
+        g_assert_cmpuint(self.result.rows, ==, 2);
+        atomic_store(&self.plan.fail_at, 0);
+        g_assert_cmpstr(desk_get(self.desk, "now", "id=a n=1", NULL), ==, "id=a n=1 note=one");
+        tear_down(&self);
+    }
+}
+
+/* The store table of the new placement does not exist. */
+static void
+test_lost_table(void)
+{
+    fixture self;
+    set_up(&self);
+    place(&self, "now", "then");
+    put(&self, "then", "id=a n=1 note=one");
+    self.placements[0].store_table = KW_BYTES_LITERAL("lost");
+    g_assert_false(copy(&self));
+    g_assert_cmpint(self.error.code, ==, KW_NOT_FOUND);
+    g_assert_true(g_str_has_prefix(self.error.text, "table now, path primary, row a"));
+    g_assert_nonnull(strstr(self.error.text, "table lost does not exist"));
+    tear_down(&self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/verb/copy/slices", test_slices);
+    g_test_add_func("/verb/copy/empty", test_empty);
+    g_test_add_func("/verb/copy/column", test_column);
+    g_test_add_func("/verb/copy/foreign", test_foreign);
+    g_test_add_func("/verb/copy/failures", test_failures);
+    g_test_add_func("/verb/copy/lost table", test_lost_table);
+    return g_test_run();
+}
