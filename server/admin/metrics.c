@@ -1,6 +1,7 @@
 /* Metrics in the text format of Prometheus (0.0.4). Methods that were never called are left out. */
 #include "admin/pages.h"
 
+#include "base/clock.h"
 #include "base/trim.h"
 
 #include <glib.h>
@@ -88,6 +89,120 @@ append_gauge(kw_buffer *body, const char *name, const char *about, double value)
     kw_buffer_printf(body, "keyway_%s %.17g\n", name, value);
 }
 
+/* --- changes of key rules ---------------------------------------------------------------------------- */
+
+typedef struct change_metric {
+    const char *name;
+    const char *type;
+    const char *about;
+    double (*value)(const kw_change_status *change);
+} change_metric;
+
+static double
+change_age(const kw_change_status *change)
+{
+    return (double)(kw_clock_wall_ms() - change->started_ms) / 1e3;
+}
+
+static double
+change_version_age(const kw_change_status *change)
+{
+    return (double)(kw_clock_wall_ms() - change->version_at_ms) / 1e3;
+}
+
+static double
+change_copied(const kw_change_status *change)
+{
+    return (double)change->rows_copied;
+}
+
+static double
+change_compared(const kw_change_status *change)
+{
+    return (double)change->rows_compared;
+}
+
+static double
+change_rate(const kw_change_status *change)
+{
+    return change->rows_per_second;
+}
+
+static double
+change_left(const kw_change_status *change)
+{
+    return change->copied && change->compared ? 0 : 1 - change->progress;
+}
+
+static double
+change_differing(const kw_change_status *change)
+{
+    return (double)(change->missing + change->different + change->extra - change->repaired);
+}
+
+static double
+change_repaired(const kw_change_status *change)
+{
+    return (double)change->repaired;
+}
+
+static double
+change_undecodable(const kw_change_status *change)
+{
+    return (double)change->foreign;
+}
+
+static double
+change_waits(const kw_change_status *change)
+{
+    return change->problem[0] != '\0';
+}
+
+static const change_metric change_metrics[] = {
+    {"change_age_seconds", "gauge", "Time since the change of a key rule began; the version is a label",
+     change_age},
+    {"change_version_age_seconds", "gauge", "Time since the change has this version", change_version_age},
+    {"change_rows_copied", "gauge", "Rows that the change has copied", change_copied},
+    {"change_rows_compared", "gauge", "Rows that the change has compared since the comparison began",
+     change_compared},
+    {"change_rows_per_second", "gauge", "Rate of the copy or comparison; 0 while neither runs", change_rate},
+    {"change_left_ratio", "gauge",
+     "Share of the rows that the copy or comparison in progress has not reached, 0 to 1", change_left},
+    {"change_rows_differing", "gauge", "Rows that differed in the comparison and were not repaired",
+     change_differing},
+    {"change_rows_repaired", "gauge", "Rows that differed in the comparison and were repaired",
+     change_repaired},
+    {"change_rows_undecodable", "gauge",
+     "Rows that do not follow the old key rule, so that they were not copied", change_undecodable},
+    {"change_failing", "gauge", "1 while the last step of the copy or comparison has failed", change_waits},
+};
+
+typedef struct change_list {
+    kw_buffer *body;
+    const change_metric *metric;
+    bool any;
+} change_list;
+
+static void
+add_change(void *user, const kw_change_status *change)
+{
+    change_list *list = user;
+    const change_metric *metric = list->metric;
+    if (!list->any)
+        append_head(list->body, metric->name, metric->type, metric->about);
+    list->any = true;
+    kw_buffer_printf(list->body, "keyway_%s{table=\"%s\",path=\"%s\",version=\"%s\"} %.17g\n", metric->name,
+                     change->table, change->path, change->version, metric->value(change));
+}
+
+static void
+append_changes(kw_buffer *body, const kw_admin_sources *sources)
+{
+    for (size_t i = 0; sources->changes && i < G_N_ELEMENTS(change_metrics); i++)
+        sources->changes(sources->user, add_change,
+                         &(change_list){.body = body, .metric = &change_metrics[i]});
+}
+
 unsigned
 kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
 {
@@ -96,6 +211,7 @@ kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
     append_metrics(body);
     append_calls(body, sources->service);
     append_latencies(body, sources->service);
+    append_changes(body, sources);
     append_head(body, "build_info", "gauge", "Always 1; the version is the label");
     kw_buffer_append_text(body, "keyway_build_info{version=\"" KW_VERSION "\"} 1\n");
     append_gauge(body, "start_time_seconds", "When the process started, seconds since 1970",

@@ -1,9 +1,11 @@
 #include "gateway/coordinator.h"
 
 #include "base/log.h"
+#include "gateway/change_publication.h"
 #include "gateway/coordinator_internal.h"
 
 #define DRAIN_POLL_MS 10
+#define PUBLISH_NS (UINT64_C(500) * 1000 * 1000)
 #define SAVE_NS (UINT64_C(2000) * 1000 * 1000)
 
 /* --- earlier policies -------------------------------------------------------------------------------- */
@@ -27,7 +29,8 @@ kw_coordinator_note_served(kw_coordinator *self, kw_policy *old)
 {
     if (!self || self->stopped)
         return;
-    if (old && old != self->gateway->policy)
+    bool served = self->gateway->state == KW_GATEWAY_SERVING; /* before, no call used a table */
+    if (served && old != self->gateway->policy)
         g_ptr_array_add(self->older, kw_policy_ref(old));
     kw_coordinator_wake(self, 0);
 }
@@ -89,6 +92,17 @@ save_if_due(kw_coordinator *self)
     kw_jobs_add(&self->gateway->jobs, &self->save);
 }
 
+static void
+publish_if_due(kw_coordinator *self)
+{
+    uint64_t now_ns = kw_clock_mono_ns();
+    if (self->published == self->gateway->changes_revision || now_ns - self->published_ns < PUBLISH_NS)
+        return;
+    self->published_ns = now_ns;
+    self->published = self->gateway->changes_revision;
+    kw_change_publish(self->gateway);
+}
+
 /* --- the timer --------------------------------------------------------------------------------------- */
 
 void
@@ -107,11 +121,14 @@ on_timer(void *user)
         return;
     drop_unused(self);
     save_if_due(self);
+    publish_if_due(self);
     kw_change_orders_tick(self);
     if (self->older->len > 0)
         again_ms = DRAIN_POLL_MS;
     else if (!self->working && !self->running)
         again_ms = kw_change_work_start(self);
+    if (self->published != self->gateway->changes_revision)
+        again_ms = MIN(again_ms, PUBLISH_NS / 1000000);
     if (self->changed)
         again_ms = MIN(again_ms, SAVE_NS / 1000000);
     if (again_ms != UINT64_MAX)

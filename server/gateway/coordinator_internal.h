@@ -27,12 +27,14 @@ struct kw_coordinator {
     kw_gateway *gateway;
     kw_timer *timer;
     bool stopped;
-    GPtrArray *older;  /* policies that were in service before, and that calls may still use */
-    GPtrArray *works;  /* of kw_change_work */
-    kw_job save;       /* writes gateway->changes to the catalog */
-    bool saving;       /* the job is queued or running */
-    bool changed;      /* gateway->changes has progress that the catalog does not have */
-    uint64_t saved_ns; /* when the last save began */
+    GPtrArray *older;   /* policies that were in service before, and that calls may still use */
+    GPtrArray *works;   /* of kw_change_work */
+    kw_job save;        /* writes gateway->changes to the catalog */
+    bool saving;        /* the job is queued or running */
+    bool changed;       /* gateway->changes has progress that the catalog does not have */
+    uint64_t saved_ns;  /* when the last save began */
+    uint64_t published; /* gateway->changes_revision that /metrics shows */
+    uint64_t published_ns;
     /* the slice in progress */
     bool working;
     bool comparing;

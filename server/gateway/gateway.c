@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "config/shared.h"
 #include "gateway/catalog_jobs.h"
+#include "gateway/change_publication.h"
 #include "gateway/connections.h"
 #include "gateway/coordinator.h"
 #include "gateway/cursor_keys.h"
@@ -159,6 +160,7 @@ close_all(kw_gateway *gateway)
         kw_follower_free(gateway->follower);
         kw_coordinator_free(gateway->coordinator);
     }
+    kw_change_publication_free(gateway);
     kw_change_set_unref(gateway->changes);
     kw_service_free(gateway->service);
     kw_catalog_free(gateway->catalog);

@@ -48,6 +48,7 @@ typedef struct kw_gateway {
     char *id;                                  /* unique among the gateways of the store */
     struct kw_change_set *changes;             /* of the policy in service, or the one prepared; NULL: the
                                                   catalog does not keep the policy, or was not read yet */
+    uint64_t changes_revision;                 /* incremented when it is replaced */
     struct kw_coordinator *coordinator;        /* coordinator.c */
     kw_catalog *catalog;                       /* NULL if the store keeps nothing */
     kw_jobs jobs;                              /* changes of the policy or the catalog */
@@ -77,8 +78,9 @@ typedef struct kw_gateway {
     kw_mutex lock; /* guards the rest */
     GPtrArray
         *warnings; /* texts about key rules that are served although new layouts cannot use them, or NULL */
-    kw_error why_not;      /* the error of the last attempt to prepare */
-    kw_error not_followed; /* why the current version of the policy is not in service */
+    struct kw_change_publication *published; /* change_publication.c */
+    kw_error why_not;                        /* the error of the last attempt to prepare */
+    kw_error not_followed;                   /* why the current version of the policy is not in service */
 } kw_gateway;
 
 const kw_model *kw_gateway_model(const kw_gateway *gateway);

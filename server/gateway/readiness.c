@@ -1,5 +1,6 @@
 #include "gateway/readiness.h"
 
+#include "gateway/change_publication.h"
 #include "gateway/state.h"
 
 #include <glib.h>
@@ -58,6 +59,7 @@ kw_readiness_start_admin(kw_gateway *gateway, kw_error *ret_error)
                                 .ready = is_ready,
                                 .warnings = list_warnings,
                                 .policy_loaded_at_ms = policy_loaded_at_ms,
+                                .changes = kw_change_publication_read,
                                 .started_at_ms = gateway->started_at_ms};
     if (!model->admin_enabled)
         return true;

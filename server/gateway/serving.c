@@ -82,6 +82,7 @@ kw_gateway_set_changes(kw_gateway *gateway, kw_change_set *changes)
 {
     kw_change_set *old = gateway->changes;
     gateway->changes = kw_change_set_ref(changes);
+    gateway->changes_revision++;
     kw_change_set_unref(old);
 }
 
