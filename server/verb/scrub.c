@@ -1,13 +1,12 @@
 /* See scrub.h. One slice:
  *
- *   open the cursor --> the last row key of the stage, once --> fetch rows of the stage's path
+ *   open the cursor --> the last row key of the stage, once --> fetch rows of the stage's side
  *                                                                  |
- *          for every other path, in chunks that fit into memory:   v
+ *          for every other side, in chunks that fit into memory:   v
  *          look the records up --> rows that differ --> judge (scrub_judge.c) --> answer with a cursor
  */
 #include "verb/scrub.h"
 
-#include "path/cells.h"
 #include "path/reader.h"
 
 /* Most bytes of the rows scanned together. Rows that are looked up can be larger. */
@@ -19,6 +18,7 @@ typedef struct scrub {
     kw_call *call;
     const kw_scrub_request *request;
     const kw_table *table;
+    kw_scrub_sides sides;
     kw_scrub_job job;
     kw_scrub_done done;
     void *user;
@@ -28,9 +28,9 @@ typedef struct scrub {
     size_t *scanned_at; /* index of each record among the scanned rows */
     kw_record *records;
     size_t records_count;
-    size_t path; /* the path in which records are looked up */
+    size_t side; /* the side in which records are looked up */
     kw_scrub_pair *pairs;
-    kw_bytes *keys; /* of the pairs, in that path */
+    kw_bytes *keys; /* of the pairs, on that side */
     kw_get *gets;
     const kw_get **list;
     size_t from; /* pairs before this index are done */
@@ -50,20 +50,20 @@ finish(scrub *self, const kw_error *error)
 
 /* Reports a row larger than the limit for all rows read together. */
 static void
-finish_large(scrub *self, const kw_path *path)
+finish_large(scrub *self, const kw_placement *side)
 {
     kw_error error;
     kw_error_set(
         &error, KW_LIMIT,
         "table %s, path %s: a row has more than %zu bytes, the most that can be compared (limits.frame)",
-        self->table->name, path->name, self->job.max_bytes);
+        self->table->name, side->path->name, self->job.max_bytes);
     finish(self, &error);
 }
 
-static const kw_path *
-scanned_path(const scrub *self)
+static const kw_placement *
+scanned_side(const scrub *self)
 {
-    return &self->table->paths[self->position.stage];
+    return self->sides.all[self->position.stage];
 }
 
 /* --- the end of a slice -------------------------------------------------------------------------- */
@@ -79,21 +79,21 @@ answer(scrub *self)
             kw_arena_copy(self->call->arena, self->scanned->rows[self->scanned->count - 1].key);
     if (end)
         self->position = (kw_scrub_position){.stage = self->position.stage + 1};
-    result->progress = kw_scrub_progress(self->table, &self->position);
-    if (self->position.stage < self->table->paths_count)
-        result->cursor = kw_scrub_cursor(self->call, self->table, &self->position);
+    result->progress = kw_scrub_progress(&self->sides, &self->position);
+    if (self->position.stage < self->sides.count)
+        result->cursor = kw_scrub_cursor(self->call, &self->sides, &self->position);
     finish(self, NULL);
 }
 
 /* --- looking up ---------------------------------------------------------------------------------- */
 
-static void next_path(scrub *self);
+static void next_side(scrub *self);
 
-/* The other path of a comparison: the one being scanned in its own stage, otherwise the one looked up. */
-static const kw_path *
-other_path(const scrub *self)
+/* The other side of a comparison: the one being scanned in its own stage, otherwise the one looked up. */
+static const kw_placement *
+other_side(const scrub *self)
 {
-    return &self->table->paths[self->position.stage ? self->position.stage : self->path];
+    return self->sides.all[self->position.stage ? self->position.stage : self->side];
 }
 
 static void look_up(scrub *self);
@@ -110,7 +110,7 @@ judged(void *user, const kw_error *error)
     look_up(self);
 }
 
-/* Stage 0 finds every difference of records that the primary path has; later stages find records that it
+/* Stage 0 finds every difference of records that the primary side has; later stages find records that it
  * lacks. */
 static void
 compare(scrub *self, size_t at, const kw_row *found)
@@ -119,9 +119,9 @@ compare(scrub *self, size_t at, const kw_row *found)
     const kw_row *scanned = &self->scanned->rows[self->scanned_at[at]];
     bool from_primary = self->position.stage == 0;
     const kw_row *primary = from_primary ? scanned : found, *other = from_primary ? found : scanned;
-    if (from_primary ? kw_scrub_alike(primary, other) : primary->cells_count > 0)
+    if (from_primary ? kw_scrub_alike(self->sides.exact, primary, other) : primary->cells_count > 0)
         return;
-    pair->state = kw_scrub_state(primary, other);
+    pair->state = kw_scrub_state(self->sides.exact, primary, other);
     pair->difference = SIZE_MAX;
     self->suspects[self->suspects_count++] = pair;
 }
@@ -142,9 +142,9 @@ looked_up(void *user, kw_rows *rows, const kw_error *error)
     kw_rows_free(rows);
     self->looked_up = count;
     if (stuck)
-        finish_large(self, &self->table->paths[self->path]);
+        finish_large(self, self->sides.all[self->side]);
     else if (self->suspects_count)
-        kw_scrub_judge(&self->job, other_path(self), self->suspects, self->suspects_count, judged, self);
+        kw_scrub_judge(&self->job, other_side(self), self->suspects, self->suspects_count, judged, self);
     else
         judged(self, NULL);
 }
@@ -154,18 +154,11 @@ look_up(scrub *self)
 {
     size_t count = self->records_count - self->from;
     if (count == 0) {
-        next_path(self);
+        next_side(self);
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        self->gets[i] = (kw_get){.table = self->table->paths[self->path].store_table,
-                                 .row = self->keys[self->from + i],
-                                 .max_versions = 1,
-                                 .max_bytes = self->job.max_bytes,
-                                 .account = self->call->account,
-                                 .call = self->call->number,
-                                 .deadline = self->call->deadline,
-                                 .ordering = &self->table->ordering};
+        self->gets[i] = kw_scrub_get(&self->job, self->sides.all[self->side], self->keys[self->from + i]);
         self->list[i] = &self->gets[i];
     }
     kw_store_handle_get_many(self->call->handle, self->list, count, looked_up, self);
@@ -178,8 +171,9 @@ make_pairs(scrub *self, kw_error *ret_error)
     bool good = true;
     for (size_t i = 0; good && i < self->records_count; i++) {
         kw_bytes scanned = self->scanned->rows[self->scanned_at[i]].key;
-        good = kw_row_key(&self->table->paths[self->path], &self->records[i], &scratch, self->call->arena,
-                          &self->keys[i], ret_error);
+        scratch.size = 0;
+        good = kw_layout_encode(self->sides.all[self->side]->layout, &self->records[i], &scratch, ret_error);
+        self->keys[i] = kw_arena_copy(self->call->arena, kw_buffer_bytes(&scratch));
         self->pairs[i] = (kw_scrub_pair){.key = self->records[i],
                                          .primary_key = self->position.stage ? self->keys[i] : scanned,
                                          .other_key = self->position.stage ? scanned : self->keys[i]};
@@ -188,14 +182,14 @@ make_pairs(scrub *self, kw_error *ret_error)
     return good;
 }
 
-/* Stage 0 looks the records up in all other paths, later stages only in the primary one. */
+/* Stage 0 looks the records up on all other sides, later stages only on the primary one. */
 static void
-next_path(scrub *self)
+next_side(scrub *self)
 {
     kw_error error;
-    self->path++;
+    self->side++;
     self->from = 0;
-    bool over = self->position.stage ? self->path > 0 : self->path == self->table->paths_count;
+    bool over = self->position.stage ? self->side > 0 : self->side == self->sides.count;
     if (over)
         answer(self);
     else if (make_pairs(self, &error))
@@ -211,7 +205,7 @@ note_foreign(scrub *self, const kw_row *row, const kw_error *error)
 {
     kw_arena *arena = self->call->arena;
     kw_scrub_difference difference = {.kind = KW_SCRUB_FOREIGN,
-                                      .path = scanned_path(self),
+                                      .path = scanned_side(self)->path,
                                       .row_key = kw_arena_copy(arena, row->key),
                                       .text = kw_arena_text(arena, kw_bytes_of_text(error->text))};
     self->job.result.foreign++;
@@ -224,14 +218,14 @@ read_records(scrub *self)
 {
     kw_arena *arena = self->call->arena;
     size_t count = self->scanned->count;
-    kw_reader *reader = kw_reader_new_identity(self->call, self->table, scanned_path(self));
+    kw_reader *reader = kw_reader_new_identity(self->call, self->table, scanned_side(self)->path);
     const kw_record *decoded;
     kw_error error;
     self->records = KW_ARENA_ARRAY(arena, kw_record, count);
     self->scanned_at = KW_ARENA_ARRAY(arena, size_t, count);
     for (size_t i = 0; i < count; i++) {
         const kw_row *row = &self->scanned->rows[i];
-        if (!kw_reader_decode(reader, &scanned_path(self)->placements[0], row, &decoded, &error)) {
+        if (!kw_reader_decode(reader, scanned_side(self), row, &decoded, &error)) {
             note_foreign(self, row, &error);
             continue;
         }
@@ -252,8 +246,8 @@ compare_all(scrub *self)
     self->gets = KW_ARENA_ARRAY(arena, kw_get, self->records_count);
     self->list = KW_ARENA_ARRAY(arena, const kw_get *, self->records_count);
     self->suspects = KW_ARENA_ARRAY(arena, kw_scrub_pair *, self->records_count);
-    self->path = self->position.stage ? SIZE_MAX : 0; /* before the first one */
-    next_path(self);
+    self->side = self->position.stage ? SIZE_MAX : 0; /* before the first one */
+    next_side(self);
 }
 
 static void fetch(scrub *self);
@@ -263,7 +257,7 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
 {
     scrub *self = user;
     if (error && error->code == KW_LIMIT) {
-        finish_large(self, scanned_path(self));
+        finish_large(self, scanned_side(self));
         return;
     }
     if (error) {
@@ -296,8 +290,8 @@ fetch(scrub *self)
 static kw_range_scan_spec
 spec_of(const scrub *self)
 {
-    return (kw_range_scan_spec){.table = scanned_path(self)->store_table,
-                                .max_versions = 1,
+    return (kw_range_scan_spec){.table = scanned_side(self)->store_table,
+                                .max_versions = self->sides.exact ? INT32_MAX : 1,
                                 .keep_blocks_out_of_cache = true,
                                 .max_row_bytes = self->job.max_bytes,
                                 .account = self->call->account,
@@ -330,7 +324,7 @@ last_found(void *user, kw_rows *rows, const kw_error *error)
 {
     scrub *self = user;
     if (error && error->code == KW_LIMIT) {
-        finish_large(self, scanned_path(self));
+        finish_large(self, scanned_side(self));
         return;
     }
     if (error) {
@@ -367,10 +361,46 @@ begin_stage(scrub *self)
 
 /* --- all ----------------------------------------------------------------------------------------- */
 
+static const kw_placement *
+other_placement(const kw_path *path)
+{
+    g_assert(path->placements_count == 2);
+    return &path->placements[kw_path_scanned(path) == &path->placements[0]];
+}
+
+static kw_scrub_sides
+sides_of(const kw_scrub_request *request, kw_arena *arena)
+{
+    const kw_table *table = request->table;
+    const kw_path *changing = request->changing;
+    size_t count = changing ? 2 : table->paths_count;
+    const kw_placement **all = KW_ARENA_ARRAY(arena, const kw_placement *, count);
+    for (size_t i = 0; !changing && i < count; i++)
+        all[i] = kw_path_scanned(&table->paths[i]);
+    if (changing) {
+        all[0] = kw_path_scanned(changing);
+        all[1] = other_placement(changing);
+    }
+    return (kw_scrub_sides){.table = table, .exact = changing, .all = all, .count = count};
+}
+
+/* A repair would write only the placements that scans read. */
+static bool
+check_change(const scrub *self, kw_error *ret_error)
+{
+    return !self->request->repair || !self->table->changing ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: scrub cannot repair rows while the key rule of a path is being changed; "
+                        "repair them after the change, or compare them without repair",
+                        self->table->name);
+}
+
 static bool
 check(const scrub *self, kw_error *ret_error)
 {
     const kw_table *table = self->table;
+    if (self->request->changing)
+        return true;
     if (table->paths_count < 2)
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s has one path, so there is nothing to compare it with", table->name);
@@ -379,7 +409,7 @@ check(const scrub *self, kw_error *ret_error)
                      "table %s: scrub cannot compare paths whose buckets are chosen at each put (salt "
                      "with algorithm random or round_robin)",
                      table->name);
-    return !table->chosen;
+    return !table->chosen && check_change(self, ret_error);
 }
 
 void
@@ -389,12 +419,14 @@ kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done
     scrub *self = KW_ARENA_NEW(call->arena, scrub);
     kw_error error;
     *self = (scrub){.call = call, .request = request, .table = request->table, .done = done, .user = user};
+    self->sides = sides_of(request, call->arena);
     self->job = (kw_scrub_job){.call = call,
                                .request = request,
+                               .sides = &self->sides,
                                .max_bytes = (size_t)model->limits.frame_bytes,
                                .grace_ms = model->timeouts.call_ms + GRACE_MS};
     self->job.differences = KW_ARENA_ARRAY(call->arena, kw_scrub_difference, request->max_differences);
-    if (!check(self, &error) || (request->cursor.size && !kw_scrub_open_cursor(self->table, request->cursor,
+    if (!check(self, &error) || (request->cursor.size && !kw_scrub_open_cursor(&self->sides, request->cursor,
                                                                                &self->position, &error)))
         finish(self, &error);
     else if (self->position.after.size == 0)

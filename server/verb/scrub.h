@@ -1,19 +1,27 @@
-/* Scrub checks that all paths of a table hold the same records. It compares one slice of a path's rows with
- * the rows of the other paths, and on request rewrites rows that differ from the primary path.
+/* Scrub checks that all sides of a table hold the same records. The sides are the placements that scans read,
+ * one of each path; or, while the key rule of a path is being changed, its two placements. Scrub compares one
+ * slice of a side's rows with the rows of the other sides, and on request rewrites rows that differ from the
+ * first side, which is correct.
  *
  *   scrub.c         a slice: scan rows of one path, look their records up in the others
  *   scrub_judge.c   pairs of rows that differ: read them again until they are settled, repair, verify
  *   scrub_rows.c    two rows: whether and how they differ, and the writes that make them equal. Pure
  *   scrub_cursor.c  where the next slice begins. Pure
  *
- *   stage 0:  primary path -> every other path    finds MISSING and DIFFERENT rows
- *   stage n:  path n       -> primary path        finds ORPHAN rows, whose records were removed
+ *   stage 0:  first side -> every other side    finds MISSING and DIFFERENT rows
+ *   stage n:  side n     -> first side          finds ORPHAN rows, whose records were removed
  *
  * Why a repair cannot hide an acknowledged write: it uses timestamps that the rows already have, or the
  * horizon, which is older than any write in flight can be. The horizon is determined before the rows are
  * read. So the rows contain every acknowledged write up to the horizon, and later writes get greater
  * timestamps than the repair, however late the repair arrives. Repeating a repair, or running two at once,
  * writes the same cells.
+ *
+ * The placements of a change are compared exactly, with all versions and timestamps, because readers of the
+ * new placement must see what they saw before. The store writes both in one step, so writes in flight do not
+ * matter, and it copies the cells that the other row lacks. A cell that only the other row has is deleted
+ * with its own timestamp: the correct row can only lack it because of a later removal. Cells that a deletion
+ * hides cannot be repaired in this way.
  */
 #pragma once
 
@@ -21,7 +29,15 @@
 
 #include <glib.h>
 
-/* One record: its row under the primary path and its row under another one. */
+/* What is compared. In an arena. */
+typedef struct kw_scrub_sides {
+    const kw_table *table;
+    bool exact;                     /* the two placements of a change */
+    const kw_placement *const *all; /* [0] is correct, called primary below */
+    size_t count;
+} kw_scrub_sides;
+
+/* One record: its row under the primary side and its row under another one. */
 typedef struct kw_scrub_pair {
     kw_record key; /* identity fields */
     kw_bytes primary_key;
@@ -34,13 +50,15 @@ typedef struct kw_scrub_pair {
 
 /* --- scrub_rows.c -------------------------------------------------------------------------------- */
 
+/* exact: rows have all versions, and timestamps are compared too. Otherwise rows have one version of each
+ * column. */
+
 /* A hash of the differing cells, with values and timestamps. Equal cells are not part of it, so frequent
  * writes to one column do not hide an old difference in another column. */
-uint64_t kw_scrub_state(const kw_row *primary, const kw_row *other);
+uint64_t kw_scrub_state(bool exact, const kw_row *primary, const kw_row *other);
 
-/* True if both rows have the same columns with the same values, or both have no cells. Timestamps can differ.
- */
-bool kw_scrub_alike(const kw_row *primary, const kw_row *other);
+/* True if both rows have the same columns with the same values, or both have no cells. */
+bool kw_scrub_alike(bool exact, const kw_row *primary, const kw_row *other);
 
 /* Classifies two rows that are not alike. */
 kw_scrub_kind kw_scrub_kind_of(const kw_row *primary, const kw_row *other);
@@ -51,7 +69,8 @@ bool kw_scrub_is_young(const kw_row *primary, const kw_row *other, int64_t horiz
 
 /* Describes a difference for people, for example "amount differs, note is missing". In the arena, of bounded
  * length. */
-const char *kw_scrub_text(const kw_table *table, const kw_row *primary, const kw_row *other, kw_arena *arena);
+const char *kw_scrub_text(const kw_table *table, bool exact, const kw_row *primary, const kw_row *other,
+                          kw_arena *arena);
 
 /* Builds writes that make the other row equal to the primary one. Their timestamps are those of the primary
  * cells, or of the other row's cells where those are newer. raise: use the horizon as the timestamp instead,
@@ -59,7 +78,7 @@ const char *kw_scrub_text(const kw_table *table, const kw_row *primary, const kw
  * horizon are neither deleted nor overwritten. Appends `kw_write *` to `writes`; everything except the cells'
  * bytes is in the arena. */
 typedef struct kw_scrub_repair {
-    const kw_path *other;
+    const kw_placement *other;
     kw_bytes row;
     int64_t horizon_ms;
     bool raise;
@@ -68,31 +87,37 @@ typedef struct kw_scrub_repair {
 void kw_scrub_repair_row(const kw_scrub_repair *repair, const kw_row *primary, const kw_row *other,
                          kw_arena *arena, GPtrArray *writes);
 
+/* Deletes the cells that only the other row has, if that does not hide a cell of the primary one. Only
+ * `other`, `row` and `deadline` of the repair are used. */
+void kw_scrub_delete_extra(const kw_scrub_repair *repair, const kw_row *primary, const kw_row *other,
+                           kw_arena *arena, GPtrArray *writes);
+
 /* --- scrub_cursor.c ------------------------------------------------------------------------------ */
 
 /* Where a slice begins. */
 typedef struct kw_scrub_position {
-    size_t stage; /* the path whose rows are scanned */
+    size_t stage; /* the side whose rows are scanned */
     kw_bytes
-        first; /* first and last row key of the path when the stage began, for the progress; empty: unknown */
+        first; /* first and last row key of the side when the stage began, for the progress; empty: unknown */
     kw_bytes last;
     kw_bytes after; /* the last row compared; empty: none */
 } kw_scrub_position;
 
 /* In the call's arena. */
-kw_bytes kw_scrub_cursor(kw_call *call, const kw_table *table, const kw_scrub_position *position);
-/* INVALID if the cursor was made for another table or for other paths or rules. ret_position holds slices of
+kw_bytes kw_scrub_cursor(kw_call *call, const kw_scrub_sides *sides, const kw_scrub_position *position);
+/* INVALID if the cursor was made for another table, or for other sides or rules. ret_position holds slices of
  * the cursor. */
-bool kw_scrub_open_cursor(const kw_table *table, kw_bytes cursor, kw_scrub_position *ret_position,
+bool kw_scrub_open_cursor(const kw_scrub_sides *sides, kw_bytes cursor, kw_scrub_position *ret_position,
                           kw_error *ret_error);
 /* The share of the whole scrub that is done at this position, 0 to 1. */
-double kw_scrub_progress(const kw_table *table, const kw_scrub_position *position);
+double kw_scrub_progress(const kw_scrub_sides *sides, const kw_scrub_position *position);
 
 /* --- scrub_judge.c ------------------------------------------------------------------------------- */
 
 typedef struct kw_scrub_job {
     kw_call *call;
     const kw_scrub_request *request;
+    const kw_scrub_sides *sides;
     size_t max_bytes; /* of the rows read together */
     int64_t grace_ms; /* an acknowledged write is no longer in flight after this time */
     kw_scrub_result result;
@@ -102,8 +127,11 @@ typedef struct kw_scrub_job {
 /* Lists a difference if there is space. Returns its index, or SIZE_MAX. */
 size_t kw_scrub_list(kw_scrub_job *job, const kw_scrub_difference *difference);
 
+/* Reads of rows for the comparison. */
+kw_get kw_scrub_get(const kw_scrub_job *job, const kw_placement *side, kw_bytes row);
+
 typedef void (*kw_scrub_judged)(void *user, const kw_error *error);
 /* Reads again the pairs that differed, counts those that still differ by kind, and repairs them on request.
  * done is called later. */
-void kw_scrub_judge(kw_scrub_job *job, const kw_path *other, kw_scrub_pair **pairs, size_t count,
+void kw_scrub_judge(kw_scrub_job *job, const kw_placement *other, kw_scrub_pair **pairs, size_t count,
                     kw_scrub_judged done, void *user);

@@ -7,17 +7,19 @@
 #include <xxhash.h>
 
 #define VERSION 1
-/* version, hash of the table's paths, stage */
+/* version, hash of the sides, stage */
 #define HEAD_SIZE (1 + 8 + 2)
 
 /* Hashes everything that gives the stages and keys of a cursor their meaning. */
 static uint64_t
-identity_of(const kw_table *table)
+identity_of(const kw_scrub_sides *sides)
 {
-    uint64_t hash = XXH64(table->name, strlen(table->name), 0);
-    for (size_t i = 0; i < table->paths_count; i++) {
-        const char *fingerprint = kw_layout_fingerprint(table->paths[i].layout);
-        hash = XXH64(table->paths[i].name, strlen(table->paths[i].name), hash);
+    uint64_t hash = XXH64(sides->table->name, strlen(sides->table->name), sides->exact);
+    for (size_t i = 0; i < sides->count; i++) {
+        const kw_placement *side = sides->all[i];
+        const char *fingerprint = kw_layout_fingerprint(side->layout);
+        hash = XXH64(side->path->name, strlen(side->path->name), hash);
+        hash = XXH64(side->store_table.data, side->store_table.size, hash);
         hash = XXH64(fingerprint, strlen(fingerprint), hash);
     }
     return hash;
@@ -33,12 +35,12 @@ append_key(kw_buffer *to, kw_bytes key)
 }
 
 kw_bytes
-kw_scrub_cursor(kw_call *call, const kw_table *table, const kw_scrub_position *position)
+kw_scrub_cursor(kw_call *call, const kw_scrub_sides *sides, const kw_scrub_position *position)
 {
     kw_buffer text = KW_BUFFER_EMPTY;
     uint8_t *head = kw_buffer_reserve(&text, HEAD_SIZE);
     head[0] = VERSION;
-    kw_be64_store(head + 1, identity_of(table));
+    kw_be64_store(head + 1, identity_of(sides));
     kw_be16_store(head + 9, (uint16_t)position->stage);
     text.size = HEAD_SIZE;
     append_key(&text, position->first);
@@ -63,13 +65,14 @@ take_key(kw_bytes *rest, kw_bytes *ret_key)
 }
 
 bool
-kw_scrub_open_cursor(const kw_table *table, kw_bytes cursor, kw_scrub_position *ret_position,
+kw_scrub_open_cursor(const kw_scrub_sides *sides, kw_bytes cursor, kw_scrub_position *ret_position,
                      kw_error *ret_error)
 {
+    const kw_table *table = sides->table;
     kw_scrub_position position = {0};
     if (cursor.size < HEAD_SIZE || cursor.data[0] != VERSION)
         return kw_error_set(ret_error, KW_INVALID, "table %s: the cursor is not from a scrub", table->name);
-    if (kw_be64_load(cursor.data + 1) != identity_of(table))
+    if (kw_be64_load(cursor.data + 1) != identity_of(sides))
         return kw_error_set(
             ret_error, KW_INVALID,
             "table %s: the cursor belongs to another table, or the table's paths have changed "
@@ -77,7 +80,7 @@ kw_scrub_open_cursor(const kw_table *table, kw_bytes cursor, kw_scrub_position *
             table->name);
     position.stage = kw_be16_load(cursor.data + 9);
     kw_bytes rest = kw_bytes_skip(cursor, HEAD_SIZE);
-    if (position.stage >= table->paths_count || !take_key(&rest, &position.first) ||
+    if (position.stage >= sides->count || !take_key(&rest, &position.first) ||
         !take_key(&rest, &position.last) || !take_key(&rest, &position.after) || rest.size)
         return kw_error_set(ret_error, KW_INVALID, "table %s: the cursor is damaged", table->name);
     *ret_position = position;
@@ -87,8 +90,8 @@ kw_scrub_open_cursor(const kw_table *table, kw_bytes cursor, kw_scrub_position *
 /* --- progress ------------------------------------------------------------------------------------ */
 
 double
-kw_scrub_progress(const kw_table *table, const kw_scrub_position *position)
+kw_scrub_progress(const kw_scrub_sides *sides, const kw_scrub_position *position)
 {
     double share = kw_share_of_keys(position->first, position->last, position->after);
-    return ((double)position->stage + share) / (double)table->paths_count;
+    return ((double)position->stage + share) / (double)sides->count;
 }

@@ -25,7 +25,7 @@ static const int64_t waits_ms[] = {20, 200};
 
 typedef struct judging {
     kw_scrub_job *job;
-    const kw_path *other;
+    const kw_placement *other;
     kw_scrub_pair **pairs; /* pairs not settled yet */
     size_t count;
     step step;
@@ -39,6 +39,8 @@ typedef struct judging {
     kw_rows *primary;
     kw_rows *others;
     GPtrArray *writes;
+    kw_row_copy *copies;
+    size_t copies_count;
     kw_written *written;
     kw_scrub_judged done;
     void *user;
@@ -80,14 +82,14 @@ report(judging *self, kw_scrub_pair *pair, const kw_row *primary, const kw_row *
 {
     kw_scrub_job *job = self->job;
     kw_scrub_difference difference = {
-        .kind = kw_scrub_kind_of(primary, other), .path = self->other, .key = pair->key};
+        .kind = kw_scrub_kind_of(primary, other), .path = self->other->path, .key = pair->key};
     count_kind(&job->result, difference.kind);
     pair->difference = SIZE_MAX;
     if (job->result.differences_count == job->request->max_differences)
         return;
     difference.row_key =
         kw_arena_copy(job->call->arena, pair->other_key); /* the rows are freed before the result */
-    difference.text = kw_scrub_text(job->request->table, primary, other, job->call->arena);
+    difference.text = kw_scrub_text(job->sides->table, job->sides->exact, primary, other, job->call->arena);
     pair->difference = kw_scrub_list(job, &difference);
 }
 
@@ -107,7 +109,9 @@ judge(judging *self)
     for (size_t i = 0; i < self->count; i++) {
         kw_scrub_pair *pair = self->pairs[i];
         const kw_row *primary = &self->primary->rows[pair->at], *other = &self->others->rows[pair->at];
-        if (!pair->stable || kw_scrub_is_young(primary, other, self->horizon_ms, self->now_ms)) {
+        bool young =
+            !self->job->sides->exact && kw_scrub_is_young(primary, other, self->horizon_ms, self->now_ms);
+        if (!pair->stable || young) {
             self->job->result.unsettled++;
             continue;
         }
@@ -130,7 +134,26 @@ is_whole(const kw_row *row)
     return row->omitted == KW_OMITTED_NOT;
 }
 
-/* Checks which pairs are alike after the repair, and writes the others once more, raised. */
+/* The text of a difference that repeated repairs did not remove. */
+static void
+note_stuck(judging *self)
+{
+    for (size_t i = 0; self->job->sides->exact && i < self->count; i++) {
+        if (self->pairs[i]->difference == SIZE_MAX)
+            continue;
+        kw_scrub_difference *listed = &self->job->differences[self->pairs[i]->difference];
+        listed->text = kw_arena_printf(
+            self->job->call->arena,
+            "%s; it still differs after the repair. If this repeats, a deletion hides cells in one of the "
+            "two "
+            "store tables, and they cannot be repaired with their timestamps: cancel the change and begin it "
+            "again",
+            listed->text);
+    }
+}
+
+/* Checks which pairs are alike after the repair, and repairs the others once more: raised, or for the
+ * placements of a change as before, because a write can have come between the two reads. */
 static void
 verify(judging *self)
 {
@@ -141,13 +164,14 @@ verify(judging *self)
         if (!is_whole(primary) || !is_whole(other))
             continue;
         pair->at = i;
-        if (kw_scrub_alike(primary, other))
+        if (kw_scrub_alike(self->job->sides->exact, primary, other))
             note_repaired(self, pair);
-        else if (primary->cells_count)
+        else if (primary->cells_count || self->job->sides->exact)
             self->pairs[kept++] = pair;
     }
     self->count = kept;
     if (kept == 0 || self->raised) {
+        note_stuck(self);
         finish(self, NULL);
         return;
     }
@@ -157,22 +181,55 @@ verify(judging *self)
 
 static void read_both(judging *self);
 
-static void
-repaired(void *user)
+/* Finishes with an error if one of the writes or copies failed. */
+static bool
+check_written(judging *self, size_t count)
 {
-    judging *self = user;
-    for (guint i = 0; i < self->writes->len; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (self->written[i].outcome == KW_OUTCOME_OK)
             continue;
         kw_error error = self->written[i].error;
         error.maybe_applied = false; /* the caller's records are unchanged; the slice can be repeated */
         kw_error_prefix(&error, "table %s, path %s: a row could not be repaired",
-                        self->job->request->table->name, self->other->name);
+                        self->job->sides->table->name, self->other->path->name);
         finish(self, &error);
-        return;
+        return false;
     }
+    return true;
+}
+
+static void
+copied(void *user)
+{
+    judging *self = user;
+    if (!check_written(self, self->copies_count))
+        return;
     self->step = STEP_VERIFY;
     read_both(self);
+}
+
+/* For the placements of a change, the store copies the rows that differ. Else all is written. */
+static void
+repaired(void *user)
+{
+    judging *self = user;
+    kw_arena *arena = self->job->call->arena;
+    if (!check_written(self, self->writes->len))
+        return;
+    self->copies_count = 0;
+    self->copies = KW_ARENA_ARRAY(arena, kw_row_copy, self->count);
+    self->written = KW_ARENA_ARRAY(arena, kw_written, self->count);
+    for (size_t i = 0; self->job->sides->exact && i < self->count; i++)
+        if (self->primary->rows[self->pairs[i]->at].cells_count)
+            self->copies[self->copies_count++] = (kw_row_copy){.table = self->job->sides->all[0]->store_table,
+                                                               .row = self->pairs[i]->primary_key,
+                                                               .to_table = self->other->store_table,
+                                                               .to_row = self->pairs[i]->other_key};
+    if (self->copies_count)
+        kw_store_handle_copy_rows(self->job->call->handle, self->copies, self->copies_count,
+                                  self->job->call->deadline, self->written, copied, self);
+    else
+        copied(self);
 }
 
 static void
@@ -187,11 +244,18 @@ repair(judging *self)
                                .horizon_ms = self->horizon_ms,
                                .raise = self->raised,
                                .deadline = call->deadline};
-        kw_scrub_repair_row(&how, &self->primary->rows[pair->at], &self->others->rows[pair->at], call->arena,
-                            self->writes);
+        const kw_row *primary = &self->primary->rows[pair->at], *other = &self->others->rows[pair->at];
+        if (self->job->sides->exact)
+            kw_scrub_delete_extra(&how, primary, other, call->arena, self->writes);
+        else
+            kw_scrub_repair_row(&how, primary, other, call->arena, self->writes);
+    }
+    if (self->writes->len == 0 && !self->job->sides->exact) {
+        finish(self, NULL);
+        return;
     }
     if (self->writes->len == 0) {
-        finish(self, NULL);
+        repaired(self);
         return;
     }
     self->written = KW_ARENA_ARRAY(call->arena, kw_written, self->writes->len);
@@ -213,9 +277,9 @@ settle(judging *self)
             self->job->result.unsettled++;
             continue;
         }
-        if (kw_scrub_alike(primary, other))
+        if (kw_scrub_alike(self->job->sides->exact, primary, other))
             continue;
-        uint64_t state = kw_scrub_state(primary, other);
+        uint64_t state = kw_scrub_state(self->job->sides->exact, primary, other);
         pair->stable = state == pair->state;
         pair->state = state;
         pair->at = i;
@@ -238,22 +302,29 @@ read_others(void *user, kw_rows *rows, const kw_error *error)
         verify(self);
 }
 
-static void
-get_all(judging *self, const kw_path *path, kw_get_done done)
+kw_get
+kw_scrub_get(const kw_scrub_job *job, const kw_placement *side, kw_bytes row)
 {
-    kw_call *call = self->job->call;
+    const kw_call *call = job->call;
+    return (kw_get){.table = side->store_table,
+                    .row = row,
+                    .max_versions = job->sides->exact ? INT32_MAX : 1,
+                    .max_bytes = job->max_bytes,
+                    .account = call->account,
+                    .call = call->number,
+                    .deadline = call->deadline,
+                    .ordering = &job->sides->table->ordering};
+}
+
+static void
+get_all(judging *self, const kw_placement *side, kw_get_done done)
+{
     for (size_t i = 0; i < self->count; i++) {
-        bool is_primary = path != self->other;
-        self->gets[i] = (kw_get){.table = path->store_table,
-                                 .row = is_primary ? self->pairs[i]->primary_key : self->pairs[i]->other_key,
-                                 .max_versions = 1,
-                                 .max_bytes = self->job->max_bytes,
-                                 .account = call->account,
-                                 .call = call->number,
-                                 .deadline = call->deadline,
-                                 .ordering = &self->job->request->table->ordering};
+        const kw_scrub_pair *pair = self->pairs[i];
+        self->gets[i] =
+            kw_scrub_get(self->job, side, side == self->other ? pair->other_key : pair->primary_key);
     }
-    kw_store_handle_get_many(call->handle, self->list, self->count, done, self);
+    kw_store_handle_get_many(self->job->call->handle, self->list, self->count, done, self);
 }
 
 static void
@@ -272,7 +343,7 @@ read_both(judging *self)
 {
     kw_rows_free(g_steal_pointer(&self->primary));
     kw_rows_free(g_steal_pointer(&self->others));
-    get_all(self, &self->job->request->table->paths[0], read_primary);
+    get_all(self, self->job->sides->all[0], read_primary);
 }
 
 static void
@@ -283,7 +354,7 @@ refuse_for_clock(judging *self)
         &error, KW_UNAVAILABLE,
         "table %s: the store's clock is not known at present, so it cannot be decided which writes are in "
         "flight; try again",
-        self->job->request->table->name);
+        self->job->sides->table->name);
     error.retry_after_ms = 1000;
     finish(self, &error);
 }
@@ -330,7 +401,7 @@ wait_or_judge(judging *self)
 }
 
 void
-kw_scrub_judge(kw_scrub_job *job, const kw_path *other, kw_scrub_pair **pairs, size_t count,
+kw_scrub_judge(kw_scrub_job *job, const kw_placement *other, kw_scrub_pair **pairs, size_t count,
                kw_scrub_judged done, void *user)
 {
     kw_arena *arena = job->call->arena;

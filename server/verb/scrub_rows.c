@@ -1,5 +1,5 @@
-/* See scrub.h. Rows have one version of each column, sorted by column, so one pass over both rows finds every
- * cell that differs. */
+/* See scrub.h. The cells of rows are sorted by column, and the versions of a column by timestamp. So one pass
+ * over both rows finds every cell that differs. */
 #include "verb/scrub.h"
 
 #include "rule/splits.h"
@@ -16,6 +16,7 @@
 /* --- walking along two rows ---------------------------------------------------------------------- */
 
 typedef struct walk {
+    bool exact;
     const kw_row *primary;
     const kw_row *other;
     uint32_t primary_at;
@@ -29,9 +30,17 @@ compare_columns(const kw_cell *a, const kw_cell *b)
     return order ? order : kw_bytes_compare(a->qualifier, b->qualifier);
 }
 
-/* Advances to the next column of either row. One of the cells can be NULL. */
+/* The order of cells in rows: by column, and if exact the newest first. */
+static int
+compare_cells(const kw_cell *a, const kw_cell *b, bool exact)
+{
+    int order = compare_columns(a, b);
+    return order || !exact ? order : (a->timestamp < b->timestamp) - (a->timestamp > b->timestamp);
+}
+
+/* Advances to the next cell of either row. One of the cells can be NULL. */
 static bool
-next_column(walk *self, const kw_cell **ret_primary, const kw_cell **ret_other)
+next_cell(walk *self, const kw_cell **ret_primary, const kw_cell **ret_other)
 {
     bool has_primary = self->primary_at < self->primary->cells_count;
     bool has_other = self->other_at < self->other->cells_count;
@@ -39,7 +48,7 @@ next_column(walk *self, const kw_cell **ret_primary, const kw_cell **ret_other)
     const kw_cell *other = has_other ? &self->other->cells[self->other_at] : NULL;
     if (!primary && !other)
         return false;
-    int order = !other ? -1 : !primary ? 1 : compare_columns(primary, other);
+    int order = !other ? -1 : !primary ? 1 : compare_cells(primary, other, self->exact);
     *ret_primary = order <= 0 ? primary : NULL;
     *ret_other = order >= 0 ? other : NULL;
     self->primary_at += order <= 0;
@@ -47,11 +56,11 @@ next_column(walk *self, const kw_cell **ret_primary, const kw_cell **ret_other)
     return true;
 }
 
-/* Advances to the next column that differs. */
+/* Advances to the next cell that differs. */
 static bool
 next_difference(walk *self, const kw_cell **ret_primary, const kw_cell **ret_other)
 {
-    while (next_column(self, ret_primary, ret_other))
+    while (next_cell(self, ret_primary, ret_other))
         if (!*ret_primary || !*ret_other || !kw_bytes_equal((*ret_primary)->value, (*ret_other)->value))
             return true;
     return false;
@@ -76,9 +85,9 @@ add_cell(uint64_t state, const kw_cell *cell)
 }
 
 uint64_t
-kw_scrub_state(const kw_row *primary, const kw_row *other)
+kw_scrub_state(bool exact, const kw_row *primary, const kw_row *other)
 {
-    walk self = {.primary = primary, .other = other};
+    walk self = {.exact = exact, .primary = primary, .other = other};
     const kw_cell *a, *b;
     uint64_t state = kw_scrub_kind_of(primary, other);
     while (next_difference(&self, &a, &b))
@@ -87,9 +96,9 @@ kw_scrub_state(const kw_row *primary, const kw_row *other)
 }
 
 bool
-kw_scrub_alike(const kw_row *primary, const kw_row *other)
+kw_scrub_alike(bool exact, const kw_row *primary, const kw_row *other)
 {
-    walk self = {.primary = primary, .other = other};
+    walk self = {.exact = exact, .primary = primary, .other = other};
     const kw_cell *a, *b;
     return !next_difference(&self, &a, &b);
 }
@@ -140,22 +149,25 @@ name_of(const kw_table *table, const kw_cell *cell, kw_arena *arena)
 }
 
 const char *
-kw_scrub_text(const kw_table *table, const kw_row *primary, const kw_row *other, kw_arena *arena)
+kw_scrub_text(const kw_table *table, bool exact, const kw_row *primary, const kw_row *other, kw_arena *arena)
 {
-    walk self = {.primary = primary, .other = other};
+    walk self = {.exact = exact, .primary = primary, .other = other};
     const kw_cell *a, *b;
     const char *text = "";
     size_t count = 0;
     if (kw_scrub_kind_of(primary, other) == KW_SCRUB_ORPHAN)
-        return "the primary path does not have the record";
+        return exact ? "the placement that scans read does not have the record"
+                     : "the primary path does not have the record";
     if (kw_scrub_kind_of(primary, other) == KW_SCRUB_MISSING)
-        return "the path does not have the record";
+        return exact ? "the other placement does not have the record" : "the path does not have the record";
     while (next_difference(&self, &a, &b)) {
         if (++count > COLUMNS_SHOWN)
             continue;
         const char *how = !b ? "is missing" : !a ? "is only here" : "has another value";
-        text = kw_arena_printf(arena, "%s%s%s %s", text, count > 1 ? ", " : "",
-                               name_of(table, a ? a : b, arena), how);
+        const char *name = name_of(table, a ? a : b, arena);
+        if (exact)
+            name = kw_arena_printf(arena, "%s with timestamp %lld", name, (long long)(a ? a : b)->timestamp);
+        text = kw_arena_printf(arena, "%s%s%s %s", text, count > 1 ? ", " : "", name, how);
     }
     if (count > COLUMNS_SHOWN)
         text = kw_arena_printf(arena, "%s, and %zu more", text, count - COLUMNS_SHOWN);
@@ -274,6 +286,32 @@ kw_scrub_repair_row(const kw_scrub_repair *repair, const kw_row *primary, const 
     change *changes = KW_ARENA_ARRAY(arena, change, (size_t)primary->cells_count + other->cells_count);
     while (next_difference(&self, &a, &b))
         count += make_change(repair, a, b, &changes[count]);
+    if (count)
+        add_changes(repair, changes, count, arena, writes);
+}
+
+/* True if the primary row has an older cell in this column. The walk is at the cell after `extra`. */
+static bool
+hides_primary(const walk *self, const kw_cell *extra)
+{
+    return self->primary_at < self->primary->cells_count &&
+           compare_columns(&self->primary->cells[self->primary_at], extra) == 0;
+}
+
+void
+kw_scrub_delete_extra(const kw_scrub_repair *repair, const kw_row *primary, const kw_row *other,
+                      kw_arena *arena, GPtrArray *writes)
+{
+    walk self = {.exact = true, .primary = primary, .other = other};
+    const kw_cell *a, *b;
+    size_t count = 0;
+    change *changes = KW_ARENA_ARRAY(arena, change, other->cells_count);
+    while (next_difference(&self, &a, &b)) {
+        if (a || hides_primary(&self, b))
+            continue;
+        if (count == 0 || compare_columns(&changes[count - 1].cell, b) != 0) /* else it is deleted already */
+            changes[count++] = (change){.cell = *b, .timestamp = b->timestamp, .deletes = true};
+    }
     if (count)
         add_changes(repair, changes, count, arena, writes);
 }

@@ -176,15 +176,15 @@ continue_writers(trial *self, bool to_the_end)
 static void
 repair(trial *self, bool raise, int64_t horizon_ms)
 {
-    static const kw_path other_path;
+    static const kw_placement other_side;
     stored_row primary, other;
     read_row(&self->primary, &primary);
     continue_writers(self, false);
     read_row(&self->other, &other);
-    if (kw_scrub_alike(&primary.row, &other.row))
+    if (kw_scrub_alike(false, &primary.row, &other.row))
         return;
     kw_scrub_repair how = {
-        .other = &other_path, .row = KW_BYTES_LITERAL("r"), .horizon_ms = horizon_ms, .raise = raise};
+        .other = &other_side, .row = KW_BYTES_LITERAL("r"), .horizon_ms = horizon_ms, .raise = raise};
     g_autoptr(GPtrArray) writes = g_ptr_array_new();
     if (!raise || primary.row.cells_count)
         kw_scrub_repair_row(&how, &primary.row, &other.row, self->arena, writes);
