@@ -589,7 +589,7 @@ typedef struct kw_change_options {
     const char *expected_version; /* REFUSED if the change has another version; NULL: any */
     gint64 rows_per_second;       /* THROTTLE; 0: no limit */
     bool leave_undecodable;       /* SWITCH: although rows could not be decoded and were not copied */
-    bool expire_cursors;          /* COMPLETE: do not wait until cursors of the old key rule have expired */
+    bool expire_cursors;          /* COMPLETE: although scans under the old key rule then fail */
 } kw_change_options;
 
 /* A change of the key rule of a path, while the path is in use. Texts are never NULL. Times: ms since 1970.
@@ -609,6 +609,7 @@ typedef struct kw_change_status {
     char *old_store_table, *store_table;
     bool reads_new; /* queries read the rows under the new key rule */
     bool paused;
+    bool waiting;                 /* the change does not proceed without a command */
     gint64 limit_rows_per_second; /* 0: none */
     double rows_per_second;       /* of copying or comparing now; 0: neither runs */
     double progress;              /* of copying or comparing, 0 to 1 */
@@ -629,8 +630,8 @@ KW_CLIENT_API void kw_change_status_free(kw_change_status *change);
 /* The changes that are under way in a table; NULL: in all tables. An array of kw_change_status. */
 KW_CLIENT_API GPtrArray *kw_client_changes(kw_client *client, const char *table, GError **error);
 
-/* Records the order, and returns the changes of the table; the gateway then carries the order out. It can be
- * repeated. REFUSED if the change is not ready for it. options can be NULL. */
+/* Carries out the order, and returns the changes of the table that are under way afterwards. REFUSED if the
+ * change is not ready for it. options can be NULL. */
 KW_CLIENT_API GPtrArray *kw_client_order_change(kw_client *client, const char *table, kw_change_action action,
                                                 const kw_change_options *options, GError **error);
 

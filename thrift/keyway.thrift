@@ -331,9 +331,10 @@ struct PolicyVersion {
 enum ChangeAction {
   /** Queries read the rows under the new key rule. All rows must be copied and compared. */
   SWITCH = 1,
-  /** Undoes SWITCH: queries read the rows under the old key rule again. */
+  /** Undoes SWITCH: queries read the rows under the old key rule again. Not possible after COMPLETE. */
   REVERSE = 2,
-  /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. */
+  /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. Fails with REFUSED while
+   *  cursors of scans under the old key rule are valid, unless expire_cursors is set. */
   COMPLETE = 3,
   /** Ends the change before SWITCH, or after REVERSE: a new version of the policy has the old key rule again. */
   CANCEL = 4,
@@ -354,7 +355,7 @@ struct ChangeOptions {
   2: optional i64 rows_per_second,
   /** SWITCH only: switch although rows could not be decoded under the old key rule, and were not copied. */
   3: optional bool leave_undecodable,
-  /** COMPLETE only: do not wait until the cursors of scans under the old key rule have expired. These scans then fail. */
+  /** COMPLETE only: the cursors of scans under the old key rule expire now, so these scans fail. */
   4: optional bool expire_cursors
 }
 
@@ -364,7 +365,8 @@ struct ChangeStatus {
   1: required string table,
   2: required string path,
   /** both-old: writes go to the rows under both key rules, queries read those under the old one. both-new: the same,
-   *  but queries read those under the new one. */
+   *  but queries read those under the new one. both-last: the same, but cursors of scans under the old key rule have
+   *  expired; the change is being completed. */
   3: required string version,
   /** What the gateway does now, or waits for, such as copying, comparing, or ready to switch. */
   4: required string phase,
@@ -386,36 +388,38 @@ struct ChangeStatus {
   /** Queries read the rows under the new key rule. */
   15: required bool reads_new,
   16: required bool paused,
+  /** The change does not proceed without a command: it is paused, ready for a command, or its rows differ. */
+  17: required bool waiting,
   /** As THROTTLE has set it; 0: no limit. */
-  17: required i64 limit_rows_per_second,
+  18: required i64 limit_rows_per_second,
   /** Current rate of copying or comparing; 0 if neither runs. */
-  18: required double rows_per_second,
+  19: required double rows_per_second,
   /** Progress of copying or comparing, 0 to 1. */
-  19: required double progress,
+  20: required double progress,
   /** Estimated time until copying or comparing ends. Absent if unknown. */
-  20: optional i64 left_ms,
+  21: optional i64 left_ms,
   /** All rows were copied. */
-  21: required bool copied,
+  22: required bool copied,
   /** All rows were compared, and no difference is left. */
-  22: required bool compared,
-  23: required i64 rows_copied,
-  24: required i64 rows_compared,
+  23: required bool compared,
+  24: required i64 rows_copied,
+  25: required i64 rows_compared,
   /** Rows that the last comparison did not find in the placement that queries do not read; counted before repairs. */
-  25: required i64 missing,
+  26: required i64 missing,
   /** Rows that had other columns or values there. */
-  26: required i64 different,
+  27: required i64 different,
   /** Rows that only that placement had. */
-  27: required i64 extra,
+  28: required i64 extra,
   /** How many of these rows were repaired. */
-  28: required i64 repaired,
+  29: required i64 repaired,
   /** Rows that cannot be decoded under the old key rule, so they were not copied. */
-  29: required i64 foreign_rows,
+  30: required i64 foreign_rows,
   /** The first of them, and why it cannot be decoded. */
-  30: optional string example,
+  31: optional string example,
   /** When the last cursor of a scan under the old key rule expires, in milliseconds since 1970. Absent if unknown. */
-  31: optional i64 cursors_until,
+  32: optional i64 cursors_until,
   /** Why the last step failed. Absent if it did not. */
-  32: optional string problem
+  33: optional string problem
 }
 
 /** Options of a column family in HBase. Absent options have the default of the store. */
@@ -718,10 +722,10 @@ service Admin {
   PolicyVersion policyVersion(1: i64 version) throws (1: KeywayError failure),
   /** Returns the changes of key rules that are under way in a table; absent or empty: in all tables. */
   list<ChangeStatus> changes(1: string table) throws (1: KeywayError failure),
-  /** Records what the operator orders for the change of a table, and returns the changes of the table. The gateway
-   *  then carries it out; `changes` shows when it has. Fails with REFUSED if the change is not ready for it, if it has
-   *  another version than `expected_version`, or if the gateway has its policy from a file. Nothing has changed then.
-   *  A call can be repeated. */
+  /** Carries out what the operator orders for the change of a table, and returns the changes of the table that are
+   *  under way afterwards. Fails with REFUSED if the change is not ready for it, if it has another version than
+   *  `expected_version`, or if the gateway has its policy from a file; nothing has changed then. After an unclear
+   *  failure, `changes` shows the version of the change. */
   list<ChangeStatus> orderChange(1: string table, 2: ChangeAction action, 3: ChangeOptions options) throws (1: KeywayError failure),
   /** Compares one slice of a table's records under the old and the new key rule of a change, and can change the rows
    *  that queries do not read to match the others. Fails with INVALID if no change is under way. */

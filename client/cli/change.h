@@ -24,13 +24,7 @@ char *kw_change_phase(const kw_change_status *change);
  * with this title. Prints nothing if no command is possible. */
 void kw_change_print_next(const kw_change_status *change, const char *title, int indent, FILE *to);
 
-/* True if the gateway lists this command among those that are possible now. */
-bool kw_change_offers(const kw_change_status *change, const char *command);
-
 /* --- change_wait.c ------------------------------------------------------------------------------ */
-
-/* True if the change needs a command to proceed. */
-bool kw_change_is_waiting(const kw_change_status *change);
 
 /* Waits until no change of the table proceeds by itself, and prints progress on standard error. Returns the
  * changes, an array of kw_change_status; NULL: *ret_exit is set, and the reason was printed. */

@@ -18,18 +18,18 @@ static const struct order_kind {
 } kinds[] = {
     {"switch", KW_CHANGE_SWITCH,
      "Lets queries read the rows under the new key rule. Writes still go to the old and the new rows.",
-     "queries will read the new rows; until the change is complete, `keyway change reverse` undoes this"},
+     "queries read the new rows; `keyway change reverse` undoes this until the change is complete"},
     {"reverse", KW_CHANGE_REVERSE,
      "Lets queries read the rows under the old key rule again. Writes still go to the old and the new rows.",
-     "queries will read the old rows again"},
+     "queries read the old rows again"},
     {"complete", KW_CHANGE_COMPLETE,
      "Ends the change: writes go only to the rows under the new key rule. This cannot be undone.\nThe "
      "gateway "
      "first waits until the cursors of scans under the old key rule have expired.",
-     "writes will go only to the new rows; this cannot be undone"},
+     "writes go only to the new rows; this cannot be undone"},
     {"cancel", KW_CHANGE_CANCEL,
      "Ends the change and returns to the old key rule, as a new version of the policy.",
-     "the old key rule will apply again, as a new version of the policy"},
+     "the old key rule applies again, in a new version of the policy"},
     {"pause", KW_CHANGE_PAUSE,
      "Stops copying and comparing rows. Writes still go to the old and the new rows.",
      "copying and comparing are paused; writes still go to the old and the new rows"},
@@ -37,7 +37,7 @@ static const struct order_kind {
     {"throttle", KW_CHANGE_THROTTLE, "Limits how many rows are copied and compared per second.",
      "the limit has changed"},
     {"compare", KW_CHANGE_COMPARE, "Compares all rows of the change again, and repairs those that differ.",
-     "all rows will be compared again"},
+     "all rows are compared again"},
 };
 
 /* The rows that are not used any more stay in the store. */
@@ -46,9 +46,7 @@ print_rest(const struct order_kind *kind, const kw_change_status *change)
 {
     bool complete = kind->action == KW_CHANGE_COMPLETE;
 
-    if (!complete && kind->action != KW_CHANGE_CANCEL)
-        return;
-    printf("  The %s rows stay in store table %s. To delete them after the change has ended:\n"
+    printf("  The %s rows stay in store table %s. To delete them:\n"
            "    keyway forget %s --path %s --drop-rows --yes\n",
            complete ? "old" : "new", complete ? change->old_store_table : change->store_table, change->table,
            change->path);
@@ -59,36 +57,37 @@ print_follow(const kw_change_status *change)
 {
     g_autofree char *phase = kw_change_phase(change);
 
-    printf("  phase: %s%s\n", phase, change->paused ? " (paused)" : "");
+    printf("  phase: %s\n", phase);
     if (change->problem[0] != '\0')
         printf("  problem: %s\n", change->problem);
-    if (kw_change_is_waiting(change))
+    if (change->waiting)
         kw_change_print_next(change, "  next: ", 8, stdout);
     else
         printf("  next: keyway change status %s --wait\n", change->table);
 }
 
+/* before: the changes before the order; NULL unless the order ends them. */
 static bool
-output(const kw_cli *cli, const struct order_kind *kind, const char *table, const GPtrArray *changes)
+output(const kw_cli *cli, const struct order_kind *kind, const char *table, const GPtrArray *before,
+       const GPtrArray *changes)
 {
     if (cli->format != KW_OUTPUT_TABLE)
         return kw_change_output(cli, table, changes);
     printf("table %s: %s\n", table, kind->done);
-    if (changes->len == 0)
-        printf("  the change has ended\n");
-    for (guint i = 0; i < changes->len; i++) {
-        print_rest(kind, changes->pdata[i]);
+    for (guint i = 0; before != NULL && i < before->len; i++)
+        print_rest(kind, before->pdata[i]);
+    for (guint i = 0; i < changes->len; i++)
         print_follow(changes->pdata[i]);
-    }
     return fflush(stdout) == 0;
 }
 
 static int
 send_order(kw_cli *cli, const struct order_kind *kind, const char *table, const order_words *words)
 {
-    g_autoptr(GPtrArray) changes = NULL;
+    g_autoptr(GPtrArray) before = NULL, changes = NULL;
     GError *error = NULL;
     int code;
+    bool ends = kind->action == KW_CHANGE_COMPLETE || kind->action == KW_CHANGE_CANCEL;
     const kw_change_options options = {.expected_version = words->expected,
                                        .rows_per_second = words->rows_per_second,
                                        .leave_undecodable = words->leave_undecodable,
@@ -96,13 +95,16 @@ send_order(kw_cli *cli, const struct order_kind *kind, const char *table, const 
 
     if (kw_cli_connect(cli, &code) == NULL)
         return code;
-    changes = kw_client_order_change(cli->client, table, kind->action, &options, &error);
+    if (ends)
+        before = kw_client_changes(cli->client, table, &error);
+    if (error == NULL)
+        changes = kw_client_order_change(cli->client, table, kind->action, &options, &error);
     if (changes == NULL) {
         g_autofree char *what = g_strdup_printf("change %s", kind->name);
 
         return kw_cli_fail(error, what);
     }
-    return output(cli, kind, table, changes) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return output(cli, kind, table, before, changes) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
 /* The option that only this order has. */
@@ -123,7 +125,7 @@ option_of(const struct order_kind *kind, order_words *words)
                               0,
                               G_OPTION_ARG_NONE,
                               &words->expire_cursors,
-                              "Do not wait for scans under the old key rule: they fail",
+                              "Let scans that began under the old key rule fail",
                               NULL};
     if (kind->action == KW_CHANGE_THROTTLE)
         return (GOptionEntry){"rows-per-second",

@@ -53,6 +53,8 @@ meaning_of(const kw_change_status *change)
         return "writes go to the old and the new rows; queries read the old rows";
     if (g_str_equal(change->version, "both-new"))
         return "writes go to the old and the new rows; queries read the new rows";
+    if (g_str_equal(change->version, "both-last"))
+        return "as both-new, and scans that began under the old key rule fail";
     return "";
 }
 
@@ -101,14 +103,6 @@ next_of(const kw_change_status *change)
     for (char **word = words; *word != NULL; word++)
         g_strstrip(*word);
     return words;
-}
-
-bool
-kw_change_offers(const kw_change_status *change, const char *command)
-{
-    g_auto(GStrv) words = next_of(change);
-
-    return g_strv_contains((const char *const *)words, command);
 }
 
 void
@@ -187,7 +181,7 @@ print_change(const kw_cli *cli, const kw_change_status *change)
     printf("table %s, path %s: version %s since %s\n", change->table, change->path, change->version, since);
     if (*meaning != '\0')
         line("", "%s", meaning);
-    line("phase", "%s%s", phase, change->paused ? " (paused)" : "");
+    line("phase", "%s", phase);
     line("old rows", "layout %d, store table %s", change->old_layout, change->old_store_table);
     line("new rows", "layout %d, store table %s", change->layout, change->store_table);
     line("began", "%s by %s, policy version %" G_GINT64_FORMAT "%s%s", started, change->author,
@@ -202,38 +196,18 @@ print_change(const kw_cli *cli, const kw_change_status *change)
 
 /* --- for programs ---------------------------------------------------------------------------------- */
 
-static const kw_column columns[] = {{.name = "table"},
-                                    {.name = "path"},
-                                    {.name = "version"},
-                                    {.name = "phase"},
-                                    {.name = "next_commands"},
-                                    {.name = "author"},
-                                    {.name = "reason"},
-                                    {.name = "policy_version"},
-                                    {.name = "started_at"},
-                                    {.name = "version_at"},
-                                    {.name = "old_layout"},
-                                    {.name = "layout"},
-                                    {.name = "old_store_table"},
-                                    {.name = "store_table"},
-                                    {.name = "reads_new"},
-                                    {.name = "paused"},
-                                    {.name = "limit_rows_per_second"},
-                                    {.name = "rows_per_second"},
-                                    {.name = "progress"},
-                                    {.name = "left_ms"},
-                                    {.name = "copied"},
-                                    {.name = "compared"},
-                                    {.name = "rows_copied"},
-                                    {.name = "rows_compared"},
-                                    {.name = "missing"},
-                                    {.name = "different"},
-                                    {.name = "extra"},
-                                    {.name = "repaired"},
-                                    {.name = "foreign_rows"},
-                                    {.name = "example"},
-                                    {.name = "cursors_until"},
-                                    {.name = "problem"}};
+static const kw_column columns[] = {
+    {.name = "table"},           {.name = "path"},           {.name = "version"},
+    {.name = "phase"},           {.name = "next_commands"},  {.name = "author"},
+    {.name = "reason"},          {.name = "policy_version"}, {.name = "started_at"},
+    {.name = "version_at"},      {.name = "old_layout"},     {.name = "layout"},
+    {.name = "old_store_table"}, {.name = "store_table"},    {.name = "reads_new"},
+    {.name = "paused"},          {.name = "waiting"},        {.name = "limit_rows_per_second"},
+    {.name = "rows_per_second"}, {.name = "progress"},       {.name = "left_ms"},
+    {.name = "copied"},          {.name = "compared"},       {.name = "rows_copied"},
+    {.name = "rows_compared"},   {.name = "missing"},        {.name = "different"},
+    {.name = "extra"},           {.name = "repaired"},       {.name = "foreign_rows"},
+    {.name = "example"},         {.name = "cursors_until"},  {.name = "problem"}};
 
 static kw_value
 text_or_none(const char *text)
@@ -263,6 +237,7 @@ output_row(const kw_cli *cli, kw_output *output, const kw_change_status *change)
                               kw_text(change->store_table),
                               kw_flag(change->reads_new),
                               kw_flag(change->paused),
+                              kw_flag(change->waiting),
                               kw_number(change->limit_rows_per_second),
                               kw_real(change->rows_per_second),
                               kw_real(change->progress),

@@ -18,19 +18,15 @@ typedef struct waiter {
     char *problem; /* printed last */
 } waiter;
 
-bool
-kw_change_is_waiting(const kw_change_status *change)
-{
-    return change->paused || kw_change_offers(change, "switch") || kw_change_offers(change, "complete") ||
-           kw_change_offers(change, "compare");
-}
-
 static const kw_change_status *
 first_running(const GPtrArray *changes)
 {
-    for (guint i = 0; i < changes->len; i++)
-        if (!kw_change_is_waiting(changes->pdata[i]))
-            return changes->pdata[i];
+    for (guint i = 0; i < changes->len; i++) {
+        const kw_change_status *change = changes->pdata[i];
+
+        if (!change->waiting)
+            return change;
+    }
     return NULL;
 }
 

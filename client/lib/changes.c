@@ -14,6 +14,7 @@ static void
 copy_progress(kw_change_status *to, const KeywayChangeStatus *thrift)
 {
     to->paused = thrift->paused;
+    to->waiting = thrift->waiting;
     to->limit_rows_per_second = thrift->limit_rows_per_second;
     to->rows_per_second = thrift->rows_per_second;
     to->progress = thrift->progress;

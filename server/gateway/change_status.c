@@ -60,6 +60,17 @@ phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_w
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
 }
 
+/* True if only a command lets the change proceed. */
+static bool
+is_waiting(const kw_coordinator *self, const kw_change_record *record, const kw_change_work *work)
+{
+    if ((!kw_coordinator_is_drained(self) && self->older->len > 0) || work->problem.code != KW_OK)
+        return false;
+    if (!record->copied || !record->compared)
+        return record->paused;
+    return record->version != KW_CHAIN_BOTH_LAST;
+}
+
 static const char *
 next_of(const kw_change_record *record, kw_arena *arena)
 {
@@ -106,6 +117,7 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .store_table = kw_arena_text(arena, kw_bytes_of_text(record->now.store_table)),
         .reads_new = kw_chain_version_of(record->version)->new_role.scan,
         .paused = record->paused,
+        .waiting = is_waiting(self, record, work),
         .limit_rows_per_second = record->rows_per_second,
         .left_ms = -1,
         .copied = record->copied,

@@ -24,6 +24,7 @@ status_out(const kw_change_status *from)
                                  .store_table = kw_bytes_of_text(from->store_table),
                                  .reads_new = from->reads_new,
                                  .paused = from->paused,
+                                 .waiting = from->waiting,
                                  .limit_rows_per_second = (int64_t)from->limit_rows_per_second,
                                  .rows_per_second = from->rows_per_second,
                                  .progress = from->progress,

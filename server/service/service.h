@@ -95,6 +95,7 @@ typedef struct kw_change_status {
     const char *old_store_table, *store_table;
     bool reads_new; /* reads use the new placement */
     bool paused;
+    bool waiting;                   /* only a command lets the change proceed */
     uint64_t limit_rows_per_second; /* 0: none */
     double rows_per_second;         /* of the copy or comparison now; 0: not running */
     double progress;                /* of the copy or comparison: 0 to 1 */
@@ -132,8 +133,8 @@ typedef struct kw_service_settings {
     void (*history)(void *user, int64_t before, size_t limit, kw_loop *loop, kw_versions_done done,
                     void *done_user);
     void (*version)(void *user, int64_t number, kw_loop *loop, kw_versions_done done, void *done_user);
-    /* Admin.changes and orderChange. Copies the order, and calls done on `loop` with the changes of the table
-     * after the order was recorded; everything lives until done returns. */
+    /* Admin.changes and orderChange. Copies the order, carries it out, and calls done on `loop` with the
+     * changes of the table that are under way afterwards; everything lives until done returns. */
     void (*change)(void *user, const kw_change_order *order, kw_loop *loop, kw_change_done done,
                    void *done_user);
     void *user;
