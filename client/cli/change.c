@@ -11,8 +11,13 @@ output_list(const kw_cli *cli, const GPtrArray *changes)
 {
     static const kw_column columns[] = {{.name = "table"}, {.name = "path"},     {.name = "version"},
                                         {.name = "phase"}, {.name = "progress"}, {.name = "since"}};
-    kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+    kw_output *output;
 
+    if (changes->len == 0 && cli->format == KW_OUTPUT_TABLE) {
+        printf("no change of a key rule is under way\n");
+        return fflush(stdout) == 0;
+    }
+    output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
     for (guint i = 0; i < changes->len; i++) {
         const kw_change_status *change = changes->pdata[i];
         g_autofree char *since = NULL;
@@ -27,7 +32,7 @@ output_list(const kw_cli *cli, const GPtrArray *changes)
 
         kw_output_row(output, cells);
     }
-    return kw_output_end(output, changes->len == 0 ? "no change of a key rule is under way" : NULL);
+    return kw_output_end(output, NULL);
 }
 
 static int
