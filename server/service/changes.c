@@ -214,5 +214,6 @@ kw_serve_order_change(kw_exchange *exchange)
         return;
     }
     order.table = table->name;
+    kw_exchange_let_policy_go(exchange);
     settings->change(settings->user, &order, exchange->call.loop, reply_ordered, exchange);
 }

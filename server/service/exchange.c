@@ -298,16 +298,28 @@ kw_exchange_begin(kw_service_worker *worker, kw_request *request)
         start(exchange);
 }
 
-void
-kw_exchange_resume(kw_exchange *exchange)
+/* Takes over the reference. */
+static void
+set_snapshot(kw_exchange *exchange, kw_snapshot *snapshot)
 {
-    kw_snapshot *snapshot = exchange->worker->snapshot;
-    snapshot->refs++;
     kw_snapshot_unref(exchange->snapshot);
     exchange->snapshot = snapshot;
     exchange->call.policy = snapshot->policy;
     exchange->call.keyring = snapshot->keyring;
+}
+
+void
+kw_exchange_resume(kw_exchange *exchange)
+{
+    exchange->worker->snapshot->refs++;
+    set_snapshot(exchange, exchange->worker->snapshot);
     start(exchange);
+}
+
+void
+kw_exchange_let_policy_go(kw_exchange *exchange)
+{
+    set_snapshot(exchange, kw_snapshot_first(exchange->worker->service));
 }
 
 /* --- functions for methods ----------------------------------------------------------------------- */

@@ -48,6 +48,11 @@ void kw_exchange_begin(kw_service_worker *worker, kw_request *request);
 /* Begins a call that was held, under the present policy. */
 void kw_exchange_resume(kw_exchange *exchange);
 
+/* Before the exchange waits for the gateway: from now on it uses no table, and does not keep the policy under
+ * which it began. Otherwise a change of the policy that waits until nothing uses the earlier one would wait
+ * for it. */
+void kw_exchange_let_policy_go(kw_exchange *exchange);
+
 /* Called by the alarm of an exchange when its deadline has passed. */
 void kw_exchange_on_deadline(kw_alarm *alarm);
 

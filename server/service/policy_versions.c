@@ -72,6 +72,7 @@ pass_on(const applying *self)
                             .author = kw_exchange_author(exchange),
                             .reason = kw_arena_text(exchange->call.arena, reason),
                             .dry_run = options && options->has_dry_run && options->dry_run};
+    kw_exchange_let_policy_go(exchange);
     settings->apply(settings->user, &order, exchange->call.loop, reply_applied, exchange);
 }
 

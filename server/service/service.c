@@ -22,6 +22,12 @@ snapshot_new(kw_policy *policy, kw_keyring *keyring)
     return snapshot;
 }
 
+kw_snapshot *
+kw_snapshot_first(const kw_service *service)
+{
+    return snapshot_new(service->first_policy, service->first_keyring);
+}
+
 void
 kw_snapshot_unref(kw_snapshot *snapshot)
 {
@@ -113,7 +119,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     worker->read_queues = kw_read_queues_new(loop);
     worker->compiler = kw_worker_port_open(service->compilers, loop);
     worker->offload = kw_worker_port_open(service->offloads, loop);
-    worker->snapshot = snapshot_new(service->first_policy, service->first_keyring);
+    worker->snapshot = kw_snapshot_first(service);
     kw_error_set(&worker->gate, KW_UNAVAILABLE, "the gateway is starting");
     return worker;
 }

@@ -53,8 +53,10 @@ struct kw_service {
     _Atomic uint64_t writes; /* number of writes answered by all loops */
     char id_prefix[9];       /* makes the request ids of two processes differ */
     struct holding *holding; /* used by the gateway's thread; see hold.c */
-    kw_policy *first_policy; /* initial policy, until the loops are opened */
+    kw_policy *first_policy; /* when the loops were opened */
     kw_keyring *first_keyring;
 };
 
+/* A new snapshot of the policy with which the service began. */
+kw_snapshot *kw_snapshot_first(const kw_service *service);
 void kw_snapshot_unref(kw_snapshot *snapshot);
