@@ -3,6 +3,8 @@
 
 #include <glib.h>
 
+#define HELD_RETRY_MS 10000
+
 bool
 kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error)
 {
@@ -20,6 +22,18 @@ kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_erro
     return true;
 }
 
+/* A value in two rows cannot be compared or added to in one step of the store. */
+static bool
+refuse_held(const kw_table *table, const char *verb, kw_error *ret_error)
+{
+    kw_error_set(ret_error, KW_UNAVAILABLE,
+                 "table %s: its key rule is being changed; %s is possible again when the change has ended "
+                 "(keyway change status %s)",
+                 table->name, verb, table->name);
+    ret_error->retry_after_ms = HELD_RETRY_MS;
+    return false;
+}
+
 bool
 kw_atomic_check_order(const kw_table *table, const char *verb, kw_error *ret_error)
 {
@@ -32,7 +46,7 @@ kw_atomic_check_order(const kw_table *table, const char *verb, kw_error *ret_err
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: %s needs atomics: true, so that removals notice it", table->name,
                             verb);
-    return true;
+    return !table->atomics_held || refuse_held(table, verb, ret_error);
 }
 
 typedef struct search {

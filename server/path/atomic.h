@@ -7,7 +7,8 @@
  * put and there is no association. */
 bool kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error);
 
-/* INVALID if values cannot be compared or added to in place: with order: stamp, or atomics: false. */
+/* INVALID if values cannot be compared or added to in place: with order: stamp, or atomics: false.
+ * UNAVAILABLE with retry_after_ms if atomic operations are held (kw_table.atomics_held). */
 bool kw_atomic_check_order(const kw_table *table, const char *verb, kw_error *ret_error);
 
 /* Finds the record's only row, in the call's arena. An association that does not contain the record gets an

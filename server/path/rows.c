@@ -107,6 +107,33 @@ add_row(const finding *self, const kw_placement *placement, const kw_record *rec
     return true;
 }
 
+/* True if the record has a row key in the path's other placement. Then no row of it is in this one, whose key
+ * rule cannot encode it: it can be removed, although a put would fail. */
+static bool
+is_only_elsewhere(const finding *self, const kw_placement *placement, const kw_record *record,
+                  kw_buffer *scratch)
+{
+    const kw_path *path = placement->path;
+    bool elsewhere = false;
+    kw_error ignored;
+    for (size_t i = 0; self->use == KW_ROWS_REMOVE && !elsewhere && i < path->placements_count; i++) {
+        const kw_placement *other = &path->placements[i];
+        scratch->size = 0;
+        elsewhere = other != placement && step_of(other, self->table, self->use) &&
+                    kw_layout_encode(other->layout, record, scratch, &ignored);
+    }
+    return elsewhere;
+}
+
+/* Names the key rule that the error is about. */
+static void
+name_rule(const kw_placement *placement, kw_error *error)
+{
+    if (placement->path->placements_count > 1)
+        kw_error_prefix(error, "the key rule of path %s is being changed; layout %u", placement->path->name,
+                        kw_layout_number(placement->layout));
+}
+
 /* Computes the rows of one record. `keys`: those that the association holds, by number of the placement;
  * NULL: none. */
 static void
@@ -123,13 +150,16 @@ add_rows(const finding *self, const kw_record *record, const kw_bytes *keys, kw_
             continue;
         }
         uint32_t buckets = rows_in(self->table, placement, self->use);
-        for (uint32_t bucket = 0; bucket < buckets; bucket++)
-            if (!add_row(self, placement, record,
-                         buckets > 1 ? bucket : kw_placement_choose_bucket(placement), scratch,
-                         &rows[count++], &error)) {
+        for (uint32_t bucket = 0; bucket < buckets; bucket++) {
+            uint32_t chosen = buckets > 1 ? bucket : kw_placement_choose_bucket(placement);
+            if (add_row(self, placement, record, chosen, scratch, &rows[count], &error)) {
+                count++;
+            } else if (!is_only_elsewhere(self, placement, record, scratch)) {
+                name_rule(placement, &error);
                 fail(self, &error, found);
                 return;
             }
+        }
     }
     found->rows = rows;
     found->count = count;
@@ -171,8 +201,12 @@ fits_all(const finding *self, const kw_record *record, kw_buffer *scratch, kw_er
 {
     bool fits = true;
     for (size_t i = 0; fits && i < self->placements_count; i++) {
+        const kw_placement *placement = self->placements[i];
         scratch->size = 0;
-        fits = kw_layout_encode(self->placements[i]->layout, record, scratch, ret_error);
+        fits = kw_layout_encode(placement->layout, record, scratch, ret_error) ||
+               is_only_elsewhere(self, placement, record, scratch);
+        if (!fits)
+            name_rule(placement, ret_error);
     }
     return fits;
 }

@@ -5,6 +5,9 @@
  *   PUT      a row in each placement that puts write, in all paths, in the order of kw_role.put
  *   REMOVE   a row in each placement that removals write, in all paths, in the order of kw_role.remove
  *
+ * While a key rule changes, a record that one of the two rules cannot encode cannot be put, but it can be
+ * removed: the other rule's row is its only one.
+ *
  * A placement normally holds one row of a record. If its rule chooses a bucket at each put (kw_choice), the
  * table's association determines the row. Without an association, a put chooses a bucket, and a get or a
  * removal uses one row in every bucket.

@@ -86,13 +86,20 @@ compare_values(const void *a, const void *b)
     return kw_value_compare(*(const kw_value *)a, *(const kw_value *)b);
 }
 
+/* A layout that distinguishes records as all layouts of the table do, and that can encode all of them. */
+static const kw_layout *
+identity_layout(const kw_table *table)
+{
+    return kw_path_scanned(&table->paths[0])->layout;
+}
+
 static bool
 take_bound(const kw_record_query *query, size_t number, kw_normalized_query *normalized, kw_arena *arena,
            kw_bound *ret_bound, kw_error *ret_error)
 {
     const kw_bound *asked = &query->bounds[number];
     const kw_field *field = &normalized->table->fields[number];
-    bool coarse = kw_layout_holds_coarsely(normalized->table->paths[0].layout, number);
+    bool coarse = kw_layout_holds_coarsely(identity_layout(normalized->table), number);
     kw_value *values = KW_ARENA_ARRAY(arena, kw_value, asked->count);
     size_t count = 0;
     for (size_t index = 0; index < asked->count; index++) {
@@ -132,7 +139,7 @@ compare_codes(const void *a, const void *b)
 static const struct kw_coarse *
 take_coarse(const kw_normalized_query *normalized, const kw_bound *bounds, kw_arena *arena)
 {
-    const kw_layout *layout = normalized->table->paths[0].layout;
+    const kw_layout *layout = identity_layout(normalized->table);
     struct kw_coarse *coarse = NULL;
     for (size_t field = 0; field < normalized->table->fields_count; field++) {
         const kw_bound *bound = &bounds[field];
@@ -219,7 +226,7 @@ is_among(const kw_bound *bound, kw_value value)
 static bool
 is_alike_one(const kw_normalized_query *normalized, size_t field, kw_value value)
 {
-    const kw_layout *layout = normalized->table->paths[0].layout;
+    const kw_layout *layout = identity_layout(normalized->table);
     const struct kw_coarse *coarse = &normalized->coarse[field];
     kw_coarse_value wanted = {.value = value};
     if (!kw_layout_code(layout, field, value, &wanted.code))

@@ -109,8 +109,8 @@ kw_serve_explain(kw_exchange *exchange)
 static void
 key_out(const kw_explained_key *key, kw_arena *arena, kw_api_ExplainedKey *ret_out)
 {
-    *ret_out = (kw_api_ExplainedKey){.path = kw_bytes_of_text(key->path->name),
-                                     .store_table = key->path->store_table,
+    *ret_out = (kw_api_ExplainedKey){.path = kw_bytes_of_text(key->placement->path->name),
+                                     .store_table = key->placement->store_table,
                                      .row_key = key->row_key,
                                      .has_region_start = key->has_region,
                                      .region_start = key->region_start,
@@ -145,14 +145,15 @@ print_region(const kw_explained_key *key, kw_arena *arena, kw_buffer *out)
                      (int)key->region_server.size, (const char *)key->region_server.data);
 }
 
-/* One paragraph per path: the key, then its pieces. */
+/* One paragraph per row: the key, then its pieces. */
 static kw_bytes
 keys_text(const kw_explained_key *keys, size_t count, kw_arena *arena)
 {
     kw_buffer text = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < count; i++) {
-        kw_buffer_printf(&text, "path %s, store table %.*s: row key %s\n", keys[i].path->name,
-                         (int)keys[i].path->store_table.size, (const char *)keys[i].path->store_table.data,
+        const kw_placement *placement = keys[i].placement;
+        kw_buffer_printf(&text, "path %s, store table %.*s: row key %s\n", placement->path->name,
+                         (int)placement->store_table.size, (const char *)placement->store_table.data,
                          kw_bytes_to_binary_text(keys[i].row_key, arena));
         for (size_t at = 0; at < keys[i].pieces_count; at++)
             kw_buffer_printf(&text, "  %s: %s (%zu bytes, hex %s)\n", keys[i].pieces[at].component,
@@ -218,9 +219,9 @@ note_choices(explaining_put *self, const kw_explained_key *keys, size_t count)
 {
     kw_arena *arena = self->exchange->call.arena;
     for (size_t i = 0; i < count; i++) {
-        kw_choice choice = kw_layout_choice(keys[i].path->layout);
+        kw_choice choice = kw_layout_choice(keys[i].placement->layout);
         const kw_path *association = self->table->association;
-        const char *path = keys[i].path->name;
+        const char *path = keys[i].placement->path->name;
         if (choice.buckets <= 1)
             continue;
         const char *note =
@@ -272,7 +273,7 @@ kw_serve_explain_put(kw_exchange *exchange)
         return;
     }
     self->notes = KW_ARENA_ARRAY(exchange->call.arena, kw_bytes,
-                                 self->table->generated_count + self->table->stores_count);
+                                 self->table->generated_count + self->table->placements_count + 1);
     note_generated_fields(self);
     kw_verb_explain_put(&exchange->call, self->table, &self->record, reply_keys, self);
 }

@@ -1,6 +1,7 @@
-/* create_table: creates the store tables of a table's paths, one after the other:
+/* create_table: creates the store tables of a table's paths, one after the other, and of both placements of a
+ * path whose key rule is being changed:
  *
- *   families (checked once) -> for each path: split file (worker thread) -> split keys -> store
+ *   families (checked once) -> for each placement: split file (worker thread) -> split keys -> store
  *
  * Stops at the first error; tables created before it remain.
  */
@@ -17,8 +18,9 @@ typedef struct create {
     void *user;
     const kw_family_spec *families;
     size_t families_count;
-    size_t next; /* the path to create next */
-    size_t last;
+    const kw_placement *const *placements; /* those to create */
+    size_t placements_count;
+    size_t next;
     kw_table_spec spec; /* of the table being created */
     kw_created_table *created;
     size_t created_count;
@@ -109,9 +111,9 @@ association_family(const create *self)
     return family;
 }
 
-/* --- one path after the other ---------------------------------------------------------------------- */
+/* --- one table after the other --------------------------------------------------------------------- */
 
-static void next_path(create *self);
+static void next_table(create *self);
 
 static void
 fail(create *self, const kw_error *error)
@@ -123,39 +125,39 @@ static void
 made(void *user, bool created, const kw_error *error)
 {
     create *self = user;
-    const kw_path *path = &self->request.table->paths[self->next];
+    const kw_placement *placement = self->placements[self->next];
+    kw_bytes name = placement->store_table;
     kw_error named = error ? *error : KW_ERROR_NONE;
     if (error)
-        kw_error_prefix(&named, "store table %.*s", (int)path->store_table.size,
-                        (const char *)path->store_table.data);
+        kw_error_prefix(&named, "store table %.*s", (int)name.size, (const char *)name.data);
     else if (!created && !self->request.if_absent)
         kw_error_set(&named, KW_REFUSED, "table %s, path %s: store table %.*s already exists",
-                     self->request.table->name, path->name, (int)path->store_table.size,
-                     (const char *)path->store_table.data);
+                     self->request.table->name, placement->path->name, (int)name.size,
+                     (const char *)name.data);
     if (named.code != KW_OK) {
         fail(self, &named);
         return;
     }
-    self->created[self->created_count++] = (kw_created_table){.store_table = path->store_table,
+    self->created[self->created_count++] = (kw_created_table){.store_table = name,
                                                               .split_keys = self->spec.split_keys,
                                                               .split_keys_count = self->spec.split_keys_count,
                                                               .created = created};
     self->next++;
-    next_path(self);
+    next_table(self);
 }
 
 static void
 make(create *self, kw_bytes text)
 {
-    const kw_path *path = &self->request.table->paths[self->next];
+    const kw_placement *placement = self->placements[self->next];
     kw_split_keys splits;
     kw_error error;
-    if (!kw_splits_for_path(self->call, &self->request, path, text, &splits, &error)) {
+    if (!kw_splits_for_placement(self->call, &self->request, placement, text, &splits, &error)) {
         fail(self, &error);
         return;
     }
-    bool whole = path != self->request.table->association;
-    self->spec = (kw_table_spec){.name = path->store_table,
+    bool whole = placement->path != self->request.table->association;
+    self->spec = (kw_table_spec){.name = placement->store_table,
                                  .families = whole ? self->families : association_family(self),
                                  .families_count = whole ? self->families_count : 1,
                                  .split_keys = splits.keys,
@@ -187,13 +189,13 @@ file_was_read(uv_work_t *work, int status)
 }
 
 static void
-next_path(create *self)
+next_table(create *self)
 {
-    if (self->next > self->last) {
+    if (self->next == self->placements_count) {
         self->done(self->user, self->created, self->created_count, NULL);
         return;
     }
-    self->file = kw_splits_file(self->call, &self->request, &self->request.table->paths[self->next]);
+    self->file = kw_splits_file(self->call, &self->request, self->placements[self->next]);
     if (!self->file) {
         make(self, KW_BYTES_NONE);
         return;
@@ -203,18 +205,32 @@ next_path(create *self)
     g_assert(!failed);
 }
 
+/* Lists the placements that are written, of one path or of all. */
+static void
+list_placements(create *self)
+{
+    const kw_table *table = self->request.table;
+    int path = self->request.path;
+    size_t first = path < 0 ? 0 : (size_t)path, end = path < 0 ? table->stores_count : first + 1;
+    const kw_placement **list =
+        KW_ARENA_ARRAY(self->call->arena, const kw_placement *, table->placements_count + 1);
+    for (size_t i = first; i < end; i++)
+        for (size_t each = 0; each < table->paths[i].placements_count; each++)
+            if (table->paths[i].placements[each].role.put)
+                list[self->placements_count++] = &table->paths[i].placements[each];
+    self->placements = list;
+}
+
 void
 kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_tables_done done, void *user)
 {
     create *self = KW_ARENA_NEW(call->arena, create);
     *self = (create){.call = call, .request = *request, .done = done, .user = user};
-    bool one = request->path >= 0;
-    self->next = one ? (size_t)request->path : 0;
-    self->last = one ? (size_t)request->path : request->table->stores_count - 1;
-    self->created = KW_ARENA_ARRAY(call->arena, kw_created_table, request->table->stores_count);
+    list_placements(self);
+    self->created = KW_ARENA_ARRAY(call->arena, kw_created_table, self->placements_count);
     kw_error error;
     if (choose_families(self, &error))
-        next_path(self);
+        next_table(self);
     else
         fail(self, &error);
 }

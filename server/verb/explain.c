@@ -86,20 +86,19 @@ located(void *user, kw_regions *regions, const kw_error *error)
 }
 
 static bool
-make_key(explain_put *self, const kw_path *path, const kw_record *record, kw_explained_key *key,
-         kw_error *ret_error)
+make_key(const explain_put *self, const kw_placement *placement, const kw_record *record,
+         kw_explained_key *key, kw_error *ret_error)
 {
     kw_key_piece *pieces;
     kw_arena *arena = self->call->arena;
     kw_buffer scratch = KW_BUFFER_EMPTY;
-    bool own = kw_layout_choice(path->layout).kind && path->table->association;
-    key->path = path;
-    bool made =
-        own ? kw_placement_default_key(&path->placements[0], record, &scratch, &key->bucket, ret_error)
-            : kw_layout_encode(path->layout, record, &scratch, ret_error);
+    bool own = kw_layout_choice(placement->layout).kind && placement->path->table->association;
+    key->placement = placement;
+    bool made = own ? kw_placement_default_key(placement, record, &scratch, &key->bucket, ret_error)
+                    : kw_layout_encode(placement->layout, record, &scratch, ret_error);
     key->row_key = kw_arena_copy(arena, kw_buffer_bytes(&scratch));
     kw_buffer_clear(&scratch);
-    made = made && kw_layout_pieces_chosen(path->layout, record, key->bucket, arena, &pieces,
+    made = made && kw_layout_pieces_chosen(placement->layout, record, key->bucket, arena, &pieces,
                                            &key->pieces_count, ret_error);
     if (made)
         key->pieces = pieces;
@@ -111,12 +110,13 @@ make_keys(explain_put *self, const kw_table *table, const kw_record *record, kw_
 {
     if (!kw_record_check(table, record, ret_error))
         return false;
-    self->count = table->stores_count;
-    self->keys = KW_ARENA_ARRAY(self->call->arena, kw_explained_key, self->count);
-    for (size_t i = 0; i < self->count; i++)
-        if (!make_key(self, &table->paths[i], record, &self->keys[i], ret_error))
+    self->keys = KW_ARENA_ARRAY(self->call->arena, kw_explained_key, table->placements_count + 1);
+    for (size_t i = 0; i < table->placements_count; i++)
+        if (table->placements[i].role.put &&
+            !make_key(self, &table->placements[i], record, &self->keys[self->count++], ret_error))
             return false;
-    return true;
+    return !table->association ||
+           make_key(self, &table->association->placements[0], record, &self->keys[self->count++], ret_error);
 }
 
 void
@@ -135,6 +135,6 @@ kw_verb_explain_put(kw_call *call, const kw_table *table, const kw_record *recor
     for (size_t i = 0; i < self->count; i++) {
         region_query *asked = KW_ARENA_NEW(call->arena, region_query);
         *asked = (region_query){self, &self->keys[i]};
-        kw_store_handle_regions(call->handle, table->paths[i].store_table, deadline, located, asked);
+        kw_store_handle_regions(call->handle, asked->key->placement->store_table, deadline, located, asked);
     }
 }

@@ -41,32 +41,41 @@ order_keys(const kw_bytes *keys, size_t count, kw_arena *arena, kw_split_keys *r
 }
 
 static bool
-split_by_name(const kw_path *path, const char *algorithm, uint32_t regions, kw_arena *arena,
+split_by_name(const kw_placement *placement, const char *algorithm, uint32_t regions, kw_arena *arena,
               kw_split_keys *ret_splits, kw_error *ret_error)
 {
     kw_bytes *keys;
-    bool made = g_str_equal(algorithm, "rule")
-                    ? kw_layout_splits(path->layout, regions, arena, &keys, &ret_splits->count, ret_error)
-                    : kw_splits_by_algorithm(algorithm, regions, arena, &keys, &ret_splits->count, ret_error);
+    bool made =
+        g_str_equal(algorithm, "rule")
+            ? kw_layout_splits(placement->layout, regions, arena, &keys, &ret_splits->count, ret_error)
+            : kw_splits_by_algorithm(algorithm, regions, arena, &keys, &ret_splits->count, ret_error);
     if (made)
         ret_splits->keys = keys;
     return made;
 }
 
 static bool
-split_by_sample(const kw_create_request *request, const kw_path *path, kw_arena *arena,
+split_by_sample(const kw_create_request *request, const kw_placement *placement, kw_arena *arena,
                 kw_split_keys *ret_splits, kw_error *ret_error)
 {
     kw_bytes *keys;
-    if (!kw_layout_splits_of_sample(path->layout, request->sample, request->sample_count,
+    if (!kw_layout_splits_of_sample(placement->layout, request->sample, request->sample_count,
                                     request->split_regions, arena, &keys, &ret_splits->count, ret_error))
         return false;
     ret_splits->keys = keys;
     return true;
 }
 
+/* Split keys that people wrote are for the key rule in the policy. The store table of a rule that is being
+ * replaced normally exists already. */
 static bool
-split_by_request(kw_call *call, const kw_create_request *request, const kw_path *path,
+is_described(const kw_placement *placement)
+{
+    return placement == placement->path->placements;
+}
+
+static bool
+split_by_request(kw_call *call, const kw_create_request *request, const kw_placement *placement,
                  kw_split_keys *ret_splits, kw_error *ret_error)
 {
     int ways =
@@ -77,11 +86,13 @@ split_by_request(kw_call *call, const kw_create_request *request, const kw_path 
     if (request->split_keys_count && request->path < 0 && request->table->stores_count > 1)
         return kw_error_set(ret_error, KW_INVALID, "split keys belong to one path; name the path");
     if (request->split_algorithm)
-        return split_by_name(path, request->split_algorithm, request->split_regions, call->arena, ret_splits,
-                             ret_error);
+        return split_by_name(placement, request->split_algorithm, request->split_regions, call->arena,
+                             ret_splits, ret_error);
     if (request->sample_count)
-        return split_by_sample(request, path, call->arena, ret_splits, ret_error);
-    return order_keys(request->split_keys, request->split_keys_count, call->arena, ret_splits, ret_error);
+        return split_by_sample(request, placement, call->arena, ret_splits, ret_error);
+    *ret_splits = (kw_split_keys){0};
+    return !is_described(placement) ||
+           order_keys(request->split_keys, request->split_keys_count, call->arena, ret_splits, ret_error);
 }
 
 /* --- the policy's ---------------------------------------------------------------------------------- */
@@ -116,35 +127,38 @@ split_by_lines(kw_bytes text, kw_arena *arena, kw_split_keys *ret_splits, kw_err
 }
 
 static bool
-split_by_policy(kw_call *call, const kw_path *path, kw_bytes text, kw_split_keys *ret_splits,
+split_by_policy(kw_call *call, const kw_placement *placement, kw_bytes text, kw_split_keys *ret_splits,
                 kw_error *ret_error)
 {
-    const kw_model_splits *splits = &path->model->splits;
+    const kw_model_splits *splits = &placement->path->model->splits;
     *ret_splits = (kw_split_keys){0};
+    if (!is_described(placement))
+        return true;
     if (*splits->file)
         return split_by_lines(text, call->arena, ret_splits, ret_error);
     if (splits->keys_count)
         return split_by_texts(splits->keys, splits->keys_count, call->arena, ret_splits, ret_error);
     if (*splits->algorithm)
-        return split_by_name(path, splits->algorithm, (uint32_t)CLAMP(splits->regions, 0, UINT32_MAX),
+        return split_by_name(placement, splits->algorithm, (uint32_t)CLAMP(splits->regions, 0, UINT32_MAX),
                              call->arena, ret_splits, ret_error);
     return true;
 }
 
 bool
-kw_splits_for_path(kw_call *call, const kw_create_request *request, const kw_path *path, kw_bytes text,
-                   kw_split_keys *ret_splits, kw_error *ret_error)
+kw_splits_for_placement(kw_call *call, const kw_create_request *request, const kw_placement *placement,
+                        kw_bytes text, kw_split_keys *ret_splits, kw_error *ret_error)
 {
-    bool made = request->has_splits ? split_by_request(call, request, path, ret_splits, ret_error)
-                                    : split_by_policy(call, path, text, ret_splits, ret_error);
-    return made || kw_error_prefix(ret_error, "table %s, path %s", request->table->name, path->name);
+    bool made = request->has_splits ? split_by_request(call, request, placement, ret_splits, ret_error)
+                                    : split_by_policy(call, placement, text, ret_splits, ret_error);
+    return made ||
+           kw_error_prefix(ret_error, "table %s, path %s", request->table->name, placement->path->name);
 }
 
 char *
-kw_splits_file(const kw_call *call, const kw_create_request *request, const kw_path *path)
+kw_splits_file(const kw_call *call, const kw_create_request *request, const kw_placement *placement)
 {
-    const char *file = path->model->splits.file;
-    if (request->has_splits || !*file)
+    const char *file = placement->path->model->splits.file;
+    if (request->has_splits || !*file || !is_described(placement))
         return NULL;
     if (g_path_is_absolute(file))
         return g_strdup(file);

@@ -11,12 +11,12 @@ typedef struct kw_split_keys {
 
 /* `text`: content of the policy's split file, if it names one. INVALID, naming the table, path and problem.
  */
-bool kw_splits_for_path(kw_call *call, const kw_create_request *request, const kw_path *path, kw_bytes text,
-                        kw_split_keys *ret_splits, kw_error *ret_error);
+bool kw_splits_for_placement(kw_call *call, const kw_create_request *request, const kw_placement *placement,
+                             kw_bytes text, kw_split_keys *ret_splits, kw_error *ret_error);
 
-/* The file whose content kw_splits_for_path needs; NULL: none. Relative names refer to the policy file's
+/* The file whose content kw_splits_for_placement needs; NULL: none. Relative names refer to the policy file's
  * directory. The caller frees it with g_free. */
-char *kw_splits_file(const kw_call *call, const kw_create_request *request, const kw_path *path);
+char *kw_splits_file(const kw_call *call, const kw_create_request *request, const kw_placement *placement);
 
 /* For worker threads. NULL with ret_error INVALID on failure; the caller frees the result with g_free. */
 char *kw_splits_read_file(const char *file, size_t *ret_size, kw_error *ret_error);

@@ -74,7 +74,7 @@ void kw_verb_next(kw_call *call, kw_bytes cursor, kw_scan_done done, void *user)
 /* explain.c: reads and writes nothing except region locations, which are omitted if the store does not return
  * them in time. */
 typedef struct kw_explained_key {
-    const kw_path *path;
+    const kw_placement *placement;
     kw_bytes row_key;
     uint32_t bucket; /* only if puts choose a bucket: 0, or with an association the default bucket of a new
                         record */

@@ -245,7 +245,7 @@ test_explain(void)
         kw_record record = desk_record(self, "known", text);
         kw_explained_key named = {0};
         kw_verb_explain_put(&self->call, desk_table(self, "known"), &record, explained, &named);
-        while (!named.path)
+        while (!named.placement)
             uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
         put_ok(self, "known", text);
         kw_bytes key = kw_memory_store_key(self->store, "known", 0);

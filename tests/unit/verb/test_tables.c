@@ -258,7 +258,7 @@ test_explain_put(void)
     g_assert_cmpint(got.error.code, ==, KW_OK);
     g_assert_cmpuint(got.count, ==, 2);
     const kw_explained_key *key = &got.keys[0];
-    g_assert_cmpstr(key->path->name, ==, "primary");
+    g_assert_cmpstr(key->placement->path->name, ==, "primary");
     g_assert_cmpuint(key->pieces_count, ==, 3);
     size_t size = 0;
     for (size_t i = 0; i < key->pieces_count; i++)
