@@ -141,6 +141,14 @@ kw_sync_write_many(kw_sync *sync, const kw_write *const *writes, size_t count, k
     wait_answer(sync, &to);
 }
 
+void
+kw_sync_copy(kw_sync *sync, const kw_row_copy *copies, size_t count, kw_written *results)
+{
+    answer to = answer_expected();
+    kw_store_handle_copy_rows(sync->handle, copies, count, kw_deadline_in_ms(60000), results, many_done, &to);
+    wait_answer(sync, &to);
+}
+
 /* --- reads ---------------------------------------------------------------------------------------- */
 
 static void

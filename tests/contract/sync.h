@@ -29,6 +29,8 @@ kw_sync_written kw_sync_write_if(kw_sync *sync, const kw_write *write, const kw_
 kw_sync_written kw_sync_increment(kw_sync *sync, const kw_increment *increment);
 void kw_sync_write_many(kw_sync *sync, const kw_write *const *writes, size_t count, kw_written *results);
 
+void kw_sync_copy(kw_sync *sync, const kw_row_copy *copies, size_t count, kw_written *results);
+
 /* Returns NULL with ret_error filled (which can be NULL) after an error. */
 kw_rows *kw_sync_get(kw_sync *sync, const kw_get *get, kw_error *ret_error);
 kw_rows *kw_sync_get_many(kw_sync *sync, const kw_get *const *gets, size_t count, kw_error *ret_error);
