@@ -100,7 +100,8 @@ typedef struct kw_write {
     const kw_ordering *ordering; /* ignored if there is a timestamp; NULL: execute the write unchanged */
     size_t counters;             /* PUT with an ordering: the number of leading cells that are counters */
     /* In write_many with an ordering: adjacent writes with the same number are rows of one record and get the
-     * same timestamp. 0: the write is a record of its own. */
+     * same timestamp. A store with one writer writes all of them or none. 0: the write is a record of its
+     * own. */
     uint32_t record;
     /* In write_many with an ordering: a row of a record is written after the record's rows with lower steps
      * have been written, and only if that succeeded; otherwise it fails. A store that writes all rows of a
@@ -130,7 +131,8 @@ typedef struct kw_written {
 } kw_written;
 
 /* `results` is the caller's array of `count` elements. It receives one result per write, in the same order,
- * before done is called. Writes can go to different tables. An invalid write does not make the others fail.
+ * before done is called. Writes can go to different tables. An invalid write does not make the others fail,
+ * except those of the same record.
  * The first write's deadline and durability apply to all. */
 void kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count,
                                 kw_written *results, void (*done)(void *user), void *user);

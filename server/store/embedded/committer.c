@@ -19,7 +19,7 @@
 #define CALLER_WAIT_MAX_NS 1000000u
 #define CALLER_WAIT_EVERY 32
 #define PROBE_NS 1000000000u
-#define RECORD_ROWS_MAX 64 /* a policy names at most 33 rows of one record */
+#define RECORD_ROWS_MAX 128 /* at most 33 paths, with two rows each while the key rules change */
 
 struct kw_committer {
     kw_embedded *store;
@@ -213,22 +213,43 @@ stamp_of_record(kw_committer *committer, const kw_write *const *writes, size_t c
     return kw_stamps_allocate(&committer->store->stamps, rows, count, removal);
 }
 
+/* False if one of the rows cannot be written. Then none is, so that the rows of a record stay equal. */
+static bool
+check_record(kw_committer *committer, const kw_write *const *writes, size_t count, kw_error *ret_error)
+{
+    bool good = true;
+    for (size_t i = 0; good && count > 1 && i < count; i++) {
+        const kw_stored_table *table = find_table(committer, writes[i]->table, ret_error);
+        good = table && kw_entries_check(table, writes[i], ret_error);
+    }
+    return good;
+}
+
+static void
+add_record(kw_committer *committer, kw_commit *commit, size_t first, size_t count)
+{
+    const kw_write *const *writes = commit->many.writes + first;
+    kw_written *results = commit->many.results + first;
+    kw_error error;
+    bool checked = check_record(committer, writes, count, &error);
+    int64_t stamp = checked ? stamp_of_record(committer, writes, count) : 0;
+    for (size_t i = 0; i < count; i++) {
+        bool good = checked && add_write(committer, writes[i], stamp, &error);
+        results[i].outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
+        if (good)
+            results[i].error.code = KW_OK;
+        else
+            results[i].error = error;
+    }
+}
+
 static bool
 add_writes(kw_committer *committer, kw_commit *commit)
 {
-    size_t rows_end = 0;
-    int64_t stamp = 0;
-    for (size_t i = 0; i < commit->many.count; i++) {
-        kw_written *result = &commit->many.results[i];
-        if (i == rows_end) {
-            size_t count = record_rows(commit, i);
-            stamp = stamp_of_record(committer, commit->many.writes + i, count);
-            rows_end = i + count;
-        }
-        bool good = add_write(committer, commit->many.writes[i], stamp, &result->error);
-        result->outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
-        if (good)
-            result->error.code = KW_OK;
+    size_t count = 0;
+    for (size_t first = 0; first < commit->many.count; first += count) {
+        count = record_rows(commit, first);
+        add_record(committer, commit, first, count);
     }
     return true;
 }

@@ -164,6 +164,8 @@ bool kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_erro
  * the iterator with rocksdb_iter_destroy. */
 rocksdb_iterator_t *kw_entries_iterator(kw_entries *batch, kw_embedded *store);
 
+/* False if the table lacks a family of the write. */
+bool kw_entries_check(const kw_stored_table *table, const kw_write *write, kw_error *ret_error);
 /* Adds all entries of the write with this timestamp. If the table lacks one of the families, it adds none
  * and returns false. */
 bool kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write, int64_t stamp,

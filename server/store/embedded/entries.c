@@ -97,8 +97,8 @@ kw_entries_iterator(kw_entries *batch, kw_embedded *store)
 
 /* --- entries of a write ----------------------------------------------------------------------------- */
 
-static bool
-families_exist(const kw_stored_table *table, const kw_write *write, kw_error *ret_error)
+bool
+kw_entries_check(const kw_stored_table *table, const kw_write *write, kw_error *ret_error)
 {
     bool put = write->kind == KW_WRITE_PUT;
     size_t count = put ? write->cells_count : write->columns_count;
@@ -159,7 +159,7 @@ bool
 kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write, int64_t stamp,
                kw_error *ret_error)
 {
-    if (!families_exist(table, write, ret_error))
+    if (!kw_entries_check(table, write, ret_error))
         return false;
     batch->key.size = 0;
     kw_key_row(&batch->key, table->id, write->row);
