@@ -19,7 +19,9 @@
     "      note: string\n"                                                                                   \
     "      tags: {type: map, of: int, column: 'm:*'}\n"
 #define OLD_KEY "    key: [field: id]\n"
-#define NEW_KEY "    key: [hash: id, field: {name: id, encoding: fixed, width: 8}]\n"
+#define NEW_KEY                                                                                              \
+    "    key: [hash: id, field: {name: id, encoding: fixed, width: 8}]\n"                                    \
+    "    splits: {algorithm: rule, regions: 4}\n"
 #define OLD_SECOND "    paths: {second: {key: [literal: s, field: id]}}\n"
 #define NEW_SECOND "    paths: {second: {key: [salt: {buckets: 4, of: [id]}, field: id]}}\n"
 

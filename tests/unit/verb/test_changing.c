@@ -296,6 +296,10 @@ test_scanned_placement(void)
         g_assert_true(kw_verb_explain(&self.desk->call, &request, NULL, &plan, &error));
         g_assert_cmpuint(kw_layout_number(plan->placements[0]->layout), ==,
                          version == CHANGING_BOTH_OLD ? 1 : 2);
+        request = desk_request(self.desk, "t id=05 id=10..20"); /* no record can match */
+        g_assert_true(kw_verb_explain(&self.desk->call, &request, NULL, &plan, &error));
+        g_assert_cmpuint(kw_layout_number(plan->placements[0]->layout), ==,
+                         version == CHANGING_BOTH_OLD ? 1 : 2);
         g_autofree char *rows = desk_scan_all(self.desk, "t full page=100");
         g_autofree char *lines = sorted(rows);
         g_autofree char *by_id = g_strconcat("\n", rows, NULL);
@@ -396,6 +400,8 @@ explained(void *user, const kw_explained_key *keys, size_t count, const kw_error
         g_assert_true(kw_layout_encode(keys[i].placement->layout, &record, &key, &ignored));
         g_assert_true(kw_bytes_equal(kw_buffer_bytes(&key), keys[i].row_key));
         g_assert_true(keys[i].has_region);
+        bool split = keys[i].region_start.size || keys[i].region_stop.size;
+        g_assert_cmpint(split, ==, i == 0); /* only the new rule's store table has several regions */
         kw_buffer_clear(&key);
     }
     self->done = true;
