@@ -38,7 +38,7 @@ typedef enum kw_chain_id {
     KW_CHAIN_LEAVE_HELD,
     KW_CHAIN_STORE_NEW, /* a table with `order: store` after its change */
     /* In a store with one writer, which writes all rows of a record at once. */
-    KW_CHAIN_BOTH_OLD, /* the copier runs */
+    KW_CHAIN_BOTH_OLD,  /* the copier runs */
     KW_CHAIN_BOTH_NEW,  /* the operator can still go back */
     KW_CHAIN_BOTH_LAST, /* cursors of the old placement are rejected */
     KW_CHAIN_COUNT

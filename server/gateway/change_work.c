@@ -42,7 +42,7 @@ end_slice(kw_coordinator *self)
     kw_coordinator_wake(self, 0);
 }
 
-/* The record that the slice was for, unless the change has ended or begun anew. */
+/* The record that the slice was for, unless the change has ended. */
 static bool
 find_record(kw_coordinator *self, kw_change_record *ret_record)
 {

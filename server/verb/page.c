@@ -85,8 +85,8 @@ encode_picks(const kw_scan_request *request, kw_buffer *out)
     }
 }
 
-/* A cursor of a placement that new scans no longer read is not renewed: all of them have expired after a known
- * time. */
+/* A cursor of a placement that new scans no longer read is not renewed: all of them have expired after a
+ * known time. */
 static int64_t
 made_ms_of(const kw_scan_request *request, const kw_plan *plan)
 {

@@ -56,7 +56,7 @@ typedef struct kw_scan_request {
     uint64_t limit;     /* over all pages; 0: no limit */
     uint32_t page_rows; /* capped by the configured limits; 0: the configured limit */
     uint32_t page_bytes;
-    bool patient; /* true: instead of an empty page with a cursor, continues until the deadline */
+    bool patient;    /* true: instead of an empty page with a cursor, continues until the deadline */
     int64_t made_ms; /* of the cursor that it continues; 0: none */
 } kw_scan_request;
 

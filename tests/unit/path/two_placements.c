@@ -22,10 +22,18 @@ two_placements(desk *self, kw_role fresh, kw_role old)
     kw_table *table = (kw_table *)desk_table(self, "now");
     kw_path *path = (kw_path *)&table->paths[0];
     const kw_path *then = &desk_table(self, "then")->paths[0];
-    placements[0] = (kw_placement){
-        .path = path, .number = 0, .layout = path->layout, .store_table = path->store_table, .role = fresh};
-    placements[1] = (kw_placement){
-        .path = path, .number = 1, .layout = then->layout, .store_table = then->store_table, .role = old};
+    placements[0] = (kw_placement){.path = path,
+                                   .number = 0,
+                                   .layout = path->layout,
+                                   .store_table = path->store_table,
+                                   .role = fresh,
+                                   .complete = true};
+    placements[1] = (kw_placement){.path = path,
+                                   .number = 1,
+                                   .layout = then->layout,
+                                   .store_table = then->store_table,
+                                   .role = old,
+                                   .complete = true};
     path->placements = table->placements = placements;
     path->placements_count = table->placements_count = 2;
     return table;
