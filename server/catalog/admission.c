@@ -422,14 +422,6 @@ kw_admission_hold(const kw_admission *admission, const char *const **ret_tables)
     return count;
 }
 
-bool
-kw_admission_has_path(const kw_admission *admission, size_t table, size_t path)
-{
-    g_assert(table < admission->count && path < admission->wanted[table]->paths_count);
-    const kw_facts *recorded = admission->recorded[table];
-    return recorded && kw_facts_has_path(recorded, &admission->wanted[table]->paths[path]);
-}
-
 void
 kw_admission_set_version(kw_admission *admission, int64_t current, const kw_version_draft *next)
 {
@@ -442,22 +434,6 @@ void
 kw_admission_note_created(kw_admission *admission, const char *store_table)
 {
     g_hash_table_add(admission->created, g_strdup(kw_store_table_name(store_table)));
-}
-
-const kw_placement_facts *
-kw_admission_placement(const kw_admission *admission, size_t table, size_t path)
-{
-    g_assert(table < admission->count && path < admission->wanted[table]->paths_count);
-    return kw_path_facts_find_live(&admission->changes[table].merged->paths[path],
-                                   &admission->wanted[table]->paths[path].placements[0]);
-}
-
-kw_write_order
-kw_admission_order(const kw_admission *admission, size_t table)
-{
-    g_assert(table < admission->count);
-    const char *order = admission->changes[table].merged->order;
-    return g_str_equal(order, "stamp") ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
 }
 
 /* --- freeing --------------------------------------------------------------------------------------- */

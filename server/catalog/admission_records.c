@@ -55,20 +55,6 @@ kw_admission_records(const kw_admission *admission, const kw_change_record **ret
     return admission->step || renamed;
 }
 
-const kw_facts *
-kw_admission_recorded(const kw_admission *admission, size_t table)
-{
-    g_assert(table < admission->count);
-    return admission->recorded[table];
-}
-
-const kw_change_record *
-kw_admission_changes(const kw_admission *admission, size_t *ret_count)
-{
-    *ret_count = admission->image->changes_count;
-    return admission->image->changes;
-}
-
 /* --- store tables ---------------------------------------------------------------------------------- */
 
 static bool

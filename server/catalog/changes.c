@@ -12,6 +12,20 @@ kw_changes_find(const kw_change_record *records, size_t count, const char *table
     return NULL;
 }
 
+bool
+kw_changes_remove(const kw_change_record *records, size_t count, const char *table, const char *path,
+                  kw_arena *arena, const kw_change_record **ret_left, size_t *ret_count)
+{
+    kw_change_record *left = KW_ARENA_ARRAY(arena, kw_change_record, count);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!g_str_equal(records[i].table, table) || (path && !g_str_equal(records[i].path, path)))
+            left[kept++] = records[i];
+    *ret_left = left;
+    *ret_count = kept;
+    return kept < count;
+}
+
 static bool
 same_rule(const kw_placed_rule *a, const kw_placed_rule *b)
 {

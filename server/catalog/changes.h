@@ -55,6 +55,9 @@ typedef struct kw_change_record {
 
 /* "[]" for no records. */
 kw_bytes kw_changes_print(const kw_change_record *records, size_t count, kw_arena *arena);
+/* The same for records to store. REFUSED if they are too many or too large. */
+bool kw_changes_print_to_put(const kw_change_record *records, size_t count, kw_arena *arena,
+                             kw_bytes *ret_cell, kw_error *ret_error);
 /* An empty cell has no records. CORRUPT if the text cannot come from kw_changes_print. */
 bool kw_changes_parse(kw_bytes cell, kw_arena *arena, kw_change_record **ret_records, size_t *ret_count,
                       kw_error *ret_error);
@@ -62,6 +65,9 @@ bool kw_changes_parse(kw_bytes cell, kw_arena *arena, kw_change_record **ret_rec
 /* NULL if there is none. */
 const kw_change_record *kw_changes_find(const kw_change_record *records, size_t count, const char *table,
                                         const char *path);
+/* Leaves out the records of the table, or (path is not NULL) that of the path. False if there are none. */
+bool kw_changes_remove(const kw_change_record *records, size_t count, const char *table, const char *path,
+                       kw_arena *arena, const kw_change_record **ret_left, size_t *ret_count);
 /* True if the records differ in more than the progress of copies and comparisons: then gateways must load the
  * policy again. */
 bool kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_record *b, size_t b_count);

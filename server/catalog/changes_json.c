@@ -294,3 +294,20 @@ kw_changes_parse(kw_bytes cell, kw_arena *arena, kw_change_record **ret_records,
            kw_error_set(ret_error, KW_CORRUPT, "the catalog's records of changes cannot be read: %s",
                         kw_show(cell).text);
 }
+
+/* What is stored can be read back. */
+bool
+kw_changes_print_to_put(const kw_change_record *records, size_t count, kw_arena *arena, kw_bytes *ret_cell,
+                        kw_error *ret_error)
+{
+    kw_change_record *read;
+    size_t read_count;
+    *ret_cell = kw_changes_print(records, count, arena);
+    if (count > KW_CHANGES_MAX || ret_cell->size > KW_CHANGES_BYTES_MAX)
+        return kw_error_set(ret_error, KW_REFUSED,
+                            "the records of changes of key rules have %zu paths and %zu bytes, and at most "
+                            "%d paths and %zu bytes can be written; run keyway forget for tables that are no "
+                            "longer used",
+                            count, ret_cell->size, KW_CHANGES_MAX, KW_CHANGES_BYTES_MAX);
+    return kw_changes_parse(*ret_cell, arena, &read, &read_count, ret_error);
+}

@@ -121,8 +121,9 @@ static bool
 copy_records(progress *self, const kw_change_record *records, size_t count, kw_error *ret_error)
 {
     kw_change_record *copies;
-    kw_bytes text = kw_changes_print(records, count, self->arena);
-    if (!kw_changes_parse(text, self->arena, &copies, &self->count, ret_error))
+    kw_bytes text;
+    if (!kw_changes_print_to_put(records, count, self->arena, &text, ret_error) ||
+        !kw_changes_parse(text, self->arena, &copies, &self->count, ret_error))
         return false;
     self->records = copies;
     return true;

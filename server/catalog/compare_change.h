@@ -11,7 +11,7 @@ typedef enum kw_path_step {
     KW_PATH_STEP_END    /* the path keeps one of two placements */
 } kw_path_step;
 
-/* step can be NULL. The two names differ if the table was renamed. */
+/* step: can be NULL. The two names differ if the table was renamed. */
 kw_path_step kw_change_step_of_path(const kw_change_step *step, const kw_facts *recorded,
                                     const kw_facts *wanted, const char *path);
 

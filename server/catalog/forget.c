@@ -14,7 +14,8 @@ typedef struct forgetting {
     kw_deadline deadline;
     kw_catalog_image *image;
     kw_facts *facts;
-    const char **store_tables; /* of the paths to forget */
+    bool retired_only;         /* the path is in service: only its placements under earlier key rules */
+    const char **store_tables; /* of the placements to forget */
     size_t count;
     kw_placement_facts **placements; /* parallel to store_tables */
     const char **emptied;
@@ -63,7 +64,7 @@ is_forgotten(const forgetting *self, const char *row)
                                   ? g_strdup_printf("%s/%s/", self->request.table, self->request.path)
                                   : g_strdup_printf("%s/", self->request.table);
     if (!g_str_has_prefix(row, "store/"))
-        return g_str_has_prefix(row, prefix);
+        return !self->retired_only && g_str_has_prefix(row, prefix);
     for (size_t i = 0; i < self->count; i++)
         if (g_str_equal(self->store_tables[i], kw_store_table_name(row + strlen("store/"))))
             return true;
@@ -104,6 +105,12 @@ on_cleared(void *user, const kw_error *error)
         finish(self, error);
 }
 
+static bool
+is_requested(const forgetting *self, const char *path)
+{
+    return !self->request.path || g_str_equal(path, self->request.path);
+}
+
 /* False if the state of a placement to forget has changed since it was marked. */
 static bool
 clear_placements(const forgetting *self, kw_facts *facts)
@@ -111,9 +118,10 @@ clear_placements(const forgetting *self, kw_facts *facts)
     for (size_t i = 0; i < facts->paths_count; i++) {
         kw_path_facts *path = &facts->paths[i];
         for (size_t j = 0; j < path->placements_count; j++) {
-            if (self->request.path && !g_str_equal(path->name, self->request.path))
+            bool marked = path->placements[j].state == KW_PLACEMENT_FORGETTING;
+            if (!is_requested(self, path->name) || (self->retired_only && !marked))
                 continue;
-            if (path->placements[j].state != KW_PLACEMENT_FORGETTING)
+            if (!marked)
                 return false;
             path->placements[j].state = KW_PLACEMENT_ABSENT;
         }
@@ -141,9 +149,12 @@ on_read_again(void *user, kw_catalog_image *image, const kw_error *error)
         return;
     }
     self->put = (kw_facts_put){self->request.table, self->request.path ? facts : NULL};
-    kw_catalog_put(self->catalog, image,
-                   &(kw_catalog_changes){.facts = &self->put, .facts_count = facts ? 1 : 0}, on_cleared,
-                   self);
+    kw_catalog_changes changes = {.facts = &self->put, .facts_count = facts ? 1 : 0};
+    changes.puts_records =
+        !self->retired_only &&
+        kw_changes_remove(image->changes, image->changes_count, self->request.table, self->request.path,
+                          self->arena, &changes.records, &changes.records_count);
+    kw_catalog_put(self->catalog, image, &changes, on_cleared, self);
 }
 
 static void
@@ -222,19 +233,36 @@ on_dead_removed(void *user, const kw_error *error)
 
 /* --- checking whether rows may be dropped ---------------------------------------------------------- */
 
+static bool
+is_listed(const forgetting *self, const kw_placement_facts *placement)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (self->placements[i] == placement)
+            return true;
+    return false;
+}
+
+static bool
+owns(const forgetting *self, const kw_path_facts *path, const char *store_table)
+{
+    for (size_t i = 0; i < path->placements_count; i++) {
+        const kw_placement_facts *each = &path->placements[i];
+        if (kw_placement_facts_is_live(each) && !is_listed(self, each) &&
+            g_str_equal(each->store_table, store_table))
+            return true;
+    }
+    return false;
+}
+
 /* The table with rows in the store table, except those being forgotten; NULL: none. */
 static const char *
 find_other_owner(const forgetting *self, const char *store_table)
 {
     for (size_t i = 0; i < self->image->tables_count; i++) {
         const kw_facts *facts = self->image->tables[i];
-        for (size_t j = 0; j < facts->paths_count; j++) {
-            const kw_placement_facts *serving = kw_path_facts_serving(&facts->paths[j]);
-            bool forgotten = facts == self->facts &&
-                             (!self->request.path || g_str_equal(facts->paths[j].name, self->request.path));
-            if (serving && !forgotten && g_str_equal(serving->store_table, store_table))
+        for (size_t j = 0; j < facts->paths_count; j++)
+            if (owns(self, &facts->paths[j], store_table))
                 return facts->table;
-        }
     }
     return NULL;
 }
@@ -305,7 +333,7 @@ check_served_here(const forgetting *self, kw_error *ret_error)
             "this gateway serves table %s; take it out of the policy first, or name a path that "
             "the policy does not have (--path)",
             request->table);
-    return kw_table_find_store(table, kw_bytes_of_text(request->path)) < 0 ||
+    return self->retired_only || kw_table_find_store(table, kw_bytes_of_text(request->path)) < 0 ||
            kw_error_set(
                ret_error, KW_REFUSED,
                "this gateway serves table %s with the path %s; take the path out of the policy first",
@@ -343,10 +371,18 @@ check_served_elsewhere(const forgetting *self, kw_error *ret_error)
     return true;
 }
 
+/* --- what it concerns ------------------------------------------------------------------------------ */
+
+static bool
+is_retired(const kw_placement_facts *placement)
+{
+    return placement->state == KW_PLACEMENT_RETIRED || placement->state == KW_PLACEMENT_FORGETTING;
+}
+
 static void
 add_placement(forgetting *self, kw_placement_facts *placement)
 {
-    if (placement->state == KW_PLACEMENT_ABSENT)
+    if (placement->state == KW_PLACEMENT_ABSENT || (self->retired_only && !is_retired(placement)))
         return;
     self->placements[self->count] = placement;
     self->store_tables[self->count++] = kw_arena_text(self->arena, kw_bytes_of_text(placement->store_table));
@@ -364,9 +400,28 @@ list_placements(forgetting *self)
     for (size_t i = 0; i < self->facts->paths_count; i++) {
         kw_path_facts *path = &self->facts->paths[i];
         for (size_t j = 0; j < path->placements_count; j++)
-            if (!self->request.path || g_str_equal(path->name, self->request.path))
+            if (is_requested(self, path->name))
                 add_placement(self, &path->placements[j]);
     }
+}
+
+/* True if this gateway serves the path. */
+static bool
+is_served(const forgetting *self)
+{
+    const kw_forget_request *request = &self->request;
+    const kw_table *table = kw_policy_find_table(request->policy, kw_bytes_of_text(request->table));
+    return table && kw_table_find_store(table, kw_bytes_of_text(request->path)) >= 0;
+}
+
+static bool
+has_retired(const forgetting *self)
+{
+    const kw_path_facts *path = kw_facts_find_path(self->facts, self->request.path);
+    for (size_t i = 0; i < path->placements_count; i++)
+        if (is_retired(&path->placements[i]))
+            return true;
+    return false;
 }
 
 static bool
@@ -379,7 +434,25 @@ find_facts(forgetting *self, kw_error *ret_error)
     if (request->path && !kw_facts_find_path(self->facts, request->path))
         return kw_error_set(ret_error, KW_NOT_FOUND, "the catalog has no path %s of table %s", request->path,
                             request->table);
+    self->retired_only = request->path && is_served(self) && has_retired(self);
     list_placements(self);
+    return true;
+}
+
+/* Neither of the two placements of a change can be forgotten. */
+static bool
+check_changes(const forgetting *self, kw_error *ret_error)
+{
+    const char *table = self->request.table;
+    for (size_t i = 0; !self->retired_only && i < self->facts->paths_count; i++) {
+        const kw_path_facts *path = &self->facts->paths[i];
+        if (is_requested(self, path->name) && kw_path_facts_count_live(path) > 1)
+            return kw_error_set(ret_error, KW_REFUSED,
+                                "a change of table %s, path %s is under way; serve the table and end the "
+                                "change first: keyway change complete %s, or keyway change cancel %s (see "
+                                "keyway change status %s)",
+                                table, path->name, table, table, table);
+    }
     return true;
 }
 
@@ -393,8 +466,8 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
         finish(self, error);
         return;
     }
-    if (check_served_here(self, &refused) && check_served_elsewhere(self, &refused) &&
-        find_facts(self, &refused))
+    if (find_facts(self, &refused) && check_changes(self, &refused) && check_served_here(self, &refused) &&
+        check_served_elsewhere(self, &refused))
         kw_catalog_probe(self->catalog->settings.handle, self->store_tables, self->count, self->arena,
                          self->deadline, on_probed, self);
     else

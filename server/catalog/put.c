@@ -145,22 +145,6 @@ print_facts(const kw_facts_put *put, kw_arena *arena, kw_bytes *ret_text, kw_err
            kw_error_prefix(ret_error, "table %s", put->table);
 }
 
-/* As with facts, what is stored can be read back. */
-static bool
-print_records(const kw_catalog_changes *changes, kw_arena *arena, kw_bytes *ret_text, kw_error *ret_error)
-{
-    kw_change_record *read;
-    size_t count = changes->records_count;
-    *ret_text = kw_changes_print(changes->records, count, arena);
-    if (count > KW_CHANGES_MAX || ret_text->size > KW_CHANGES_BYTES_MAX)
-        return kw_error_set(ret_error, KW_REFUSED,
-                            "the records of changes of key rules have %zu paths and %zu bytes, and at most "
-                            "%d paths and %zu bytes can be written; run keyway forget for tables that are no "
-                            "longer used",
-                            count, ret_text->size, KW_CHANGES_MAX, KW_CHANGES_BYTES_MAX);
-    return kw_changes_parse(*ret_text, arena, &read, &count, ret_error);
-}
-
 static bool
 build_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_error)
 {
@@ -183,7 +167,7 @@ build_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_erro
         cells[count++] = cell("policy", kw_version_print(changes->version, arena));
     if (changes->puts_records) {
         kw_bytes text;
-        if (!print_records(changes, arena, &text, ret_error))
+        if (!kw_changes_print_to_put(changes->records, changes->records_count, arena, &text, ret_error))
             return false;
         cells[count++] = cell("changes", text);
         bytes += text.size;
