@@ -97,7 +97,7 @@ poll_changes(waiter *self, GError **error)
 GPtrArray *
 kw_change_wait(kw_cli *cli, const char *table, int *ret_exit)
 {
-    waiter self = {.cli = cli, .table = table};
+    waiter self = {.cli = cli, .table = table, .next_line_us = g_get_monotonic_time() + LINE_US};
     GError *error = NULL;
     GPtrArray *changes;
 

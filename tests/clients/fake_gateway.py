@@ -50,6 +50,7 @@ class Handler:
         self.slices = []
         self.statuses = []
         self.orders = []
+        self.polls = 0
 
     def table(self, name):
         if name != "order_events":
@@ -199,6 +200,7 @@ class Handler:
 
     def changes(self, table):
         """Returns the next of `statuses` (lists), the last one again and again, or raises an error."""
+        self.polls += 1
         if table:
             self.table(table)
         found = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
