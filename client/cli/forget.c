@@ -20,7 +20,8 @@ kw_command_forget(kw_cli *cli, int argc, char **argv)
 
     if (!kw_cli_parse(
             cli, "forget", "TABLE",
-            "Removes from the catalog a table that no policy has any more, or a path that was dropped.",
+            "Removes from the catalog a table that no policy has any more, or a path that was dropped.\n"
+            "For a path in use, --drop-rows deletes the rows of a key rule that it had before a change.",
             entries, NULL, 1, 1, &argc, &argv, &code))
         return code;
     if (!yes)

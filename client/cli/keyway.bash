@@ -2,7 +2,7 @@
 _keyway()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} command='' table='' word i
-    local commands='put get scan latest remove increment allocate import explain advise tables describe create forget scrub policy check reload stats'
+    local commands='put get scan latest remove increment allocate import explain advise tables describe create forget scrub policy change check reload stats'
     local global='--gateway --timeout --output --raw --framed --compact --tls --tls-ca --tls-cert --tls-key --tls-name --help'
     local query='--where --any --from --after --to --through --asc --desc --limit --columns --path --filter --full-scan --page-rows --page-bytes'
 
@@ -36,6 +36,16 @@ _keyway()
             *) global+=' --layouts' ;;
             esac
             ;;
+        change)
+            case $table in
+            status) global+=' --wait' ;;
+            diff) global+=' --repair --state --rows-per-second --show' ;;
+            switch) global+=' --expect --leave-undecodable' ;;
+            complete) global+=' --expect --expire-cursors' ;;
+            throttle) global+=' --expect --rows-per-second' ;;
+            reverse | cancel | pause | resume | compare) global+=' --expect' ;;
+            esac
+            ;;
         create) global+=' --path --family --splits --splits-file --algorithm --regions --sample --if-absent' ;;
         forget) global+=' --path --drop-rows --yes' ;;
         scrub) global+=' --repair --state --rows-per-second --show' ;;
@@ -48,9 +58,13 @@ _keyway()
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     elif [[ $command == policy && -z $table ]]; then
         mapfile -t COMPREPLY < <(compgen -W 'import apply history show diff check' -- "$cur")
+    elif [[ $command == change && -z $table ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'list status diff switch reverse complete cancel pause resume throttle compare' -- "$cur")
+    elif [[ $command == change && $table != list ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(keyway tables -o csv -t 500 2>/dev/null | tail -n +2)" -- "$cur")
     elif [[ $command == policy && $table == @(import|apply|diff|check) ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-    elif [[ $command == @(tables|policy|reload|stats) ]]; then
+    elif [[ $command == @(tables|policy|change|reload|stats) ]]; then
         return
     elif [[ -z $table ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(keyway tables -o csv -t 500 2>/dev/null | tail -n +2)" -- "$cur")
