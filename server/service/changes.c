@@ -213,7 +213,7 @@ kw_serve_order_change(kw_exchange *exchange)
         kw_exchange_fail(exchange, &error);
         return;
     }
-    order.table = table->name;
+    order.table = kw_arena_text(exchange->call.arena, args->table);
     kw_exchange_let_policy_go(exchange);
     settings->change(settings->user, &order, exchange->call.loop, reply_ordered, exchange);
 }
