@@ -53,17 +53,16 @@ print_rest(const struct order_kind *kind, const kw_change_status *change)
 }
 
 static void
-print_follow(const kw_change_status *change)
+print_follow(const struct order_kind *kind, const kw_change_status *change)
 {
-    g_autofree char *phase = kw_change_phase(change);
+    bool proceeds = kind->action == KW_CHANGE_RESUME || kind->action == KW_CHANGE_THROTTLE ||
+                    kind->action == KW_CHANGE_COMPARE;
 
-    printf("  phase: %s\n", phase);
     if (change->problem[0] != '\0')
         printf("  problem: %s\n", change->problem);
-    if (change->waiting)
-        kw_change_print_next(change, "  next: ", 8, stdout);
-    else
+    if (proceeds)
         printf("  next: keyway change status %s --wait\n", change->table);
+    kw_change_print_next(change, proceeds ? "" : "  next: ", 8, stdout);
 }
 
 /* before: the changes before the order; NULL unless the order ends them. */
@@ -77,7 +76,7 @@ output(const kw_cli *cli, const struct order_kind *kind, const char *table, cons
     for (guint i = 0; before != NULL && i < before->len; i++)
         print_rest(kind, before->pdata[i]);
     for (guint i = 0; i < changes->len; i++)
-        print_follow(changes->pdata[i]);
+        print_follow(kind, changes->pdata[i]);
     return fflush(stdout) == 0;
 }
 

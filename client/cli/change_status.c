@@ -90,6 +90,9 @@ command_text(const kw_change_status *change, const char *words, const char **ret
             arguments = parts[1] == NULL ? orders[i].arguments : "";
         }
     }
+    if (g_str_equal(words, "complete") && change->cursors_until > g_get_real_time() / 1000)
+        *ret_about =
+            "end the change, when the cursors have expired or with --expire-cursors; cannot be undone";
     return g_strdup_printf("keyway change %s %s%s%s%s%s", parts[0] == NULL ? "" : parts[0], change->table,
                            arguments, parts[1] == NULL ? "" : " ", parts[1] == NULL ? "" : parts[1],
                            foreign ? " --leave-undecodable" : "");

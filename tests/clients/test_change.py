@@ -81,6 +81,9 @@ table order_events, path primary: version both-old since 2026-11-21T10:00:01.000
                          "those of the old key rule expire at 2026-11-21T10:01:00.000Z\n",
                          "  next          keyway change switch order_events --leave-undecodable  # queries read the new rows\n"):
                 self.assertIn(part, out)
+        for until, text in ((int(time.time() * 1000) + 600000, "when the cursors have expired"), (T0, "  # end the change; cannot be undone\n")):
+            with self.gateway(change(version="both-new", next_commands="complete, reverse", cursors_until=until)) as gateway:
+                self.assertIn(text, self.run_ok(gateway, "change", "status", TABLE))
         with self.gateway([]) as gateway:
             self.assertEqual(self.run_ok(gateway, "change", "status", TABLE), "table order_events: no change of a key rule is under way\n")
             self.run_bad(4, gateway, "change", "status", "orders")
@@ -156,7 +159,8 @@ class Orders(Changing):
             with self.subTest(name=name), self.gateway(change()) as gateway:
                 out = self.run_ok(gateway, "change", name, TABLE)
                 self.assertIn(text, out)
-                self.assertIn("  next: keyway change status order_events --wait\n", out)
+                self.assertIn("  next: keyway change " + ("status" if name in ("resume", "compare") else "pause"), out)
+                self.assertIn("        keyway change cancel order_events  # end the change", out)
                 self.assertEqual(self.ordered(gateway), (TABLE, action, t.ChangeOptions()))
 
     def test_options(self):
@@ -192,7 +196,6 @@ table order_events: the old key rule applies again, in a new version of the poli
         with self.gateway(change(**READY, problem="slow")) as gateway:
             self.assertEqual(self.run_ok(gateway, "change", "reverse", TABLE), """\
 table order_events: queries read the old rows again
-  phase: ready to switch
   problem: slow
   next: keyway change switch order_events  # queries read the new rows
         keyway change cancel order_events  # end the change and return to the old key rule
