@@ -78,7 +78,9 @@ next_of(const kw_change_record *record, kw_arena *arena)
         return "complete, reverse";
     if (record->version == KW_CHAIN_BOTH_LAST)
         return "complete";
-    return kw_change_why_not_switch(record, true, arena) ? "cancel" : "switch, cancel";
+    if (!record->copied || !record->compared)
+        return record->paused ? "resume, cancel" : "cancel";
+    return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
 
 static void
