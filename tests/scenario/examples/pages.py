@@ -1,4 +1,4 @@
-"""Checks that the pages of docs/examples and README.md show what Keyway prints. Runs every command and every piece of
+"""Checks that the pages of docs/examples, docs/changing-a-policy.md and README.md show what Keyway prints. Runs every command and every piece of
 Python on them, in order, against a gateway that serves the example policies, or the policy that README.md shows.
 
     ```console             $ starts a command, > continues it, anything else is its output
@@ -6,7 +6,7 @@ Python on them, in order, against a gateway that serves the example policies, or
     ```text                after a piece of Python: its output
 
 `pages.py` checks; `pages.py --write` replaces the output on the pages with the current output. Further arguments name
-examples, or README. KEYWAYD and KEYWAY name the programs.
+examples, README or changing-a-policy. KEYWAYD and KEYWAY name the programs.
 """
 import contextlib
 import difflib
@@ -14,6 +14,7 @@ import io
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -23,6 +24,7 @@ from world import ROOT, gateway_for
 
 PAGES = ROOT / "docs" / "examples"
 README = ROOT / "README.md"
+CHANGING = ROOT / "docs" / "changing-a-policy.md"
 BLOCK = re.compile(r"```(\w+)\n(.*?)```\n", re.S)
 TABLES = re.compile(r"```yaml\n(tables:\n.*?)```\n", re.S)
 HEAD = "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nstore: {kind: embedded, path: keyway-data}\n"
@@ -34,7 +36,8 @@ def run_command(command, gateway):
     environment = {**os.environ, "KEYWAY_GATEWAY": gateway.address, "PATH": folder + ":" + os.environ["PATH"], "TZ": "UTC"}
     ran = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
                          cwd=gateway.folder, encoding="utf-8", timeout=300, check=False)
-    return re.sub(r", [0-9.]+ s, [0-9]+/s$", "", ran.stdout, flags=re.M)  # removes the speed of an import
+    shown = re.sub(r", [0-9.]+ s, [0-9]+/s$", "", ran.stdout, flags=re.M)  # removes the speed of an import
+    return re.sub(r"( since |^  began +)\S+Z", r"\g<1>2026-11-21T10:00:00.000Z", shown, flags=re.M)  # times of a change
 
 
 def run_console(text, gateway):
@@ -109,11 +112,18 @@ def check_readme(write):
         return check_page(README, gateway, write)
 
 
+def check_changing(write):
+    with Gateway((HEAD + "policy: {source: store}\n").replace("{", "{{").replace("}", "}}")) as gateway:
+        shutil.copy(ROOT / "config" / "examples" / "order-tracking.yaml", gateway.folder)
+        return check_page(CHANGING, gateway, write)
+
+
 def main():
     write = "--write" in sys.argv
     names = [name for name in sys.argv[1:] if name != "--write"]
-    names = names or ["README", *sorted(page.stem for page in PAGES.glob("*.md") if page.stem != "README")]
-    same = check_examples([name for name in names if name != "README"], write)
+    names = names or ["README", CHANGING.stem, *sorted(page.stem for page in PAGES.glob("*.md") if page.stem != "README")]
+    same = check_examples([name for name in names if name not in ("README", CHANGING.stem)], write)
+    same = (CHANGING.stem not in names or check_changing(write)) and same
     same = ("README" not in names or check_readme(write)) and same
     if not same:
         sys.exit("these pages do not show the current output; check it, then run pages.py --write")
