@@ -21,7 +21,8 @@ output_list(const kw_cli *cli, const GPtrArray *changes)
     for (guint i = 0; i < changes->len; i++) {
         const kw_change_status *change = changes->pdata[i];
         g_autofree char *since = NULL;
-        g_autofree char *percent = g_strdup_printf("%.0f %%", 100 * change->progress);
+        bool ready = change->copied && change->compared;
+        g_autofree char *percent = ready ? g_strdup("") : g_strdup_printf("%.0f %%", 100 * change->progress);
         const kw_value cells[] = {kw_text(change->table),
                                   kw_text(change->path),
                                   kw_text(change->version),

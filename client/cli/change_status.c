@@ -26,7 +26,7 @@ duration_text(gint64 ms)
 static bool
 has_progress(const kw_change_status *change)
 {
-    return change->progress > 0 && change->progress < 1;
+    return !(change->copied && change->compared) && change->progress > 0;
 }
 
 char *

@@ -44,12 +44,12 @@ class Changing(Case):
 
 class Status(Changing):
     def test_list(self):
-        with self.gateway([change(), change(path="by_time", version="both-new", progress=1.0)]) as gateway:
+        with self.gateway([change(), change(path="by_time", **READY)]) as gateway:
             self.assertEqual(self.run_ok(gateway, "change", "list"), """\
-table         path     version   phase    progress  since
-------------  -------  --------  -------  --------  ------------------------
-order_events  primary  both-old  copying  42 %      2026-11-21T10:00:01.000Z
-order_events  by_time  both-new  copying  100 %     2026-11-21T10:00:01.000Z
+table         path     version   phase            progress  since
+------------  -------  --------  ---------------  --------  ------------------------
+order_events  primary  both-old  copying          42 %      2026-11-21T10:00:01.000Z
+order_events  by_time  both-old  ready to switch            2026-11-21T10:00:01.000Z
 """)
             self.assertEqual(json.loads(self.run_ok(gateway, "change", "list", "-o", "json"))[0], {
                 "table": TABLE, "path": "primary", "version": "both-old", "phase": "copying", "progress": 0.42,
