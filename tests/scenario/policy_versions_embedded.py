@@ -65,7 +65,7 @@ class Embedded(unittest.TestCase):
         wait_until(lambda: self.gateway.ready()["ready"], "the gateway to serve")
         self.assertEqual(self.gateway.metric("keyway_policy_version"), 2)
         self.assertGreater(self.put("c"), last)
-        self.refuse(Code.REFUSED, "its rows were written under layout 1", TABLES.replace("[{field: id}]", "[{literal: x}, {field: id}]"), 2)
+        self.refuse(Code.REFUSED, "field n: its values were stored as int", TABLES.replace("n: {type: int, generate: sequence}", "n: string"), 2)
         self.assertEqual([one.version for one in self.call("policyHistory", 0, 0)], [2, 1])
         self.assertEqual([one.version for one in self.call("policyHistory", 2, 1)], [1])
 
