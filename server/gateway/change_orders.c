@@ -194,7 +194,7 @@ model_after(request *self, kw_diagnostics *found)
         return kw_model_ref(kw_policy_model(gateway->policy));
     kw_model *shared = kw_model_shared(self->before->old_models[index]);
     kw_version_draft_init(&self->draft);
-    self->draft.text = kw_arena_copy(self->arena, kw_bytes_of_text(shared->shared_text));
+    self->draft.text = kw_arena_copy(self->arena, kw_bytes_of_text(shared->text));
     self->draft.author = self->order.author;
     self->draft.reason =
         kw_arena_printf(self->arena, "the change of table %s is cancelled", self->order.table);
