@@ -13,13 +13,11 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "store/embedded/embedded_internal.h"
-#include "store/embedded/selection.h"
 
 #define BATCH_BYTES_MAX ((size_t)16 * 1024 * 1024)
 #define CALLER_WAIT_MAX_NS 1000000u
 #define CALLER_WAIT_EVERY 32
 #define PROBE_NS 1000000000u
-#define RECORD_ROWS_MAX 128 /* at most 33 paths, with two rows each while the key rules change */
 
 struct kw_committer {
     kw_embedded *store;
@@ -34,14 +32,13 @@ struct kw_committer {
     /* Used by the committer's thread only. */
     kw_commit *pending; /* taken from the queue, in order */
     kw_copies copies;   /* as well; one slice follows each round */
-    kw_entries batch;
+    kw_collector collector;
     uint64_t commit_ns;    /* duration of a synced write, smoothed */
     size_t finished_count; /* commits finished since the committer last emptied the queue */
     size_t
         expected; /* number of queued commits to wait for: those queued now, plus as many as just finished */
     double return_share; /* share of the missing commits that arrived during a wait, smoothed */
     unsigned round;
-    kw_stored_table *table;               /* the last one looked up in this round */
     kw_embedded_handle *finished_handles; /* store handles with finished commits to post */
 };
 
@@ -155,140 +152,7 @@ post_finished(kw_committer *committer)
     }
 }
 
-/* --- collecting a batch ----------------------------------------------------------------------------- */
-
-static kw_stored_table *
-find_table(kw_committer *committer, kw_bytes name, kw_error *ret_error)
-{
-    if (committer->table && kw_bytes_equal(committer->table->name, name))
-        return committer->table;
-    kw_stored_table_unref(committer->table);
-    committer->table = kw_embedded_tables_find(committer->store->catalog, name);
-    if (!committer->table)
-        kw_unknown_table(name, ret_error);
-    return committer->table;
-}
-
-/* Adds a write to the batch with the timestamp `stamp`, unless the write's caller has set one. */
-static bool
-add_write(kw_committer *committer, const kw_write *write, int64_t stamp, kw_error *ret_error)
-{
-    kw_stored_table *table = find_table(committer, write->table, ret_error);
-    if (write->timestamp != KW_TIMESTAMP_NONE)
-        stamp = write->timestamp;
-    return table && kw_entries_add(&committer->batch, table, write, stamp, ret_error);
-}
-
-static int64_t
-stamp_of_write(kw_committer *committer, const kw_write *write)
-{
-    if (write->timestamp != KW_TIMESTAMP_NONE)
-        return write->timestamp;
-    return kw_stamps_allocate(&committer->store->stamps, &write->row, 1, write->kind == KW_WRITE_DELETE);
-}
-
-/* The number of successive writes, beginning with `first`, to rows of the same record. */
-static size_t
-record_rows(const kw_commit *commit, size_t first)
-{
-    const kw_write *const *writes = commit->many.writes;
-    size_t end = first + 1;
-    while (end < commit->many.count && writes[first]->record &&
-           writes[end]->record == writes[first]->record && writes[end]->timestamp == writes[first]->timestamp)
-        end++;
-    return MIN(end - first, RECORD_ROWS_MAX);
-}
-
-static int64_t
-stamp_of_record(kw_committer *committer, const kw_write *const *writes, size_t count)
-{
-    kw_bytes rows[RECORD_ROWS_MAX];
-    bool removal = false;
-    if (writes[0]->timestamp != KW_TIMESTAMP_NONE)
-        return writes[0]->timestamp;
-    for (size_t i = 0; i < count; i++) {
-        rows[i] = writes[i]->row;
-        removal = removal || writes[i]->kind == KW_WRITE_DELETE;
-    }
-    return kw_stamps_allocate(&committer->store->stamps, rows, count, removal);
-}
-
-/* False if one of the rows cannot be written. Then none is, so that the rows of a record stay equal. */
-static bool
-check_record(kw_committer *committer, const kw_write *const *writes, size_t count, kw_error *ret_error)
-{
-    bool good = true;
-    for (size_t i = 0; good && count > 1 && i < count; i++) {
-        const kw_stored_table *table = find_table(committer, writes[i]->table, ret_error);
-        good = table && kw_entries_check(table, writes[i], ret_error);
-    }
-    return good;
-}
-
-static void
-add_record(kw_committer *committer, kw_commit *commit, size_t first, size_t count)
-{
-    const kw_write *const *writes = commit->many.writes + first;
-    kw_written *results = commit->many.results + first;
-    kw_error error;
-    bool checked = check_record(committer, writes, count, &error);
-    int64_t stamp = checked ? stamp_of_record(committer, writes, count) : 0;
-    for (size_t i = 0; i < count; i++) {
-        bool good = checked && add_write(committer, writes[i], stamp, &error);
-        results[i].outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
-        if (good)
-            results[i].error.code = KW_OK;
-        else
-            results[i].error = error;
-    }
-}
-
-static bool
-add_writes(kw_committer *committer, kw_commit *commit)
-{
-    size_t count = 0;
-    for (size_t first = 0; first < commit->many.count; first += count) {
-        count = record_rows(commit, first);
-        add_record(committer, commit, first, count);
-    }
-    return true;
-}
-
-static bool
-add_conditional(kw_committer *committer, kw_commit *commit)
-{
-    bool increments = commit->kind == KW_COMMIT_INCREMENT;
-    kw_bytes name = increments ? commit->increment->table : commit->write->table;
-    kw_stored_table *table = find_table(committer, name, &commit->error);
-    if (!table)
-        return false;
-    if (!increments)
-        return kw_conditional_write(committer->store, &committer->batch, table,
-                                    stamp_of_write(committer, commit->write), commit);
-    int64_t stamp = kw_stamps_allocate(&committer->store->stamps, &commit->increment->row, 1, false);
-    return kw_conditional_increment(committer->store, &committer->batch, table, stamp, commit);
-}
-
-static bool
-add_commit(kw_committer *committer, kw_commit *commit)
-{
-    if (!kw_embedded_check_deadline(commit->deadline, "the write was applied", &commit->error))
-        return false;
-    switch (commit->kind) {
-    case KW_COMMIT_WRITE:
-        return add_write(committer, commit->write, stamp_of_write(committer, commit->write), &commit->error);
-    case KW_COMMIT_MANY:
-        return add_writes(committer, commit);
-    case KW_COMMIT_IF:
-    case KW_COMMIT_INCREMENT:
-        return add_conditional(committer, commit);
-    case KW_COMMIT_COPY:
-    case KW_COMMIT_CREATE:
-    case KW_COMMIT_DROP:
-        break;
-    }
-    g_assert_not_reached();
-}
+/* --- failures ------------------------------------------------------------------------------------- */
 
 static void
 fail_many(kw_commit *commit, kw_outcome outcome, const kw_error *error)
@@ -333,9 +197,9 @@ static bool
 write_entries(kw_committer *committer, bool synced, kw_error *ret_error)
 {
     uint64_t began_ns = kw_clock_mono_ns();
-    bool any = committer->batch.bytes > 0;
-    kw_stamps_add_mark_if_needed(&committer->store->stamps, &committer->batch);
-    bool good = kw_entries_write(&committer->batch, &committer->store->engine, synced, ret_error);
+    bool any = committer->collector.batch.bytes > 0;
+    kw_stamps_add_mark_if_needed(&committer->store->stamps, &committer->collector.batch);
+    bool good = kw_entries_write(&committer->collector.batch, &committer->store->engine, synced, ret_error);
     kw_stamps_written(&committer->store->stamps, good);
     if (any && synced) {
         kw_metrics_add(KW_METRIC_commits, 1);
@@ -371,15 +235,15 @@ run_batch(kw_committer *committer, bool unsynced, bool indexed)
 {
     kw_commit *collected = NULL, **collected_end = &collected;
     kw_commit **at = &committer->pending;
-    kw_entries_begin(&committer->batch, indexed);
-    while (*at && committer->batch.bytes < BATCH_BYTES_MAX && (*at)->kind < KW_COMMIT_CREATE) {
+    kw_entries_begin(&committer->collector.batch, indexed);
+    while (*at && committer->collector.batch.bytes < BATCH_BYTES_MAX && (*at)->kind < KW_COMMIT_CREATE) {
         kw_commit *commit = *at;
         if (commit->unsynced != unsynced) {
             at = &commit->next;
             continue;
         }
         *at = commit->next;
-        if (!add_commit(committer, commit))
+        if (!kw_collector_add(&committer->collector, commit))
             fail_uncollected(commit);
         commit->next = NULL;
         *collected_end = commit;
@@ -394,7 +258,7 @@ change_tables(kw_committer *committer)
     kw_commit *commit = committer->pending;
     kw_embedded *store = committer->store;
     committer->pending = commit->next;
-    kw_stored_table_unref(g_steal_pointer(&committer->table)); /* it can be the table to drop */
+    kw_collector_forget_table(&committer->collector); /* it can be the table to drop */
     uint32_t dropped;
     bool good = kw_embedded_check_deadline(commit->deadline, "the table was changed", &commit->error);
     if (good && commit->kind == KW_COMMIT_CREATE)
@@ -443,8 +307,7 @@ run_round(kw_committer *committer)
         if (!kinds.unsynced && !kinds.synced)
             change_tables(committer);
     }
-    kw_stored_table_unref(committer->table);
-    committer->table = NULL;
+    kw_collector_forget_table(&committer->collector);
 }
 
 /* Copies are not synced. Nobody waits for the caller of copies to send its next one. */
@@ -452,8 +315,8 @@ static void
 run_copies(kw_committer *committer)
 {
     kw_error error;
-    kw_entries_begin(&committer->batch, false);
-    kw_copies_collect(&committer->copies, committer->store, &committer->batch);
+    kw_entries_begin(&committer->collector.batch, false);
+    kw_copies_collect(&committer->copies, committer->store, &committer->collector.batch);
     bool good = write_entries(committer, false, &error);
     kw_commit *done = kw_copies_end_slice(&committer->copies, good ? NULL : &error);
     if (!done)
@@ -468,8 +331,8 @@ run_copies(kw_committer *committer)
 static void
 probe_disk(kw_committer *committer)
 {
-    kw_entries_begin(&committer->batch, false);
-    kw_stamps_add_mark(&committer->store->stamps, &committer->batch);
+    kw_entries_begin(&committer->collector.batch, false);
+    kw_stamps_add_mark(&committer->store->stamps, &committer->collector.batch);
     write_batch(committer, NULL, true);
 }
 
@@ -495,7 +358,8 @@ kw_committer_start(kw_embedded *store)
     committer->store = store;
     kw_mutex_init(&committer->lock);
     kw_condition_init(&committer->filled);
-    kw_entries_init(&committer->batch);
+    committer->collector.store = store;
+    kw_entries_init(&committer->collector.batch);
     kw_thread_start(&committer->thread, "kw-committer", run_committer, committer);
     return committer;
 }
@@ -510,7 +374,7 @@ kw_committer_stop(kw_committer *committer)
     kw_condition_broadcast(&committer->filled);
     kw_mutex_unlock(&committer->lock);
     kw_thread_join(&committer->thread);
-    kw_entries_clear(&committer->batch);
+    kw_entries_clear(&committer->collector.batch);
     kw_copies_clear(&committer->copies);
     kw_condition_clear(&committer->filled);
     kw_mutex_clear(&committer->lock);

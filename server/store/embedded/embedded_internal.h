@@ -171,6 +171,19 @@ bool kw_entries_check(const kw_stored_table *table, const kw_write *write, kw_er
 bool kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_write *write, int64_t stamp,
                     kw_error *ret_error);
 
+/* --- collecting commits (collector.c) ------------------------------------------------------------- */
+
+typedef struct kw_collector {
+    kw_embedded *store;
+    kw_entries batch;
+    kw_stored_table *table; /* the last one looked up in this round */
+} kw_collector;
+
+/* Adds a commit of rows, but not of copies, to the batch. If it returns false with the error in the commit,
+ * nothing was added. The writes of a MANY commit have results of their own. */
+bool kw_collector_add(kw_collector *self, kw_commit *commit);
+void kw_collector_forget_table(kw_collector *self);
+
 /* --- conditional operations (conditional.c): on the committer's thread, with an indexed batch ---- */
 
 /* stamp: the timestamp of the write, unless the write has its own. False: commit->error is set. */

@@ -1,0 +1,145 @@
+/* Collects the writes of commits in one batch: finds their tables, allocates timestamps, and executes
+ * conditional operations. Runs on the committer's thread. */
+#include "store/embedded/embedded_internal.h"
+#include "store/embedded/selection.h"
+
+#define RECORD_ROWS_MAX 128 /* at most 33 paths, with two rows each while the key rules change */
+
+static kw_stored_table *
+find_table(kw_collector *self, kw_bytes name, kw_error *ret_error)
+{
+    if (self->table && kw_bytes_equal(self->table->name, name))
+        return self->table;
+    kw_stored_table_unref(self->table);
+    self->table = kw_embedded_tables_find(self->store->catalog, name);
+    if (!self->table)
+        kw_unknown_table(name, ret_error);
+    return self->table;
+}
+
+/* Adds a write to the batch with the timestamp `stamp`, unless the write's caller has set one. */
+static bool
+add_write(kw_collector *self, const kw_write *write, int64_t stamp, kw_error *ret_error)
+{
+    kw_stored_table *table = find_table(self, write->table, ret_error);
+    if (write->timestamp != KW_TIMESTAMP_NONE)
+        stamp = write->timestamp;
+    return table && kw_entries_add(&self->batch, table, write, stamp, ret_error);
+}
+
+static int64_t
+stamp_of_write(kw_collector *self, const kw_write *write)
+{
+    if (write->timestamp != KW_TIMESTAMP_NONE)
+        return write->timestamp;
+    return kw_stamps_allocate(&self->store->stamps, &write->row, 1, write->kind == KW_WRITE_DELETE);
+}
+
+/* The number of successive writes, beginning with `first`, to rows of the same record. */
+static size_t
+record_rows(const kw_commit *commit, size_t first)
+{
+    const kw_write *const *writes = commit->many.writes;
+    size_t end = first + 1;
+    while (end < commit->many.count && writes[first]->record &&
+           writes[end]->record == writes[first]->record && writes[end]->timestamp == writes[first]->timestamp)
+        end++;
+    return MIN(end - first, RECORD_ROWS_MAX);
+}
+
+static int64_t
+stamp_of_record(kw_collector *self, const kw_write *const *writes, size_t count)
+{
+    kw_bytes rows[RECORD_ROWS_MAX];
+    bool removal = false;
+    if (writes[0]->timestamp != KW_TIMESTAMP_NONE)
+        return writes[0]->timestamp;
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = writes[i]->row;
+        removal = removal || writes[i]->kind == KW_WRITE_DELETE;
+    }
+    return kw_stamps_allocate(&self->store->stamps, rows, count, removal);
+}
+
+/* False if one of the rows cannot be written. Then none is, so that the rows of a record stay equal. */
+static bool
+check_record(kw_collector *self, const kw_write *const *writes, size_t count, kw_error *ret_error)
+{
+    bool good = true;
+    for (size_t i = 0; good && count > 1 && i < count; i++) {
+        const kw_stored_table *table = find_table(self, writes[i]->table, ret_error);
+        good = table && kw_entries_check(table, writes[i], ret_error);
+    }
+    return good;
+}
+
+static void
+add_record(kw_collector *self, kw_commit *commit, size_t first, size_t count)
+{
+    const kw_write *const *writes = commit->many.writes + first;
+    kw_written *results = commit->many.results + first;
+    kw_error error;
+    bool checked = check_record(self, writes, count, &error);
+    int64_t stamp = checked ? stamp_of_record(self, writes, count) : 0;
+    for (size_t i = 0; i < count; i++) {
+        bool good = checked && add_write(self, writes[i], stamp, &error);
+        results[i].outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
+        if (good)
+            results[i].error.code = KW_OK;
+        else
+            results[i].error = error;
+    }
+}
+
+static bool
+add_writes(kw_collector *self, kw_commit *commit)
+{
+    size_t count = 0;
+    for (size_t first = 0; first < commit->many.count; first += count) {
+        count = record_rows(commit, first);
+        add_record(self, commit, first, count);
+    }
+    return true;
+}
+
+static bool
+add_conditional(kw_collector *self, kw_commit *commit)
+{
+    bool increments = commit->kind == KW_COMMIT_INCREMENT;
+    kw_bytes name = increments ? commit->increment->table : commit->write->table;
+    kw_stored_table *table = find_table(self, name, &commit->error);
+    if (!table)
+        return false;
+    if (!increments)
+        return kw_conditional_write(self->store, &self->batch, table, stamp_of_write(self, commit->write),
+                                    commit);
+    int64_t stamp = kw_stamps_allocate(&self->store->stamps, &commit->increment->row, 1, false);
+    return kw_conditional_increment(self->store, &self->batch, table, stamp, commit);
+}
+
+bool
+kw_collector_add(kw_collector *self, kw_commit *commit)
+{
+    if (!kw_embedded_check_deadline(commit->deadline, "the write was applied", &commit->error))
+        return false;
+    switch (commit->kind) {
+    case KW_COMMIT_WRITE:
+        return add_write(self, commit->write, stamp_of_write(self, commit->write), &commit->error);
+    case KW_COMMIT_MANY:
+        return add_writes(self, commit);
+    case KW_COMMIT_IF:
+    case KW_COMMIT_INCREMENT:
+        return add_conditional(self, commit);
+    case KW_COMMIT_COPY:
+    case KW_COMMIT_CREATE:
+    case KW_COMMIT_DROP:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+void
+kw_collector_forget_table(kw_collector *self)
+{
+    kw_stored_table_unref(g_steal_pointer(&self->table));
+}
