@@ -125,15 +125,15 @@ static void
 list_path(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 {
     const char *name = fresh->name;
+    const kw_model_path *before = kw_path_text(old), *after = kw_path_text(fresh);
     if (strcmp(kw_layout_fingerprint(old->layout), kw_layout_fingerprint(fresh->layout)) != 0)
         kw_buffer_printf(out, "  path %s: another key rule\n", name);
-    if (kw_layout_number(old->layout) != kw_layout_number(fresh->layout))
-        kw_buffer_printf(out, "  path %s: layout %u instead of %u\n", name, kw_layout_number(fresh->layout),
-                         kw_layout_number(old->layout));
-    if (!kw_bytes_equal(old->store_table, fresh->store_table))
-        kw_buffer_printf(out, "  path %s: store table %.*s instead of %.*s\n", name,
-                         (int)fresh->store_table.size, (const char *)fresh->store_table.data,
-                         (int)old->store_table.size, (const char *)old->store_table.data);
+    if (before->layout != after->layout)
+        kw_buffer_printf(out, "  path %s: layout %u instead of %u\n", name, (unsigned)after->layout,
+                         (unsigned)before->layout);
+    if (strcmp(before->store_table, after->store_table) != 0)
+        kw_buffer_printf(out, "  path %s: store table %s instead of %s\n", name, after->store_table,
+                         before->store_table);
     if (!same_splits(&old->model->splits, &fresh->model->splits))
         kw_buffer_printf(out, "  path %s: other splits, used when its store table is created\n", name);
 }

@@ -77,8 +77,9 @@ print_rule(const kw_layout *layout, char sign, kw_buffer *out)
 static void
 print_consequence(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 {
-    bool same_number = kw_layout_number(old->layout) == kw_layout_number(fresh->layout);
-    bool same_store = kw_bytes_equal(old->store_table, fresh->store_table);
+    const kw_model_path *before = kw_path_text(old), *after = kw_path_text(fresh);
+    bool same_number = before->layout == after->layout;
+    bool same_store = strcmp(before->store_table, after->store_table) == 0;
     if (same_number || same_store)
         kw_buffer_printf(out, "    rejected if rows were written under the old rule: it needs %s%s%s\n",
                          same_number ? "a layout number of its own" : "",
@@ -92,21 +93,21 @@ static void
 diff_path(const kw_diff_records *records, const kw_path *old, const kw_path *fresh, kw_buffer *out)
 {
     const kw_layout *before = old->layout, *after = fresh->layout;
+    const kw_model_path *old_text = kw_path_text(old), *text = kw_path_text(fresh);
     if (strcmp(kw_layout_fingerprint(before), kw_layout_fingerprint(after)) != 0) {
         kw_buffer_printf(out, "  path %s: another key rule (layout %u, %.*s -> layout %u, %.*s)\n", old->name,
-                         kw_layout_number(before), SHOWN, kw_layout_fingerprint(before),
-                         kw_layout_number(after), SHOWN, kw_layout_fingerprint(after));
+                         (unsigned)old_text->layout, SHOWN, kw_layout_fingerprint(before),
+                         (unsigned)text->layout, SHOWN, kw_layout_fingerprint(after));
         print_rule(before, '-', out);
         print_rule(after, '+', out);
         print_consequence(old, fresh, out);
         kw_diff_moves(records, before, after, out);
-    } else if (kw_layout_number(before) != kw_layout_number(after)) {
+    } else if (old_text->layout != text->layout) {
         kw_buffer_printf(out, "  path %s: layout %u -> %u, though the rule is the same\n", old->name,
-                         kw_layout_number(before), kw_layout_number(after));
-    } else if (!kw_bytes_equal(old->store_table, fresh->store_table)) {
-        kw_buffer_printf(out, "  path %s: store table %.*s -> %.*s: rows in the first are no longer read\n",
-                         old->name, (int)old->store_table.size, (const char *)old->store_table.data,
-                         (int)fresh->store_table.size, (const char *)fresh->store_table.data);
+                         (unsigned)old_text->layout, (unsigned)text->layout);
+    } else if (strcmp(old_text->store_table, text->store_table) != 0) {
+        kw_buffer_printf(out, "  path %s: store table %s -> %s: rows in the first are no longer read\n",
+                         old->name, old_text->store_table, text->store_table);
     }
 }
 

@@ -159,6 +159,17 @@ place_paths(const compiling *self)
     return good;
 }
 
+const kw_model_path *
+kw_path_text(const kw_path *path)
+{
+    const kw_model_table *table = path->table->model;
+    size_t index = 0;
+    while (index < table->paths_count && strcmp(table->paths[index].name, path->name) != 0)
+        index++;
+    g_assert(index < table->paths_count);
+    return &table->paths[index];
+}
+
 const kw_placement *
 kw_path_scanned(const kw_path *path)
 {

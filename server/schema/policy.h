@@ -104,6 +104,10 @@ typedef struct kw_placing {
     bool atomics_held;  /* increments and conditional writes are rejected with retry_after_ms */
 } kw_placing;
 
+/* The path as the policy's text has it: with the layout number and store table that the text names, which a
+ * placing can replace. */
+const kw_model_path *kw_path_text(const kw_path *path);
+
 /* The placement of a path that scans read. */
 const kw_placement *kw_path_scanned(const kw_path *path);
 

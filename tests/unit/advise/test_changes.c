@@ -1,5 +1,6 @@
 /* The lines that a plan shows for the changes of a table. */
 #include "advise/changes.h"
+#include "advise/diff.h"
 
 #include "rule/policies.h"
 
@@ -15,15 +16,21 @@
 #define BY_TS "    paths: {by_ts: {key: [{field: ts}, {field: id}]}}\n"
 
 static void
-assert_changes(const char *old_yaml, const char *new_yaml, const char *expected)
+assert_table_changes(const kw_policy *old, const kw_policy *fresh, const char *expected)
 {
-    g_autoptr(kw_policy) old = test_policy(old_yaml), fresh = test_policy(new_yaml);
     kw_buffer out = KW_BUFFER_EMPTY;
     kw_table_changes(kw_policy_table(old, 0), kw_policy_table(fresh, 0), &out);
     kw_bytes text = kw_buffer_bytes(&out);
     g_autofree char *found = g_strndup(text.size ? (const char *)text.data : "", text.size);
     g_assert_cmpstr(found, ==, expected);
     kw_buffer_clear(&out);
+}
+
+static void
+assert_changes(const char *old_yaml, const char *new_yaml, const char *expected)
+{
+    g_autoptr(kw_policy) old = test_policy(old_yaml), fresh = test_policy(new_yaml);
+    assert_table_changes(old, fresh, expected);
 }
 
 static void
@@ -83,6 +90,30 @@ test_table(void)
     assert_changes(BASE, BASE "    marker: 'd:x'\n", "  another marker cell\n");
 }
 
+/* Where the rows are now is no difference of the texts. */
+static void
+test_placed(void)
+{
+    static const kw_placing moved = {.table = "t",
+                                     .path = "primary",
+                                     .given_layout = 1,
+                                     .given_store_table = "t",
+                                     .layout = 5,
+                                     .store_table = "t_L5"};
+    g_autoptr(kw_policy) text = test_policy(BASE), other = test_policy(BASE "    layout: 2\n");
+    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
+    g_autoptr(kw_policy) placed = kw_policy_new_placed(kw_policy_model(text), &moved, 1, problems);
+    g_assert_true(kw_bytes_equal(kw_policy_table(placed, 0)->paths[0].store_table, KW_BYTES_LITERAL("t_L5")));
+    assert_table_changes(placed, text, "");
+    assert_table_changes(text, placed, "");
+    assert_table_changes(placed, other, "  path primary: layout 2 instead of 1\n");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    g_assert_cmpstr(kw_policy_diff(placed, text, NULL, arena), ==,
+                    "no difference in tables, fields, rules and queries\n");
+    const char *diff = kw_policy_diff(placed, other, NULL, arena);
+    g_assert_nonnull(strstr(diff, "path primary: layout 1 -> 2, though the rule is the same"));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -90,5 +121,6 @@ main(int argc, char **argv)
     g_test_add_func("/advise/changes/fields", test_fields);
     g_test_add_func("/advise/changes/paths", test_paths);
     g_test_add_func("/advise/changes/table", test_table);
+    g_test_add_func("/advise/changes/placed", test_placed);
     return g_test_run();
 }

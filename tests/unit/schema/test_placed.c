@@ -123,6 +123,8 @@ test_changing(void)
     g_assert_true(kw_path_scanned(path) == &path->placements[1]);
     g_assert_true(path->layout == path->placements[0].layout);
     g_assert_cmpstr(path->model->store_table, ==, "t_L2");
+    g_assert_cmpstr(kw_path_text(path)->store_table, ==, "t");
+    g_assert_cmpint(kw_path_text(path)->layout, ==, 1);
     g_assert_cmpint(kw_table_default_order(table), ==, KW_WRITE_ORDER_STORE);
     assert_key(&path->placements[1], "61");
     g_assert_cmpuint(kw_layout_buckets(path->placements[0].layout), ==, 4);
