@@ -199,12 +199,12 @@ test_time_of_old_rule(void)
                                 "    layout: 2\n"
                                 "  then:\n"
                                 "    fields: {id: int, ts: {type: timestamp, column: 'd:ts'}}\n"
-                                "    key: [field: {name: ts, unit: s}, field: id]\n";
+                                "    key: [field: id, field: {name: ts, unit: s}]\n";
     desk *self = desk_new(rules);
     two_placements(self, unused, new_only);
     g_assert_cmpint(desk_put(self, "now", "id=1 ts=-5000")->outcome, ==, KW_OUTCOME_OK);
     two_placements(self, (kw_role){1, 1, false, false}, new_only);
-    g_autofree char *rows = desk_scan_all(self, "now id=1 ts=-5000");
+    g_autofree char *rows = desk_scan_all(self, "now full ts=-5000");
     g_assert_cmpstr(rows, ==, "id=1 ts=-5000\n");
     g_assert_cmpstr(desk_get(self, "now", "id=1 ts=-5000", NULL), ==, "id=1 ts=-5000");
     desk_free(self);
