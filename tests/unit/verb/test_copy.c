@@ -1,98 +1,43 @@
 /* Copies rows of a path from one placement to another, in the embedded store. */
-#include "desk.h"
-
-#include "store/embedded/embedded.h"
-#include "support/fault_store.h"
-
-#include <glib/gstdio.h>
-
-/* A table with a new key rule, and a table that lends its layout and store table to the old placement. The
- * keys of `coarse` do not hold the exact time, which is in a column. */
-static const char policy[] = "store: {kind: embedded}\n"
-                             "tables:\n"
-                             "  now:\n"
-                             "    fields: {id: string, n: int, note: string, tags: {type: map, of: int}}\n"
-                             "    key: [salt: {buckets: 4, of: [id]}, field: id, field: n]\n"
-                             "  then:\n"
-                             "    fields: {id: string, n: int, note: string, tags: {type: map, of: int}}\n"
-                             "    key: [field: id, field: n]\n"
-                             "  coarse_now:\n"
-                             "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
-                             "    key: [field: {name: ts, unit: s}, field: id]\n"
-                             "  coarse_then:\n"
-                             "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
-                             "    key: [field: id, field: {name: ts, unit: s}]\n";
+#include "placed_fixture.h"
 
 typedef struct fixture {
-    desk *desk;
-    kw_fault_plan plan;
-    char *folder;
-    kw_placement placements[2]; /* the new one, then the old one */
+    placed_fixture placed;
+    desk *desk; /* of placed */
     kw_copy_request request;
     kw_copy_result result;
     kw_error error;
 } fixture;
 
 static void
-created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
-{
-    desk *self = user;
-    (void)tables;
-    (void)count;
-    if (error)
-        g_error("%s", error->text);
-    self->done = true;
-}
-
-static void
-create(desk *self, const char *table)
-{
-    kw_create_request request = {.table = desk_table(self, table), .path = -1, .if_absent = true};
-    self->done = false;
-    kw_verb_create_table(&self->call, &request, created, self);
-    desk_wait(self);
-}
-
-/* Gives the path of table `now` the placement of table `then` too. */
-static void
-place(fixture *self, const char *now, const char *then)
-{
-    kw_path *path = (kw_path *)&desk_table(self->desk, now)->paths[0];
-    const kw_path *old = &desk_table(self->desk, then)->paths[0];
-    self->placements[0] = path->placements[0];
-    self->placements[1] = (kw_placement){
-        .path = path, .number = 1, .layout = old->layout, .store_table = old->store_table, .role = {0}};
-    path->placements = self->placements;
-    path->placements_count = 2;
-    self->request =
-        (kw_copy_request){.from = &self->placements[1], .to = &self->placements[0], .max_rows = 1000};
-    create(self->desk, now);
-    create(self->desk, then);
-}
-
-static void
 set_up(fixture *self)
 {
-    kw_error error;
     *self = (fixture){0};
-    g_autofree char *folder = g_dir_make_tmp("copy-XXXXXX", NULL);
-    self->folder = g_build_filename(folder, "data", NULL);
-    kw_model_embedded settings = {.path = self->folder, .cache_bytes = 8 << 20, .readers = 2};
-    kw_store *store = kw_embedded_open(&settings, &error);
-    if (!store)
-        g_error("%s", error.text);
-    self->desk = desk_new_over(kw_fault_store_new(store, &self->plan), policy);
+    placed_fixture_open(&self->placed);
+    self->desk = self->placed.desk;
 }
 
 static void
 tear_down(fixture *self)
 {
-    desk_free(self->desk);
-    g_autofree char *parent = g_path_get_dirname(self->folder);
-    const char *const remove_folder[] = {"rm", "-rf", parent, NULL};
-    g_spawn_sync(NULL, (char **)(uintptr_t)remove_folder, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
-                 NULL, NULL);
-    g_free(self->folder);
+    placed_fixture_close(&self->placed);
+}
+
+/* Copies from the old placement to the new one. */
+static void
+place(fixture *self, const char *now, const char *then)
+{
+    placed_fixture_place(&self->placed, now, then);
+    self->request = (kw_copy_request){
+        .from = &self->placed.placements[1], .to = &self->placed.placements[0], .max_rows = 1000};
+}
+
+/* Gets of the table read the new placement. */
+static void
+read_new(fixture *self)
+{
+    self->placed.placements[0].role = self->placed.placements[1].role;
+    self->placed.placements[1].role = (kw_role){0};
 }
 
 static void
@@ -118,7 +63,7 @@ copy(fixture *self)
 static void
 put(fixture *self, const char *table, const char *record)
 {
-    g_assert_cmpstr(desk_put(self->desk, table, record)->error.text, ==, "");
+    placed_fixture_put(&self->placed, table, record, 0);
 }
 
 /* --- tests --------------------------------------------------------------------------------------- */
@@ -154,6 +99,7 @@ test_slices(void)
     g_assert_true(copy(&self)); /* nothing is left */
     g_assert_true(self.result.end && self.result.rows == 0);
     g_assert_true(kw_bytes_equal(self.result.after, self.request.after));
+    read_new(&self);
     g_assert_cmpstr(desk_get(self.desk, "now", "id=r00 n=0", NULL), ==, "id=r00 n=0 note=n0 tags.a=0");
     g_assert_cmpstr(desk_get(self.desk, "now", "id=r24 n=24", NULL), ==, "id=r24 n=24 note=n24 tags.a=24");
     g_assert_cmpstr(desk_get(self.desk, "now", "id=r03 n=3", NULL), ==, "none");
@@ -185,6 +131,7 @@ test_column(void)
     g_assert_true(copy(&self));
     g_assert_cmpuint(self.result.rows, ==, 2);
     g_assert_cmpuint(self.result.foreign, ==, 0);
+    read_new(&self);
     g_assert_cmpstr(desk_get(self.desk, "coarse_now", "id=a ts=5999", NULL), ==, "id=a ts=5123 note=first");
     g_assert_cmpstr(desk_get(self.desk, "coarse_now", "id=b ts=7000", NULL), ==, "id=b ts=7000");
     tear_down(&self);
@@ -228,6 +175,7 @@ test_foreign(void)
     g_assert_cmpuint(self.result.rows, ==, 1);
     g_assert_cmpuint(self.result.foreign, ==, 2);
     g_assert_true(g_str_has_prefix(self.result.example, "table now, path primary, row bad: "));
+    read_new(&self);
     g_assert_cmpstr(desk_get(self.desk, "now", "id=m n=1", NULL), ==, "id=m n=1 note=copied");
     tear_down(&self);
 }
@@ -244,14 +192,15 @@ test_failures(void)
         put(&self, "then", "id=a n=1 note=one");
         put(&self, "then", "id=b n=2");
         size_t failures = 0;
-        atomic_store(&self.plan.fault, faults[i]);
+        atomic_store(&self.placed.plan.fault, faults[i]);
         do {
-            atomic_store(&self.plan.fail_at, ++failures);
+            atomic_store(&self.placed.plan.fail_at, ++failures);
             desk_clear(self.desk);
         } while (!copy(&self));
         g_assert_cmpuint(failures, ==, 4); /* last key, rows, copies, and no failure */
         g_assert_cmpuint(self.result.rows, ==, 2);
-        atomic_store(&self.plan.fail_at, 0);
+        atomic_store(&self.placed.plan.fail_at, 0);
+        read_new(&self);
         g_assert_cmpstr(desk_get(self.desk, "now", "id=a n=1", NULL), ==, "id=a n=1 note=one");
         tear_down(&self);
     }
@@ -265,7 +214,7 @@ test_lost_table(void)
     set_up(&self);
     place(&self, "now", "then");
     put(&self, "then", "id=a n=1 note=one");
-    self.placements[0].store_table = KW_BYTES_LITERAL("lost");
+    self.placed.placements[0].store_table = KW_BYTES_LITERAL("lost");
     g_assert_false(copy(&self));
     g_assert_cmpint(self.error.code, ==, KW_NOT_FOUND);
     g_assert_true(g_str_has_prefix(self.error.text, "table now, path primary, row a"));

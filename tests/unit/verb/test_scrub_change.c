@@ -1,0 +1,448 @@
+/* Compares and repairs the two placements of a path whose key rule is being changed. */
+#include "placed_fixture.h"
+
+typedef struct fixture {
+    placed_fixture placed;
+    desk *desk; /* of placed */
+    kw_scrub_request request;
+    kw_scrub_result sum; /* over all slices of the last comparison */
+    GString *text;       /* a line for each difference */
+    kw_error error;
+    kw_scrub_result slice;
+} fixture;
+
+static void
+set_up(fixture *self)
+{
+    *self = (fixture){.text = g_string_new(NULL)};
+    placed_fixture_open(&self->placed);
+    self->desk = self->placed.desk;
+    placed_fixture_place(&self->placed, "now", "then");
+    self->request = (kw_scrub_request){.table = self->placed.table,
+                                       .max_records = 1000,
+                                       .max_differences = 100,
+                                       .settle_ms = 1,
+                                       .changing = self->placed.path};
+}
+
+static void
+tear_down(fixture *self)
+{
+    placed_fixture_close(&self->placed);
+    g_string_free(self->text, TRUE);
+}
+
+static void
+slice_done(void *user, const kw_scrub_result *result, const kw_error *error)
+{
+    fixture *self = user;
+    self->error = error ? *error : KW_ERROR_NONE;
+    if (result)
+        self->slice = *result;
+    self->desk->done = true;
+}
+
+static bool
+compare_slice(fixture *self)
+{
+    self->desk->done = false;
+    self->slice = (kw_scrub_result){0};
+    kw_verb_scrub(&self->desk->call, &self->request, slice_done, self);
+    desk_wait(self->desk);
+    return self->error.code == KW_OK;
+}
+
+static void
+add_slice(fixture *self)
+{
+    static const char *const kinds[] = {"MISSING", "DIFFERENT", "ORPHAN", "FOREIGN"};
+    const kw_scrub_result *slice = &self->slice;
+    self->sum.rows += slice->rows;
+    self->sum.missing += slice->missing;
+    self->sum.different += slice->different;
+    self->sum.orphans += slice->orphans;
+    self->sum.repaired += slice->repaired;
+    self->sum.unsettled += slice->unsettled;
+    for (size_t i = 0; i < slice->differences_count; i++) {
+        const kw_scrub_difference *found = &slice->differences[i];
+        g_assert_true(found->path == self->placed.path);
+        const char *key =
+            found->key.values ? desk_text(self->desk, self->placed.table, &found->key) : "no record";
+        g_string_append_printf(self->text, "%s %s: %s%s\n", kinds[found->kind], key, found->text,
+                               found->repaired ? ", repaired" : "");
+    }
+}
+
+/* Compares all rows. */
+static void
+compare(fixture *self, bool repair)
+{
+    uint8_t cursor[1000];
+    self->request.repair = repair;
+    self->request.cursor = KW_BYTES_NONE;
+    self->sum = (kw_scrub_result){0};
+    g_string_truncate(self->text, 0);
+    do {
+        if (!compare_slice(self))
+            g_error("%s", self->error.text);
+        add_slice(self);
+        g_assert_cmpuint(self->slice.cursor.size, <=, sizeof cursor);
+        if (self->slice.cursor.size)
+            memcpy(cursor, self->slice.cursor.data, self->slice.cursor.size);
+        self->request.cursor = kw_bytes_of(cursor, self->slice.cursor.size);
+        desk_clear(self->desk);
+    } while (self->request.cursor.size);
+    g_assert_cmpfloat(self->slice.progress, ==, 1);
+}
+
+static void
+expect_same(fixture *self)
+{
+    compare(self, false);
+    g_assert_cmpstr(self->text->str, ==, "");
+    g_assert_cmpuint(self->sum.missing + self->sum.different + self->sum.orphans + self->sum.unsettled +
+                         self->sum.foreign,
+                     ==, 0);
+}
+
+/* Chooses the placements that puts and removals write: the old one, the new one, or both. */
+static void
+write_to(fixture *self, bool old, bool fresh)
+{
+    self->placed.placements[0].role.put = self->placed.placements[0].role.remove = fresh;
+    self->placed.placements[1].role.put = self->placed.placements[1].role.remove = old;
+}
+
+static void
+put(fixture *self, const char *record, int64_t timestamp)
+{
+    placed_fixture_put(&self->placed, "now", record, timestamp);
+}
+
+static void
+put_old(fixture *self, const char *record, int64_t timestamp)
+{
+    write_to(self, true, false);
+    put(self, record, timestamp);
+    write_to(self, true, true);
+}
+
+static void
+put_new(fixture *self, const char *record, int64_t timestamp)
+{
+    write_to(self, false, true);
+    put(self, record, timestamp);
+    write_to(self, true, true);
+}
+
+static void
+remove_old(fixture *self, const char *key, const char *columns, int64_t timestamp)
+{
+    write_to(self, true, false);
+    self->desk->options = (kw_write_options){.has_timestamp = timestamp > 0, .timestamp = timestamp};
+    g_assert_cmpstr(desk_remove(self->desk, "now", key, columns)->error.text, ==, "");
+    self->desk->options = (kw_write_options){0};
+    write_to(self, true, true);
+}
+
+static void
+remove_new(fixture *self, const char *key, int64_t timestamp)
+{
+    write_to(self, false, true);
+    self->desk->options = (kw_write_options){.has_timestamp = timestamp > 0, .timestamp = timestamp};
+    g_assert_cmpstr(desk_remove(self->desk, "now", key, NULL)->error.text, ==, "");
+    self->desk->options = (kw_write_options){0};
+    write_to(self, true, true);
+}
+
+/* --- differences --------------------------------------------------------------------------------- */
+
+#define KEY "id=a n=5"
+
+static void
+make_missing(fixture *self)
+{
+    put_old(self, KEY " note=one tags.k=1", 1000);
+    put_old(self, KEY " note=two", 2000);
+}
+
+static void
+make_extra(fixture *self)
+{
+    put_new(self, KEY " note=one", 1000);
+}
+
+/* A removal that began before the change and was committed after a put of the change. */
+static void
+make_half_removed(fixture *self)
+{
+    put(self, KEY " note=one tags.k=1", 1000);
+    remove_old(self, KEY, NULL, 2000);
+}
+
+static void
+make_half_removed_column(fixture *self)
+{
+    put(self, KEY " note=one tags.k=1", 1000);
+    remove_old(self, KEY, "note", 2000);
+}
+
+static void
+make_stale(fixture *self)
+{
+    put(self, KEY " note=one", 1000);
+    put_old(self, KEY " note=two", 2000);
+}
+
+static void
+make_other_value(fixture *self)
+{
+    put(self, KEY " note=one", 1000);
+    put_new(self, KEY " note=two", 1000);
+}
+
+/* The values are equal. */
+static void
+make_other_timestamp(fixture *self)
+{
+    put_old(self, KEY " note=one", 2000);
+    put_new(self, KEY " note=one", 1000);
+}
+
+static void
+make_extra_column(fixture *self)
+{
+    put(self, KEY " note=one", 1000);
+    put_new(self, KEY " tags.k=4", 3000);
+}
+
+typedef struct difference_case {
+    const char *name;
+    void (*make)(fixture *self);
+    const char *text;
+} difference_case;
+
+static const difference_case cases[] = {
+    {"missing", make_missing, "MISSING " KEY ": the other placement does not have the record"},
+    {"extra", make_extra, "ORPHAN " KEY ": the placement that scans read does not have the record"},
+    {"half removed", make_half_removed,
+     "ORPHAN " KEY ": the placement that scans read does not have the record"},
+    {"half removed column", make_half_removed_column,
+     "DIFFERENT " KEY ": note with timestamp 1000 is only here"},
+    {"stale", make_stale,
+     "DIFFERENT " KEY ": note with timestamp 2000 is missing, note with timestamp 1000 is only here"},
+    {"other value", make_other_value, "DIFFERENT " KEY ": note with timestamp 1000 has another value"},
+    {"other timestamp", make_other_timestamp,
+     "DIFFERENT " KEY ": note with timestamp 2000 is missing, note with timestamp 1000 is only here"},
+    {"extra column", make_extra_column, "DIFFERENT " KEY ": tags.k with timestamp 3000 is only here"},
+};
+
+static void
+test_difference(gconstpointer data)
+{
+    const difference_case *what = data;
+    fixture self;
+    set_up(&self);
+    put(&self, "id=b n=1 note=equal", 0);
+    what->make(&self);
+    g_autofree char *found = g_strdup_printf("%s\n", what->text);
+    g_autofree char *repaired = g_strdup_printf("%s, repaired\n", what->text);
+    compare(&self, false);
+    g_assert_cmpstr(self.text->str, ==, found);
+    compare(&self, true);
+    g_assert_cmpstr(self.text->str, ==, repaired);
+    g_assert_cmpuint(self.sum.repaired, ==, 1);
+    expect_same(&self);
+    tear_down(&self);
+}
+
+/* A deletion in the new placement hides the cell, also after a repair with its own timestamp. */
+static void
+test_hidden(void)
+{
+    fixture self;
+    set_up(&self);
+    put(&self, KEY " note=one", 1000);
+    remove_new(&self, KEY, 2000);
+    compare(&self, true);
+    g_assert_true(g_str_has_prefix(self.text->str,
+                                   "MISSING " KEY ": the other placement does not have the record; it "
+                                   "still differs after the repair. If this repeats, a deletion hides"));
+    g_assert_cmpuint(self.sum.repaired, ==, 0);
+    g_assert_cmpuint(self.sum.missing, ==, 1);
+    tear_down(&self);
+}
+
+/* Deleting the extra cell would hide a cell that is in both placements. */
+static void
+test_kept(void)
+{
+    fixture self;
+    set_up(&self);
+    put_old(&self, KEY " note=old", 1000);
+    put_new(&self, KEY " note=wrong", 2000);
+    compare(&self, true);
+    g_assert_cmpuint(self.sum.different, ==, 1);
+    g_assert_cmpuint(self.sum.repaired, ==, 0);
+    tear_down(&self);
+}
+
+static void
+test_equal(void)
+{
+    fixture self;
+    set_up(&self);
+    expect_same(&self);
+    for (int i = 0; i < 50; i++) {
+        g_autofree char *record = g_strdup_printf("id=r%d n=%d note=x tags.a=%d", i % 7, i, i);
+        put(&self, record, i % 3 ? 0 : 1000 + i);
+    }
+    desk_remove(self.desk, "now", "id=r1 n=1", NULL);
+    desk_remove(self.desk, "now", "id=r2 n=2", "note");
+    self.request.max_records = 7;
+    expect_same(&self);
+    g_assert_cmpuint(self.sum.rows, ==, 2 * 49);
+    tear_down(&self);
+}
+
+/* --- concurrent writes --------------------------------------------------------------------------- */
+
+typedef struct writer {
+    fixture *in;
+    kw_call call; /* an arena of its own */
+    kw_item item;
+    int written;
+    bool stopping, stopped;
+} writer;
+
+static void write_next(writer *self);
+
+static void
+on_written(void *user, const kw_written_record *results, size_t count)
+{
+    writer *self = user;
+    g_assert_cmpuint(count, ==, 1);
+    g_assert_cmpint(results[0].outcome, ==, KW_OUTCOME_OK);
+    self->written++;
+    self->stopped = self->stopping;
+    if (!self->stopping)
+        write_next(self);
+}
+
+/* Puts and removes 20 records in turn. */
+static void
+write_next(writer *self)
+{
+    kw_arena_reset(self->call.arena);
+    const kw_table *table = self->in->placed.table;
+    bool removes = self->written % 3 == 2;
+    kw_record record = kw_record_new(table, self->call.arena);
+    char *id = kw_arena_printf(self->call.arena, "w%d", self->written % 20);
+    record.values[0] = (kw_value){.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of_text(id)};
+    record.values[1] = (kw_value){.kind = KW_VALUE_NUMBER, .number = 1};
+    if (!removes)
+        record.values[2] = record.values[0];
+    self->item = (kw_item){.record = record};
+    if (removes)
+        kw_verb_remove(&self->call, table, &self->item, 1, NULL, 0, (kw_write_options){0}, on_written, self);
+    else
+        kw_verb_put(&self->call, table, &self->item, 1, (kw_write_options){0}, on_written, self);
+}
+
+/* Writes to both placements never look like a difference. */
+static void
+test_concurrent(void)
+{
+    fixture self;
+    set_up(&self);
+    writer writing = {.in = &self, .call = self.desk->call};
+    writing.call.arena = kw_arena_new();
+    write_next(&writing);
+    for (int i = 0; writing.written < 300; i++) {
+        compare(&self, i % 2);
+        g_assert_cmpuint(self.sum.missing + self.sum.different + self.sum.orphans, ==, 0);
+    }
+    writing.stopping = true;
+    while (!writing.stopped)
+        uv_run(kw_loop_uv(self.desk->loop), UV_RUN_ONCE);
+    kw_arena_free(writing.call.arena);
+    expect_same(&self);
+    tear_down(&self);
+}
+
+/* --- cursors and refusals ------------------------------------------------------------------------ */
+
+static void
+expect_error(fixture *self, kw_code code, const char *part)
+{
+    g_assert_false(compare_slice(self));
+    g_assert_cmpint(self->error.code, ==, code);
+    g_assert_nonnull(strstr(self->error.text, part));
+}
+
+static void
+test_cursors(void)
+{
+    fixture self;
+    set_up(&self);
+    put(&self, "id=a n=1", 0);
+    put(&self, "id=b n=1", 0);
+    self.request.max_records = 1;
+    g_assert_true(compare_slice(&self));
+    self.request.cursor = self.slice.cursor;
+    g_assert_true(compare_slice(&self));
+    self.placed.placements[0].role.scan = true; /* the sides change places */
+    self.placed.placements[1].role.scan = false;
+    expect_error(&self, KW_INVALID, "the cursor belongs to another table");
+    tear_down(&self);
+}
+
+static void
+test_paths(void)
+{
+    fixture self;
+    set_up(&self);
+    self.request.changing = NULL;
+    expect_error(&self, KW_INVALID, "has one path");
+    tear_down(&self);
+}
+
+/* Every store operation of a repair fails once. */
+static void
+test_failures(void)
+{
+    fixture self;
+    set_up(&self);
+    make_half_removed(&self);
+    put_old(&self, "id=b n=2 note=one", 1000);
+    self.request.repair = true;
+    size_t failures = 0;
+    do {
+        atomic_store(&self.placed.plan.fault, KW_FAULT_UNKNOWN_APPLIED);
+        atomic_store(&self.placed.plan.fail_at, ++failures);
+    } while (!compare_slice(&self));
+    g_assert_cmpuint(failures, >, 6);
+    atomic_store(&self.placed.plan.fail_at, 0);
+    self.request.repair = false;
+    compare(&self, true);
+    expect_same(&self);
+    tear_down(&self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *name = g_strdup_printf("/verb/scrub change/difference/%s", cases[i].name);
+        g_test_add_data_func(name, &cases[i], test_difference);
+    }
+    g_test_add_func("/verb/scrub change/hidden", test_hidden);
+    g_test_add_func("/verb/scrub change/kept", test_kept);
+    g_test_add_func("/verb/scrub change/equal", test_equal);
+    g_test_add_func("/verb/scrub change/concurrent", test_concurrent);
+    g_test_add_func("/verb/scrub change/cursors", test_cursors);
+    g_test_add_func("/verb/scrub change/paths", test_paths);
+    g_test_add_func("/verb/scrub change/failures", test_failures);
+    return g_test_run();
+}
