@@ -216,9 +216,10 @@ test_many(kw_fixture *f)
     char *rows[COUNT];
     for (int i = 0; i < COUNT; i++) {
         rows[i] = g_strdup_printf("copies7_%03d", i);
-        kw_put(f, rows[i], i == 150 ? "k:a" : "d:a", rows[i], 1 + i);
+        kw_put(f, rows[i], "d:a", rows[i], 1 + i);
         all[i] = copy_of(f, rows[i], rows[i]);
     }
+    kw_put(f, rows[150], "k:a", "x", 1);
     all[200].to_table = B("absent_table");
     kw_sync_copy(&f->sync, all, COUNT, results);
     for (int i = 0; i < COUNT; i++) {

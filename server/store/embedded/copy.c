@@ -1,8 +1,8 @@
 /* Copies rows to rows of other store tables. The committer is the only writer, so a row cannot change while
  * it is copied.
  *
- * A slice copies rows of one table to rows of one other table, for about a millisecond. It reads all its rows
- * with one iterator, which does not see the entries of the batch. A copy within one table is therefore a
+ * A slice copies rows of one table to rows of one other table, for a third of a millisecond. It reads all its
+ * rows with one iterator, which does not see the entries of the batch. A copy within one table is therefore a
  * slice of its own. A slice can end inside a large row, between two columns. The next slice then reads the
  * rest of the row again, with the writes that were made in between.
  *
@@ -14,8 +14,8 @@
 #include "store/embedded/key.h"
 #include "store/embedded/reader.h"
 
-#define SLICE_BYTES ((size_t)256 * 1024)
-#define SLICE_NS 1000000u
+#define SLICE_BYTES ((size_t)64 * 1024)
+#define SLICE_NS 300000u
 /* Maximum size of the versions of one column, which are copied together. */
 #define COLUMN_BYTES_MAX ((size_t)64 * 1024 * 1024)
 /* The end of the key of a cell: timestamp and kind. */

@@ -427,6 +427,13 @@ test_rejected(void)
     assert_rejected(&self, "visits", slice.cursor, "damaged");
     bytes[5] ^= 1;
     assert_rejected(&self, "visits", slice.cursor, "another table");
+    ((kw_table *)self.request.table)->changing = true;
+    self.request.cursor = KW_BYTES_NONE;
+    self.request.repair = true;
+    g_assert_false(scrub_one_slice(&self, &slice));
+    g_assert_cmpint(self.error.code, ==, KW_REFUSED);
+    self.request.repair = false;
+    g_assert_true(scrub_one_slice(&self, &slice));
     scrub_fixture_close(&self);
 }
 
