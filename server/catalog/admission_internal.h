@@ -53,9 +53,8 @@ const kw_change_step *kw_admission_step(const kw_admission *admission);
 /* The records to put; false if those in the catalog stay. */
 bool kw_admission_records(const kw_admission *admission, const kw_change_record **ret_records,
                           size_t *ret_count);
+/* REFUSED if a table without facts would begin in a placement that another table had before a change. */
 bool kw_admission_check_given(const kw_admission *admission, size_t table, kw_error *ret_error);
-/* ret_table: the number of the refused table. */
-bool kw_admission_check_distinct(const kw_admission *admission, size_t *ret_table, kw_error *ret_error);
 
 /* Finds out which store tables hold rows; the admission is the user argument of done. */
 void kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done);

@@ -64,7 +64,6 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
         return;
     }
     kw_error refused;
-    size_t table;
     admission->image = image;
     if (!kw_admission_take_step(admission, &refused)) {
         end_preview(admission, &refused);
@@ -74,8 +73,6 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
     kw_admission_look_up(admission);
     for (size_t i = 0; i < admission->count; i++)
         kw_admission_check_owners(admission, i, &admission->refusals[i]);
-    if (!kw_admission_check_distinct(admission, &table, &refused))
-        admission->refusals[table] = refused;
     kw_admission_settle(admission);
     kw_admission_probe(admission, false, on_probed);
 }

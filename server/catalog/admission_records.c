@@ -1,5 +1,4 @@
-/* The records of changes in an admission (changes.h): the step that it is for, and what the commit puts. Also
- * checks of store tables that concern several tables of the policy. */
+/* The records of changes in an admission (changes.h): the step that it is for, and what the commit puts. */
 #include "catalog/admission_internal.h"
 
 #include <string.h>
@@ -55,7 +54,7 @@ kw_admission_records(const kw_admission *admission, const kw_change_record **ret
     return admission->step || renamed;
 }
 
-/* --- store tables ---------------------------------------------------------------------------------- */
+/* --- renamed tables ---------------------------------------------------------------------------------- */
 
 static bool
 is_given(const kw_facts *wanted, const kw_change_record *record)
@@ -88,37 +87,5 @@ kw_admission_check_given(const kw_admission *admission, size_t table, kw_error *
                 wanted->table, record->given.store_table, record->given.layout, record->path, record->table,
                 record->table, record->now.layout, record->now.store_table, record->table);
     }
-    return true;
-}
-
-static bool
-add_owner(GHashTable *owners, const kw_facts *wanted, const kw_path_facts *path, kw_arena *arena,
-          kw_error *ret_error)
-{
-    char *name = kw_arena_printf(arena, "table %s, path %s", wanted->table, path->name);
-    for (size_t i = 0; i < path->placements_count; i++) {
-        char *store_table = (char *)path->placements[i].store_table;
-        const char *other = g_hash_table_lookup(owners, store_table);
-        if (other)
-            return kw_error_set(ret_error, KW_REFUSED,
-                                "%s: the store table %s belongs to %s; name another one", name, store_table,
-                                other);
-        g_hash_table_insert(owners, store_table, name);
-    }
-    return true;
-}
-
-/* Placements of changes are not in the policy's text, which is checked for this when it is compiled. */
-bool
-kw_admission_check_distinct(const kw_admission *admission, size_t *ret_table, kw_error *ret_error)
-{
-    g_autoptr(GHashTable) owners = g_hash_table_new(g_str_hash, g_str_equal);
-    for (size_t i = 0; i < admission->count; i++)
-        for (size_t j = 0; j < admission->wanted[i]->paths_count; j++) {
-            *ret_table = i;
-            if (!add_owner(owners, admission->wanted[i], &admission->wanted[i]->paths[j], admission->arena,
-                           ret_error))
-                return false;
-        }
     return true;
 }

@@ -49,15 +49,13 @@ rule_of(const kw_layout *layout)
                                 .verified = true};
 }
 
-/* The first placement is the new one of a change: it lacks rows until scans read it. */
 static kw_placement_facts
-placement_of(const kw_placement *placement, size_t number, kw_arena *arena)
+placement_of(const kw_placement *placement, kw_arena *arena)
 {
     kw_placement_facts facts = rule_of(placement->layout);
     facts.store_table = kw_store_table_name(kw_arena_text(arena, placement->store_table));
     facts.role = placement->role;
-    if (number == 0 && !placement->role.scan)
-        facts.state = KW_PLACEMENT_FILLING;
+    facts.state = placement->complete ? KW_PLACEMENT_COMPLETE : KW_PLACEMENT_FILLING;
     return facts;
 }
 
@@ -71,7 +69,7 @@ path_of(const kw_path *path, bool association, kw_arena *arena)
                            .placements_count = count};
     facts.placements[0] = rule_of(path->layout);
     for (size_t i = 0; i < path->placements_count; i++)
-        facts.placements[i] = placement_of(&path->placements[i], i, arena);
+        facts.placements[i] = placement_of(&path->placements[i], arena);
     return facts;
 }
 
