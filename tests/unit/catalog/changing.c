@@ -4,9 +4,10 @@ changing *
 changing_new(void)
 {
     changing *self = g_new0(changing, 1);
-    self->old = test_policy(OLD_RULE);
+    self->old = test_policy(BASE);
     self->new = test_policy(NEW_RULE);
-    self->both = test_policy(NEW_RULE);
+    self->text = test_policy(NEW_KEY);
+    self->before = kw_policy_ref(self->old);
     self->record = (kw_change_record){.table = "t",
                                       .path = "primary",
                                       .given = {1, "t"},
@@ -27,7 +28,9 @@ changing_free(changing *self)
 {
     kw_policy_unref(self->old);
     kw_policy_unref(self->new);
-    kw_policy_unref(self->both);
+    kw_policy_unref(self->text);
+    kw_policy_unref(self->before);
+    g_clear_pointer(&self->both, kw_policy_unref);
     g_free(self);
 }
 
@@ -35,13 +38,26 @@ kw_policy *
 changing_both(changing *self)
 {
     const kw_chain_version *version = kw_chain_version_of(self->record.version);
-    kw_path *path = (kw_path *)kw_policy_table(self->both, 0)->paths;
-    self->placements[0] = kw_policy_table(self->new, 0)->paths[0].placements[0];
-    self->placements[1] = kw_policy_table(self->old, 0)->paths[0].placements[0];
-    self->placements[0].role = version->new_role;
-    self->placements[1].role = version->old_role;
-    path->placements = self->placements;
-    path->placements_count = 2;
+    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
+    kw_placing placing = {.table = "t",
+                          .path = "primary",
+                          .given_layout = self->record.given.layout,
+                          .given_store_table = self->record.given.store_table,
+                          .layout = self->record.now.layout,
+                          .store_table = self->record.now.store_table,
+                          .old_model = kw_policy_model(self->before),
+                          .old_layout = self->record.old.layout,
+                          .old_store_table = self->record.old.store_table,
+                          .role = version->new_role,
+                          .old_role = version->old_role,
+                          .both_complete = version->both_complete,
+                          .atomics_held = true};
+    g_clear_pointer(&self->both, kw_policy_unref);
+    self->both = kw_policy_new_placed(kw_policy_model(self->text), &placing, 1, problems);
+    if (!self->both) {
+        g_autofree char *texts = kw_diagnostics_text(problems);
+        g_error("%s", texts);
+    }
     return self->both;
 }
 

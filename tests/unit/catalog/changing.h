@@ -3,24 +3,22 @@
 
 #include "town.h"
 
-#define OLD_RULE BASE
-#define NEW_RULE                                                                                             \
+#define NEW_KEY                                                                                              \
     "    fields:\n"                                                                                          \
     "      id: {type: string, max_bytes: 20}\n"                                                              \
     "      ts: {type: timestamp, unit: ms}\n"                                                                \
     "      n: int\n"                                                                                         \
-    "    key: [{field: ts}, {field: id}]\n"                                                                  \
-    "    layout: 2\n"                                                                                        \
-    "    store_table: t2\n"
+    "    key: [{field: ts}, {field: id}]\n"
+#define NEW_RULE NEW_KEY "    layout: 2\n    store_table: t2\n"
 
-/* The tests set the policy of a version; everything lives as long as this. */
 typedef struct changing {
-    kw_policy *old;  /* before the change */
-    kw_policy *new;  /* after it */
-    kw_policy *both; /* with two placements, as in the version that was set last */
+    kw_policy *old;    /* before the change */
+    kw_policy *new;    /* after it */
+    kw_policy *text;   /* the policy of the change, compiled without the record */
+    kw_policy *before; /* has the old rule */
+    kw_policy *both;   /* with two placements, as in the version that was set last; NULL: none was */
     kw_change_record record;
     kw_change_record base;
-    kw_placement placements[2];
     kw_change_step step;
 } changing;
 

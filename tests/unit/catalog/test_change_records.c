@@ -1,0 +1,192 @@
+/* Records of changes as JSON: what is printed is read back, and nothing else is read. */
+#include "catalog/changes.h"
+
+#include <glib.h>
+
+#define ID "0123456789abcdef0123456789abcdef"
+
+static const kw_change_record full = {
+    .table = "orders",
+    .path = "by_ts",
+    .given = {1, "ns:orders"},
+    .now = {2, "ns:orders_L2"},
+    .under_way = true,
+    .old = {3, "ns:orders_L3"},
+    .old_given = {1, "ns:orders"},
+    .old_version = {7, ID},
+    .new_version = 8,
+    .version = KW_CHAIN_BOTH_NEW,
+    .version_at_ms = INT64_C(1795000000001),
+    .started_ms = INT64_C(1795000000000),
+    .author = "CN=ann",
+    .reason = "a \"reason\" {[\\",
+    .paused = true,
+    .rows_per_second = 1000,
+    .copied = true,
+    .compared = true,
+    .rows_copied = UINT64_C(1) << 40,
+    .rows_compared = 5,
+    .missing = 1,
+    .different = 2,
+    .extra = 3,
+    .repaired = 4,
+    .foreign = 6,
+    .example = "row \\x00: no field",
+    .copied_to = {(const uint8_t *)"\0\xff\x80", 3},
+    .compare_cursor = {(const uint8_t *)"c", 1},
+};
+
+static void
+assert_parses(const char *text, bool good)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_record *records;
+    size_t count;
+    kw_error error;
+    if (kw_changes_parse(kw_bytes_of_text(text), arena, &records, &count, &error) != good)
+        g_error("%s: %s", good ? error.text : "accepted", text);
+    if (!good)
+        g_assert_cmpint(error.code, ==, KW_CORRUPT);
+}
+
+static void
+test_read_back(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_record both[2] = {full, {.table = "t", .path = "primary", .given = {1, "t"}, .now = {2, "t2"}}};
+    kw_bytes text = kw_changes_print(both, 2, arena);
+    kw_change_record *read;
+    size_t count;
+    kw_error error;
+    g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
+    g_assert_cmpuint(count, ==, 2);
+    g_assert_false(kw_changes_differ(both, 2, read, 2));
+    g_assert_true(kw_bytes_equal(kw_changes_print(read, 2, arena), text));
+    g_assert_true(read[0].paused && read[0].copied && read[0].compared && !read[1].under_way);
+    g_assert_cmpuint(read[0].rows_copied, ==, full.rows_copied);
+    g_assert_cmpuint(read[0].foreign, ==, 6);
+    g_assert_cmpstr(read[0].reason, ==, full.reason);
+    g_assert_cmpstr(read[0].example, ==, full.example);
+    g_assert_true(kw_bytes_equal(read[0].copied_to, full.copied_to));
+    g_assert_true(kw_bytes_equal(read[0].compare_cursor, full.compare_cursor));
+    g_assert_cmpstr(read[1].author, ==, "");
+    g_assert_cmpstr(read[1].old.store_table, ==, "");
+    g_assert_true(kw_bytes_equal(kw_changes_print(NULL, 0, arena), KW_BYTES_LITERAL("[]")));
+    g_assert_true(kw_changes_parse(KW_BYTES_NONE, arena, &read, &count, &error));
+    g_assert_cmpuint(count, ==, 0);
+    assert_parses("[]", true);
+}
+
+/* Each replacement makes the text of a good record one that is never printed. */
+static void
+test_strict(void)
+{
+    static const char *const replacements[][2] = {
+        {"\"orders\"", "7"},
+        {"\"orders\"", "\"\""},
+        {"\"orders\"", "null"},
+        {"\"path\"", "\"paths\""},
+        {"\"layout\":1", "\"layout\":-1"},
+        {"\"layout\":1", "\"layout\":4294967296"},
+        {"\"layout\":1", "\"layout\":1.5"},
+        {"\"layout\":1", "\"layout\":\"1\""},
+        {"\"layout\":1", "\"layout\":1,\"more\":1"},
+        {"\"ns:orders_L2\"", "\"\""},
+        {"\"under_way\":true", "\"under_way\":false"},
+        {"\"under_way\":true", "\"under_way\":1"},
+        {"\"7 " ID "\"", "\"7\""},
+        {"\"new_version\":8", "\"new_version\":-8"},
+        {"\"both-new\"", "\"both-newer\""},
+        {"\"both-new\"", "null"},
+        {"\"paused\":true", "\"paused\":\"true\""},
+        {"\"missing\":1", "\"missing\":true"},
+        {"\"missing\":1", "\"missing\":-1"},
+        {"\"missing\":1", "\"missing\":[1]"},
+        {"\"missing\":1,", ""},
+        {"\"missing\":1", "\"missing\":1,\"unknown\":1"},
+        {"\"AP+A\"", "\"AP+\""},
+        {"\"AP+A\"", "\"A P+A\""},
+        {"\"AP+A\"", "{}"},
+    };
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const char *text = kw_arena_text(arena, kw_changes_print(&full, 1, arena));
+    assert_parses(text, true);
+    for (size_t i = 0; i < G_N_ELEMENTS(replacements); i++) {
+        g_auto(GStrv) parts = g_strsplit(text, replacements[i][0], 2);
+        if (!parts[1])
+            g_error("no %s in %s", replacements[i][0], text);
+        g_autofree char *changed = g_strjoinv(replacements[i][1], parts);
+        assert_parses(changed, false);
+    }
+    for (size_t size = 1; size < strlen(text); size++) {
+        g_autofree char *truncated = g_strndup(text, size);
+        assert_parses(truncated, false);
+    }
+    g_autofree char *twice = g_strdup_printf("[%.*s,%s", (int)strlen(text) - 2, text + 1, text + 1);
+    assert_parses(twice, false);
+    assert_parses("{}", false);
+    assert_parses("[[]]", false);
+    assert_parses("[1]", false);
+    assert_parses("[null]", false);
+    assert_parses("x", false);
+}
+
+static void
+test_too_many(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_record *records = KW_ARENA_ARRAY(arena, kw_change_record, KW_CHANGES_MAX + 1);
+    kw_bytes cell;
+    kw_error error;
+    for (size_t i = 0; i <= KW_CHANGES_MAX; i++)
+        records[i] = (kw_change_record){.table = kw_arena_printf(arena, "t%zu", i),
+                                        .path = "primary",
+                                        .given = {1, "t"},
+                                        .now = {2, "t2"}};
+    g_assert_true(kw_changes_print_to_put(records, KW_CHANGES_MAX, arena, &cell, &error));
+    g_assert_false(kw_changes_print_to_put(records, KW_CHANGES_MAX + 1, arena, &cell, &error));
+    g_assert_cmpint(error.code, ==, KW_REFUSED);
+    assert_parses(kw_arena_text(arena, cell), false);
+}
+
+/* Every difference other than progress, pause and limit counts. */
+static void
+test_differ(void)
+{
+    kw_change_record same = full, other;
+    same.rows_copied = same.rows_compared = same.missing = same.different = same.extra = 77;
+    same.repaired = same.foreign = same.rows_per_second = 77;
+    same.paused = same.copied = same.compared = false;
+    same.example = "";
+    same.copied_to = same.compare_cursor = KW_BYTES_NONE;
+    g_assert_false(kw_changes_differ(&full, 1, &same, 1));
+    g_assert_true(kw_changes_differ(&full, 1, NULL, 0));
+#define DIFFERS(set)                                                                                         \
+    other = full;                                                                                            \
+    other.set;                                                                                               \
+    g_assert_true(kw_changes_differ(&full, 1, &other, 1));
+    DIFFERS(table = "u")
+    DIFFERS(path = "primary")
+    DIFFERS(given.layout = 9)
+    DIFFERS(now.store_table = "x")
+    DIFFERS(under_way = false)
+    DIFFERS(old.layout = 9)
+    DIFFERS(old_given.store_table = "x")
+    DIFFERS(old_version.number = 6)
+    DIFFERS(old_version.id[0] = 'f')
+    DIFFERS(new_version = 9)
+    DIFFERS(version = KW_CHAIN_BOTH_OLD)
+    DIFFERS(version_at_ms = 1)
+    DIFFERS(started_ms = 1)
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/catalog/change records/read back", test_read_back);
+    g_test_add_func("/catalog/change records/strict", test_strict);
+    g_test_add_func("/catalog/change records/too many", test_too_many);
+    g_test_add_func("/catalog/change records/differ", test_differ);
+    return g_test_run();
+}
