@@ -1,0 +1,273 @@
+/* A change of a key rule in a store with one writer, explored exhaustively: right with the server's table of
+ * versions, wrong without any one of the safeguards. */
+#include "one_writer_model.h"
+
+#include <glib.h>
+
+#define STATES_MAX 400000000
+#define PUT ONE_WRITER_BIT(PUT)
+#define BOTH ONE_WRITER_BIT(PUT_BOTH)
+#define OTHER ONE_WRITER_BIT(PUT_OTHER)
+#define REMOVE ONE_WRITER_BIT(REMOVE)
+#define REMOVE_A ONE_WRITER_BIT(REMOVE_FIELD)
+#define GET ONE_WRITER_BIT(GET)
+#define SCAN (ONE_WRITER_BIT(SCAN) | ONE_WRITER_BIT(CURSOR))
+#define ATOMIC ONE_WRITER_BIT(ATOMIC)
+
+static one_writer_model
+model_of(unsigned kinds, int calls)
+{
+    one_writer_model model = one_writer_model_new();
+    model.kinds = kinds;
+    model.calls = calls;
+    model.callers = 2;
+    model.ticks = 1;
+    return model;
+}
+
+static explored
+search(const char *what, const one_writer_model *model)
+{
+    explored found = one_writer_model_explore(model, STATES_MAX);
+    g_test_message("%s: %" G_GUINT64_FORMAT " states: %s", what, found.states,
+                   found.wrong ? found.wrong : "right");
+    return found;
+}
+
+/* With KW_EXPLORE one call more. */
+static void
+is_right(const char *what, one_writer_model model)
+{
+    model.calls = (int)explore_bound((uint64_t)model.calls, (uint64_t)model.calls + 1);
+    explored found = search(what, &model);
+    g_assert_null(found.wrong);
+    g_assert_true(found.complete);
+}
+
+static void
+is_wrong(const char *what, one_writer_model model)
+{
+    explored found = search(what, &model);
+    g_assert_nonnull(found.wrong);
+    g_free(found.wrong);
+}
+
+static void
+drop_need(one_writer_model *from, kw_chain_id before, unsigned need)
+{
+    g_assert_true(from->versions[before].forward.needs & need);
+    from->versions[before].forward.needs &= ~need;
+}
+
+/* --- all safeguards --------------------------------------------------------------------------- */
+
+static void
+test_forward(void)
+{
+    one_writer_model model = model_of(PUT | REMOVE | GET, 4), three = model_of(PUT | OTHER | GET, 3);
+    model.copies = 1;
+    is_right("forward", model);
+    three.callers = 3;
+    is_right("forward, three calls at the same time", three);
+}
+
+static void
+test_parts(void)
+{
+    one_writer_model model = model_of(PUT | BOTH | OTHER | REMOVE | REMOVE_A | GET, 3);
+    model.purges = 1;
+    is_right("parts of a record, one compaction", model);
+}
+
+static void
+test_cursors(void)
+{
+    one_writer_model model = model_of(PUT | REMOVE | SCAN, 4), back = model_of(PUT | SCAN, 4);
+    is_right("cursors", model);
+    back.turns = 1;
+    is_right("cursors, reversed at any version", back);
+}
+
+static void
+test_back(void)
+{
+    one_writer_model model = model_of(PUT | REMOVE | GET, 3);
+    model.copies = 1;
+    model.turns = 1;
+    is_right("reversed or cancelled at any version", model);
+    model = model_of(PUT | REMOVE | GET, 2);
+    model.turns = 3;
+    model.purges = 1;
+    is_right("reversed, forward again, reversed", model);
+}
+
+static void
+test_kill(void)
+{
+    one_writer_model model = model_of(PUT | REMOVE | GET | ATOMIC, 3);
+    model.kills = 1;
+    model.turns = 1;
+    is_right("the gateway is killed", model);
+}
+
+static void
+test_atomics(void)
+{
+    one_writer_model model = model_of(PUT | REMOVE | GET | ATOMIC, 3);
+    model.turns = 1;
+    model.callers = 3;
+    is_right("atomic operations", model);
+}
+
+/* --- without one of them ---------------------------------------------------------------------- */
+
+static void
+test_copy_before_drained(void)
+{
+    one_writer_model model = model_of(PUT | GET, 2);
+    model.copies_early = true;
+    is_wrong("the copier runs beside calls of the version before", model);
+}
+
+/* Equal timestamps; or a compaction that drops delete markers. The comparison would repair what the second
+ * one leaves in N. */
+static void
+test_torn_copy(void)
+{
+    one_writer_model puts = model_of(PUT, 2), removals = model_of(REMOVE, 1), fields = model_of(REMOVE_A, 1);
+    puts.copies_torn = removals.copies_torn = fields.copies_torn = true;
+    is_wrong("a copy in two steps, equal timestamps", puts);
+    removals.no_comparison = fields.no_comparison = true;
+    is_right("a copy in two steps, a removal, no compaction", removals);
+    removals.purges = fields.purges = 1;
+    is_wrong("a copy in two steps, a removal of the record, one compaction", removals);
+    is_wrong("a copy in two steps, a removal of a field, one compaction", fields);
+    removals.copies_torn = fields.copies_torn = false;
+    is_right("a removal of the record, one compaction, no comparison", removals);
+    is_right("a removal of a field, one compaction, no comparison", fields);
+}
+
+/* A put after a removal of the same millisecond gets a timestamp that the clock has not reached. */
+static void
+test_copy_without_floor(void)
+{
+    one_writer_model model = model_of(PUT | REMOVE, 3);
+    model.copies_no_floor = true;
+    is_wrong("the copied row does not have the least timestamp of the next write", model);
+}
+
+/* A removal under the version before can follow a put of both, and have an equal timestamp. */
+static void
+test_comparison(void)
+{
+    one_writer_model none = model_of(PUT | REMOVE, 2), blind = model_of(PUT | REMOVE, 3);
+    none.no_comparison = blind.repairs_blind = true;
+    is_wrong("no comparison", none);
+    is_wrong("the comparison removes newer cells", blind);
+}
+
+static void
+test_torn_write(void)
+{
+    one_writer_model puts = model_of(PUT | GET, 3), killed = model_of(PUT | GET, 2),
+                     removals = model_of(REMOVE | GET, 2);
+    puts.writes_torn = killed.writes_torn = removals.writes_torn = true;
+    is_wrong("a put in two steps", puts);
+    killed.callers = 1;
+    killed.kills = 1;
+    is_wrong("a put in two steps, the gateway is killed", killed);
+    is_wrong("a removal in two steps", removals);
+}
+
+static void
+test_switch_before_copied(void)
+{
+    one_writer_model model = model_of(GET, 1);
+    drop_need(&model, KW_CHAIN_BOTH_OLD, KW_CHAIN_COPIED);
+    is_wrong("the switch does not wait for the copy", model);
+}
+
+static void
+test_no_drain(void)
+{
+    one_writer_model begin = model_of(PUT | GET, 2), complete = model_of(PUT | GET, 2);
+    begin.no_drain = complete.no_drain = true;
+    is_wrong("no drain", begin);
+    complete.kinds = GET;
+    complete.calls = 1;
+    is_wrong("no drain before retired rows are dropped", complete);
+}
+
+static void
+test_stale_cursors(void)
+{
+    one_writer_model complete = model_of(PUT | SCAN, 3), cancel = model_of(PUT | SCAN, 3);
+    drop_need(&complete, KW_CHAIN_BOTH_NEW, KW_CHAIN_CURSORS_EXPIRED);
+    is_wrong("the last version does not wait for cursors of O", complete);
+    cancel.turns = 1;
+    cancel.stale_cursors = true;
+    is_wrong("both-old accepts cursors of N", cancel);
+}
+
+/* The comparison removes what the copy leaves. */
+static void
+test_reused_rows(void)
+{
+    one_writer_model model = model_of(REMOVE | GET, 2);
+    model.turns = 2;
+    model.reuses_rows = true;
+    is_right("a second change uses the rows of the first", model);
+    model.no_comparison = true;
+    is_wrong("a second change uses the rows of the first, no comparison", model);
+    model.reuses_rows = false;
+    is_right("a second change begins without rows, no comparison", model);
+}
+
+static void
+test_atomics_not_held(void)
+{
+    for (kw_chain_id id = KW_CHAIN_BOTH_OLD; id <= KW_CHAIN_BOTH_NEW; id++) {
+        one_writer_model model = model_of(GET | ATOMIC, 2);
+        model.versions[id].atomics = KW_CHAIN_NATIVE;
+        model.turns = 1;
+        is_wrong(model.versions[id].name, model);
+    }
+}
+
+static void
+test_roles(void)
+{
+    one_writer_model put = model_of(PUT | GET, 2), remove = model_of(REMOVE | GET, 2),
+                     back = model_of(PUT | GET, 2);
+    put.versions[KW_CHAIN_BOTH_OLD].new_role.put = 0;
+    is_wrong("both-old puts only in O", put);
+    remove.versions[KW_CHAIN_BOTH_OLD].new_role.remove = 0;
+    is_wrong("both-old removes only from O", remove);
+    back.turns = 1;
+    back.versions[KW_CHAIN_BOTH_NEW].old_role.put = 0;
+    is_wrong("both-new puts only in N", back);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/change/one-writer/forward", test_forward);
+    g_test_add_func("/change/one-writer/parts-of-a-record", test_parts);
+    g_test_add_func("/change/one-writer/cursors", test_cursors);
+    g_test_add_func("/change/one-writer/back", test_back);
+    g_test_add_func("/change/one-writer/kill", test_kill);
+    g_test_add_func("/change/one-writer/atomics", test_atomics);
+    g_test_add_func("/change/one-writer/copy-before-drained", test_copy_before_drained);
+    g_test_add_func("/change/one-writer/torn-copy", test_torn_copy);
+    g_test_add_func("/change/one-writer/copy-without-floor", test_copy_without_floor);
+    g_test_add_func("/change/one-writer/comparison", test_comparison);
+    g_test_add_func("/change/one-writer/torn-write", test_torn_write);
+    g_test_add_func("/change/one-writer/switch-before-copied", test_switch_before_copied);
+    g_test_add_func("/change/one-writer/no-drain", test_no_drain);
+    g_test_add_func("/change/one-writer/stale-cursors", test_stale_cursors);
+    g_test_add_func("/change/one-writer/reused-rows", test_reused_rows);
+    g_test_add_func("/change/one-writer/atomics-not-held", test_atomics_not_held);
+    g_test_add_func("/change/one-writer/roles", test_roles);
+    return g_test_run();
+}
