@@ -41,6 +41,7 @@ typedef struct kw_change_record {
     const char *author;
     const char *reason;
     bool paused;
+    bool completing;          /* to be completed when cursors of the old key rule have expired */
     uint64_t rows_per_second; /* limit of the copy; 0: none */
     bool copied;              /* all rows were copied under this version or an earlier one */
     bool compared;            /* no row differed, or all that did were repaired */

@@ -26,14 +26,30 @@ static const member of_record[] = {
 };
 
 static const member of_change[] = {
-    MEMBER(RULE, old),           MEMBER(RULE, old_given),        MEMBER(VERSION_NAME, old_version),
-    MEMBER(NUMBER, new_version), MEMBER(CHAIN_VERSION, version), MEMBER(NUMBER, version_at_ms),
-    MEMBER(NUMBER, started_ms),  MEMBER(TEXT, author),           MEMBER(TEXT, reason),
-    MEMBER(FLAG, paused),        MEMBER(COUNT, rows_per_second), MEMBER(FLAG, copied),
-    MEMBER(FLAG, compared),      MEMBER(COUNT, rows_copied),     MEMBER(COUNT, rows_compared),
-    MEMBER(COUNT, missing),      MEMBER(COUNT, different),       MEMBER(COUNT, extra),
-    MEMBER(COUNT, repaired),     MEMBER(COUNT, foreign),         MEMBER(TEXT, example),
-    MEMBER(BYTES, copied_to),    MEMBER(BYTES, compare_cursor),
+    MEMBER(RULE, old),
+    MEMBER(RULE, old_given),
+    MEMBER(VERSION_NAME, old_version),
+    MEMBER(NUMBER, new_version),
+    MEMBER(CHAIN_VERSION, version),
+    MEMBER(NUMBER, version_at_ms),
+    MEMBER(NUMBER, started_ms),
+    MEMBER(TEXT, author),
+    MEMBER(TEXT, reason),
+    MEMBER(FLAG, paused),
+    MEMBER(FLAG, completing),
+    MEMBER(COUNT, rows_per_second),
+    MEMBER(FLAG, copied),
+    MEMBER(FLAG, compared),
+    MEMBER(COUNT, rows_copied),
+    MEMBER(COUNT, rows_compared),
+    MEMBER(COUNT, missing),
+    MEMBER(COUNT, different),
+    MEMBER(COUNT, extra),
+    MEMBER(COUNT, repaired),
+    MEMBER(COUNT, foreign),
+    MEMBER(TEXT, example),
+    MEMBER(BYTES, copied_to),
+    MEMBER(BYTES, compare_cursor),
 };
 
 /* --- printing -------------------------------------------------------------------------------------- */

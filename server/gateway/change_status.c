@@ -22,7 +22,7 @@ kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_
     if (unrepaired(record) > 0)
         return kw_arena_printf(arena,
                                "%" G_GUINT64_FORMAT
-                               " rows differ between the two placements and could not be "
+                               " rows differ between the old and the new store table and could not be "
                                "repaired; see keyway change diff, then order keyway change compare",
                                unrepaired(record));
     if (record->foreign > 0 && !leave_foreign)
@@ -47,14 +47,15 @@ kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *r
 static const char *
 phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
-    if (!kw_coordinator_is_drained(self) && self->older->len > 0)
+    if kw_coordinator_earlier_in_use (self)
         return "waiting for calls that began before the last step";
     if (work->problem.code != KW_OK)
         return "trying again after a failure";
     if (!record->copied || !record->compared)
         return record->paused ? "paused" : record->copied ? "comparing" : "copying";
     if (record->version == KW_CHAIN_BOTH_NEW)
-        return "ready to complete";
+        return record->completing ? "waiting until cursors of the old key rule have expired"
+                                  : "ready to complete";
     if (record->version == KW_CHAIN_BOTH_LAST)
         return "completing";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
@@ -64,11 +65,11 @@ phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_w
 static bool
 is_waiting(const kw_coordinator *self, const kw_change_record *record, const kw_change_work *work)
 {
-    if ((!kw_coordinator_is_drained(self) && self->older->len > 0) || work->problem.code != KW_OK)
+    if (kw_coordinator_earlier_in_use(self) || work->problem.code != KW_OK)
         return false;
     if (!record->copied || !record->compared)
         return record->paused;
-    return record->version != KW_CHAIN_BOTH_LAST;
+    return record->version != KW_CHAIN_BOTH_LAST && !record->completing;
 }
 
 static const char *
@@ -77,7 +78,7 @@ next_of(const kw_change_record *record, kw_arena *arena)
     if (record->version == KW_CHAIN_BOTH_NEW)
         return "complete, reverse";
     if (record->version == KW_CHAIN_BOTH_LAST)
-        return "complete";
+        return "";
     if (!record->copied || !record->compared)
         return record->paused ? "resume, cancel" : "cancel";
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";

@@ -8,6 +8,9 @@
 #define COMPARE_ROWS 500
 /* A row that differs is read again after this time, in case it was being written. */
 #define SETTLE_MS 100
+/* A slice with records that were written while they were compared is compared again after a pause. */
+#define COMPARE_TRIES 20
+#define PAUSE_UNSETTLED_NS (UINT64_C(200) * 1000 * 1000)
 #define PAUSE_AFTER_FAILURE_NS (UINT64_C(1000) * 1000 * 1000)
 #define NS_PER_S 1e9
 
@@ -42,13 +45,14 @@ end_slice(kw_coordinator *self)
     kw_coordinator_wake(self, 0);
 }
 
-/* The record that the slice was for, unless the change has ended. */
+/* The record that the slice was for, unless the change has ended or its comparison has started again. */
 static bool
 find_record(kw_coordinator *self, kw_change_record *ret_record)
 {
     const kw_change_set *set = self->gateway->changes;
     const kw_change_record *record = kw_changes_find(set->records, set->count, self->table, self->path);
-    if (!record || !record->under_way)
+    if (!record || !record->under_way || record->started_ms != self->started_ms ||
+        kw_change_work_of(self, self->table, self->path)->restarts != self->restarts)
         return false;
     *ret_record = *record;
     return true;
@@ -126,6 +130,45 @@ on_copied(void *user, const kw_copy_result *result, const kw_error *error)
 }
 
 static void
+add_differences(const kw_scrub_result *result, kw_change_record *record)
+{
+    record->missing += result->missing;
+    record->different += result->different;
+    record->extra += result->orphans;
+    record->repaired += result->repaired;
+}
+
+/* True if the slice must be compared again, because some of its records were written meanwhile: a record
+ * counts as compared only when it was seen equal. One that never settles counts as different. */
+static bool
+must_repeat(kw_coordinator *self, const kw_scrub_result *result, kw_change_record *record)
+{
+    kw_change_work *work = kw_change_work_of(self, self->table, self->path);
+    if (result->unsettled > 0 && ++work->tries < COMPARE_TRIES) {
+        work->not_before_ns = kw_clock_mono_ns() + PAUSE_UNSETTLED_NS;
+        if (result->repaired == result->missing + result->different + result->orphans)
+            add_differences(result, record); /* the repeated slice does not find them again */
+        return true;
+    }
+    work->tries = 0;
+    record->different += result->unsettled;
+    return false;
+}
+
+static void
+note_compared(kw_coordinator *self, const kw_scrub_result *result, kw_change_record *record)
+{
+    add_differences(result, record);
+    record->rows_compared += result->rows;
+    record->compare_cursor = result->cursor;
+    record->compared = result->cursor.size == 0;
+    note_rows(self, record, result->rows, result->progress);
+    kw_coordinator_update(self, record);
+    if (record->compared)
+        end_phase(self, record, "all rows are compared");
+}
+
+static void
 on_compared(void *user, const kw_scrub_result *result, const kw_error *error)
 {
     kw_coordinator *self = user;
@@ -135,17 +178,10 @@ on_compared(void *user, const kw_scrub_result *result, const kw_error *error)
         return;
     }
     if (find_record(self, &record)) {
-        record.rows_compared += result->rows;
-        record.missing += result->missing;
-        record.different += result->different;
-        record.extra += result->orphans;
-        record.repaired += result->repaired;
-        record.compare_cursor = result->cursor;
-        record.compared = result->cursor.size == 0;
-        note_rows(self, &record, result->rows, result->progress);
-        kw_coordinator_update(self, &record);
-        if (record.compared)
-            end_phase(self, &record, "all rows are compared");
+        if (must_repeat(self, result, &record))
+            kw_coordinator_update(self, &record);
+        else
+            note_compared(self, result, &record);
     }
     end_slice(self);
 }
@@ -206,6 +242,8 @@ start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
     self->working = true;
     self->table = g_strdup(record->table);
     self->path = g_strdup(record->path);
+    self->started_ms = record->started_ms;
+    self->restarts = kw_change_work_of(self, record->table, record->path)->restarts;
     self->call = (kw_call){.arena = kw_arena_new(),
                            .policy = kw_policy_ref(gateway->policy),
                            .store = gateway->store,

@@ -19,9 +19,15 @@ drop_unused(kw_coordinator *self)
 }
 
 bool
+kw_coordinator_earlier_in_use(const kw_coordinator *self)
+{
+    return self->older->len > 0;
+}
+
+bool
 kw_coordinator_is_drained(const kw_coordinator *self)
 {
-    return self->older->len == 0 && !self->working;
+    return !kw_coordinator_earlier_in_use(self) && !self->working;
 }
 
 void
@@ -108,31 +114,34 @@ publish_if_due(kw_coordinator *self)
 void
 kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms)
 {
-    if (!self->stopped)
-        kw_timer_start_ms(self->timer, in_ms);
+    uint64_t at_ns = kw_clock_mono_ns() + in_ms * 1000000;
+    if (self->stopped || (self->wake_ns > 0 && self->wake_ns <= at_ns))
+        return;
+    self->wake_ns = at_ns;
+    kw_timer_start_ms(self->timer, in_ms);
 }
 
 static void
 on_timer(void *user)
 {
     kw_coordinator *self = user;
-    uint64_t again_ms = UINT64_MAX;
+    uint64_t again_ms, orders_ms;
+    self->wake_ns = 0;
     if (self->stopped)
         return;
     drop_unused(self);
     save_if_due(self);
     publish_if_due(self);
-    kw_change_orders_tick(self);
-    if (self->older->len > 0)
-        again_ms = DRAIN_POLL_MS;
-    else if (!self->working && !self->running)
-        again_ms = kw_change_work_start(self);
+    orders_ms = kw_change_orders_tick(self);
+    again_ms = self->older->len > 0 ? DRAIN_POLL_MS : orders_ms;
+    if (self->older->len == 0 && !self->working && !self->running)
+        again_ms = MIN(again_ms, kw_change_work_start(self));
     if (self->published != self->gateway->changes_revision)
         again_ms = MIN(again_ms, PUBLISH_NS / 1000000);
     if (self->changed)
         again_ms = MIN(again_ms, SAVE_NS / 1000000);
     if (again_ms != UINT64_MAX)
-        kw_timer_start_ms(self->timer, again_ms);
+        kw_coordinator_wake(self, again_ms);
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------ */

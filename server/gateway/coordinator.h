@@ -24,6 +24,11 @@ void kw_coordinator_note_served(kw_coordinator *self, kw_policy *old);
 /* Call it when the gateway begins to serve, and when work can go on: looks for work in `in_ms`. */
 void kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms);
 
+/* True if calls can still run under a policy before the one in service. */
+bool kw_coordinator_earlier_in_use(const kw_coordinator *self);
+/* True if no call runs under an earlier policy, and no slice is in progress. */
+bool kw_coordinator_is_drained(const kw_coordinator *self);
+
 /* Admin.changes and orderChange: the signature is that of kw_service_settings, `user` is the kw_gateway. Any
  * thread. */
 void kw_coordinator_order(void *user, const kw_change_order *order, kw_loop *loop, kw_change_done done,

@@ -2,7 +2,8 @@
  *
  *   coordinator.c    starts work and waiting orders when calls under earlier policies have ended
  *   change_work.c    slices of the copy and of the comparison
- *   change_orders.c  orders of the operator, and the steps that they make
+ *   change_orders.c  orders of the operator
+ *   change_steps.c   the steps that orders make: the next version of a change
  *   change_status.c  the state of a change, for people
  */
 #pragma once
@@ -18,6 +19,8 @@ typedef struct kw_change_work {
     uint64_t rows;          /* since then */
     double progress_before; /* at that time */
     uint64_t not_before_ns; /* the next slice starts then: the limit of rows per second, or after a failure */
+    unsigned restarts;      /* orders to compare again */
+    unsigned tries;         /* comparisons of the present slice */
     kw_error problem;       /* of the last slice; KW_OK: none */
 } kw_change_work;
 
@@ -26,6 +29,7 @@ typedef struct kw_change_request kw_change_request;
 struct kw_coordinator {
     kw_gateway *gateway;
     kw_timer *timer;
+    uint64_t wake_ns; /* when it fires; 0: it does not run */
     bool stopped;
     GPtrArray *older;   /* policies that were in service before, and that calls may still use */
     GPtrArray *works;   /* of kw_change_work */
@@ -42,14 +46,15 @@ struct kw_coordinator {
     size_t record; /* index of the next record to work for */
     kw_copy_request copy;
     kw_scrub_request compare;
-    char *table, *path;          /* of the slice */
+    char *table, *path; /* of the slice; the next two identify the change and the comparison */
+    int64_t started_ms;
+    unsigned restarts;
     kw_change_request *requests; /* without an answer */
+    bool continuing;             /* a change that the operator has completed goes on */
+    uint64_t continue_ns;        /* no earlier than this, after a failure */
     kw_change_request *running;  /* the one that makes a step; no slice starts before it ends */
     _Atomic unsigned requests_count;
 };
-
-/* True if no call runs under an earlier policy, and no slice is in progress. */
-bool kw_coordinator_is_drained(const kw_coordinator *self);
 
 /* Replaces the record with the same table and path in gateway->changes. */
 void kw_coordinator_update(kw_coordinator *self, const kw_change_record *record);
@@ -60,8 +65,9 @@ kw_change_work *kw_change_work_of(kw_coordinator *self, const char *table, const
  * UINT64_MAX: when something has changed. */
 uint64_t kw_change_work_start(kw_coordinator *self);
 
-/* Goes on with the order that waits, if its time has come. */
-void kw_change_orders_tick(kw_coordinator *self);
+/* Goes on with the order that waits if its time has come, and with changes that the operator has completed.
+ * Returns in how many milliseconds it must be called again, as kw_change_work_start does. */
+uint64_t kw_change_orders_tick(kw_coordinator *self);
 /* Answers all callers with an error. */
 void kw_change_orders_end(kw_coordinator *self);
 

@@ -189,6 +189,16 @@ can_change(const kw_policy_request *self)
     return self->old && !self->base && !kw_store_is_shared(self->gateway->store);
 }
 
+static bool
+cancels(const kw_change_set *before, const kw_change_set *after)
+{
+    bool ends = false;
+    for (size_t i = 0; i < before->count; i++)
+        ends = ends || (before->records[i].under_way &&
+                        kw_change_set_find_under_way(after, before->records[i].table) == after->count);
+    return ends;
+}
+
 static void preview(kw_policy_request *self);
 
 /* If key rules change, previews again with both placements of these paths. False: none does. */
@@ -205,6 +215,12 @@ begin_changes(kw_policy_request *self, const kw_admission *admission)
     kw_change_set *proposed = can_change(self) ? kw_change_propose(&proposal) : NULL;
     if (!proposed)
         return false;
+    if (cancels(self->changes, proposed) && kw_coordinator_earlier_in_use(self->gateway->coordinator)) {
+        kw_change_set_unref(proposed);
+        fail(self, KW_UNAVAILABLE,
+             "calls that began before the last step of the change still run; try again when they have ended");
+        return true;
+    }
     for (size_t i = kw_change_set_find_missing(proposed); i < proposed->count;
          i = kw_change_set_find_missing(proposed))
         kw_change_set_add_model(proposed, i, kw_policy_model(self->old));

@@ -1,0 +1,37 @@
+/* Private to the coordinator: an order of the operator while it is carried out. */
+#pragma once
+
+#include "gateway/coordinator_internal.h"
+
+struct kw_change_request {
+    kw_task task;
+    kw_job job;
+    kw_coordinator *coordinator;
+    kw_change_request *next_open;
+    kw_arena *arena;
+    kw_change_order order;
+    kw_loop *loop; /* the caller's; NULL: it was answered */
+    kw_change_done done;
+    void *user;
+    /* a step */
+    bool continues;    /* the gateway's own order, to go on with a change that the operator completed */
+    uint64_t until_ns; /* how long it waits */
+    bool stepping;
+    kw_change_record record; /* while the order is checked; after the step */
+    kw_change_set *before, *after;
+    kw_change_step step;
+    kw_policy *policy;
+    kw_version_draft draft; /* of a cancellation */
+};
+
+/* Answers the caller, ends the job of the order and frees the request. */
+void kw_change_request_finish(kw_change_request *request, const kw_error *error);
+/* The same with an error that begins with the name of the table. */
+void kw_change_request_refuse(kw_change_request *request, kw_code code, const char *text);
+/* Writes request->record to the catalog, then finishes the request. */
+void kw_change_request_write_record(kw_change_request *request);
+
+/* Takes the next step of the change as soon as no call uses an earlier policy; change_steps.c. */
+void kw_change_step_wait(kw_change_request *request);
+/* Goes on with a request that waits. */
+void kw_change_step_tick(kw_change_request *request);
