@@ -72,7 +72,7 @@ static void
 turn(const search *with, const world *in)
 {
     world next = *in;
-    if (in->turns_left == 0 || in->moving || in->at == KW_CHAIN_STORE_NEW)
+    if (in->turns_left == 0 || in->moving || in->at == KW_CHAIN_STORE_NEW || in->at == KW_CHAIN_BOTH_LAST)
         return;
     next.turns_left--;
     next.back = !in->back;

@@ -1,6 +1,6 @@
 /* A model of a change of a key rule in a store with one writer (server/change/chain.h, the versions STORE,
- * BOTH_OLD, BOTH_NEW and STORE_NEW). There is one record with fields a and b, its row in the old placement O
- * and its row in the new one N.
+ * BOTH_OLD, BOTH_NEW, BOTH_LAST and STORE_NEW). There is one record with fields a and b, its row in the old
+ * placement O and its row in the new one N.
  *
  *   a write      begins -> is committed: the rows of all placements of its version, in one step -> is
  * answered a read       begins -> reads the row of one placement -> is answered the copier   copies the row

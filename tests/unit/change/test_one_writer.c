@@ -198,12 +198,18 @@ test_no_drain(void)
     is_wrong("no drain before retired rows are dropped", complete);
 }
 
+/* An operator can let cursors expire at once: BOTH_LAST rejects them. */
 static void
 test_stale_cursors(void)
 {
     one_writer_model complete = model_of(PUT | SCAN, 3), cancel = model_of(PUT | SCAN, 3);
     drop_need(&complete, KW_CHAIN_BOTH_NEW, KW_CHAIN_CURSORS_EXPIRED);
-    is_wrong("the last version does not wait for cursors of O", complete);
+    is_right("both-last does not wait for cursors of O", complete);
+    one_writer_model accepted = complete;
+    accepted.versions[KW_CHAIN_BOTH_LAST].both_complete = true;
+    is_wrong("both-last accepts cursors of O", accepted);
+    complete.versions[KW_CHAIN_BOTH_NEW].forward.to = KW_CHAIN_STORE_NEW;
+    is_wrong("no both-last", complete);
     cancel.turns = 1;
     cancel.stale_cursors = true;
     is_wrong("both-old accepts cursors of N", cancel);
@@ -226,7 +232,7 @@ test_reused_rows(void)
 static void
 test_atomics_not_held(void)
 {
-    for (kw_chain_id id = KW_CHAIN_BOTH_OLD; id <= KW_CHAIN_BOTH_NEW; id++) {
+    for (kw_chain_id id = KW_CHAIN_BOTH_OLD; id <= KW_CHAIN_BOTH_LAST; id++) {
         one_writer_model model = model_of(GET | ATOMIC, 2);
         model.versions[id].atomics = KW_CHAIN_NATIVE;
         model.turns = 1;
