@@ -65,7 +65,7 @@ def names(text, groups):
 def open_place(options):
     tables = places.old_tables() if options.old else places.TABLES
     if options.store == "embedded":
-        return places.Embedded(tables)
+        return places.Changing(tables) if "change" in options.faults else places.Embedded(tables)
     if options.store == "sim":
         return places.Sim(tables, options.seed)
     if options.store == "cluster":
@@ -151,6 +151,7 @@ def run_histories(options, place):
             break
         workload, fault = chosen[number % len(chosen)]
         history = History(place, options, number, workload, fault)
+        place.workload = workload
         place.mend()
         found, complaints = history.run()
         print_history(number, history, found, complaints)

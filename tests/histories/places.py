@@ -11,10 +11,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 import failing_disk
 from keyway_gateway import Gateway, free_ports, wait_until
+from keyway_thrift.ttypes import ChangeAction, ChangeOptions, Code, KeywayError
+from thrift.transport.TTransport import TTransportException
 
 TABLES = """\
 tables:
@@ -79,6 +82,7 @@ class Place:
         self.tables = tables
         self.gateways = []
         self.ports = []
+        self.workload = ""  # of the present history
 
     def store(self):
         raise NotImplementedError
@@ -145,6 +149,76 @@ class Embedded(Place):
     def stop(self):
         super().stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Changing(Embedded):
+    """The same with the policy in the catalog, so that its key rules can be changed. KEYS has the rules of each path."""
+
+    KEYS = {
+        "plain": ["[{field: id}]", "[{salt: {of: [id], buckets: 4}}, {field: id}]", "[{hash: {of: [id], take: 2}}, {field: id}]"],
+        "counted": ["[{hash: {algorithm: md5, of: [id], take: 2}}, {field: id}]", "[{field: id}]"],
+        "salted": ["[{salt: {of: [id], buckets: 4}}, {field: id}]", "[{salt: {of: [id], buckets: 3}}, {field: id}]", "[{field: id}]"],
+        "pair": ["[{field: id}, {field: part}]", "[{hash: {of: [part], take: 2}}, {field: part}, {field: id}]"],
+        "pair.by_part": ["[{field: part}, {field: id}]", "[{salt: {of: [part], buckets: 4}}, {field: part}, {field: id}]"],
+        "stamped": ["[{field: id}]", "[{salt: {of: [id], buckets: 2}}, {field: id}]"],
+        "made": ["[{field: id}]", "[{hash: {of: [id]}}, {field: id}]"],
+    }
+    USED = {"counters": ["counted"], "scans": ["salted"], "paths": ["pair", "pair.by_part"], "stamped": ["stamped"], "numbers": ["made"]}
+
+    def choose(self, random):
+        """A path; mostly one of the table that the present workload uses."""
+        used = self.USED.get(self.workload.partition("_")[0], ["plain"])
+        return random.choice(used if random.random() < 0.8 else list(self.KEYS))
+
+    def text(self, keys):
+        """The tables with these key rules, by name."""
+        lines, name = [], None
+        for line in self.tables.splitlines():
+            depth = len(line) - len(line.lstrip())
+            if depth == 2:
+                name = line.strip(" :")
+            elif line.strip().startswith("key:"):
+                chosen = name if depth == 4 else f"{name}.by_part"
+                line = " " * depth + f"key: {keys[chosen]}"
+            lines.append(line)
+        return "\n".join(lines) + "\n"
+
+    def start(self, gateways):
+        assert gateways == 1
+        self.ports = free_ports(2)
+        self.gateways = [Gateway(policy(*self.ports, self.store(), "", "policy: {source: store}\n"))]
+        self.start_gateway(0, ready=False)
+        self.admin("policyApply", self.text({name: keys[0] for name, keys in self.KEYS.items()}), 0, None)
+        self.wait_gateway(0)
+        return self
+
+    def admin(self, name, *arguments):
+        admin = self.gateways[0].admin()
+        try:
+            return getattr(admin, name)(*arguments)
+        finally:
+            admin.close()
+
+    def begin_change(self, random, name):
+        """Gives a path another key rule."""
+        version = self.admin("policyVersion", 0)
+        keys = {each: self.rule_of(version.text, each).removeprefix("key: ") for each in self.KEYS}
+        keys[name] = random.choice([key for key in self.KEYS[name] if key != keys[name]])
+        self.admin("policyApply", self.text(keys), version.version, None)
+
+    @staticmethod
+    def rule_of(text, name):
+        """The line of a path's key rule in a policy."""
+        table, _, other_path = name.partition(".")
+        lines = text.split(f"\n  {table}:\n")[1].splitlines()
+        return [line.strip() for line in lines if line.strip().startswith("key:")][1 if other_path else 0]
+
+    def order_change(self, random, found):
+        """The next step of a change, forward or back."""
+        forward = random.random() < 0.7
+        action = {("both-old", True): "SWITCH", ("both-old", False): "CANCEL", ("both-new", True): "COMPLETE",
+                  ("both-new", False): "REVERSE"}.get((found.version, forward), "COMPLETE")
+        self.admin("orderChange", found.table, ChangeAction._NAMES_TO_VALUES[action], ChangeOptions(expire_cursors=action == "COMPLETE"))
 
 
 class Sim(Place):
@@ -316,6 +390,39 @@ def disk_full(place, random, end):
         place.start_gateway(0)
 
 
+def change_rules(place, random, end, kills=0.0):
+    """Key rules are changed: changes begin, are switched, reversed, completed and cancelled."""
+    while not end.is_set():
+        pause(random, 0, 0.05)
+        killer = threading.Timer(random.uniform(0, 0.1), place.kill_gateway, [0]) if random.random() < kills else None
+        if killer:
+            killer.start()
+        try:
+            step_of_change(place, random)
+        except KeywayError as failure:
+            assert failure.code in (Code.REFUSED, Code.UNAVAILABLE, Code.BUSY) or killer, failure
+        except (TTransportException, OSError, EOFError):
+            if not killer:
+                raise
+        if killer:
+            killer.join()
+            place.start_gateway(0)
+
+
+def step_of_change(place, random):
+    name = place.choose(random)
+    found = place.admin("changes", name.split(".")[0])
+    if found:
+        place.order_change(random, found[0])
+    else:
+        place.begin_change(random, name)
+
+
+def change_rules_and_kill(place, random, end):
+    """The same, and the gateway is killed at random moments."""
+    change_rules(place, random, end, 0.15)
+
+
 # --- faults of HBase -----------------------------------------------------------------------------------------------------
 
 def misbehave(**faults):
@@ -378,6 +485,8 @@ FAULTS = {
     "clocks_off": clocks_off,
     "clocks_jump": clocks_jump,
     "disk_full": disk_full,
+    "change": change_rules,
+    "change_kill": change_rules_and_kill,
     "delay": misbehave(delay_us=3000),
     "lost": misbehave(lose=0.02, drop=0.02, delay_us=500),
     "late": misbehave(late=0.03, late_ms=400, lose=0.01, delay_us=500),
