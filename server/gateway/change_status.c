@@ -47,7 +47,7 @@ kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *r
 static const char *
 phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
-    if kw_coordinator_earlier_in_use (self)
+    if (kw_coordinator_earlier_in_use(self))
         return "waiting for calls that began before the last step";
     if (work->problem.code != KW_OK)
         return "trying again after a failure";

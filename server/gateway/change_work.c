@@ -239,6 +239,7 @@ static void
 start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
     kw_gateway *gateway = self->gateway;
+    g_assert(!self->working);
     self->working = true;
     self->table = g_strdup(record->table);
     self->path = g_strdup(record->path);

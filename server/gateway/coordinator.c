@@ -125,7 +125,7 @@ static void
 on_timer(void *user)
 {
     kw_coordinator *self = user;
-    uint64_t again_ms, orders_ms;
+    uint64_t again_ms, orders_ms, work_ms = UINT64_MAX;
     self->wake_ns = 0;
     if (self->stopped)
         return;
@@ -135,7 +135,8 @@ on_timer(void *user)
     orders_ms = kw_change_orders_tick(self);
     again_ms = self->older->len > 0 ? DRAIN_POLL_MS : orders_ms;
     if (self->older->len == 0 && !self->working && !self->running)
-        again_ms = MIN(again_ms, kw_change_work_start(self));
+        work_ms = kw_change_work_start(self);
+    again_ms = MIN(again_ms, work_ms);
     if (self->published != self->gateway->changes_revision)
         again_ms = MIN(again_ms, PUBLISH_NS / 1000000);
     if (self->changed)
