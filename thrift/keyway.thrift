@@ -333,8 +333,9 @@ enum ChangeAction {
   SWITCH = 1,
   /** Undoes SWITCH: queries read the rows under the old key rule again. Not possible after COMPLETE. */
   REVERSE = 2,
-  /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. Fails with REFUSED while
-   *  cursors of scans under the old key rule are valid, unless expire_cursors is set. */
+  /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. Unless expire_cursors is
+   *  set, the gateway first waits until the cursors of scans under the old key rule have expired; the call returns
+   *  at once, and REVERSE takes the order back. */
   COMPLETE = 3,
   /** Ends the change before SWITCH, or after REVERSE: a new version of the policy has the old key rule again. */
   CANCEL = 4,

@@ -40,6 +40,21 @@ static const struct order_kind {
      "all rows are compared again"},
 };
 
+/* An order to complete the change that waits for cursors. */
+static bool
+waits(const struct order_kind *kind, const GPtrArray *changes)
+{
+    return kind->action == KW_CHANGE_COMPLETE && changes->len > 0;
+}
+
+static const char *
+done_text(const struct order_kind *kind, const GPtrArray *changes)
+{
+    if (waits(kind, changes))
+        return "the change will be complete when the cursors of scans under the old key rule have expired";
+    return kind->done;
+}
+
 /* The rows that are not used any more stay in the store. */
 static void
 print_rest(const struct order_kind *kind, const kw_change_status *change)
@@ -72,8 +87,8 @@ output(const kw_cli *cli, const struct order_kind *kind, const char *table, cons
 {
     if (cli->format != KW_OUTPUT_TABLE)
         return kw_change_output(cli, table, changes);
-    printf("table %s: %s\n", table, kind->done);
-    for (guint i = 0; before != NULL && i < before->len; i++)
+    printf("table %s: %s\n", table, done_text(kind, changes));
+    for (guint i = 0; before != NULL && !waits(kind, changes) && i < before->len; i++)
         print_rest(kind, before->pdata[i]);
     for (guint i = 0; i < changes->len; i++)
         print_follow(kind, changes->pdata[i]);
