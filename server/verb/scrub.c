@@ -213,6 +213,15 @@ note_foreign(scrub *self, const kw_row *row, const kw_error *error)
 }
 
 /* Decodes the scanned rows. A row whose key does not follow the path's rule belongs to no record. */
+/* In a change, the other key rule can be unable to encode a record, which then was not copied. */
+static bool
+fits_other_side(const scrub *self, const kw_record *record, kw_buffer *scratch, kw_error *ret_error)
+{
+    const kw_placement *other = self->sides.all[self->position.stage == 0];
+    scratch->size = 0;
+    return !self->sides.exact || kw_layout_encode(other->layout, record, scratch, ret_error);
+}
+
 static void
 read_records(scrub *self)
 {
@@ -222,16 +231,19 @@ read_records(scrub *self)
     const kw_record *decoded;
     kw_error error;
     self->records = KW_ARENA_ARRAY(arena, kw_record, count);
+    kw_buffer scratch = KW_BUFFER_EMPTY;
     self->scanned_at = KW_ARENA_ARRAY(arena, size_t, count);
     for (size_t i = 0; i < count; i++) {
         const kw_row *row = &self->scanned->rows[i];
-        if (!kw_reader_decode(reader, scanned_side(self), row, &decoded, &error)) {
+        if (!kw_reader_decode(reader, scanned_side(self), row, &decoded, &error) ||
+            !fits_other_side(self, decoded, &scratch, &error)) {
             note_foreign(self, row, &error);
             continue;
         }
         self->records[self->records_count] = kw_reader_keep(reader, arena);
         self->scanned_at[self->records_count++] = i;
     }
+    kw_buffer_clear(&scratch);
 }
 
 static void

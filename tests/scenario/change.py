@@ -436,8 +436,11 @@ class Change(unittest.TestCase):
         order(self.gateway, "t", "switch")
         found = status(self.gateway, "t")
         self.assertGreater(found.cursors_until, time.time() * 1000)
-        self.refuse(Code.REFUSED, "cursor", order, self.gateway, "t", "complete")
-        self.assertEqual(status(self.gateway, "t").version, "both-new")
+        order(self.gateway, "t", "complete")
+        waiting = status(self.gateway, "t")
+        self.assertEqual((waiting.version, "cursors" in waiting.phase), ("both-new", True))
+        order(self.gateway, "t", "reverse")
+        self.assertEqual(status(self.gateway, "t").version, "both-old")
 
     def test_atomic_operations(self):
         """Increments and conditional writes are rejected while a change is under way."""
