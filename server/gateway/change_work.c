@@ -58,6 +58,15 @@ find_record(kw_coordinator *self, kw_change_record *ret_record)
     return true;
 }
 
+/* When callers permit the next slice. */
+static uint64_t
+next_by_pace(kw_coordinator *self)
+{
+    kw_histogram latency = {0};
+    kw_service_latency_of_rows(self->gateway->service, &latency);
+    return kw_change_pace_next(&self->pace, &latency, kw_clock_mono_ns());
+}
+
 static void
 note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, double progress)
 {
@@ -72,6 +81,7 @@ note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, d
     work->progress = progress;
     work->problem = KW_ERROR_NONE;
     work->not_before_ns = 0;
+    self->pace_until_ns = next_by_pace(self);
     if (record->rows_per_second > 0)
         work->not_before_ns =
             kw_clock_mono_ns() + (uint64_t)((double)slice / (double)record->rows_per_second * NS_PER_S);
@@ -277,6 +287,8 @@ kw_change_work_start(kw_coordinator *self)
             again_ms = MIN(again_ms, (work->not_before_ns - now_ns) / 1000000 + 1);
             continue;
         }
+        if (self->pace_until_ns > now_ns)
+            return MIN(again_ms, (self->pace_until_ns - now_ns) / 1000000 + 1);
         self->record = (self->record + i + 1) % set->count;
         start(self, record, path);
         return UINT64_MAX;

@@ -2,12 +2,14 @@
  *
  *   coordinator.c    starts work and waiting orders when calls under earlier policies have ended
  *   change_work.c    slices of the copy and of the comparison
+ *   change_pace.c    how fast they follow each other
  *   change_orders.c  orders of the operator
  *   change_steps.c   the steps that orders make: the next version of a change
  *   change_status.c  the state of a change, for people
  */
 #pragma once
 
+#include "gateway/change_pace.h"
 #include "gateway/coordinator.h"
 #include "verb/verb.h"
 
@@ -39,6 +41,8 @@ struct kw_coordinator {
     uint64_t saved_ns;  /* when the last save began */
     uint64_t published; /* gateway->changes_revision that /metrics shows */
     uint64_t published_ns;
+    kw_change_pace pace;
+    uint64_t pace_until_ns; /* no slice starts before */
     /* the slice in progress */
     bool working;
     bool comparing;

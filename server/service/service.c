@@ -3,6 +3,7 @@
 
 #include "service/exchange.h"
 #include "service/hold.h"
+#include "service/methods.h"
 #include "service/read_queue.h"
 #include "service/worker.h"
 
@@ -265,4 +266,12 @@ kw_service_latency(const kw_service *service, size_t method, kw_histogram *ret_s
             ret_sum->counts[step] += atomic_load_explicit(&from->counts[step], memory_order_relaxed);
         ret_sum->sum_us += atomic_load_explicit(&from->sum_us, memory_order_relaxed);
     }
+}
+
+void
+kw_service_latency_of_rows(const kw_service *service, kw_histogram *ret_sum)
+{
+    for (size_t method = 0; method < KW_API_METHOD_COUNT; method++)
+        if (kw_method_of(method)->uses_rows)
+            kw_service_latency(service, method, ret_sum);
 }

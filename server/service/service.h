@@ -175,3 +175,5 @@ const char *kw_service_method_name(size_t method);
 uint64_t kw_service_calls(const kw_service *service, size_t method, kw_code code);
 /* Latencies of the method over all loops, summed into *ret_sum. */
 void kw_service_latency(const kw_service *service, size_t method, kw_histogram *ret_sum);
+/* The same for all methods that read or write rows. */
+void kw_service_latency_of_rows(const kw_service *service, kw_histogram *ret_sum);

@@ -1,0 +1,75 @@
+#include "gateway/change_pace.h"
+
+#include <glib.h>
+
+#define NS_PER_MS (UINT64_C(1000) * 1000)
+#define WORK_NS (500 * NS_PER_MS)
+#define REST_NS (250 * NS_PER_MS)
+/* The first rest comes soon, because without it nothing is known; later ones are rare. */
+#define WINDOWS_PER_REST 16
+/* With fewer calls, a window says nothing. */
+#define CALLS_MIN 50
+/* Latencies may grow to this, compared with the last rest. */
+#define GROWTH 2
+#define SLACK_US 5000
+#define PAUSE_LEAST_NS NS_PER_MS
+#define PAUSE_MOST_NS (1000 * NS_PER_MS)
+
+static void
+begin_window(kw_change_pace *pace, bool resting, const kw_histogram *latency, uint64_t now_ns)
+{
+    pace->seen = *latency;
+    pace->window_ns = now_ns;
+    pace->resting = resting;
+    pace->windows = resting ? 0 : pace->windows + 1;
+}
+
+/* The calls of the window. */
+static void
+subtract(const kw_histogram *all, const kw_histogram *before, kw_histogram *ret_window)
+{
+    for (size_t step = 0; step < KW_HISTOGRAM_STEPS; step++)
+        ret_window->counts[step] = all->counts[step] - before->counts[step];
+    ret_window->sum_us = all->sum_us - before->sum_us;
+}
+
+static void
+set_pause(kw_change_pace *pace, uint64_t p99_us)
+{
+    if (pace->quiet_us == 0)
+        return;
+    if (p99_us > GROWTH * pace->quiet_us + SLACK_US)
+        pace->pause_ns = CLAMP(2 * pace->pause_ns, PAUSE_LEAST_NS, PAUSE_MOST_NS);
+    else
+        pace->pause_ns = pace->pause_ns / 2 < PAUSE_LEAST_NS ? 0 : pace->pause_ns / 2;
+}
+
+static void
+end_window(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
+{
+    kw_histogram window = {0};
+    subtract(latency, &pace->seen, &window);
+    bool enough = kw_histogram_count(&window) >= CALLS_MIN;
+    uint64_t p99_us = kw_histogram_quantile_us(&window, 0.99);
+    if (!enough)
+        pace->pause_ns = 0;
+    else if (pace->resting)
+        pace->quiet_us = MAX(p99_us, 1);
+    else
+        set_pause(pace, p99_us);
+    bool rests = enough && !pace->resting && (pace->quiet_us == 0 || pace->windows >= WINDOWS_PER_REST);
+    begin_window(pace, rests, latency, now_ns);
+}
+
+uint64_t
+kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
+{
+    uint64_t length_ns = pace->resting ? REST_NS : WORK_NS;
+    if (pace->window_ns == 0)
+        begin_window(pace, false, latency, now_ns);
+    else if (now_ns - pace->window_ns >= length_ns)
+        end_window(pace, latency, now_ns);
+    if (pace->resting)
+        return pace->window_ns + REST_NS;
+    return pace->pause_ns > 0 ? now_ns + pace->pause_ns : 0;
+}

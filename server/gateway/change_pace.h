@@ -1,0 +1,25 @@
+/* Internal to gateway: how fast rows are copied and compared while callers use the gateway. Pure.
+ *
+ *   working window -> p99 of the callers' calls --> much more than in the last rest: longer pauses between
+ * slices
+ *                                              \-> otherwise: shorter ones
+ *   rest: a short window without slices, now and then, shows what callers see without the work
+ */
+#pragma once
+
+#include "base/metrics.h"
+
+#include <stdbool.h>
+
+typedef struct kw_change_pace {
+    kw_histogram seen;  /* latencies of all calls, when the window began */
+    uint64_t window_ns; /* when the window began; 0: none did */
+    bool resting;
+    unsigned windows;  /* working windows since the last rest */
+    uint64_t quiet_us; /* p99 in the last rest with enough calls; 0: unknown */
+    uint64_t pause_ns; /* between slices */
+} kw_change_pace;
+
+/* After a slice, and when a pause has ended. latency: of all calls of callers since the start. Returns when
+ * the next slice can start; 0: at once. */
+uint64_t kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns);

@@ -1,0 +1,111 @@
+/* The pace of a change follows the latencies of callers. The clock and the latencies are made up. */
+#include "gateway/change_pace.h"
+
+#include <glib.h>
+
+#define MS UINT64_C(1000000)
+
+typedef struct scene {
+    kw_change_pace pace;
+    kw_histogram latency;
+    uint64_t now_ns;
+    unsigned rests; /* how many began */
+} scene;
+
+/* One window of the length `ms` in which `calls` calls took `us` each, in 10 steps; the last answer is
+ * returned. */
+static uint64_t
+pass(scene *self, uint64_t ms, unsigned calls, uint64_t us)
+{
+    uint64_t next_ns = 0;
+    for (unsigned step = 0; step < 10; step++) {
+        for (unsigned i = 0; i < calls / 10; i++)
+            kw_histogram_add_us(&self->latency, us);
+        self->now_ns += ms * MS / 10;
+        bool rested = self->pace.resting;
+        next_ns = kw_change_pace_next(&self->pace, &self->latency, self->now_ns);
+        self->rests += self->pace.resting && !rested;
+    }
+    return next_ns;
+}
+
+static scene
+scene_new(void)
+{
+    scene self = {.now_ns = 1000 * MS};
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, self.now_ns), ==, 0);
+    return self;
+}
+
+/* After the first window with calls there is a rest, which measures what callers see without the work. */
+static scene
+scene_with_rest(uint64_t us)
+{
+    scene self = scene_new();
+    uint64_t next_ns = pass(&self, 500, 100, us);
+    g_assert_true(self.pace.resting);
+    g_assert_cmpuint(next_ns, ==, self.now_ns + 250 * MS);
+    pass(&self, 250, 100, us);
+    g_assert_false(self.pace.resting);
+    g_assert_cmpuint(self.pace.quiet_us, >=, us);
+    return self;
+}
+
+static void
+test_without_callers(void)
+{
+    scene self = scene_new();
+    for (unsigned window = 0; window < 50; window++) {
+        g_assert_cmpuint(pass(&self, 500, 10, 900000), ==, 0);
+        g_assert_false(self.pace.resting);
+    }
+}
+
+static void
+test_slow_callers(void)
+{
+    scene self = scene_with_rest(1000);
+    uint64_t before_ns = 0;
+    for (unsigned window = 0; window < 10; window++) {
+        uint64_t next_ns = pass(&self, 500, 100, 50000);
+        g_assert_cmpuint(next_ns, >, self.now_ns);
+        g_assert_cmpuint(next_ns - self.now_ns, >, before_ns);
+        before_ns = next_ns - self.now_ns;
+    }
+    for (unsigned window = 0; window < 4; window++)
+        pass(&self, 500, 100, 50000);
+    g_assert_cmpuint(self.pace.pause_ns, ==, 1000 * MS);
+    for (unsigned window = 0; window < 12; window++)
+        pass(&self, 500, 100, 1000);
+    g_assert_cmpuint(self.pace.pause_ns, ==, 0);
+}
+
+/* Latencies that are not much higher than without the work change nothing. */
+static void
+test_fast_callers(void)
+{
+    scene self = scene_with_rest(1000);
+    for (unsigned window = 0; window < 14; window++)
+        g_assert_cmpuint(pass(&self, 500, 100, 6000), ==, 0);
+}
+
+static void
+test_rests_again(void)
+{
+    scene self = scene_with_rest(1000);
+    for (unsigned window = 0; window < 170; window++)
+        pass(&self, 500, 100, 1000);
+    g_assert_cmpuint(self.rests, >=, 9);
+    g_assert_cmpuint(self.rests, <=, 12);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/gateway/change-pace/without callers", test_without_callers);
+    g_test_add_func("/gateway/change-pace/slow callers", test_slow_callers);
+    g_test_add_func("/gateway/change-pace/fast callers", test_fast_callers);
+    g_test_add_func("/gateway/change-pace/rests again", test_rests_again);
+    return g_test_run();
+}
