@@ -109,13 +109,45 @@ publish_if_due(kw_coordinator *self)
     kw_change_publish(self->gateway);
 }
 
+/* --- the end ----------------------------------------------------------------------------------------- */
+
+static void
+call_idle(kw_task *task)
+{
+    kw_coordinator *self = (kw_coordinator *)(void *)((char *)task - offsetof(kw_coordinator, idle));
+    self->idle_done(self->idle_user);
+}
+
+/* A task, because the slice ends in a callback of the store handle, which is closed next. */
+static void
+report_idle(kw_coordinator *self)
+{
+    if (!self->idle_done || self->working || self->idle.run)
+        return;
+    self->idle.run = call_idle;
+    kw_loop_post(self->gateway->loop, &self->idle);
+}
+
+void
+kw_coordinator_when_idle(kw_coordinator *self, void (*done)(void *user), void *user)
+{
+    g_assert(self->stopped && !self->idle_done);
+    self->idle_done = done;
+    self->idle_user = user;
+    report_idle(self);
+}
+
 /* --- the timer --------------------------------------------------------------------------------------- */
 
 void
 kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms)
 {
     uint64_t at_ns = kw_clock_mono_ns() + in_ms * 1000000;
-    if (self->stopped || (self->wake_ns > 0 && self->wake_ns <= at_ns))
+    if (self->stopped) {
+        report_idle(self);
+        return;
+    }
+    if (self->wake_ns > 0 && self->wake_ns <= at_ns)
         return;
     self->wake_ns = at_ns;
     kw_timer_start_ms(self->timer, in_ms);

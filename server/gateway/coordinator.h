@@ -36,6 +36,8 @@ void kw_coordinator_order(void *user, const kw_change_order *order, kw_loop *loo
 
 /* Call it when draining begins: ends the work after the slice in progress, and answers waiting callers. */
 void kw_coordinator_stop(kw_coordinator *self);
+/* Then: calls done, later, when no slice is in progress, so that the store handle can be closed. Once. */
+void kw_coordinator_when_idle(kw_coordinator *self, void (*done)(void *user), void *user);
 /* Call it before the loop is freed, and the other one after the loop was freed. */
 void kw_coordinator_close(kw_coordinator *self);
 void kw_coordinator_free(kw_coordinator *self);

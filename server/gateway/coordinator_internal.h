@@ -58,6 +58,10 @@ struct kw_coordinator {
     uint64_t continue_ns;        /* no earlier than this, after a failure */
     kw_change_request *running;  /* the one that makes a step; no slice starts before it ends */
     _Atomic unsigned requests_count;
+    /* the end */
+    kw_task idle; /* run is set: it was posted */
+    void (*idle_done)(void *user);
+    void *idle_user;
 };
 
 /* Replaces the record with the same table and path in gateway->changes. */

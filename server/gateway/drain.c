@@ -42,12 +42,20 @@ on_sequences_closed(void *user)
 }
 
 static void
+on_idle(void *user)
+{
+    kw_gateway *gateway = user;
+    kw_sequences_close(gateway->sequences, on_sequences_closed, gateway);
+}
+
+/* A slice of a change can wait for a timer, and then use the store handle again. */
+static void
 on_drained(void *user)
 {
     kw_gateway *gateway = user;
     kw_net_free(gateway->net);
     gateway->net = NULL;
-    kw_sequences_close(gateway->sequences, on_sequences_closed, gateway);
+    kw_coordinator_when_idle(gateway->coordinator, on_idle, gateway);
 }
 
 void
