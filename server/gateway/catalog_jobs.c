@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "catalog/forget.h"
+#include "gateway/change_set.h"
 
 #include <glib.h>
 
@@ -15,6 +16,7 @@ struct kw_catalog_job {
     kw_forget_order order; /* table NULL: the job registers created store tables */
     const char **names;    /* names of store tables that were created, or emptied */
     size_t count;
+    kw_error forgotten;
     kw_loop *loop; /* the caller's loop; NULL: no caller waits */
     kw_forget_done done;
     void *user;
@@ -94,13 +96,51 @@ kw_catalog_jobs_end(kw_gateway *gateway)
         answer(at, &ending);
 }
 
+/* Leaves out records of ended changes that the catalog no longer has. */
+static void
+leave_out_forgotten(kw_gateway *gateway, const kw_current *current)
+{
+    const kw_change_set *old = gateway->changes;
+    g_autofree kw_change_record *records = g_new(kw_change_record, old->count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < old->count; i++) {
+        const kw_change_record *each = &old->records[i];
+        if (each->under_way ||
+            kw_changes_find(current->changes, current->changes_count, each->table, each->path))
+            records[count++] = *each;
+    }
+    g_autoptr(kw_change_set) fresh = kw_change_set_new(records, count, old);
+    kw_gateway_set_changes(gateway, fresh);
+}
+
+static void
+on_changes_read(void *user, const kw_current *current, const kw_error *error)
+{
+    catalog_job *self = user;
+    if (error)
+        kw_log(KW_LOG_WARN, "catalog", "cannot read the records of changes again",
+               "reason=\"%s\" hint=\"run keyway reload before the next order to a change\"", error->text);
+    else
+        leave_out_forgotten(self->gateway, current);
+    finish(self, self->forgotten.code == KW_OK ? NULL : &self->forgotten);
+}
+
+/* The records of the table's changes can be gone, even after an error. Steps of other changes need the
+ * records that the catalog has. */
 static void
 on_forgotten(void *user, const char *const *emptied, size_t count, const kw_error *error)
 {
     catalog_job *self = user;
+    kw_gateway *gateway = self->gateway;
+    self->forgotten = error ? *error : KW_ERROR_NONE;
     if (!error)
         copy_names(self, emptied, count);
-    finish(self, error);
+    if (gateway->changes)
+        kw_catalog_read_current_changes(gateway->catalog,
+                                        kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms),
+                                        on_changes_read, self);
+    else
+        finish(self, error);
 }
 
 static void
