@@ -401,7 +401,7 @@ struct ChangeStatus {
   21: optional i64 left_ms,
   /** All rows were copied. */
   22: required bool copied,
-  /** All rows were compared, and no difference is left. */
+  /** All rows were compared; the next members say what differed. */
   23: required bool compared,
   24: required i64 rows_copied,
   25: required i64 rows_compared,
