@@ -1,112 +1,11 @@
-/* HBase's clock: sends the heartbeats from which store/known_time.h computes the store's time.
+/* HBase's clock: the time that callers read. heartbeats.c measures it; store/known_time.h computes it.
  *
- * A heartbeat is a put of one cell without a timestamp and without the write-ahead log. The region server
- * assigns the timestamp; one get afterwards reads the timestamps of several heartbeats. An increment would
- * return its timestamp in its reply, but takes twice as long as a put. The timestamp can be from any moment
- * of the call, so the shorter call, the put, determines the time more exactly.
- *
- * All cells are in one row of the table keyway_clock, which is created if it does not exist. They are
- * therefore in one region, and a gateway that starts can read the timestamps of the other gateways. The
- * cells of processes that have ended expire. Each put writes a unique value. If the get returns another
- * value, another put has left a greater timestamp in the cell, for example because the clock was set back.
- *
- *   put put put put put get             put put put put put get
- *   |---|---|---|---|                   |  one per millisecond, close to the start of each
- *   0                                   at most 100 ms later
- *
- * While the clock is in use, a burst is sent ten times a second; after that, five times a second for a
- * minute, and then every ten seconds. A burst has five heartbeats if the clock is used often and calls are
- * fast, because only then does an inexact clock delay callers noticeably. Otherwise it has one.
- *
- * While the clock is in use, heartbeats are timed to arrive just as the store's clock reaches the next
- * millisecond, assuming that this clock is near the middle of the known interval. The timestamp then shows
- * in which half of the interval the clock is, so the interval shrinks to about the duration of a put.
- *
- * One of the process's store handles sends the heartbeats. A heartbeat without a reply does not delay the
- * others.
+ *   heartbeats (one sender in the process) -> known -> kw_hbase_clock_time, on any thread
+ *   kw_hbase_clock_use, on any thread -> while the clock is in use, the sender sends more heartbeats
  */
-#include "store/hbase/handle.h"
+#include "store/hbase/heartbeats.h"
 
-#include "base/fine_timer.h"
-#include "base/log.h"
-
-#include <stdio.h>
-
-#define CLOCK_TABLE "keyway_clock"
-#define CLOCK_ROW "heartbeats"
-#define FAMILY "t"
-#define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
-
-#define BUSY_NS (5000 * NS_PER_MS)   /* after a use, the clock counts as busy for this time */
-#define AWAKE_NS (60000 * NS_PER_MS) /* after a use, the clock counts as awake for this time */
-#define BUSY_EVERY_US 100000
-#define AWAKE_EVERY_US 200000
-#define IDLE_EVERY_US 10000000
-#define UNANSWERED_US 50000 /* maximum time that a heartbeat without a reply delays the next burst */
-#define FAILED_US 20000
-#define FAILED_IDLE_US 500000
-#define LATER_US 60000000
-#define BURST_SIZE 5
-#define OFTEN 20                         /* with this many uses between two bursts, the clock is used often */
-#define FAST_NS (3 * (int64_t)NS_PER_MS) /* calls shorter than this are fast */
-#define CALL_MS 5000
-#define CELLS 8
-
-typedef struct heartbeat heartbeat;
-
-typedef enum heartbeat_state {
-    HEARTBEAT_IDLE,
-    HEARTBEAT_SENT,
-    HEARTBEAT_ANSWERED,
-    HEARTBEAT_READING /* a get reads its timestamp */
-} heartbeat_state;
-
-/* One of this process's cells, and the latest heartbeat that wrote it. */
-struct heartbeat {
-    kw_hbase_heartbeats *owner;
-    heartbeat_state state;
-    int64_t sent_ns, answered_ns;
-    uint8_t value[8]; /* unique to this put */
-    kw_hbase_call call;
-    kw_hb_THBaseService_put_args args;
-    kw_hb_TPut put;
-    kw_hb_TColumnValue cell;
-    char qualifier[40];
-};
-
-struct kw_hbase_heartbeats {
-    kw_hbase_handle *handle;
-    kw_fine_timers *timers;
-    kw_fine_timer next;
-    int64_t client_pause_ns;
-    bool stopped;
-    bool creating_table;
-    bool failing;        /* the failure was logged; it is not logged again before a success */
-    unsigned burst_left; /* heartbeats of the burst that are not sent yet */
-    uint64_t uses;       /* kw_hbase_clock.uses when the last burst started */
-    heartbeat heartbeats[CELLS];
-    unsigned next_cell;
-    uint64_t last_value;
-    bool reading; /* timestamps_get is in flight */
-    kw_get timestamps_get;
-    kw_column columns[CELLS];
-    bool reading_peers; /* peers_get is in flight: it reads the cells of all gateways */
-    kw_get peers_get;
-    kw_family_spec family;
-    kw_table_spec table;
-};
-
-static kw_hbase_clock *
-clock_of(const kw_hbase_heartbeats *self)
-{
-    return &((kw_hbase_store *)self->handle->base.store)->clock;
-}
-
-static void send_one(void *user);
-static void start_burst(void *user);
-
-/* --- the known time --------------------------------------------------------------------------- */
 
 bool
 kw_hbase_clock_time(kw_hbase_clock *clock, bool about, kw_span *ret_span)
@@ -129,7 +28,7 @@ wake(kw_task *task)
     clock->wake_posted = false;
     kw_mutex_unlock(&clock->lock);
     if (sender)
-        start_burst(sender);
+        kw_hbase_heartbeats_start_burst(sender);
 }
 
 void
@@ -141,13 +40,13 @@ kw_hbase_clock_use(kw_hbase_clock *clock)
     if (unused_ns < 10 * NS_PER_MS)
         return;
     atomic_store_explicit(&clock->used_ns, now_ns, memory_order_relaxed);
-    if (unused_ns < BUSY_NS)
+    if (unused_ns < KW_HBASE_CLOCK_BUSY_NS)
         return;
     kw_mutex_lock(&clock->lock);
     if (clock->sender && !clock->wake_posted) {
         clock->wake_posted = true;
         clock->wake.run = wake;
-        kw_loop_post(clock->sender->handle->base.loop, &clock->wake);
+        kw_loop_post(kw_hbase_heartbeats_loop(clock->sender), &clock->wake);
     }
     kw_mutex_unlock(&clock->lock);
 }
@@ -173,383 +72,6 @@ kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms)
     return true;
 }
 
-/* --- when ------------------------------------------------------------------------------------- */
-
-static void
-schedule(kw_hbase_heartbeats *self, uint64_t delay_us, void (*run)(void *user))
-{
-    if (self->stopped)
-        return;
-    kw_fine_timer_cancel(self->timers, &self->next);
-    kw_fine_timer_set(self->timers, &self->next, kw_clock_mono_ns() + delay_us * NS_PER_US, run, self);
-}
-
-static uint64_t
-period_us(const kw_hbase_heartbeats *self)
-{
-    uint64_t used_ns = atomic_load_explicit(&clock_of(self)->used_ns, memory_order_relaxed);
-    uint64_t unused_ns = used_ns ? kw_clock_mono_ns() - used_ns : UINT64_MAX;
-    return unused_ns < BUSY_NS ? BUSY_EVERY_US : unused_ns < AWAKE_NS ? AWAKE_EVERY_US : IDLE_EVERY_US;
-}
-
-static bool
-is_idle(const kw_hbase_heartbeats *self)
-{
-    return period_us(self) == IDLE_EVERY_US;
-}
-
-/* The delay between the end of a burst and the next burst. It is short while the time is unknown. */
-static uint64_t
-next_period_us(const kw_hbase_heartbeats *self)
-{
-    kw_span span;
-    return kw_hbase_clock_time(clock_of(self), true, &span) ? period_us(self) : FAILED_US;
-}
-
-/* Shortens a delay by a random part of up to a fifth. Otherwise all heartbeats would be sent at the same
- * fraction of a millisecond. */
-static uint64_t
-randomized(uint64_t delay_us)
-{
-    return delay_us - kw_random_u64() % (delay_us / 5 + 1);
-}
-
-/* How long to wait before sending a heartbeat, so that it arrives as the store's clock reaches the next
- * millisecond. Each heartbeat of a burst assumes that the clock is at another point of the known interval,
- * from 0.3 to 0.7 of its width. */
-static uint64_t
-until_next_ms_us(const kw_hbase_heartbeats *self)
-{
-    kw_hbase_clock *clock = clock_of(self);
-    kw_span span;
-    kw_mutex_lock(&clock->lock);
-    bool known = kw_known_time_recent(&clock->known, (int64_t)kw_clock_mono_ns(), &span);
-    int64_t duration_ns = clock->duration_ns;
-    kw_mutex_unlock(&clock->lock);
-    if (!known)
-        return 0;
-    int64_t hundredths = 30 + (40 * (self->burst_left % BURST_SIZE) + 20) / BURST_SIZE;
-    int64_t now_ns = span.earliest_ns + (span.latest_ns - span.earliest_ns) * hundredths / 100;
-    uint64_t arrival_ns = (uint64_t)(now_ns + MIN(duration_ns, (int64_t)NS_PER_MS) / 2);
-    return (NS_PER_MS - arrival_ns % NS_PER_MS) / NS_PER_US;
-}
-
-/* --- answers ---------------------------------------------------------------------------------- */
-
-static void
-retry_later(kw_hbase_heartbeats *self, const char *why, uint64_t delay_us)
-{
-    if (!self->failing)
-        kw_log(KW_LOG_WARN, "hbase", "cannot read the store's clock", "table=%s reason=\"%s\"", CLOCK_TABLE,
-               why);
-    self->failing = true;
-    self->burst_left = 0;
-    schedule(self, delay_us, start_burst);
-}
-
-static uint64_t
-retry_delay_us(const kw_hbase_heartbeats *self)
-{
-    return is_idle(self) ? FAILED_IDLE_US : FAILED_US;
-}
-
-/* The clock can have been set back after other gateways acted on a later time. The time therefore counts as
- * known only after the newest timestamp of all gateways has been read. */
-static void
-on_peers_read(void *user, kw_rows *rows, const kw_error *error)
-{
-    kw_hbase_heartbeats *self = user;
-    kw_hbase_clock *clock = clock_of(self);
-    int64_t newest_ms = 0;
-    self->reading_peers = false;
-    if (error)
-        return;
-    const kw_row *row = &rows->rows[0];
-    for (uint32_t i = 0; rows->count && i < row->cells_count; i++)
-        newest_ms = MAX(newest_ms, row->cells[i].timestamp);
-    kw_mutex_lock(&clock->lock);
-    kw_known_time_add_newest_stamp(&clock->known, newest_ms);
-    clock->peers_read = true;
-    kw_mutex_unlock(&clock->lock);
-    kw_rows_free(rows);
-}
-
-static void
-read_peers(kw_hbase_heartbeats *self)
-{
-    if (self->reading_peers || self->stopped)
-        return;
-    self->reading_peers = true;
-    self->peers_get = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
-                               .row = KW_BYTES_LITERAL(CLOCK_ROW),
-                               .deadline = kw_deadline_in_ms(CALL_MS)};
-    kw_hbase_get(&self->handle->base, &self->peers_get, on_peers_read, self);
-}
-
-/* Records a heartbeat with the timestamp of its cell. This timestamp is only an upper bound of the put's
- * own one if the cell is from another put, or if the put took so long that HBase's client can have sent it
- * twice. */
-static void
-record(kw_hbase_heartbeats *self, const heartbeat *beat, const kw_cell *cell)
-{
-    kw_hbase_clock *clock = clock_of(self);
-    int64_t took_ns = beat->answered_ns - beat->sent_ns;
-    bool once = took_ns < self->client_pause_ns;
-    bool own = kw_bytes_equal(cell->value, kw_bytes_of(beat->value, sizeof beat->value));
-    kw_heartbeat sample = {.sent_ns = beat->sent_ns,
-                           .answered_ns = beat->answered_ns,
-                           .stamp_ms = cell->timestamp,
-                           .stamp_is_upper_bound = !own || !once};
-    kw_mutex_lock(&clock->lock);
-    if (beat->sent_ns - clock->newest_ns > KW_TIME_FRESH_NS)
-        clock->peers_read = false;
-    clock->newest_ns = beat->sent_ns;
-    clock->duration_ns += (took_ns - clock->duration_ns) / 4;
-    kw_known_time_add_heartbeat(&clock->known, &sample, (int64_t)kw_clock_mono_ns());
-    kw_mutex_unlock(&clock->lock);
-}
-
-/* True if the cells of all gateways must be read: they have not been read yet, or not since heartbeats were
- * missing for longer than KW_TIME_FRESH_NS. */
-static bool
-must_read_peers(const kw_hbase_heartbeats *self)
-{
-    kw_hbase_clock *clock = clock_of(self);
-    kw_mutex_lock(&clock->lock);
-    bool blind = !clock->peers_read;
-    kw_mutex_unlock(&clock->lock);
-    return blind;
-}
-
-static void
-on_table_created(void *user, bool created, const kw_error *error)
-{
-    kw_hbase_heartbeats *self = user;
-    self->creating_table = false;
-    if (error)
-        retry_later(self, error->text, LATER_US);
-    else
-        schedule(self, created ? 0 : FAILED_IDLE_US, start_burst);
-}
-
-static void
-create_table(kw_hbase_heartbeats *self)
-{
-    if (self->creating_table)
-        return;
-    self->creating_table = true;
-    self->family = (kw_family_spec){.name = FAMILY,
-                                    .ttl_seconds = 24 * 3600,
-                                    .max_versions = 1,
-                                    .block_cache = -1,
-                                    .in_memory = -1,
-                                    .keep_deleted_cells = -1,
-                                    .replication_scope = -1};
-    self->table = (kw_table_spec){.name = KW_BYTES_LITERAL(CLOCK_TABLE),
-                                  .families = &self->family,
-                                  .families_count = 1,
-                                  .deadline = KW_DEADLINE_NONE};
-    kw_log(KW_LOG_INFO, "hbase", "creating the table for the store's clock", "table=%s", CLOCK_TABLE);
-    kw_hbase_create_table(&self->handle->base, &self->table, on_table_created, self);
-}
-
-static void
-retry_after_error(kw_hbase_heartbeats *self, const kw_error *error)
-{
-    retry_later(self, error->text, error->code == KW_REFUSED ? LATER_US : retry_delay_us(self));
-}
-
-/* --- timestamps_get --------------------------------------------------------------------------- */
-
-static const kw_cell *
-find_cell(const kw_row *row, const heartbeat *beat)
-{
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        if (kw_bytes_equal(row->cells[i].qualifier, kw_bytes_of_text(beat->qualifier)))
-            return &row->cells[i];
-    return NULL;
-}
-
-/* Records the heartbeats that were read, in the order in which they were sent. True if the result has a
- * cell for at least one of them. */
-static bool
-record_all(kw_hbase_heartbeats *self, const kw_rows *rows)
-{
-    bool any = false;
-    for (unsigned i = 0; i < CELLS; i++) {
-        heartbeat *beat = &self->heartbeats[(self->next_cell + i) % CELLS];
-        if (beat->state != HEARTBEAT_READING)
-            continue;
-        beat->state = HEARTBEAT_IDLE;
-        const kw_cell *cell = rows && rows->count ? find_cell(&rows->rows[0], beat) : NULL;
-        if (cell)
-            record(self, beat, cell);
-        any = any || cell;
-    }
-    return any;
-}
-
-static void read_timestamps(kw_hbase_heartbeats *self);
-
-static void
-on_timestamps(void *user, kw_rows *rows, const kw_error *error)
-{
-    kw_hbase_heartbeats *self = user;
-    self->reading = false;
-    bool any = record_all(self, rows);
-    kw_rows_free(rows);
-    if (error) {
-        retry_after_error(self, error);
-        return;
-    }
-    if (!any) {
-        retry_later(self, "a heartbeat has no timestamp", retry_delay_us(self));
-        return;
-    }
-    if (must_read_peers(self))
-        read_peers(self);
-    self->failing = false;
-    kw_hbase_probe(self->handle, KW_BYTES_LITERAL(CLOCK_TABLE), KW_BYTES_LITERAL(CLOCK_ROW));
-    read_timestamps(self); /* of the heartbeats answered in the meantime */
-    if (!self->reading && self->burst_left == 0)
-        schedule(self, randomized(next_period_us(self)), start_burst);
-}
-
-static void
-read_timestamps(kw_hbase_heartbeats *self)
-{
-    size_t count = 0;
-    for (unsigned i = 0; i < CELLS && !self->reading && !self->stopped; i++) {
-        heartbeat *beat = &self->heartbeats[i];
-        if (beat->state != HEARTBEAT_ANSWERED)
-            continue;
-        beat->state = HEARTBEAT_READING;
-        self->columns[count++] =
-            (kw_column){.family = KW_BYTES_LITERAL(FAMILY), .qualifier = kw_bytes_of_text(beat->qualifier)};
-    }
-    if (count == 0)
-        return;
-    self->reading = true;
-    self->timestamps_get = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
-                                    .row = KW_BYTES_LITERAL(CLOCK_ROW),
-                                    .columns = self->columns,
-                                    .columns_count = count,
-                                    .deadline = kw_deadline_in_ms(CALL_MS)};
-    kw_hbase_get(&self->handle->base, &self->timestamps_get, on_timestamps, self);
-}
-
-/* --- heartbeats ------------------------------------------------------------------------------- */
-
-static void
-on_answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
-{
-    heartbeat *beat = call->user;
-    kw_hbase_heartbeats *self = beat->owner;
-    (void)result;
-    if (failure) {
-        beat->state = HEARTBEAT_IDLE;
-        if (failure->kind == KW_HBASE_TABLE_MISSING)
-            create_table(self);
-        else
-            retry_after_error(self, &failure->error);
-        return;
-    }
-    beat->state = HEARTBEAT_ANSWERED;
-    beat->sent_ns = (int64_t)call->since_ns;
-    beat->answered_ns = (int64_t)kw_clock_mono_ns();
-    if (self->burst_left)
-        schedule(self, until_next_ms_us(self), send_one);
-    else
-        read_timestamps(self);
-}
-
-static heartbeat *
-find_idle(kw_hbase_heartbeats *self)
-{
-    for (unsigned i = 0; i < CELLS; i++) {
-        heartbeat *beat = &self->heartbeats[self->next_cell++ % CELLS];
-        if (beat->state == HEARTBEAT_IDLE)
-            return beat;
-    }
-    return NULL;
-}
-
-static void
-send_heartbeat(kw_hbase_heartbeats *self, heartbeat *beat)
-{
-    beat->state = HEARTBEAT_SENT;
-    kw_be64_store(beat->value, ++self->last_value);
-    beat->cell = (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL(FAMILY),
-                                      .qualifier = kw_bytes_of_text(beat->qualifier),
-                                      .value = kw_bytes_of(beat->value, sizeof beat->value)};
-    beat->put = (kw_hb_TPut){.row = KW_BYTES_LITERAL(CLOCK_ROW),
-                             .has_durability = true,
-                             .durability = (int32_t)KW_DURABILITY_SKIP_WAL};
-    beat->put.columnValues.items = &beat->cell;
-    beat->put.columnValues.count = 1;
-    beat->args.table = KW_BYTES_LITERAL(CLOCK_TABLE);
-    beat->args.tput = &beat->put;
-    beat->call = (kw_hbase_call){.method = KW_HB_THBaseService_put,
-                                 .args = &beat->args,
-                                 .table = beat->args.table,
-                                 .deadline = kw_deadline_in_ms(CALL_MS),
-                                 .done = on_answered,
-                                 .user = beat};
-    kw_hbase_pool_start(&self->handle->pool, &beat->call);
-}
-
-static void
-send_one(void *user)
-{
-    kw_hbase_heartbeats *self = user;
-    heartbeat *beat = self->handle->pool.ready && !self->creating_table ? find_idle(self) : NULL;
-    schedule(self, beat && !is_idle(self) ? UNANSWERED_US : FAILED_IDLE_US, start_burst);
-    self->burst_left -= self->burst_left > 0;
-    if (beat)
-        send_heartbeat(self, beat);
-}
-
-/* True if the clock was used often since the last burst. */
-static bool
-check_used_often(kw_hbase_heartbeats *self)
-{
-    uint64_t uses = atomic_load_explicit(&clock_of(self)->uses, memory_order_relaxed);
-    bool often = uses - self->uses >= OFTEN;
-    self->uses = uses;
-    return often;
-}
-
-static void
-start_burst(void *user)
-{
-    kw_hbase_heartbeats *self = user;
-    bool busy = period_us(self) == BUSY_EVERY_US;
-    bool often = check_used_often(self);
-    read_timestamps(self); /* of an unfinished burst */
-    self->burst_left = often && clock_of(self)->duration_ns < FAST_NS ? BURST_SIZE : 1;
-    schedule(self, busy ? until_next_ms_us(self) : 0, send_one);
-}
-
-/* --- start and stop --------------------------------------------------------------------------- */
-
-static kw_hbase_heartbeats *
-heartbeats_new(kw_hbase_handle *handle)
-{
-    kw_hbase_heartbeats *self = g_new0(kw_hbase_heartbeats, 1);
-    self->handle = handle;
-    self->last_value =
-        kw_random_u64(); /* so that an earlier sender of this process has not used the next values */
-    self->client_pause_ns =
-        ((kw_hbase_store *)handle->base.store)->settings.client_pause_ms * (int64_t)NS_PER_MS;
-    self->timers = kw_fine_timers_new(handle->base.loop);
-    for (unsigned i = 0; i < CELLS; i++) {
-        self->heartbeats[i].owner = self;
-        snprintf(self->heartbeats[i].qualifier, sizeof self->heartbeats[i].qualifier, "%s/%u",
-                 clock_of(self)->name, i);
-    }
-    return self;
-}
-
 void
 kw_hbase_clock_tick(kw_hbase_handle *handle)
 {
@@ -557,8 +79,8 @@ kw_hbase_clock_tick(kw_hbase_handle *handle)
     if (!handle->heartbeats && !handle->base.closing) {
         if (atomic_exchange(&clock->measuring, true))
             return;
-        handle->heartbeats = heartbeats_new(handle);
-        start_burst(handle->heartbeats);
+        handle->heartbeats = kw_hbase_heartbeats_new(handle);
+        kw_hbase_heartbeats_start_burst(handle->heartbeats);
         kw_mutex_lock(&clock->lock);
         clock->sender = handle->heartbeats;
         kw_mutex_unlock(&clock->lock);
@@ -570,13 +92,12 @@ kw_hbase_clock_tick(kw_hbase_handle *handle)
 void
 kw_hbase_clock_stop(kw_hbase_handle *handle)
 {
-    if (!handle->heartbeats || handle->heartbeats->stopped)
+    if (!handle->heartbeats || kw_hbase_heartbeats_stopped(handle->heartbeats))
         return;
-    kw_hbase_clock *clock = clock_of(handle->heartbeats);
+    kw_hbase_clock *clock = &((kw_hbase_store *)handle->base.store)->clock;
     kw_mutex_lock(&clock->lock);
     clock->sender = NULL;
     kw_mutex_unlock(&clock->lock);
-    handle->heartbeats->stopped = true;
-    kw_fine_timers_free(handle->heartbeats->timers);
+    kw_hbase_heartbeats_stop(handle->heartbeats);
     atomic_store(&clock->measuring, false);
 }

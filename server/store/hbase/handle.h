@@ -23,7 +23,7 @@ typedef struct kw_hbase_handle {
     void (*closed)(void *user);
     void *user;
     kw_hbase_row_size row_sizes[64];
-    kw_hbase_heartbeats *heartbeats; /* clock.c; NULL: another store handle of the process sends them */
+    kw_hbase_heartbeats *heartbeats; /* NULL: another store handle of the process sends them */
 } kw_hbase_handle;
 
 static inline kw_hbase_handle *

@@ -1,6 +1,6 @@
 /* Tests if FuzzyRowFilter works on these servers. It saves reads, but on servers started with certain options
- * it omits matching rows (filter_bytes.h). So it is used only after a test: the heartbeat's row (clock.c) is
- * read twice.
+ * it omits matching rows (filter_bytes.h). So it is used only after a test: the heartbeat's row
+ * (heartbeats.c) is read twice.
  *
  *   with the pattern of the row, one byte free   must return the row
  *   the same with a different last byte          must return no row (else the server ignores filterBytes)

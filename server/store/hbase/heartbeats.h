@@ -1,0 +1,46 @@
+/* Sends the heartbeats from which store/known_time.h computes the store's time.
+ *
+ * A heartbeat is a put of one cell without a timestamp and without the write-ahead log. The region server
+ * assigns the timestamp; one get afterwards reads the timestamps of several heartbeats. An increment would
+ * return its timestamp in its reply, but takes twice as long as a put. The timestamp can be from any moment
+ * of the call, so the shorter call, the put, determines the time more exactly.
+ *
+ * All cells are in one row of the table keyway_clock, which is created if it does not exist. They are
+ * therefore in one region, and a gateway that starts can read the timestamps of the other gateways. The
+ * cells of processes that have ended expire. Each put writes a unique value. If the get returns another
+ * value, another put has left a greater timestamp in the cell, for example because the clock was set back.
+ *
+ *   put put put put put get             put put put put put get
+ *   |---|---|---|---|                   |  one per millisecond, close to the start of each
+ *   0                                   at most 100 ms later
+ *
+ * While the clock is in use, a burst is sent ten times a second; after that, five times a second for a
+ * minute, and then every ten seconds. A burst has five heartbeats if the clock is used often and calls are
+ * fast, because only then does an inexact clock delay callers noticeably. Otherwise it has one.
+ *
+ * While the clock is in use, heartbeats are timed to arrive just as the store's clock reaches the next
+ * millisecond, assuming that this clock is near the middle of the known interval. The timestamp then shows
+ * in which half of the interval the clock is, so the interval shrinks to about the duration of a put.
+ *
+ * One of the process's store handles sends the heartbeats. A heartbeat without a reply does not delay the
+ * others. Everything runs on the loop of its store handle.
+ */
+#pragma once
+
+#include "store/hbase/handle.h"
+
+/* After a use, the clock counts as busy for this time. */
+#define KW_HBASE_CLOCK_BUSY_NS UINT64_C(5000000000)
+
+/* Allocates the sender of a store handle; it sends nothing yet. */
+kw_hbase_heartbeats *kw_hbase_heartbeats_new(kw_hbase_handle *handle);
+
+/* Sends a burst now; the next ones follow by themselves. `self` is a kw_hbase_heartbeats. */
+void kw_hbase_heartbeats_start_burst(void *self);
+
+/* Stops sending. The memory is freed together with the store handle, because calls in flight still use it. */
+void kw_hbase_heartbeats_stop(kw_hbase_heartbeats *self);
+bool kw_hbase_heartbeats_stopped(const kw_hbase_heartbeats *self);
+
+/* The loop of the sender's store handle. Any thread. */
+kw_loop *kw_hbase_heartbeats_loop(const kw_hbase_heartbeats *self);
