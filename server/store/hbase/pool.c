@@ -1,33 +1,19 @@
-/* The calls of a pool between start and done: queue, deadlines, sending, retries. See reject.c for calls that
- * fail before they are sent, server.c for the choice of a channel. */
+/* The calls of a pool between start and done: queue, sending, retries. See sweep.c for deadlines, reject.c
+ * for calls that fail before they are sent, server.c for the choice of a channel. */
 #include "store/hbase/failure.h"
 #include "store/hbase/pool_private.h"
 
 #include "base/metrics.h"
 #include "base/shortage.h"
 
-#define SWEEP_MIN_NS (2 * UINT64_C(1000000))
 #define NS_PER_MS UINT64_C(1000000)
 /* After this time the channels are closed even if open scanners remain. */
 #define CLOSE_NS (500 * NS_PER_MS)
 
-static void submit(kw_hbase_pool *pool, kw_hbase_call *call);
+/* --- the queue -------------------------------------------------------------------------------- */
 
-/* --- deadlines -------------------------------------------------------------------------------- */
-
-/* Makes sure that the sweep runs at `when_ns` at the latest. */
-static void
-schedule_sweep(kw_hbase_pool *pool, uint64_t when_ns)
-{
-    if (when_ns >= pool->sweep_ns)
-        return;
-    uint64_t now = kw_clock_mono_ns();
-    pool->sweep_ns = MAX(when_ns, now + SWEEP_MIN_NS);
-    kw_timer_start_ms(pool->sweep, (pool->sweep_ns - now + NS_PER_MS - 1) / NS_PER_MS);
-}
-
-static void
-remove_from_queue(kw_hbase_pool *pool, kw_hbase_call *call)
+void
+kw_hbase_pool_dequeue(kw_hbase_pool *pool, kw_hbase_call *call)
 {
     if (call->state != KW_HBASE_CALL_QUEUED)
         return;
@@ -37,9 +23,9 @@ remove_from_queue(kw_hbase_pool *pool, kw_hbase_call *call)
         kw_fair_remove(pool->queue, &call->queue_item);
 }
 
-static void
-finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state state, const void *result,
-          const kw_hbase_failure *failure)
+void
+kw_hbase_pool_finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state state,
+                        const void *result, const kw_hbase_failure *failure)
 {
     g_assert(call->state != KW_HBASE_CALL_IDLE && call->state != KW_HBASE_CALL_ABANDONED);
     g_assert(pool->active.length > 0);
@@ -54,109 +40,11 @@ finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state state, c
     call->done(call, result, failure);
 }
 
-static void
-fail_timed_out(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state state)
-{
-    kw_hbase_failure failure = {.kind = KW_HBASE_TIMED_OUT};
-    kw_hbase_timeout_error(call->sent, call->changes, &failure.error);
-    finish_as(pool, call, state, NULL, &failure);
-}
-
-/* The channel can be slow or dead. It gets no more calls until it has answered this one. */
-static void
-expire_in_flight(kw_hbase_pool *pool, kw_hbase_call *call)
-{
-    kw_hbase_channel *channel = call->channel;
-    kw_hbase_server *server = kw_hbase_channel_server(channel);
-    server->suspect = true;
-    g_assert(server->outstanding > 0);
-    server->outstanding--;
-    uint64_t now = kw_clock_mono_ns();
-    kw_hbase_pace_add(&pool->paces[call->method],
-                      now - call->since_ns); /* such a call takes at least this time */
-    if (channel->overdue_ns == 0)
-        channel->overdue_ns = now;
-    if (!call->late)
-        kw_hbase_channel_forget(channel, call);
-    fail_timed_out(pool, call, call->late ? KW_HBASE_CALL_ABANDONED : KW_HBASE_CALL_IDLE);
-    kw_hbase_channel_close_if_done(channel);
-}
-
-static void
-expire(kw_hbase_pool *pool, kw_hbase_call *call)
-{
-    switch (call->state) {
-    case KW_HBASE_CALL_QUEUED:
-    case KW_HBASE_CALL_WAITING:
-        remove_from_queue(pool, call);
-        fail_timed_out(pool, call, KW_HBASE_CALL_IDLE);
-        return;
-    case KW_HBASE_CALL_IN_FLIGHT:
-        expire_in_flight(pool, call);
-        return;
-    case KW_HBASE_CALL_REJECTED:
-    case KW_HBASE_CALL_IDLE:
-    case KW_HBASE_CALL_ABANDONED:
-        return;
-    }
-}
-
-/* When the sweep must handle this call. */
-static uint64_t
-due_ns(const kw_hbase_call *call)
-{
-    if (call->state == KW_HBASE_CALL_REJECTED)
-        return UINT64_MAX;
-    return call->state == KW_HBASE_CALL_WAITING ? MIN(call->deadline, call->not_before_ns) : call->deadline;
-}
-
-/* Moves the due calls from the list of active calls to `due`. Returns when the next of the others is due. */
-static uint64_t
-collect_due(kw_hbase_pool *pool, uint64_t now, GQueue *due)
-{
-    uint64_t next = UINT64_MAX;
-    for (GList *at = pool->active.head, *following; at; at = following) {
-        uint64_t at_ns = due_ns(at->data);
-        following = at->next;
-        if (at_ns <= now) {
-            g_queue_unlink(&pool->active, at);
-            g_queue_push_tail_link(due, at);
-        } else {
-            next = MIN(next, at_ns);
-        }
-    }
-    return next;
-}
-
-/* Fails calls whose deadline has passed, and sends those again whose delay is over. Both can start other
- * calls, so the due ones are collected first. */
-static void
-sweep(void *user)
-{
-    kw_hbase_pool *pool = user;
-    uint64_t now = kw_clock_mono_ns();
-    GQueue due = G_QUEUE_INIT;
-    pool->sweep_ns = UINT64_MAX;
-    schedule_sweep(pool, collect_due(pool, now, &due));
-    for (GList *at; (at = g_queue_pop_head_link(&due));) {
-        kw_hbase_call *call = at->data;
-        g_queue_push_tail_link(&pool->active, at);
-        if (call->deadline <= now) {
-            expire(pool, call);
-        } else if (call->state == KW_HBASE_CALL_WAITING) {
-            schedule_sweep(pool, call->deadline);
-            submit(pool, call);
-        }
-    }
-}
-
-/* --- the queue -------------------------------------------------------------------------------- */
-
 void
 kw_hbase_pool_finish(kw_hbase_pool *pool, kw_hbase_call *call, const void *result,
                      const kw_hbase_failure *failure)
 {
-    finish_as(pool, call, KW_HBASE_CALL_IDLE, result, failure);
+    kw_hbase_pool_finish_as(pool, call, KW_HBASE_CALL_IDLE, result, failure);
 }
 
 /* True if the call cannot be expected to be answered in time with this many calls before it. */
@@ -261,8 +149,8 @@ is_down(const kw_hbase_pool *pool)
     return pool->ready == 0 && kw_clock_mono_ns() - pool->down_since_ns > KW_HBASE_PATIENCE_MS * NS_PER_MS;
 }
 
-static void
-submit(kw_hbase_pool *pool, kw_hbase_call *call)
+void
+kw_hbase_pool_submit(kw_hbase_pool *pool, kw_hbase_call *call)
 {
     if (call->pin) {
         submit_pinned(pool, call);
@@ -347,7 +235,7 @@ wait_ms(kw_hbase_pool *pool, kw_hbase_call *call, uint64_t delay_ms)
 {
     call->state = KW_HBASE_CALL_WAITING;
     call->not_before_ns = kw_clock_mono_ns() + delay_ms * NS_PER_MS;
-    schedule_sweep(pool, call->not_before_ns);
+    kw_hbase_pool_sweep_by(pool, call->not_before_ns);
 }
 
 void
@@ -368,7 +256,7 @@ kw_hbase_pool_retry_or_fail(kw_hbase_pool *pool, kw_hbase_call *call, const kw_h
     if (delay_ms)
         wait_ms(pool, call, delay_ms);
     else
-        submit(pool, call);
+        kw_hbase_pool_submit(pool, call);
 }
 
 /* --- start and close -------------------------------------------------------------------------- */
@@ -401,13 +289,13 @@ kw_hbase_pool_start_after(kw_hbase_pool *pool, kw_hbase_call *call, uint64_t del
         kw_hbase_reject_late(pool, call);
         return;
     }
-    schedule_sweep(pool, call->deadline);
+    kw_hbase_pool_sweep_by(pool, call->deadline);
     double earned = (double)pool->store->settings.retry_percent / 100.0;
     pool->budget = MIN(pool->budget + earned, KW_HBASE_BUDGET_MAX);
     if (delay_ms)
         wait_ms(pool, call, delay_ms);
     else
-        submit(pool, call);
+        kw_hbase_pool_submit(pool, call);
 }
 
 void
@@ -480,7 +368,7 @@ kw_hbase_pool_init(kw_hbase_pool *pool, kw_hbase_store *store, kw_loop *loop, vo
     pool->queue = kw_fair_new();
     g_queue_init(&pool->rejected);
     pool->reject_task.run = kw_hbase_finish_rejected;
-    pool->sweep = kw_timer_new(loop, sweep, pool);
+    pool->sweep = kw_timer_new(loop, kw_hbase_pool_sweep, pool);
     pool->sweep_ns = UINT64_MAX;
     pool->tick = kw_timer_new(loop, tick, pool);
     pool->scratch = kw_arena_new();
@@ -498,7 +386,7 @@ fail_all(kw_hbase_pool *pool)
         following = at->next;
         if (call->method == KW_HB_THBaseService_closeScanner || call->state == KW_HBASE_CALL_REJECTED)
             continue;
-        remove_from_queue(pool, call);
+        kw_hbase_pool_dequeue(pool, call);
         if (call->state == KW_HBASE_CALL_IN_FLIGHT) {
             kw_hbase_server *server = kw_hbase_channel_server(call->channel);
             g_assert(server->outstanding > 0);

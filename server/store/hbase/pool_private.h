@@ -1,4 +1,5 @@
-/* Shared by pool.c (calls), reject.c (rejections), server.c (channels) and answer.c (replies).
+/* Shared by pool.c (calls), sweep.c (deadlines), reject.c (rejections), server.c (channels) and answer.c
+ * (replies).
  */
 #pragma once
 
@@ -7,11 +8,25 @@
 /* pool.c */
 void kw_hbase_pool_finish(kw_hbase_pool *pool, kw_hbase_call *call, const void *result,
                           const kw_hbase_failure *failure);
+/* The same for a call that ends in another state than IDLE. */
+void kw_hbase_pool_finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state state,
+                             const void *result, const kw_hbase_failure *failure);
+/* Sends an active call, or queues it until a channel can take it, or rejects it. */
+void kw_hbase_pool_submit(kw_hbase_pool *pool, kw_hbase_call *call);
+/* Removes a call from the queue that it waits in, if any. */
+void kw_hbase_pool_dequeue(kw_hbase_pool *pool, kw_hbase_call *call);
 /* A sent call whose reply is lost or a temporary failure: sends it again or fails it. */
 void kw_hbase_pool_retry_or_fail(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_failure *failure);
 /* Sends waiting calls on the channel while its pipeline allows. */
 void kw_hbase_pool_feed(kw_hbase_pool *pool, kw_hbase_channel *channel);
 void kw_hbase_pool_feed_all(kw_hbase_pool *pool);
+
+/* sweep.c */
+/* Makes sure that the sweep runs at `when_ns` at the latest. */
+void kw_hbase_pool_sweep_by(kw_hbase_pool *pool, uint64_t when_ns);
+/* Fails calls whose deadline has passed, and sends those again whose delay is over. Callback of the pool's
+ * timer; `pool` is a kw_hbase_pool. */
+void kw_hbase_pool_sweep(void *pool);
 
 /* reject.c: fails a call that is in no queue but in the list of active calls; done is called in the next loop
  * iteration. */
