@@ -17,8 +17,8 @@
  *                  v
  *                GONE                      freed as soon as its last request ends
  *
- * session.c: states, input, order of work; output.c: replies; request.c: messages in flight; entry.c:
- * admission of connections; ending.c: time limits, draining, shortage of memory.
+ * session.c: states; input.c: reading, parsing, order of work; output.c: replies; request.c: messages in
+ * flight; entry.c: admission of connections; ending.c: time limits, draining, shortage of memory.
  */
 #pragma once
 
@@ -102,8 +102,8 @@ kw_session *kw_session_new(kw_net_worker *worker);
 
 void kw_session_set_tls(kw_session *session, kw_tls *tls);
 
-/* Starts reading. */
-void kw_session_start(kw_session *session);
+/* The only function that changes the state of a session. Asserts that the move is allowed. */
+void kw_session_move(kw_session *session, kw_session_state to);
 
 /* Stops reading at once, and closes the session when nothing is in flight. */
 void kw_session_finish(kw_session *session);
@@ -117,14 +117,21 @@ void kw_session_close(kw_session *session);
  * are still sent. */
 void kw_session_break(kw_session *session, const char *reason);
 
-/* Call this after a reply was added: it is sent now or before the loop sleeps. */
-void kw_session_answered(kw_session *session);
-
 /* Makes the loop call kw_session_update before it sleeps. */
 void kw_session_mark_dirty(kw_session *session);
 
 /* Frees the session if its socket is closed and its requests have ended. */
 void kw_session_release(kw_session *session);
+
+/* --- input.c ------------------------------------------------------------------------------------- */
+
+/* Starts or resumes reading. */
+void kw_session_start(kw_session *session);
+
+void kw_session_stop_reading(kw_session *session);
+
+/* Call this after a reply was added: it is sent now or before the loop sleeps. */
+void kw_session_answered(kw_session *session);
 
 /* Does what is due: passes further messages to the handler, flushes replies, resumes or stops reading, or
  * closes. */
