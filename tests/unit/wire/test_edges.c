@@ -359,6 +359,24 @@ test_encoders_stop_at_their_limit(void)
     }
 }
 
+/* An encoder subtracts what it has written from its limit before it reserves memory for a long text. */
+static void
+test_encoders_count_what_is_written(void)
+{
+    enum { FIRST = 1000000, SECOND = 2000000, MOST = 1 << 20 };
+    g_autofree uint8_t *text = g_malloc0(SECOND);
+    kw_bytes labels[] = {kw_bytes_of(text, FIRST), kw_bytes_of(text, SECOND)};
+    kw_hb_TAuthorization value = {.has_labels = true, .labels = {labels, 2}};
+    for (size_t p = 0; p < G_N_ELEMENTS(protocols); p++) {
+        kw_buffer out = KW_BUFFER_EMPTY;
+        g_assert_false(
+            kw_wire_struct_encode_within(&out, protocols[p], &kw_hb_TAuthorization_wire, &value, MOST));
+        g_assert_cmpuint(out.size, ==, 0);
+        g_assert_cmpuint(out.capacity, <, FIRST + SECOND);
+        kw_buffer_clear(&out);
+    }
+}
+
 /* --- messages without frames ---------------------------------------------------------------------------- */
 
 static kw_wire_progress
@@ -466,6 +484,7 @@ main(int argc, char **argv)
     g_test_add_func("/wire/edges/lengths", test_lengths);
     g_test_add_func("/wire/edges/list-counts", test_list_counts);
     g_test_add_func("/wire/edges/encoder-limit", test_encoders_stop_at_their_limit);
+    g_test_add_func("/wire/edges/encoder-counts", test_encoders_count_what_is_written);
     g_test_add_func("/wire/edges/message-limit", test_the_limit_of_a_message_is_exact);
     g_test_add_func("/wire/edges/message-heads", test_message_heads);
     g_test_add_func("/wire/edges/prefixes", test_prefixes_of_messages);

@@ -49,6 +49,8 @@ static const refusal refusals[] = {
     COMPACT(kw_odd_Nothing, "\x58\xff\xff\xff\xff\x0f\0", KW_INVALID, "-1 is negative"),
     COMPACT(kw_odd_Nothing, "\x59\xf8\xff\xff\xff\xff\x07\0", KW_INVALID, "elements do not fit"),
     COMPACT(kw_odd_Nothing, "\x59\xf3\xff\xff\xff\xff\x07\0", KW_INVALID, "exceeds the 1 bytes left"),
+    COMPACT(kw_odd_Nothing, "\x59\xf8\xff\xff\xff\xff\x0f\0", KW_INVALID, "-1 is negative"),
+    COMPACT(kw_odd_Nothing, "\x59\xf8\xff\xff\xff\xff\xff\x0f\0", KW_INVALID, "more bits than its type"),
     COMPACT(kw_odd_Nothing, "\x5b\xff\xff\xff\xff\x07\x88\0", KW_INVALID, "elements do not fit"),
     COMPACT(kw_odd_Nothing, "\x56\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02\0", KW_INVALID, "more bits"),
     /* containers */
@@ -73,6 +75,11 @@ static const refusal refusals[] = {
     COMPACT(kw_api_Value, "\x9d\0", KW_INVALID, "wire type 13 does not exist"),
     COMPACT(kw_api_Value, "\x20\0", KW_INVALID, "wire type 0 does not exist"),
     COMPACT(kw_api_Value, "\x99\x1e\0\0", KW_INVALID, "wire type 14 does not exist"),
+    /* The error names the innermost field. */
+    BINARY(kw_odd_Tree, "\x0c\0\1\x0c\0\1\x0b\0\3\0\0\0\0\0\0\0", KW_INVALID,
+           "Tree.leaf: wire type 11 is not"),
+    COMPACT(kw_odd_Tree, "\x1c\x1c\x38\0\0\0\0", KW_INVALID, "Tree.leaf: wire type 8 is not"),
+    COMPACT(kw_odd_Tree, "\x29\x1c\x38\0\0\0", KW_INVALID, "Tree.leaf: wire type 8 is not"),
     /* bools and numbers */
     BINARY(kw_api_Value, "\2\0\1\2\0", KW_INVALID, "Value.flag: 2 is neither true nor false"),
     COMPACT(kw_odd_Odd, "\x21\x09\x5c\x11\3\0", KW_INVALID, "Odd.flags: 3 is neither true nor false"),
