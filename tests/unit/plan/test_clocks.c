@@ -100,6 +100,25 @@ test_week(void)
     const kw_plan *plan = plan_of(planner, "ts>=1620000000 ts<1620086400 ranges=10");
     g_assert_cmpuint(plan->ranges_count, <=, 10);
     g_assert_true(plan->rest.limit == 10);
+    plan = plan_of(planner, "ts>=1620000000 ts<1620086400 ranges=1");
+    g_assert_cmpuint(plan->ranges_count, ==, 1);
+    g_assert_true(plan->rest.limit == 1);
+}
+
+/* The interval is one day of January and seven of February: later branches have more ranges than the first
+ * ones, which determine how much memory is allocated first. */
+static void
+test_days_of_months(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {ts: {type: timestamp, unit: s, column: \"d:ts\"}, id: string}\n    key:\n"
+                    "      - calendar: {of: ts, parts: [MM, yyyy]}\n      - field: {name: id, encoding: "
+                    "fixed, width: 2}\n"
+                    "      - calendar: {of: ts, parts: [dd, MM, yyyy]}\n");
+    g_autoptr(GString) words = g_string_new("ts>=1612051200 ts<1612742400 id=10");
+    for (int id = 11; id < 50; id++)
+        g_string_append_printf(words, ",%d", id);
+    check_counts(planner, words->str, 40 * (1 + 7), 8, false);
 }
 
 /* Months have different lengths: each window has at least one month, and every month is read once. */
@@ -510,6 +529,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks/day", test_day);
     g_test_add_func("/plan/clocks/circular", test_circular);
     g_test_add_func("/plan/clocks/week", test_week);
+    g_test_add_func("/plan/clocks/days-of-months", test_days_of_months);
     g_test_add_func("/plan/clocks/months", test_months);
     g_test_add_func("/plan/clocks/years", test_years);
     g_test_add_func("/plan/clocks/week_in_buckets", test_week_in_buckets);

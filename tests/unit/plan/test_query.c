@@ -54,6 +54,12 @@ test_round_trip(void)
     check_round_trip("n>=-9223372036854775808 n<9223372036854775807 order=asc");
     check_round_trip("real>1.5 real<=2.5 full");
     check_round_trip("raw=x real=0.5 limit=3");
+    g_autofree char *text = g_strnfill(20000, 'x'), *long_text = g_strconcat("id=", text, NULL);
+    check_round_trip(long_text);
+    g_autoptr(GString) values = g_string_new("n=0");
+    for (int value = 1; value < 300; value++)
+        g_string_append_printf(values, ",%d", value);
+    check_round_trip(values->str);
 }
 
 /* The part of an interval that a plan covers comes back, and so does a query without one. */
@@ -81,6 +87,41 @@ test_windows(void)
         g_assert_cmpuint(back.window.limit, ==, windows[index].limit);
         g_assert_cmpint(back.window.least, ==, windows[index].least);
         g_assert_cmpint(back.window.most, ==, windows[index].most);
+        kw_buffer_clear(&bytes);
+    }
+}
+
+/* A part of an interval without a limit on its ranges, or of a field that is not a time, is rejected. */
+static void
+test_rejected_windows(void)
+{
+    static const struct {
+        const char *words;
+        size_t limit;
+        bool good;
+    } cases[] = {{"ts>=3 ts<7", 1, true},
+                 {"ts>=3 ts<7", 0, false},
+                 {"n>=3 n<7", 1, false},
+                 {"ts>=3 ts<7", KW_PLAN_RANGES_MAX + 1, false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(kw_test_planner) planner =
+            planner_new("    fields: {id: string, n: int, ts: timestamp}\n    key: [field: id, field: ts]\n");
+        planner_set_query(planner, cases[i].words);
+        planner->query.window = (kw_window){0x1234567, 3, 6};
+        kw_buffer bytes = KW_BUFFER_EMPTY;
+        kw_record_query_encode(&planner->query, &bytes);
+        uint8_t coded[8];
+        kw_be64_store(coded, 0x1234567);
+        uint8_t *limit = memmem(bytes.data, bytes.size, coded, sizeof coded);
+        g_assert_nonnull(limit);
+        kw_be64_store(limit, cases[i].limit);
+        kw_record_query back;
+        size_t used;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_cmpint(kw_record_query_decode(planner->table, kw_buffer_bytes(&bytes), planner->arena, &back,
+                                               &used, &error),
+                        ==, cases[i].good);
+        g_assert_cmpint(error.code, ==, cases[i].good ? KW_OK : KW_INVALID);
         kw_buffer_clear(&bytes);
     }
 }
@@ -164,6 +205,7 @@ main(int argc, char **argv)
     kw_random_inject(test_seed());
     g_test_add_func("/plan/query/round_trip", test_round_trip);
     g_test_add_func("/plan/query/windows", test_windows);
+    g_test_add_func("/plan/query/rejected_windows", test_rejected_windows);
     g_test_add_func("/plan/query/malformed", test_malformed);
     g_test_add_func("/plan/query/rejected_forms", test_rejected_forms);
     return g_test_run();

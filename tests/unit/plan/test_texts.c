@@ -86,6 +86,20 @@ test_estimates(void)
     CHECK(TABLE, cases);
 }
 
+/* The ranges meet a condition on a time only as far as its seconds: the rest of it comes after an unbound
+ * field. */
+static void
+test_coarse_field(void)
+{
+    g_autoptr(kw_test_planner) planner = planner_new(
+        "    fields: {ts: {type: timestamp, column: 'd:ts'}, id: string}\n    key: [{field: {name: ts, "
+        "unit: s, width: 4}}, {field: {name: id, encoding: terminated}}, {field: ts}]\n");
+    const char *text = text_of(planner, "ts=1500");
+    g_assert_nonnull(strstr(text, "about 1.05 rows scanned per row returned"));
+    g_assert_nonnull(
+        strstr(text, "- ts is checked for each row: the key stores it only in a coarser unit\n"));
+}
+
 /* Components that fan out, and ranges that are merged. */
 static void
 test_merges(void)
@@ -251,6 +265,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/texts/estimates", test_estimates);
+    g_test_add_func("/plan/texts/coarse-field", test_coarse_field);
     g_test_add_func("/plan/texts/merges", test_merges);
     g_test_add_func("/plan/texts/whole_table", test_whole_table);
     g_test_add_func("/plan/texts/disorder", test_disorder);

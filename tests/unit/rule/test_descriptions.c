@@ -155,10 +155,32 @@ test_descriptions(void)
     }
 }
 
+/* Keys depend on the changes of a zone's clocks, so these are part of the description. */
+static void
+test_zones(void)
+{
+    static const struct {
+        const char *zone;
+        bool changes;
+    } cases[] = {{"UTC", false}, {"+05:30", false}, {"Europe/Berlin", true}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *yaml = g_strdup_printf(
+            FIELDS "[{calendar: {of: ts, parts: [yyyy, MM], zone: '%s'}}, {field: n}]\n", cases[i].zone);
+        g_autoptr(kw_policy) policy = test_policy_with_hazards(yaml);
+        const char *text = kw_layout_description(kw_policy_table(policy, 0)->paths[0].layout);
+        g_autofree char *pattern = g_strdup_printf("^calendar\\(ts: yyyy MM in %s%s as text\\)",
+                                                   cases[i].zone[0] == '+' ? "\\+05:30" : cases[i].zone,
+                                                   cases[i].changes ? " with offsets [0-9a-f]{16}" : "");
+        if (!g_regex_match_simple(pattern, text, 0, 0))
+            g_error("\"%s\" does not match %s", text, pattern);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/descriptions", test_descriptions);
+    g_test_add_func("/rule/descriptions/zones", test_zones);
     return g_test_run();
 }

@@ -228,11 +228,135 @@ test_number_of_bits(void)
     }
 }
 
+/* Every entry of the table, compared with the definition: one bit at a time. */
+static void
+test_crc32_of_every_byte(void)
+{
+    for (unsigned byte = 0; byte < 256; byte++) {
+        uint8_t input = (uint8_t)byte;
+        uint32_t crc = UINT32_MAX ^ byte;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+        g_assert_cmphex(kw_crc32(kw_bytes_of(&input, 1)), ==, ~crc);
+    }
+}
+
+/* --- clocks ------------------------------------------------------------------------------------------- */
+
+#define DAY_MS INT64_C(86400000)
+
+/* The policy of a table with the fields ts and n, and this component before the field id. */
+static kw_policy *
+policy_with_clock(const char *component)
+{
+    g_autofree char *yaml =
+        g_strdup_printf("    fields: {n: int, ts: {type: timestamp, column: 'd:ts'}, id: string}\n"
+                        "    key: [%s, {field: {name: id, encoding: fixed, width: 4}}]\n",
+                        component);
+    return test_policy_with_hazards(yaml);
+}
+
+static const kw_component *
+clock_of(const kw_policy *policy)
+{
+    return kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
+}
+
+static kw_span
+span_of(int64_t from_ms, int64_t to_ms)
+{
+    return (kw_span){.field = 1,
+                     .from = test_number(from_ms),
+                     .to = test_number(to_ms),
+                     .from_inclusive = true,
+                     .to_inclusive = true};
+}
+
+static bool
+is_loose(const kw_component *clock, int64_t from_ms, int64_t to_ms)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_value values[3] = {{.kind = KW_VALUE_NONE}};
+    kw_span span = span_of(from_ms, to_ms);
+    kw_piece_runs runs;
+    kw_error error = KW_ERROR_NONE;
+    if (!clock->kind->runs(clock, values, &span, arena, &runs, &error))
+        g_error("%s", error.text);
+    return runs.loose;
+}
+
+/* A span of whole years is exact, and no other span of a calendar that holds only years. */
+static void
+test_whole_years_are_exact(void)
+{
+    const int64_t year_2010 = 1262304000000, year_2012 = 1325376000000;
+    g_autoptr(kw_policy) policy = policy_with_clock("{calendar: {of: ts, parts: [yyyy]}}");
+    g_assert_false(is_loose(clock_of(policy), year_2010, year_2012 - 1));
+    g_assert_true(is_loose(clock_of(policy), year_2010 + 31 * DAY_MS, year_2012 - 1));
+    g_assert_true(is_loose(clock_of(policy), year_2010, year_2012 - 2));
+}
+
+/* A calendar holds the years that its parts can name, to the last millisecond. */
+static void
+test_last_years(void)
+{
+    static const struct {
+        const char *key;
+        int64_t after_ms; /* the beginning of the first year that cannot be named */
+    } cases[] = {{"{calendar: {of: ts, parts: [yy, MM]}}", INT64_C(4102444800000)},
+                 {"{calendar: {of: ts, parts: [yyyy, MM]}}", INT64_C(253402300800000)}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(kw_policy) policy = policy_with_clock(cases[i].key);
+        for (int64_t after = -1; after < 1; after++) {
+            kw_value values[] = {test_number(0), test_number(cases[i].after_ms + after), test_text("abcd")};
+            kw_record record = {.values = values};
+            kw_buffer key = KW_BUFFER_EMPTY;
+            kw_error error = KW_ERROR_NONE;
+            const kw_layout *layout = kw_policy_table(policy, 0)->paths[0].layout;
+            g_assert_cmpint(kw_layout_encode(layout, &record, &key, &error), ==, after < 0);
+            g_assert_cmpint(error.code, ==, after < 0 ? KW_OK : KW_INVALID);
+            kw_buffer_clear(&key);
+        }
+    }
+}
+
+/* Bits whose time changes a byte that the minute shares every 2^26 seconds: 120 ranges are the 60 minutes of
+ * two such stretches, from either end of the span. */
+static void
+test_stretches_of_bits(void)
+{
+    const int64_t from_s = 1270000000, to_s = from_s + (INT64_C(20) << 26);
+    g_autoptr(kw_policy) policy =
+        policy_with_clock("{bits: {of: ts, parts: [zero 4, minute 6, seconds 32, n 22]}}");
+    const kw_component *clock = clock_of(policy);
+    kw_span span = span_of(from_s * 1000, to_s * 1000);
+    int64_t cut;
+    g_assert_true(clock->kind->reach(clock, &span, false, 120, false, &cut));
+    g_assert_cmpint(cut, ==, (((from_s >> 26) + 2) << 26) * 1000 - 1);
+    g_assert_true(clock->kind->reach(clock, &span, false, 120, true, &cut));
+    g_assert_cmpint(cut, ==, (((to_s >> 26) - 1) << 26) * 1000);
+}
+
+/* The pieces of a clock with a further field cannot be counted by its time, not even if that field is the
+ * table's first one. */
+static void
+test_pieces_with_a_sequence(void)
+{
+    g_autoptr(kw_policy) policy =
+        policy_with_clock("{calendar: {of: ts, parts: [yyyy, MM], as: packed, sequence: n, digits: 3}}");
+    const kw_component *clock = clock_of(policy);
+    kw_span span = span_of(1270000000000, 1270000000000 + 40 * DAY_MS);
+    bool known[3] = {false};
+    g_assert_cmpuint(clock->kind->count(clock, known, &span, true), ==, UINT64_MAX);
+    g_assert_cmpuint(clock->kind->count(clock, known, &span, false), <, 10);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/limits/jenkins-blocks", test_jenkins_blocks);
+    g_test_add_func("/rule/limits/crc32-of-every-byte", test_crc32_of_every_byte);
     g_test_add_func("/rule/limits/ring-names", test_ring_names);
     g_test_add_func("/rule/limits/printed-texts", test_printed_texts);
     g_test_add_func("/rule/limits/bytes-outside-ascii", test_bytes_outside_ascii);
@@ -241,5 +365,9 @@ main(int argc, char **argv)
     g_test_add_func("/rule/limits/absent-fields", test_absent_fields);
     g_test_add_func("/rule/limits/bits-round-trip", test_bits_come_back);
     g_test_add_func("/rule/limits/number-of-bits-round-trip", test_number_of_bits);
+    g_test_add_func("/rule/limits/whole-years", test_whole_years_are_exact);
+    g_test_add_func("/rule/limits/last-years", test_last_years);
+    g_test_add_func("/rule/limits/stretches-of-bits", test_stretches_of_bits);
+    g_test_add_func("/rule/limits/pieces-with-a-sequence", test_pieces_with_a_sequence);
     return g_test_run();
 }
