@@ -26,6 +26,9 @@ static const kw_test_warning cases[] = {
      "sequential"},
     {"      - ring: {of: id, nodes: [a, b, c, d], replicas: 1}\n      - field: id\n",
      "the fullest bucket gets"},
+    {"      - ring: {of: raw, nodes: [a, b, c, d], replicas: 1}\n      - field: {name: raw, encoding: fixed, "
+     "width: 8}\n",
+     "sequential values of raw use"},
     {"      - field: ts\n      - field: id\n",
      "test:11:9: warning: path primary: keys start with ts, which is a time, so at any moment all writes go "
      "to one region / hint: start the key with a salt"},
