@@ -71,6 +71,40 @@ test_expiry_is_exact(void)
     kw_keyring_unref(keyring);
 }
 
+/* Signed bytes that are no cursor are rejected as damaged. The signature is HMAC-SHA256 of a label and the
+ * body. */
+static void
+check_damaged(const kw_keyring *keyring, const uint8_t *body, size_t size)
+{
+    static const char secret[] = "a key of 16 bytes";
+    uint8_t sealed[100 + 32];
+    gsize mac_size = 32;
+    g_assert_cmpuint(size, <=, 100);
+    memcpy(sealed, body, size);
+    GHmac *hmac = g_hmac_new(G_CHECKSUM_SHA256, (const guchar *)secret, sizeof secret - 1);
+    g_hmac_update(hmac, (const guchar *)"keyway cursor", -1);
+    g_hmac_update(hmac, body, (gssize)size);
+    g_hmac_get_digest(hmac, sealed + size, &mac_size);
+    g_hmac_unref(hmac);
+    kw_cursor got;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(kw_cursor_open(keyring, kw_bytes_of(sealed, size + mac_size), 0, 1000, &got, &error));
+    g_assert_cmpint(error.code, ==, KW_INVALID);
+    g_assert_cmpstr(error.text, ==, "cursor is damaged");
+}
+
+static void
+test_damaged_bodies(void)
+{
+    kw_keyring *keyring = keyring_new();
+    uint8_t body[34 + 8 * 4] = {3};
+    for (size_t size = 1; size < sizeof body; size++)
+        check_damaged(keyring, body, size);
+    body[25] = 3; /* an unknown kind of position */
+    check_damaged(keyring, body, sizeof body);
+    kw_keyring_unref(keyring);
+}
+
 /* A cursor with a suffix that is longer than a row key is rejected. */
 static void
 test_long_positions(void)
@@ -112,6 +146,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gather/cursor-edges/positions", test_positions);
     g_test_add_func("/gather/cursor-edges/expiry", test_expiry_is_exact);
+    g_test_add_func("/gather/cursor-edges/damaged-bodies", test_damaged_bodies);
     g_test_add_func("/gather/cursor-edges/long-positions", test_long_positions);
     g_test_add_func("/gather/cursor-edges/last reference", test_last_reference);
     return g_test_run();

@@ -181,7 +181,7 @@ static void
 test_group_ends_while_stream_waits(void)
 {
     fixture_shape empty = {.groups = 1, .ranges_per_group = 1, .suffixes = 1};
-    for (int tries = 0; tries < 30; tries++) {
+    for (int tries = 0; tries < 200; tries++) {
         fixture *self = fixture_new(&empty);
         kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, LAST_RANGES + 2);
         kw_merge_group *groups = KW_ARENA_ARRAY(self->arena, kw_merge_group, 3);

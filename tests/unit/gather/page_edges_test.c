@@ -1,0 +1,178 @@
+/* The ends of pages: a row that does not fit, a row that is too large, a page without rows, and the memory
+ * that open groups are charged for. */
+#include "fixture.h"
+#include "gather/gather_internal.h"
+#include "store/class.h"
+
+/* --- rows of the next page -------------------------------------------------------------------------- */
+
+typedef struct visits {
+    unsigned offered;
+    bool put_off; /* the last row was left to the next page */
+} visits;
+
+/* Leaves each tenth row to the next page when it is offered first. */
+static bool
+put_off_each_tenth(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
+{
+    visits *self = user;
+    (void)row;
+    (void)ret_error;
+    self->put_off = !self->put_off && ++self->offered % 10 == 0;
+    *ret_accepted = self->put_off ? KW_ROW_NEXT_PAGE : KW_ROW_ACCEPTED;
+    return true;
+}
+
+/* A row that does not fit ends its page, and it is the first row of the next page. */
+static void
+test_next_page(void)
+{
+    fixture *self = fixture_of_ranges(1, 45, false);
+    visits seen = {0};
+    kw_gather_spec spec = fixture_spec(self);
+    spec.accept = put_off_each_tenth;
+    spec.accept_user = &seen;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    static const size_t pages[] = {9, 10, 10, 10, 6};
+    for (size_t i = 0; i < G_N_ELEMENTS(pages); i++) {
+        fixture_read_page(self, gather, 100, 1 << 20);
+        g_assert_cmpuint(self->page_count, ==, pages[i]);
+    }
+    g_assert_true(self->end);
+    g_assert_cmpuint(self->keys->len, ==, 45);
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+/* --- large rows -------------------------------------------------------------------------------------- */
+
+static const kw_store_handle_class *inner;
+
+typedef struct many {
+    kw_get_done done;
+    void *user;
+} many;
+
+static void
+omit_first(void *user, kw_rows *rows, const kw_error *error)
+{
+    many *self = user;
+    if (!error)
+        rows->rows[0].omitted = KW_OMITTED_TOO_LARGE;
+    self->done(self->user, rows, error);
+    g_free(self);
+}
+
+static void
+get_without_first(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done,
+                  void *user)
+{
+    many *self = g_new0(many, 1);
+    *self = (many){done, user};
+    inner->get_many(handle, gets, count, omit_first, self);
+}
+
+/* A row that the store omits because it is too large is an error with the limit. */
+static void
+test_large_row(void)
+{
+    static kw_store_handle_class between;
+    fixture *self = fixture_of_ranges(1, 3, false);
+    inner = self->handle->class;
+    between = *inner;
+    between.get_many = get_without_first;
+    self->handle->class = &between;
+    kw_range point = self->plan.ranges[0];
+    point.start = KW_BYTES_LITERAL("00000000000");
+    self->plan.ranges = &point;
+    self->plan.point = true;
+    kw_gather_spec spec = fixture_spec(self);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_read_page(self, gather, 10, 1 << 20);
+    g_assert_true(self->failed);
+    g_assert_cmpint(self->error.code, ==, KW_LIMIT);
+    g_assert_nonnull(strstr(self->error.text, "table t: a row has more than 65536 bytes"));
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+/* --- pages without rows ------------------------------------------------------------------------------ */
+
+/* Fills memory that was freed, as other calls would. */
+static void
+fetch_after_others(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint,
+                   kw_deadline deadline, kw_get_done done, void *user)
+{
+    kw_arena *arenas[64];
+    for (size_t i = 0; i < G_N_ELEMENTS(arenas); i++) {
+        arenas[i] = kw_arena_new();
+        for (int piece = 0; piece < 18; piece++)
+            memset(kw_arena_alloc(arenas[i], 1000), 'x', 1000);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(arenas); i++)
+        kw_arena_free(arenas[i]);
+    inner->range_scan_fetch(scan, max_rows, max_bytes, more_hint, deadline, done, user);
+}
+
+/* If no rows follow a page, the position stays after its last row, whose memory has been freed. */
+static void
+test_position_of_an_empty_page(void)
+{
+    enum { ROWS = 50 };
+    static kw_store_handle_class between;
+    fixture *self = fixture_of_ranges(1, ROWS, false);
+    inner = self->handle->class;
+    between = *inner;
+    between.range_scan_fetch = fetch_after_others;
+    self->handle->class = &between;
+    self->control->late_end = true;
+    kw_gather_spec spec = fixture_spec(self);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_read_page(self, gather, ROWS, 1 << 20);
+    g_assert_cmpuint(self->page_count, ==, ROWS);
+    g_assert_false(self->end);
+    kw_position before = self->position;
+    fixture_read_page(self, gather, ROWS, 1 << 20);
+    g_assert_cmpuint(self->page_count, ==, 0);
+    g_assert_true(self->end);
+    g_assert_true(kw_bytes_equal(self->position.suffix, before.suffix));
+    g_assert_true(kw_bytes_equal(self->position.suffix, KW_BYTES_LITERAL("00000049")));
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------ */
+
+/* The caller's account is charged for every stream of an open group. */
+static void
+test_streams_are_charged(void)
+{
+    enum { STREAMS = 500 };
+    fixture *self = fixture_of_ranges(STREAMS, 0, false);
+    kw_account *account = kw_account_new();
+    kw_gather_spec spec = fixture_spec(self);
+    spec.account = account;
+    self->control->never_answer = true;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_start_page(self, gather, 10, 1 << 20, kw_deadline_in_ms(1));
+    g_assert_nonnull(gather->groups);
+    while (!self->done)
+        fixture_run_once(self);
+    int64_t bytes = kw_account_bytes(account);
+    kw_gather_free(gather);
+    g_assert_cmpint(bytes - kw_account_bytes(account), >=, (int64_t)(STREAMS * sizeof(kw_stream)));
+    fixture_free(self);
+    kw_account_unref(account);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    fixture_seed();
+    g_test_add_func("/gather/page-edges/next-page", test_next_page);
+    g_test_add_func("/gather/page-edges/large-row", test_large_row);
+    g_test_add_func("/gather/page-edges/position-of-an-empty-page", test_position_of_an_empty_page);
+    g_test_add_func("/gather/page-edges/streams-are-charged", test_streams_are_charged);
+    return g_test_run();
+}
