@@ -254,6 +254,20 @@ test_errors(void)
     desk_free(self);
 }
 
+/* A record without a row in every placement has no row at all, so the association is not read for it. */
+static void
+test_records_without_a_row(void)
+{
+    desk *self = desk_new(policy);
+    g_autofree char *large = g_strnfill(KW_ROW_KEY_MAX, 'x'); /* fits the association */
+    for (int use = KW_ROWS_GET; use <= KW_ROWS_REMOVE; use++) {
+        const kw_record_rows *rows = find_rows(self, "known", large, (kw_rows_use)use);
+        g_assert_cmpint(rows->error->code, ==, KW_INVALID);
+        g_assert_cmpuint(self->control->operations, ==, 0);
+    }
+    desk_free(self);
+}
+
 /* If the association cannot be read, no row of these records is known, and nothing was written. */
 static void
 test_unreadable_association(void)
@@ -359,6 +373,7 @@ main(int argc, char **argv)
     g_test_add_func("/path/rows/known rows", test_known_rows);
     g_test_add_func("/path/rows/association not needed", test_association_not_needed);
     g_test_add_func("/path/rows/errors", test_errors);
+    g_test_add_func("/path/rows/records without a row", test_records_without_a_row);
     g_test_add_func("/path/rows/unreadable association", test_unreadable_association);
     g_test_add_func("/path/rows/tables with atomic operations", test_atomic_tables);
     g_test_add_func("/path/rows/row of an atomic operation", test_atomic_row);
