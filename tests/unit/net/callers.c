@@ -18,6 +18,7 @@ struct net_host {
     bool six;
     uint16_t port;
     bool draining, drained;
+    bool closed; /* the loop's state was closed: no request can follow */
     kw_mutex lock;
     GPtrArray *requests; /* NULL: answered */
     GArray *refused;     /* bool, for each request */
@@ -27,6 +28,7 @@ static void
 on_request(void *state, kw_request *request)
 {
     net_host *host = state;
+    g_assert_false(host->closed);
     kw_mutex_lock(&host->lock);
     bool refused = kw_request_refusal(request) != NULL;
     g_ptr_array_add(host->requests, request);
@@ -47,6 +49,7 @@ static void
 on_loop_close(void *state, void (*closed)(void *), void *closed_user)
 {
     net_host *host = state;
+    host->closed = true;
     for (guint i = 0; i < host->requests->len; i++)
         if (host->requests->pdata[i])
             kw_request_drop(g_steal_pointer(&host->requests->pdata[i]));

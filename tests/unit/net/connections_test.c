@@ -125,9 +125,11 @@ test_limits_of_a_peer(void)
     int64_t of_peer = kw_metrics_read(KW_METRIC_connections_refused_peer);
     kw_net_limits limits = net_host_limits();
     limits.peer_connections = 1;
+    limits.connections = 3;
     net_host *host = net_host_new(limits, "127.0.0.1", NULL);
     int one = serve_one(host);
-    expect_refused(host, "127.0.0.1 has 1 connections already (limits.peer_connections)");
+    for (int i = 0; i < 4; i++) /* the refused ones do not count as connections */
+        expect_refused(host, "127.0.0.1 has 1 connections already (limits.peer_connections)");
     limits.peer_connections = 2;
     kw_net_set_limits(net_host_net(host), limits);
     net_host_run(host, nothing, NULL);
@@ -166,6 +168,24 @@ test_waiting_refusals_are_counted(void)
             client_expect_end(clients[i]);
         }
     }
+    close(one);
+    net_host_free(host);
+}
+
+/* While 64 refused connections wait for their calls, further ones are closed at once. They leave no trace:
+ * later refusals can wait again. */
+static void
+test_too_many_waiting_refusals(void)
+{
+    kw_net_limits limits = net_host_limits();
+    limits.connections = 1;
+    net_host *host = net_host_new(limits, "127.0.0.1", NULL);
+    int one = serve_one(host), clients[64 + 80];
+    for (size_t i = 0; i < G_N_ELEMENTS(clients); i++)
+        clients[i] = client_open(host);
+    for (size_t i = G_N_ELEMENTS(clients); i-- > 0;)
+        client_expect_end(clients[i]);
+    expect_refused(host, "there are 1 connections already (limits.connections)");
     close(one);
     net_host_free(host);
 }
@@ -225,8 +245,13 @@ test_no_descriptor(void)
     none = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};
     g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
     g_assert_cmpint(connect(waiting, (struct sockaddr *)&address, size), ==, 0);
-    for (int i = 0; i < 60000 && kw_metrics_read(KW_METRIC_accepts_failed) < failed + 2; i++)
+    int64_t least = INT64_MAX; /* the smallest step: each attempt counts once */
+    for (int64_t i = 0, seen = failed, now; i < 60000 && (seen < failed + 2 || least > 1); i++, seen = now) {
         g_usleep(1000);
+        now = kw_metrics_read(KW_METRIC_accepts_failed);
+        least = now > seen ? MIN(least, now - seen) : least;
+    }
+    g_assert_cmpint(least, ==, 1);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_accepts_failed), >=, failed + 2);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_accepts_failed), <, failed + 1000);
     g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
@@ -343,6 +368,60 @@ test_hurry(void)
 }
 
 static void
+count_one(uv_prepare_t *prepare)
+{
+    ++*(unsigned *)prepare->data;
+}
+
+/* Counts the iterations of the loop from the first call to the second one. */
+static void
+count_iterations(net_host *host, void *user)
+{
+    static uv_prepare_t prepare;
+    unsigned *count = user;
+    if (prepare.data) {
+        uv_close((uv_handle_t *)&prepare, NULL);
+        return;
+    }
+    uv_prepare_init(kw_loop_uv(net_host_loop(host)), &prepare);
+    prepare.data = count;
+    uv_prepare_start(&prepare, count_one);
+}
+
+/* A loop whose connections are quiet sleeps. */
+static void
+test_quiet_loop(void)
+{
+    unsigned iterations = 0;
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = serve_one(host);
+    net_host_run(host, count_iterations, &iterations);
+    g_usleep(200 * 1000);
+    net_host_run(host, count_iterations, &iterations);
+    g_assert_cmpuint(iterations, <, 100);
+    close(client);
+    net_host_free(host);
+}
+
+/* Each loop is a thread with a name. */
+static void
+test_thread_names(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
+    unsigned found = 0;
+    g_assert_nonnull(tasks);
+    for (const char *task; (task = g_dir_read_name(tasks));) {
+        g_autofree char *file = g_strdup_printf("/proc/self/task/%s/comm", task), *name = NULL;
+        if (g_file_get_contents(file, &name, NULL, NULL))
+            found += strcmp(name, "loop-0\n") == 0;
+    }
+    g_dir_close(tasks);
+    g_assert_cmpuint(found, ==, 1);
+    net_host_free(host);
+}
+
+static void
 sleep_long(net_host *host, void *user)
 {
     bool *alive = user;
@@ -402,6 +481,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/connections/refusals", test_refusals_have_a_reason);
     g_test_add_func("/net/connections/limits-of-a-peer", test_limits_of_a_peer);
     g_test_add_func("/net/connections/waiting-refusals", test_waiting_refusals_are_counted);
+    g_test_add_func("/net/connections/too-many-waiting-refusals", test_too_many_waiting_refusals);
     g_test_add_func("/net/connections/refused-end", test_refused_connections_end);
     g_test_add_func("/net/connections/new-time-limits", test_new_time_limits);
     g_test_add_func("/net/connections/no-descriptor", test_no_descriptor);
@@ -409,6 +489,8 @@ main(int argc, char **argv)
     g_test_add_func("/net/connections/draining", test_draining);
     g_test_add_func("/net/connections/call before quiet", test_call_before_quiet);
     g_test_add_func("/net/connections/hurry", test_hurry);
+    g_test_add_func("/net/connections/quiet-loop", test_quiet_loop);
+    g_test_add_func("/net/connections/thread-names", test_thread_names);
     g_test_add_func("/net/connections/alive", test_alive);
     g_test_add_func("/net/connections/version-six", test_version_six);
     return g_test_run();

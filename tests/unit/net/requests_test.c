@@ -37,6 +37,22 @@ test_replies_of_all_sizes(void)
     }
 }
 
+/* A reply of one piece and one byte more is sent once. */
+static void
+test_last_byte(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    for (unsigned i = 0; i < 10; i++) {
+        client_call(client, 1);
+        net_host_wait(host, i + 1);
+        net_host_reply(host, i, 256 * KIB - 3, (char)('a' + i), i % 2);
+        client_expect(client, 256 * KIB - 3, (char)('a' + i));
+    }
+    close(client);
+    net_host_free(host);
+}
+
 static void
 check_is_output(net_host *host, void *user)
 {
@@ -330,6 +346,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/net/requests/replies-of-all-sizes", test_replies_of_all_sizes);
+    g_test_add_func("/net/requests/last-byte", test_last_byte);
     g_test_add_func("/net/requests/own-buffers", test_replies_have_their_own_buffers);
     g_test_add_func("/net/requests/bytes", test_bytes_are_counted);
     g_test_add_func("/net/requests/facts", test_facts);

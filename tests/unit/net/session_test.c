@@ -795,8 +795,9 @@ test_a_tls_handshake_times_out(void)
     kw_net_limits limits = default_limits;
     limits.handshake_ms = 200;
     test_server *server = server_new(limits, 1, tls);
-    int64_t broken = kw_metrics_read(KW_METRIC_connections_broken);
+    int64_t broken = kw_metrics_read(KW_METRIC_connections_broken), before = g_get_monotonic_time();
     expect_end(connect_client(server));
+    g_assert_cmpint((g_get_monotonic_time() - before) / 1000, >=, 190);
     int half = connect_client(server);
     send_all(half, "\x16\x03\x01\x02\x00\x01", 6);
     shutdown(half, SHUT_WR);

@@ -157,12 +157,12 @@ subject_of(net_host *host, unsigned index)
     return found;
 }
 
-/* Calls and replies of all sizes pass through TLS; a drain ends the connection with a TLS close notification.
- */
+/* Calls and replies of all sizes pass through TLS, even if the last piece to encrypt has one byte. A drain
+ * ends the connection with a TLS close notification. */
 static void
 test_tls_calls(void)
 {
-    static const size_t sizes[] = {0, 10, 20 * KIB, 255 * KIB, 257 * KIB, 2048 * KIB};
+    static const size_t sizes[] = {0, 10, 20 * KIB, 255 * KIB, 256 * KIB - 3, 257 * KIB, 2048 * KIB};
     tls_pair pair = tls_pair_new(false);
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", pair.server);
     tls_client client = tls_open(host, pair.client);
