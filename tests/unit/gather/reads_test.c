@@ -30,6 +30,13 @@ note_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_h
     noted.inner->range_scan_fetch(scan, max_rows, max_bytes, more_hint, deadline, done, user);
 }
 
+static kw_range_scan *
+note_open(kw_store_handle *handle, const kw_range_scan_spec *spec)
+{
+    g_assert_cmpint(spec->max_versions, ==, 1);
+    return noted.inner->open_range_scan(handle, spec);
+}
+
 static void
 note_gets(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
 {
@@ -49,6 +56,7 @@ noting_fixture(uint32_t ranges, uint32_t rows)
     noted.inner = self->handle->class;
     noted.fetches_count = noted.gets_count = 0;
     between = *noted.inner;
+    between.open_range_scan = note_open;
     between.range_scan_fetch = note_fetch;
     between.get_many = note_gets;
     self->handle->class = &between;

@@ -119,6 +119,8 @@ test_days_of_months(void)
     for (int id = 11; id < 50; id++)
         g_string_append_printf(words, ",%d", id);
     check_counts(planner, words->str, 40 * (1 + 7), 8, false);
+    check_counts(planner, "id=10 ts>=1625097600 ts<1630540800", 31 + 31 + 1, 63,
+                 false); /* July to September 1 */
 }
 
 /* Months have different lengths: each window has at least one month, and every month is read once. */

@@ -22,6 +22,34 @@ test_jenkins_blocks(void)
                         cases[i].hash);
 }
 
+/* A character outside the basic plane has two UTF-16 units. */
+static void
+test_java_strings(void)
+{
+    const uint32_t units[] = {'a', 0xd83d, 0xde00, 'b'};
+    uint32_t hash = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(units); i++)
+        hash = 31 * hash + units[i];
+    g_assert_cmpint(kw_java_string_hash(kw_bytes_of_text("a\xf0\x9f\x98\x80"
+                                                         "b")),
+                    ==, (int32_t)hash);
+}
+
+/* A ring has at most 262,144 points in all. */
+static void
+test_ring_points(void)
+{
+    g_autoptr(GString) nodes = g_string_new("n01");
+    for (unsigned count = 2; count <= 65; count++) {
+        g_string_append_printf(nodes, ", n%02u", count);
+        g_autofree char *yaml = g_strdup_printf("    fields: {id: string}\n    key: [{ring: {of: id, nodes: "
+                                                "[%s], replicas: 4096}}, {field: id}]\n",
+                                                nodes->str);
+        g_autoptr(kw_policy) policy = count < 64 ? NULL : test_policy_maybe(yaml);
+        g_assert_cmpint(policy != NULL, ==, count == 64);
+    }
+}
+
 /* The name of a node has at most 64 bytes. */
 static void
 test_ring_names(void)
@@ -58,6 +86,7 @@ test_printed_texts(void)
     kw_value bytes = {.kind = KW_VALUE_BYTES, .bytes = KW_BYTES_LITERAL("abcdefghij\x01")};
     assert_printed(bytes, 17, "abcdefghij\\x01");
     assert_printed(bytes, 16, "abcdefghij...");
+    assert_printed(test_text("~\x7f"), 16, "\"~\\x7F\"");
     assert_printed((kw_value){.kind = KW_VALUE_NONE}, 16, "(absent)");
     assert_printed((kw_value){.kind = KW_VALUE_FLAG, .flag = true}, 16, "true");
     assert_printed((kw_value){.kind = KW_VALUE_FLAG, .flag = false}, 16, "false");
@@ -296,6 +325,78 @@ test_whole_years_are_exact(void)
     g_assert_true(is_loose(clock_of(policy), year_2010, year_2012 - 2));
 }
 
+/* Day 366 exists in leap years only. */
+static void
+test_days_of_years(void)
+{
+    g_autoptr(kw_policy) policy = policy_with_clock("{calendar: {of: ts, parts: [yyyy, DDD]}}");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    static const struct {
+        kw_bytes key;
+        bool good;
+    } cases[] = {{{(const uint8_t *)"2020366abcd", 11}, true},
+                 {{(const uint8_t *)"2021365abcd", 11}, true},
+                 {{(const uint8_t *)"2021366abcd", 11}, false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        kw_record record = kw_record_new(table, arena);
+        kw_error error = KW_ERROR_NONE;
+        g_assert_cmpint(kw_layout_decode(table->paths[0].layout, cases[i].key, arena, &record, &error), ==,
+                        cases[i].good);
+        g_assert_cmpint(error.code, ==, cases[i].good ? KW_OK : KW_CORRUPT);
+    }
+}
+
+/* Local times repeat where a clock was set back, even if it was set back only at the zone's first change. */
+static void
+test_order_of_zones(void)
+{
+    static const struct {
+        const char *zone;
+        int direction;
+    } cases[] = {{"UTC", 1}, {"Europe/Berlin", 0}, {"Asia/Kathmandu", 0}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *component =
+            g_strdup_printf("{calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm], zone: %s}}", cases[i].zone);
+        g_autoptr(kw_policy) policy = policy_with_clock(component);
+        g_assert_cmpint(clock_of(policy)->direction, ==, cases[i].direction);
+    }
+}
+
+/* The key's first component can distinguish the two hours with the same local time. */
+static void
+test_seconds_before_a_calendar(void)
+{
+    g_autofree char *hazards = test_hazards(
+        "    fields: {ts: {type: timestamp, column: 'd:ts'}, id: string}\n    key: [{field: {name: ts, unit: "
+        "s}}, "
+        "{calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm], zone: Europe/Berlin}}, {field: id}]\n");
+    g_assert_cmpstr(hazards, ==, "");
+}
+
+/* The number of ranges is estimated closely. */
+static void
+test_counts_of_runs(void)
+{
+    g_autoptr(kw_policy) policy = policy_with_clock("{calendar: {of: ts, parts: [dd, MM, yyyy]}}");
+    kw_span span = span_of(1270000000000, 1270000000000 + 40 * DAY_MS);
+    bool known[3] = {false};
+    uint64_t count = clock_of(policy)->kind->count(clock_of(policy), known, &span, false);
+    g_assert_cmpuint(count, >=, 41);
+    g_assert_cmpuint(count, <=, 43);
+}
+
+/* A part that cannot be read is the only problem that is reported. */
+static void
+test_malformed_bits(void)
+{
+    g_autofree char *problems =
+        test_refused("    fields: {n: int, ts: {type: timestamp, column: 'd:ts'}, id: string}\n"
+                     "    key: [{bits: {of: ts, parts: [seconds 31, nonsense 1]}}, {field: id}]\n");
+    g_assert_nonnull(strstr(problems, "nonsense"));
+    g_assert_null(strstr(problems, "bits in all"));
+}
+
 /* A calendar holds the years that its parts can name, to the last millisecond. */
 static void
 test_last_years(void)
@@ -357,7 +458,14 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/limits/jenkins-blocks", test_jenkins_blocks);
     g_test_add_func("/rule/limits/crc32-of-every-byte", test_crc32_of_every_byte);
+    g_test_add_func("/rule/limits/java-strings", test_java_strings);
+    g_test_add_func("/rule/limits/ring-points", test_ring_points);
     g_test_add_func("/rule/limits/ring-names", test_ring_names);
+    g_test_add_func("/rule/limits/days-of-years", test_days_of_years);
+    g_test_add_func("/rule/limits/order-of-zones", test_order_of_zones);
+    g_test_add_func("/rule/limits/seconds-before-a-calendar", test_seconds_before_a_calendar);
+    g_test_add_func("/rule/limits/counts-of-runs", test_counts_of_runs);
+    g_test_add_func("/rule/limits/malformed-bits", test_malformed_bits);
     g_test_add_func("/rule/limits/printed-texts", test_printed_texts);
     g_test_add_func("/rule/limits/bytes-outside-ascii", test_bytes_outside_ascii);
     g_test_add_func("/rule/limits/ends-between-units", test_ends_between_units);

@@ -225,6 +225,17 @@ test_other_times(void)
     g_assert_cmpuint(tally.needless, ==, 0);
 }
 
+/* Numbers that start again within their period are unique for a while if the key holds finer times. */
+static void
+test_finer_times(void)
+{
+    kw_test_numbers numbers = {"minute", "UTC", 99, true};
+    g_autofree char *yaml =
+        yaml_of(&numbers, "{calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm, ss]}}, {field: n}");
+    g_autofree char *hazards = test_hazards(yaml);
+    g_assert_cmpstr(hazards, ==, "");
+}
+
 /* The messages and their positions. */
 static void
 test_texts(void)
@@ -262,6 +273,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/unique/periods", test_periods);
     g_test_add_func("/rule/unique/set_forward", test_set_forward);
     g_test_add_func("/rule/unique/clock_changes", test_clock_changes);
+    g_test_add_func("/rule/unique/finer_times", test_finer_times);
     g_test_add_func("/rule/unique/other_times", test_other_times);
     g_test_add_func("/rule/unique/texts", test_texts);
     return g_test_run();

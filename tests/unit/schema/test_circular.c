@@ -24,6 +24,8 @@ static const kw_test_round rounds[] = {
     {"    major_compaction: 1h\n    families: {d: {ttl: 22h}}\n", MINUTES ID, NULL, NULL},
     {"    major_compaction: 1h\n    families: {d: {ttl: 79201s}}\n", MINUTES ID, "at least ttl (79201s)",
      "at most 79200s"},
+    {"    major_compaction: 10h\n    families: {d: {ttl: 6h}}\n", MINUTES ID, "repeats after 86400s",
+     "ttl of at most 14400s"},
     /* Options that keep expired rows. */
     {"    families: {d: {ttl: 30d, min_versions: 1}}\n", DAYS ID, "its min_versions keep rows after the ttl",
      "remove min_versions"},

@@ -117,6 +117,9 @@ test_generated(void)
         {GENERATED("type: int", "{kind: snowflake, form: partitioned}",
                    "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, zero 25]}}"),
          "cannot hold every generated value"},
+        {GENERATED("type: int", "{kind: snowflake, form: partitioned}",
+                   "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, constant 0 1, n 24]}}"),
+         "cannot hold every generated value"},
         {GENERATED("type: int", "snowflake",
                    "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
          "has a minute in its bits that differs from its time"},
@@ -142,6 +145,10 @@ test_generated(void)
          "has 12 bytes; the row key needs exactly 16"},
         {GENERATED("type: timestamp", "now", FIELD("id, width: 4")), "is out of range"},
         {GENERATED("type: timestamp, column: 'd:id'", "now", FIELD("id, width: 4, unit: s")), ""},
+        /* from 2026 to 2034 */
+        {GENERATED("type: timestamp, column: 'd:id'", "now",
+                   "{bits: {of: id, parts: [seconds 28, zero 4], epoch: 1767225600000}}, {field: other}"),
+         ""},
     };
     check(cases, G_N_ELEMENTS(cases));
 }

@@ -208,6 +208,29 @@ test_bad_cells(void)
     }
 }
 
+/* A field outside the key has a column of its own name unless another one is given. Phoenix has one NaN. */
+static void
+test_default_columns(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(TABLE);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    const kw_field *id = &table->fields[field_of(table, "id")], *n = &table->fields[field_of(table, "n")];
+    g_assert_false(id->stored);
+    g_assert_true(n->stored);
+    g_assert_true(kw_bytes_equal(n->family, table->default_family));
+    g_assert_true(kw_bytes_equal(n->qualifier, KW_BYTES_LITERAL("n")));
+    kw_value nan = {.kind = KW_VALUE_REAL, .real = -__builtin_nan("")};
+    static const struct {
+        const char *field, *cell;
+    } cases[] = {{"pfloat", "ffc00001"}, {"pdouble", "fff8000000000001"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const kw_field *field = &table->fields[field_of(table, cases[i].field)];
+        g_autofree char *cell = test_hex(kw_field_encode_cell(field, nan, arena));
+        g_assert_cmpstr(cell, ==, cases[i].cell);
+    }
+}
+
 static void
 test_compare(void)
 {
@@ -308,6 +331,7 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/schema/table/default-columns", test_default_columns);
     g_test_add_func("/schema/table/lookups", test_lookups);
     g_test_add_func("/schema/table/checks", test_checks);
     g_test_add_func("/schema/table/cells", test_cells);

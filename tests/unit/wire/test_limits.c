@@ -87,6 +87,7 @@ static const refusal refusals[] = {
     COMPACT(kw_api_Value, "\x26\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02\0", KW_INVALID,
             "Value.number: a number"),
     COMPACT(kw_api_Value, "\x06\x80\x80\4\0", KW_INVALID, "does not fit 16 bits"),
+    COMPACT(kw_api_Value, "\x06\xff\xff\xff\xff\xff\1\0", KW_INVALID, "a number has more bits"),
     COMPACT(kw_api_Value, "\1\xfe\xff\3\x11\0", KW_INVALID, "field id 32768 does not fit 16 bits"),
     /* ends */
     BINARY(kw_api_Value, "\2\0\1\1\0\0", KW_INVALID, "Value: 1 bytes follow the end of the message"),
