@@ -79,8 +79,45 @@ class Orders(ChangeCase):
         order(self.gateway, "t", "switch")
         found = status(self.gateway, "t")
         self.assertGreater(found.cursors_until, time.time() * 1000)
-        self.refuse(Code.REFUSED, "cursor", order, self.gateway, "t", "complete")
+        order(self.gateway, "t", "complete")
+        waiting = status(self.gateway, "t")
+        self.assertEqual((waiting.version, "cursors" in waiting.phase, waiting.waiting), ("both-new", True, False))
+        order(self.gateway, "t", "reverse")
+        self.assertEqual(status(self.gateway, "t").version, "both-old")
+
+    def test_complete_after_cursors(self):
+        """complete ends the change when the cursors of the old rule have expired, also after kill -9; reverse takes it back."""
+        expiry_s, call_s = 3, 1
+        self.gateway.stop()
+        self.gateway.write_policy(changing.SETTINGS + f"cursor: {{{{expiry: {expiry_s}s}}}}\ntimeouts: {{{{call: {call_s}s}}}}\n")
+        self.gateway.start()
+        self.fill(1000)
+        self.begin()
+        wait_until_compared(self.gateway, "t")
+        data = self.gateway.data()
+        page = data.scan(Query(table="t", full_scan=True, page_rows=100))
+        order(self.gateway, "t", "switch")
+        order(self.gateway, "t", "complete")
+        rows = len(page.rows)
+        while page.cursor is not None:
+            page = data.nextPage(page.cursor, None)
+            rows += len(page.rows)
+        self.assertEqual((rows, status(self.gateway, "t").version), (1000, "both-new"))
+        order(self.gateway, "t", "reverse")
+        order(self.gateway, "t", "switch")
+        time.sleep(expiry_s + call_s + 1)
         self.assertEqual(status(self.gateway, "t").version, "both-new")
+        order(self.gateway, "t", "reverse")
+        order(self.gateway, "t", "switch")
+        switched = time.time()
+        order(self.gateway, "t", "complete")
+        self.gateway.kill()
+        self.restart()
+        if time.time() < switched + expiry_s:
+            self.assertEqual(status(self.gateway, "t").version, "both-new")
+        wait_until_ended(self.gateway, "t")
+        self.assertGreater(time.time(), switched + expiry_s)
+        self.expect_all(self.stable)
 
     def test_atomic_operations(self):
         """Increments and conditional writes are rejected while a change is under way."""
