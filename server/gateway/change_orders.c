@@ -207,10 +207,9 @@ order_record(request *self)
         self->order.action == KW_CHANGE_PAUSE || (record->paused && self->order.action != KW_CHANGE_RESUME);
     if (self->order.action == KW_CHANGE_THROTTLE)
         record->rows_per_second = self->order.rows_per_second;
-    kw_change_work *work = kw_change_work_of(self->coordinator, record->table, record->path);
+    kw_change_work *work = kw_change_work_of(self->coordinator, record);
     work->not_before_ns = 0;
     if (self->order.action == KW_CHANGE_COMPARE) {
-        work->restarts++;
         work->began_ns = 0;
         work->progress = 0;
         record->compared = false;

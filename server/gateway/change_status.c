@@ -102,7 +102,7 @@ void
 kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_arena *arena,
                     kw_change_status *ret_status)
 {
-    const kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+    const kw_change_work *work = kw_change_work_of(self, record);
     *ret_status = (kw_change_status){
         .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
         .path = kw_arena_text(arena, kw_bytes_of_text(record->path)),

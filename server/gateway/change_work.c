@@ -14,19 +14,30 @@
 #define PAUSE_AFTER_FAILURE_NS (UINT64_C(1000) * 1000 * 1000)
 #define NS_PER_S 1e9
 
-kw_change_work *
-kw_change_work_of(kw_coordinator *self, const char *table, const char *path)
+static kw_change_work *
+find_work(kw_coordinator *self, const kw_change_record *record)
 {
     for (guint i = 0; i < self->works->len; i++) {
         kw_change_work *work = self->works->pdata[i];
-        if (g_str_equal(work->table, table) && g_str_equal(work->path, path))
+        if (g_str_equal(work->table, record->table) && g_str_equal(work->path, record->path))
             return work;
     }
     kw_change_work *work = g_new0(kw_change_work, 1);
-    work->table = g_strdup(table);
-    work->path = g_strdup(path);
-    work->problem = KW_ERROR_NONE;
+    work->table = g_strdup(record->table);
+    work->path = g_strdup(record->path);
     g_ptr_array_add(self->works, work);
+    return work;
+}
+
+kw_change_work *
+kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
+{
+    kw_change_work *work = find_work(self, record);
+    if (work->started_ms != record->started_ms) /* of an earlier change of the path */
+        *work = (kw_change_work){.table = work->table,
+                                 .path = work->path,
+                                 .started_ms = record->started_ms,
+                                 .problem = KW_ERROR_NONE};
     return work;
 }
 
@@ -45,17 +56,20 @@ end_slice(kw_coordinator *self)
     kw_coordinator_wake(self, 0);
 }
 
-/* The record that the slice was for, unless the change has ended or its comparison has started again. */
+/* The record that the slice was for. False if the record does not begin where the slice began: the change has
+ * ended, the comparison has started again, or the policy was loaded with earlier progress. Its texts live as
+ * long as `set`. */
 static bool
-find_record(kw_coordinator *self, kw_change_record *ret_record)
+find_record(const kw_coordinator *self, const kw_change_set *set, kw_change_record *ret_record)
 {
-    const kw_change_set *set = self->gateway->changes;
     const kw_change_record *record = kw_changes_find(set->records, set->count, self->table, self->path);
     if (!record || !record->under_way || record->started_ms != self->started_ms ||
-        kw_change_work_of(self, self->table, self->path)->restarts != self->restarts)
+        record->copied != self->comparing)
         return false;
     *ret_record = *record;
-    return true;
+    if (!self->comparing)
+        return kw_bytes_equal(record->copied_to, self->copy.after);
+    return !record->compared && kw_bytes_equal(record->compare_cursor, self->compare.cursor);
 }
 
 /* When callers permit the next slice. */
@@ -70,7 +84,7 @@ next_by_pace(kw_coordinator *self)
 static void
 note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, double progress)
 {
-    kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+    kw_change_work *work = kw_change_work_of(self, record);
     uint64_t slice = rows;
     if (isnan(work->progress_before)) {
         work->progress_before = progress;
@@ -90,19 +104,23 @@ note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, d
 static void
 note_failure(kw_coordinator *self, const char *doing, const kw_error *error)
 {
-    kw_change_work *work = kw_change_work_of(self, self->table, self->path);
-    if (work->problem.code == KW_OK)
-        kw_log(KW_LOG_ERROR, "change", doing, "table=%s path=%s reason=\"%s\"", self->table, self->path,
-               error->text);
-    work->problem = *error;
-    work->not_before_ns = kw_clock_mono_ns() + PAUSE_AFTER_FAILURE_NS;
+    g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
+    kw_change_record record;
+    if (find_record(self, set, &record)) {
+        kw_change_work *work = kw_change_work_of(self, &record);
+        if (work->problem.code == KW_OK)
+            kw_log(KW_LOG_ERROR, "change", doing, "table=%s path=%s reason=\"%s\"", self->table, self->path,
+                   error->text);
+        work->problem = *error;
+        work->not_before_ns = kw_clock_mono_ns() + PAUSE_AFTER_FAILURE_NS;
+    }
     end_slice(self);
 }
 
 static void
 end_phase(kw_coordinator *self, const kw_change_record *record, const char *text)
 {
-    kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+    kw_change_work *work = kw_change_work_of(self, record);
     kw_log(KW_LOG_INFO, "change", text,
            "table=%s path=%s copied=%" G_GUINT64_FORMAT " undecodable=%" G_GUINT64_FORMAT
            " compared=%" G_GUINT64_FORMAT " missing=%" G_GUINT64_FORMAT " different=%" G_GUINT64_FORMAT
@@ -119,12 +137,13 @@ static void
 on_copied(void *user, const kw_copy_result *result, const kw_error *error)
 {
     kw_coordinator *self = user;
+    g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
     kw_change_record record;
     if (error) {
         note_failure(self, "rows could not be copied, the copy will be tried again", error);
         return;
     }
-    if (find_record(self, &record)) {
+    if (find_record(self, set, &record)) {
         record.rows_copied += result->rows;
         record.foreign += result->foreign;
         record.copied_to = result->end ? KW_BYTES_NONE : result->after;
@@ -153,7 +172,7 @@ add_differences(const kw_scrub_result *result, kw_change_record *record)
 static bool
 must_repeat(kw_coordinator *self, const kw_scrub_result *result, kw_change_record *record)
 {
-    kw_change_work *work = kw_change_work_of(self, self->table, self->path);
+    kw_change_work *work = kw_change_work_of(self, record);
     if (result->unsettled > 0 && ++work->tries < COMPARE_TRIES) {
         work->not_before_ns = kw_clock_mono_ns() + PAUSE_UNSETTLED_NS;
         if (result->repaired == result->missing + result->different + result->orphans)
@@ -182,12 +201,13 @@ static void
 on_compared(void *user, const kw_scrub_result *result, const kw_error *error)
 {
     kw_coordinator *self = user;
+    g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
     kw_change_record record;
     if (error) {
         note_failure(self, "rows could not be compared, the comparison will be tried again", error);
         return;
     }
-    if (find_record(self, &record)) {
+    if (find_record(self, set, &record)) {
         if (must_repeat(self, result, &record))
             kw_coordinator_update(self, &record);
         else
@@ -207,7 +227,7 @@ needs_work(const kw_change_record *record)
 static void
 note_beginning(kw_coordinator *self, const kw_change_record *record)
 {
-    kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+    kw_change_work *work = kw_change_work_of(self, record);
     if (work->began_ns > 0)
         return;
     work->began_ns = kw_clock_mono_ns();
@@ -254,7 +274,6 @@ start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
     self->table = g_strdup(record->table);
     self->path = g_strdup(record->path);
     self->started_ms = record->started_ms;
-    self->restarts = kw_change_work_of(self, record->table, record->path)->restarts;
     self->call = (kw_call){.arena = kw_arena_new(),
                            .policy = kw_policy_ref(gateway->policy),
                            .store = gateway->store,
@@ -263,6 +282,7 @@ start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
                            .keyring = gateway->keyring,
                            .deadline = kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms),
                            .request_id = "change"};
+    self->comparing = record->copied;
     note_beginning(self, record);
     if (record->copied)
         start_comparison(self, record, path);
@@ -282,7 +302,7 @@ kw_change_work_start(kw_coordinator *self)
         const kw_path *path = needs_work(record) ? find_path(self->gateway->policy, record) : NULL;
         if (!path)
             continue;
-        const kw_change_work *work = kw_change_work_of(self, record->table, record->path);
+        const kw_change_work *work = kw_change_work_of(self, record);
         if (work->not_before_ns > now_ns) {
             again_ms = MIN(again_ms, (work->not_before_ns - now_ns) / 1000000 + 1);
             continue;

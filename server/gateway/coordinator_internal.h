@@ -16,12 +16,12 @@
 /* The copy or comparison of one change, as far as the catalog does not need it. */
 typedef struct kw_change_work {
     char *table, *path;
+    int64_t started_ms;     /* of the change */
     double progress;        /* of the copy or comparison */
     uint64_t began_ns;      /* of the copy or comparison, on this gateway; 0: it does not run */
     uint64_t rows;          /* since then */
     double progress_before; /* at that time */
     uint64_t not_before_ns; /* the next slice starts then: the limit of rows per second, or after a failure */
-    unsigned restarts;      /* orders to compare again */
     unsigned tries;         /* comparisons of the present slice */
     kw_error problem;       /* of the last slice; KW_OK: none */
 } kw_change_work;
@@ -50,9 +50,8 @@ struct kw_coordinator {
     size_t record; /* index of the next record to work for */
     kw_copy_request copy;
     kw_scrub_request compare;
-    char *table, *path; /* of the slice; the next two identify the change and the comparison */
-    int64_t started_ms;
-    unsigned restarts;
+    char *table, *path;          /* of the slice */
+    int64_t started_ms;          /* of its change */
     kw_change_request *requests; /* without an answer */
     bool continuing;             /* a change that the operator has completed goes on */
     uint64_t continue_ns;        /* no earlier than this, after a failure */
@@ -68,7 +67,7 @@ struct kw_coordinator {
 void kw_coordinator_update(kw_coordinator *self, const kw_change_record *record);
 
 /* The work of the change; created if there is none. */
-kw_change_work *kw_change_work_of(kw_coordinator *self, const char *table, const char *path);
+kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *record);
 /* Starts a slice if a change needs one now. Returns in how many milliseconds it must be called again;
  * UINT64_MAX: when something has changed. */
 uint64_t kw_change_work_start(kw_coordinator *self);
