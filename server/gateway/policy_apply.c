@@ -4,6 +4,7 @@
 #include "base/metrics.h"
 #include "config/shared.h"
 #include "gateway/change_begin.h"
+#include "gateway/change_target.h"
 #include "gateway/coordinator.h"
 #include "gateway/hazards.h"
 #include "gateway/policy_file.h"
@@ -202,6 +203,16 @@ cancels(const kw_change_set *before, const kw_change_set *after)
 
 static void preview(kw_policy_request *self);
 
+static void
+on_targets_checked(void *user, const kw_error *error)
+{
+    kw_policy_request *self = user;
+    if (error)
+        kw_policy_request_finish(self, error);
+    else
+        preview(self);
+}
+
 /* If key rules change, previews again with both placements of these paths. False: none does. */
 static bool
 begin_changes(kw_policy_request *self, const kw_admission *admission)
@@ -232,7 +243,8 @@ begin_changes(kw_policy_request *self, const kw_admission *admission)
                                   .base = self->base->records,
                                   .base_count = self->base->count};
     if (compile(self, &error))
-        preview(self);
+        kw_change_check_targets(self->gateway, self->policy, &self->step, self->arena, on_targets_checked,
+                                self);
     else
         kw_policy_request_finish(self, &error);
     return true;

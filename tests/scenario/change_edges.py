@@ -100,6 +100,27 @@ class Edges(unittest.TestCase):
         self.keyway("forget", "a", "--drop-rows", "--yes")
         self.change("b")
 
+    def test_unfit_store_table(self):
+        """A change does not begin if the new store table cannot hold all that the old one holds: each put would fail, or the
+        rows would always differ."""
+        versions = "    families: {d: {versions: %d, ttl: %s}}\n"
+        old = table("a", OLD, versions % (3, "0s"))
+        self.apply(tables(old, table("z", OLD, "    store_table: a_L2\n    family: other\n    families: {other: {}}\n")))
+        self.apply(tables(old))
+        self.keyway("forget", "z", "--yes")
+        self.fill("a", 10)
+        part = "the store table a_L2, to which the rows of a would be copied, "
+        self.refuse(Code.REFUSED, part + "has no family d; it exists", self.apply, tables(table("a", NEW)))
+        self.fill("a", 20)
+        part = part.replace("a_L2", "a2_L2")
+        for settings, problem in (((2, "0s"), "keeps fewer versions of family d; change"),
+                                  ((3, "10d"), "has a shorter ttl of family d; change")):
+            text = tables(table("a", NEW, "    store_table: a2\n" + versions % settings))
+            self.refuse(Code.REFUSED, part + problem, self.apply, text)
+        self.assertIsNone(self.status("a"))
+        self.apply(tables(table("a", NEW, "    store_table: a2\n" + versions % (3, "0s"))))
+        self.change("a")
+
     def test_stop_while_rows_settle(self):
         """The gateway stops although a comparison waits to read rows again. They differ because the new store table keeps
         more versions of rows that were written twice."""

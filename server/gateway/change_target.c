@@ -1,0 +1,176 @@
+/* For each path whose change begins: describe the old store table -> describe the new one -> compare. */
+#include "gateway/change_target.h"
+
+#include <glib.h>
+
+typedef struct checking {
+    kw_gateway *gateway;
+    const kw_policy *policy;
+    const kw_change_step *step;
+    size_t next; /* index of the next record */
+    const kw_path *path;
+    kw_table_facts *old;
+    kw_change_target_checked done;
+    void *user;
+} checking;
+
+static void check_next(checking *self);
+
+static void
+finish(checking *self, const kw_error *error)
+{
+    kw_table_facts_free(g_steal_pointer(&self->old));
+    self->done(self->user, error);
+}
+
+/* --- families -------------------------------------------------------------------------------------- */
+
+/* Families of the new store table. */
+typedef struct families {
+    const kw_path *path;
+    const kw_table_facts *facts; /* exists is false: it will have those of the policy */
+} families;
+
+static const kw_model_table *
+model_of(const families *self)
+{
+    return self->path->table->model;
+}
+
+/* False: there is no such family. Only limits that decide which cells are visible are set. */
+static bool
+find_family(const families *self, const char *name, kw_family_spec *ret_family)
+{
+    const kw_model_table *model = model_of(self);
+    for (size_t i = 0; self->facts->exists && i < self->facts->families_count; i++)
+        if (g_str_equal(self->facts->families[i].name, name)) {
+            *ret_family = self->facts->families[i];
+            return true;
+        }
+    for (size_t i = 0; !self->facts->exists && i < model->families_count; i++)
+        if (g_str_equal(model->families[i].name, name)) {
+            *ret_family =
+                (kw_family_spec){.ttl_seconds = (int32_t)MIN(model->families[i].ttl_seconds, INT32_MAX),
+                                 .max_versions = (int32_t)model->families[i].max_versions};
+            return true;
+        }
+    return false;
+}
+
+static bool
+refuse(const families *self, const char *what, const char *family, kw_error *ret_error)
+{
+    const kw_placement *placements = self->path->placements;
+    kw_bytes to = placements[0].store_table, from = placements[1].store_table;
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s, path %s: the store table %.*s, to which the rows of %.*s would be copied, "
+                        "%s family %s; %s",
+                        self->path->table->name, self->path->name, (int)to.size, (const char *)to.data,
+                        (int)from.size, (const char *)from.data, what, family,
+                        self->facts->exists ? "it exists already: name another one (store_table)"
+                                            : "change the families of the table in the policy");
+}
+
+static bool
+keeps_less_long(const kw_family_spec *new, const kw_family_spec *old)
+{
+    return new->ttl_seconds > 0 && (old->ttl_seconds == 0 || new->ttl_seconds < old->ttl_seconds);
+}
+
+/* The new store table must have the family, and show at least the cells that the old one shows. */
+static bool
+check_family(const families *self, const kw_family_spec *old, kw_error *ret_error)
+{
+    kw_family_spec new;
+    if (!find_family(self, old->name, &new))
+        return refuse(self, "has no", old->name, ret_error);
+    if (MAX(new.max_versions, 1) < MAX(old->max_versions, 1))
+        return refuse(self, "keeps fewer versions of", old->name, ret_error);
+    return !keeps_less_long(&new, old) || refuse(self, "has a shorter ttl of", old->name, ret_error);
+}
+
+static bool
+check_families(const families *self, const kw_table_facts *old, kw_error *ret_error)
+{
+    const kw_model_table *model = model_of(self);
+    kw_family_spec ignored;
+    bool good = true;
+    for (size_t i = 0; good && i < old->families_count; i++)
+        good = check_family(self, &old->families[i], ret_error);
+    for (size_t i = 0; good && i < model->families_count; i++)
+        good = find_family(self, model->families[i].name, &ignored) ||
+               refuse(self, "has no", model->families[i].name, ret_error);
+    return good;
+}
+
+/* --- one path after the other ------------------------------------------------------------------------ */
+
+static void
+on_new(void *user, kw_table_facts *facts, const kw_error *error)
+{
+    checking *self = user;
+    kw_error refused;
+    if (error) {
+        finish(self, error);
+        return;
+    }
+    bool good = check_families(&(families){self->path, facts}, self->old, &refused);
+    kw_table_facts_free(facts);
+    kw_table_facts_free(g_steal_pointer(&self->old));
+    if (good)
+        check_next(self);
+    else
+        finish(self, &refused);
+}
+
+static kw_deadline
+call_deadline(const checking *self)
+{
+    return kw_deadline_in_ms(kw_gateway_model(self->gateway)->timeouts.call_ms);
+}
+
+static void
+on_old(void *user, kw_table_facts *facts, const kw_error *error)
+{
+    checking *self = user;
+    self->old = facts;
+    if (error)
+        finish(self, error);
+    else
+        kw_store_handle_describe_table(self->gateway->handle, self->path->placements[0].store_table,
+                                       call_deadline(self), on_new, self);
+}
+
+/* The path whose change begins with this record; NULL: none. */
+static const kw_path *
+find_beginning(const checking *self, const kw_change_record *record)
+{
+    const kw_change_record *base =
+        kw_changes_find(self->step->base, self->step->base_count, record->table, record->path);
+    const kw_table *table = kw_policy_find_table(self->policy, kw_bytes_of_text(record->table));
+    int path = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
+    bool begins = record->under_way && !(base && base->under_way) && path >= 0;
+    return begins && table->paths[path].placements_count == 2 ? &table->paths[path] : NULL;
+}
+
+static void
+check_next(checking *self)
+{
+    self->path = NULL;
+    while (!self->path && self->next < self->step->count)
+        self->path = find_beginning(self, &self->step->records[self->next++]);
+    if (self->path)
+        kw_store_handle_describe_table(self->gateway->handle, self->path->placements[1].store_table,
+                                       call_deadline(self), on_old, self);
+    else
+        finish(self, NULL);
+}
+
+void
+kw_change_check_targets(kw_gateway *gateway, const kw_policy *policy, const kw_change_step *step,
+                        kw_arena *arena, kw_change_target_checked done, void *user)
+{
+    checking *self = KW_ARENA_NEW(arena, checking);
+    *self = (checking){.gateway = gateway, .policy = policy, .step = step, .done = done, .user = user};
+    check_next(self);
+}
