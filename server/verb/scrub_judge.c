@@ -153,7 +153,8 @@ note_stuck(judging *self)
 }
 
 /* Checks which pairs are alike after the repair, and repairs the others once more: raised, or for the
- * placements of a change as before, because a write can have come between the two reads. */
+ * placements of a change without deletions. A write can have come between the two reads, and the cell that it
+ * put in both rows must not be deleted as one that only the other row has. */
 static void
 verify(judging *self)
 {
@@ -245,9 +246,9 @@ repair(judging *self)
                                .raise = self->raised,
                                .deadline = call->deadline};
         const kw_row *primary = &self->primary->rows[pair->at], *other = &self->others->rows[pair->at];
-        if (self->job->sides->exact)
+        if (self->job->sides->exact && !self->raised)
             kw_scrub_delete_extra(&how, primary, other, call->arena, self->writes);
-        else
+        else if (!self->job->sides->exact)
             kw_scrub_repair_row(&how, primary, other, call->arena, self->writes);
     }
     if (self->writes->len == 0 && !self->job->sides->exact) {
