@@ -45,6 +45,19 @@ kw_change_set_new(const kw_change_record *records, size_t count, const kw_change
 }
 
 kw_change_set *
+kw_change_set_with_progress(const kw_change_set *set, const kw_change_set *newest)
+{
+    g_autofree kw_change_record *records = g_new(kw_change_record, set->count + 1);
+    for (size_t i = 0; i < set->count; i++) {
+        const kw_change_record *each = &set->records[i];
+        const kw_change_record *same =
+            newest ? kw_changes_find(newest->records, newest->count, each->table, each->path) : NULL;
+        records[i] = same && !kw_change_record_differs(each, same) ? *same : *each;
+    }
+    return kw_change_set_new(records, set->count, set);
+}
+
+kw_change_set *
 kw_change_set_ref(kw_change_set *set)
 {
     set->references++;

@@ -16,6 +16,8 @@ typedef struct kw_change_set {
 /* Copies the records. Takes over the models of `before` (NULL: none) for records with the same old version.
  */
 kw_change_set *kw_change_set_new(const kw_change_record *records, size_t count, const kw_change_set *before);
+/* A copy in which changes at the same step have the progress of `newest` (NULL: none). */
+kw_change_set *kw_change_set_with_progress(const kw_change_set *set, const kw_change_set *newest);
 kw_change_set *kw_change_set_ref(kw_change_set *set);
 void kw_change_set_unref(kw_change_set *set); /* NULL is ignored */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_change_set, kw_change_set_unref)

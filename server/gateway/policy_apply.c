@@ -94,8 +94,10 @@ on_prepared(void *user, const kw_error *error)
            "version=%" G_GINT64_FORMAT " author=\"%s\" reason=\"%s\"", self->applied.version,
            kw_show(kw_bytes_of_text(self->order.author)).text,
            kw_show(kw_bytes_of_text(self->order.reason)).text);
-    if (self->base) /* else the coordinator has newer progress */
-        kw_gateway_set_changes(gateway, self->changes);
+    if (self->base) { /* else the coordinator has newer progress */
+        g_autoptr(kw_change_set) fresh = kw_change_set_with_progress(self->changes, gateway->changes);
+        kw_gateway_set_changes(gateway, fresh);
+    }
     if (gateway->net)
         kw_gateway_serve_version(gateway, self->policy);
     kw_policy_request_finish(self, NULL);

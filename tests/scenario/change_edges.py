@@ -121,6 +121,16 @@ class Edges(unittest.TestCase):
         self.apply(tables(table("a", NEW, "    store_table: a2\n" + versions % (3, "0s"))))
         self.change("a")
 
+    def test_reload_while_copying(self):
+        """Rows that were copied before a reload, or before another change begins, are still counted after it."""
+        self.apply(tables(table("a", OLD), table("b", OLD)))
+        self.fill("a", 20000)
+        self.apply(tables(table("a", NEW), table("b", OLD)))
+        for _ in range(10):
+            self.keyway("reload")
+        self.apply(tables(table("a", NEW), table("b", NEW)))
+        self.assertEqual(self.wait_until_compared("a").rows_copied, 20000)
+
     def test_stop_while_rows_settle(self):
         """The gateway stops although a comparison waits to read rows again. They differ because the new store table keeps
         more versions of rows that were written twice."""
