@@ -199,6 +199,16 @@ order_cancel(request *self)
 
 /* --- orders that only change the record -------------------------------------------------------------- */
 
+/* Rows that could not be copied can be gone, or have been removed: only a copy counts them. */
+static void
+copy_again(kw_change_record *record)
+{
+    record->copied = false;
+    record->copied_to = KW_BYTES_NONE;
+    record->rows_copied = record->foreign = 0;
+    record->example = "";
+}
+
 static void
 order_record(request *self)
 {
@@ -215,8 +225,17 @@ order_record(request *self)
         record->compared = false;
         record->compare_cursor = KW_BYTES_NONE;
         record->rows_compared = record->missing = record->different = record->extra = record->repaired = 0;
+        if (record->foreign > 0 && record->version == KW_CHAIN_BOTH_OLD)
+            copy_again(record);
     }
     kw_change_request_write_record(self);
+}
+
+/* True if the operator has completed the change, which has not ended. */
+static bool
+is_to_continue(const kw_change_record *record)
+{
+    return record->under_way && (record->version == KW_CHAIN_BOTH_LAST || record->completing);
 }
 
 /* --- the job ----------------------------------------------------------------------------------------- */
@@ -260,6 +279,10 @@ run(kw_job *job)
         return;
     }
     size_t index = set ? kw_change_set_find_under_way(set, self->order.table) : 0;
+    if (self->continues && !(set && index < set->count && is_to_continue(&set->records[index]))) {
+        kw_change_request_finish(self, NULL); /* an order before this one has decided otherwise */
+        return;
+    }
     if (!set || index == set->count) {
         kw_change_request_refuse(self, KW_REFUSED, "no key rule of it is being changed");
         return;
@@ -283,7 +306,7 @@ static uint64_t
 due_in_ms(const kw_coordinator *coordinator, const kw_change_record *record)
 {
     int64_t now_ms = kw_clock_wall_ms(), until_ms = kw_change_cursors_until_ms(coordinator, record);
-    if (!record->under_way || (record->version != KW_CHAIN_BOTH_LAST && !record->completing))
+    if (!is_to_continue(record))
         return UINT64_MAX;
     return until_ms > now_ms ? (uint64_t)MIN(until_ms - now_ms, LOOK_AGAIN_MS) : 0;
 }

@@ -131,6 +131,23 @@ class Edges(unittest.TestCase):
         self.apply(tables(table("a", NEW), table("b", NEW)))
         self.assertEqual(self.wait_until_compared("a").rows_copied, 20000)
 
+    def test_removed_undecodable_rows(self):
+        """Records that the new rule cannot encode are removed; then a comparison permits the switch."""
+        self.apply(tables(table("a", OLD)))
+        self.fill("a", 20)
+        short = "[{salt: {of: [id], buckets: 8}}, {field: {name: id, encoding: fixed, width: 7}}]"
+        data = self.gateway.data()
+        self.assertEqual(data.put("a", record(id="a long id", n=1), None).outcome, Outcome.OK)
+        self.apply(tables(table("a", short)))
+        self.assertEqual(self.wait_until_compared("a").foreign_rows, 1)
+        self.refuse(Code.REFUSED, "--leave-undecodable", self.order, "a", "switch")
+        self.assertEqual(data.remove("a", record(id="a long id"), [], None).outcome, Outcome.OK)
+        data.close()
+        self.order("a", "compare")
+        found = self.wait_until_compared("a")
+        self.assertEqual((found.foreign_rows, found.rows_copied, found.example or ""), (0, 20, ""))
+        self.change("a")
+
     def test_stop_while_rows_settle(self):
         """The gateway stops although a comparison waits to read rows again. They differ because the new store table keeps
         more versions of rows that were written twice."""
