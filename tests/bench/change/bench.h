@@ -1,0 +1,124 @@
+/* Shared by the parts of bench_change. All functions end the program on an error. */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* --- frames --------------------------------------------------------------------------------------- */
+
+typedef enum bench_call {
+    BENCH_PUT,
+    BENCH_PUT_MANY,
+    BENCH_REMOVE,
+    BENCH_GET,
+    BENCH_SCAN,
+    BENCH_CALLS
+} bench_call;
+
+#define BENCH_SCAN_ROWS 1000
+#define BENCH_BATCH 100 /* records of a PUT_MANY */
+
+/* A request with its length. The numbers of its records (a scan has none) can be changed in place. */
+typedef struct bench_frame {
+    uint8_t *data;
+    size_t size;
+    size_t records;
+    size_t ids[BENCH_BATCH], times[BENCH_BATCH]; /* offsets */
+    size_t name_size;                            /* of the method */
+} bench_frame;
+
+void bench_frame_init(bench_frame *frame, bench_call call);
+void bench_frame_clear(bench_frame *frame);
+/* Sets the numbers of the records to number, number + 1 ...: the id is a permutation of the number, so that
+ * rows of consecutive numbers are spread over the table. */
+void bench_frame_set_number(bench_frame *frame, uint64_t number);
+
+/* --- callers -------------------------------------------------------------------------------------- */
+
+/* Connections to one gateway. Each sends a call, waits for the reply, and sends the next call. */
+typedef struct bench_callers bench_callers;
+
+bench_callers *bench_callers_open(uint16_t port, size_t count);
+void bench_callers_close(bench_callers *all);
+
+typedef struct bench_work {
+    bench_call call;
+    size_t callers;
+    double seconds;   /* the work ends after this time, */
+    uint64_t end;     /* or before the record with this number (0: none), */
+    const gint *stop; /* or when this is set by another thread (can be NULL) */
+    uint64_t *number; /* of the next record, unless random_below is set */
+    uint64_t random_below;
+} bench_work;
+
+/* An acknowledged call. */
+typedef struct bench_reply {
+    uint64_t at_ns;
+    double took_us; /* since the caller's previous acknowledgement, after which it sent the call */
+} bench_reply;
+
+typedef struct bench_slice {
+    GArray *replies; /* of bench_reply, which the caller of bench_callers_run frees */
+    double calls_per_s;
+} bench_slice;
+
+bench_slice bench_callers_run(bench_callers *all, const bench_work *work);
+
+/* A percentile in microseconds; sorts the replies by duration. */
+double bench_percentile_us(GArray *replies, double share);
+
+/* --- gateways ------------------------------------------------------------------------------------- */
+
+/* A keywayd in its default configuration, with an embedded store in its own folder and the policy version
+ * before the change. */
+typedef struct bench_gateway {
+    GPid process;
+    uint16_t port;
+    char *folder;
+    bench_callers *callers;
+    uint64_t next_put, next_remove; /* numbers of records */
+} bench_gateway;
+
+#define BENCH_CALLERS 64
+
+void bench_gateway_start(bench_gateway *gateway, const char *keywayd, const char *folder);
+void bench_gateway_stop(bench_gateway *gateway);
+
+/* Begins the change; returns after the gateway serves it. */
+void bench_begin_change(const bench_gateway *gateway);
+typedef enum bench_order { BENCH_SWITCH, BENCH_COMPLETE, BENCH_PAUSE, BENCH_RESUME } bench_order;
+/* False if the change is not ready for the order. Uses its own connection: any thread. */
+bool bench_order_change(const bench_gateway *gateway, bench_order order);
+
+typedef struct bench_progress {
+    int64_t copied, compared; /* rows */
+    bool all_copied, all_compared;
+} bench_progress;
+bench_progress bench_change_progress(const bench_gateway *gateway);
+
+/* CPU time of the process so far. */
+double bench_cpu_us(const bench_gateway *gateway);
+
+/* Highest memory of the process since the last reset, in MiB. */
+double bench_peak_mib(const bench_gateway *gateway);
+void bench_reset_peak(const bench_gateway *gateway);
+
+/* --- parts ---------------------------------------------------------------------------------------- */
+
+typedef struct bench_options {
+    char *keywayd;
+    char *folder;
+    char *trace;
+    int rows;
+    double seconds; /* of a slice */
+    int rounds;
+    gboolean check;
+} bench_options;
+
+/* Both gateways in alternation, so that their stores have compacted equally many rows. */
+void bench_load(bench_gateway *const *gateways, size_t count, uint64_t rows);
+/* Runs a whole change beside a gateway without a change. False if a target is missed. */
+bool bench_stages(const bench_options *options, bench_gateway *unchanged, bench_gateway *changed);
+/* Runs a whole change while 16 callers put, and writes the durations of the puts per 100 ms to a CSV file. */
+void bench_trace(const bench_options *options, bench_gateway *gateway);

@@ -1,0 +1,79 @@
+/* What an online change of a key rule costs on the embedded store, while it is under way:
+ *
+ *   bench_change [--rows N] [--seconds N] [--rounds N] [--folder DIR] [--keywayd FILE] [--check]
+ *   bench_change --trace FILE.csv [--rows N] [--folder DIR]
+ *
+ * Two gateways in the default configuration hold the same rows of three 100-byte cells in 16 buckets. One
+ * keeps its key rule, the other changes it: first the records of a bucket are ordered by id, then by time. In
+ * each version of the change, calls of both are measured in alternating slices; the median of the rounds'
+ * ratios counts. Then the rate of the copy, the time of the orders, and the memory. --check fails on a missed
+ * target. --trace writes how long puts took over the time of a change; plot.py draws it.
+ */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void
+read_options(int count, char **arguments, bench_options *options)
+{
+    const GOptionEntry entries[] = {
+        {"keywayd", 0, 0, G_OPTION_ARG_FILENAME, &options->keywayd, "The gateway", "FILE"},
+        {"folder", 0, 0, G_OPTION_ARG_FILENAME, &options->folder, "Folder for the stores", "DIR"},
+        {"trace", 0, 0, G_OPTION_ARG_FILENAME, &options->trace, "Only trace puts during a change", "FILE"},
+        {"rows", 0, 0, G_OPTION_ARG_INT, &options->rows, "Rows before the change", "N"},
+        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options->seconds, "Duration of a slice", "N"},
+        {"rounds", 0, 0, G_OPTION_ARG_INT, &options->rounds, "Slices of a kind per gateway and stage", "N"},
+        {"check", 0, 0, G_OPTION_ARG_NONE, &options->check, "Fail on a missed target", NULL},
+        {0}};
+    g_autoptr(GOptionContext) context = g_option_context_new("- measures a change of a key rule");
+    g_autoptr(GError) failed = NULL;
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, &count, &arguments, &failed)) {
+        fprintf(stderr, "%s\n", failed->message);
+        exit(2);
+    }
+    options->rounds = CLAMP(options->rounds, 1, 50);
+    options->rows = MAX(options->rows / BENCH_BATCH, 2) * BENCH_BATCH;
+}
+
+static bool
+run(const bench_options *options, const char *folder)
+{
+    bench_gateway changed, unchanged;
+    bench_gateway *const all[] = {&changed, &unchanged};
+    size_t count = options->trace ? 1 : 2;
+    bool good = true;
+    for (size_t i = 0; i < count; i++)
+        bench_gateway_start(all[i], options->keywayd, folder);
+    bench_load(all, count, (uint64_t)options->rows);
+    if (options->trace)
+        bench_trace(options, &changed);
+    else
+        good = bench_stages(options, &unchanged, &changed);
+    if (!options->trace)
+        bench_gateway_stop(&unchanged);
+    bench_gateway_stop(&changed);
+    return good;
+}
+
+int
+main(int count, char **arguments)
+{
+    bench_options options = {.keywayd = g_strdup(KEYWAYD), .rows = 1000000, .seconds = 0.5, .rounds = 5};
+    read_options(count, arguments, &options);
+    g_autofree char *folder =
+        g_build_filename(options.folder ? options.folder : g_get_tmp_dir(), "keyway-bench-XXXXXX", NULL);
+    if (!g_mkdtemp(folder)) {
+        perror(folder);
+        return 1;
+    }
+    bool good = run(&options, folder);
+    const char *const remove_folder[] = {"rm", "-rf", folder, NULL};
+    g_spawn_sync(NULL, (char **)(uintptr_t)remove_folder, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
+                 NULL, NULL);
+    g_free(options.keywayd);
+    g_free(options.folder);
+    g_free(options.trace);
+    return options.check && !good;
+}

@@ -1,0 +1,364 @@
+/* One stage for each version of a change. A round of a stage measures each kind of call on both gateways, one
+ * slice after the other; which gateway is first alternates. The copy and the comparison run only during the
+ * slices of the gateway whose rule is changed. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ROUNDS_MAX 99
+#define SLICE_END_US 30000 /* a slice of the copy ends within this time after a pause */
+
+typedef enum figure { PUT, RATE, REMOVE, GET, SCAN, FIGURES } figure;
+
+static const struct {
+    const char *name;
+    double limit; /* of the ratio changed / unchanged */
+    bool at_least;
+} wanted[FIGURES] = {
+    [PUT] = {"put, 1 caller, p50 us", 2.1, false},
+    [RATE] = {"put, 64 callers, calls/s", 0.45, true},
+    [REMOVE] = {"remove, 1 caller, p50 us", 3, false},
+    [GET] = {"get, 1 caller, p50 us", 1.05, false},
+    [SCAN] = {"scan, rows/s", 0.9, true},
+};
+
+#define GAP_FACTOR 2
+#define GAP_MORE_US 10000
+#define COPY_LIMIT 0.7
+#define SWITCH_LIMIT_S 5
+#define MEMORY_LIMIT_MIB 64
+
+typedef enum side { UNCHANGED, CHANGED, SIDES } side;
+typedef enum task { NO_TASK, COPY, COMPARE } task; /* of the changed gateway */
+
+typedef struct stage {
+    task task;
+    int rounds;
+    double values[FIGURES][SIDES][ROUNDS_MAX], cpu_us[FIGURES][SIDES][ROUNDS_MAX]; /* per call */
+    GArray *gaps[SIDES];
+} stage;
+
+typedef struct bench {
+    const bench_options *options;
+    bench_gateway *gateways[SIDES];
+    bool missed;
+} bench;
+
+static int
+by_value(const void *a, const void *b)
+{
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+static double
+median(const double *values, int count)
+{
+    double sorted[ROUNDS_MAX];
+    for (int i = 0; i < count; i++)
+        sorted[i] = values[i];
+    qsort(sorted, (size_t)count, sizeof *sorted, by_value);
+    return count ? sorted[count / 2] : 0;
+}
+
+static void
+target(bench *self, bool met)
+{
+    printf("%s\n", met ? "" : "  MISSED");
+    self->missed |= !met;
+}
+
+/* --- slices --------------------------------------------------------------------------------------- */
+
+static double
+calls(bench *self, side on, figure of, stage *now)
+{
+    bench_gateway *gateway = self->gateways[on];
+    const bench_call kinds[FIGURES] = {[PUT] = BENCH_PUT,
+                                       [RATE] = BENCH_PUT,
+                                       [REMOVE] = BENCH_REMOVE,
+                                       [GET] = BENCH_GET,
+                                       [SCAN] = BENCH_SCAN};
+    bench_work work = {.call = kinds[of],
+                       .callers = of == RATE ? BENCH_CALLERS : 1,
+                       .seconds = self->options->seconds,
+                       .number = of == REMOVE ? &gateway->next_remove : &gateway->next_put,
+                       .random_below = of == GET ? (uint64_t)self->options->rows / 2 : 0};
+    double cpu_us = bench_cpu_us(gateway);
+    bench_slice slice = bench_callers_run(gateway->callers, &work);
+    now->cpu_us[of][on][now->rounds] = (bench_cpu_us(gateway) - cpu_us) / slice.replies->len;
+    double value = of == RATE   ? slice.calls_per_s
+                   : of == SCAN ? slice.calls_per_s * BENCH_SCAN_ROWS
+                                : bench_percentile_us(slice.replies, 0.5);
+    if (of == RATE)
+        g_array_append_vals(now->gaps[on], slice.replies->data, slice.replies->len);
+    g_array_unref(slice.replies);
+    return value;
+}
+
+static bool
+task_runs(const bench *self, task wanted_task)
+{
+    bench_progress progress = bench_change_progress(self->gateways[CHANGED]);
+    return wanted_task == COPY ? !progress.all_copied : progress.all_copied && !progress.all_compared;
+}
+
+static void
+pause_task(const bench *self, bool pause)
+{
+    bench_order_change(self->gateways[CHANGED], pause ? BENCH_PAUSE : BENCH_RESUME);
+    if (pause)
+        g_usleep(SLICE_END_US);
+}
+
+static void
+slice(bench *self, stage *now, side on, figure of)
+{
+    bool with_task = now->task != NO_TASK && on == CHANGED;
+    if (with_task)
+        pause_task(self, false);
+    now->values[of][on][now->rounds] = calls(self, on, of, now);
+    if (with_task)
+        pause_task(self, true);
+}
+
+/* False if the task ended before the end of the round. */
+static bool
+run_round(bench *self, stage *now)
+{
+    for (figure of = 0; of < FIGURES; of++) {
+        side first = now->rounds % 2 ? CHANGED : UNCHANGED;
+        slice(self, now, first, of);
+        slice(self, now, 1 - first, of);
+        if (now->task != NO_TASK && !task_runs(self, now->task))
+            return false;
+    }
+    return true;
+}
+
+/* --- stages --------------------------------------------------------------------------------------- */
+
+static double
+median_ratio(double values[SIDES][ROUNDS_MAX], int count)
+{
+    double ratios[ROUNDS_MAX];
+    for (int i = 0; i < count; i++)
+        ratios[i] = values[CHANGED][i] / values[UNCHANGED][i];
+    return median(ratios, count);
+}
+
+static void
+print_figure(bench *self, stage *now, figure of)
+{
+    double ratio = median_ratio(now->values[of], now->rounds), limit = wanted[of].limit;
+    printf("  %-28s %10.0f %10.0f   %5.2f  CPU %5.2f  (%s %.2f)", wanted[of].name,
+           median(now->values[of][UNCHANGED], now->rounds), median(now->values[of][CHANGED], now->rounds),
+           ratio, median_ratio(now->cpu_us[of], now->rounds), wanted[of].at_least ? "at least" : "at most",
+           limit);
+    target(self, wanted[of].at_least ? ratio >= limit : ratio <= limit);
+}
+
+static void
+print_gaps(bench *self, const stage *now)
+{
+    double before_us = bench_percentile_us(now->gaps[UNCHANGED], 0.999);
+    double after_us = bench_percentile_us(now->gaps[CHANGED], 0.999);
+    printf("  %-28s %10.0f %10.0f   %5.2f  (at most %d and 10 ms)", "put, 64 callers, p99.9 us", before_us,
+           after_us, before_us > 0 ? after_us / before_us : 0, GAP_FACTOR);
+    target(self, after_us <= GAP_FACTOR * before_us + GAP_MORE_US);
+}
+
+static void
+print_load(void)
+{
+    g_autofree char *load = NULL;
+    if (g_file_get_contents("/proc/loadavg", &load, NULL, NULL))
+        printf("load of the machine: %s", load);
+}
+
+static void
+print_stage(bench *self, const char *name, stage *now)
+{
+    printf("\n%s, %d rounds: without a change, with it, median ratio, ratio of the CPU time of keywayd per "
+           "call\n",
+           name, now->rounds);
+    for (figure of = 0; of < FIGURES; of++)
+        print_figure(self, now, of);
+    print_gaps(self, now);
+}
+
+static void
+run_stage(bench *self, const char *name, task with)
+{
+    stage now = {.task = with};
+    for (side on = 0; on < SIDES; on++)
+        now.gaps[on] = g_array_new(FALSE, FALSE, sizeof(bench_reply));
+    while (now.rounds < self->options->rounds && run_round(self, &now))
+        now.rounds++;
+    if (now.rounds > 0)
+        print_stage(self, name, &now);
+    else
+        printf("\n%s: ended before the end of the first round\n", name);
+    print_load();
+    fflush(stdout);
+    for (side on = 0; on < SIDES; on++)
+        g_array_unref(now.gaps[on]);
+}
+
+/* --- copying -------------------------------------------------------------------------------------- */
+
+static double
+put_rate(const bench *self)
+{
+    bench_gateway *gateway = self->gateways[UNCHANGED];
+    bench_work work = {.call = BENCH_PUT_MANY,
+                       .callers = 1,
+                       .seconds = self->options->seconds,
+                       .number = &gateway->next_put};
+    bench_slice puts = bench_callers_run(gateway->callers, &work);
+    g_array_unref(puts.replies);
+    return puts.calls_per_s * BENCH_BATCH;
+}
+
+/* Rows per second of the copy, or of the comparison. */
+static double
+task_rate(const bench *self, task of)
+{
+    const bench_gateway *gateway = self->gateways[CHANGED];
+    bench_progress before = bench_change_progress(gateway);
+    bench_order_change(gateway, BENCH_RESUME);
+    gint64 began_us = g_get_monotonic_time();
+    g_usleep((gulong)(self->options->seconds * 1e6));
+    bench_progress after = bench_change_progress(gateway);
+    double took_s = (double)(g_get_monotonic_time() - began_us) / 1e6;
+    pause_task(self, true);
+    return (double)(of == COPY ? after.copied - before.copied : after.compared - before.compared) / took_s;
+}
+
+/* Compares the copy with puts of 100 rows per call, one call at a time. */
+static void
+measure_task(bench *self, task of)
+{
+    double puts[ROUNDS_MAX], rates[ROUNDS_MAX], ratios[ROUNDS_MAX];
+    int rounds = 0;
+    for (; rounds < self->options->rounds; rounds++) {
+        puts[rounds] = put_rate(self);
+        rates[rounds] = task_rate(self, of);
+        ratios[rounds] = rates[rounds] / puts[rounds];
+        if (!task_runs(self, of))
+            break;
+    }
+    double ratio = median(ratios, rounds);
+    printf("\n%s without callers, %d rounds: puts %.0f rows/s, %.0f rows/s, median ratio %.2f",
+           of == COPY ? "copy" : "comparison", rounds, median(puts, rounds), median(rates, rounds), ratio);
+    target(self, of == COMPARE || rounds == 0 || ratio >= COPY_LIMIT);
+}
+
+static void
+wait_for_task(const bench *self, task of)
+{
+    bench_order_change(self->gateways[CHANGED], BENCH_RESUME);
+    for (;;) {
+        bench_progress progress = bench_change_progress(self->gateways[CHANGED]);
+        if (of == COPY ? progress.all_copied : progress.all_compared)
+            return;
+        g_usleep(10000);
+    }
+}
+
+/* --- orders --------------------------------------------------------------------------------------- */
+
+typedef struct order_run {
+    const bench_gateway *gateway;
+    bench_order order;
+    double took_s;
+    bool good;
+    gint done;
+} order_run;
+
+static gpointer
+run_order(gpointer data)
+{
+    order_run *self = data;
+    gint64 began_us = g_get_monotonic_time();
+    self->good = bench_order_change(self->gateway, self->order);
+    self->took_s = (double)(g_get_monotonic_time() - began_us) / 1e6;
+    g_atomic_int_set(&self->done, 1);
+    return NULL;
+}
+
+/* Gives the order while 64 callers put. */
+static void
+order_under_load(bench *self, const char *name, bench_order order)
+{
+    bench_gateway *gateway = self->gateways[CHANGED];
+    order_run run = {.gateway = gateway, .order = order};
+    GThread *thread = g_thread_new(name, run_order, &run);
+    bench_work work = {.call = BENCH_PUT,
+                       .callers = BENCH_CALLERS,
+                       .seconds = 600,
+                       .stop = &run.done,
+                       .number = &gateway->next_put};
+    bench_slice puts = bench_callers_run(gateway->callers, &work);
+    g_thread_join(thread);
+    printf("\n%s with 64 callers: %.2f s, the longest put %.0f ms (at most %d s)", name, run.took_s,
+           bench_percentile_us(puts.replies, 1) / 1000, SWITCH_LIMIT_S);
+    g_array_unref(puts.replies);
+    target(self, run.good && run.took_s <= SWITCH_LIMIT_S);
+}
+
+/* --- all ------------------------------------------------------------------------------------------ */
+
+#define LOAD_ROWS 20000
+
+void
+bench_load(bench_gateway *const *gateways, size_t count, uint64_t rows)
+{
+    for (uint64_t end = MIN(rows, LOAD_ROWS); gateways[0]->next_put < rows; end = MIN(rows, end + LOAD_ROWS))
+        for (size_t i = 0; i < count; i++) {
+            bench_work work = {.call = BENCH_PUT_MANY,
+                               .callers = 4,
+                               .seconds = 3600,
+                               .end = end,
+                               .number = &gateways[i]->next_put};
+            g_array_unref(bench_callers_run(gateways[i]->callers, &work).replies);
+            gateways[i]->next_remove = rows / 2; /* gets read the other half */
+        }
+}
+
+static void
+copy_and_compare(bench *self)
+{
+    pause_task(self, true);
+    measure_task(self, COPY);
+    run_stage(self, "both-old while rows are copied", COPY);
+    wait_for_task(self, COPY);
+    pause_task(self, true);
+    measure_task(self, COMPARE);
+    run_stage(self, "both-old while rows are compared", COMPARE);
+    wait_for_task(self, COMPARE);
+}
+
+bool
+bench_stages(const bench_options *options, bench_gateway *unchanged, bench_gateway *changed)
+{
+    bench self = {.options = options, .gateways = {unchanged, changed}};
+    run_stage(&self, "before", NO_TASK);
+    double before_mib = bench_peak_mib(changed), unchanged_mib = bench_peak_mib(unchanged);
+    bench_reset_peak(changed);
+    bench_reset_peak(unchanged);
+    bench_begin_change(changed);
+    copy_and_compare(&self);
+    double more_mib = bench_peak_mib(changed) - before_mib;
+    printf("\nhighest memory before %.0f MiB, while rows were copied and compared %+.0f MiB (at most %d); "
+           "of the other gateway %.0f MiB, %+.0f MiB",
+           before_mib, more_mib, MEMORY_LIMIT_MIB, unchanged_mib, bench_peak_mib(unchanged) - unchanged_mib);
+    target(&self, more_mib <= MEMORY_LIMIT_MIB);
+    run_stage(&self, "both-old, all rows compared", NO_TASK);
+    order_under_load(&self, "switch", BENCH_SWITCH);
+    run_stage(&self, "both-new", NO_TASK);
+    order_under_load(&self, "complete", BENCH_COMPLETE);
+    run_stage(&self, "after", NO_TASK);
+    return !self.missed;
+}
