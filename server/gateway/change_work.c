@@ -150,7 +150,7 @@ on_copied(void *user, const kw_copy_result *result, const kw_error *error)
         record.copied = result->end;
         if (result->example && !record.example[0])
             record.example = result->example;
-        note_rows(self, &record, result->rows + result->foreign, result->progress);
+        note_rows(self, &record, result->rows + result->removed + result->foreign, result->progress);
         kw_coordinator_update(self, &record);
         if (result->end)
             end_phase(self, &record, "all rows are copied");

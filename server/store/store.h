@@ -183,9 +183,12 @@ void kw_store_handle_increment(kw_store_handle *handle, const kw_increment *incr
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* Copies one row to a row of another store table: all cells that a read of all versions sees, with their
- * timestamps. Cells and delete markers of the target stay. A cell in a family that the target's table lacks
- * makes the copy FAILED with INVALID. */
+/* Copies one row to a row of another store table, with the timestamps: all cells that a read of all versions
+ * sees, and the delete markers that can hide cells put later with older timestamps. In a family that keeps
+ * deleted cells, it copies those too. So a row without cells, whose record was removed, can be copied. Cells
+ * and delete markers of the target stay; copied markers hide cells of the target as they do in the source. A
+ * cell in a family that the target's table lacks makes the copy FAILED with INVALID; markers of such a family
+ * are not copied. */
 typedef struct kw_row_copy {
     kw_bytes table, row;
     kw_bytes to_table, to_row;
@@ -251,6 +254,9 @@ typedef struct kw_range_scan_spec {
     /* A hint: a store can skip rows whose keys match no pattern. Must be empty if the filter spans rows
      * (kw_filter_spans_rows). */
     kw_patterns patterns;
+    /* Also returns rows that have delete markers only, without cells and whatever the filter is. Stores that
+     * refuse copies of rows ignore it. */
+    bool with_removed;
     bool keep_blocks_out_of_cache; /* a long scan that must not evict other blocks */
     size_t max_row_bytes;          /* a larger row fails the fetch with LIMIT; 0: no limit */
     kw_account *account;           /* as in kw_get; the scan holds a reference */

@@ -4,8 +4,12 @@
  *                                                      --> copy the rows in the store --> answer
  *
  * The store copies each row as it is at that moment, so it does not matter how old the scanned keys are. A
- * row that was removed since has nothing to copy. A record that is put after its place was scanned has been
- * written to both placements.
+ * row that was removed since has only its delete markers to copy. A record that is put after its place was
+ * scanned has been written to both placements.
+ *
+ * Rows of removed records are copied as well: their delete markers hide puts with older timestamps that a
+ * caller sends later. That is not possible if the row key does not hold the identity fields, because a row
+ * without cells then does not name its record.
  */
 #include "path/reader.h"
 #include "verb/pushdown.h"
@@ -23,6 +27,7 @@ typedef struct copy_slice {
     void *user;
     kw_reader *reader;
     kw_bytes filter;
+    bool names_records; /* the row keys hold the identity fields */
     kw_range_scan *scan;
     kw_bytes *edge; /* the one that `scan` finds */
     kw_bytes first, last;
@@ -59,7 +64,7 @@ copied(void *user)
         finish(self, &error);
         return;
     }
-    self->result.rows = self->count;
+    self->result.rows = self->count - self->result.removed;
     self->result.progress =
         self->result.end ? 1 : kw_share_of_keys(self->first, self->last, self->result.after);
     finish(self, NULL);
@@ -80,12 +85,16 @@ add_copy(copy_slice *self, const kw_row *row, kw_buffer *scratch)
     const kw_record *record;
     kw_error error;
     scratch->size = 0;
+    bool removed = row->cells_count == 0;
     if (!kw_reader_decode(self->reader, from, row, &record, &error)) {
-        note_foreign(self, &error);
+        if (!removed)
+            note_foreign(self, &error);
     } else if (!kw_layout_encode(to->layout, record, scratch, &error)) {
         kw_reader_name_row(self->reader, row->key, &error);
-        note_foreign(self, &error);
+        if (!removed)
+            note_foreign(self, &error);
     } else {
+        self->result.removed += removed;
         self->copies[self->count++] =
             (kw_row_copy){.table = from->store_table,
                           .row = kw_arena_copy(self->call->arena, row->key),
@@ -122,6 +131,7 @@ spec_of(const copy_slice *self)
                                 .max_versions = 1,
                                 .filter = self->filter,
                                 .filters_cells_only = true,
+                                .with_removed = self->names_records,
                                 .keep_blocks_out_of_cache = true,
                                 .max_row_bytes =
                                     (size_t)kw_policy_model(self->call->policy)->limits.frame_bytes,
@@ -219,15 +229,21 @@ next_edge(copy_slice *self)
 
 /* --- all ----------------------------------------------------------------------------------------- */
 
-/* Requests the columns of identity fields that the row key does not hold, and of every row one cell. */
-static kw_bytes
-filter_of(const copy_slice *self)
+static bool
+keys_name_records(const copy_slice *self)
 {
     const kw_table *table = table_of(self);
     bool held = true;
     for (size_t i = 0; held && i < table->fields_count; i++)
         held = !table->fields[i].identity || kw_layout_holds_field(self->request->from->layout, i);
-    if (held)
+    return held;
+}
+
+/* Requests the columns of identity fields that the row key does not hold, and of every row one cell. */
+static kw_bytes
+filter_of(const copy_slice *self)
+{
+    if (self->names_records)
         return FIRST_CELL;
     size_t count;
     const kw_column *columns = kw_reader_columns(self->reader, &count);
@@ -242,6 +258,7 @@ kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, v
     copy_slice *self = KW_ARENA_NEW(call->arena, copy_slice);
     *self = (copy_slice){.call = call, .request = request, .done = done, .user = user};
     self->reader = kw_reader_new_identity(call, path->table, path);
+    self->names_records = keys_name_records(self);
     self->filter = filter_of(self);
     next_edge(self);
 }

@@ -209,7 +209,8 @@ copied(void *user)
     read_both(self);
 }
 
-/* For the placements of a change, the store copies the rows that differ. Else all is written. */
+/* For the placements of a change, the store copies the rows that differ, and of rows without cells the delete
+ * markers. Else all is written. */
 static void
 repaired(void *user)
 {
@@ -221,11 +222,10 @@ repaired(void *user)
     self->copies = KW_ARENA_ARRAY(arena, kw_row_copy, self->count);
     self->written = KW_ARENA_ARRAY(arena, kw_written, self->count);
     for (size_t i = 0; self->job->sides->exact && i < self->count; i++)
-        if (self->primary->rows[self->pairs[i]->at].cells_count)
-            self->copies[self->copies_count++] = (kw_row_copy){.table = self->job->sides->all[0]->store_table,
-                                                               .row = self->pairs[i]->primary_key,
-                                                               .to_table = self->other->store_table,
-                                                               .to_row = self->pairs[i]->other_key};
+        self->copies[self->copies_count++] = (kw_row_copy){.table = self->job->sides->all[0]->store_table,
+                                                           .row = self->pairs[i]->primary_key,
+                                                           .to_table = self->other->store_table,
+                                                           .to_row = self->pairs[i]->other_key};
     if (self->copies_count)
         kw_store_handle_copy_rows(self->job->call->handle, self->copies, self->copies_count,
                                   self->job->call->deadline, self->written, copied, self);

@@ -180,7 +180,8 @@ typedef struct kw_copy_request {
 } kw_copy_request;
 
 typedef struct kw_copy_result {
-    uint64_t rows;       /* rows copied */
+    uint64_t rows;       /* rows copied, without those of `removed` */
+    uint64_t removed;    /* rows of removed records whose delete markers were copied */
     uint64_t foreign;    /* rows that cannot be decoded under the rule of `from`; they were not copied */
     const char *example; /* key and reason of the first of them; NULL: none */
     kw_bytes after;      /* for the next slice */

@@ -1,6 +1,8 @@
 /* Copies of rows to another store table. A store that has several writers refuses them. */
 #include "contract/fixture.h"
 
+#include "store/check.h"
+
 #define COPY_TABLE "copies"
 
 /* The families of the shared table without k. */
@@ -145,6 +147,116 @@ test_removed(kw_fixture *f)
     kw_remove(f, "copies3", NULL, 20);
     copy_row(f, "copies3", "target3empty");
     expect_versions(&target, "target3empty", "");
+}
+
+/* Puts with timestamps before a removal stay hidden in the copy. */
+static void
+test_markers(kw_fixture *f)
+{
+    if (!copies(f))
+        return;
+    kw_fixture target = target_of(f);
+    kw_put(f, "copiesA", "d:a", "kept", 20);
+    kw_remove(f, "copiesA", "d:a", 10);
+    kw_remove(f, "copiesA", "d:b", 10);
+    kw_remove(f, "copiesA", "v", 10);
+    kw_remove(f, "copiesA", "v:a", 5); /* the family's marker hides more */
+    copy_row(f, "copiesA", "targetA");
+    kw_fixture *sides[] = {f, &target};
+    const char *rows[] = {"copiesA", "targetA"};
+    for (size_t i = 0; i < G_N_ELEMENTS(sides); i++) {
+        kw_put(sides[i], rows[i], "d:a", "hidden", 9);
+        kw_put(sides[i], rows[i], "d:b", "hidden", 10); /* at the same time as the removal */
+        kw_put(sides[i], rows[i], "d:c", "seen", 10);
+        kw_put(sides[i], rows[i], "v:a", "hidden", 10);
+        kw_put(sides[i], rows[i], "v:b", "seen", 11);
+        expect_versions(sides[i], rows[i], "d:a@20=kept d:c@10=seen v:b@11=seen");
+    }
+}
+
+static void
+test_removed_row(kw_fixture *f)
+{
+    if (!copies(f))
+        return;
+    kw_fixture target = target_of(f);
+    kw_put(f, "copiesB", "d:a", "removed", 5);
+    kw_remove(f, "copiesB", NULL, 6); /* marks also the family k, which the target lacks */
+    kw_put(&target, "targetB", "d:a", "extra", 5);
+    copy_row(f, "copiesB", "targetB");
+    kw_put(&target, "targetB", "d:b", "hidden", 6);
+    expect_versions(&target, "targetB", "");
+    kw_put(&target, "targetB", "d:b", "seen", 7);
+    expect_versions(&target, "targetB", "d:b@7=seen");
+}
+
+/* A family that keeps deleted cells: reads of earlier times see them. */
+static void
+test_kept_deleted(kw_fixture *f)
+{
+    if (!copies(f))
+        return;
+    kw_row_copy copy = {.table = f->table, .row = B("copiesD"), .to_table = f->table, .to_row = B("targetD")};
+    kw_written result;
+    kw_put(f, "copiesD", "k:a", "deleted", 5);
+    kw_remove(f, "copiesD", "k:a", 6);
+    kw_put(f, "copiesD", "k:b", "deleted", 7);
+    kw_remove(f, "copiesD", "k", 8);
+    kw_sync_copy(&f->sync, &copy, 1, &result);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
+    expect_versions(f, "targetD", "");
+    kw_asking asking;
+    kw_ask(&asking, f, "targetD", NULL);
+    asking.get.time_to = 8;
+    kw_expect(f, &asking.get, "k:b@7=deleted");
+    asking.get.time_to = 6;
+    kw_expect(f, &asking.get, "k:a@5=deleted");
+}
+
+static void
+expect_row_keys(kw_fixture *f, kw_range_scan_spec spec, const char *text)
+{
+    g_autoptr(GString) keys = g_string_new(NULL);
+    kw_range_scan *scan = kw_store_handle_open_range_scan(f->sync.handle, &spec);
+    bool end = false;
+    while (!end) {
+        kw_error error;
+        kw_rows *rows = kw_sync_fetch(&f->sync, scan, 2, 1 << 20, true, &error);
+        g_assert_nonnull(rows);
+        for (size_t i = 0; i < rows->count; i++)
+            g_string_append_printf(keys, "%s%s=%u", keys->len ? " " : "", kw_show(rows->rows[i].key).text,
+                                   rows->rows[i].cells_count);
+        end = rows->end;
+        kw_rows_free(rows);
+    }
+    kw_range_scan_close(scan);
+    g_assert_cmpstr(keys->str, ==, text);
+}
+
+/* Scans that also return rows with delete markers only. */
+static void
+test_scan_removed(kw_fixture *f)
+{
+    if (!copies(f))
+        return;
+    kw_put(f, "copiesC1", "d:a", "x", 5);
+    kw_put(f, "copiesC2", "d:a", "x", 5);
+    kw_remove(f, "copiesC2", NULL, 6);
+    kw_remove(f, "copiesC3", "d:a", 6);
+    kw_put(f, "copiesC4", "t:a", "expired", 1);
+    kw_put(f, "copiesC5", "d:a", "x", 5);
+    kw_put(f, "copiesC5", "d:b", "x", 5);
+    kw_remove(f, "copiesC5", "d:b", 6);
+    kw_range_scan_spec spec = {
+        .table = f->table, .start = B("copiesC"), .stop = B("copiesD"), .max_versions = 1};
+    expect_row_keys(f, spec, "copiesC1=1 copiesC5=1");
+    spec.with_removed = true;
+    expect_row_keys(f, spec, "copiesC1=1 copiesC2=0 copiesC3=0 copiesC5=1");
+    spec.filter = B("FirstKeyOnlyFilter ()");
+    spec.filters_cells_only = true;
+    expect_row_keys(f, spec, "copiesC1=1 copiesC2=0 copiesC3=0 copiesC5=1");
+    spec.reversed = true;
+    expect_row_keys(f, spec, "copiesC5=1 copiesC3=0 copiesC2=0 copiesC1=1");
 }
 
 /* What the target has stays: its newer cells and its delete markers. */
@@ -305,6 +417,10 @@ kw_contract_add_copies(void)
     kw_fixture_add("copies", "versions", test_versions);
     kw_fixture_add("copies", "ttl", test_ttl);
     kw_fixture_add("copies", "removed", test_removed);
+    kw_fixture_add("copies", "markers", test_markers);
+    kw_fixture_add("copies", "removed_row", test_removed_row);
+    kw_fixture_add("copies", "kept_deleted", test_kept_deleted);
+    kw_fixture_add("copies", "scan_removed", test_scan_removed);
     kw_fixture_add("copies", "target", test_target);
     kw_fixture_add("copies", "same_timestamp", test_same_timestamp);
     kw_fixture_add("copies", "put_after", test_put_after);

@@ -6,6 +6,10 @@
  * slice of its own. A slice can end inside a large row, between two columns. The next slice then reads the
  * rest of the row again, with the writes that were made in between.
  *
+ * Delete markers are copied too, with their timestamps: a put with an older timestamp can still arrive. The
+ * row of a record has the same entries in both tables then, apart from those that no read can see. So the
+ * same cells are visible in both, also if a marker and a put have the same timestamp.
+ *
  * The copies are written to the write-ahead log, but not synced. The log is sequential, so the next synced
  * write makes them durable too.
  */
@@ -102,21 +106,40 @@ check_column_bytes(slice *self, kw_bytes value)
     return false;
 }
 
-/* Copies a visible cell. Its key differs from the original only in row and family. */
+/* The key of a copy differs from the original only in row and family. */
+static void
+put_copy(slice *self, kw_bytes after_row, kw_bytes value)
+{
+    kw_buffer *key = &self->batch->key;
+    uint8_t tag = after_row.data[0];
+    key->size = self->prefix_size;
+    kw_buffer_append_byte(key, (uint8_t)(self->families[tag / 2] * 2 + (tag & 1)));
+    kw_buffer_append(key, kw_bytes_skip(after_row, 1));
+    kw_entries_put(self->batch, kw_buffer_bytes(key), value);
+}
+
+/* Copies a visible cell or a delete marker. The removal of a row marks all families, also those that `to`
+ * lacks. */
 static bool
-add_cell(void *user, kw_bytes after_row, kw_bytes value)
+add_entry(void *user, kw_bytes after_row, kw_bytes value)
 {
     slice *self = user;
+    kw_key_cell entry;
+    bool parsed = kw_key_parse(after_row, &entry);
+    g_assert(parsed); /* the version filter has parsed it, too */
+    bool marks = entry.family_marker || entry.kind == KW_KEY_DELETE;
+    if (marks && self->families[entry.family] < 0)
+        return true;
+    if (entry.family_marker) {
+        put_copy(self, after_row, value);
+        return true;
+    }
     kw_bytes column = kw_bytes_of(after_row.data, after_row.size - CELL_SUFFIX);
     if (!kw_bytes_equal(column, kw_buffer_bytes(&self->column)) && !enter_column(self, column))
         return false;
     if (!check_column_bytes(self, value))
         return false;
-    kw_buffer *key = &self->batch->key;
-    key->size = self->prefix_size;
-    kw_buffer_append_byte(key, (uint8_t)(self->families[after_row.data[0] / 2] * 2 + 1));
-    kw_buffer_append(key, kw_bytes_skip(after_row, 1));
-    kw_entries_put(self->batch, kw_buffer_bytes(key), value);
+    put_copy(self, after_row, value);
     return true;
 }
 
@@ -174,8 +197,9 @@ slice_open(slice *self, kw_embedded *store, const kw_commit *commit, kw_error *r
         return false;
     self->iterator = rocksdb_create_iterator(store->engine.db, store->get_options);
     kw_reader_init(&self->reader, self->iterator, &self->selection);
-    self->reader.version_filter.sink = add_cell;
+    self->reader.version_filter.sink = add_entry;
     self->reader.version_filter.sink_user = self;
+    self->reader.version_filter.passes_markers = true;
     return true;
 }
 

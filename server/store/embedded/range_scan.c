@@ -133,6 +133,7 @@ begin_scan(embedded_scan *scan)
     scan->reader.version_filter.max_bytes =
         kw_embedded_row_bytes(spec->account, spec->max_row_bytes, kw_row_filter_is_active(&scan->row_filter));
     scan->reader.effort = &scan->effort;
+    scan->reader.version_filter.keeps_removed = spec->with_removed;
     kw_row_skipper_init(&scan->row_skipper, &spec->patterns, scan->selection.table->id, spec->reversed);
     scan->found = g_array_new(FALSE, FALSE, sizeof(kw_row));
     set_range(scan);
@@ -230,6 +231,15 @@ fail_too_large(embedded_scan *scan, size_t most)
                         kw_show(scan->spec.table).text, most);
 }
 
+/* A filter does not see a row without cells. */
+static void
+keep_removed_row(embedded_scan *scan, kw_bytes key)
+{
+    kw_row row = {.key = kw_arena_copy(scan->rows->arena, key)};
+    scan->rows->bytes += key.size;
+    g_array_append_val(scan->found, row);
+}
+
 /* Reads the next row and keeps what the filter leaves of it. False after an error. */
 static bool
 read_filtered_row(embedded_scan *scan)
@@ -242,6 +252,10 @@ read_filtered_row(embedded_scan *scan)
                fail_too_large(scan, scan->reader.version_filter.max_bytes);
     if (scan->effort.over)
         return true;
+    if (row.cells_count == 0) {
+        keep_removed_row(scan, row.key);
+        return true;
+    }
     switch (kw_row_filter_apply(&scan->row_filter, &row, scan->rows, &kept, &scan->error)) {
     case KW_FILTER_ROW_KEPT:
         if (most > 0 && scan->rows->bytes - before > most)

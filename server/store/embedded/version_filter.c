@@ -31,6 +31,7 @@ kw_version_filter_begin_row(kw_version_filter *filter)
     filter->cells_count = 0;
     filter->bytes = 0;
     filter->too_large = false;
+    filter->has_marker = false;
 }
 
 static bool
@@ -49,7 +50,17 @@ in_time_range(const kw_selection *selection, int64_t timestamp)
 static bool
 marker_counts(const kw_version_filter *filter, int64_t timestamp)
 {
-    return !keeps_deleted(filter) || in_time_range(filter->selection, timestamp);
+    if (!keeps_deleted(filter))
+        return true;
+    return !filter->passes_markers && in_time_range(filter->selection, timestamp);
+}
+
+/* False: the sink does not need the rest of the row. */
+static bool
+note_marker(kw_version_filter *filter)
+{
+    filter->has_marker = true;
+    return !filter->passes_markers || filter->sink(filter->sink_user, filter->after_row, KW_BYTES_NONE);
 }
 
 static int
@@ -185,8 +196,21 @@ feed_put(kw_version_filter *filter, int64_t timestamp, kw_bytes value)
 }
 
 static kw_version_verdict
+feed_family_marker(kw_version_filter *filter, int64_t timestamp)
+{
+    if (filter->family_deleted >= 0)
+        return KW_VERSION_SKIP; /* this marker is older and hides nothing in addition */
+    if (marker_counts(filter, timestamp))
+        filter->family_deleted = timestamp;
+    return note_marker(filter) ? KW_VERSION_NEXT : KW_VERSION_ROW_DONE;
+}
+
+static kw_version_verdict
 feed_column_marker(kw_version_filter *filter, int64_t timestamp)
 {
+    bool hides_more = timestamp > filter->family_deleted;
+    if (hides_more && !note_marker(filter))
+        return KW_VERSION_ROW_DONE;
     return marker_counts(filter, timestamp)
                ? finish_column(filter) /* it hides the following entries, which are older */
                : KW_VERSION_NEXT;
@@ -206,13 +230,8 @@ kw_version_filter_feed(kw_version_filter *filter, kw_bytes after_row, kw_bytes v
         enter_family(filter, (int)cell.family);
     if (!filter->selection->families[filter->family].wanted)
         return next_wanted_family(filter, filter->family) < 0 ? KW_VERSION_ROW_DONE : KW_VERSION_SKIP;
-    if (cell.family_marker) {
-        if (filter->family_deleted >= 0)
-            return KW_VERSION_SKIP; /* this marker is older and hides nothing in addition */
-        if (marker_counts(filter, cell.timestamp))
-            filter->family_deleted = cell.timestamp;
-        return KW_VERSION_NEXT;
-    }
+    if (cell.family_marker)
+        return feed_family_marker(filter, cell.timestamp);
     if (!filter->in_column || !kw_bytes_equal(cell.qualifier, kw_buffer_bytes(&filter->column)))
         enter_column(filter, cell.qualifier);
     if (filter->column_is_finished)
@@ -274,8 +293,14 @@ kw_version_filter_skip_target(const kw_version_filter *filter, kw_buffer *to)
 bool
 kw_version_filter_end_row(kw_version_filter *filter, kw_row *ret_row)
 {
-    if (filter->cells_count == 0 || filter->too_large)
+    bool removed = filter->cells_count == 0;
+    if (filter->too_large || (removed && !(filter->keeps_removed && filter->has_marker)))
         return false;
+    if (removed) {
+        ret_row->cells = NULL;
+        ret_row->cells_count = 0;
+        return true;
+    }
     kw_cell *cells = kw_arena_alloc(filter->rows->arena, filter->cells_count * sizeof(kw_cell));
     memcpy(cells, filter->cells, filter->cells_count * sizeof(kw_cell));
     ret_row->cells = cells;

@@ -24,8 +24,8 @@ typedef enum kw_version_verdict {
     KW_VERSION_ROW_DONE /* needs no more entries of this row */
 } kw_version_verdict;
 
-/* Receives a visible cell: its key after the row prefix, and its value. False: the rest of the row is not
- * needed. */
+/* Receives a visible cell, or a marker if passes_markers: its key after the row prefix, and its value. False:
+ * the rest of the row is not needed. */
 typedef bool (*kw_version_sink)(void *user, kw_bytes after_row, kw_bytes value);
 
 typedef struct kw_version_filter {
@@ -33,6 +33,12 @@ typedef struct kw_version_filter {
     kw_rows *rows;        /* visible cells are copied to its arena */
     kw_version_sink sink; /* receives the visible cells instead; NULL: none */
     void *sink_user;
+    /* The sink also receives the markers that hide cells or can hide later ones: the newest marker of each
+     * family, and of each column if it is newer. In a family that keeps deleted cells, it receives all
+     * markers and the cells that they hide. */
+    bool passes_markers;
+    bool keeps_removed;     /* a row without visible cells is kept if it has a marker */
+    bool has_marker;        /* of the current row */
     kw_bytes after_row;     /* key of the current entry */
     int family;             /* of the last entry; -1: none yet */
     int64_t family_deleted; /* timestamp of its newest marker that counts; -1: none */
@@ -68,5 +74,6 @@ void kw_version_filter_skip_target(const kw_version_filter *filter, kw_buffer *t
 /* At the start of a row: appends the least key (after the row prefix) of the first entry that is needed. */
 void kw_version_filter_first_target(const kw_version_filter *filter, kw_buffer *to);
 
-/* Sets the visible cells of the row, but not its key. False if there are none, or the row is too large. */
+/* Sets the visible cells of the row, but not its key. False if there are none (unless keeps_removed), or if
+ * the row is too large. */
 bool kw_version_filter_end_row(kw_version_filter *filter, kw_row *ret_row);

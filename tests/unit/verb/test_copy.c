@@ -80,11 +80,13 @@ test_slices(void)
     }
     desk_remove(self.desk, "then", "id=r03 n=3", NULL);
     self.request.max_rows = 10;
+    static const uint64_t rows[] = {9, 10, 5};
     double progress = 0;
     uint8_t after[100];
     for (size_t slice = 0; slice < 3; slice++) {
         g_assert_true(copy(&self));
-        g_assert_cmpuint(self.result.rows, ==, slice < 2 ? 10 : 4);
+        g_assert_cmpuint(self.result.rows, ==, rows[slice]);
+        g_assert_cmpuint(self.result.removed, ==, slice == 0);
         g_assert_cmpuint(self.result.foreign, ==, 0);
         g_assert_true(self.result.end == (slice == 2));
         g_assert_cmpfloat(self.result.progress, >, progress);
@@ -103,6 +105,28 @@ test_slices(void)
     g_assert_cmpstr(desk_get(self.desk, "now", "id=r00 n=0", NULL), ==, "id=r00 n=0 note=n0 tags.a=0");
     g_assert_cmpstr(desk_get(self.desk, "now", "id=r24 n=24", NULL), ==, "id=r24 n=24 note=n24 tags.a=24");
     g_assert_cmpstr(desk_get(self.desk, "now", "id=r03 n=3", NULL), ==, "none");
+    tear_down(&self);
+}
+
+/* A put with a timestamp before the removal of its record stays hidden, also if it comes after the copy. */
+static void
+test_removed(void)
+{
+    fixture self;
+    set_up(&self);
+    place(&self, "now", "then");
+    put(&self, "then", "id=r1 n=1 note=x");
+    put(&self, "then", "id=r2 n=2 note=x");
+    desk_remove(self.desk, "then", "id=r2 n=2", NULL);
+    g_assert_true(copy(&self));
+    g_assert_cmpuint(self.result.rows, ==, 1);
+    g_assert_cmpuint(self.result.removed, ==, 1);
+    g_assert_cmpuint(self.result.foreign, ==, 0);
+    read_new(&self);
+    placed_fixture_put(&self.placed, "now", "id=r1 n=1 note=y", 5);
+    placed_fixture_put(&self.placed, "now", "id=r2 n=2 note=y", 5);
+    g_assert_cmpstr(desk_get(self.desk, "now", "id=r1 n=1", NULL), ==, "id=r1 n=1 note=x");
+    g_assert_cmpstr(desk_get(self.desk, "now", "id=r2 n=2", NULL), ==, "none");
     tear_down(&self);
 }
 
@@ -227,6 +251,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/verb/copy/slices", test_slices);
+    g_test_add_func("/verb/copy/removed", test_removed);
     g_test_add_func("/verb/copy/empty", test_empty);
     g_test_add_func("/verb/copy/column", test_column);
     g_test_add_func("/verb/copy/foreign", test_foreign);
