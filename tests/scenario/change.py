@@ -182,6 +182,7 @@ class Change(ChangeCase):
             order(self.gateway, "t", "throttle", rows_per_second=0)
             wait_until_compared(self.gateway, "t")
             self.kill_and_restart("both-old")
+            wait_until_compared(self.gateway, "t")  # the end of the comparison may not have been saved
             order(self.gateway, "t", "switch")
             self.kill_and_restart("both-new")
             load.wait_for_scans()
