@@ -12,6 +12,10 @@ static const char policy[] = "store: {kind: embedded}\n"
                              "    fields: {id: string, n: int}\n"
                              "    key: [salt: {algorithm: random, buckets: 8}, field: id]\n"
                              "    paths: {where: {association: true, key: [field: id]}}\n"
+                             "  doubles:\n"
+                             "    fields: {id: string, n: int}\n"
+                             "    key: [salt: {algorithm: random, buckets: 8}, field: n, field: id]\n"
+                             "    paths: {where: {association: true, key: [field: n, field: id]}}\n"
                              "  pairs:\n"
                              "    families: {d: {ttl: 1h}}\n"
                              "    fields: {id: string, n: int}\n"
@@ -27,8 +31,8 @@ now_ms(void)
     return NOW_MS;
 }
 
-static void
-found(void *user, const kw_association_entry *entries)
+void
+association_found(void *user, const kw_association_entry *entries)
 {
     const kw_association_entry **ret_entries = user;
     g_assert_null(*ret_entries);
@@ -55,7 +59,8 @@ association_find(desk *self, const char *table, const char *ids, bool create, in
         *record = desk_record(self, table, text);
         list[i] = record;
     }
-    kw_association_find(&self->call, desk_table(self, table), list, count, create, stamp, found, &entries);
+    kw_association_find(&self->call, desk_table(self, table), list, count, create, stamp, association_found,
+                        &entries);
     association_wait(self, &entries);
     return entries;
 }

@@ -7,7 +7,8 @@
 
 #define NOW_MS INT64_C(1700000000000)
 
-/* Tables: known (cells expire), lasting (they do not), pairs (two paths with a choice of the bucket). The
+/* Tables: known (cells expire), lasting (they do not), doubles (records have two key fields), pairs
+ * (two paths with a choice of the bucket). The
  * association of each is the path where. */
 desk *association_desk(void);
 
@@ -16,6 +17,9 @@ const kw_association_entry *association_find(desk *self, const char *table, cons
                                              int64_t stamp);
 /* The same for a put without a timestamp. */
 const kw_association_entry *association_find_to_put(desk *self, const char *table, const char *ids);
+
+/* The callback of kw_association_find: sets *user, a pointer to the entries. */
+void association_found(void *user, const kw_association_entry *entries);
 
 /* Runs the loop until *answer is set. */
 void association_wait(desk *self, const void *answer);

@@ -108,6 +108,36 @@ test_foreign_keys(void)
     desk_free(self);
 }
 
+/* A row key belongs to a record only if all key fields are the same. */
+static void
+test_keys_with_another_number(void)
+{
+    desk *self = association_desk();
+    const kw_table *table = desk_table(self, "doubles");
+    kw_record record = desk_record(self, "doubles", "id=a n=1"),
+              other = desk_record(self, "doubles", "id=a n=2");
+    kw_buffer row = KW_BUFFER_EMPTY, held = KW_BUFFER_EMPTY;
+    g_assert_true(kw_layout_encode(table->association->layout, &record, &row, NULL));
+    g_assert_true(kw_layout_encode(table->placements[0].layout, &other, &held, NULL));
+    for (int own = 0; own < 2; own++) {
+        const kw_record *list[] = {&record};
+        const kw_association_entry *entries = NULL;
+        if (own) {
+            held.size = 0;
+            g_assert_true(kw_layout_encode(table->placements[0].layout, &record, &held, NULL));
+        }
+        kw_memory_store_set(self->store, "doubles_where", kw_buffer_bytes(&row), "d", "primary/1",
+                            kw_buffer_bytes(&held), NOW_MS);
+        kw_association_find(&self->call, table, list, 1, false, KW_TIMESTAMP_NONE, association_found,
+                            &entries);
+        association_wait(self, &entries);
+        g_assert_cmpint(entries->error.code, ==, own ? KW_OK : KW_CORRUPT);
+    }
+    kw_buffer_clear(&row);
+    kw_buffer_clear(&held);
+    desk_free(self);
+}
+
 /* --- renewals -------------------------------------------------------------------------------------- */
 
 /* A key other than the default one is renewed if half of the margin has passed at the time of the put. The
@@ -239,6 +269,7 @@ main(int argc, char **argv)
     g_test_add_func("/path/association/new record", test_new_record);
     g_test_add_func("/path/association/held keys", test_held_keys);
     g_test_add_func("/path/association/foreign keys", test_foreign_keys);
+    g_test_add_func("/path/association/keys with another number", test_keys_with_another_number);
     g_test_add_func("/path/association/renewals", test_renewals);
     g_test_add_func("/path/association/renewal and addition", test_renewal_and_addition);
     g_test_add_func("/path/association/many", test_many);

@@ -86,6 +86,28 @@ test_estimates(void)
     CHECK(TABLE, cases);
 }
 
+/* No record matches conditions that contradict each other. */
+static void
+test_contradiction(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {id: string, n: int}\n    key: [{field: id}]\n");
+    kw_value values[] = {test_text("a"), test_number(7)};
+    kw_record record = {.values = values};
+    static const struct {
+        const char *words;
+        bool match;
+    } cases[] = {{"id=a n=7 n>=9", false}, {"id=a n=7 n>=7", true}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const kw_plan *plan;
+        kw_error error;
+        planner_reset(planner);
+        planner_set_query(planner, cases[i].words);
+        g_assert_true(kw_plan_make(&planner->query, planner->arena, &plan, &error));
+        g_assert_cmpint(kw_plan_matches(plan, &record), ==, cases[i].match);
+    }
+}
+
 /* The ranges meet a condition on a time only as far as its seconds: the rest of it comes after an unbound
  * field. */
 static void
@@ -265,6 +287,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/texts/estimates", test_estimates);
+    g_test_add_func("/plan/texts/contradiction", test_contradiction);
     g_test_add_func("/plan/texts/coarse-field", test_coarse_field);
     g_test_add_func("/plan/texts/merges", test_merges);
     g_test_add_func("/plan/texts/whole_table", test_whole_table);
