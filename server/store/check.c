@@ -129,8 +129,8 @@ check_cells(const kw_write *write, kw_error *ret_error)
     return true;
 }
 
-bool
-kw_check_write(const kw_write *write, kw_error *ret_error)
+static bool
+check_one_write(const kw_write *write, kw_error *ret_error)
 {
     if (!check_row(write->table, write->row, ret_error))
         return false;
@@ -143,9 +143,47 @@ kw_check_write(const kw_write *write, kw_error *ret_error)
 }
 
 bool
+kw_check_write(const kw_write *write, kw_error *ret_error)
+{
+    if (write->others_count > 0)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: only a conditional write can name further rows of its record",
+                            kw_show(write->table).text);
+    return check_one_write(write, ret_error);
+}
+
+static bool
+same_row(kw_bytes table, kw_bytes row, const kw_row_target *other)
+{
+    return kw_bytes_equal(table, other->table) && kw_bytes_equal(row, other->row);
+}
+
+/* Checks the rows of a record after the first one. */
+static bool
+check_others(kw_bytes table, kw_bytes row, const kw_row_target *others, size_t count, kw_error *ret_error)
+{
+    if (count >= KW_STORE_RECORD_ROWS_MAX)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: the record has %zu rows, at most %d are allowed", kw_show(table).text,
+                            count + 1, KW_STORE_RECORD_ROWS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (!check_row(others[i].table, others[i].row, ret_error))
+            return false;
+        bool repeated = same_row(table, row, &others[i]);
+        for (size_t before = 0; before < i; before++)
+            repeated = repeated || same_row(others[before].table, others[before].row, &others[i]);
+        if (repeated)
+            return kw_error_set(ret_error, KW_INVALID, "table %s: the record has the same row twice",
+                                kw_show(others[i].table).text);
+    }
+    return true;
+}
+
+bool
 kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_error)
 {
-    if (!kw_check_write(write, ret_error) ||
+    if (!check_one_write(write, ret_error) ||
+        !check_others(write->table, write->row, write->others, write->others_count, ret_error) ||
         !check_column(write->table, check->family, check->qualifier, ret_error))
         return false;
     if (!check->has_value && check->compare != KW_COMPARE_EQUAL && check->compare != KW_COMPARE_NOT_EQUAL)
@@ -199,6 +237,7 @@ kw_check_increment(const kw_increment *increment, kw_error *ret_error)
     const kw_column *columns = increment->columns;
     kw_bytes table = increment->table;
     if (!check_row(table, increment->row, ret_error) ||
+        !check_others(table, increment->row, increment->others, increment->others_count, ret_error) ||
         !check_columns(table, columns, increment->columns_count, ret_error))
         return false;
     if (increment->columns_count == 0)

@@ -120,17 +120,28 @@ kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *write
 
 /* --- conditional writes ------------------------------------------------------------------------- */
 
+static bool
+check_others(const kw_store_handle *handle, size_t others_count, kw_error *ret_error)
+{
+    if (others_count == 0 || !kw_store_is_shared(handle->store))
+        return true;
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "increments and conditional writes of several rows work only in the embedded store: "
+                        "this store cannot write several rows in one commit");
+}
+
 void
 kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                          kw_write_if_done done, void *user)
 {
     assert_valid(handle, done);
     kw_error error;
-    if (kw_store_handle_is_closing(handle, &error) || !kw_check_condition(write, check, &error)) {
+    if (kw_store_handle_is_closing(handle, &error) || !kw_check_condition(write, check, &error) ||
+        !check_others(handle, write->others_count, &error)) {
         kw_refuse_write_if(handle, &error, done, user);
         return;
     }
-    count_operations(handle, KW_METRIC_store_writes, 1);
+    count_operations(handle, KW_METRIC_store_writes, 1 + write->others_count);
     handle->class->write_if(handle, write, check, done, user);
 }
 
@@ -140,11 +151,12 @@ kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment
 {
     assert_valid(handle, done);
     kw_error error;
-    if (kw_store_handle_is_closing(handle, &error) || !kw_check_increment(increment, &error)) {
+    if (kw_store_handle_is_closing(handle, &error) || !kw_check_increment(increment, &error) ||
+        !check_others(handle, increment->others_count, &error)) {
         kw_refuse_increment(handle, &error, done, user);
         return;
     }
-    count_operations(handle, KW_METRIC_store_writes, 1);
+    count_operations(handle, KW_METRIC_store_writes, 1 + increment->others_count);
     handle->class->increment(handle, increment, done, user);
 }
 

@@ -35,6 +35,10 @@ typedef struct kw_range_scan kw_range_scan;
 #define KW_STORE_ROW_KEY_MAX 32767
 #define KW_STORE_VALUE_MAX (10 * 1024 * 1024)
 
+/* Maximum number of rows that are written together for one record: 33 paths, with two rows each while the key
+ * rules change, and room to spare. */
+#define KW_STORE_RECORD_ROWS_MAX 128
+
 /* The timestamp of a write whose timestamp the store assigns (HBase's LATEST_TIMESTAMP). */
 #define KW_TIMESTAMP_NONE INT64_MAX
 
@@ -85,6 +89,11 @@ typedef struct kw_column {
 
 typedef enum kw_write_kind { KW_WRITE_PUT, KW_WRITE_DELETE } kw_write_kind;
 
+typedef struct kw_row_target {
+    kw_bytes table;
+    kw_bytes row;
+} kw_row_target;
+
 /* A write to one row. It is atomic. */
 typedef struct kw_write {
     kw_write_kind kind;
@@ -108,6 +117,9 @@ typedef struct kw_write {
      * record at once ignores it. */
     uint8_t step;
     bool once; /* never sent twice, even with a timestamp */
+    /* In write_if: the further rows of the record, all different. */
+    const kw_row_target *others;
+    size_t others_count;
     /* DELETE: cells that are put in the same atomic step, with their own timestamps. */
     const kw_cell *extra_cells;
     size_t extra_cells_count;
@@ -160,7 +172,10 @@ typedef struct kw_check {
 typedef void (*kw_write_if_done)(void *user, kw_outcome outcome, bool applied, const kw_error *error);
 
 /* Atomically executes the write if the newest cell of the checked column meets the check. Not retried once it
- * was sent. */
+ * was sent. With `others`, the check reads only write->row; if it is met, the same write with the same
+ * timestamp reaches all rows in one commit, or none of them. At most KW_STORE_RECORD_ROWS_MAX rows. Fails
+ * with REFUSED if there are others and the store is shared (kw_store_is_shared): it has no commit over
+ * several rows. */
 void kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                               kw_write_if_done done, void *user);
 
@@ -173,6 +188,10 @@ typedef struct kw_increment {
     kw_durability durability;
     kw_deadline deadline;
     const kw_ordering *ordering; /* NULL: execute the increment unchanged */
+    /* The further rows of the record, all different, as in kw_store_handle_write_if: the old values are read
+     * from `row`, and all rows get the same new cells. */
+    const kw_row_target *others;
+    size_t others_count;
 } kw_increment;
 
 /* rows: one row with the new values as 8-byte big-endian cells (NULL unless OK). Fails with INVALID if a

@@ -93,6 +93,7 @@ kw_contract_add_tests(const char *prefix, kw_contract_factory factory)
     kw_contract_add_versions();
     kw_contract_add_deletes();
     kw_contract_add_conditions();
+    kw_contract_add_record_rows();
     kw_contract_add_copies();
     kw_contract_add_range_scans();
     kw_contract_add_patterns();

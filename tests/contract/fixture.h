@@ -57,6 +57,7 @@ void kw_contract_add_points(void);
 void kw_contract_add_versions(void);
 void kw_contract_add_deletes(void);
 void kw_contract_add_conditions(void);
+void kw_contract_add_record_rows(void);
 void kw_contract_add_copies(void);
 void kw_contract_add_range_scans(void);
 void kw_contract_add_patterns(void);

@@ -193,7 +193,26 @@ memory_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *
                                                         check->family, check->qualifier));
     if (what->applied)
         memory_apply(store, write);
+    for (size_t i = 0; what->applied && i < write->others_count; i++) {
+        kw_write other = *write;
+        other.table = write->others[i].table;
+        other.row = write->others[i].row;
+        memory_apply(store, &other);
+    }
     what->applied &= !what->failed;
+}
+
+static void
+copy_sums(memory_store *store, const kw_increment *increment, const memory_row *from)
+{
+    for (size_t i = 0; i < increment->others_count; i++) {
+        memory_row *to = memory_make_row(store, increment->others[i].table, increment->others[i].row);
+        for (size_t k = 0; k < increment->columns_count; k++) {
+            const kw_column *column = &increment->columns[k];
+            const memory_cell *sum = memory_find_cell(from, column->family, column->qualifier);
+            memory_set_cell(to, column->family, column->qualifier, sum->value, sum->timestamp);
+        }
+    }
 }
 
 static void
@@ -222,6 +241,7 @@ memory_increment(kw_store_handle *handle, const kw_increment *increment, kw_incr
         kw_be64_store(bytes, sum);
         memory_set_cell(in, column->family, column->qualifier, kw_bytes_of(bytes, 8), kw_clock_wall_ms());
     }
+    copy_sums(store, increment, in);
     what->rows = kw_rows_new();
     what->rows->rows = KW_ARENA_ARRAY(what->rows->arena, kw_row, 1);
     what->rows->count = 1;
@@ -357,6 +377,15 @@ static const kw_store_class store_class = {.name = "memory",
                                            .open_handle = memory_open_handle,
                                            .reload = memory_reload,
                                            .free = memory_free};
+
+void
+kw_memory_store_share(kw_store *store)
+{
+    static kw_store_class shared_class;
+    shared_class = store_class;
+    shared_class.shared = true;
+    store->class = &shared_class;
+}
 
 kw_store *
 kw_memory_store_open(void)

@@ -34,6 +34,8 @@ typedef struct kw_memory_control {
 } kw_memory_control;
 
 kw_store *kw_memory_store_open(void);
+/* From now on the store is one that other processes also use (kw_store_is_shared). */
+void kw_memory_store_share(kw_store *store);
 kw_memory_control *kw_memory_store_control(kw_store *store);
 
 /* Writes a cell directly, without a loop. */

@@ -3,8 +3,6 @@
 #include "store/embedded/embedded_internal.h"
 #include "store/embedded/selection.h"
 
-#define RECORD_ROWS_MAX 128 /* at most 33 paths, with two rows each while the key rules change */
-
 static kw_stored_table *
 find_table(kw_collector *self, kw_bytes name, kw_error *ret_error)
 {
@@ -44,13 +42,13 @@ record_rows(const kw_commit *commit, size_t first)
     while (end < commit->many.count && writes[first]->record &&
            writes[end]->record == writes[first]->record && writes[end]->timestamp == writes[first]->timestamp)
         end++;
-    return MIN(end - first, RECORD_ROWS_MAX);
+    return MIN(end - first, KW_STORE_RECORD_ROWS_MAX);
 }
 
 static int64_t
 stamp_of_record(kw_collector *self, const kw_write *const *writes, size_t count)
 {
-    kw_bytes rows[RECORD_ROWS_MAX];
+    kw_bytes rows[KW_STORE_RECORD_ROWS_MAX];
     bool removal = false;
     if (writes[0]->timestamp != KW_TIMESTAMP_NONE)
         return writes[0]->timestamp;
@@ -102,19 +100,64 @@ add_writes(kw_collector *self, kw_commit *commit)
     return true;
 }
 
+/* --- conditional operations -------------------------------------------------------------------------- */
+
 static bool
-add_conditional(kw_collector *self, kw_commit *commit)
+find_target(kw_collector *self, kw_bytes table, kw_bytes row, kw_stored_row *ret_row, kw_error *ret_error)
 {
-    bool increments = commit->kind == KW_COMMIT_INCREMENT;
-    kw_bytes name = increments ? commit->increment->table : commit->write->table;
-    kw_stored_table *table = find_table(self, name, &commit->error);
-    if (!table)
+    *ret_row = (kw_stored_row){find_table(self, table, ret_error), row};
+    return ret_row->table;
+}
+
+/* Finds the tables of a record's rows. The catalog of tables keeps them until the committer, on this thread,
+ * changes it. */
+static bool
+find_targets(kw_collector *self, kw_bytes table, kw_bytes row, const kw_row_target *others, size_t count,
+             kw_stored_row *ret_rows, kw_error *ret_error)
+{
+    g_assert(count < KW_STORE_RECORD_ROWS_MAX);
+    bool good = find_target(self, table, row, &ret_rows[0], ret_error);
+    for (size_t i = 0; good && i < count; i++)
+        good = find_target(self, others[i].table, others[i].row, &ret_rows[i + 1], ret_error);
+    return good;
+}
+
+/* Allocates one timestamp for all rows, so a later write of any of them gets no smaller one. */
+static int64_t
+stamp_of_rows(kw_collector *self, const kw_stored_row *rows, size_t count, bool removal)
+{
+    kw_bytes keys[KW_STORE_RECORD_ROWS_MAX];
+    for (size_t i = 0; i < count; i++)
+        keys[i] = rows[i].key;
+    return kw_stamps_allocate(&self->store->stamps, keys, count, removal);
+}
+
+static bool
+add_conditional_write(kw_collector *self, kw_commit *commit)
+{
+    const kw_write *write = commit->write;
+    kw_stored_row rows[KW_STORE_RECORD_ROWS_MAX];
+    size_t count = 1 + write->others_count;
+    if (!find_targets(self, write->table, write->row, write->others, write->others_count, rows,
+                      &commit->error))
         return false;
-    if (!increments)
-        return kw_conditional_write(self->store, &self->batch, table, stamp_of_write(self, commit->write),
-                                    commit);
-    int64_t stamp = kw_stamps_allocate(&self->store->stamps, &commit->increment->row, 1, false);
-    return kw_conditional_increment(self->store, &self->batch, table, stamp, commit);
+    int64_t stamp = write->timestamp;
+    if (stamp == KW_TIMESTAMP_NONE)
+        stamp = stamp_of_rows(self, rows, count, write->kind == KW_WRITE_DELETE);
+    return kw_conditional_write(self->store, &self->batch, rows, count, stamp, commit);
+}
+
+static bool
+add_increment(kw_collector *self, kw_commit *commit)
+{
+    const kw_increment *increment = commit->increment;
+    kw_stored_row rows[KW_STORE_RECORD_ROWS_MAX];
+    size_t count = 1 + increment->others_count;
+    if (!find_targets(self, increment->table, increment->row, increment->others, increment->others_count,
+                      rows, &commit->error))
+        return false;
+    int64_t stamp = stamp_of_rows(self, rows, count, false);
+    return kw_conditional_increment(self->store, &self->batch, rows, count, stamp, commit);
 }
 
 bool
@@ -128,8 +171,9 @@ kw_collector_add(kw_collector *self, kw_commit *commit)
     case KW_COMMIT_MANY:
         return add_writes(self, commit);
     case KW_COMMIT_IF:
+        return add_conditional_write(self, commit);
     case KW_COMMIT_INCREMENT:
-        return add_conditional(self, commit);
+        return add_increment(self, commit);
     case KW_COMMIT_COPY:
     case KW_COMMIT_CREATE:
     case KW_COMMIT_DROP:

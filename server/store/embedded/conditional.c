@@ -7,18 +7,18 @@
 
 /* Reads the newest cells of the columns, as a get would. */
 static bool
-read_row(kw_embedded *store, kw_entries *batch, kw_stored_table *table, kw_bytes row,
-         const kw_column *columns, size_t count, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
+read_row(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, const kw_column *columns,
+         size_t count, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
 {
     kw_selection selection;
     kw_read_request request = {.columns = columns, .columns_count = count, .max_versions = 1};
-    if (!kw_selection_init_on(&selection, table, &request, ret_error))
+    if (!kw_selection_init_on(&selection, target->table, &request, ret_error))
         return false;
     rocksdb_iterator_t *at = kw_entries_iterator(batch, store);
     kw_reader reader;
     kw_reader_init(&reader, at, &selection);
     kw_version_filter_set_output(&reader.version_filter, rows);
-    if (!kw_reader_get(&reader, row, ret_row))
+    if (!kw_reader_get(&reader, target->key, ret_row))
         *ret_row = (kw_row){0};
     bool good = kw_engine_check_iterator(at, ret_error);
     kw_reader_clear(&reader);
@@ -54,7 +54,8 @@ columns_to_read(kw_arena *arena, const kw_write *write, const kw_check *check, s
 }
 
 /* A cell with a caller's timestamp can be newer than the store's clock. As in HBase, a conditional put gets
- * a timestamp that is not older than the cells that it replaces. */
+ * a timestamp that is not older than the cells that it replaces. All rows of the record get it, so they stay
+ * equal. Cells that the store stamped are never newer than `stamp`. */
 static int64_t
 stamp_after(int64_t stamp, const kw_row *row, const kw_column *columns, size_t count)
 {
@@ -65,24 +66,50 @@ stamp_after(int64_t stamp, const kw_row *row, const kw_column *columns, size_t c
     return stamp;
 }
 
+/* Fails before the first row is added if one of the others lacks a family. */
+static bool
+check_others(const kw_write *write, const kw_stored_row *rows, size_t count, kw_error *ret_error)
+{
+    bool good = true;
+    for (size_t i = 1; good && i < count; i++)
+        good = kw_entries_check(rows[i].table, write, ret_error);
+    return good;
+}
+
+static bool
+add_rows(kw_entries *batch, const kw_write *write, const kw_stored_row *rows, size_t count, int64_t stamp,
+         kw_error *ret_error)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < count; i++) {
+        kw_write one = *write;
+        one.row = rows[i].key;
+        good = kw_entries_add(batch, rows[i].table, &one, stamp, ret_error);
+        g_assert(good || i == 0);
+    }
+    return good;
+}
+
 bool
-kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
-                     kw_commit *commit)
+kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored_row *targets,
+                     size_t targets_count, int64_t stamp, kw_commit *commit)
 {
     const kw_check *check = commit->check;
-    kw_write write = *commit->write;
+    const kw_write *write = commit->write;
     g_assert(commit->kind == KW_COMMIT_IF && check && batch->is_indexed);
+    if (!check_others(write, targets, targets_count, &commit->error))
+        return false;
     kw_rows *rows = kw_rows_new();
     size_t count;
-    const kw_column *columns = columns_to_read(rows->arena, &write, check, &count);
+    const kw_column *columns = columns_to_read(rows->arena, write, check, &count);
     kw_row row;
-    bool good = read_row(store, batch, table, write.row, columns, count, rows, &row, &commit->error);
+    bool good = read_row(store, batch, &targets[0], columns, count, rows, &row, &commit->error);
     commit->applied = good && kw_check_is_met(check, find_cell(&row, &columns[0]));
-    if (good)
-        stamp =
-            write.timestamp == KW_TIMESTAMP_NONE ? stamp_after(stamp, &row, columns, count) : write.timestamp;
+    if (good && write->timestamp == KW_TIMESTAMP_NONE)
+        stamp = stamp_after(stamp, &row, columns, count);
     kw_rows_free(rows);
-    return good && (!commit->applied || kw_entries_add(batch, table, &write, stamp, &commit->error));
+    return good &&
+           (!commit->applied || add_rows(batch, write, targets, targets_count, stamp, &commit->error));
 }
 
 /* --- increment --------------------------------------------------------------------------------------- */
@@ -119,54 +146,80 @@ sorted_columns(kw_arena *arena, const kw_increment *increment)
 }
 
 /* The new cell is not older than the one it replaces. Sums wrap around as Java's long does. */
-static void
-increment_column(kw_entries *batch, const kw_stored_table *table, kw_arena *arena, const kw_column *column,
-                 int64_t amount, const kw_cell *old, size_t prefix_size, int64_t stamp, kw_cell *ret_cell)
+static kw_cell
+sum_cell(kw_arena *arena, const kw_column *column, int64_t amount, const kw_cell *old, int64_t stamp)
 {
     uint64_t sum = (old ? kw_be64_load(old->value.data) : 0) + (uint64_t)amount;
     uint8_t *value = kw_arena_alloc(arena, 8);
     kw_be64_store(value, sum);
-    stamp = old ? MAX(stamp, old->timestamp) : stamp;
-    unsigned family = (unsigned)kw_stored_table_family(table, column->family);
-    batch->key.size = prefix_size;
-    kw_key_column(&batch->key, family, column->qualifier, stamp, KW_KEY_PUT);
-    kw_entries_put(batch, kw_buffer_bytes(&batch->key), kw_bytes_of(value, 8));
-    *ret_cell = (kw_cell){.family = kw_arena_copy(arena, column->family),
-                          .qualifier = kw_arena_copy(arena, column->qualifier),
-                          .value = kw_bytes_of(value, 8),
-                          .timestamp = stamp};
+    return (kw_cell){.family = kw_arena_copy(arena, column->family),
+                     .qualifier = kw_arena_copy(arena, column->qualifier),
+                     .value = kw_bytes_of(value, 8),
+                     .timestamp = old ? MAX(stamp, old->timestamp) : stamp};
 }
 
-bool
-kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
-                         kw_commit *commit)
+/* The new values of one row, in the form of the result. */
+static void
+make_sums(kw_rows *rows, const kw_increment *increment, const kw_row *old, int64_t stamp)
 {
-    const kw_increment *increment = commit->increment;
-    g_assert(commit->kind == KW_COMMIT_INCREMENT && batch->is_indexed && !commit->rows);
-    kw_rows *rows = kw_rows_new();
-    kw_row old;
-    if (!read_row(store, batch, table, increment->row, increment->columns, increment->columns_count, rows,
-                  &old, &commit->error) ||
-        !check_counters(increment, &old, &commit->error)) {
-        kw_rows_free(rows);
-        return false;
-    }
     kw_row *row = rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
     row->key = kw_arena_copy(rows->arena, increment->row);
     row->cells = KW_ARENA_ARRAY(rows->arena, kw_cell, increment->columns_count);
     row->cells_count = (uint32_t)increment->columns_count;
     rows->count = rows->scanned = 1;
+    rows->bytes = row->key.size;
     const kw_column **columns = sorted_columns(rows->arena, increment);
-    batch->key.size = 0;
-    kw_key_row(&batch->key, table->id, increment->row);
-    size_t prefix_size = batch->key.size;
     for (size_t i = 0; i < increment->columns_count; i++) {
         int64_t amount = increment->amounts[columns[i] - increment->columns];
-        increment_column(batch, table, rows->arena, columns[i], amount, find_cell(&old, columns[i]),
-                         prefix_size, stamp, &row->cells[i]);
+        row->cells[i] = sum_cell(rows->arena, columns[i], amount, find_cell(old, columns[i]), stamp);
         rows->bytes += row->cells[i].qualifier.size + 8;
     }
-    rows->bytes += row->key.size;
+}
+
+static bool
+check_families(const kw_stored_table *table, const kw_increment *increment, kw_error *ret_error)
+{
+    for (size_t i = 0; i < increment->columns_count; i++)
+        if (kw_stored_table_family(table, increment->columns[i].family) < 0)
+            return kw_unknown_family(table, increment->columns[i].family, ret_error);
+    return true;
+}
+
+static void
+add_cells(kw_entries *batch, const kw_stored_row *target, const kw_row *row)
+{
+    batch->key.size = 0;
+    kw_key_row(&batch->key, target->table->id, target->key);
+    size_t prefix_size = batch->key.size;
+    for (uint32_t i = 0; i < row->cells_count; i++) {
+        const kw_cell *cell = &row->cells[i];
+        unsigned family = (unsigned)kw_stored_table_family(target->table, cell->family);
+        batch->key.size = prefix_size;
+        kw_key_column(&batch->key, family, cell->qualifier, cell->timestamp, KW_KEY_PUT);
+        kw_entries_put(batch, kw_buffer_bytes(&batch->key), cell->value);
+    }
+}
+
+bool
+kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_stored_row *targets,
+                         size_t targets_count, int64_t stamp, kw_commit *commit)
+{
+    const kw_increment *increment = commit->increment;
+    g_assert(commit->kind == KW_COMMIT_INCREMENT && batch->is_indexed && !commit->rows);
+    kw_rows *rows = kw_rows_new();
+    kw_row old;
+    bool good = read_row(store, batch, &targets[0], increment->columns, increment->columns_count, rows, &old,
+                         &commit->error) &&
+                check_counters(increment, &old, &commit->error);
+    for (size_t i = 1; good && i < targets_count; i++)
+        good = check_families(targets[i].table, increment, &commit->error);
+    if (!good) {
+        kw_rows_free(rows);
+        return false;
+    }
+    make_sums(rows, increment, &old, stamp);
+    for (size_t i = 0; i < targets_count; i++)
+        add_cells(batch, &targets[i], &rows->rows[0]);
     commit->rows = rows;
     return true;
 }

@@ -186,11 +186,18 @@ void kw_collector_forget_table(kw_collector *self);
 
 /* --- conditional operations (conditional.c): on the committer's thread, with an indexed batch ---- */
 
-/* stamp: the timestamp of the write, unless the write has its own. False: commit->error is set. */
-bool kw_conditional_write(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
-                          kw_commit *commit);
-bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, kw_stored_table *table, int64_t stamp,
-                              kw_commit *commit);
+typedef struct kw_stored_row {
+    kw_stored_table *table;
+    kw_bytes key;
+} kw_stored_row;
+
+/* targets: the rows of the record. [0] is read and all are written, with the timestamp `stamp`. If [0] has a
+ * newer cell, whose timestamp came from a caller, all rows get that timestamp. False: commit->error is set
+ * and nothing was added. */
+bool kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored_row *targets,
+                          size_t targets_count, int64_t stamp, kw_commit *commit);
+bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_stored_row *targets,
+                              size_t targets_count, int64_t stamp, kw_commit *commit);
 
 /* --- copies of rows (copy.c): on the committer's thread ------------------------------------------- */
 
