@@ -79,11 +79,12 @@ static const kw_chain_version versions[KW_CHAIN_COUNT] = {
     [KW_CHAIN_STORE_NEW] = {"store-new", NONE, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
         END, END},
 
-    [KW_CHAIN_BOTH_OLD] = {"both-old", ALL, {1, 1, false, false}, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BARE,
+    /* Atomic operations read the placement that gets read, and write both in one commit. */
+    [KW_CHAIN_BOTH_OLD] = {"both-old", ALL, {1, 1, false, false}, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
         STEP(BOTH_NEW, COPIED | ORDERED), STEP(STORE, ORDERED)},
-    [KW_CHAIN_BOTH_NEW] = {"both-new", {1, 1, false, false}, ALL, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BOTH_COMPLETE,
+    [KW_CHAIN_BOTH_NEW] = {"both-new", {1, 1, false, false}, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BOTH_COMPLETE,
         STEP(BOTH_LAST, ORDERED | EXPIRED), STEP(BOTH_OLD, ORDERED)},
-    [KW_CHAIN_BOTH_LAST] = {"both-last", {1, 1, false, false}, ALL, KW_CHAIN_HELD, KW_CHAIN_UNSTAMPED, BARE,
+    [KW_CHAIN_BOTH_LAST] = {"both-last", {1, 1, false, false}, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
         STEP(STORE_NEW, NOTHING), END},
 };
 /* clang-format on */

@@ -54,10 +54,11 @@ typedef enum kw_chain_stamp {
     KW_CHAIN_STAMPED /* the gateway's clock */
 } kw_chain_stamp;
 
-/* How increments and conditional puts run. They write in the opposite order of puts: the placement that gets
- * read comes first. */
+/* How increments and conditional puts run. Those that write in two steps (CAS) do it in the opposite order of
+ * puts: the placement that gets read comes first. */
 typedef enum kw_chain_atomics {
-    KW_CHAIN_NATIVE,      /* one operation of the store */
+    KW_CHAIN_NATIVE,      /* one operation of the store, which writes the rows of all placements that puts
+                             write (path/atomic.h) */
     KW_CHAIN_HELD,        /* they wait for a later version, or are rejected with retry_after_ms */
     KW_CHAIN_CAS_OLD,     /* get, then checkAndMutate on kw:w, in the old placement */
     KW_CHAIN_CAS_OLD_NEW, /* the same, then the same cells to the new placement */

@@ -6,12 +6,12 @@
 #define HELD_RETRY_MS 10000
 
 bool
-kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error)
+kw_atomic_check_path(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error)
 {
-    if (table->paths_count > 1)
+    if (table->paths_count > 1 && kw_store_is_shared(call->store))
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s: %s works on tables with one path; this one has %zu, which cannot be "
-                            "changed atomically",
+                            "table %s: %s works on tables with one path; this one has %zu, which only the "
+                            "embedded store can change atomically",
                             table->name, verb, table->paths_count);
     if (table->chosen && !table->association)
         return kw_error_set(
@@ -22,7 +22,7 @@ kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_erro
     return true;
 }
 
-/* A value in two rows cannot be compared or added to in one step of the store. */
+/* A value in two rows cannot be compared or added to in one step of a shared store. */
 static bool
 refuse_held(const kw_table *table, const char *verb, kw_error *ret_error)
 {
@@ -34,15 +34,16 @@ refuse_held(const kw_table *table, const char *verb, kw_error *ret_error)
     return false;
 }
 
+/* A store with one writer orders all writes itself, whatever the table's order. */
 bool
-kw_atomic_check_order(const kw_table *table, const char *verb, kw_error *ret_error)
+kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error)
 {
-    if (table->ordering.order == KW_WRITE_ORDER_STAMP)
+    if (table->ordering.order == KW_WRITE_ORDER_STAMP && kw_store_is_shared(call->store))
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: %s needs order: store; with order: stamp the gateways give the "
                             "timestamps, so values cannot be changed in place",
                             table->name, verb);
-    if (!table->ordering.atomics)
+    if (table->model->atomics == 0)
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: %s needs atomics: true, so that removals notice it", table->name,
                             verb);
@@ -50,24 +51,48 @@ kw_atomic_check_order(const kw_table *table, const char *verb, kw_error *ret_err
 }
 
 typedef struct search {
-    kw_atomic_row_found done;
+    kw_call *call;
+    const kw_table *table;
+    kw_atomic_rows_found done;
     void *user;
 } search;
 
+static bool
+is_read(const search *self, const kw_placement *placement)
+{
+    return placement->role.get && placement->path == &self->table->paths[0];
+}
+
+/* The row that gets read comes first: only its cells are compared or added to. */
 static void
-rows_found(void *user, const kw_record_rows *rows)
+rows_found(void *user, const kw_record_rows *found)
 {
     search *self = user;
-    g_assert(rows->error || rows->count == 1);
-    self->done(self->user, rows->error ? NULL : &rows->rows[0], rows->error);
+    if (found->error) {
+        self->done(self->user, NULL, found->error);
+        return;
+    }
+    kw_row_target *others = KW_ARENA_ARRAY(self->call->arena, kw_row_target, found->count);
+    kw_atomic_rows *rows = KW_ARENA_NEW(self->call->arena, kw_atomic_rows);
+    *rows = (kw_atomic_rows){.others = others};
+    for (size_t i = 0; i < found->count; i++) {
+        const kw_placed_row *row = &found->rows[i];
+        kw_row_target target = {row->placement->store_table, row->key};
+        if (is_read(self, row->placement))
+            rows->first = target;
+        else
+            others[rows->others_count++] = target;
+    }
+    g_assert(rows->others_count == found->count - 1);
+    self->done(self->user, rows, NULL);
 }
 
 void
-kw_atomic_find_row(kw_call *call, const kw_table *table, const kw_record *record, int64_t stamp,
-                   kw_atomic_row_found done, void *user)
+kw_atomic_find_rows(kw_call *call, const kw_table *table, const kw_record *record, int64_t stamp,
+                    kw_atomic_rows_found done, void *user)
 {
     search *self = KW_ARENA_NEW(call->arena, search);
-    *self = (search){done, user};
+    *self = (search){call, table, done, user};
     const kw_record **one = KW_ARENA_NEW(call->arena, const kw_record *);
     *one = record;
     kw_rows_find(call, table, one, 1, KW_ROWS_PUT, stamp, rows_found, self);

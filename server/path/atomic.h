@@ -1,19 +1,29 @@
-/* Atomic operations on a record, which must be one row: increment and put_if. */
+/* Atomic operations on a record: increment and put_if. They read the record's row in the placement that gets
+ * read, and write all its rows in one commit. Only a store with one writer can commit several rows at once;
+ * on other stores (kw_store_is_shared) the record must have only one row. */
 #pragma once
 
 #include "path/rows.h"
 
-/* INVALID if the table has more than one path, or if the row is unknown because its bucket was chosen at a
- * put and there is no association. */
-bool kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error);
+/* INVALID if the record's rows are unknown because a bucket is chosen at each put and there is no
+ * association; or, on a shared store, if the table has more than one path. */
+bool kw_atomic_check_path(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error);
 
-/* INVALID if values cannot be compared or added to in place: with order: stamp, or atomics: false.
- * UNAVAILABLE with retry_after_ms if atomic operations are held (kw_table.atomics_held). */
-bool kw_atomic_check_order(const kw_table *table, const char *verb, kw_error *ret_error);
+/* INVALID with atomics: false; or, on a shared store, with order: stamp, under which values cannot be
+ * compared or added to in place. UNAVAILABLE with retry_after_ms if atomic operations are held
+ * (kw_table.atomics_held). */
+bool kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error);
 
-/* Finds the record's only row, in the call's arena. An association that does not contain the record gets an
+/* All rows of a record, in the form of the store's operations. */
+typedef struct kw_atomic_rows {
+    kw_row_target first;         /* in the placement that gets read */
+    const kw_row_target *others; /* in the other placements that puts write */
+    size_t others_count;
+} kw_atomic_rows;
+
+/* Finds the record's rows, in the call's arena. An association that does not contain the record gets an
  * entry. stamp: the caller's timestamp, otherwise KW_TIMESTAMP_NONE. done can be called before this returns;
- * an error means that nothing was applied. */
-typedef void (*kw_atomic_row_found)(void *user, const kw_placed_row *row, const kw_error *error);
-void kw_atomic_find_row(kw_call *call, const kw_table *table, const kw_record *record, int64_t stamp,
-                        kw_atomic_row_found done, void *user);
+ * an error (then rows is NULL) means that nothing was applied. */
+typedef void (*kw_atomic_rows_found)(void *user, const kw_atomic_rows *rows, const kw_error *error);
+void kw_atomic_find_rows(kw_call *call, const kw_table *table, const kw_record *record, int64_t stamp,
+                         kw_atomic_rows_found done, void *user);

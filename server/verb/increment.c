@@ -1,5 +1,5 @@
-/* increment: adds to 8-byte integers of one row. Only for records with one row: increments under several
- * paths would not be atomic. */
+/* increment: adds to 8-byte integers of a record. The store reads one row and writes the sums to all rows of
+ * the record in one commit. */
 #include "path/atomic.h"
 #include "path/cells.h"
 #include "verb/verb.h"
@@ -112,15 +112,17 @@ incremented(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error
 }
 
 static void
-found(void *user, const kw_placed_row *row, const kw_error *error)
+found(void *user, const kw_atomic_rows *rows, const kw_error *error)
 {
     increment *self = user;
     if (error) {
         self->done(self->user, NULL, error);
         return;
     }
-    self->what.table = row->placement->store_table;
-    self->what.row = row->key;
+    self->what.table = rows->first.table;
+    self->what.row = rows->first.row;
+    self->what.others = rows->others;
+    self->what.others_count = rows->others_count;
     kw_store_handle_increment(self->call->handle, &self->what, incremented, self);
 }
 
@@ -138,11 +140,12 @@ kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, co
     kw_error error = KW_ERROR_NONE;
     if (options.has_timestamp)
         kw_error_set(&error, KW_INVALID, "table %s: an increment takes no timestamp", table->name);
-    else if (kw_atomic_check_path(table, "increment", &error) &&
-             kw_atomic_check_order(table, "increment", &error) && make_columns(self, picks_count, &error))
+    else if (kw_atomic_check_path(call, table, "increment", &error) &&
+             kw_atomic_check_order(call, table, "increment", &error) &&
+             make_columns(self, picks_count, &error))
         kw_key_check(table, key, &error);
     if (error.code != KW_OK)
         done(user, NULL, &error);
     else
-        kw_atomic_find_row(call, table, key, KW_TIMESTAMP_NONE, found, self);
+        kw_atomic_find_rows(call, table, key, KW_TIMESTAMP_NONE, found, self);
 }

@@ -1,5 +1,6 @@
-/* put_if: writes a record atomically if one of its stored fields or entries meets a condition. Only on tables
- * with one path and order: store. Generates missing fields first, as a put does; they are lost if the
+/* put_if: writes a record atomically if one of its stored fields or entries meets a condition. The store
+ * compares in one row and writes all rows of the record in one commit (path/atomic.h says which tables allow
+ * it). Generates missing fields first, as a put does; they are lost if the
  * condition is not met. */
 #include "path/atomic.h"
 #include "path/cells.h"
@@ -44,18 +45,19 @@ make_check(put_if *self, const kw_condition_on_field *condition, kw_error *ret_e
                              .qualifier = kw_pick_qualifier(table, condition->pick, arena),
                              .compare = condition->compare,
                              .has_value = has_value,
-                             .counter = field->counter && table->ordering.counters};
+                             .counter = field->counter};
     if (has_value)
         self->check.value =
             kw_field_encode_cell(kw_pick_field(table, condition->pick), condition->value, arena);
     return true;
 }
 
-/* The store can compare only one cell, and writes of counters already compare Keyway's own. */
+/* HBase can compare only one cell, and writes of counters already compare Keyway's own. The rule is the same
+ * for every store. */
 static bool
 check_counters(const put_if *self, kw_error *ret_error)
 {
-    if (self->write.counters == 0 || self->check.counter || !self->table->ordering.counters)
+    if (self->write.counters == 0 || self->check.counter)
         return true;
     return kw_error_set(
         ret_error, KW_INVALID,
@@ -100,15 +102,17 @@ decided(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 }
 
 static void
-found(void *user, const kw_placed_row *row, const kw_error *error)
+found(void *user, const kw_atomic_rows *rows, const kw_error *error)
 {
     put_if *self = user;
     if (error) {
         fail(self, error);
         return;
     }
-    self->write.table = row->placement->store_table;
-    self->write.row = row->key;
+    self->write.table = rows->first.table;
+    self->write.row = rows->first.row;
+    self->write.others = rows->others;
+    self->write.others_count = rows->others_count;
     kw_store_handle_write_if(self->call->handle, &self->write, &self->check, decided, self);
 }
 
@@ -118,9 +122,9 @@ made(void *user)
     put_if *self = user;
     kw_error error = self->filling.error;
     if (error.code == KW_OK && make_write(self, &error))
-        kw_atomic_find_row(self->call, self->table, self->record,
-                           self->options.has_timestamp ? self->write.timestamp : KW_TIMESTAMP_NONE, found,
-                           self);
+        kw_atomic_find_rows(self->call, self->table, self->record,
+                            self->options.has_timestamp ? self->write.timestamp : KW_TIMESTAMP_NONE, found,
+                            self);
     else
         fail(self, &error);
 }
@@ -140,8 +144,8 @@ kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                      .done = done,
                      .user = user};
     kw_error error;
-    if (!kw_atomic_check_path(table, "put_if", &error) || !kw_atomic_check_order(table, "put_if", &error) ||
-        !make_check(self, condition, &error))
+    if (!kw_atomic_check_path(call, table, "put_if", &error) ||
+        !kw_atomic_check_order(call, table, "put_if", &error) || !make_check(self, condition, &error))
         fail(self, &error);
     else if (table->generated_count > 0)
         kw_generator_fill(call->maker, call->arena, table, &self->filling, 1, call->deadline, made, self);

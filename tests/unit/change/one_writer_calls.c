@@ -118,19 +118,35 @@ expand_read(const search *with, const world *in, int index)
     step(with, &next, of->place == OLD ? "reads O" : "reads N", index);
 }
 
-/* One operation of the store on one row: that of the placement that gets read. */
+/* The second step of an atomic operation, if its writes are torn. */
+static void
+expand_half_atomic(const search *with, const world *in, int index)
+{
+    world next = *in;
+    call *of = &next.calls[index];
+    write_row(&next.rows[!of->place], of);
+    of->state = CALL_APPLIED;
+    step(with, &next, "is committed to the other placement", index);
+}
+
+/* One operation of the store: it compares in the placement that gets read, and writes to all placements. */
 static void
 expand_atomic(const search *with, const world *in, int index)
 {
     world next = *in;
     call *of = &next.calls[index];
-    row *at = &next.rows[of->place];
-    if (at->cells[A].value == of->believed) {
+    bool met = in->rows[of->place].cells[A].value == of->believed;
+    bool one_row = with->model->one_row_in >> of->version & 1;
+    bool both = met && !one_row && role_in(with, of->version, !of->place).put;
+    bool torn = both && with->model->writes_torn;
+    if (met) {
         of->stamp = allocate_stamp(with, &next, of);
-        write_row(at, of);
+        write_row(&next.rows[of->place], of);
         of->result = 1;
     }
-    of->state = CALL_APPLIED;
+    if (both && !torn)
+        write_row(&next.rows[!of->place], of);
+    of->state = torn ? CALL_HALF : CALL_APPLIED;
     step(with, &next, of->place == OLD ? "compares in O" : "compares in N", index);
 }
 
@@ -142,6 +158,8 @@ one_writer_call_expand(const search *with, const world *in, int index)
         answer(with, in, index);
     else if (is_read(of->kind))
         expand_read(with, in, index);
+    else if (of->kind == ONE_WRITER_ATOMIC && of->state == CALL_HALF)
+        expand_half_atomic(with, in, index);
     else if (of->kind == ONE_WRITER_ATOMIC)
         expand_atomic(with, in, index);
     else
@@ -212,6 +230,8 @@ begin_under(const search *with, const world *in, uint8_t version)
             new_call.place = is_read(kind) ? new_call.place : 0;
             begin_call(with, in, new_call);
         } else if (as->atomics == KW_CHAIN_NATIVE) {
+            if (with->model->compares_new && version == KW_CHAIN_BOTH_OLD)
+                new_call.place = NEW;
             new_call.believed = in->rows[new_call.place].cells[A].value;
             begin_call(with, in, new_call);
         }

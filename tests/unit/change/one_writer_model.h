@@ -7,6 +7,9 @@
  * of O to N in one step, under BOTH_OLD a kill       drops the calls that run; the version in the catalog
  * stays
  *
+ * An atomic operation compares field a in the row of the placement that gets read, and writes the rows of all
+ * placements of its version in the same step.
+ *
  * A call runs under the version in effect when it begins or, until all calls of the version before have
  * ended, under that one: the loops of a gateway do not change the version at the same moment. The writer
  * gives the timestamps; writes that follow each other can get equal ones, and the cell that is written last
@@ -56,6 +59,8 @@ typedef struct one_writer_model {
     bool writes_torn;     /* a write commits the row of O in one step and the row of N in another */
     bool no_drain;        /* the next version is set, and retired rows are dropped, beside older calls */
     bool reuses_rows;     /* N has the rows that a cancelled change has left there */
+    uint64_t one_row_in;  /* bits of versions: an atomic operation writes only the row that it compares */
+    bool compares_new;    /* atomic operations of BOTH_OLD compare in N */
     bool stale_cursors;   /* cursors are accepted as long as their placement is in the policy */
 } one_writer_model;
 

@@ -117,6 +117,19 @@ test_atomics(void)
     model.turns = 1;
     model.callers = 3;
     is_right("atomic operations", model);
+    model = model_of(PUT | REMOVE_A | ATOMIC, 3);
+    model.copies = 1;
+    model.purges = 1;
+    is_right("atomic operations, removals of a field, copies, one compaction", model);
+    model = model_of(BOTH | OTHER | REMOVE | GET | ATOMIC, 3);
+    model.turns = 1;
+    is_right("atomic operations on a part of a record", model);
+    model = model_of(REMOVE | ATOMIC, 4);
+    model.turns = 1;
+    is_right("atomic operations and removals", model);
+    model = model_of(ATOMIC | SCAN, 4);
+    model.turns = 1;
+    is_right("atomic operations and scans", model);
 }
 
 /* --- without one of them ---------------------------------------------------------------------- */
@@ -230,14 +243,36 @@ test_reused_rows(void)
 }
 
 static void
-test_atomics_not_held(void)
+test_atomics_in_one_row(void)
 {
     for (kw_chain_id id = KW_CHAIN_BOTH_OLD; id <= KW_CHAIN_BOTH_LAST; id++) {
         one_writer_model model = model_of(GET | ATOMIC, 2);
-        model.versions[id].atomics = KW_CHAIN_NATIVE;
+        model.one_row_in = UINT64_C(1) << id;
         model.turns = 1;
         is_wrong(model.versions[id].name, model);
     }
+}
+
+static void
+test_torn_atomics(void)
+{
+    one_writer_model write = model_of(GET | ATOMIC, 3), copy = model_of(ATOMIC, 2);
+    write.writes_torn = true;
+    is_wrong("an atomic operation in two steps", write);
+    copy.copies_torn = true;
+    is_wrong("a copy in two steps, atomic operations", copy);
+    copy.copies_torn = false;
+    copy.copies_early = true;
+    is_wrong("the copier runs beside atomic operations of the version before", copy);
+}
+
+/* The other placement is not yet copied. */
+static void
+test_atomics_read_authority(void)
+{
+    one_writer_model model = model_of(GET | ATOMIC, 2);
+    model.compares_new = true;
+    is_wrong("both-old compares in N", model);
 }
 
 static void
@@ -273,7 +308,9 @@ main(int argc, char **argv)
     g_test_add_func("/change/one-writer/no-drain", test_no_drain);
     g_test_add_func("/change/one-writer/stale-cursors", test_stale_cursors);
     g_test_add_func("/change/one-writer/reused-rows", test_reused_rows);
-    g_test_add_func("/change/one-writer/atomics-not-held", test_atomics_not_held);
+    g_test_add_func("/change/one-writer/atomics-in-one-row", test_atomics_in_one_row);
+    g_test_add_func("/change/one-writer/torn-atomics", test_torn_atomics);
+    g_test_add_func("/change/one-writer/atomics-read-authority", test_atomics_read_authority);
     g_test_add_func("/change/one-writer/roles", test_roles);
     return g_test_run();
 }

@@ -290,10 +290,11 @@ test_unreadable_association(void)
 
 /* The reason why the table does not accept the verb; "" if it does. */
 static const char *
-refusal(desk *self, bool (*check)(const kw_table *, const char *, kw_error *), const char *table)
+refusal(desk *self, bool (*check)(const kw_call *, const kw_table *, const char *, kw_error *),
+        const char *table)
 {
     kw_error error = KW_ERROR_NONE;
-    bool accepted = check(desk_table(self, table), "put_if", &error);
+    bool accepted = check(&self->call, desk_table(self, table), "put_if", &error);
     g_assert_cmpint(accepted, ==, error.code == KW_OK);
     return accepted ? "" : kw_arena_printf(self->call.arena, "%s", error.text);
 }
@@ -302,6 +303,22 @@ static void
 test_atomic_tables(void)
 {
     desk *self = desk_new(policy);
+    static const char *const accepted[] = {"plain", "known", "both", "stamped"};
+    for (size_t i = 0; i < G_N_ELEMENTS(accepted); i++) {
+        g_assert_cmpstr(refusal(self, kw_atomic_check_path, accepted[i]), ==, "");
+        g_assert_cmpstr(refusal(self, kw_atomic_check_order, accepted[i]), ==, "");
+    }
+    g_assert_nonnull(strstr(refusal(self, kw_atomic_check_path, "turns"),
+                            "table turns: put_if needs to know a record's row"));
+    g_assert_nonnull(strstr(refusal(self, kw_atomic_check_order, "unnoticed"), "put_if needs atomics: true"));
+    desk_free(self);
+}
+
+static void
+test_atomic_tables_of_shared_store(void)
+{
+    desk *self = desk_new(policy);
+    kw_memory_store_share(self->store);
     g_assert_cmpstr(refusal(self, kw_atomic_check_path, "plain"), ==, "");
     g_assert_cmpstr(refusal(self, kw_atomic_check_path, "known"), ==, "");
     g_assert_nonnull(strstr(refusal(self, kw_atomic_check_path, "mixed"),
@@ -316,33 +333,32 @@ test_atomic_tables(void)
 
 typedef struct search {
     bool done;
-    kw_placed_row row;
+    kw_atomic_rows rows;
     kw_error error;
 } search;
 
 static void
-row_found(void *user, const kw_placed_row *row, const kw_error *error)
+rows_found(void *user, const kw_atomic_rows *rows, const kw_error *error)
 {
     search *self = user;
     self->done = true;
-    g_assert_true(!row == !!error);
-    if (row)
-        self->row = *row;
+    g_assert_true(!rows == !!error);
+    if (rows)
+        self->rows = *rows;
     else
         self->error = *error;
 }
 
 static search
-find_row(desk *self, const char *table, const char *id)
+search_rows(desk *self, const char *table, const char *id)
 {
-    search found_row = {.error = KW_ERROR_NONE};
+    search found = {.error = KW_ERROR_NONE};
     g_autofree char *text = g_strdup_printf("id=%s", id);
     kw_record record = desk_record(self, table, text);
-    kw_atomic_find_row(&self->call, desk_table(self, table), &record, KW_TIMESTAMP_NONE, row_found,
-                       &found_row);
-    while (!found_row.done)
+    kw_atomic_find_rows(&self->call, desk_table(self, table), &record, KW_TIMESTAMP_NONE, rows_found, &found);
+    while (!found.done)
         uv_run(kw_loop_uv(self->loop), UV_RUN_ONCE);
-    return found_row;
+    return found;
 }
 
 /* An association that does not contain the record gets an entry, as for a put. */
@@ -351,13 +367,22 @@ test_atomic_row(void)
 {
     desk *self = desk_new(policy);
     g_autofree char *large = g_strnfill(32768, 'x');
-    g_assert_true(kw_bytes_equal(find_row(self, "plain", "a").row.key, KW_BYTES_LITERAL("a")));
-    kw_bytes key = find_row(self, "known", "a").row.key;
+    search plain = search_rows(self, "plain", "a");
+    g_assert_true(kw_bytes_equal(plain.rows.first.row, KW_BYTES_LITERAL("a")));
+    g_assert_cmpuint(plain.rows.others_count, ==, 0);
+    kw_atomic_rows both = search_rows(self, "both", "a").rows;
+    g_assert_true(kw_bytes_equal(both.first.row, KW_BYTES_LITERAL("a")));
+    g_assert_cmpuint(both.others_count, ==, 1);
+    g_assert_true(kw_bytes_equal(both.others[0].table, KW_BYTES_LITERAL("both_salted")));
+    g_assert_true(kw_bytes_equal(
+        kw_memory_store_cell(self->store, "both_where", KW_BYTES_LITERAL("a"), "d", "salted/1"),
+        both.others[0].row));
+    kw_bytes key = search_rows(self, "known", "a").rows.first.row;
     g_assert_cmpuint(key.size, ==, 2);
     g_assert_true(kw_bytes_equal(
         kw_memory_store_cell(self->store, "known_where", KW_BYTES_LITERAL("a"), "d", "primary/1"), key));
-    g_assert_cmpint(find_row(self, "plain", large).error.code, ==, KW_INVALID);
-    g_assert_cmpint(find_row(self, "known", large).error.code, ==, KW_INVALID);
+    g_assert_cmpint(search_rows(self, "plain", large).error.code, ==, KW_INVALID);
+    g_assert_cmpint(search_rows(self, "known", large).error.code, ==, KW_INVALID);
     desk_free(self);
 }
 
@@ -376,6 +401,7 @@ main(int argc, char **argv)
     g_test_add_func("/path/rows/records without a row", test_records_without_a_row);
     g_test_add_func("/path/rows/unreadable association", test_unreadable_association);
     g_test_add_func("/path/rows/tables with atomic operations", test_atomic_tables);
+    g_test_add_func("/path/rows/tables of a shared store", test_atomic_tables_of_shared_store);
     g_test_add_func("/path/rows/row of an atomic operation", test_atomic_row);
     return g_test_run();
 }

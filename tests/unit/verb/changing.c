@@ -65,8 +65,7 @@ placing_of(const char *path, changing_version version, kw_model *old)
                         .old_store_table = primary ? "t" : "t_second",
                         .role = reads_new ? all : write,
                         .old_role = reads_new ? write : all,
-                        .both_complete = reads_new,
-                        .atomics_held = true};
+                        .both_complete = reads_new};
 }
 
 static kw_policy *

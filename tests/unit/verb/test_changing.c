@@ -453,67 +453,166 @@ static void
 incremented(void *user, const kw_record *values, const kw_error *error)
 {
     desk *self = user;
-    (void)values;
     self->done = true;
     self->error = error ? *error : KW_ERROR_NONE;
+    if (values)
+        self->values = *values;
+}
+
+/* Adds to field n, and returns its new value. */
+static int64_t
+increment(changing *self, const char *key, int64_t amount)
+{
+    desk *on = self->desk;
+    kw_record record = desk_record(on, "t", key);
+    kw_pick pick = desk_pick(on, "t", "n");
+    kw_write_options options = {0}; /* no timestamp */
+    on->done = false;
+    kw_verb_increment(&on->call, desk_table(on, "t"), &record, &pick, &amount, 1, options, incremented, on);
+    desk_wait(on);
+    if (on->error.code != KW_OK)
+        g_error("%s: %s", key, on->error.text);
+    return on->values.values[desk_field(on, "t", "n")].number;
+}
+
+/* condition: a value of `note`, or NULL if it must be absent. */
+static bool
+put_if(changing *self, const char *record, const char *condition)
+{
+    desk *on = self->desk;
+    kw_record values = desk_record(on, "t", record);
+    kw_condition_on_field expected = {.pick = desk_pick(on, "t", "note"), .compare = KW_COMPARE_EQUAL};
+    if (condition)
+        expected.value = (kw_value){.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of_text(condition)};
+    on->done = false;
+    kw_verb_put_if(&on->call, desk_table(on, "t"), &values, &expected, on->options, decided, on);
+    desk_wait(on);
+    if (on->error.code != KW_OK)
+        g_error("%s: %s", record, on->error.text);
+    return on->applied;
 }
 
 static void
-increment(desk *self)
+change_in(changing *self)
 {
-    static const int64_t one = 1;
-    kw_record record = desk_record(self, "t", "id=a");
-    kw_pick pick = desk_pick(self, "t", "n");
-    self->done = false;
-    kw_verb_increment(&self->call, desk_table(self, "t"), &record, &pick, &one, 1, self->options, incremented,
-                      self);
-    desk_wait(self);
+    for (changing_version version = CHANGING_BOTH_OLD; version <= CHANGING_BOTH_NEW; version++) {
+        int64_t sum = version == CHANGING_BOTH_OLD ? 1 : 8;
+        changing_serve(self, version);
+        g_assert_cmpint(increment(self, "id=a", 1), ==, sum);
+        g_assert_cmpint(increment(self, "id=a", 5), ==, sum + 5);
+        g_assert_true(put_if(self, "id=a note=x", NULL));
+        g_assert_false(put_if(self, "id=a note=y", NULL));
+        g_assert_true(put_if(self, "id=a note=y tags.one=7", "x"));
+        g_autofree char *expected = g_strdup_printf("id=a n=%d note=y tags.one=7", (int)sum + 5);
+        assert_record(self, "id=a", expected);
+        remove_columns(self, "id=a", "note");
+        g_assert_cmpint(increment(self, "id=a", 1), ==, sum + 6);
+    }
+    changing_reopen(self);
+    assert_record(self, "id=a", "id=a n=14 tags.one=7");
 }
 
-static void
-put_if(desk *self)
-{
-    kw_record record = desk_record(self, "t", "id=a note=z");
-    kw_condition_on_field condition = {.pick = desk_pick(self, "t", "note"), .compare = KW_COMPARE_EQUAL};
-    self->done = false;
-    kw_verb_put_if(&self->call, desk_table(self, "t"), &record, &condition, self->options, decided, self);
-    desk_wait(self);
-}
-
-static void
-assert_held(desk *self, const char *verb)
-{
-    g_autofree char *expected = g_strdup_printf(
-        "table t: its key rule is being changed; %s is possible again when the change has ended "
-        "(keyway change status t)",
-        verb);
-    g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
-    g_assert_cmpuint(self->error.retry_after_ms, ==, 10000);
-    g_assert_cmpstr(self->error.text, ==, expected);
-}
-
-/* Increments and conditional writes are rejected while there are two placements. */
+/* Increments and conditional puts write all rows of a record in each version, and read one of them. */
 static void
 test_atomics(void)
 {
+    for (size_t i = 0; i < G_N_ELEMENTS(all_paths); i++) {
+        changing self;
+        changing_init(&self, all_paths[i]);
+        change_in(&self);
+        changing_serve(&self, CHANGING_NEW);
+        g_assert_cmpint(increment(&self, "id=a", 1), ==, 15);
+        changing_serve(&self, CHANGING_OLD);
+        bool moved = strstr(all_paths[i], "primary") != NULL; /* then the old row lacks the last one */
+        g_assert_cmpint(increment(&self, "id=a", 1), ==, moved ? 15 : 16);
+        changing_clear(&self);
+    }
+}
+
+/* The row that gets read decides, although the other placement has no row yet. */
+static void
+test_atomics_read_one_row(void)
+{
     changing self;
     changing_init(&self, "primary");
-    for (changing_version version = CHANGING_OLD; version <= CHANGING_NEW; version++) {
-        changing_serve(&self, version);
-        bool held = version == CHANGING_BOTH_OLD || version == CHANGING_BOTH_NEW;
-        increment(self.desk);
-        if (held)
-            assert_held(self.desk, "increment");
-        else
-            g_assert_cmpstr(self.desk->error.text, ==, "");
-        put_if(self.desk);
-        if (held)
-            assert_held(self.desk, "put_if");
-        else
-            g_assert_true(self.desk->error.code == KW_OK && self.desk->applied);
-    }
-    g_assert_cmpstr(desk_get(self.desk, "t", "id=a", NULL), ==, "id=a n=1 note=z");
+    changing_serve(&self, CHANGING_OLD);
+    put(&self, "id=a n=10 note=x"); /* not yet copied */
+    changing_serve(&self, CHANGING_BOTH_OLD);
+    g_assert_cmpint(increment(&self, "id=a", 1), ==, 11);
+    g_assert_true(put_if(&self, "id=a note=y", "x"));
+    g_assert_cmpstr(desk_get(self.desk, "t", "id=a", NULL), ==, "id=a n=11 note=y");
+    changing_serve(&self, CHANGING_BOTH_NEW);
+    g_assert_cmpstr(desk_get(self.desk, "t", "id=a", NULL), ==, "id=a n=11 note=y");
     changing_clear(&self);
+}
+
+/* If one of the rows of a record cannot be written, none is. */
+static void
+test_atomics_all_or_nothing(void)
+{
+    changing self;
+    changing_init(&self, "primary");
+    desk *on = self.desk;
+    put(&self, "id=a n=1 note=x");
+    on->done = false;
+    kw_store_handle_drop_table(on->handle, KW_BYTES_LITERAL("t_L2"), KW_DEADLINE_NONE, dropped, on);
+    desk_wait(on);
+    kw_record record = desk_record(on, "t", "id=a");
+    kw_pick pick = desk_pick(on, "t", "n");
+    int64_t one = 1;
+    on->done = false;
+    kw_verb_increment(&on->call, desk_table(on, "t"), &record, &pick, &one, 1, on->options, incremented, on);
+    desk_wait(on);
+    g_assert_cmpint(on->error.code, ==, KW_NOT_FOUND);
+    g_assert_false(on->error.maybe_applied);
+    g_assert_cmpstr(desk_get(on, "t", "id=a", NULL), ==, "id=a n=1 note=x");
+    changing_clear(&self);
+}
+
+static void
+random_atomic(changing *self)
+{
+    g_autofree char *key = random_key();
+    g_autofree char *note = g_strdup_printf("x%d", g_test_rand_int_range(0, 3));
+    g_autofree char *noted = g_strdup_printf("%s note=x%d tags.e1=1", key, g_test_rand_int_range(0, 3));
+    if (g_test_rand_int_range(0, 2))
+        increment(self, key, g_test_rand_int_range(-5, 6));
+    else
+        put_if(self, noted, g_test_rand_int_range(0, 2) ? note : NULL);
+}
+
+static void
+mix_writes(changing *self)
+{
+    for (int step = 0; step < STEPS; step++) {
+        if (g_test_rand_int_range(0, 2))
+            random_atomic(self);
+        else
+            random_write(self);
+        if (step % 40 == 39)
+            changing_serve(self, self->version == CHANGING_BOTH_OLD ? CHANGING_BOTH_NEW : CHANGING_BOTH_OLD);
+        if (step == STEPS / 2)
+            changing_reopen(self);
+    }
+}
+
+/* After any mix of writes the rows of a record are equal. */
+static void
+test_random_atomics(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(all_paths); i++) {
+        changing self;
+        changing_init(&self, all_paths[i]);
+        mix_writes(&self);
+        size_t some = 0;
+        for (int record = 0; record < RECORDS; record++) {
+            g_autofree char *key = g_strdup_printf("id=r%d", record);
+            g_autofree char *cells = changing_same_cells(&self, key);
+            some += *cells != '\0';
+        }
+        g_assert_cmpuint(some, >, 0);
+        changing_clear(&self);
+    }
 }
 
 /* --- crashes ---------------------------------------------------------------------------------------- */
@@ -529,10 +628,15 @@ run_child(const char *folder)
     for (int i = 0;; i++) {
         g_autofree char *key = g_strdup_printf("id=c%d", i % CRASHED);
         g_autofree char *record = g_strdup_printf("%s n=%d note=w%d", key, i, i);
+        g_autofree char *noted = g_strdup_printf("%s note=w%d", key, i);
         if (i % 7 == 6)
             remove_columns(&self, key, i % 2 ? NULL : "note");
         else if (i % 5 == 4)
             write_many(&self, true);
+        else if (i % 5 == 3)
+            increment(&self, key, i);
+        else if (i % 5 == 2)
+            put_if(&self, noted, NULL);
         else
             put(&self, record);
         if (write(STDOUT_FILENO, "w", 1) != 1)
@@ -607,6 +711,9 @@ main(int argc, char **argv)
     g_test_add_func("/verb/changing/get-many", test_get_many);
     g_test_add_func("/verb/changing/explain-put", test_explain_put);
     g_test_add_func("/verb/changing/atomics", test_atomics);
+    g_test_add_func("/verb/changing/atomics-read-one-row", test_atomics_read_one_row);
+    g_test_add_func("/verb/changing/atomics-all-or-nothing", test_atomics_all_or_nothing);
+    g_test_add_func("/verb/changing/random-atomics", test_random_atomics);
     g_test_add_func("/verb/changing/crash", test_crash);
     return g_test_run();
 }

@@ -1,4 +1,4 @@
-/* increment and put_if: atomic writes to one row, and the calls that they reject. */
+/* increment and put_if: atomic writes to one record, and the calls that they reject. */
 #include "desk.h"
 
 static void
@@ -63,8 +63,6 @@ test_increment(void)
     ASSERT_REJECTED(self, "field hits is not part of the key");
     g_assert_false(increment_many(self, "counters", "name=a", 0, NULL, NULL));
     ASSERT_REJECTED(self, "no field to add to");
-    g_assert_false(increment(self, "orders", "order_id=a ts=1", "amount", 1));
-    ASSERT_REJECTED(self, "table orders: increment works on tables with one path; this one has 2");
     self->options.has_timestamp = true;
     g_assert_false(increment(self, "counters", "name=a", "hits", 1));
     ASSERT_REJECTED(self, "takes no timestamp");
@@ -138,8 +136,6 @@ test_put_if_rejected(void)
     ASSERT_REJECTED(self, "field hits");
     put_if(self, "counters", "hits=1", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);
     ASSERT_REJECTED(self, "field name is missing");
-    put_if(self, "orders", "order_id=a ts=1", "city", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);
-    ASSERT_REJECTED(self, "put_if works on tables with one path");
     self->options = (kw_write_options){.has_timestamp = true, .timestamp = -5};
     put_if(self, "counters", "name=a", "hits", KW_COMPARE_EQUAL, KW_VALUE_ABSENT);
     ASSERT_REJECTED(self, "timestamp -5");
@@ -153,6 +149,35 @@ test_put_if_rejected(void)
     desk_free(self);
 }
 
+static const char two_paths[] = "store: {kind: embedded}\n"
+                                "tables:\n"
+                                "  t:\n"
+                                "    fields: {id: string, n: {type: int, counter: true}, note: string}\n"
+                                "    key: [field: id]\n"
+                                "    paths: {second: {key: [literal: s, field: id]}}\n";
+
+static void
+test_two_paths(void)
+{
+    desk *self = desk_new(two_paths);
+    g_assert_true(increment(self, "t", "id=a", "n", 5));
+    g_assert_cmpint(self->values.values[desk_field(self, "t", "n")].number, ==, 5);
+    g_assert_true(put_if(self, "t", "id=a note=x", "n", KW_COMPARE_EQUAL, NUMBER(5)));
+    g_assert_false(put_if(self, "t", "id=a note=y", "n", KW_COMPARE_EQUAL, NUMBER(6)));
+    g_assert_cmpstr(desk_scan_all(self, "t full path=primary"), ==, "id=a n=5 note=x\n");
+    g_assert_cmpstr(desk_scan_all(self, "t full path=second"), ==, "id=a n=5 note=x\n");
+    put_if(self, "t", "id=a n=1", "note", KW_COMPARE_EQUAL, TEXT("x"));
+    ASSERT_REJECTED(self, "a putIf that writes a counter also needs a condition on a counter");
+    kw_memory_store_share(self->store);
+    uint64_t before = self->control->operations;
+    g_assert_false(increment(self, "t", "id=a", "n", 1));
+    ASSERT_REJECTED(self, "table t: increment works on tables with one path; this one has 2");
+    put_if(self, "t", "id=a note=z", "note", KW_COMPARE_EQUAL, TEXT("x"));
+    ASSERT_REJECTED(self, "table t: put_if works on tables with one path; this one has 2");
+    g_assert_cmpuint(self->control->operations, ==, before);
+    desk_free(self);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -160,5 +185,6 @@ main(int argc, char **argv)
     g_test_add_func("/verb/increment", test_increment);
     g_test_add_func("/verb/put_if", test_put_if);
     g_test_add_func("/verb/put_if rejected", test_put_if_rejected);
+    g_test_add_func("/verb/atomics of two paths", test_two_paths);
     return g_test_run();
 }
