@@ -176,7 +176,7 @@ check_order(kw_read *read, const kw_node *node, const kw_draft_table *table)
                         "record its own timestamp, and the paths could differ permanently");
     if (table->table.atomics == 1 && (several || (table->table.order && !store)))
         kw_read_problem(read, kw_node_find(node, "atomics")->mark, "remove atomics",
-                        "atomics: increment and putIf need order: store, and a table with one path");
+                        "atomics: true needs order: store, and a table with one path");
 }
 
 void

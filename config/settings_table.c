@@ -395,8 +395,8 @@ static const kw_setting table_settings[] = {
     {.name = "atomics",
      .kind = KW_KIND_SWITCH,
      .offset = offsetof(kw_draft_table, table.atomics),
-     .about = "Allow increment and putIf (only with order: store). Each of them writes a control cell into "
-              "its row, so that a concurrent removal detects it.",
+     .about = "Allow increment and putIf (on HBase only with order: store). On HBase, each of them writes a "
+              "control cell into its row, so that a concurrent removal detects it.",
      .holds = "true with order: store"},
     {.name = "updates",
      .kind = KW_KIND_BOOL,

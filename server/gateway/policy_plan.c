@@ -71,8 +71,8 @@ describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *line
             describe_placement(&path->placements[0], lines);
             kw_buffer_append_text(lines,
                                   ", while the table is served.\n"
-                                  "    Until the change ends, each write is written to both, and increments "
-                                  "and conditional writes are rejected.\n");
+                                  "    Until the change ends, each write is written to both in one commit, "
+                                  "increments and conditional writes too.\n");
         } else if (before && !after) {
             kw_buffer_printf(lines, "  path %s: the change of its key rule is cancelled; its rows stay in ",
                              path->name);
