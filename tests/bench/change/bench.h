@@ -24,14 +24,15 @@ typedef struct bench_frame {
     uint8_t *data;
     size_t size;
     size_t records;
-    size_t ids[BENCH_BATCH], times[BENCH_BATCH]; /* offsets */
-    size_t name_size;                            /* of the method */
+    size_t ids[BENCH_BATCH], times[BENCH_BATCH], cells[BENCH_BATCH][3]; /* offsets; 0: no cells */
+    size_t name_size;                                                   /* of the method */
 } bench_frame;
 
 void bench_frame_init(bench_frame *frame, bench_call call);
 void bench_frame_clear(bench_frame *frame);
 /* Sets the numbers of the records to number, number + 1 ...: the id is a permutation of the number, so that
- * rows of consecutive numbers are spread over the table. */
+ * rows of consecutive numbers are spread over the table. The cells are random bytes, because bytes that can
+ * be compressed would make the files smaller than usual. */
 void bench_frame_set_number(bench_frame *frame, uint64_t number);
 
 /* --- callers -------------------------------------------------------------------------------------- */

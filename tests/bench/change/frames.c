@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define ID_SIZE 16
+#define CELLS 3
+#define CELL_SIZE 100
 #define ID_MARK "id of the record"
 #define TIME_MARK INT64_C(0x7a6d6b7574696d65)
 #define FIRST_TIME INT64_C(1700000000000)
@@ -21,8 +23,8 @@ set(kw_api_Record *record, const char *name, kw_api_Value value)
 static void
 fill_record(kw_api_Record *record, bool cells, kw_arena *arena)
 {
-    static uint8_t cell[100];
-    kw_bytes bytes = kw_bytes_of(cell, sizeof cell);
+    uint8_t *cell = kw_arena_alloc0(arena, CELL_SIZE);
+    kw_bytes bytes = kw_bytes_of(cell, CELL_SIZE);
     record->items = kw_arena_alloc0(arena, 5 * sizeof *record->items);
     set(record, "id", (kw_api_Value){.has_text = true, .text = KW_BYTES_LITERAL(ID_MARK)});
     set(record, "ts", (kw_api_Value){.has_number = true, .number = TIME_MARK});
@@ -109,6 +111,19 @@ find_mark(const bench_frame *frame, size_t from, const void *mark, size_t size)
     return (size_t)(found - frame->data);
 }
 
+/* The cells follow the time. */
+static void
+find_cells(bench_frame *frame, size_t record)
+{
+    static const uint8_t mark[CELL_SIZE];
+    size_t at = frame->times[record];
+    for (size_t i = 0; i < CELLS; i++) {
+        at = find_mark(frame, at, mark, CELL_SIZE);
+        frame->cells[record][i] = at;
+        at += CELL_SIZE;
+    }
+}
+
 void
 bench_frame_init(bench_frame *frame, bench_call call)
 {
@@ -125,6 +140,8 @@ bench_frame_init(bench_frame *frame, bench_call call)
     for (size_t i = 0, id = 0, at = 0; i < frame->records; i++) {
         frame->ids[i] = find_mark(frame, id, ID_MARK, ID_SIZE);
         frame->times[i] = find_mark(frame, at, time, sizeof time);
+        if (call == BENCH_PUT || call == BENCH_PUT_MANY)
+            find_cells(frame, i);
         id = frame->ids[i] + 1;
         at = frame->times[i] + 1;
     }
@@ -153,5 +170,8 @@ bench_frame_set_number(bench_frame *frame, uint64_t number)
         for (size_t digit = 0; digit < ID_SIZE; digit++)
             frame->data[frame->ids[i] + digit] = (uint8_t) "0123456789abcdef"[(id >> (60 - 4 * digit)) & 15];
         kw_be64_store(frame->data + frame->times[i], (uint64_t)FIRST_TIME + number);
+        for (size_t cell = 0; cell < CELLS && frame->cells[i][cell]; cell++)
+            for (size_t at = 0; at + 8 <= CELL_SIZE; at += 8)
+                kw_be64_store(frame->data + frame->cells[i][cell] + at, id = permute(id + 1));
     }
 }

@@ -9,13 +9,13 @@
 #define ROUNDS_MAX 99
 #define SLICE_END_US 30000 /* a slice of the copy ends within this time after a pause */
 
-typedef enum figure { PUT, RATE, REMOVE, GET, SCAN, FIGURES } figure;
+typedef enum measurement { PUT, RATE, REMOVE, GET, SCAN, MEASUREMENTS } measurement;
 
 static const struct {
     const char *name;
     double limit; /* of the ratio changed / unchanged */
     bool at_least;
-} wanted[FIGURES] = {
+} wanted[MEASUREMENTS] = {
     [PUT] = {"put, 1 caller, p50 us", 2.1, false},
     [RATE] = {"put, 64 callers, calls/s", 0.45, true},
     [REMOVE] = {"remove, 1 caller, p50 us", 3, false},
@@ -35,7 +35,7 @@ typedef enum task { NO_TASK, COPY, COMPARE } task; /* of the changed gateway */
 typedef struct stage {
     task task;
     int rounds;
-    double values[FIGURES][SIDES][ROUNDS_MAX], cpu_us[FIGURES][SIDES][ROUNDS_MAX]; /* per call */
+    double values[MEASUREMENTS][SIDES][ROUNDS_MAX], cpu_us[MEASUREMENTS][SIDES][ROUNDS_MAX]; /* per call */
     GArray *gaps[SIDES];
 } stage;
 
@@ -72,14 +72,14 @@ target(bench *self, bool met)
 /* --- slices --------------------------------------------------------------------------------------- */
 
 static double
-calls(bench *self, side on, figure of, stage *now)
+calls(bench *self, side on, measurement of, stage *now)
 {
     bench_gateway *gateway = self->gateways[on];
-    const bench_call kinds[FIGURES] = {[PUT] = BENCH_PUT,
-                                       [RATE] = BENCH_PUT,
-                                       [REMOVE] = BENCH_REMOVE,
-                                       [GET] = BENCH_GET,
-                                       [SCAN] = BENCH_SCAN};
+    const bench_call kinds[MEASUREMENTS] = {[PUT] = BENCH_PUT,
+                                            [RATE] = BENCH_PUT,
+                                            [REMOVE] = BENCH_REMOVE,
+                                            [GET] = BENCH_GET,
+                                            [SCAN] = BENCH_SCAN};
     bench_work work = {.call = kinds[of],
                        .callers = of == RATE ? BENCH_CALLERS : 1,
                        .seconds = self->options->seconds,
@@ -113,7 +113,7 @@ pause_task(const bench *self, bool pause)
 }
 
 static void
-slice(bench *self, stage *now, side on, figure of)
+slice(bench *self, stage *now, side on, measurement of)
 {
     bool with_task = now->task != NO_TASK && on == CHANGED;
     if (with_task)
@@ -127,7 +127,7 @@ slice(bench *self, stage *now, side on, figure of)
 static bool
 run_round(bench *self, stage *now)
 {
-    for (figure of = 0; of < FIGURES; of++) {
+    for (measurement of = 0; of < MEASUREMENTS; of++) {
         side first = now->rounds % 2 ? CHANGED : UNCHANGED;
         slice(self, now, first, of);
         slice(self, now, 1 - first, of);
@@ -149,7 +149,7 @@ median_ratio(double values[SIDES][ROUNDS_MAX], int count)
 }
 
 static void
-print_figure(bench *self, stage *now, figure of)
+print_measurement(bench *self, stage *now, measurement of)
 {
     double ratio = median_ratio(now->values[of], now->rounds), limit = wanted[of].limit;
     printf("  %-28s %10.0f %10.0f   %5.2f  CPU %5.2f  (%s %.2f)", wanted[of].name,
@@ -183,8 +183,8 @@ print_stage(bench *self, const char *name, stage *now)
     printf("\n%s, %d rounds: without a change, with it, median ratio, ratio of the CPU time of keywayd per "
            "call\n",
            name, now->rounds);
-    for (figure of = 0; of < FIGURES; of++)
-        print_figure(self, now, of);
+    for (measurement of = 0; of < MEASUREMENTS; of++)
+        print_measurement(self, now, of);
     print_gaps(self, now);
 }
 
@@ -206,6 +206,8 @@ run_stage(bench *self, const char *name, task with)
         g_array_unref(now.gaps[on]);
 }
 
+#define RATE_SLICES 4 /* longer than a slice of calls: progress is counted in steps of 500 rows */
+
 /* --- copying -------------------------------------------------------------------------------------- */
 
 static double
@@ -214,7 +216,7 @@ put_rate(const bench *self)
     bench_gateway *gateway = self->gateways[UNCHANGED];
     bench_work work = {.call = BENCH_PUT_MANY,
                        .callers = 1,
-                       .seconds = self->options->seconds,
+                       .seconds = RATE_SLICES * self->options->seconds,
                        .number = &gateway->next_put};
     bench_slice puts = bench_callers_run(gateway->callers, &work);
     g_array_unref(puts.replies);
@@ -229,7 +231,7 @@ task_rate(const bench *self, task of)
     bench_progress before = bench_change_progress(gateway);
     bench_order_change(gateway, BENCH_RESUME);
     gint64 began_us = g_get_monotonic_time();
-    g_usleep((gulong)(self->options->seconds * 1e6));
+    g_usleep((gulong)(RATE_SLICES * self->options->seconds * 1e6));
     bench_progress after = bench_change_progress(gateway);
     double took_s = (double)(g_get_monotonic_time() - began_us) / 1e6;
     pause_task(self, true);
@@ -311,6 +313,17 @@ order_under_load(bench *self, const char *name, bench_order order)
 /* --- all ------------------------------------------------------------------------------------------ */
 
 #define LOAD_ROWS 20000
+#define WARM_GETS 30000 /* each reads a block of 16 KiB or more */
+
+/* Fills the block cache, so that it is part of the memory before the change. */
+static void
+warm_cache(const bench_gateway *gateway, uint64_t rows)
+{
+    uint64_t number = 0;
+    bench_work work = {
+        .call = BENCH_GET, .callers = 16, .seconds = 3600, .end = MIN(rows, WARM_GETS), .number = &number};
+    g_array_unref(bench_callers_run(gateway->callers, &work).replies);
+}
 
 void
 bench_load(bench_gateway *const *gateways, size_t count, uint64_t rows)
@@ -325,6 +338,8 @@ bench_load(bench_gateway *const *gateways, size_t count, uint64_t rows)
             g_array_unref(bench_callers_run(gateways[i]->callers, &work).replies);
             gateways[i]->next_remove = rows / 2; /* gets read the other half */
         }
+    for (size_t i = 0; i < count; i++)
+        warm_cache(gateways[i], rows / 2);
 }
 
 static void
