@@ -187,11 +187,14 @@ must_repeat(kw_coordinator *self, const kw_scrub_result *result, kw_change_recor
 static void
 note_compared(kw_coordinator *self, const kw_scrub_result *result, kw_change_record *record)
 {
+    if (result->large)
+        kw_log(KW_LOG_WARN, "change", "rows larger than limits.frame were copied again instead of compared",
+               "table=%s path=%s rows=%" G_GUINT64_FORMAT, record->table, record->path, result->large);
     add_differences(result, record);
     record->rows_compared += result->rows;
     record->compare_cursor = result->cursor;
     record->compared = result->cursor.size == 0;
-    note_rows(self, record, result->rows, result->progress);
+    note_rows(self, record, result->rows + result->large, result->progress);
     kw_coordinator_update(self, record);
     if (record->compared)
         end_phase(self, record, "all rows are compared");

@@ -35,6 +35,7 @@ typedef struct scrub {
     const kw_get **list;
     size_t from; /* pairs before this index are done */
     size_t looked_up;
+    uint32_t max_records; /* of a fetch */
     kw_scrub_pair **suspects;
     size_t suspects_count;
 } scrub;
@@ -46,6 +47,13 @@ finish(scrub *self, const kw_error *error)
     kw_rows_free(g_steal_pointer(&self->scanned));
     self->job.result.differences = self->job.differences;
     self->done(self->user, error ? NULL : &self->job.result, error);
+}
+
+/* True if a row that is too large to be compared can be copied instead. */
+static bool
+copies_large(const scrub *self)
+{
+    return self->sides.exact && self->request->repair;
 }
 
 /* Reports a row larger than the limit for all rows read together. */
@@ -69,20 +77,27 @@ scanned_side(const scrub *self)
 /* --- the end of a slice -------------------------------------------------------------------------- */
 
 static void
+answer_position(scrub *self)
+{
+    kw_scrub_result *result = &self->job.result;
+    result->progress = kw_scrub_progress(&self->sides, &self->position);
+    if (self->position.stage < self->sides.count)
+        result->cursor = kw_scrub_cursor(self->call, &self->sides, &self->position);
+    finish(self, NULL);
+}
+
+static void
 answer(scrub *self)
 {
     kw_scrub_result *result = &self->job.result;
     bool end = self->scanned->end;
-    result->rows = self->scanned->count;
+    result->rows = self->scanned->count - result->large;
     if (self->scanned->count)
         self->position.after =
             kw_arena_copy(self->call->arena, self->scanned->rows[self->scanned->count - 1].key);
     if (end)
         self->position = (kw_scrub_position){.stage = self->position.stage + 1};
-    result->progress = kw_scrub_progress(&self->sides, &self->position);
-    if (self->position.stage < self->sides.count)
-        result->cursor = kw_scrub_cursor(self->call, &self->sides, &self->position);
-    finish(self, NULL);
+    answer_position(self);
 }
 
 /* --- looking up ---------------------------------------------------------------------------------- */
@@ -127,6 +142,28 @@ compare(scrub *self, size_t at, const kw_row *found)
 }
 
 static void
+pair_copied(void *user, kw_bytes row, const kw_error *error)
+{
+    scrub *self = user;
+    (void)row;
+    self->looked_up = 1;
+    judged(self, error);
+}
+
+/* The next record's row on the side that is looked up is too large. A primary row need not be read then: it
+ * exists, and stage 0 has seen it. */
+static void
+pass_large(scrub *self)
+{
+    if (!copies_large(self))
+        finish_large(self, self->sides.all[self->side]);
+    else if (self->position.stage == 0)
+        kw_scrub_copy_pair(&self->job, &self->pairs[self->from], pair_copied, self);
+    else
+        pair_copied(self, KW_BYTES_NONE, NULL);
+}
+
+static void
 looked_up(void *user, kw_rows *rows, const kw_error *error)
 {
     scrub *self = user;
@@ -142,7 +179,7 @@ looked_up(void *user, kw_rows *rows, const kw_error *error)
     kw_rows_free(rows);
     self->looked_up = count;
     if (stuck)
-        finish_large(self, self->sides.all[self->side]);
+        pass_large(self);
     else if (self->suspects_count)
         kw_scrub_judge(&self->job, other_side(self), self->suspects, self->suspects_count, judged, self);
     else
@@ -200,19 +237,6 @@ next_side(scrub *self)
 
 /* --- scanning ------------------------------------------------------------------------------------ */
 
-static void
-note_foreign(scrub *self, const kw_row *row, const kw_error *error)
-{
-    kw_arena *arena = self->call->arena;
-    kw_scrub_difference difference = {.kind = KW_SCRUB_FOREIGN,
-                                      .path = scanned_side(self)->path,
-                                      .row_key = kw_arena_copy(arena, row->key),
-                                      .text = kw_arena_text(arena, kw_bytes_of_text(error->text))};
-    self->job.result.foreign++;
-    kw_scrub_list(&self->job, &difference);
-}
-
-/* Decodes the scanned rows. A row whose key does not follow the path's rule belongs to no record. */
 /* In a change, the other key rule can be unable to encode a record, which then was not copied. */
 static bool
 fits_other_side(const scrub *self, const kw_record *record, kw_buffer *scratch, kw_error *ret_error)
@@ -222,6 +246,7 @@ fits_other_side(const scrub *self, const kw_record *record, kw_buffer *scratch, 
     return !self->sides.exact || kw_layout_encode(other->layout, record, scratch, ret_error);
 }
 
+/* Decodes the scanned rows. A row whose key does not follow the path's rule belongs to no record. */
 static void
 read_records(scrub *self)
 {
@@ -237,7 +262,7 @@ read_records(scrub *self)
         const kw_row *row = &self->scanned->rows[i];
         if (!kw_reader_decode(reader, scanned_side(self), row, &decoded, &error) ||
             !fits_other_side(self, decoded, &scratch, &error)) {
-            note_foreign(self, row, &error);
+            kw_scrub_note_foreign(&self->job, scanned_side(self), row->key, &error);
             continue;
         }
         self->records[self->records_count] = kw_reader_keep(reader, arena);
@@ -263,13 +288,57 @@ compare_all(scrub *self)
 }
 
 static void fetch(scrub *self);
+static void scan(scrub *self);
+
+/* The smallest row key after the last one: that key with a zero byte appended. */
+static kw_bytes
+start_of(const scrub *self)
+{
+    kw_bytes after = self->position.after;
+    if (after.size == 0)
+        return KW_BYTES_NONE;
+    uint8_t *start = kw_arena_alloc(self->call->arena, after.size + 1);
+    memcpy(start, after.data, after.size);
+    start[after.size] = 0;
+    return kw_bytes_of(start, after.size + 1);
+}
+
+static void
+large_copied(void *user, kw_bytes row, const kw_error *error)
+{
+    scrub *self = user;
+    if (error) {
+        finish(self, error);
+        return;
+    }
+    if (row.size)
+        self->position.after = row;
+    if (self->position.first.size == 0)
+        self->position.first = row;
+    answer_position(self);
+}
+
+/* One of the rows to fetch is too large: fetches fewer, until it is the only one. */
+static void
+narrow(scrub *self)
+{
+    kw_range_scan_close(g_steal_pointer(&self->run));
+    if (!copies_large(self)) {
+        finish_large(self, scanned_side(self));
+    } else if (self->max_records > 1) {
+        self->max_records /= 2;
+        scan(self);
+    } else {
+        kw_scrub_copy_large(&self->job, scanned_side(self), start_of(self), large_copied, self);
+    }
+}
 
 static void
 fetched(void *user, kw_rows *rows, const kw_error *error)
 {
     scrub *self = user;
     if (error && error->code == KW_LIMIT) {
-        finish_large(self, scanned_side(self));
+        narrow(self);
         return;
     }
     if (error) {
@@ -295,8 +364,8 @@ slice_bytes(const scrub *self)
 static void
 fetch(scrub *self)
 {
-    kw_range_scan_fetch(self->run, self->request->max_records, slice_bytes(self), false, self->call->deadline,
-                        fetched, self);
+    kw_range_scan_fetch(self->run, self->max_records, slice_bytes(self), false, self->call->deadline, fetched,
+                        self);
 }
 
 static kw_range_scan_spec
@@ -311,18 +380,11 @@ spec_of(const scrub *self)
                                 .ordering = &self->table->ordering};
 }
 
-/* Scans from the smallest row key after the last one: that key with a zero byte appended. */
 static void
 scan(scrub *self)
 {
     kw_range_scan_spec spec = spec_of(self);
-    kw_bytes after = self->position.after;
-    if (after.size) {
-        uint8_t *start = kw_arena_alloc(self->call->arena, after.size + 1);
-        memcpy(start, after.data, after.size);
-        start[after.size] = 0;
-        spec.start = kw_bytes_of(start, after.size + 1);
-    }
+    spec.start = start_of(self);
     self->run = kw_store_handle_open_range_scan(self->call->handle, &spec);
     fetch(self);
 }
@@ -335,10 +397,6 @@ static void
 last_found(void *user, kw_rows *rows, const kw_error *error)
 {
     scrub *self = user;
-    if (error && error->code == KW_LIMIT) {
-        finish_large(self, scanned_side(self));
-        return;
-    }
     if (error) {
         finish(self, error);
         return;
@@ -367,6 +425,10 @@ begin_stage(scrub *self)
 {
     kw_range_scan_spec spec = spec_of(self);
     spec.reversed = true;
+    spec.filter = KW_SCRUB_FIRST_CELL;
+    spec.filters_cells_only = true;
+    spec.max_versions = 1;
+    spec.max_row_bytes = 0; /* a cell is small enough */
     self->run = kw_store_handle_open_range_scan(self->call->handle, &spec);
     find_last(self);
 }
@@ -431,6 +493,7 @@ kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done
     scrub *self = KW_ARENA_NEW(call->arena, scrub);
     kw_error error;
     *self = (scrub){.call = call, .request = request, .table = request->table, .done = done, .user = user};
+    self->max_records = request->max_records;
     self->sides = sides_of(request, call->arena);
     self->job = (kw_scrub_job){.call = call,
                                .request = request,

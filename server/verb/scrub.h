@@ -5,6 +5,7 @@
  *
  *   scrub.c         a slice: scan rows of one path, look their records up in the others
  *   scrub_judge.c   pairs of rows that differ: read them again until they are settled, repair, verify
+ *   scrub_large.c   rows of a change that are too large to be compared: the store copies them once more
  *   scrub_rows.c    two rows: whether and how they differ, and the writes that make them equal. Pure
  *   scrub_cursor.c  where the next slice begins. Pure
  *
@@ -126,6 +127,23 @@ typedef struct kw_scrub_job {
 
 /* Lists a difference if there is space. Returns its index, or SIZE_MAX. */
 size_t kw_scrub_list(kw_scrub_job *job, const kw_scrub_difference *difference);
+
+#define KW_SCRUB_FIRST_CELL KW_BYTES_LITERAL("FirstKeyOnlyFilter ()")
+
+/* --- scrub_large.c ------------------------------------------------------------------------------- */
+
+/* row: the key of the row under the scanned side; empty: there is no row. */
+typedef void (*kw_scrub_large_done)(void *user, kw_bytes row, const kw_error *error);
+/* Copies the first row from `start` on, in the arena of the call, and counts it. Only for a change. */
+void kw_scrub_copy_large(kw_scrub_job *job, const kw_placement *side, kw_bytes start,
+                         kw_scrub_large_done done, void *user);
+/* Copies the primary row of the pair. */
+void kw_scrub_copy_pair(kw_scrub_job *job, const kw_scrub_pair *pair, kw_scrub_large_done done, void *user);
+
+/* --- scrub_judge.c ------------------------------------------------------------------------------- */
+
+/* Counts and lists a row whose key does not follow the rule of this side. */
+void kw_scrub_note_foreign(kw_scrub_job *job, const kw_placement *side, kw_bytes row, const kw_error *error);
 
 /* Reads of rows for the comparison. */
 kw_get kw_scrub_get(const kw_scrub_job *job, const kw_placement *side, kw_bytes row);

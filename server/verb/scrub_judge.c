@@ -67,6 +67,18 @@ kw_scrub_list(kw_scrub_job *job, const kw_scrub_difference *difference)
     return job->result.differences_count++;
 }
 
+void
+kw_scrub_note_foreign(kw_scrub_job *job, const kw_placement *side, kw_bytes row, const kw_error *error)
+{
+    kw_arena *arena = job->call->arena;
+    kw_scrub_difference difference = {.kind = KW_SCRUB_FOREIGN,
+                                      .path = side->path,
+                                      .row_key = kw_arena_copy(arena, row),
+                                      .text = kw_arena_text(arena, kw_bytes_of_text(error->text))};
+    job->result.foreign++;
+    kw_scrub_list(job, &difference);
+}
+
 /* --- counting ------------------------------------------------------------------------------------ */
 
 static void

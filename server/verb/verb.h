@@ -152,12 +152,13 @@ typedef struct kw_scrub_difference {
 } kw_scrub_difference;
 
 typedef struct kw_scrub_result {
-    uint64_t rows; /* rows scanned */
+    uint64_t rows; /* rows scanned, without those of `large` */
     uint64_t missing;
     uint64_t different;
     uint64_t orphans;
     uint64_t foreign;
     uint64_t repaired;
+    uint64_t large; /* with `changing` and `repair`: rows too large to be compared, which were copied again */
     uint64_t unsettled; /* records written during the slice, or too recently to be judged */
     const kw_scrub_difference *differences;
     size_t differences_count;

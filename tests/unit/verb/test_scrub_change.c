@@ -64,6 +64,7 @@ add_slice(fixture *self)
     self->sum.orphans += slice->orphans;
     self->sum.repaired += slice->repaired;
     self->sum.unsettled += slice->unsettled;
+    self->sum.large += slice->large;
     for (size_t i = 0; i < slice->differences_count; i++) {
         const kw_scrub_difference *found = &slice->differences[i];
         g_assert_true(found->path == self->placed.path);
@@ -285,6 +286,37 @@ test_equal(void)
     self.request.max_records = 7;
     expect_same(&self);
     g_assert_cmpuint(self.sum.rows, ==, 2 * 49);
+    tear_down(&self);
+}
+
+/* Rows that do not fit into memory are copied again. The rows around them are compared. */
+static void
+test_large(void)
+{
+    fixture self;
+    set_up(&self);
+    g_autofree char *note = g_strnfill(3000, 'x');
+    for (int i = 0; i < 20; i++) {
+        g_autofree char *record = g_strdup_printf("id=r%02d n=1 note=%s", i, i == 7 || i == 19 ? note : "x");
+        put(&self, i == 7 ? OLD : BOTH, record, 1000);
+    }
+    put(&self, OLD, "id=r09 n=1 note=y", 2000);
+    g_autofree char *wrong = g_strdup_printf("id=r05 n=1 note=%s", note);
+    put(&self, NEW, wrong, 1000);
+    ((kw_model *)(uintptr_t)kw_policy_model(self.desk->policy))->limits.frame_bytes = 2000;
+    self.request.cursor = KW_BYTES_NONE;
+    self.request.repair = false;
+    g_assert_false(compare_slice(&self));
+    g_assert_cmpint(self.error.code, ==, KW_LIMIT);
+    g_assert_true(strstr(self.error.text, "limits.frame"));
+    desk_clear(self.desk);
+    compare(&self, true);
+    g_assert_cmpuint(self.sum.large, ==, 3 + 2); /* the copy of r05 is small */
+    g_assert_cmpuint(self.sum.rows, ==, 17 + 18);
+    g_assert_cmpuint(self.sum.repaired, ==, 1);
+    g_assert_cmpuint(self.sum.missing + self.sum.orphans + self.sum.unsettled, ==, 0);
+    ((kw_model *)(uintptr_t)kw_policy_model(self.desk->policy))->limits.frame_bytes = 1 << 20;
+    expect_same(&self);
     tear_down(&self);
 }
 
@@ -522,6 +554,7 @@ main(int argc, char **argv)
     }
     g_test_add_func("/verb/scrub change/hidden", test_hidden);
     g_test_add_func("/verb/scrub change/kept", test_kept);
+    g_test_add_func("/verb/scrub change/large", test_large);
     g_test_add_func("/verb/scrub change/equal", test_equal);
     g_test_add_func("/verb/scrub change/concurrent", test_concurrent);
     g_test_add_func("/verb/scrub change/hot row", test_hot_row);

@@ -1,0 +1,150 @@
+/* See scrub.h. A row that does not fit into memory is not read as a whole: its key comes from a scan of first
+ * cells. The store then copies it once more, in one step for each column. Afterwards the other row has every
+ * cell and delete marker of the primary one. It can have further cells only if something other than Keyway
+ * wrote them, so the row counts as large instead of as compared. */
+#include "verb/scrub.h"
+
+#include "path/reader.h"
+#include "verb/pushdown.h"
+
+typedef struct large {
+    kw_scrub_job *job;
+    const kw_placement *side; /* the one scanned */
+    kw_reader *reader;
+    kw_range_scan *scan;
+    kw_bytes row; /* its key under `side` */
+    kw_row_copy copy;
+    kw_written written;
+    kw_scrub_large_done done;
+    void *user;
+} large;
+
+static void
+finish(large *self, const kw_error *error)
+{
+    kw_range_scan_close(g_steal_pointer(&self->scan));
+    self->done(self->user, self->row, error);
+}
+
+static void
+copied(void *user)
+{
+    large *self = user;
+    kw_error error = self->written.error;
+    if (self->written.outcome == KW_OUTCOME_OK) {
+        self->job->result.large++;
+        finish(self, NULL);
+        return;
+    }
+    error.maybe_applied = false; /* the caller's records are unchanged; the slice can be repeated */
+    kw_error_prefix(&error, "table %s, path %s: a large row could not be copied",
+                    self->job->sides->table->name, self->side->path->name);
+    finish(self, &error);
+}
+
+static void
+copy(large *self, kw_bytes primary_key, kw_bytes other_key)
+{
+    const kw_scrub_sides *sides = self->job->sides;
+    self->copy = (kw_row_copy){.table = sides->all[0]->store_table,
+                               .row = primary_key,
+                               .to_table = sides->all[1]->store_table,
+                               .to_row = other_key};
+    kw_store_handle_copy_rows(self->job->call->handle, &self->copy, 1, self->job->call->deadline,
+                              &self->written, copied, self);
+}
+
+/* Encodes the record's key on the side that was not scanned. */
+static void
+copy_record(large *self, const kw_record *record)
+{
+    const kw_scrub_sides *sides = self->job->sides;
+    bool primary = self->side == sides->all[0];
+    kw_buffer scratch = KW_BUFFER_EMPTY;
+    kw_error error;
+    bool good = kw_layout_encode(sides->all[primary]->layout, record, &scratch, &error);
+    kw_bytes key = kw_arena_copy(self->job->call->arena, kw_buffer_bytes(&scratch));
+    kw_buffer_clear(&scratch);
+    if (!good)
+        finish(self, &error);
+    else
+        copy(self, primary ? self->row : key, primary ? key : self->row);
+}
+
+static void fetch(large *self);
+
+static void
+fetched(void *user, kw_rows *rows, const kw_error *error)
+{
+    large *self = user;
+    const kw_record *record;
+    kw_error foreign;
+    if (error) {
+        finish(self, error);
+        return;
+    }
+    if (rows->count == 0) {
+        bool end = rows->end;
+        kw_rows_free(rows);
+        if (end)
+            finish(self, NULL); /* the row was removed meanwhile */
+        else
+            fetch(self);
+        return;
+    }
+    self->row = kw_arena_copy(self->job->call->arena, rows->rows[0].key);
+    if (kw_reader_decode(self->reader, self->side, &rows->rows[0], &record, &foreign)) {
+        copy_record(self, record);
+    } else {
+        kw_scrub_note_foreign(self->job, self->side, self->row, &foreign);
+        finish(self, NULL);
+    }
+    kw_rows_free(rows);
+}
+
+static void
+fetch(large *self)
+{
+    kw_range_scan_fetch(self->scan, 1, 1, false, self->job->call->deadline, fetched, self);
+}
+
+/* Requests the columns of identity fields that the row key does not hold, and one other cell. Only the filter
+ * of first cells needs no limit, because it does not read the rest of the row. */
+static void
+set_filter(const large *self, kw_range_scan_spec *spec)
+{
+    size_t count;
+    const kw_column *columns = kw_reader_columns(self->reader, &count);
+    spec->filter = count ? kw_pushdown_first_or(columns, count, self->job->call->arena) : KW_SCRUB_FIRST_CELL;
+    spec->filters_cells_only = true;
+    spec->max_row_bytes = count ? self->job->max_bytes : 0;
+}
+
+void
+kw_scrub_copy_large(kw_scrub_job *job, const kw_placement *side, kw_bytes start, kw_scrub_large_done done,
+                    void *user)
+{
+    kw_call *call = job->call;
+    large *self = KW_ARENA_NEW(call->arena, large);
+    *self = (large){.job = job, .side = side, .done = done, .user = user};
+    self->reader = kw_reader_new_identity(call, job->sides->table, side->path);
+    kw_range_scan_spec spec = {.table = side->store_table,
+                               .start = start,
+                               .max_versions = 1,
+                               .keep_blocks_out_of_cache = true,
+                               .account = call->account,
+                               .call = call->number,
+                               .ordering = &job->sides->table->ordering};
+    set_filter(self, &spec);
+    self->scan = kw_store_handle_open_range_scan(call->handle, &spec);
+    fetch(self);
+}
+
+void
+kw_scrub_copy_pair(kw_scrub_job *job, const kw_scrub_pair *pair, kw_scrub_large_done done, void *user)
+{
+    large *self = KW_ARENA_NEW(job->call->arena, large);
+    *self =
+        (large){.job = job, .side = job->sides->all[0], .row = pair->primary_key, .done = done, .user = user};
+    copy(self, pair->primary_key, pair->other_key);
+}
