@@ -114,7 +114,9 @@ kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *e
     if (!admission->recorded[table] &&
         !kw_catalog_check_legacy(admission->image, admission->wanted[table], evidence, ret_error))
         return false;
-    if (!kw_facts_compare(admission->recorded[table], admission->wanted[table], evidence,
+    kw_evidence known = *evidence;
+    known.one_writer = !admission->catalog->settings.shared;
+    if (!kw_facts_compare(admission->recorded[table], admission->wanted[table], &known,
                           kw_admission_step(admission), admission->arena, change, ret_error))
         return false;
     if (change->exclusive)

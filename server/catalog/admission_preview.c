@@ -101,6 +101,13 @@ kw_admission_refusal(const kw_admission *admission, size_t table)
     return refusal->code == KW_OK ? NULL : refusal;
 }
 
+void
+kw_admission_explain(kw_admission *admission, size_t table, const kw_error *reason)
+{
+    g_assert(kw_admission_refusal(admission, table) && reason->code != KW_OK);
+    admission->refusals[table] = *reason;
+}
+
 const kw_error *
 kw_admission_conflict(const kw_admission *admission)
 {

@@ -93,6 +93,8 @@ void kw_catalog_preview(kw_catalog *catalog, kw_policy *policy, const kw_change_
                         kw_deadline deadline, kw_catalog_checked done, void *user);
 /* Why the table is refused; NULL: it is not. */
 const kw_error *kw_admission_refusal(const kw_admission *admission, size_t table);
+/* Replaces the reason why the preview refuses the table. */
+void kw_admission_explain(kw_admission *admission, size_t table, const kw_error *reason);
 /* Why other gateways rule the policy out, although no table is refused; NULL: they do not. */
 const kw_error *kw_admission_conflict(const kw_admission *admission);
 /* The name that the table has in the catalog; NULL: the catalog does not contain it. */

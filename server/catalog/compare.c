@@ -81,6 +81,16 @@ typedef struct comparing {
     bool exclusive;
 } comparing;
 
+/* What to do instead of a change that copies rows. */
+static const char *
+alternative(const comparing *self)
+{
+    if (self->evidence->one_writer)
+        return "change it while the table is in use: set policy.source: store and run keyway policy apply "
+               "(keyway-policy(5), CHANGING A KEY RULE)";
+    return kw_arena_printf(self->arena, COPY, self->wanted->table);
+}
+
 static bool
 refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placement_facts *old,
                kw_error *ret_error)
@@ -91,14 +101,15 @@ refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placem
         return kw_error_set(
             ret_error, KW_REFUSED,
             "table %s, path %s: its rows were written under layout %u with the key rule %.*s, and "
-            "this policy has the key rule %.*s; put it back, or " COPY,
-            table, path->name, old->layout, SHOWN, old->fingerprint, SHOWN, new->fingerprint, table);
+            "this policy has the key rule %.*s; put it back, or %s",
+            table, path->name, old->layout, SHOWN, old->fingerprint, SHOWN, new->fingerprint,
+            alternative(self));
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s, path %s: its rows were written under layout %u (store table %s, key rule "
                         "%.*s), and this policy has layout %u (store table %s, key rule %.*s); put it back, "
-                        "or " COPY,
+                        "or %s",
                         table, path->name, old->layout, old->store_table, SHOWN, old->fingerprint,
-                        new->layout, new->store_table, SHOWN, new->fingerprint, table);
+                        new->layout, new->store_table, SHOWN, new->fingerprint, alternative(self));
 }
 
 static bool

@@ -28,30 +28,44 @@ rule_of_model(const kw_model_path *path)
 }
 
 static const kw_placement_facts *
-recorded_placement(const kw_change_proposal *proposal, const kw_path *path)
+recorded_placement(const kw_admission *preview, const kw_path *path)
 {
-    const kw_facts *facts = kw_admission_recorded(proposal->preview, path->table->number);
+    const kw_facts *facts = kw_admission_recorded(preview, path->table->number);
     const kw_path_facts *recorded = facts ? kw_facts_find_path(facts, path->name) : NULL;
     return recorded ? kw_path_facts_serving(recorded) : NULL;
 }
 
-/* The only path of the table with another key rule than the catalog has; NULL: there is none, or several. */
+/* The first path of the table from `from` on with another key rule than the catalog has; NULL: there is none.
+ */
+static const kw_path *
+next_changed_path(const kw_admission *preview, const kw_table *table, size_t from)
+{
+    for (size_t i = from; i < table->paths_count; i++) {
+        const kw_path *path = &table->paths[i];
+        const kw_placement_facts *recorded = recorded_placement(preview, path);
+        if (recorded && (!g_str_equal(recorded->fingerprint, kw_layout_fingerprint(path->layout)) ||
+                         recorded->layout != kw_layout_number(path->layout)))
+            return path;
+    }
+    return NULL;
+}
+
+static size_t
+after_path(const kw_path *path)
+{
+    return (size_t)(path - path->table->paths) + 1;
+}
+
+/* The only path of the table with another key rule than the catalog has; NULL: there is none, or several, or
+ * the table has a new path. */
 static const kw_path *
 find_changed_path(const kw_change_proposal *proposal, const kw_table *table)
 {
-    const kw_path *changed = NULL;
-    for (size_t i = 0; i < table->paths_count; i++) {
-        const kw_placement_facts *recorded = recorded_placement(proposal, &table->paths[i]);
-        if (!recorded)
+    for (size_t i = 0; i < table->paths_count; i++)
+        if (!recorded_placement(proposal->preview, &table->paths[i]))
             return NULL;
-        if (g_str_equal(recorded->fingerprint, kw_layout_fingerprint(table->paths[i].layout)) &&
-            recorded->layout == kw_layout_number(table->paths[i].layout))
-            continue;
-        if (changed)
-            return NULL;
-        changed = &table->paths[i];
-    }
-    return changed;
+    const kw_path *changed = next_changed_path(proposal->preview, table, 0);
+    return changed && next_changed_path(proposal->preview, table, after_path(changed)) ? NULL : changed;
 }
 
 static uint32_t
@@ -137,7 +151,7 @@ propose_table(const kw_change_proposal *proposal, const kw_table *table, kw_chan
     while (index < *count &&
            !(g_str_equal(records[index].table, table->name) && g_str_equal(records[index].path, path->name)))
         index++;
-    records[index] = begin(proposal, path, recorded_placement(proposal, path), arena);
+    records[index] = begin(proposal, path, recorded_placement(proposal->preview, path), arena);
     *count = MAX(*count, index + 1);
     return true;
 }
@@ -158,4 +172,39 @@ kw_change_propose(const kw_change_proposal *proposal)
         any && count <= KW_CHANGES_MAX ? kw_change_set_new(records, count, proposal->changes) : NULL;
     kw_arena_free(arena);
     return set;
+}
+
+/* True if a path of the table has two placements. */
+static bool
+is_changing(const kw_table *table, const kw_admission *preview)
+{
+    const kw_facts *facts = kw_admission_recorded(preview, table->number);
+    for (size_t i = 0; facts && i < facts->paths_count; i++)
+        if (kw_path_facts_count_live(&facts->paths[i]) > 1)
+            return true;
+    return false;
+}
+
+static void
+explain_table(const kw_table *table, kw_admission *preview)
+{
+    kw_error reason;
+    const kw_path *first = next_changed_path(preview, table, 0);
+    const kw_path *second = first ? next_changed_path(preview, table, after_path(first)) : NULL;
+    if (!second || is_changing(table, preview))
+        return;
+    bool more = next_changed_path(preview, table, after_path(second));
+    kw_error_set(
+        &reason, KW_REFUSED,
+        "table %s: the key rules of paths %s and %s%s change; change the key rule of one path at a time",
+        table->name, first->name, second->name, more ? " and others" : "");
+    kw_admission_explain(preview, table->number, &reason);
+}
+
+void
+kw_change_explain(const kw_policy *fresh, kw_admission *preview)
+{
+    for (size_t i = 0; i < kw_policy_table_count(fresh); i++)
+        if (kw_admission_refusal(preview, i))
+            explain_table(kw_policy_table(fresh, i), preview);
 }

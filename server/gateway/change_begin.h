@@ -17,3 +17,7 @@ typedef struct kw_change_proposal {
  * the one that is under way if the path has its old key rule again. Returns the records that the catalog
  * would have then; NULL: nothing begins and nothing is cancelled. The caller owns the set. */
 kw_change_set *kw_change_propose(const kw_change_proposal *proposal);
+
+/* Explains the refusals of tables for which no change begins because the key rules of several paths differ.
+ */
+void kw_change_explain(const kw_policy *fresh, kw_admission *preview);

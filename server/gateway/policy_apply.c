@@ -157,8 +157,10 @@ find_refusal(const kw_policy_request *self, const kw_admission *admission)
 }
 
 static void
-decide(kw_policy_request *self, const kw_admission *admission)
+decide(kw_policy_request *self, kw_admission *admission)
 {
+    if (self->old && !kw_store_is_shared(self->gateway->store))
+        kw_change_explain(self->policy, admission);
     kw_error refusal = find_refusal(self, admission);
     self->applied =
         (kw_applied){.version = self->order.expected + 1,
