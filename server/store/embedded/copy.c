@@ -195,7 +195,7 @@ slice_open(slice *self, kw_embedded *store, const kw_commit *commit, kw_error *r
     if (!kw_embedded_check_deadline(commit->deadline, "the row was copied", ret_error) ||
         !find_tables(self, store, copy, ret_error))
         return false;
-    self->iterator = rocksdb_create_iterator(store->engine.db, store->get_options);
+    self->iterator = rocksdb_create_iterator(store->engine.db, store->copy_options);
     kw_reader_init(&self->reader, self->iterator, &self->selection);
     self->reader.version_filter.sink = add_entry;
     self->reader.version_filter.sink_user = self;

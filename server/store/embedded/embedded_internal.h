@@ -47,6 +47,7 @@ struct kw_embedded {
     kw_pool *filter_pool;                  /* for reads whose filter can take long */
     rocksdb_readoptions_t *get_options;    /* for reads of one row, with its bloom filter */
     rocksdb_readoptions_t *memory_options; /* as get_options, but fails if the read needs the disk */
+    rocksdb_readoptions_t *copy_options;   /* for copies of adjacent rows */
     _Atomic kw_disk_state disk;
     _Atomic size_t open_scans;
 };

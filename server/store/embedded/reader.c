@@ -172,10 +172,9 @@ feed_family_marker(kw_reader *reader, kw_bytes column)
     reader->target.size--;
 }
 
-void
-kw_reader_pass(kw_reader *reader, kw_bytes row, kw_bytes from)
+static void
+seek_for_pass(kw_reader *reader, kw_bytes from)
 {
-    begin_row(reader, row);
     if (from.size) {
         feed_family_marker(reader, from);
         kw_buffer_append(&reader->target, from);
@@ -183,7 +182,18 @@ kw_reader_pass(kw_reader *reader, kw_bytes row, kw_bytes from)
         kw_version_filter_first_target(&reader->version_filter, &reader->target);
     }
     seek(reader, &reader->target);
+}
+
+void
+kw_reader_pass(kw_reader *reader, kw_bytes row, kw_bytes from)
+{
+    kw_bytes rest;
+    begin_row(reader, row);
+    bool is_next = reader->left_row && from.size == 0 && in_row(reader, &rest);
+    if (!is_next)
+        seek_for_pass(reader, from);
     feed_row(reader, false);
+    reader->left_row = rocksdb_iter_valid(reader->iterator) && !in_row(reader, &rest);
 }
 
 bool

@@ -17,6 +17,7 @@ typedef struct kw_reader {
     kw_version_filter version_filter;
     kw_buffer prefix; /* row prefix of the current row */
     kw_buffer target; /* key to seek to */
+    bool left_row;    /* the iterator is at the first entry after the row passed last */
     kw_buffer saved;  /* backward: the entries of the current row, last first */
     GArray *saved_entries;
 } kw_reader;
@@ -35,8 +36,8 @@ kw_reader_row(const kw_reader *reader)
 bool kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row);
 
 /* Passes the visible cells of a row to the version filter's sink. `from`: the key of a column (after the row
- * prefix, without timestamp and kind) to begin with; empty: the first one. The position of the iterator is
- * undefined afterwards. */
+ * prefix, without timestamp and kind) to begin with; empty: the first one. If the iterator can leave the row
+ * (total order), a pass of the next row needs no seek. Nothing else may move the iterator between passes. */
 void kw_reader_pass(kw_reader *reader, kw_bytes row, kw_bytes from);
 
 /* Reads a row. The iterator must be at its first entry, and moves to the first entry of the next row. False
