@@ -17,7 +17,7 @@ from changing import apply, call, cells_of, put_all, status, wait_until_compared
 from keyway_gateway import Gateway, is_sanitized, plain, record, value, wait_until
 from keyway_thrift.ttypes import Options, Outcome, Query
 
-PAIRS_IN_CI = 20 if is_sanitized() else 80
+PAIRS_IN_CI = 20 if is_sanitized() else 60
 RECORDS = 24
 FIELDS = ("{id: {type: string, max_bytes: 12}, kind: {type: string, values: [new, paid, sent]}, n: {type: int, column: \"d:n\"}, "
           "ts: {type: timestamp, unit: ms, column: \"e:ts\"}, a: string, b: {type: int, column: \"e:b\"}, m: {type: map, of: int, column: \"e:m_*\"}}")

@@ -160,7 +160,7 @@ class Load:
         self.ended = threading.Event()
         self.failures = []
         self.tolerant = False    # the gateway can be killed
-        self.steps = 0           # of the change: a cursor can become invalid if there was one
+        self.expiries = 0        # of cursors; odd during one
         self.counts = {"writes": 0, "gets": 0, "scans": 0, "expired": 0, "unknown": 0}
         self.threads = [threading.Thread(target=self.run, args=(self.scan, seed)),
                         threading.Thread(target=self.run, args=(self.get_stable, seed + 1))]
@@ -185,6 +185,13 @@ class Load:
         if self.failures:
             raise self.failures[0]
 
+    @contextlib.contextmanager
+    def cursors_expire(self):
+        """Cursors of scans that began before or in the block can become invalid."""
+        self.expiries += 1
+        yield
+        self.expiries += 1
+
     def wait_for_scans(self, count=2):
         """Waits until that many scans have begun and ended."""
         target = self.counts["scans"] + count + 1
@@ -199,7 +206,7 @@ class Load:
                 data = data or self.gateway.data()
                 do(data, chance)
             except (TTransportException, OSError, EOFError, KeywayError) as failure:
-                if not self.tolerant:
+                if not (self.tolerant and self.is_of_restart(failure)):
                     self.failures.append(failure)
                 with contextlib.suppress(Exception):
                     data.close()
@@ -207,6 +214,11 @@ class Load:
                 self.ended.wait(0.05)
             except Exception as failure:  # the main thread raises it
                 self.failures.append(failure)
+
+    @staticmethod
+    def is_of_restart(failure):
+        """True for an error that calls can have while the gateway is killed and starts, or while a key rule is changed."""
+        return not isinstance(failure, KeywayError) or failure.code in (Code.UNAVAILABLE, Code.BUSY) or "cursor" in failure.message
 
     # --- writes -----------------------------------------------------------------------------------
 
@@ -261,7 +273,7 @@ class Load:
         assert found in possible, f"{what} of {key}: {found}, not one of {possible}"
 
     def scan(self, data, chance):
-        began, steps, rows = time.monotonic(), self.steps, {}
+        began, expiries, rows = time.monotonic(), self.expiries, {}
         page = data.scan(Query(table=self.table, full_scan=True, page_rows=chance.randint(200, 2000)))
         listed = []
         while True:
@@ -275,7 +287,8 @@ class Load:
             try:
                 page = data.nextPage(page.cursor, None)
             except KeywayError as failure:
-                if failure.code in (Code.INVALID, Code.REFUSED, Code.NOT_FOUND) and "cursor" in failure.message and self.steps > steps:
+                can_expire = self.expiries > expiries or expiries % 2 == 1
+                if failure.code == Code.INVALID and "cursor" in failure.message and can_expire:
                     self.counts["expired"] += 1
                     return
                 raise
