@@ -68,12 +68,12 @@ def random_records(chance):
 
 
 def writes_of_phase(chance, records, phase):
-    """[(what, record, fields or columns, timestamp)]; the same for all tables. Timestamps of callers grow from phase to phase. Each
-    record gets only such timestamps, or none."""
+    """[(what, record, fields or columns, timestamp)]; the same for all tables. A record gets only timestamps of the caller, all
+    different and in any order, or none."""
     made = []
     for number, key in enumerate(records):
         for step in range(chance.randint(0, 3) if phase else 3):
-            stamp = 1000 * (phase + 1) + 10 * step if number % 2 else None
+            stamp = 1000 * chance.randrange(100) + 10 * phase + step + 1 if number % 2 else None
             fields = {"a": f"{phase}-{step}-{number}", "b": 10000 * phase + 100 * step + number}
             kind = chance.random()
             if kind < 0.5:
