@@ -336,7 +336,8 @@ start_due(kw_coordinator *coordinator)
 {
     const kw_change_set *set = coordinator->gateway->changes;
     uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;
-    if (coordinator->continuing || !set || coordinator->gateway->state != KW_GATEWAY_SERVING)
+    if (coordinator->continuing || !set || coordinator->gateway->state != KW_GATEWAY_SERVING ||
+        kw_coordinator_earlier_in_use(coordinator)) /* not in the queue, which would hold other jobs */
         return UINT64_MAX;
     for (size_t i = 0; i < set->count; i++) {
         uint64_t in_ms = due_in_ms(coordinator, &set->records[i]);

@@ -29,7 +29,8 @@ kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_
         return kw_arena_printf(arena,
                                "%" G_GUINT64_FORMAT
                                " rows do not follow the old key rule and were not copied "
-                               "(the first: %s). Delete them, or switch without them (--leave-undecodable)",
+                               "(the first: %s). Delete them and order keyway change compare, or switch "
+                               "without them (--leave-undecodable)",
                                record->foreign, record->example);
     return NULL;
 }

@@ -86,7 +86,7 @@ class Orders(ChangeCase):
         self.assertEqual(status(self.gateway, "t").version, "both-old")
 
     def test_complete_after_cursors(self):
-        """complete ends the change when the cursors of the old rule have expired, also after kill -9; reverse takes it back."""
+        """complete ends the change when the cursors of the old rule have expired, even if kill -9 ends the gateway first; reverse takes it back."""
         expiry_s, call_s = 3, 1
         self.gateway.stop()
         self.gateway.write_policy(changing.SETTINGS + f"cursor: {{{{expiry: {expiry_s}s}}}}\ntimeouts: {{{{call: {call_s}s}}}}\n")
@@ -149,6 +149,19 @@ class Orders(ChangeCase):
         increment()
         self.assertEqual(self.get("r000001", 0)["n"], 18)
         data.close()
+
+    def test_two_paths(self):
+        self.fill(10)
+        gateway = self.gateway
+        two = f"  two:\n{FIELDS}    key: {HASHED}\n    paths: {{by_time: {{key: {BY_TIME}}}}}\n"
+        apply(gateway, policy(HASHED, two))
+        put_all(gateway, "two", [record(id="a", ts=1, note="x")])
+        moved = two.replace(HASHED, SALTED).replace("buckets: 4", "buckets: 16")
+        reason = "table two: the key rules of paths primary and by_time change; change the key rule of one path at a time"
+        refused = self.refuse(Code.REFUSED, reason, apply, gateway, policy(HASHED, moved))
+        self.assertNotIn("import", refused.message)
+        self.assertIn(f"REFUSED: {reason}", apply(gateway, policy(SALTED, moved), dry_run=True).plan)
+        self.assertIsNone(status(gateway, "two"))
 
     def test_refusals(self):
         self.fill()
@@ -257,6 +270,7 @@ class PolicyFromFile(unittest.TestCase):
             gateway.write_policy(head + text.replace(HASHED.replace("{", "{{").replace("}", "}}"), SALTED.replace("{", "{{").replace("}", "}}"), 1))
             gateway.reload()
             gateway.wait_for_log("written under layout 1")
+            gateway.wait_for_log("or change it while the table is in use: set policy.source: store")
 
 
 if __name__ == "__main__":
