@@ -435,29 +435,6 @@ begin_stage(scrub *self)
 
 /* --- all ----------------------------------------------------------------------------------------- */
 
-static const kw_placement *
-other_placement(const kw_path *path)
-{
-    g_assert(path->placements_count == 2);
-    return &path->placements[kw_path_scanned(path) == &path->placements[0]];
-}
-
-static kw_scrub_sides
-sides_of(const kw_scrub_request *request, kw_arena *arena)
-{
-    const kw_table *table = request->table;
-    const kw_path *changing = request->changing;
-    size_t count = changing ? 2 : table->paths_count;
-    const kw_placement **all = KW_ARENA_ARRAY(arena, const kw_placement *, count);
-    for (size_t i = 0; !changing && i < count; i++)
-        all[i] = kw_path_scanned(&table->paths[i]);
-    if (changing) {
-        all[0] = kw_path_scanned(changing);
-        all[1] = other_placement(changing);
-    }
-    return (kw_scrub_sides){.table = table, .exact = changing, .all = all, .count = count};
-}
-
 /* A repair would write only the placements that scans read. */
 static bool
 check_change(const scrub *self, kw_error *ret_error)
@@ -494,7 +471,7 @@ kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done
     kw_error error;
     *self = (scrub){.call = call, .request = request, .table = request->table, .done = done, .user = user};
     self->max_records = request->max_records;
-    self->sides = sides_of(request, call->arena);
+    self->sides = kw_scrub_sides_of(request, call->arena);
     self->job = (kw_scrub_job){.call = call,
                                .request = request,
                                .sides = &self->sides,

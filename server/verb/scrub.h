@@ -95,6 +95,9 @@ void kw_scrub_delete_extra(const kw_scrub_repair *repair, const kw_row *primary,
 
 /* --- scrub_cursor.c ------------------------------------------------------------------------------ */
 
+/* What the request compares, in the arena. */
+kw_scrub_sides kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena);
+
 /* Where a slice begins. */
 typedef struct kw_scrub_position {
     size_t stage; /* the side whose rows are scanned */

@@ -10,6 +10,29 @@
 /* version, hash of the sides, stage */
 #define HEAD_SIZE (1 + 8 + 2)
 
+static const kw_placement *
+other_placement(const kw_path *path)
+{
+    g_assert(path->placements_count == 2);
+    return &path->placements[kw_path_scanned(path) == &path->placements[0]];
+}
+
+kw_scrub_sides
+kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena)
+{
+    const kw_table *table = request->table;
+    const kw_path *changing = request->changing;
+    size_t count = changing ? 2 : table->paths_count;
+    const kw_placement **all = KW_ARENA_ARRAY(arena, const kw_placement *, count);
+    for (size_t i = 0; !changing && i < count; i++)
+        all[i] = kw_path_scanned(&table->paths[i]);
+    if (changing) {
+        all[0] = kw_path_scanned(changing);
+        all[1] = other_placement(changing);
+    }
+    return (kw_scrub_sides){.table = table, .exact = changing, .all = all, .count = count};
+}
+
 /* Hashes everything that gives the stages and keys of a cursor their meaning. */
 static uint64_t
 identity_of(const kw_scrub_sides *sides)

@@ -54,7 +54,7 @@ copy(large *self, kw_bytes primary_key, kw_bytes other_key)
                               &self->written, copied, self);
 }
 
-/* Encodes the record's key on the side that was not scanned. */
+/* Encodes the record's key on the side that was not scanned, whose rule can be unable to. */
 static void
 copy_record(large *self, const kw_record *record)
 {
@@ -65,10 +65,12 @@ copy_record(large *self, const kw_record *record)
     bool good = kw_layout_encode(sides->all[primary]->layout, record, &scratch, &error);
     kw_bytes key = kw_arena_copy(self->job->call->arena, kw_buffer_bytes(&scratch));
     kw_buffer_clear(&scratch);
-    if (!good)
-        finish(self, &error);
-    else
+    if (good) {
         copy(self, primary ? self->row : key, primary ? key : self->row);
+        return;
+    }
+    kw_scrub_note_foreign(self->job, self->side, self->row, &error);
+    finish(self, NULL);
 }
 
 static void fetch(large *self);
