@@ -120,35 +120,40 @@ class Orders(ChangeCase):
         self.expect_all(self.stable)
 
     def test_atomic_operations(self):
-        """Increments and conditional writes are rejected while a change is under way."""
-        self.fill(100)
+        """Increments and conditional writes in every version, also of records that are not copied yet."""
+        self.fill()
         data = self.gateway.data()
-        key = record(id="r000001", ts=0)
-        def increment():
-            return data.increment("t", key, {"n": 5}, None)
-        def put_if():
-            return data.putIf("t", {**key, **record(note="x")}, Condition("note", CompareOp.EQUAL, value("note 3")), None)
-        increment()
-        self.begin()
-        for action in ("switch", "reverse", "switch", None):
-            wait_until_compared(self.gateway, "t")
-            for write in (increment, put_if):
-                rejected = self.refuse(Code.UNAVAILABLE, "t", write)
-                self.assertGreater(rejected.retry_after_ms, 0)
-            self.assertEqual(data.put("t", {**key, **record(n=8)}, None).outcome, 0)
-            if action:
-                order(self.gateway, "t", action)
-        order(self.gateway, "t", "complete", expire_cursors=True)
+        names = [("r000001", 0), ("r000700", 2), ("new", 5)]
+        states = {name: dict(self.stable.get(name, {})) for name in names}
+
+        def write():
+            for name, state in states.items():
+                key = record(id=name[0], ts=name[1])
+                state["n"] = state.get("n", 0) + 5
+                self.assertEqual(data.increment("t", key, {"n": 5}, None)["n"].number, state["n"])
+                condition = Condition("note", CompareOp.EQUAL, value(state["note"]) if "note" in state else None)
+                state["note"] = f"note {state['n']}"
+                self.assertTrue(data.putIf("t", {**key, **record(note=state["note"])}, condition, None))
+                self.assertFalse(data.putIf("t", {**key, **record(note="wrong")}, condition, None))
+                self.assertEqual(self.get(*name), {"id": name[0], "ts": name[1], **state})
+        write()
+        self.begin_slowly()
+        write()
+        order(self.gateway, "t", "throttle", rows_per_second=0)
+        wait_until_compared(self.gateway, "t")
+        write()
+        for action in ("switch", "reverse", "switch", "complete"):
+            order(self.gateway, "t", action, expire_cursors=action == "complete")
+            write()
         wait_until_ended(self.gateway, "t")
-        increment()
-        self.assertTrue(put_if())
-        self.assertEqual(self.get("r000001", 0), {"id": "r000001", "ts": 0, "note": "x", "n": 13})
+        write()
         self.begin(HASHED)
+        write()
         order(self.gateway, "t", "cancel")
         wait_until_ended(self.gateway, "t")
-        increment()
-        self.assertEqual(self.get("r000001", 0)["n"], 18)
+        write()
         data.close()
+        self.expect_all(self.stable | states)
 
     def test_two_paths(self):
         self.fill(10)

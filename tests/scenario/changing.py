@@ -12,8 +12,8 @@ import subprocess
 import threading
 import time
 
-from keyway_gateway import PATIENCE, plain, record, wait_until
-from keyway_thrift.ttypes import ApplyOptions, ChangeAction, ChangeOptions, Code, KeywayError, Outcome, Query
+from keyway_gateway import PATIENCE, plain, record, value, wait_until
+from keyway_thrift.ttypes import ApplyOptions, ChangeAction, ChangeOptions, Code, CompareOp, Condition, KeywayError, Outcome, Query
 from thrift.transport.TTransport import TTransportException
 
 SETTINGS = """\
@@ -231,14 +231,23 @@ class Load:
             return
         named = record(id=key[0], ts=key[1])
         state = None if known.last is None else dict(known.last)
-        kind = chance.random()
-        if kind < 0.45 or state is None:
+        if state is not None and chance.random() < 0.2:
+            self.write_atomically(data, chance, key, named, state)
+        else:
+            self.write_plainly(data, chance, key, named, state)
+        known.end()
+        self.counts["writes"] += 1
+        self.get(data, key)
+
+    def write_plainly(self, data, chance, key, named, state):
+        known, kind = self.known[key], chance.random()
+        if kind < 0.5 or state is None:
             fields = {"note": f"{chance.random()}", "n": chance.randrange(10**6)}
             if kind < 0.2:
                 del fields[chance.choice(["note", "n"])]
             known.begin((state or {}) | fields)
             written = data.put(self.table, named | record(**fields), None)
-        elif kind < 0.6:
+        elif kind < 0.7:
             column = chance.choice(["note", "n"])
             state.pop(column, None)
             known.begin(state or None)
@@ -248,9 +257,19 @@ class Load:
             written = data.remove(self.table, named, [], None)
         if written.outcome != Outcome.OK:
             raise KeywayError(code=written.failure.code, message=written.failure.message)
-        known.end()
-        self.counts["writes"] += 1
-        self.get(data, key)
+
+    def write_atomically(self, data, chance, key, named, state):
+        known = self.known[key]
+        if chance.random() < 0.5:
+            state["n"] = state.get("n", 0) + 7
+            known.begin(state)
+            found = data.increment(self.table, named, {"n": 7}, None)
+            assert plain(found) == {"n": state["n"]}, f"increment of {key}: {found}, not {state}"
+        else:
+            condition = Condition("note", CompareOp.EQUAL, value(state["note"]) if "note" in state else None)
+            state["note"] = f"if {chance.random()}"
+            known.begin(state)
+            assert data.putIf(self.table, named | record(note=state["note"]), condition, None), f"putIf of {key}"
 
     # --- reads ------------------------------------------------------------------------------------
 
