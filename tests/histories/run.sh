@@ -18,7 +18,7 @@ run() {
 for place in ${KW_HISTORIES:-embedded sim}; do
   case $place in
   embedded) run --store embedded --faults calm,kill,term,clock_back,disk_full --count 1500 ;;
-  change) run --store embedded --faults change,change_kill --duration 1500 --count 600 ;;
+  change) run --store embedded --faults change,change_kill --duration 800 --pause 3000 --count 600 ;;
   sim) run --store sim --gateways 2 --count 2000 --faults \
     calm,delay,lost,late,repeat,stop_thrift,kill_thrift,clock_moves,clock_jumps,compactions,kill,stop,clocks_off ;;
   hbase) for gateways in 1 2; do
