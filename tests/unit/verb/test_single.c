@@ -164,8 +164,10 @@ test_two_paths(void)
     g_assert_cmpint(self->values.values[desk_field(self, "t", "n")].number, ==, 5);
     g_assert_true(put_if(self, "t", "id=a note=x", "n", KW_COMPARE_EQUAL, NUMBER(5)));
     g_assert_false(put_if(self, "t", "id=a note=y", "n", KW_COMPARE_EQUAL, NUMBER(6)));
-    g_assert_cmpstr(desk_scan_all(self, "t full path=primary"), ==, "id=a n=5 note=x\n");
-    g_assert_cmpstr(desk_scan_all(self, "t full path=second"), ==, "id=a n=5 note=x\n");
+    g_autofree char *primary = desk_scan_all(self, "t full path=primary");
+    g_autofree char *second = desk_scan_all(self, "t full path=second");
+    g_assert_cmpstr(primary, ==, "id=a n=5 note=x\n");
+    g_assert_cmpstr(second, ==, "id=a n=5 note=x\n");
     put_if(self, "t", "id=a n=1", "note", KW_COMPARE_EQUAL, TEXT("x"));
     ASSERT_REJECTED(self, "a putIf that writes a counter also needs a condition on a counter");
     kw_memory_store_share(self->store);
