@@ -152,7 +152,7 @@ class Orders(Changing):
     def test_orders(self):
         for name, action, text in (("switch", t.ChangeAction.SWITCH, "queries read the new rows"),
                                    ("reverse", t.ChangeAction.REVERSE, "queries read the old rows again"),
-                                   ("complete", t.ChangeAction.COMPLETE, "this cannot be undone"),
+                                   ("complete", t.ChangeAction.COMPLETE, "will be complete when the cursors"),
                                    ("cancel", t.ChangeAction.CANCEL, "the old key rule applies again"),
                                    ("pause", t.ChangeAction.PAUSE, "are paused"), ("resume", t.ChangeAction.RESUME, "continue"),
                                    ("compare", t.ChangeAction.COMPARE, "compared again")):
