@@ -15,6 +15,9 @@
 
 #include <string.h>
 
+#define WAIT_POLL_MS 10
+#define WAIT_NS (UINT64_C(10) * 1000 * 1000 * 1000)
+
 static void
 fail(kw_policy_request *self, kw_code code, const char *text)
 {
@@ -207,6 +210,40 @@ cancels(const kw_change_set *before, const kw_change_set *after)
 
 static void preview(kw_policy_request *self);
 
+/* A change that the policy cancels ends only when no call uses an earlier policy. */
+static void
+on_wait(void *user)
+{
+    kw_policy_request *self = user;
+    bool ending = self->gateway->state >= KW_GATEWAY_DRAINING;
+    if (ending || kw_clock_mono_ns() >= self->wait_until_ns) {
+        fail(self, KW_UNAVAILABLE,
+             ending ? "the gateway is shutting down"
+                    : "calls that began before the last step of the change still run; try again when they "
+                      "have ended");
+    } else if (kw_coordinator_earlier_in_use(self->gateway->coordinator)) {
+        kw_timer_start_ms(self->wait, WAIT_POLL_MS);
+    } else {
+        g_clear_pointer(&self->wait, kw_timer_free);
+        preview(self);
+    }
+}
+
+static void
+wait_for_calls(kw_policy_request *self)
+{
+    self->wait_until_ns = kw_clock_mono_ns() + WAIT_NS;
+    self->wait = kw_timer_new(self->gateway->loop, on_wait, self);
+    kw_timer_start_ms(self->wait, WAIT_POLL_MS);
+}
+
+void
+kw_policy_apply_end(kw_policy_request *self)
+{
+    if (self->wait)
+        on_wait(self);
+}
+
 static void
 on_targets_checked(void *user, const kw_error *error)
 {
@@ -233,8 +270,7 @@ begin_changes(kw_policy_request *self, const kw_admission *admission)
         return false;
     if (cancels(self->changes, proposed) && kw_coordinator_earlier_in_use(self->gateway->coordinator)) {
         kw_change_set_unref(proposed);
-        fail(self, KW_UNAVAILABLE,
-             "calls that began before the last step of the change still run; try again when they have ended");
+        wait_for_calls(self);
         return true;
     }
     for (size_t i = kw_change_set_find_missing(proposed); i < proposed->count;

@@ -12,3 +12,6 @@
 
 /* The job of a request with an order. It ends with kw_policy_request_finish. */
 void kw_policy_apply_run(kw_policy_request *request);
+
+/* Call it when draining has begun: ends an apply that waits. Can free the request. */
+void kw_policy_apply_end(kw_policy_request *request);

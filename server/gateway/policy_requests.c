@@ -116,6 +116,7 @@ request_free(request *self)
         at = &(*at)->next_open;
     *at = self->next_open;
     kw_policy_unref(self->order.policy);
+    kw_timer_free(self->wait);
     kw_policy_unref(self->old);
     kw_policy_unref(self->policy);
     kw_change_set_unref(self->base);
@@ -129,6 +130,11 @@ kw_policy_requests_end(kw_gateway *gateway)
     for (request *at = gateway->policy_requests; at; at = at->next_open)
         if (at->loop)
             answer(at, reply_new(at, &ending));
+    request *waiting = gateway->policy_requests;
+    while (waiting && !waiting->wait)
+        waiting = waiting->next_open;
+    if (waiting)
+        kw_policy_apply_end(waiting);
 }
 
 void

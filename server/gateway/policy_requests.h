@@ -38,7 +38,9 @@ typedef struct kw_policy_request {
     struct kw_change_set *changes; /* those that it will have */
     kw_change_step step;           /* if `base` is set */
     kw_policy *policy;             /* with the placements of `changes` */
-    kw_policy *old;                /* the current version; NULL: none, or this gateway cannot read it */
+    kw_timer *wait;                /* until calls under earlier policies have ended; NULL: it does not wait */
+    uint64_t wait_until_ns;
+    kw_policy *old; /* the current version; NULL: none, or this gateway cannot read it */
     kw_version_draft draft;
     kw_applied applied;
     kw_error failure;
