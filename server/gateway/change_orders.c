@@ -125,11 +125,8 @@ on_written(void *user, const kw_error *error)
 void
 kw_change_request_write_record(kw_change_request *self)
 {
-    kw_gateway *gateway = self->coordinator->gateway;
     kw_coordinator_update(self->coordinator, &self->record);
-    kw_catalog_write_progress(gateway->catalog, gateway->changes->records, gateway->changes->count,
-                              kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_written,
-                              self);
+    kw_coordinator_write(self->coordinator, on_written, self);
 }
 
 /* --- orders that make a step ----------------------------------------------------------------------- */

@@ -57,6 +57,27 @@ kw_change_set_with_progress(const kw_change_set *set, const kw_change_set *newes
     return kw_change_set_new(records, set->count, set);
 }
 
+static bool
+is_needed(const kw_change_record *record)
+{
+    return record->under_way || record->given.layout != record->now.layout ||
+           !g_str_equal(record->given.store_table, record->now.store_table);
+}
+
+kw_change_set *
+kw_change_set_replace(const kw_change_set *set, const kw_change_record *record)
+{
+    g_autofree kw_change_record *records = g_new(kw_change_record, set->count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const kw_change_record *each = &set->records[i];
+        bool same = g_str_equal(each->table, record->table) && g_str_equal(each->path, record->path);
+        if (!same || is_needed(record))
+            records[count++] = same ? *record : *each;
+    }
+    return kw_change_set_new(records, count, set);
+}
+
 kw_change_set *
 kw_change_set_ref(kw_change_set *set)
 {

@@ -18,6 +18,9 @@ typedef struct kw_change_set {
 kw_change_set *kw_change_set_new(const kw_change_record *records, size_t count, const kw_change_set *before);
 /* A copy in which changes at the same step have the progress of `newest` (NULL: none). */
 kw_change_set *kw_change_set_with_progress(const kw_change_set *set, const kw_change_set *newest);
+/* The same set with this record instead of the one with the same table and path; without it if the change has
+ * ended and the policy's text names the path's placement. The caller owns the new set. */
+kw_change_set *kw_change_set_replace(const kw_change_set *set, const kw_change_record *record);
 kw_change_set *kw_change_set_ref(kw_change_set *set);
 void kw_change_set_unref(kw_change_set *set); /* NULL is ignored */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_change_set, kw_change_set_unref)

@@ -1,8 +1,7 @@
 /* The next version of a change.
  *
- *   wait until no call uses an earlier policy -> the records with the next version -> the policy with its
- * roles
- *     -> prepare (the catalog gets both in one put) -> serve
+ *   wait until no call uses an earlier policy -> the records with the next version
+ *     -> the policy with its roles -> prepare (the catalog gets both in one put) -> serve
  */
 #include "base/log.h"
 #include "config/shared.h"
@@ -10,8 +9,6 @@
 #include "gateway/policy_file.h"
 #include "gateway/prepare.h"
 #include "store/check.h"
-
-#define WAIT_NS (UINT64_C(10) * 1000 * 1000 * 1000)
 
 typedef kw_change_request request;
 
@@ -37,31 +34,6 @@ on_prepared(void *user, const kw_error *error)
         kw_change_step_wait(self);
     else
         kw_change_request_finish(self, NULL);
-}
-
-/* A record of an ended change is only needed if the policy's text names another placement. */
-static bool
-is_needed(const kw_change_record *record)
-{
-    return record->under_way || record->given.layout != record->now.layout ||
-           !g_str_equal(record->given.store_table, record->now.store_table);
-}
-
-static kw_change_set *
-set_after(const request *self)
-{
-    const kw_change_set *before = self->before;
-    g_autofree kw_change_record *records = g_new(kw_change_record, before->count + 1);
-    size_t count = 0;
-    for (size_t i = 0; i < before->count; i++) {
-        const kw_change_record *each = &before->records[i];
-        bool same =
-            g_str_equal(each->table, self->record.table) && g_str_equal(each->path, self->record.path);
-        const kw_change_record *fresh = same ? &self->record : each;
-        if (is_needed(fresh))
-            records[count++] = *fresh;
-    }
-    return kw_change_set_new(records, count, before);
 }
 
 /* The text that the policy has after the step: the old version's if the change is cancelled. */
@@ -96,21 +68,17 @@ compile(request *self, kw_error *ret_error)
     return true;
 }
 
+/* The version that chain.c has for the step. */
 static void
 change_record(kw_change_action action, kw_change_record *record)
 {
+    bool back = action == KW_CHANGE_REVERSE || action == KW_CHANGE_CANCEL;
+    record->version = kw_chain_next(record->version, back ? KW_CHAIN_BACK : KW_CHAIN_FORWARD).to;
     record->version_at_ms = kw_clock_wall_ms();
-    if (action == KW_CHANGE_CANCEL) {
+    record->completing = record->completing && !back;
+    record->under_way = record->version != KW_CHAIN_STORE_NEW;
+    if (record->version == KW_CHAIN_STORE)
         kw_change_cancel_record(record);
-    } else if (action == KW_CHANGE_COMPLETE && record->version == KW_CHAIN_BOTH_NEW) {
-        record->version = KW_CHAIN_BOTH_LAST;
-    } else if (action == KW_CHANGE_COMPLETE) {
-        record->version = KW_CHAIN_STORE_NEW;
-        record->under_way = false;
-    } else {
-        record->version = action == KW_CHANGE_SWITCH ? KW_CHAIN_BOTH_NEW : KW_CHAIN_BOTH_OLD;
-        record->completing = false;
-    }
 }
 
 /* Reads the record again: slices can have ended since the order was checked. */
@@ -127,7 +95,7 @@ take_step(request *self)
     size_t index = kw_change_set_find_under_way(self->before, self->order.table);
     self->record = self->before->records[index];
     change_record(self->order.action, &self->record);
-    self->after = set_after(self);
+    self->after = kw_change_set_replace(self->before, &self->record);
     if (!compile(self, &error)) {
         kw_change_request_finish(self, &error);
         return;
@@ -145,7 +113,7 @@ kw_change_step_wait(kw_change_request *self)
 {
     kw_coordinator *coordinator = self->coordinator;
     self->stepping = false;
-    self->until_ns = kw_clock_mono_ns() + WAIT_NS;
+    self->until_ns = kw_clock_mono_ns() + KW_EARLIER_WAIT_NS;
     coordinator->running = self;
     if (coordinator->stopped)
         kw_change_request_finish(self, &ending);
@@ -161,7 +129,5 @@ kw_change_step_tick(kw_change_request *self)
     if (kw_coordinator_is_drained(self->coordinator))
         take_step(self);
     else if (kw_clock_mono_ns() >= self->until_ns)
-        kw_change_request_refuse(
-            self, KW_UNAVAILABLE,
-            "calls that began before the last step of the change still run; try again when they have ended");
+        kw_change_request_refuse(self, KW_UNAVAILABLE, KW_EARLIER_IN_USE);
 }

@@ -46,17 +46,17 @@ kw_coordinator_note_served(kw_coordinator *self, kw_policy *old)
 void
 kw_coordinator_update(kw_coordinator *self, const kw_change_record *record)
 {
-    kw_gateway *gateway = self->gateway;
-    const kw_change_set *old = gateway->changes;
-    g_autofree kw_change_record *records = g_new(kw_change_record, old->count + 1);
-    for (size_t i = 0; i < old->count; i++) {
-        const kw_change_record *each = &old->records[i];
-        bool same = g_str_equal(each->table, record->table) && g_str_equal(each->path, record->path);
-        records[i] = same ? *record : *each;
-    }
-    g_autoptr(kw_change_set) fresh = kw_change_set_new(records, old->count, old);
-    kw_gateway_set_changes(gateway, fresh);
+    g_autoptr(kw_change_set) fresh = kw_change_set_replace(self->gateway->changes, record);
+    kw_gateway_set_changes(self->gateway, fresh);
     self->changed = true;
+}
+
+void
+kw_coordinator_write(kw_coordinator *self, void (*done)(void *user, const kw_error *error), void *user)
+{
+    const kw_gateway *gateway = self->gateway;
+    kw_catalog_write_progress(gateway->catalog, gateway->changes->records, gateway->changes->count,
+                              kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), done, user);
 }
 
 static void
@@ -76,14 +76,12 @@ static void
 run_save(kw_job *job)
 {
     kw_coordinator *self = (kw_coordinator *)(void *)((char *)job - offsetof(kw_coordinator, save));
-    kw_gateway *gateway = self->gateway;
-    if (self->stopped || !gateway->changes) {
+    if (self->stopped || !self->gateway->changes) {
         on_saved(self, NULL);
         return;
     }
     self->changed = false;
-    kw_catalog_write_progress(gateway->catalog, gateway->changes->records, gateway->changes->count,
-                              kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_saved, self);
+    kw_coordinator_write(self, on_saved, self);
 }
 
 static void

@@ -24,6 +24,11 @@ void kw_coordinator_note_served(kw_coordinator *self, kw_policy *old);
 /* Call it when the gateway begins to serve, and when work can go on: looks for work in `in_ms`. */
 void kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms);
 
+/* How long a step of a change waits until no call runs under an earlier policy, and the error afterwards. */
+#define KW_EARLIER_WAIT_NS (UINT64_C(10) * 1000 * 1000 * 1000)
+#define KW_EARLIER_IN_USE                                                                                    \
+    "calls that began before the last step of the change still run; try again when they have ended"
+
 /* True if calls can still run under a policy before the one in service. */
 bool kw_coordinator_earlier_in_use(const kw_coordinator *self);
 /* True if no call runs under an earlier policy, and no slice is in progress. */

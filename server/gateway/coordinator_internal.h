@@ -65,6 +65,8 @@ struct kw_coordinator {
 
 /* Replaces the record with the same table and path in gateway->changes. */
 void kw_coordinator_update(kw_coordinator *self, const kw_change_record *record);
+/* Writes the progress in gateway->changes to the catalog. Only from a job. */
+void kw_coordinator_write(kw_coordinator *self, void (*done)(void *user, const kw_error *error), void *user);
 
 /* The work of the change; created if there is none. */
 kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *record);

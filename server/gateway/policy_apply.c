@@ -16,7 +16,6 @@
 #include <string.h>
 
 #define WAIT_POLL_MS 10
-#define WAIT_NS (UINT64_C(10) * 1000 * 1000 * 1000)
 
 static void
 fail(kw_policy_request *self, kw_code code, const char *text)
@@ -217,10 +216,7 @@ on_wait(void *user)
     kw_policy_request *self = user;
     bool ending = self->gateway->state >= KW_GATEWAY_DRAINING;
     if (ending || kw_clock_mono_ns() >= self->wait_until_ns) {
-        fail(self, KW_UNAVAILABLE,
-             ending ? "the gateway is shutting down"
-                    : "calls that began before the last step of the change still run; try again when they "
-                      "have ended");
+        fail(self, KW_UNAVAILABLE, ending ? "the gateway is shutting down" : KW_EARLIER_IN_USE);
     } else if (kw_coordinator_earlier_in_use(self->gateway->coordinator)) {
         kw_timer_start_ms(self->wait, WAIT_POLL_MS);
     } else {
@@ -232,7 +228,7 @@ on_wait(void *user)
 static void
 wait_for_calls(kw_policy_request *self)
 {
-    self->wait_until_ns = kw_clock_mono_ns() + WAIT_NS;
+    self->wait_until_ns = kw_clock_mono_ns() + KW_EARLIER_WAIT_NS;
     self->wait = kw_timer_new(self->gateway->loop, on_wait, self);
     kw_timer_start_ms(self->wait, WAIT_POLL_MS);
 }
