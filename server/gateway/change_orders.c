@@ -165,7 +165,7 @@ order_complete(request *self)
         kw_change_request_refuse(self, KW_REFUSED,
                                  "queries read the old rows; order the switch first: keyway change switch");
     } else if (kw_clock_wall_ms() < until_ms && !self->order.expire_cursors) {
-        self->record.completing = true; /* kw_change_orders_tick goes on */
+        self->record.completing = true; /* kw_change_orders_tick continues */
         kw_change_request_write_record(self);
     } else {
         kw_change_step_wait(self);
@@ -298,7 +298,7 @@ run(kw_job *job)
 
 /* --- changes that the operator has completed ----------------------------------------------------------- */
 
-/* How long until the change goes on by itself, in milliseconds; UINT64_MAX: it waits for an order. */
+/* How long until the change continues by itself, in milliseconds; UINT64_MAX: it waits for an order. */
 static uint64_t
 due_in_ms(const kw_coordinator *coordinator, const kw_change_record *record)
 {

@@ -14,7 +14,7 @@ struct kw_change_request {
     kw_change_done done;
     void *user;
     /* a step */
-    bool continues;    /* the gateway's own order, to go on with a change that the operator completed */
+    bool continues;    /* the gateway's own order, to continue a change that the operator completed */
     uint64_t until_ns; /* how long it waits */
     bool stepping;
     kw_change_record record; /* while the order is checked; after the step */
@@ -33,5 +33,5 @@ void kw_change_request_write_record(kw_change_request *request);
 
 /* Takes the next step of the change as soon as no call uses an earlier policy; change_steps.c. */
 void kw_change_step_wait(kw_change_request *request);
-/* Goes on with a request that waits. */
+/* Continues a request that waits. */
 void kw_change_step_tick(kw_change_request *request);

@@ -53,7 +53,7 @@ struct kw_coordinator {
     char *table, *path;          /* of the slice */
     int64_t started_ms;          /* of its change */
     kw_change_request *requests; /* without an answer */
-    bool continuing;             /* a change that the operator has completed goes on */
+    bool continuing;             /* a change that the operator has completed is being continued */
     uint64_t continue_ns;        /* no earlier than this, after a failure */
     kw_change_request *running;  /* the one that makes a step; no slice starts before it ends */
     _Atomic unsigned requests_count;
@@ -74,7 +74,7 @@ kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *
  * UINT64_MAX: when something has changed. */
 uint64_t kw_change_work_start(kw_coordinator *self);
 
-/* Goes on with the order that waits if its time has come, and with changes that the operator has completed.
+/* Continues the order that waits if its time has come, and changes that the operator has completed.
  * Returns in how many milliseconds it must be called again, as kw_change_work_start does. */
 uint64_t kw_change_orders_tick(kw_coordinator *self);
 /* Answers all callers with an error. */
