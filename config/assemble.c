@@ -58,9 +58,10 @@ kw_assemble(kw_read *read, const kw_draft *draft)
 {
     kw_model model = draft->model;
     kw_model_table *tables = KW_MEMORY_ARRAY(read->memory, kw_model_table, draft->tables_count);
-    for (size_t i = 0; i < draft->tables_count; i++)
-        tables[i] = assemble_table(read, &draft->tables[i]);
     model.tables = tables;
-    model.tables_count = draft->tables_count;
+    model.tables_count = 0;
+    for (size_t i = 0; i < draft->tables_count; i++)
+        if (draft->tables[i].valid)
+            tables[model.tables_count++] = assemble_table(read, &draft->tables[i]);
     return model;
 }

@@ -62,10 +62,11 @@ refuse_repeated_servers(kw_read *read, const kw_model_hbase *hbase)
 void
 kw_check_store(kw_read *read, const kw_node *node, void *section)
 {
-    const kw_draft *draft = section;
+    kw_draft *draft = section;
     const kw_model_store *store = &draft->model.store;
     if (!node || store->kind != KW_STORE_HBASE)
         return;
+    draft->model.store.hbase.late_given = kw_node_find(node, "late") != NULL;
     if (store->hbase.servers_count == 0)
         kw_read_problem(read, store->mark, "add servers: [127.0.0.1:9090]", "kind hbase needs servers");
     refuse_repeated_servers(read, &store->hbase);

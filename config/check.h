@@ -20,8 +20,10 @@ void kw_check_family(struct kw_read *read, const struct kw_node *node, void *sec
 void kw_check_splits(struct kw_read *read, const struct kw_node *node, void *section);
 void kw_check_table(struct kw_read *read, const struct kw_node *node, void *section);
 
-/* Parts of kw_check_field and kw_check_table: whether generated values fit the field, whether the
- * timestamp of a sequence's periods exists, and whether every field has its own columns. */
+/* Parts of kw_check_field and kw_check_table: what the names in key rules mean, whether generated values fit
+ * the field, whether the timestamp of a sequence's periods exists, and whether every field has its own
+ * columns. */
+void kw_check_rule_names(struct kw_read *read, struct kw_draft_table *table);
 void kw_check_generated(struct kw_read *read, const struct kw_node *map, const struct kw_model_field *field);
 void kw_check_period_fields(struct kw_read *read, const struct kw_draft_table *table);
 void kw_check_columns(struct kw_read *read, struct kw_draft_table *table);

@@ -187,6 +187,7 @@ kw_check_table(kw_read *read, const kw_node *node, void *section)
         return;
     name_store_tables(read, table);
     check_order(read, node, table);
+    kw_check_rule_names(read, table);
     kw_check_columns(read, table);
     kw_check_period_fields(read, table);
 }

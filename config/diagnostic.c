@@ -27,14 +27,40 @@ problem_clear(void *data)
     g_free(problem->hint);
 }
 
+/* Converts text to one line of valid UTF-8 without control characters. */
+static char *
+one_line(const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    GString *line = g_string_new(NULL);
+    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+        gunichar c = g_utf8_get_char(at);
+        if (c == '\n')
+            g_string_append(line, "\\n");
+        else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
+            g_string_append_printf(line, "\\x%02x", (unsigned)c);
+        else if (c == 0x2028 || c == 0x2029 || c == 0xfeff)
+            g_string_append_printf(line, "\\u%04x", (unsigned)c);
+        else
+            g_string_append_unichar(line, c);
+    }
+    return g_string_free(line, FALSE);
+}
+
 kw_diagnostics *
 kw_diagnostics_new(const char *file)
 {
     kw_diagnostics *diagnostics = g_new0(kw_diagnostics, 1);
-    diagnostics->file = g_strdup(file);
+    diagnostics->file = one_line(file);
     diagnostics->problems = g_array_new(FALSE, FALSE, sizeof(kw_problem));
     g_array_set_clear_func(diagnostics->problems, problem_clear);
     return diagnostics;
+}
+
+const char *
+kw_diagnostics_file(const kw_diagnostics *diagnostics)
+{
+    return diagnostics->file;
 }
 
 void
@@ -60,26 +86,6 @@ kw_diagnostics_may_continue(kw_diagnostics *diagnostics, size_t bytes)
     if (diagnostics->watcher && !diagnostics->ended)
         diagnostics->ended = !diagnostics->watcher(diagnostics->watcher_user, bytes);
     return !diagnostics->ended;
-}
-
-/* Converts text to one line of valid UTF-8 without control characters. */
-static char *
-one_line(const char *text)
-{
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    GString *line = g_string_new(NULL);
-    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
-        gunichar c = g_utf8_get_char(at);
-        if (c == '\n')
-            g_string_append(line, "\\n");
-        else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
-            g_string_append_printf(line, "\\x%02x", (unsigned)c);
-        else if (c == 0x2028 || c == 0x2029 || c == 0xfeff)
-            g_string_append_printf(line, "\\u%04x", (unsigned)c);
-        else
-            g_string_append_unichar(line, c);
-    }
-    return g_string_free(line, FALSE);
 }
 
 static int
@@ -151,6 +157,12 @@ kw_diagnostics_get(const kw_diagnostics *diagnostics, size_t index)
     return &g_array_index(diagnostics->problems, kw_problem, index);
 }
 
+static size_t
+dropped_count(const kw_diagnostics *diagnostics)
+{
+    return diagnostics->count + diagnostics->warnings - kw_diagnostics_kept(diagnostics);
+}
+
 char *
 kw_diagnostics_text(const kw_diagnostics *diagnostics)
 {
@@ -165,9 +177,50 @@ kw_diagnostics_text(const kw_diagnostics *diagnostics)
             g_string_append_printf(text, " / hint: %s", problem->hint);
         g_string_append_c(text, '\n');
     }
-    size_t dropped = diagnostics->count + diagnostics->warnings - kw_diagnostics_kept(diagnostics);
-    if (dropped)
+    if (dropped_count(diagnostics))
         g_string_append_printf(text, "%s: error: %zu more problems are not shown\n", diagnostics->file,
-                               dropped);
+                               dropped_count(diagnostics));
+    return g_string_free(text, FALSE);
+}
+
+/* The text has no control characters (one_line). */
+static void
+append_member(GString *to, const char *name, const char *text)
+{
+    g_string_append_printf(to, "%s\"%s\": \"", g_str_has_suffix(to->str, "{") ? "" : ", ", name);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            g_string_append_c(to, '\\');
+        g_string_append_c(to, *text);
+    }
+    g_string_append_c(to, '"');
+}
+
+static void
+append_object(const kw_diagnostics *diagnostics, const kw_problem *problem, GString *to)
+{
+    g_string_append_c(to, '{');
+    append_member(to, "file", diagnostics->file);
+    if (problem->mark.line)
+        g_string_append_printf(to, ", \"line\": %u, \"column\": %u", problem->mark.line,
+                               problem->mark.column);
+    append_member(to, "severity", problem->warning ? "warning" : "error");
+    append_member(to, "message", problem->message);
+    if (problem->hint)
+        append_member(to, "hint", problem->hint);
+    g_string_append(to, "}\n");
+}
+
+char *
+kw_diagnostics_json(const kw_diagnostics *diagnostics)
+{
+    GString *text = g_string_new(NULL);
+    for (size_t i = 0; i < kw_diagnostics_kept(diagnostics); i++)
+        append_object(diagnostics, kw_diagnostics_get(diagnostics, i), text);
+    if (dropped_count(diagnostics)) {
+        g_autofree char *message =
+            g_strdup_printf("%zu more problems are not shown", dropped_count(diagnostics));
+        append_object(diagnostics, &(kw_problem){.message = message}, text);
+    }
     return g_string_free(text, FALSE);
 }

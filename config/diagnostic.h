@@ -24,8 +24,9 @@ typedef struct kw_problem {
 
 typedef struct kw_diagnostics kw_diagnostics;
 
-/* file: the name printed with each problem (copied). */
+/* file: the name printed with each problem (copied; control characters become escapes). */
 kw_diagnostics *kw_diagnostics_new(const char *file);
+const char *kw_diagnostics_file(const kw_diagnostics *diagnostics); /* borrowed */
 void kw_diagnostics_free(kw_diagnostics *diagnostics);
 
 /* Adds a problem; hint can be NULL. At most 100 are kept; the others are counted. Returns false, so that a
@@ -57,6 +58,11 @@ const kw_problem *kw_diagnostics_get(const kw_diagnostics *diagnostics, size_t i
 /* All problems as text, one line each ("file:line:column: error: ... / hint: ..."). Caller frees
  * with g_free. */
 char *kw_diagnostics_text(const kw_diagnostics *diagnostics);
+
+/* The same for programs: one JSON object per line, with the members file, line, column, severity ("error" or
+ * "warning"), message and hint. line and column are absent if there is no position, hint if there is none.
+ * Caller frees with g_free. */
+char *kw_diagnostics_json(const kw_diagnostics *diagnostics);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_diagnostics, kw_diagnostics_free)
 

@@ -127,6 +127,7 @@ typedef struct kw_model_setting {
 typedef struct kw_model_component {
     const char *name;
     kw_mark mark;
+    bool bare; /* written as a name only */
     const kw_model_setting *settings;
     size_t settings_count;
 } kw_model_component;
@@ -252,6 +253,7 @@ typedef struct kw_model_timeouts {
     int64_t handshake_ms; /* TLS: 10,000 */
     int64_t call_ms;      /* default deadline of a call: 30,000 */
     int64_t drain_ms;     /* after SIGTERM, wait for calls in flight: 15,000 */
+    int64_t lame_duck_ms; /* after SIGTERM, before the drain: serve, but be not ready: 0 */
 } kw_model_timeouts;
 
 typedef enum kw_store_kind { KW_STORE_EMBEDDED, KW_STORE_HBASE, KW_STORE_NULL } kw_store_kind;
@@ -284,6 +286,7 @@ typedef struct kw_model_hbase {
     int64_t clock_width_ms;     /* maximum width of the interval that contains the store's clock: 50 */
     int64_t max_clock_skew_ms;  /* maximum difference between the clocks of region servers: 20 */
     int64_t late_ms;            /* time for which an abandoned call can still be applied: 21 minutes */
+    bool late_given;            /* late_ms is from the file */
     int64_t client_pause_ms;    /* time after which HBase's client repeats a call: 100 */
 } kw_model_hbase;
 

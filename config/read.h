@@ -1,7 +1,7 @@
 /* The engine that reads nodes into structs, as the settings of a section declare.
  *
  * It has no special case for any setting. Problems are added to the diagnostics, and reading continues
- * with the default value, so that one run finds all problems; the result is used only if there was none. */
+ * with the default value, so that one run finds all problems; the result is served only if there was none. */
 #pragma once
 
 #include "config/node.h"
@@ -29,6 +29,11 @@ void kw_read_section(kw_read *read, const kw_section *section, const kw_node *no
 
 /* Key rules are read with the component schemas (read_rule.c). */
 void kw_read_rule(kw_read *read, const kw_setting *setting, const kw_node *node, void *into);
+/* NULL: there is no component of this name. */
+const kw_component_schema *kw_read_find_component(const kw_read *read, const char *name);
+/* Reports the required settings that the component lacks. */
+void kw_read_missing_settings(kw_read *read, const kw_component_schema *schema,
+                              const kw_model_component *component);
 
 /* Enters `name` (or item `index` if name is NULL); leave with the returned length. */
 size_t kw_read_enter(kw_read *read, const char *name, size_t index);

@@ -4,14 +4,17 @@
  *   - hash: {algorithm: md5, of: [order_id]}     settings
  *   - literal: "|"                               a value for the first setting of the schema
  *   - random_salt                                only the name
+ *   - order_id                                   the name of a field: field: order_id
+ *
+ * What a name alone means depends on the table's fields, so check_rule.c decides that.
  */
 #include "config/read.h"
 #include "config/read_value.h"
 
 #include <string.h>
 
-static const kw_component_schema *
-find_component(const kw_read *read, const char *name)
+const kw_component_schema *
+kw_read_find_component(const kw_read *read, const char *name)
 {
     for (size_t i = 0; i < read->components_count; i++)
         if (strcmp(read->components[i]->name, name) == 0)
@@ -22,7 +25,7 @@ find_component(const kw_read *read, const char *name)
 static const kw_component_schema *
 known_component(kw_read *read, const kw_node *name)
 {
-    const kw_component_schema *schema = find_component(read, name->text);
+    const kw_component_schema *schema = kw_read_find_component(read, name->text);
     if (schema)
         return schema;
     g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -143,8 +146,9 @@ read_short(kw_read *read, const kw_component_schema *schema, const kw_node *node
     component->settings_count = 1;
 }
 
-static void
-find_missing(kw_read *read, const kw_component_schema *schema, const kw_model_component *component)
+void
+kw_read_missing_settings(kw_read *read, const kw_component_schema *schema,
+                         const kw_model_component *component)
 {
     for (size_t i = 0; i < schema->settings_count; i++) {
         const kw_setting_schema *setting = &schema->settings[i];
@@ -160,12 +164,12 @@ read_body(kw_read *read, const kw_component_schema *schema, const kw_node *body,
           kw_model_component *component)
 {
     size_t length = kw_read_enter(read, schema->name, 0);
-    if (body && body->kind == KW_NODE_MAP)
+    if (body->kind == KW_NODE_MAP)
         read_settings(read, schema, body, component);
-    else if (body && body->kind != KW_NODE_BROKEN && !kw_node_is_empty(body))
+    else if (body->kind != KW_NODE_BROKEN && !kw_node_is_empty(body))
         read_short(read, schema, body, component);
-    if (!body || body->kind != KW_NODE_BROKEN)
-        find_missing(read, schema, component);
+    if (body->kind != KW_NODE_BROKEN)
+        kw_read_missing_settings(read, schema, component);
     kw_read_leave(read, length);
 }
 
@@ -185,13 +189,13 @@ read_component(kw_read *read, const kw_node *node, kw_model_component *component
             "has %zu names, must be one component", node->count);
         return;
     }
-    bool alone = node->kind == KW_NODE_SCALAR;
-    const kw_node *name = alone ? node : node->keys[0];
-    const kw_component_schema *schema = known_component(read, name);
+    const kw_node *name = node->kind == KW_NODE_SCALAR ? node : node->keys[0];
     component->mark = node->mark;
     component->name = kw_memory_text(read->memory, name->text, strlen(name->text));
+    component->bare = node->kind == KW_NODE_SCALAR;
+    const kw_component_schema *schema = component->bare ? NULL : known_component(read, name);
     if (schema)
-        read_body(read, schema, alone ? NULL : node->items[0], component);
+        read_body(read, schema, node->items[0], component);
 }
 
 void

@@ -30,15 +30,23 @@ read_nodes(kw_read *read, const kw_node *root, const char *file, const char *tex
 {
     kw_draft draft = {.tables = NULL};
     kw_read_section(read, &kw_policy_section, root, &draft);
-    if (kw_diagnostics_count(read->diagnostics))
-        return NULL;
     return box_model(read, &draft, file, text, size);
 }
 
+/* Returns the model only if there was no problem. */
+static kw_model *
+unless_rejected(kw_model *model, const kw_diagnostics *diagnostics)
+{
+    if (kw_diagnostics_count(diagnostics) == 0)
+        return model;
+    kw_model_unref(model);
+    return NULL;
+}
+
 kw_model *
-kw_model_read_text(const char *file, const char *text, size_t size,
-                   const kw_component_schema *const *components, size_t components_count,
-                   kw_diagnostics *diagnostics)
+kw_model_check_text(const char *file, const char *text, size_t size,
+                    const kw_component_schema *const *components, size_t components_count,
+                    kw_diagnostics *diagnostics)
 {
     size_t mark_size = sizeof byte_order_mark - 1;
     if (size >= mark_size && memcmp(text, byte_order_mark, mark_size) == 0) {
@@ -47,6 +55,7 @@ kw_model_read_text(const char *file, const char *text, size_t size,
     }
     g_autoptr(kw_memory) nodes = kw_memory_new();
     const kw_node *root = kw_node_parse(nodes, text, size, diagnostics);
+    bool is_whole = kw_diagnostics_count(diagnostics) == 0; /* otherwise parts of tables are missing */
     if (!root)
         return NULL;
     kw_read read = {.memory = kw_memory_new(),
@@ -56,11 +65,18 @@ kw_model_read_text(const char *file, const char *text, size_t size,
                     .place = g_string_new(NULL),
                     .secrets = g_array_new(FALSE, FALSE, sizeof(kw_secret_span))};
     kw_model *model = read_nodes(&read, root, file, text, size);
-    if (!model)
-        kw_memory_free(read.memory);
     g_string_free(read.place, TRUE);
     g_array_unref(read.secrets);
-    return model;
+    return is_whole ? model : unless_rejected(model, diagnostics);
+}
+
+kw_model *
+kw_model_read_text(const char *file, const char *text, size_t size,
+                   const kw_component_schema *const *components, size_t components_count,
+                   kw_diagnostics *diagnostics)
+{
+    return unless_rejected(kw_model_check_text(file, text, size, components, components_count, diagnostics),
+                           diagnostics);
 }
 
 /* Reads the whole file, at most one byte more than the maximum size of a policy. Caller frees. */
@@ -83,8 +99,8 @@ read_bytes(const char *file, size_t *ret_size)
 }
 
 kw_model *
-kw_model_read_file(const char *file, const kw_component_schema *const *components, size_t components_count,
-                   kw_diagnostics *diagnostics)
+kw_model_check_file(const char *file, const kw_component_schema *const *components, size_t components_count,
+                    kw_diagnostics *diagnostics)
 {
     size_t size;
     g_autofree char *text = read_bytes(file, &size);
@@ -92,5 +108,12 @@ kw_model_read_file(const char *file, const kw_component_schema *const *component
         kw_diagnostics_add(diagnostics, (kw_mark){0, 0}, NULL, "cannot be read: %s", g_strerror(errno));
         return NULL;
     }
-    return kw_model_read_text(file, text, size, components, components_count, diagnostics);
+    return kw_model_check_text(file, text, size, components, components_count, diagnostics);
+}
+
+kw_model *
+kw_model_read_file(const char *file, const kw_component_schema *const *components, size_t components_count,
+                   kw_diagnostics *diagnostics)
+{
+    return unless_rejected(kw_model_check_file(file, components, components_count, diagnostics), diagnostics);
 }

@@ -397,6 +397,7 @@ write_rule(json *to, const kw_component_schema *const *components, size_t compon
     json_text(to, "type", "array");
     json_number(to, "minItems", 1);
     json_open_key(to, "items", '{');
+    json_text(to, "description", "A key component, or the name of a field (NAME is field: NAME).");
     json_raw(to, "type", "[\"object\", \"string\"]");
     json_number(to, "minProperties", 1);
     json_number(to, "maxProperties", 1);

@@ -78,6 +78,7 @@ struct kw_section {
     size_t name_offset;    /* const char *: its name in a MAP */
     size_t switch_offset;  /* bool: `off` makes it false, anything else true */
     bool on;               /* value of the switch if the section is absent */
+    size_t valid_offset;   /* bool: true if the section has no problem; 0: not needed */
     kw_name_rule key_rule; /* of the names in a MAP */
     bool check_always;     /* even if something inside is invalid */
     void (*check)(struct kw_read *read, const struct kw_node *node, void *section);
@@ -98,6 +99,7 @@ typedef struct kw_draft_path {
 
 typedef struct kw_draft_table {
     kw_model_table table; /* without its arrays */
+    bool valid;           /* has no problem */
     kw_draft_path primary;
     kw_draft_path *paths;
     size_t paths_count;

@@ -59,7 +59,8 @@ static const kw_setting listener_settings[] = {
      .offset = offsetof(kw_model_listener, host),
      .offset2 = offsetof(kw_model_listener, port),
      .port = 9595,
-     .about = "Address to listen on, host:port. Port 0 stands for any free port."},
+     .about = "Address to listen on, host:port. A name stands for all of its addresses that the machine "
+              "has. Port 0 stands for any free port."},
     {.name = "tls",
      .kind = KW_KIND_SECTION,
      .offset = offsetof(kw_model_listener, tls),
@@ -240,6 +241,15 @@ static const kw_setting timeouts_settings[] = {
      .most = HOUR,
      .fallback = "15s",
      .about = "How long a gateway that shuts down waits for calls under way."},
+    {.name = "lame_duck",
+     .kind = KW_KIND_MS,
+     .offset = offsetof(kw_model_timeouts, lame_duck_ms),
+     .least = 0,
+     .most = HOUR,
+     .fallback = "0s",
+     .about = "How long a gateway that shuts down still accepts and serves connections while /readyz returns "
+              "503, before it drains. With a load balancer, set it to the time that the load balancer needs "
+              "to notice this, for example three times the interval of its checks."},
     {.name = NULL},
 };
 

@@ -165,7 +165,9 @@ static const kw_setting store_settings[] = {
      .most = 60000,
      .fallback = "2s",
      .only = HBASE,
-     .about = "Time limit for connecting to a server."},
+     .about =
+         "Time limit for connecting to a server. If its name has several addresses, each gets an equal part "
+         "of the time that is left."},
     {.name = "ping",
      .kind = KW_KIND_MS,
      .offset = offsetof(kw_draft, model.store.hbase.ping_ms),
@@ -221,12 +223,14 @@ static const kw_setting store_settings[] = {
     {.name = "late",
      .kind = KW_KIND_MS,
      .offset = offsetof(kw_draft, model.store.hbase.late_ms),
-     .least = 1000,
+     .least = 100,
      .most = INT64_C(86400000),
      .fallback = "21min",
      .only = HBASE,
      .about = "How long HBase can still apply a call after the gateway gave up on it: "
-              "hbase.client.operation.timeout of the Thrift2 servers, plus a margin."},
+              "hbase.client.operation.timeout of the Thrift2 servers, plus a margin. A key rule can only be "
+              "changed "
+              "while the table is served if the file has this setting."},
     {.name = "client_pause",
      .kind = KW_KIND_MS,
      .offset = offsetof(kw_draft, model.store.hbase.client_pause_ms),

@@ -416,6 +416,7 @@ const kw_section kw_table_section = {
     .name_offset = offsetof(kw_draft_table, table.name),
     .switch_offset = KW_OFFSET_NONE,
     .key_rule = KW_NAME_TABLE,
+    .valid_offset = offsetof(kw_draft_table, valid),
     .check_always = true,
     .check = kw_check_table,
 };

@@ -5,6 +5,9 @@
  * There are two services: `Data` for applications, `Admin` for people and tools. Both share one port. No
  * method name is in both, so clients need no multiplexed protocol. Every method declares the same
  * exception. The gateway detects binary or compact protocol, framed or unframed transport.
+ *
+ * No member has a default value in this file, because not all languages apply it to every new struct. A
+ * member that is absent has the default that its comment gives.
  */
 namespace c_glib Keyway
 namespace java io.keyway.thrift
@@ -59,7 +62,8 @@ exception KeywayError {
   3: optional i32 retry_after_ms,
   /** The write may have been applied: read before you write again. */
   4: optional bool maybe_applied,
-  /** The id of the call in the log of the gateway. */
+  /** The id of the call in the log of the gateway. Absent if the call was not logged, because the log level
+   *  excludes it, or because many calls failed in the same second. */
   5: optional string request_id
 }
 
@@ -120,6 +124,13 @@ struct Found {
   2: optional Failure failure
 }
 
+/** What one write stored in a record: the key, and the fields with this timestamp. */
+struct RecordVersion {
+  /** In milliseconds since 1970. */
+  1: required i64 timestamp,
+  2: required Record record
+}
+
 enum CompareOp {
   LESS = 0,
   LESS_OR_EQUAL = 1,
@@ -149,8 +160,10 @@ struct Range {
   1: required string field,
   2: optional Value from_value,
   3: optional Value to_value,
-  4: optional bool from_inclusive = true,
-  5: optional bool to_inclusive = false
+  /** Default: true. */
+  4: optional bool from_inclusive,
+  /** Default: false. */
+  5: optional bool to_inclusive
 }
 
 /** A query. The gateway computes the row ranges to read. */
@@ -254,6 +267,20 @@ struct ExplainedKey {
   7: optional binary region_stop
 }
 
+/** A row key, divided by the key rule of one path. */
+struct DecodedKey {
+  1: required string path,
+  2: required string store_table,
+  /** The bytes of the components, as far as the key can be divided. */
+  3: required list<KeyPiece> pieces,
+  /** The fields of the key; if the key does not fit, those that could be decoded. */
+  4: required Record key,
+  /** The component that does not fit. Absent if the key fits, or has bytes after the last component. */
+  5: optional string component,
+  /** Why the key does not fit the rule. Absent if it fits. */
+  6: optional string reason
+}
+
 struct ExplainedRange {
   /** Inclusive. */
   1: required binary start,
@@ -301,7 +328,10 @@ struct ApplyOptions {
   /** Only return the plan. */
   2: optional bool dry_run,
   /** The text is a whole policy file: take the settings tables and sequences from it, and ignore the others. */
-  3: optional bool import_file
+  3: optional bool import_file,
+  /** Only gateways write the tables of this policy in the store, now and until changes of key rules have ended.
+   * On HBase, a change of a key rule needs this statement, because Keyway cannot check it. */
+  4: optional bool only_writer
 }
 
 struct AppliedPolicy {
@@ -331,7 +361,8 @@ struct PolicyVersion {
 enum ChangeAction {
   /** Queries read the rows under the new key rule. All rows must be copied and compared. */
   SWITCH = 1,
-  /** Undoes SWITCH: queries read the rows under the old key rule again. Not possible after COMPLETE. */
+  /** Undoes SWITCH: queries read the rows under the old key rule again. Not possible after COMPLETE. In a store that
+   *  several gateways write, it also takes back CANCEL while that is carried out. */
   REVERSE = 2,
   /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. Unless expire_cursors is
    *  set, the gateway first waits until the cursors of scans under the old key rule have expired; the call returns
@@ -367,7 +398,8 @@ struct ChangeStatus {
   2: required string path,
   /** both-old: writes go to the rows under both key rules, queries read those under the old one. both-new: the same,
    *  but queries read those under the new one. both-last: the same, but cursors of scans under the old key rule have
-   *  expired; the change is being completed. */
+   *  expired; the change is being completed. A store that several gateways write has other versions: see the manual
+   *  page keyway-policy(5). */
   3: required string version,
   /** What the gateway does now, or waits for, such as copying, comparing, or ready to switch. */
   4: required string phase,
@@ -420,7 +452,14 @@ struct ChangeStatus {
   /** When the last cursor of a scan under the old key rule expires, in milliseconds since 1970. Absent if unknown. */
   32: optional i64 cursors_until,
   /** Why the last step failed. Absent if it did not. */
-  33: optional string problem
+  33: optional string problem,
+  /** In a store that several gateways write: what the operator has ordered last. The gateways go from version to
+   *  version until copied (rows are copied and compared), switched (queries read the rows under the new key rule),
+   *  completed, reversed (queries read the rows under the old one again) or cancelled. Absent in other stores. */
+  34: optional string goal,
+  /** The gateway (its gateway_id) that sets the versions and copies the rows; if it stops, another one goes on. Absent
+   *  in other stores, or if unknown. */
+  35: optional string holder
 }
 
 /** Options of a column family in HBase. Absent options have the default of the store. */
@@ -657,6 +696,9 @@ service Data {
   /** The record with these key fields. */
   Found get(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Found> getMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
+  /** Returns the newest versions of a record that the store keeps, at most max_versions (1 to 1,000), the newest
+   *  first. How many it keeps is a setting of the column families. Empty if there is no such record. */
+  list<RecordVersion> getVersions(1: string table, 2: Record key, 3: list<string> columns, 4: i32 max_versions, 5: Options options) throws (1: KeywayError failure),
   /** Removes the record or, if `columns` is not empty, only these fields and entries. A whole map cannot be
    *  named, unless it is a column family of its own. If no stored field is left, the record no longer exists,
    *  unless its table names a marker. */
@@ -688,6 +730,9 @@ service Admin {
   Explanation explain(1: Query query) throws (1: KeywayError failure),
   /** Returns the row keys of a record, without writing it. */
   Explanation explainPut(1: string table, 2: Record record) throws (1: KeywayError failure),
+  /** Returns the fields that a row key holds, under each path of the table or under one of them (absent or empty:
+   *  all). With a policy text, the table is one of that policy, which is not served. Reads no rows. */
+  list<DecodedKey> decodeKey(1: string table, 2: binary row_key, 3: string path, 4: string policy_text) throws (1: KeywayError failure),
   PolicyInfo policy() throws (1: KeywayError failure),
   /** Returns the problems in a policy text; empty if there are none. */
   list<Problem> check(1: string text) throws (1: KeywayError failure),

@@ -29,16 +29,16 @@ append_metrics(kw_buffer *body)
 }
 
 static void
-append_calls(kw_buffer *body, const kw_service *service)
+append_outcomes(kw_buffer *body, const kw_service *service, const char *name, const char *about,
+                uint64_t (*count)(const kw_service *service, size_t method, kw_code code))
 {
-    append_head(body, "calls_total", "counter", "Calls answered, by method and outcome");
+    append_head(body, name, "counter", about);
     for (size_t method = 0; method < kw_service_method_count(); method++)
         for (int code = KW_OK; code <= KW_INTERNAL; code++) {
-            uint64_t calls = kw_service_calls(service, method, (kw_code)code);
-            if (calls > 0)
-                kw_buffer_printf(body,
-                                 "keyway_calls_total{method=\"%s\",code=\"%s\"} %" G_GUINT64_FORMAT "\n",
-                                 kw_service_method_name(method), kw_code_name((kw_code)code), calls);
+            uint64_t found = count(service, method, (kw_code)code);
+            if (found > 0)
+                kw_buffer_printf(body, "keyway_%s{method=\"%s\",code=\"%s\"} %" G_GUINT64_FORMAT "\n", name,
+                                 kw_service_method_name(method), kw_code_name((kw_code)code), found);
         }
 }
 
@@ -153,6 +153,12 @@ change_undecodable(const kw_change_status *change)
 }
 
 static double
+change_unreported(const kw_change_status *change)
+{
+    return (double)change->unreported;
+}
+
+static double
 change_waits(const kw_change_status *change)
 {
     return change->problem[0] != '\0';
@@ -174,6 +180,9 @@ static const change_metric change_metrics[] = {
      change_repaired},
     {"change_rows_undecodable", "gauge",
      "Rows that do not follow the old key rule, so that they were not copied", change_undecodable},
+    {"change_unreported_gateways", "gauge",
+     "Gateways that have not reported the present version, at the gateway that sets the versions",
+     change_unreported},
     {"change_failing", "gauge", "1 while the last step of the copy or comparison has failed", change_waits},
 };
 
@@ -209,7 +218,13 @@ kw_page_metrics(const kw_admin_sources *sources, kw_buffer *body)
     int64_t offset_ms;
     kw_span span;
     append_metrics(body);
-    append_calls(body, sources->service);
+    append_outcomes(
+        body, sources->service, "calls_total",
+        "Calls answered, by method and outcome; if all records of a call failed, this is the outcome "
+        "of the first",
+        kw_service_calls);
+    append_outcomes(body, sources->service, "records_total",
+                    "Records of putMany, removeMany and getMany, by method and outcome", kw_service_records);
     append_latencies(body, sources->service);
     append_changes(body, sources);
     append_head(body, "build_info", "gauge", "Always 1; the version is the label");

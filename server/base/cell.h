@@ -7,5 +7,5 @@ typedef struct kw_cell {
     kw_bytes family;
     kw_bytes qualifier;
     kw_bytes value;
-    int64_t timestamp; /* set in cells that were read; ignored in writes, except in extra_cells */
+    int64_t timestamp; /* set in cells that were read; ignored in most writes (kw_write) */
 } kw_cell;

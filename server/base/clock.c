@@ -68,6 +68,15 @@ kw_deadline_left_ms(kw_deadline deadline)
 }
 
 kw_deadline
+kw_deadline_first_part(kw_deadline deadline, size_t parts)
+{
+    uint64_t now = kw_clock_mono_ns();
+    if (deadline == KW_DEADLINE_NONE || now >= deadline)
+        return deadline;
+    return now + (deadline - now) / parts;
+}
+
+kw_deadline
 kw_deadline_earlier(kw_deadline a, kw_deadline b)
 {
     return a < b ? a : b;

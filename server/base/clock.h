@@ -24,6 +24,9 @@ bool kw_deadline_passed(kw_deadline deadline);
 /* Milliseconds left, rounded up; 0 if the deadline has passed; INT64_MAX for KW_DEADLINE_NONE. */
 int64_t kw_deadline_left_ms(kw_deadline deadline);
 kw_deadline kw_deadline_earlier(kw_deadline a, kw_deadline b);
+/* The end of the first of `parts` equal parts of the time that is left; parts >= 1. For attempts that share a
+ * deadline. */
+kw_deadline kw_deadline_first_part(kw_deadline deadline, size_t parts);
 
 /* Replaces the clocks; NULL restores the real ones. */
 void kw_clock_inject(int64_t (*wall_ms)(void), uint64_t (*mono_ns)(void));

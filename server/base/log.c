@@ -5,9 +5,9 @@
 #include "base/log_writer.h"
 
 #include <glib.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static _Atomic int least_level = KW_LOG_INFO;
@@ -47,58 +47,118 @@ is_control(gunichar c)
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
 }
 
-/* Escapes control characters as \xNN (\uNNNN in JSON and beyond ASCII) and invalid UTF-8 bytes as \xNN, so
- * that a value from outside stays on its line. In JSON, quotes and backslashes are escaped, too. */
-static void
-append_escaped(kw_buffer *line, const char *text, bool json)
+/* --- values -------------------------------------------------------------------------------------- */
+
+/* The next character of a text: a code point and its size. A byte that is not part of valid UTF-8 is not a
+ * code point. */
+static bool
+next_character(kw_bytes text, gunichar *ret_code_point, size_t *ret_size)
 {
-    while (*text) {
-        unsigned char byte = (unsigned char)*text;
-        gunichar c = byte < 0x80 ? byte : g_utf8_get_char_validated(text, -1);
-        if (c >= (gunichar)-2) {
-            kw_buffer_printf(line, json ? "\\\\x%02x" : "\\x%02x", byte);
-            text++;
-            continue;
+    gunichar c = text.data[0] < 0x80 ? text.data[0]
+                                     : g_utf8_get_char_validated((const char *)text.data, (gssize)text.size);
+    bool valid = c < (gunichar)-2;
+    *ret_code_point = c;
+    *ret_size = valid && c >= 0x80 ? (size_t)g_unichar_to_utf8(c, NULL) : 1;
+    return valid;
+}
+
+/* Quotes a text as a string of JSON, which logfmt has, too. Control characters are escaped, so that a value
+ * from outside stays on its line. A byte that is not valid UTF-8 becomes the text \xNN. */
+static void
+append_quoted(kw_buffer *line, kw_bytes text)
+{
+    gunichar c;
+    size_t size;
+    kw_buffer_append_byte(line, '"');
+    for (; text.size; text = kw_bytes_skip(text, size)) {
+        if (!next_character(text, &c, &size)) {
+            kw_buffer_printf(line, "\\\\x%02x", text.data[0]);
+        } else if (is_control(c)) {
+            kw_buffer_printf(line, "\\u%04x", c);
+        } else {
+            if (c == '"' || c == '\\')
+                kw_buffer_append_byte(line, '\\');
+            kw_buffer_append(line, kw_bytes_of(text.data, size));
         }
-        const char *next = byte < 0x80 ? text + 1 : g_utf8_next_char(text);
-        if (json && (c == '"' || c == '\\'))
-            kw_buffer_append_byte(line, '\\');
-        if (is_control(c))
-            kw_buffer_printf(line, json || c >= 0x80 ? "\\u%04x" : "\\x%02x", c);
-        else
-            kw_buffer_append(line, kw_bytes_of(text, (size_t)(next - text)));
-        text = next;
     }
+    kw_buffer_append_byte(line, '"');
+}
+
+/* True if logfmt needs no quotes around the text. */
+static bool
+is_plain(kw_bytes text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] <= ' ' || text.data[i] >= 0x7f || strchr("\"=\\", text.data[i]))
+            return false;
+    return text.size > 0;
 }
 
 static void
-append_line(kw_buffer *line, kw_log_level level, const char *module, const char *event, const char *details)
+append_value(kw_buffer *line, const kw_log_fact *fact, bool json)
+{
+    if (fact->is_number)
+        kw_buffer_printf(line, "%s%" G_GUINT64_FORMAT, fact->is_negative ? "-" : "",
+                         (guint64)fact->magnitude);
+    else if (!json && is_plain(fact->text))
+        kw_buffer_append(line, fact->text);
+    else
+        append_quoted(line, fact->text);
+}
+
+/* --- lines --------------------------------------------------------------------------------------- */
+
+static void
+append_fact(kw_buffer *line, kw_log_fact fact, bool json)
+{
+    kw_buffer_printf(line, json ? ",\"%s\":" : " %s=", fact.key);
+    append_value(line, &fact, json);
+}
+
+static void
+append_line(kw_buffer *line, kw_log_level level, const char *module, const char *event,
+            const kw_log_fact *facts)
 {
     char time_text[40];
     format_time(time_text, sizeof time_text);
     bool json = atomic_load(&as_json);
-    kw_buffer_printf(
-        line,
-        json ? "{\"time\":\"%s\",\"level\":\"%s\",\"module\":\"%s\",\"event\":\"%s\",\"details\":\""
-             : "time=%s level=%s module=%s event=\"%s\" ",
-        time_text, level_names[level], module, event);
-    append_escaped(line, details, json);
-    kw_buffer_append_text(line, json ? "\"}\n" : "\n");
+    kw_buffer_printf(line,
+                     json ? "{\"time\":\"%s\",\"level\":\"%s\",\"module\":\"%s\",\"event\":\"%s\""
+                          : "time=%s level=%s module=%s event=\"%s\"",
+                     time_text, level_names[level], module, event);
+    for (; facts->key; facts++)
+        append_fact(line, *facts, json);
+    kw_buffer_append_text(line, json ? "}\n" : "\n");
 }
 
-void
-kw_log(kw_log_level level, const char *module, const char *event, const char *format, ...)
+bool
+kw_log_facts(kw_log_level level, const char *module, const char *event, const kw_log_fact *facts)
 {
     if (!kw_log_enabled(level))
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    g_autofree char *details = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+        return false;
     kw_buffer line = KW_BUFFER_EMPTY;
-    append_line(&line, level, module, event, details);
-    kw_log_writer_put(kw_buffer_bytes(&line));
+    append_line(&line, level, module, event, facts);
+    bool accepted = kw_log_writer_put(kw_buffer_bytes(&line));
     kw_buffer_clear(&line);
+    return accepted;
+}
+
+bool
+kw_log_limit_allows(kw_log_limit *limit, uint32_t most, uint64_t *ret_unlogged)
+{
+    uint64_t second = kw_clock_mono_ns() / UINT64_C(1000000000);
+    if (second != limit->second) {
+        limit->second = second;
+        limit->logged = 0;
+    }
+    if (limit->logged >= most) {
+        limit->unlogged++;
+        return false;
+    }
+    limit->logged++;
+    *ret_unlogged = limit->unlogged;
+    limit->unlogged = 0;
+    return true;
 }
 
 /* --- without blocking ---------------------------------------------------------------------------- */
@@ -106,8 +166,8 @@ kw_log(kw_log_level level, const char *module, const char *event, const char *fo
 static void
 describe_lost(uint64_t count, kw_buffer *line)
 {
-    g_autofree char *details = g_strdup_printf("count=%" G_GUINT64_FORMAT, (guint64)count);
-    append_line(line, KW_LOG_WARN, "log", "lines were lost because standard error was blocked", details);
+    append_line(line, KW_LOG_WARN, "log", "lines were lost because standard error was blocked",
+                (const kw_log_fact[]){KW_LOG_FACT("count", count), {.key = NULL}});
 }
 
 static const char *
@@ -127,8 +187,9 @@ log_glib_message(GLogLevelFlags level, const GLogField *fields, gsize count, gpo
         return g_log_writer_default(level, fields, count, unused);
     bool serious = level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
     kw_log(serious ? KW_LOG_ERROR : KW_LOG_DEBUG, "glib",
-           level & G_LOG_LEVEL_CRITICAL ? "CRITICAL **" : "message", "domain=%s reason=\"%s\"",
-           glib_field(fields, count, "GLIB_DOMAIN"), glib_field(fields, count, "MESSAGE"));
+           level & G_LOG_LEVEL_CRITICAL ? "CRITICAL **" : "message",
+           KW_LOG_FACT("domain", glib_field(fields, count, "GLIB_DOMAIN")),
+           KW_LOG_FACT("reason", glib_field(fields, count, "MESSAGE")));
     return G_LOG_WRITER_HANDLED;
 }
 

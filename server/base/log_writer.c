@@ -152,19 +152,20 @@ run(void *unused)
 
 /* --- callers ------------------------------------------------------------------------------------- */
 
-/* With the lock. */
-static void
+/* False if the queue is full. With the lock. */
+static bool
 queue_line(kw_bytes line)
 {
     if (writer.queue.size + line.size > QUEUE_BYTES_MAX) {
         writer.lost++;
         kw_metrics_add(KW_METRIC_log_lines_lost, 1);
-        return;
+        return false;
     }
     if (writer.lost)
         report_lost();
     kw_buffer_append(&writer.queue, line);
     kw_condition_signal(&writer.filled);
+    return true;
 }
 
 /* Writes the line until standard error is blocked, and returns the rest. With the lock. */
@@ -180,7 +181,7 @@ write_now(kw_bytes line)
     return line;
 }
 
-void
+bool
 kw_log_writer_put(kw_bytes line)
 {
     kw_mutex_lock(&writer.lock);
@@ -192,9 +193,9 @@ kw_log_writer_put(kw_bytes line)
     } else if (!waits && writer.target != TARGET_BLOCKING) {
         line = write_now(line);
     }
-    if (line.size)
-        queue_line(line);
+    bool accepted = line.size == 0 || queue_line(line);
     kw_mutex_unlock(&writer.lock);
+    return accepted;
 }
 
 void

@@ -19,5 +19,5 @@ void kw_log_writer_start(kw_log_lost *describe_lost);
 /* Writes the queued lines for at most timeout_ms, drops the rest and stops the thread. */
 void kw_log_writer_stop(uint32_t timeout_ms);
 
-/* Writes or queues one whole line. */
-void kw_log_writer_put(kw_bytes line);
+/* Writes or queues one whole line. False if it was dropped. */
+bool kw_log_writer_put(kw_bytes line);

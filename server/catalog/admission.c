@@ -182,112 +182,6 @@ kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done)
                      admission->deadline, done, admission);
 }
 
-/* --- other gateways -------------------------------------------------------------------------------- */
-
-static const char *
-find_digest(const kw_table_digest *digests, size_t count, const char *table)
-{
-    for (size_t i = 0; i < count; i++)
-        if (g_str_equal(digests[i].table, table))
-            return digests[i].digest;
-    return NULL;
-}
-
-#define ONE_BY_ONE "stop all gateways but one, apply the policy there, and start the others with it"
-
-/* True for another process with this gateway's id: a previous one, which may have crashed or ended. */
-static bool
-is_of_this_gateway(const kw_admission *admission, const kw_registration *other)
-{
-    return g_str_equal(other->id, admission->catalog->settings.gateway_id);
-}
-
-static bool
-refuse_twin(const kw_registration *other, const char *table, kw_error *ret_error)
-{
-    return kw_error_set(
-        ret_error, KW_UNAVAILABLE,
-        "table %s: another process with the gateway_id %s serves it under another policy, or did until "
-        "it died; try again %d s after its end",
-        table, other->id, KW_LEASE_DEAD_MS / 1000);
-}
-
-static bool
-refuse_exclusive(const kw_admission *admission, const kw_registration *other, kw_error *ret_error)
-{
-    for (size_t i = 0; i < admission->exclusive_count; i++) {
-        const char *table = admission->exclusive[i];
-        if (!kw_others_has_table(other, &table, 1))
-            continue;
-        if (is_of_this_gateway(admission, other))
-            return refuse_twin(other, table, ret_error);
-        return kw_error_set(
-            ret_error, KW_REFUSED,
-            "table %s: this policy changes which rows a record has, and the gateway %s serves "
-            "the table under the old one; " ONE_BY_ONE,
-            table, other->id);
-    }
-    return true;
-}
-
-/* True if a gateway with this digest, or without the table, serves the table as this one does. */
-static bool
-agrees(const kw_admission *admission, size_t table, const char *theirs)
-{
-    return !theirs || kw_facts_agree(theirs, admission->wanted[table], admission->recorded[table],
-                                     admission->changes[table].merged, admission->arena);
-}
-
-static bool
-check_digests(const kw_admission *admission, const kw_registration *other, kw_error *ret_error)
-{
-    for (size_t i = 0; i < admission->count; i++) {
-        const char *table = admission->wanted[i]->table;
-        const char *serving = find_digest(other->serving, other->serving_count, table);
-        const char *next = find_digest(other->next, other->next_count, table);
-        if (agrees(admission, i, serving) && agrees(admission, i, next))
-            continue;
-        if (g_strcmp0(serving, next) != 0)
-            return kw_error_set(ret_error, KW_BUSY,
-                                "table %s: the gateway %s is changing to another policy now; try again",
-                                table, other->id);
-        if (is_of_this_gateway(admission, other))
-            return refuse_twin(other, table, ret_error);
-        return kw_error_set(
-            ret_error, KW_REFUSED,
-            "table %s: the gateway %s serves it under another policy (its rows have other keys or "
-            "other paths there); " ONE_BY_ONE,
-            table, other->id);
-    }
-    return true;
-}
-
-static bool
-check_gateway(const kw_admission *admission, const kw_registration *other, kw_error *ret_error)
-{
-    if (other->protocol != KW_CATALOG_PROTOCOL)
-        return kw_error_set(
-            ret_error, KW_REFUSED,
-            "the gateway %s has a version that cannot serve together with this one (catalog protocol "
-            "%" G_GINT64_FORMAT ", here %d); stop it first",
-            other->id, other->protocol, KW_CATALOG_PROTOCOL);
-    return refuse_exclusive(admission, other, ret_error) && check_digests(admission, other, ret_error);
-}
-
-bool
-kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error)
-{
-    const kw_catalog *catalog = admission->catalog;
-    const kw_catalog_image *image = admission->image;
-    for (size_t i = 0; i < image->gateways_count; i++) {
-        const kw_registration *other = &image->gateways[i];
-        if (!kw_catalog_is_own(catalog, other) && !kw_others_is_dead(image, other) &&
-            !check_gateway(admission, other, ret_error))
-            return false;
-    }
-    return true;
-}
-
 /* --- the steps ------------------------------------------------------------------------------------- */
 
 static void
@@ -296,6 +190,7 @@ on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
     kw_admission *admission = user;
     kw_error found = error ? *error : KW_ERROR_NONE;
     bool good = !error && compare_all(admission, evidence, &found) &&
+                kw_admission_check_versions(admission, &found) &&
                 (!admission->catalog->settings.shared || kw_admission_check_gateways(admission, &found));
     end_check(admission, good ? NULL : &found);
 }

@@ -114,8 +114,10 @@ on_dead_removed(void *user, const kw_error *error)
 static void
 remove_dead(kw_admission *admission)
 {
-    kw_others_remove_dead(admission->catalog, admission->image, admission->exclusive,
-                          admission->exclusive_count, admission->deadline, on_dead_removed, admission);
+    const char *const *tables;
+    size_t count = kw_admission_list_cleared(admission, &tables);
+    kw_others_remove_dead(admission->catalog, admission->image, tables, count, admission->deadline,
+                          on_dead_removed, admission);
 }
 
 /* --- rows that appeared since the first comparison ------------------------------------------------- */

@@ -44,9 +44,14 @@ bool kw_admission_check_owners(const kw_admission *admission, size_t table, kw_e
 void kw_admission_settle(kw_admission *admission);
 bool kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *evidence,
                           kw_error *ret_error);
+/* UNAVAILABLE if the policy is not of the version of a change that the catalog will have. */
+bool kw_admission_check_versions(const kw_admission *admission, kw_error *ret_error);
+/* admission_gateways.c */
 bool kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error);
+/* The tables that no dead gateway must still be registered with when the facts are put. */
+size_t kw_admission_list_cleared(const kw_admission *admission, const char *const **ret_tables);
 
-/* admission_records.c. BUSY if the catalog's records are not the base of the step. */
+/* admission_records.c. UNAVAILABLE if the catalog's records are not the base of the step. */
 bool kw_admission_take_step(kw_admission *admission, kw_error *ret_error);
 /* NULL: none. */
 const kw_change_step *kw_admission_step(const kw_admission *admission);

@@ -3,6 +3,47 @@
 
 #include <string.h>
 
+static bool
+is_of_several(const kw_change_record *record)
+{
+    return record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS;
+}
+
+/* What gateways write between two steps, other than the progress of the holder. */
+static bool
+same_orders(const kw_change_record *a, const kw_change_record *b)
+{
+    return a->goal == b->goal && a->completing == b->completing && a->paused == b->paused &&
+           a->rows_per_second == b->rows_per_second && g_str_equal(a->holder, b->holder);
+}
+
+static const kw_change_record *
+find_in_base(const kw_change_step *step, const kw_change_record *record)
+{
+    return kw_changes_find(step->base, step->base_count, record->table, record->path);
+}
+
+/* A step must not undo an order or a takeover. */
+static bool
+check_orders(const kw_admission *admission, const kw_change_record *base, kw_error *ret_error)
+{
+    const kw_catalog_image *image = admission->image;
+    const kw_catalog *catalog = admission->catalog;
+    const kw_change_step *step = admission->step;
+    const kw_change_record *next = kw_changes_find(step->records, step->count, base->table, base->path);
+    if (!is_of_several(base) || !kw_change_record_differs(base, next))
+        return true;
+    if (!same_orders(base, kw_changes_find(image->changes, image->changes_count, base->table, base->path)))
+        return kw_error_set(
+            ret_error, KW_UNAVAILABLE,
+            "table %s, path %s: the orders for the change, or the gateway that holds it, have "
+            "changed since they were read; try again",
+            base->table, base->path);
+    return !catalog->settings.shared || g_str_equal(base->holder, catalog->instance) ||
+           kw_error_set(ret_error, KW_UNAVAILABLE, "table %s, path %s: another gateway holds the change",
+                        base->table, base->path);
+}
+
 bool
 kw_admission_take_step(kw_admission *admission, kw_error *ret_error)
 {
@@ -11,8 +52,11 @@ kw_admission_take_step(kw_admission *admission, kw_error *ret_error)
     if (!step)
         return true;
     if (kw_changes_differ(step->base, step->base_count, image->changes, image->changes_count))
-        return kw_error_set(ret_error, KW_BUSY,
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
                             "a change of a key rule has had another step since it was read; try again");
+    for (size_t i = 0; i < step->base_count; i++)
+        if (!check_orders(admission, &step->base[i], ret_error))
+            return false;
     admission->taken = *step;
     admission->taken.base = image->changes; /* with the newest progress */
     admission->taken.base_count = image->changes_count;
@@ -25,6 +69,52 @@ kw_admission_step(const kw_admission *admission)
     return admission->step ? &admission->taken : NULL;
 }
 
+/* --- the version of a change ------------------------------------------------------------------------- */
+
+static bool
+same_role(const kw_role *a, const kw_role *b)
+{
+    return a->put == b->put && a->remove == b->remove && a->get == b->get && a->scan == b->scan;
+}
+
+/* True if the table is compiled for the version. Another version for which it would be compiled in the same
+ * way is as good. */
+static bool
+is_compiled_for(const kw_path *path, const kw_chain_version *version)
+{
+    const kw_table *table = path->table;
+    return path->placements_count == 2 && same_role(&path->placements[0].role, &version->new_role) &&
+           same_role(&path->placements[1].role, &version->old_role) &&
+           table->ordering.order == kw_chain_order(version) && table->ordering.spaced == version->spaced &&
+           (table->atomics_held || version->atomics == KW_CHAIN_NATIVE);
+}
+
+static bool
+check_served(const kw_admission *admission, const kw_change_record *record, kw_error *ret_error)
+{
+    const kw_table *table = kw_policy_find_table(admission->policy, kw_bytes_of_text(record->table));
+    int path = table ? kw_table_find_store(table, kw_bytes_of_text(record->path)) : -1;
+    return path < 0 || is_compiled_for(&table->paths[path], kw_chain_version_of(record->version)) ||
+           kw_error_set(ret_error, KW_UNAVAILABLE,
+                        "table %s, path %s: the change of its key rule has another version than this policy "
+                        "was loaded with; try again",
+                        record->table, record->path);
+}
+
+bool
+kw_admission_check_versions(const kw_admission *admission, kw_error *ret_error)
+{
+    const kw_change_step *step = admission->step;
+    const kw_change_record *records = step ? step->records : admission->image->changes;
+    size_t count = step ? step->count : admission->image->changes_count;
+    for (size_t i = 0; i < count; i++)
+        if (is_of_several(&records[i]) && !check_served(admission, &records[i], ret_error))
+            return false;
+    return true;
+}
+
+/* --- the records to put ------------------------------------------------------------------------------ */
+
 static const char *
 renamed_to(const kw_admission *admission, const char *table)
 {
@@ -32,6 +122,17 @@ renamed_to(const kw_admission *admission, const char *table)
         if (g_strcmp0(admission->changes[i].renamed_from, table) == 0)
             return admission->changes[i].merged->table;
     return NULL;
+}
+
+/* With several writers, another gateway can have edited a record that the step leaves as it is. */
+static kw_change_record
+newest(const kw_admission *admission, const kw_change_record *record)
+{
+    const kw_catalog_image *image = admission->image;
+    const kw_change_record *base = admission->step ? find_in_base(admission->step, record) : NULL;
+    if (!base || !is_of_several(record) || kw_change_record_differs(base, record))
+        return *record;
+    return *kw_changes_find(image->changes, image->changes_count, record->table, record->path);
 }
 
 bool
@@ -43,7 +144,7 @@ kw_admission_records(const kw_admission *admission, const kw_change_record **ret
     bool renamed = false;
     for (size_t i = 0; i < count; i++) {
         const char *name = renamed_to(admission, from[i].table);
-        records[i] = from[i];
+        records[i] = newest(admission, &from[i]);
         if (name && !kw_changes_find(from, count, name, from[i].path)) {
             records[i].table = name;
             renamed = true;

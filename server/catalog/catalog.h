@@ -43,6 +43,13 @@ kw_catalog *kw_catalog_new(const kw_catalog_settings *settings);
 /* Removes the registration if the store answers within a second, then calls closed. An admission in progress
  * ends with an error, at the latest when the store handle is closed. */
 void kw_catalog_close(kw_catalog *catalog, void (*closed)(void *user), void *user);
+/* From now on, puts of which the store has not said whether they were applied end with that error, instead of
+ * being repeated until it is certain. For a gateway that stops: jobs before the close can end. */
+void kw_catalog_end_repeats(kw_catalog *catalog);
+/* Lets kw_catalog_close leave the registration in the catalog until it has expired. For a gateway whose
+ * writes can still be applied after its end: so the gateway that holds a change sees that it was there, and
+ * waits for them. */
+void kw_catalog_leave_registration(kw_catalog *catalog);
 void kw_catalog_free(kw_catalog *catalog); /* NULL is ignored */
 
 /* Open while the lease is valid; NULL on a store that only this process uses. */
@@ -52,7 +59,8 @@ const kw_fence *kw_catalog_fence(const kw_catalog *catalog);
  * also rejected. UNAVAILABLE, TIMEOUT, BUSY: try again. */
 typedef void (*kw_catalog_checked)(void *user, kw_admission *admission, const kw_error *error);
 /* step: NULL, or the step of a change that the policy was compiled for; it must live until the admission
- * ends. */
+ * ends. UNAVAILABLE also means that the policy is of another version of a change than the catalog has now:
+ * load it again. */
 void kw_catalog_check(kw_catalog *catalog, kw_policy *policy, const kw_change_step *step,
                       kw_deadline deadline, kw_catalog_checked done, void *user);
 

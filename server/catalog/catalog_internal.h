@@ -17,10 +17,13 @@ struct kw_catalog {
     kw_catalog_settings settings;
     kw_bytes table;
     /* The content of the registration. */
-    kw_digests serving;     /* empty until the first policy serves */
-    kw_digests next;        /* while a policy is being admitted; otherwise empty */
-    const char *forgetting; /* the table that this gateway is forgetting; NULL: none */
-    uint64_t revision;      /* incremented when one of these three members changes */
+    kw_digests serving;      /* empty until the first policy serves */
+    kw_digests next;         /* while a policy is being admitted; otherwise empty */
+    const char *forgetting;  /* the table that this gateway is forgetting; NULL: none */
+    kw_arena *reports_arena; /* NULL: no reports */
+    const kw_change_report *reports;
+    size_t reports_count;
+    uint64_t revision; /* incremented when one of these members changes */
     /* The registration itself; registry.c. */
     char instance[33];        /* its name in the store; "": there is none */
     uint64_t lease;           /* the number in the store, as far as is known; 0: none */
@@ -32,8 +35,10 @@ struct kw_catalog {
     kw_fence fence;           /* open until the lease expires, if a policy serves */
     kw_timer *timer;
     bool renewing;
+    bool leaves;                        /* the registration is not removed at the close */
     unsigned removals;                  /* removals of registrations in flight */
     struct kw_catalog_putting *putting; /* see put.c */
+    bool ends_repeats;                  /* a put without an answer is not sent again */
     void (*closed)(void *user);         /* set: closing */
     void *closed_user;
 };

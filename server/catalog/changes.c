@@ -38,7 +38,9 @@ same_change(const kw_change_record *a, const kw_change_record *b)
     return same_rule(&a->old, &b->old) && same_rule(&a->old_given, &b->old_given) &&
            a->old_version.number == b->old_version.number &&
            g_str_equal(a->old_version.id, b->old_version.id) && a->new_version == b->new_version &&
-           a->version == b->version && a->version_at_ms == b->version_at_ms && a->started_ms == b->started_ms;
+           a->version == b->version && a->version_at_ms == b->version_at_ms &&
+           a->started_ms == b->started_ms && a->writers == b->writers && a->step == b->step &&
+           a->store_order == b->store_order;
 }
 
 bool

@@ -23,6 +23,29 @@ typedef struct kw_placed_rule {
     const char *store_table;
 } kw_placed_rule;
 
+/* Which chain of versions the change goes through. */
+typedef enum kw_change_writers {
+    KW_CHANGE_ONE_WRITER,     /* the embedded store: BOTH_OLD, BOTH_NEW, ... */
+    KW_CHANGE_SEVERAL_WRITERS /* stores that several gateways use */
+} kw_change_writers;
+
+/* Where the operator wants the versions to lead. For several writers: one gateway, the holder, sets one
+ * version after another until then. */
+typedef enum kw_change_goal {
+    KW_CHANGE_GOAL_COPIED,    /* 2: rows are copied and compared */
+    KW_CHANGE_GOAL_SWITCHED,  /* 6 */
+    KW_CHANGE_GOAL_COMPLETED, /* 8 or STORE_NEW, then the change ends with the new placement */
+    KW_CHANGE_GOAL_REVERSED,  /* back to 2 */
+    KW_CHANGE_GOAL_CANCELLED  /* back to 0 or STORE, then the change ends with the old placement */
+} kw_change_goal;
+
+/* The work of a pass or sweep, in this order. The position is kw_change_record.copied_to. */
+typedef enum kw_change_pass {
+    KW_CHANGE_PASS_OLD, /* records with a row in the old placement */
+    KW_CHANGE_PASS_NEW, /* records with a row in the new placement */
+    KW_CHANGE_PASS_ENDED
+} kw_change_pass;
+
 /* Everything lives in one arena. Texts are never NULL. */
 typedef struct kw_change_record {
     const char *table;
@@ -36,6 +59,13 @@ typedef struct kw_change_record {
     kw_version_name old_version; /* the policy version with the old key rule */
     int64_t new_version;         /* number of the policy version that began the change */
     kw_chain_id version;
+    /* The rest of this group is for several writers. */
+    kw_change_writers writers;
+    uint64_t step; /* counts the versions that were set, from 1, so that each has a number of its own */
+    kw_change_goal goal;
+    kw_change_pass pass;   /* of a version that needs KW_CHAIN_PASSED or KW_CHAIN_SWEPT before the next one */
+    const char *holder;    /* the registration of the gateway that sets versions and copies rows; "": none */
+    bool store_order;      /* the table had order: store before the change, and gets it back */
     int64_t version_at_ms; /* wall clock; when `version` was set */
     int64_t started_ms;
     const char *author;
@@ -54,6 +84,9 @@ typedef struct kw_change_record {
     kw_bytes compare_cursor; /* the comparison continues here; empty: it has not begun */
 } kw_change_record;
 
+/* "copied", "switched", ... */
+const char *kw_change_goal_name(kw_change_goal goal);
+
 /* "[]" for no records. */
 kw_bytes kw_changes_print(const kw_change_record *records, size_t count, kw_arena *arena);
 /* The same for records to store. REFUSED if they are too many or too large. */
@@ -69,8 +102,8 @@ const kw_change_record *kw_changes_find(const kw_change_record *records, size_t 
 /* Leaves out the records of the table, or (path is not NULL) that of the path. False if there are none. */
 bool kw_changes_remove(const kw_change_record *records, size_t count, const char *table, const char *path,
                        kw_arena *arena, const kw_change_record **ret_left, size_t *ret_count);
-/* True if the records differ in more than the progress of copies and comparisons: then gateways must load the
- * policy again. */
+/* True if the records differ in more than what is written between two steps (progress, pause, limit, goal,
+ * holder, pass): then gateways must load the policy again. */
 bool kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_record *b, size_t b_count);
 /* The same for the records of one path; NULL: there is none. */
 bool kw_change_record_differs(const kw_change_record *a, const kw_change_record *b);
@@ -80,7 +113,18 @@ bool kw_change_record_differs(const kw_change_record *a, const kw_change_record 
  *   - a path gets a second placement, whose store table has no rows: the change begins
  *   - roles of placements change: the next version of the change
  *   - a path keeps one of two placements: the change has ended. The other one becomes retired
- * The commit writes the records in the same put. Without a step, placements must be those of the catalog. */
+ * The commit writes the records in the same put. Without a step, placements must be those of the catalog.
+ *
+ * With several writers, a step goes only to a neighbor in the chain (change/chain.h); a change begins with
+ * ENTER_HELD (order: store) or 0, and ends where gateways do what they do without a change, or beside it.
+ * What it needs:
+ *   - to begin: all other gateways serve the table with the old placement (BUSY: one does not)
+ *   - later: this gateway holds the change, and all gateways with the table, this one included, have reported
+ * the present version. The commit removes dead ones. Those that register later are admitted with the new
+ * version
+ *   - goal, holder, completing, pause and limit are still those of the base
+ * UNAVAILABLE: the catalog does not have the base, or one of these is not so. The records that the step
+ * leaves as they are in its base stay as the catalog has them. */
 typedef struct kw_change_step {
     const kw_change_record *records; /* all that the catalog will have */
     size_t count;
@@ -101,8 +145,56 @@ void kw_catalog_read_current_changes(kw_catalog *catalog, kw_deadline deadline, 
                                      void *user);
 
 /* Writes records whose progress, pause or limit has changed, on the condition that the catalog still has
- * records that do not differ otherwise (kw_changes_differ). BUSY: they do. One call at a time, on the
- * catalog's loop, not during an admission. */
+ * records that do not differ otherwise (kw_changes_differ). BUSY: they do. Does not write records of several
+ * writers, see kw_catalog_edit_change. One call at a time, on the catalog's loop, not during an admission. */
 void kw_catalog_write_progress(kw_catalog *catalog, const kw_change_record *records, size_t count,
                                kw_deadline deadline, void (*done)(void *user, const kw_error *error),
                                void *user);
+
+/* Changes a record as the catalog has it now; can be called several times. New texts must be in the arena. It
+ * must not change what kw_change_record_differs compares. False: nothing is written. */
+typedef bool (*kw_change_edit)(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error);
+/* What the catalog has after the edit; lives until done returns. NULL exactly if error is set. */
+typedef void (*kw_change_edited)(void *user, const kw_current *current, const kw_error *error);
+
+/* Edits the record of the change that is under way on the path (NULL: of whichever path of the table
+ * changes). The new record is put on the condition that the catalog was not changed since the edit read it;
+ * otherwise everything is repeated until the deadline (BUSY after it). So what another gateway wrote in
+ * between is not undone. An unchanged record is not written. REFUSED: no change is under way. UNAVAILABLE:
+ * the lease has expired. One call at a time, on the catalog's loop. An admission of this gateway at the same
+ * time gets BUSY at its commit. */
+void kw_catalog_edit_change(kw_catalog *catalog, const char *table, const char *path, kw_change_edit edit,
+                            void *edit_user, kw_deadline deadline, kw_change_edited done, void *user);
+
+/* --- several writers: what gateways report ---------------------------------------------------------- */
+
+/* What a gateway says in its registration about one change: it has served the version with this number, and
+ * all its calls under the versions before have ended. A gateway that gave up on a write reports the next
+ * version only when that write can no longer be applied (store.late). */
+typedef struct kw_change_report {
+    const char *table;
+    const char *path;
+    int64_t started_ms; /* of the change */
+    uint64_t step;
+} kw_change_report;
+
+/* Replaces the reports in this gateway's registration, and writes it soon. Copies. */
+void kw_catalog_report_changes(kw_catalog *catalog, const kw_change_report *reports, size_t count);
+
+/* A registered gateway, as far as changes of a table need it. */
+typedef struct kw_change_follower {
+    const char *instance; /* the name of its registration */
+    const char *id;       /* of the gateway, for people */
+    bool itself;
+    bool dead;     /* its lease has expired; a step removes its registration first */
+    uint64_t step; /* that it has reported for the change; 0: none yet */
+} kw_change_follower;
+
+/* Reads the registrations that have the table, after it registered this gateway. Everything lives until done
+ * returns. */
+typedef void (*kw_change_followers_read)(void *user, const kw_change_follower *followers, size_t count,
+                                         const kw_error *error);
+void kw_catalog_read_followers(kw_catalog *catalog, const kw_change_record *record, kw_deadline deadline,
+                               kw_change_followers_read done, void *user);
+/* The name of this gateway's registration; "": it has none. */
+const char *kw_catalog_instance(const kw_catalog *catalog);

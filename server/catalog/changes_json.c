@@ -1,5 +1,6 @@
 /* Records of changes as JSON; see changes.h. Every member must be there with its type, and no other one: a
- * version with other members also has another form of the facts. */
+ * version with other members also has another form of the facts. The members for several writers are there if
+ * the change has them. */
 #include "catalog/changes.h"
 #include "catalog/json.h"
 
@@ -8,7 +9,19 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef enum form { TEXT, FLAG, COUNT, NUMBER, BYTES, RULE, VERSION_NAME, CHAIN_VERSION } form;
+typedef enum form {
+    TEXT,
+    FLAG,
+    COUNT,
+    NUMBER,
+    BYTES,
+    RULE,
+    VERSION_NAME,
+    CHAIN_VERSION,
+    WRITERS,
+    GOAL,
+    PASS
+} form;
 
 typedef struct member {
     const char *name;
@@ -51,6 +64,35 @@ static const member of_change[] = {
     MEMBER(BYTES, copied_to),
     MEMBER(BYTES, compare_cursor),
 };
+
+static const member of_several_writers[] = {
+    MEMBER(WRITERS, writers), MEMBER(COUNT, step),  MEMBER(GOAL, goal),
+    MEMBER(PASS, pass),       MEMBER(TEXT, holder), MEMBER(FLAG, store_order),
+};
+
+static const char *const writers_names[] = {
+    [KW_CHANGE_ONE_WRITER] = "one",
+    [KW_CHANGE_SEVERAL_WRITERS] = "several",
+};
+
+static const char *const goal_names[] = {
+    [KW_CHANGE_GOAL_COPIED] = "copied",       [KW_CHANGE_GOAL_SWITCHED] = "switched",
+    [KW_CHANGE_GOAL_COMPLETED] = "completed", [KW_CHANGE_GOAL_REVERSED] = "reversed",
+    [KW_CHANGE_GOAL_CANCELLED] = "cancelled",
+};
+
+static const char *const pass_names[] = {
+    [KW_CHANGE_PASS_OLD] = "old",
+    [KW_CHANGE_PASS_NEW] = "new",
+    [KW_CHANGE_PASS_ENDED] = "ended",
+};
+
+const char *
+kw_change_goal_name(kw_change_goal goal)
+{
+    g_assert((unsigned)goal < G_N_ELEMENTS(goal_names));
+    return goal_names[goal];
+}
 
 /* --- printing -------------------------------------------------------------------------------------- */
 
@@ -115,6 +157,15 @@ print_value(JsonBuilder *to, form as, const void *value, kw_arena *arena)
     case CHAIN_VERSION:
         json_builder_add_string_value(to, kw_chain_version_of(*(const kw_chain_id *)value)->name);
         break;
+    case WRITERS:
+        json_builder_add_string_value(to, writers_names[*(const kw_change_writers *)value]);
+        break;
+    case GOAL:
+        json_builder_add_string_value(to, kw_change_goal_name(*(const kw_change_goal *)value));
+        break;
+    case PASS:
+        json_builder_add_string_value(to, pass_names[*(const kw_change_pass *)value]);
+        break;
     }
 }
 
@@ -128,18 +179,25 @@ print_members(JsonBuilder *to, const member *members, size_t count, const kw_cha
     }
 }
 
+static void
+print_record(JsonBuilder *to, const kw_change_record *record, kw_arena *arena)
+{
+    json_builder_begin_object(to);
+    print_members(to, of_record, G_N_ELEMENTS(of_record), record, arena);
+    if (record->under_way)
+        print_members(to, of_change, G_N_ELEMENTS(of_change), record, arena);
+    if (record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS)
+        print_members(to, of_several_writers, G_N_ELEMENTS(of_several_writers), record, arena);
+    json_builder_end_object(to);
+}
+
 kw_bytes
 kw_changes_print(const kw_change_record *records, size_t count, kw_arena *arena)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
     json_builder_begin_array(builder);
-    for (size_t i = 0; i < count; i++) {
-        json_builder_begin_object(builder);
-        print_members(builder, of_record, G_N_ELEMENTS(of_record), &records[i], arena);
-        if (records[i].under_way)
-            print_members(builder, of_change, G_N_ELEMENTS(of_change), &records[i], arena);
-        json_builder_end_object(builder);
-    }
+    for (size_t i = 0; i < count; i++)
+        print_record(builder, &records[i], arena);
     json_builder_end_array(builder);
     g_autoptr(JsonNode) root = json_builder_get_root(builder);
     g_autofree char *text = json_to_string(root, FALSE);
@@ -227,9 +285,27 @@ parse_version_name(JsonNode *node, kw_version_name *to)
     return text && kw_version_parse(kw_bytes_of_text(text), to, &ignored);
 }
 
+/* The index of the text among the names; false if it is not one of them. */
+static bool
+parse_name(JsonNode *node, const char *const *names, size_t count, unsigned *ret_index)
+{
+    const char *text = text_in(node);
+    for (unsigned i = 0; text && i < count; i++) {
+        if (!g_str_equal(text, names[i]))
+            continue;
+        *ret_index = i;
+        return true;
+    }
+    return false;
+}
+
+#define PARSE_NAME(names, type)                                                                              \
+    (parse_name(node, names, G_N_ELEMENTS(names), &index) && (*(type *)to = (type)index, true))
+
 static bool
 parse_value(JsonNode *node, form as, kw_arena *arena, void *to)
 {
+    unsigned index;
     switch (as) {
     case TEXT:
         return parse_text(node, arena, to);
@@ -247,6 +323,12 @@ parse_value(JsonNode *node, form as, kw_arena *arena, void *to)
         return parse_version_name(node, to);
     case CHAIN_VERSION:
         return kw_chain_find(text_in(node), to);
+    case WRITERS:
+        return PARSE_NAME(writers_names, kw_change_writers);
+    case GOAL:
+        return PARSE_NAME(goal_names, kw_change_goal);
+    case PASS:
+        return PARSE_NAME(pass_names, kw_change_pass);
     }
     g_assert_not_reached();
 }
@@ -262,21 +344,30 @@ parse_members(JsonObject *from, const member *members, size_t count, kw_arena *a
     return true;
 }
 
+/* The members of a change that is under way. */
+static bool
+parse_change(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
+{
+    *count += G_N_ELEMENTS(of_change);
+    if (!parse_members(from, of_change, G_N_ELEMENTS(of_change), arena, to))
+        return false;
+    if (!json_object_has_member(from, "writers"))
+        return true;
+    *count += G_N_ELEMENTS(of_several_writers);
+    return parse_members(from, of_several_writers, G_N_ELEMENTS(of_several_writers), arena, to) &&
+           to->writers == KW_CHANGE_SEVERAL_WRITERS && to->step > 0;
+}
+
 static bool
 parse_record(JsonNode *node, kw_arena *arena, kw_change_record *to)
 {
     JsonObject *from = JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
     size_t count = G_N_ELEMENTS(of_record);
-    *to = (kw_change_record){.author = "", .reason = "", .example = "", .old = {.store_table = ""}};
+    *to = (kw_change_record){
+        .author = "", .reason = "", .example = "", .holder = "", .old = {.store_table = ""}};
     to->old_given = to->old;
-    if (!from || !parse_members(from, of_record, count, arena, to) || !to->table[0] || !to->path[0])
-        return false;
-    if (to->under_way) {
-        count += G_N_ELEMENTS(of_change);
-        if (!parse_members(from, of_change, G_N_ELEMENTS(of_change), arena, to))
-            return false;
-    }
-    return json_object_get_size(from) == count;
+    return from && parse_members(from, of_record, count, arena, to) && to->table[0] && to->path[0] &&
+           (!to->under_way || parse_change(from, arena, to, &count)) && json_object_get_size(from) == count;
 }
 
 static bool

@@ -1,119 +1,42 @@
-/* Writes the progress of changes; see changes.h.
- *
- *   read the cells `id` and `changes` -> compare the records -> put, if the id is still the same
- *     -> BUSY: the catalog was changed since; from the read again
- */
-#include "catalog/put.h"
+/* Writes the progress of changes in a store with one writer, and edits records; see changes.h. */
+#include "catalog/changes_edit.h"
 
-/* The cells `id` and `changes`. */
-#define CELLS_BYTES_MAX (KW_CHANGES_BYTES_MAX + 4096)
+/* --- progress -------------------------------------------------------------------------------------- */
 
 typedef struct progress {
-    kw_catalog *catalog;
-    kw_arena *arena;
+    kw_changes_editing editing;
     const kw_change_record *records; /* copies */
     size_t count;
-    kw_deadline deadline;
-    kw_get get;
-    kw_catalog_image *image; /* has only what a put needs */
     void (*done)(void *user, const kw_error *error);
     void *user;
 } progress;
 
-static void
-finish(progress *self, const kw_error *error)
-{
-    kw_error reported = error ? *error : KW_ERROR_NONE;
-    if (error)
-        kw_error_prefix(&reported, "catalog %s", self->catalog->settings.store_table);
-    self->done(self->user, error ? &reported : NULL);
-    kw_catalog_image_free(self->image);
-    kw_arena_free(self->arena);
-}
-
-static void read_records(progress *self);
-
-static void
-on_put(void *user, const kw_error *error)
-{
-    progress *self = user;
-    if (error && error->code == KW_BUSY && !kw_deadline_passed(self->deadline))
-        read_records(self);
-    else
-        finish(self, error);
-}
-
-static kw_catalog_image *
-new_image(void)
-{
-    kw_arena *arena = kw_arena_new();
-    kw_catalog_image *image = KW_ARENA_NEW(arena, kw_catalog_image);
-    *image = (kw_catalog_image){.arena = arena, .id = ""};
-    return image;
-}
-
+/* Other gateways edit the records of several writers, so those of the catalog stay. */
 static bool
-parse_cells(const kw_row *row, kw_catalog_image *to, kw_error *ret_error)
+decide_progress(kw_changes_editing *editing, kw_error *ret_error)
 {
-    for (uint32_t i = 0; i < row->cells_count; i++) {
-        const kw_cell *cell = &row->cells[i];
-        to->newest_ms = MAX(to->newest_ms, cell->timestamp);
-        if (kw_bytes_equal(cell->qualifier, KW_CATALOG_ID))
-            to->id = kw_arena_text(to->arena, cell->value);
-        else if (kw_bytes_equal(cell->qualifier, KW_CATALOG_CHANGES) &&
-                 !kw_changes_parse(cell->value, to->arena, &to->changes, &to->changes_count, ret_error))
-            return false;
+    const progress *self = (const progress *)editing;
+    const kw_catalog_image *image = editing->image;
+    if (kw_changes_differ(image->changes, image->changes_count, self->records, self->count))
+        return kw_error_set(ret_error, KW_BUSY,
+                            "a change of a key rule has had another step since; try again");
+    kw_change_record *records = KW_ARENA_ARRAY(image->arena, kw_change_record, self->count);
+    for (size_t i = 0; i < self->count; i++) {
+        const kw_change_record *mine = &self->records[i];
+        records[i] = mine->under_way && mine->writers == KW_CHANGE_SEVERAL_WRITERS
+                         ? *kw_changes_find(image->changes, image->changes_count, mine->table, mine->path)
+                         : *mine;
     }
+    editing->records = records;
+    editing->count = self->count;
     return true;
 }
 
 static void
-compare_and_put(progress *self, const kw_row *row)
+progress_done(kw_changes_editing *editing, const kw_error *error)
 {
-    kw_error found;
-    if (!parse_cells(row, self->image, &found)) {
-        finish(self, &found);
-        return;
-    }
-    if (kw_changes_differ(self->image->changes, self->image->changes_count, self->records, self->count)) {
-        kw_error_set(&found, KW_BUSY, "a change of a key rule has had another step since; try again");
-        finish(self, &found);
-        return;
-    }
-    kw_catalog_put(
-        self->catalog, self->image,
-        &(kw_catalog_changes){.records = self->records, .records_count = self->count, .puts_records = true},
-        on_put, self);
-}
-
-static void
-on_read(void *user, kw_rows *rows, const kw_error *error)
-{
-    progress *self = user;
-    if (error && error->code != KW_NOT_FOUND) {
-        finish(self, error);
-        return;
-    }
-    kw_catalog_image_free(self->image);
-    self->image = new_image();
-    compare_and_put(self, rows ? &rows->rows[0] : &(kw_row){0});
-    kw_rows_free(rows);
-}
-
-static void
-read_records(progress *self)
-{
-    static const kw_column columns[] = {
-        {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("changes")},
-        {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("id")}};
-    self->get = (kw_get){.table = self->catalog->table,
-                         .row = KW_CATALOG_FACTS_ROW,
-                         .columns = columns,
-                         .columns_count = G_N_ELEMENTS(columns),
-                         .max_versions = 1,
-                         .max_bytes = CELLS_BYTES_MAX,
-                         .deadline = self->deadline};
-    kw_store_handle_get(self->catalog->settings.handle, &self->get, on_read, self);
+    const progress *self = (const progress *)editing;
+    self->done(self->user, error);
 }
 
 /* The caller's records can change before the put, so their JSON is copied. */
@@ -122,8 +45,8 @@ copy_records(progress *self, const kw_change_record *records, size_t count, kw_e
 {
     kw_change_record *copies;
     kw_bytes text;
-    if (!kw_changes_print_to_put(records, count, self->arena, &text, ret_error) ||
-        !kw_changes_parse(text, self->arena, &copies, &self->count, ret_error))
+    if (!kw_changes_print_to_put(records, count, self->editing.arena, &text, ret_error) ||
+        !kw_changes_parse(text, self->editing.arena, &copies, &self->count, ret_error))
         return false;
     self->records = copies;
     return true;
@@ -136,14 +59,97 @@ kw_catalog_write_progress(kw_catalog *catalog, const kw_change_record *records, 
     kw_arena *arena = kw_arena_new();
     progress *self = KW_ARENA_NEW(arena, progress);
     kw_error error;
-    *self = (progress){.catalog = catalog,
-                       .arena = arena,
-                       .image = new_image(),
-                       .deadline = deadline,
+    *self = (progress){.editing = {.catalog = catalog,
+                                   .arena = arena,
+                                   .deadline = deadline,
+                                   .decide = decide_progress,
+                                   .done = progress_done},
                        .done = done,
                        .user = user};
-    if (copy_records(self, records, count, &error))
-        read_records(self);
-    else
-        finish(self, &error);
+    if (copy_records(self, records, count, &error)) {
+        kw_changes_edit(&self->editing);
+        return;
+    }
+    kw_error_prefix(&error, "catalog %s", catalog->settings.store_table);
+    done(user, &error);
+    kw_arena_free(arena);
+}
+
+/* --- one record ------------------------------------------------------------------------------------ */
+
+typedef struct edit {
+    kw_changes_editing editing;
+    const char *table;
+    const char *path; /* NULL: whichever changes */
+    kw_change_edit change;
+    void *change_user;
+    kw_change_edited done;
+    void *user;
+} edit;
+
+static kw_change_record *
+find_under_way(const edit *self, kw_change_record *records, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (records[i].under_way && g_str_equal(records[i].table, self->table) &&
+            (!self->path || g_str_equal(records[i].path, self->path)))
+            return &records[i];
+    return NULL;
+}
+
+static bool
+is_unchanged(const kw_change_record *before, const kw_change_record *after, kw_arena *arena)
+{
+    return kw_bytes_equal(kw_changes_print(before, 1, arena), kw_changes_print(after, 1, arena));
+}
+
+static bool
+decide_edit(kw_changes_editing *editing, kw_error *ret_error)
+{
+    const edit *self = (const edit *)editing;
+    const kw_catalog_image *image = editing->image;
+    kw_change_record *record = find_under_way(self, image->changes, image->changes_count);
+    if (!record)
+        return kw_error_set(ret_error, KW_REFUSED, "table %s: no key rule of it is being changed",
+                            self->table);
+    kw_change_record before = *record;
+    if (!self->change(self->change_user, record, image->arena, ret_error))
+        return false;
+    g_assert(!kw_change_record_differs(&before, record));
+    editing->records = image->changes;
+    editing->count = image->changes_count;
+    editing->unchanged = is_unchanged(&before, record, image->arena);
+    return true;
+}
+
+static void
+edit_done(kw_changes_editing *editing, const kw_error *error)
+{
+    const edit *self = (const edit *)editing;
+    const kw_catalog_image *image = editing->image;
+    kw_current current = {0};
+    if (!error)
+        current = (kw_current){
+            .version = image->version, .changes = image->changes, .changes_count = image->changes_count};
+    self->done(self->user, error ? NULL : &current, error);
+}
+
+void
+kw_catalog_edit_change(kw_catalog *catalog, const char *table, const char *path, kw_change_edit change,
+                       void *change_user, kw_deadline deadline, kw_change_edited done, void *user)
+{
+    kw_arena *arena = kw_arena_new();
+    edit *self = KW_ARENA_NEW(arena, edit);
+    *self = (edit){.editing = {.catalog = catalog,
+                               .arena = arena,
+                               .deadline = deadline,
+                               .decide = decide_edit,
+                               .done = edit_done},
+                   .table = kw_arena_text(arena, kw_bytes_of_text(table)),
+                   .path = path ? kw_arena_text(arena, kw_bytes_of_text(path)) : NULL,
+                   .change = change,
+                   .change_user = change_user,
+                   .done = done,
+                   .user = user};
+    kw_changes_edit(&self->editing);
 }

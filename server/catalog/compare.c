@@ -237,7 +237,8 @@ static bool
 compare_step(comparing *self, const kw_path_facts *path, const kw_path_facts *old, kw_path_step step,
              kw_error *ret_error)
 {
-    if (!kw_change_check_step(step, self->recorded, old, self->wanted, path, self->evidence, ret_error))
+    if (!kw_change_check_step(step, self->step, self->recorded, old, self->wanted, path, self->evidence,
+                              ret_error))
         return false;
     merge_path(self, path, old, step, &self->merged->paths[self->merged->paths_count++]);
     return true;

@@ -35,8 +35,8 @@ typedef struct kw_facts_change {
 
 /* recorded: NULL if the catalog does not contain the table; its name differs from wanted's if the table was
  * renamed. step: NULL if the policy is not one of a step; its base has the catalog's records. REFUSED names
- * table, path or field, old and new, and what to do. BUSY: the policy is one of another version of a change.
- */
+ * table, path or field, old and new, and what to do. UNAVAILABLE: the policy is one of another version of a
+ * change; load it again. */
 bool kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw_evidence *evidence,
                       const kw_change_step *step, kw_arena *arena, kw_facts_change *ret_change,
                       kw_error *ret_error);

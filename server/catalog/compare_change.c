@@ -24,14 +24,19 @@ kw_change_step_of_path(const kw_change_step *step, const kw_facts *recorded, con
     return !was ? KW_PATH_STEP_BEGIN : is ? KW_PATH_STEP_NEXT : KW_PATH_STEP_END;
 }
 
+static bool
+is_new(const kw_change_record *base, const kw_placement_facts *placement)
+{
+    return base->now.layout == placement->layout &&
+           g_str_equal(kw_store_table_name(base->now.store_table), placement->store_table);
+}
+
 bool
 kw_change_is_verified(const kw_change_step *step, const kw_facts *recorded, const char *path,
                       const kw_placement_facts *kept)
 {
     const kw_change_record *base = find_base(step, recorded, path);
-    bool is_new = base->now.layout == kept->layout &&
-                  g_str_equal(kw_store_table_name(base->now.store_table), kept->store_table);
-    return is_new ? base->compared : kept->verified;
+    return is_new(base, kept) ? base->compared : kept->verified;
 }
 
 /* --- steps ----------------------------------------------------------------------------------------- */
@@ -101,11 +106,46 @@ is_complete(const kw_path_facts *old, const kw_placement_facts *kept)
     return found && found->state == KW_PLACEMENT_COMPLETE;
 }
 
-bool
-kw_change_check_step(kw_path_step kind, const kw_facts *recorded, const kw_path_facts *old,
-                     const kw_facts *wanted, const kw_path_facts *path, const kw_evidence *evidence,
-                     kw_error *ret_error)
+static bool
+leads_to(kw_chain_id from, kw_chain_id to)
 {
+    return kw_chain_next(from, KW_CHAIN_FORWARD).to == to || kw_chain_next(from, KW_CHAIN_BACK).to == to;
+}
+
+/* The version in which gateways do what they do before and after a change. */
+static kw_chain_id
+end_of(const kw_change_record *base, bool forward)
+{
+    if (base->store_order)
+        return forward ? KW_CHAIN_STORE_NEW : KW_CHAIN_STORE;
+    return forward ? KW_CHAIN_8 : KW_CHAIN_0;
+}
+
+/* Several writers go only from a version to one of its neighbors, because calls of both run at the same time.
+ */
+static bool
+follows_chain(kw_path_step kind, const kw_change_record *base, const kw_change_record *next,
+              const kw_placement_facts *kept)
+{
+    if (kind == KW_PATH_STEP_BEGIN)
+        return next->writers == KW_CHANGE_ONE_WRITER ||
+               (next->step == 1 && next->version == (next->store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0));
+    if (base->writers == KW_CHANGE_ONE_WRITER)
+        return true;
+    if (kind == KW_PATH_STEP_NEXT)
+        return next->writers == base->writers && next->step == base->step + 1 &&
+               next->started_ms == base->started_ms && leads_to(base->version, next->version);
+    kw_chain_id end = end_of(base, is_new(base, kept));
+    return base->version == end || leads_to(base->version, end);
+}
+
+bool
+kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_facts *recorded,
+                     const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
+                     const kw_evidence *evidence, kw_error *ret_error)
+{
+    const kw_change_record *base = find_base(step, recorded, path->name);
+    const kw_change_record *next = kw_changes_find(step->records, step->count, wanted->table, path->name);
     size_t before = kw_path_facts_count_live(old), after = path->placements_count;
     size_t shared = count_shared(old, path);
     bool good = old->association == path->association;
@@ -115,7 +155,7 @@ kw_change_check_step(kw_path_step kind, const kw_facts *recorded, const kw_path_
         good = good && before == 2 && after == 2 && shared == 2;
     else
         good = good && before == 2 && after == 1 && is_complete(old, &path->placements[0]);
-    if (!good)
+    if (!good || !follows_chain(kind, base, next, &path->placements[0]))
         return refuse_placements(wanted, path, ret_error);
     return kind != KW_PATH_STEP_BEGIN || check_empty(recorded, wanted, path, evidence, ret_error);
 }
@@ -149,14 +189,14 @@ kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_
     if (live < 2 && count < 2)
         return true;
     if (live < 2)
-        return kw_error_set(ret_error, KW_BUSY,
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
                             "table %s, path %s: the change that this policy was loaded with is not under "
                             "way; try again",
                             wanted->table, path->name);
     if (live != count || old->association != path->association || count_shared(old, path) != count)
         return refuse_under_way(wanted, old, ret_error);
     return has_states(old, path) ||
-           kw_error_set(ret_error, KW_BUSY,
+           kw_error_set(ret_error, KW_UNAVAILABLE,
                         "table %s, path %s: the change of its key rule has another version than this policy "
                         "was loaded with; try again",
                         wanted->table, path->name);

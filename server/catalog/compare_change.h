@@ -16,13 +16,14 @@ kw_path_step kw_change_step_of_path(const kw_change_step *step, const kw_facts *
                                     const kw_facts *wanted, const char *path);
 
 /* For a step other than NONE of a path with live placements. REFUSED if `path` does not have the placements
- * that the step leaves, or if the placement to fill is not empty. */
-bool kw_change_check_step(kw_path_step kind, const kw_facts *recorded, const kw_path_facts *old,
-                          const kw_facts *wanted, const kw_path_facts *path, const kw_evidence *evidence,
-                          kw_error *ret_error);
+ * that the step leaves, if the placement to fill is not empty, or if several writers could not go from one
+ * version to the other. */
+bool kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_facts *recorded,
+                          const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
+                          const kw_evidence *evidence, kw_error *ret_error);
 
-/* For a path without a step. REFUSED or BUSY if a change is under way and the policy (path; NULL: it does not
- * have the path) is not that of its version, or if only the policy has one. */
+/* For a path without a step. REFUSED or UNAVAILABLE if a change is under way and the policy (path; NULL: it
+ * does not have the path) is not that of its version, or if only the policy has one. */
 bool kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_path_facts *path,
                           kw_error *ret_error);
 

@@ -54,7 +54,6 @@ placement_of(const kw_placement *placement, kw_arena *arena)
 {
     kw_placement_facts facts = rule_of(placement->layout);
     facts.store_table = kw_store_table_name(kw_arena_text(arena, placement->store_table));
-    facts.role = placement->role;
     facts.state = placement->complete ? KW_PLACEMENT_COMPLETE : KW_PLACEMENT_FILLING;
     return facts;
 }
@@ -92,7 +91,6 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     facts->order = stamp ? "stamp" : "store";
     facts->order_given = table->model->order != NULL;
     facts->atomics = !stamp && table->model->atomics != 0;
-    facts->atomics_held = table->atomics_held;
     facts->fields_count = table->fields_count;
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++)
@@ -196,16 +194,6 @@ by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The roles of two placements are the version of a change. */
-static const char *
-role_text(const kw_path_facts *path, const kw_role *role, kw_arena *arena)
-{
-    if (kw_path_facts_count_live(path) < 2)
-        return "";
-    return kw_arena_printf(arena, " put %u remove %u%s%s", role->put, role->remove, role->get ? " get" : "",
-                           role->scan ? " scan" : "");
-}
-
 static size_t
 list_placements(const kw_path_facts *path, const char **lines, kw_arena *arena)
 {
@@ -213,9 +201,9 @@ list_placements(const kw_path_facts *path, const char **lines, kw_arena *arena)
     for (size_t i = 0; i < path->placements_count; i++) {
         const kw_placement_facts *each = &path->placements[i];
         if (kw_placement_facts_is_live(each))
-            lines[count++] = kw_arena_printf(
-                arena, "path %s%s %u %s %s%s", path->name, path->association ? " association" : "",
-                each->layout, each->fingerprint, each->store_table, role_text(path, &each->role, arena));
+            lines[count++] = kw_arena_printf(arena, "path %s%s %u %s %s", path->name,
+                                             path->association ? " association" : "", each->layout,
+                                             each->fingerprint, each->store_table);
     }
     return count;
 }
@@ -231,8 +219,6 @@ list_lines(const kw_facts *facts, const char **lines, kw_arena *arena)
         if (facts->fields[i].counter && !facts->fields[i].removed)
             lines[count++] =
                 kw_arena_printf(arena, "counter %s", kw_field_facts_column(&facts->fields[i], arena));
-    if (facts->atomics_held)
-        lines[count++] = "atomics held";
     for (size_t i = 0; i < facts->paths_count; i++)
         count += list_placements(&facts->paths[i], lines + count, arena);
     qsort(lines, count, sizeof *lines, by_text);

@@ -11,7 +11,7 @@
 /* Which of its table's records a placement holds. */
 typedef enum kw_placement_state {
     KW_PLACEMENT_ABSENT,    /* none; as if it were not listed */
-    KW_PLACEMENT_FILLING,   /* recent writes; not read */
+    KW_PLACEMENT_FILLING,   /* not every record, while a key rule changes; scans do not read it */
     KW_PLACEMENT_COMPLETE,  /* every record */
     KW_PLACEMENT_RETIRED,   /* old rows; neither written nor read */
     KW_PLACEMENT_FORGETTING /* retired, and its rows are being dropped */
@@ -24,7 +24,6 @@ typedef struct kw_placement_facts {
     const char *store_table; /* "ns:name" or "name", never "default:name" */
     kw_placement_state state;
     bool verified; /* its rows were compared with the primary path's, or all were written under the catalog */
-    kw_role role;  /* of a policy's placement; not stored in the catalog */
 } kw_placement_facts;
 
 typedef struct kw_path_facts {
@@ -52,7 +51,6 @@ typedef struct kw_facts {
     const char *order;  /* "store" or "stamp"; "" in an entry of a version without orders */
     bool order_given;   /* the policy names it; not stored in the catalog */
     bool atomics;       /* increments and conditional writes leave a control cell */
-    bool atomics_held;  /* they are rejected while a key rule changes; not stored in the catalog */
     kw_field_facts *fields;
     size_t fields_count;
     kw_path_facts *paths; /* [0] is the primary path */
@@ -87,9 +85,9 @@ const kw_placement_facts *kw_path_facts_find_live(const kw_path_facts *path,
 const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
 
 /* A digest of what two gateways must have in common to serve the table at the same time: paths, placements,
- * marker and counters, and the version of a change. Other fields are not included, because the catalog merges
- * those of several policies. The digest is a SHA-256 as 64 hex digits, in the arena. If the policy names an
- * order, a space and the order follow. */
+ * marker and counters. Other fields are not included, because the catalog merges those of several policies;
+ * neither is the version of a change, which gateways report (changes.h). The digest is a SHA-256 as 64 hex
+ * digits, in the arena. If the policy names an order, a space and the order follow. */
 const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);
 
 /* True if a gateway with this digest serves the table in the same way as one that serves `merged` from a

@@ -118,15 +118,6 @@ kw_facts_print(const kw_facts *facts, kw_arena *arena)
 
 /* --- parsing --------------------------------------------------------------------------------------- */
 
-/* "" if the member is absent or not a text. */
-static const char *
-text_of(JsonObject *from, const char *name, kw_arena *arena)
-{
-    JsonNode *node = json_object_get_member(from, name);
-    const char *text = node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_string(node) : NULL;
-    return text ? kw_arena_text(arena, kw_bytes_of_text(text)) : "";
-}
-
 static bool
 flag_of(JsonObject *from, const char *name)
 {
@@ -178,12 +169,12 @@ parse_placement(JsonObject *from, kw_arena *arena, kw_placement_facts *to)
 {
     int64_t layout = number_of(from, "layout");
     *to = (kw_placement_facts){.layout = (uint32_t)layout,
-                               .fingerprint = text_of(from, "fingerprint", arena),
-                               .rule = text_of(from, "rule", arena),
-                               .store_table = text_of(from, "store_table", arena),
+                               .fingerprint = kw_catalog_json_text(from, "fingerprint", arena),
+                               .rule = kw_catalog_json_text(from, "rule", arena),
+                               .store_table = kw_catalog_json_text(from, "store_table", arena),
                                .verified = flag_of(from, "verified")};
     return layout >= 0 && layout <= UINT32_MAX && to->fingerprint[0] && to->store_table[0] &&
-           parse_state(text_of(from, "state", arena), &to->state);
+           parse_state(kw_catalog_json_text(from, "state", arena), &to->state);
 }
 
 static bool
@@ -191,7 +182,8 @@ parse_path(JsonObject *from, kw_arena *arena, kw_path_facts *to)
 {
     JsonObject **objects;
     const char *placements = json_object_has_member(from, CHANGING) ? CHANGING : "placements";
-    *to = (kw_path_facts){.name = text_of(from, "name", arena), .association = flag_of(from, "association")};
+    *to = (kw_path_facts){.name = kw_catalog_json_text(from, "name", arena),
+                          .association = flag_of(from, "association")};
     if (!to->name[0] || !objects_of(from, placements, arena, &objects, &to->placements_count))
         return false;
     to->placements = KW_ARENA_ARRAY(arena, kw_placement_facts, to->placements_count);
@@ -204,11 +196,11 @@ parse_path(JsonObject *from, kw_arena *arena, kw_path_facts *to)
 static bool
 parse_field(JsonObject *from, kw_arena *arena, kw_field_facts *to)
 {
-    *to = (kw_field_facts){.name = text_of(from, "name", arena),
-                           .type = text_of(from, "type", arena),
-                           .encoding = text_of(from, "encoding", arena),
-                           .family = text_of(from, "family", arena),
-                           .qualifier = text_of(from, "qualifier", arena),
+    *to = (kw_field_facts){.name = kw_catalog_json_text(from, "name", arena),
+                           .type = kw_catalog_json_text(from, "type", arena),
+                           .encoding = kw_catalog_json_text(from, "encoding", arena),
+                           .family = kw_catalog_json_text(from, "family", arena),
+                           .qualifier = kw_catalog_json_text(from, "qualifier", arena),
                            .map = flag_of(from, "map"),
                            .key = flag_of(from, "key"),
                            .counter = flag_of(from, "counter"),
@@ -220,9 +212,9 @@ static bool
 parse_table(JsonObject *from, kw_arena *arena, kw_facts *to)
 {
     JsonObject **fields, **paths;
-    *to = (kw_facts){.table = text_of(from, "table", arena),
-                     .marker = text_of(from, "marker", arena),
-                     .order = text_of(from, "order", arena),
+    *to = (kw_facts){.table = kw_catalog_json_text(from, "table", arena),
+                     .marker = kw_catalog_json_text(from, "marker", arena),
+                     .order = kw_catalog_json_text(from, "order", arena),
                      .atomics = flag_of(from, "atomics")};
     if (!to->table[0] || !objects_of(from, "fields", arena, &fields, &to->fields_count) ||
         !objects_of(from, "paths", arena, &paths, &to->paths_count))

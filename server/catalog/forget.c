@@ -179,7 +179,8 @@ on_emptied(void *user, const kw_error *error)
         finish(self, &reported);
         return;
     }
-    kw_log(KW_LOG_INFO, "catalog", "rows dropped", "store_table=%s", self->store_tables[self->next]);
+    kw_log(KW_LOG_INFO, "catalog", "rows dropped",
+           KW_LOG_FACT("store_table", self->store_tables[self->next]));
     self->emptied[self->emptied_count++] = self->store_tables[self->next++];
     empty_next(self);
 }
@@ -340,8 +341,9 @@ check_served_here(const forgetting *self, kw_error *ret_error)
                request->table, request->path);
 }
 
-/* All live gateways serve a table with the same facts. So if this gateway serves the table, no gateway has
- * the path. */
+/* All live gateways serve a table with the same facts, except while they follow the end of a change: then
+ * they can still write to the placement that has retired. So if this gateway serves the table in the same
+ * way, no gateway has the path. */
 static bool
 check_gateway(const forgetting *self, const kw_registration *other, kw_error *ret_error)
 {
@@ -350,9 +352,13 @@ check_gateway(const forgetting *self, const kw_registration *other, kw_error *re
         return kw_error_set(ret_error, KW_REFUSED,
                             "the gateway %s is forgetting table %s; wait until it has finished", other->id,
                             table);
-    if (kw_policy_find_table(self->request.policy, kw_bytes_of_text(table)) ||
-        !kw_others_has_table(other, &table, 1))
+    if (!kw_others_has_table(other, &table, 1))
         return true;
+    if (kw_policy_find_table(self->request.policy, kw_bytes_of_text(table)))
+        return kw_others_serves_same(self->catalog, other, table) ||
+               kw_error_set(ret_error, KW_BUSY,
+                            "the gateway %s does not serve the current policy version yet; try again",
+                            other->id);
     return kw_error_set(ret_error, KW_REFUSED,
                         "the gateway %s serves table %s; take it out of its policy first", other->id, table);
 }

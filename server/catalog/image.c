@@ -217,9 +217,9 @@ fetch(reading *self)
     kw_range_scan_fetch(self->scan, ROWS_PER_FETCH, BYTES_PER_FETCH, false, self->deadline, fetched, self);
 }
 
-void
-kw_catalog_read(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_catalog_read_done done,
-                void *user)
+static void
+read_rows(kw_store_handle *handle, kw_range_scan_spec rows, kw_deadline deadline, kw_catalog_read_done done,
+          void *user)
 {
     kw_arena *arena = kw_arena_new();
     reading *self = g_new0(reading, 1);
@@ -232,7 +232,26 @@ kw_catalog_read(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, k
                       .done = done,
                       .user = user};
     *self->image = (kw_catalog_image){.arena = arena, .id = ""};
-    self->scan = kw_store_handle_open_range_scan(
-        handle, &(kw_range_scan_spec){.table = table, .stop = KW_BYTES_LITERAL(KW_CATALOG_POLICY_PREFIX)});
+    self->scan = kw_store_handle_open_range_scan(handle, &rows);
     fetch(self);
+}
+
+void
+kw_catalog_read(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_catalog_read_done done,
+                void *user)
+{
+    read_rows(handle,
+              (kw_range_scan_spec){.table = table, .stop = KW_BYTES_LITERAL(KW_CATALOG_POLICY_PREFIX)},
+              deadline, done, user);
+}
+
+void
+kw_catalog_read_gateways(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
+                         kw_catalog_read_done done, void *user)
+{
+    read_rows(handle,
+              (kw_range_scan_spec){.table = table,
+                                   .start = KW_BYTES_LITERAL(KW_CATALOG_GATEWAY_PREFIX),
+                                   .stop = KW_BYTES_LITERAL(KW_CATALOG_GATEWAY_STOP)},
+              deadline, done, user);
 }

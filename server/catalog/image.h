@@ -26,11 +26,12 @@
 #define KW_CATALOG_FACTS_ROW KW_BYTES_LITERAL("=facts")
 #define KW_CATALOG_ID KW_BYTES_LITERAL("id")
 #define KW_CATALOG_GATEWAY_PREFIX "=gateway/"
+#define KW_CATALOG_GATEWAY_STOP "=gateway0" /* sorts after all of them */
 #define KW_CATALOG_TABLE_PREFIX "table/"
 #define KW_CATALOG_CREATED_PREFIX "made/"
 
 /* Version of the protocol among gateways. A gateway with another number cannot serve at the same time. */
-#define KW_CATALOG_PROTOCOL 2
+#define KW_CATALOG_PROTOCOL 3
 
 typedef struct kw_table_digest {
     const char *table;
@@ -50,6 +51,8 @@ typedef struct kw_registration {
     const kw_table_digest *next; /* while another policy is being admitted; otherwise the same as `serving` */
     size_t next_count;
     const char *forgetting; /* the table being forgotten; NULL: none */
+    const kw_change_report *reports;
+    size_t reports_count;
 } kw_registration;
 
 /* A row written by a version without facts. */
@@ -81,6 +84,9 @@ typedef struct kw_catalog_image {
 typedef void (*kw_catalog_read_done)(void *user, kw_catalog_image *image, const kw_error *error);
 void kw_catalog_read(kw_store_handle *handle, kw_bytes table, kw_deadline deadline, kw_catalog_read_done done,
                      void *user);
+/* Reads only the registrations. */
+void kw_catalog_read_gateways(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
+                              kw_catalog_read_done done, void *user);
 void kw_catalog_image_free(kw_catalog_image *image); /* NULL is ignored */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_catalog_image, kw_catalog_image_free)
 
@@ -89,6 +95,7 @@ const kw_facts *kw_catalog_image_table(const kw_catalog_image *image, const char
 /* True if Keyway created the store table. */
 bool kw_catalog_image_is_created(const kw_catalog_image *image, const char *store_table);
 
-/* The content of a registration as JSON: {"serving":{TABLE:DIGEST,...},"next":{...},"forgetting":TABLE}. */
+/* The content of a registration as JSON: {"serving":{TABLE:DIGEST,...},"next":{...},"forgetting":TABLE,
+ * "changes":[{"table":TABLE,"path":PATH,"started_ms":N,"step":N},...]}. */
 kw_bytes kw_registration_print(const kw_registration *registration, kw_arena *arena);
 bool kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to);

@@ -49,3 +49,11 @@ kw_catalog_json_array(JsonParser *parser, kw_bytes text)
     JsonNode *root = load(parser, text);
     return root && JSON_NODE_HOLDS_ARRAY(root) ? json_node_get_array(root) : NULL;
 }
+
+const char *
+kw_catalog_json_text(JsonObject *from, const char *member, kw_arena *arena)
+{
+    JsonNode *node = json_object_get_member(from, member);
+    const char *text = node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_string(node) : NULL;
+    return text ? kw_arena_text(arena, kw_bytes_of_text(text)) : "";
+}

@@ -10,3 +10,6 @@
 JsonObject *kw_catalog_json_object(JsonParser *parser, kw_bytes text);
 /* The same for an array. */
 JsonArray *kw_catalog_json_array(JsonParser *parser, kw_bytes text);
+
+/* The member's text, in the arena; "" if the member is absent or not a text. */
+const char *kw_catalog_json_text(JsonObject *from, const char *member, kw_arena *arena);

@@ -20,6 +20,7 @@ own_registration(const kw_catalog *catalog, const kw_catalog_image *image)
 typedef struct viewing {
     kw_catalog *catalog;
     kw_deadline deadline;
+    bool gateways_only;
     uint64_t lease; /* of the registration before the read */
     kw_catalog_read_done done;
     void *user;
@@ -69,22 +70,39 @@ static void
 on_registered(void *user, const kw_error *error)
 {
     viewing *self = user;
-    self->lease = self->catalog->lease;
+    kw_catalog *catalog = self->catalog;
+    self->lease = catalog->lease;
     if (error)
         finish(self, NULL, error);
+    else if (self->gateways_only)
+        kw_catalog_read_gateways(catalog->settings.handle, catalog->table, self->deadline, on_read, self);
     else
-        kw_catalog_read(self->catalog->settings.handle, self->catalog->table, self->deadline, on_read, self);
+        kw_catalog_read(catalog->settings.handle, catalog->table, self->deadline, on_read, self);
+}
+
+static void
+register_and_read(kw_catalog *catalog, bool gateways_only, kw_deadline deadline, kw_catalog_read_done done,
+                  void *user)
+{
+    viewing *self = g_new(viewing, 1);
+    *self = (viewing){
+        .catalog = catalog, .gateways_only = gateways_only, .deadline = deadline, .done = done, .user = user};
+    if (catalog->settings.shared)
+        kw_catalog_register(catalog, deadline, on_registered, self);
+    else
+        on_registered(self, NULL);
 }
 
 void
 kw_others_read(kw_catalog *catalog, kw_deadline deadline, kw_catalog_read_done done, void *user)
 {
-    viewing *self = g_new(viewing, 1);
-    *self = (viewing){.catalog = catalog, .deadline = deadline, .done = done, .user = user};
-    if (catalog->settings.shared)
-        kw_catalog_register(catalog, deadline, on_registered, self);
-    else
-        on_registered(self, NULL);
+    register_and_read(catalog, false, deadline, done, user);
+}
+
+void
+kw_others_read_gateways(kw_catalog *catalog, kw_deadline deadline, kw_catalog_read_done done, void *user)
+{
+    register_and_read(catalog, true, deadline, done, user);
 }
 
 /* --- meaning --------------------------------------------------------------------------------------- */
@@ -95,13 +113,13 @@ kw_others_is_dead(const kw_catalog_image *image, const kw_registration *other)
     return image->seen_ms - other->lease_at_ms > KW_LEASE_DEAD_MS;
 }
 
-static bool
-lists_table(const kw_table_digest *digests, size_t count, const char *table)
+const char *
+kw_others_find_digest(const kw_table_digest *digests, size_t count, const char *table)
 {
     for (size_t i = 0; i < count; i++)
         if (g_str_equal(digests[i].table, table))
-            return true;
-    return false;
+            return digests[i].digest;
+    return NULL;
 }
 
 bool
@@ -109,10 +127,27 @@ kw_others_has_table(const kw_registration *other, const char *const *tables, siz
 {
     for (size_t i = 0; i < count; i++)
         if (other->protocol != KW_CATALOG_PROTOCOL || g_strcmp0(other->forgetting, tables[i]) == 0 ||
-            lists_table(other->serving, other->serving_count, tables[i]) ||
-            lists_table(other->next, other->next_count, tables[i]))
+            kw_others_find_digest(other->serving, other->serving_count, tables[i]) ||
+            kw_others_find_digest(other->next, other->next_count, tables[i]))
             return true;
     return false;
+}
+
+/* The order can follow a digest; see kw_facts_digest. */
+static bool
+same_placements(const char *a, const char *b)
+{
+    size_t size = strcspn(a, " ");
+    return size == strcspn(b, " ") && strncmp(a, b, size) == 0;
+}
+
+bool
+kw_others_serves_same(const kw_catalog *catalog, const kw_registration *other, const char *table)
+{
+    const char *mine = kw_others_find_digest(catalog->serving.items, catalog->serving.count, table);
+    const char *serving = kw_others_find_digest(other->serving, other->serving_count, table);
+    const char *next = kw_others_find_digest(other->next, other->next_count, table);
+    return mine && (!serving || same_placements(mine, serving)) && (!next || same_placements(mine, next));
 }
 
 /* --- dead gateways --------------------------------------------------------------------------------- */
@@ -146,8 +181,8 @@ on_removed(void *user, const kw_error *error)
         end_removing(self, error);
         return;
     }
-    kw_log(KW_LOG_INFO, "catalog", "registration of a dead gateway removed", "gateway=%s",
-           self->image->gateways[self->next].id);
+    kw_log(KW_LOG_INFO, "catalog", "registration of a dead gateway removed",
+           KW_LOG_FACT("gateway", self->image->gateways[self->next].id));
     self->next++;
     remove_next(self);
 }

@@ -55,12 +55,23 @@ kw_catalog_end_put(kw_catalog *catalog)
     on_again(catalog->putting);
 }
 
+void
+kw_catalog_end_repeats(kw_catalog *catalog)
+{
+    catalog->ends_repeats = true;
+    kw_catalog_end_put(catalog);
+}
+
 static void
 put_again_soon(putting *self, const kw_error *error)
 {
+    if (self->catalog->ends_repeats) {
+        finish(self, error);
+        return;
+    }
     if (!self->uncertain)
-        kw_log(KW_LOG_WARN, "catalog", "it is not yet known whether the catalog was changed", "reason=\"%s\"",
-               error->text);
+        kw_log(KW_LOG_WARN, "catalog", "it is not yet known whether the catalog was changed",
+               KW_LOG_FACT("reason", error->text));
     self->uncertain = self->pausing = true;
     if (!self->timer)
         self->timer = kw_timer_new(self->catalog->settings.loop, on_again, self);

@@ -14,6 +14,26 @@ print_digests(JsonBuilder *to, const char *member, const kw_table_digest *digest
     json_builder_end_object(to);
 }
 
+static void
+print_reports(JsonBuilder *to, const kw_change_report *reports, size_t count)
+{
+    json_builder_set_member_name(to, "changes");
+    json_builder_begin_array(to);
+    for (size_t i = 0; i < count; i++) {
+        json_builder_begin_object(to);
+        json_builder_set_member_name(to, "table");
+        json_builder_add_string_value(to, reports[i].table);
+        json_builder_set_member_name(to, "path");
+        json_builder_add_string_value(to, reports[i].path);
+        json_builder_set_member_name(to, "started_ms");
+        json_builder_add_int_value(to, reports[i].started_ms);
+        json_builder_set_member_name(to, "step");
+        json_builder_add_int_value(to, (gint64)reports[i].step);
+        json_builder_end_object(to);
+    }
+    json_builder_end_array(to);
+}
+
 kw_bytes
 kw_registration_print(const kw_registration *registration, kw_arena *arena)
 {
@@ -25,6 +45,8 @@ kw_registration_print(const kw_registration *registration, kw_arena *arena)
         json_builder_set_member_name(builder, "forgetting");
         json_builder_add_string_value(builder, registration->forgetting);
     }
+    if (registration->reports_count)
+        print_reports(builder, registration->reports, registration->reports_count);
     json_builder_end_object(builder);
     g_autoptr(JsonNode) root = json_builder_get_root(builder);
     g_autofree char *text = json_to_string(root, FALSE);
@@ -66,6 +88,47 @@ parse_forgetting(JsonObject *from, kw_arena *arena, const char **ret_table)
     return !node || text;
 }
 
+/* -1 if the member is absent or not a number. */
+static int64_t
+number_of(JsonObject *from, const char *member)
+{
+    JsonNode *node = json_object_get_member(from, member);
+    bool number = node && JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_INT64;
+    return number ? json_node_get_int(node) : -1;
+}
+
+static bool
+parse_report(JsonNode *node, kw_arena *arena, kw_change_report *to)
+{
+    JsonObject *from = JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+    int64_t step = from ? number_of(from, "step") : -1;
+    if (step < 0)
+        return false;
+    *to = (kw_change_report){.table = kw_catalog_json_text(from, "table", arena),
+                             .path = kw_catalog_json_text(from, "path", arena),
+                             .started_ms = number_of(from, "started_ms"),
+                             .step = (uint64_t)step};
+    return to->table[0] && to->path[0] && to->started_ms >= 0;
+}
+
+/* The member is optional. */
+static bool
+parse_reports(JsonObject *from, kw_arena *arena, kw_registration *to)
+{
+    JsonNode *node = json_object_get_member(from, "changes");
+    if (!node)
+        return true;
+    JsonArray *array = JSON_NODE_HOLDS_ARRAY(node) ? json_node_get_array(node) : NULL;
+    guint count = array ? json_array_get_length(array) : 0;
+    kw_change_report *reports = KW_ARENA_ARRAY(arena, kw_change_report, count);
+    for (guint i = 0; i < count; i++)
+        if (!parse_report(json_array_get_element(array, i), arena, &reports[i]))
+            return false;
+    to->reports = reports;
+    to->reports_count = count;
+    return array;
+}
+
 bool
 kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to)
 {
@@ -73,5 +136,5 @@ kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to)
     JsonObject *object = kw_catalog_json_object(parser, text);
     return object && parse_digests(object, "serving", arena, &to->serving, &to->serving_count) &&
            parse_digests(object, "next", arena, &to->next, &to->next_count) &&
-           parse_forgetting(object, arena, &to->forgetting);
+           parse_forgetting(object, arena, &to->forgetting) && parse_reports(object, arena, to);
 }

@@ -102,9 +102,8 @@ drop_registration(kw_catalog *catalog)
 static void
 lose_registration(kw_catalog *catalog)
 {
-    kw_log(KW_LOG_ERROR, "catalog", "registration lost",
-           "gateway=%s hint=\"another gateway removed it after its lease had expired\"",
-           catalog->settings.gateway_id);
+    kw_log(KW_LOG_ERROR, "catalog", "registration lost", KW_LOG_FACT("gateway", catalog->settings.gateway_id),
+           KW_LOG_FACT("hint", "another gateway removed it after its lease had expired"));
     drop_registration(catalog);
     catalog->settings.lost(catalog->settings.user);
 }
@@ -157,7 +156,9 @@ print_registration(const kw_catalog *catalog, kw_arena *arena)
                                                     .serving_count = catalog->serving.count,
                                                     .next = next->items,
                                                     .next_count = next->count,
-                                                    .forgetting = catalog->forgetting},
+                                                    .forgetting = catalog->forgetting,
+                                                    .reports = catalog->reports,
+                                                    .reports_count = catalog->reports_count},
                                  arena);
 }
 
@@ -329,10 +330,10 @@ renewed(void *user, const kw_error *error)
     if (!catalog->stored)
         return; /* withdrawn, or lost */
     if (error)
-        kw_log(KW_LOG_WARN, "catalog", "lease not renewed", "gateway=%s reason=\"%s\"",
-               catalog->settings.gateway_id, error->text);
-    kw_timer_start_ms(catalog->timer,
-                      error || catalog->stored_revision != catalog->revision ? RENEW_AGAIN_MS : RENEW_MS);
+        kw_log(KW_LOG_WARN, "catalog", "lease not renewed",
+               KW_LOG_FACT("gateway", catalog->settings.gateway_id), KW_LOG_FACT("reason", error->text));
+    bool changed = catalog->stored_revision != catalog->revision; /* since the put was sent */
+    kw_timer_start_ms(catalog->timer, error ? RENEW_AGAIN_MS : changed ? 0 : RENEW_MS);
 }
 
 static void
@@ -430,11 +431,20 @@ kw_catalog_fence(const kw_catalog *catalog)
 }
 
 void
+kw_catalog_leave_registration(kw_catalog *catalog)
+{
+    catalog->leaves = true;
+}
+
+void
 kw_catalog_close(kw_catalog *catalog, void (*closed)(void *user), void *user)
 {
     catalog->closed = closed;
     catalog->closed_user = user;
-    kw_catalog_withdraw(catalog);
+    if (catalog->leaves)
+        drop_registration(catalog);
+    else
+        kw_catalog_withdraw(catalog);
     kw_catalog_end_put(catalog);
     end_closing(catalog);
 }
@@ -448,6 +458,7 @@ kw_catalog_free(kw_catalog *catalog)
     kw_timer_free(catalog->timer);
     kw_digests_clear(&catalog->serving);
     kw_digests_clear(&catalog->next);
+    g_clear_pointer(&catalog->reports_arena, kw_arena_free);
     g_free((char *)catalog->settings.gateway_id);
     g_free((char *)catalog->settings.store_table);
     g_free(catalog);

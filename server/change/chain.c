@@ -96,6 +96,20 @@ kw_chain_version_of(kw_chain_id id)
     return &versions[id];
 }
 
+kw_write_order
+kw_chain_order(const kw_chain_version *version)
+{
+    switch (version->stamp) {
+    case KW_CHAIN_UNSTAMPED:
+        return KW_WRITE_ORDER_STORE;
+    case KW_CHAIN_RAISED:
+        return KW_WRITE_ORDER_RAISED;
+    case KW_CHAIN_STAMPED:
+        return KW_WRITE_ORDER_STAMP;
+    }
+    g_assert_not_reached();
+}
+
 kw_chain_step
 kw_chain_next(kw_chain_id id, kw_chain_direction direction)
 {

@@ -104,6 +104,9 @@ typedef struct kw_chain_version {
 
 const kw_chain_version *kw_chain_version_of(kw_chain_id id);
 
+/* The order of writes that gateways use for the table under this version. */
+kw_write_order kw_chain_order(const kw_chain_version *version);
+
 /* The step from this version in a direction; one to KW_CHAIN_COUNT if there is none. */
 kw_chain_step kw_chain_next(kw_chain_id id, kw_chain_direction direction);
 /* The first version of a change in a store with one writer. */

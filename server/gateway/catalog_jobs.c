@@ -119,7 +119,8 @@ on_changes_read(void *user, const kw_current *current, const kw_error *error)
     catalog_job *self = user;
     if (error)
         kw_log(KW_LOG_WARN, "catalog", "cannot read the records of changes again",
-               "reason=\"%s\" hint=\"run keyway reload before the next order to a change\"", error->text);
+               KW_LOG_FACT("reason", error->text),
+               KW_LOG_FACT("hint", "run keyway reload before the next order to a change"));
     else
         leave_out_forgotten(self->gateway, current);
     finish(self, self->forgotten.code == KW_OK ? NULL : &self->forgotten);
@@ -149,8 +150,8 @@ on_registered(void *user, const kw_error *error)
     catalog_job *self = user;
     if (error)
         kw_log(KW_LOG_WARN, "catalog", "cannot register a store table that Keyway created",
-               "first=%s reason=\"%s\" hint=\"keyway forget will not drop its rows\"", self->names[0],
-               error->text);
+               KW_LOG_FACT("first", self->names[0]), KW_LOG_FACT("reason", error->text),
+               KW_LOG_FACT("hint", "keyway forget will not drop its rows"));
     finish(self, NULL);
 }
 

@@ -93,6 +93,22 @@ place(const kw_change_proposal *proposal, const kw_path *path, kw_placed_rule gi
     return placed;
 }
 
+/* True if the store sets the timestamps of the table's cells. */
+static bool
+is_store_ordered(const kw_change_proposal *proposal, const kw_table *table)
+{
+    const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
+    return g_str_equal(facts->order, "store");
+}
+
+static kw_chain_id
+first_version(kw_change_writers writers, bool store_order)
+{
+    if (writers == KW_CHANGE_ONE_WRITER)
+        return KW_CHAIN_ONE_WRITER_FIRST;
+    return store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0;
+}
+
 static kw_change_record
 begin(const kw_change_proposal *proposal, const kw_path *path, const kw_placement_facts *old, kw_arena *arena)
 {
@@ -101,6 +117,7 @@ begin(const kw_change_proposal *proposal, const kw_path *path, const kw_placemen
     kw_placed_rule given = rule_of_model(find_model_path(proposal->fresh, table, path->name));
     const kw_model_path *before = find_model_path(proposal->old, table, path->name);
     int64_t now_ms = kw_clock_wall_ms();
+    bool store_order = is_store_ordered(proposal, path->table);
     return (kw_change_record){.table = table,
                               .path = path->name,
                               .given = given,
@@ -110,7 +127,12 @@ begin(const kw_change_proposal *proposal, const kw_path *path, const kw_placemen
                               .old_given = rule_of_model(before),
                               .old_version = current,
                               .new_version = current.number + 1,
-                              .version = KW_CHAIN_ONE_WRITER_FIRST,
+                              .version = first_version(proposal->writers, store_order),
+                              .writers = proposal->writers,
+                              .step = 1,
+                              .goal = KW_CHANGE_GOAL_COPIED,
+                              .holder = proposal->holder,
+                              .store_order = store_order,
                               .version_at_ms = now_ms,
                               .started_ms = now_ms,
                               .author = proposal->author,
@@ -120,33 +142,74 @@ begin(const kw_change_proposal *proposal, const kw_path *path, const kw_placemen
 
 /* True if the path has the key rule from before the change again. */
 static bool
-is_cancelled(const kw_change_proposal *proposal, const kw_path *path, const kw_change_record *record)
+has_old_rule(const kw_change_proposal *proposal, const kw_path *path, const kw_change_record *record)
 {
     const kw_table *table = kw_policy_find_table(proposal->old, kw_bytes_of_text(record->table));
     int index = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
-    if (index < 0 || record->version != KW_CHAIN_BOTH_OLD || !g_str_equal(path->name, record->path))
+    if (index < 0 || !g_str_equal(path->name, record->path))
         return false;
     const kw_path *served = &table->paths[index];
     return served->placements_count == 2 && g_str_equal(kw_layout_fingerprint(served->placements[1].layout),
                                                         kw_layout_fingerprint(path->layout));
 }
 
-/* Changes or appends the record of a refused table. False: the refusal stays. */
+/* --- what the operator must state ---------------------------------------------------------------------- */
+
+/* What a change in a store with several writers still needs; NULL: nothing. */
+static const char *
+missing_statement(const kw_change_proposal *proposal)
+{
+    if (proposal->writers == KW_CHANGE_ONE_WRITER)
+        return NULL;
+    if (!proposal->late_given)
+        return "store.late is not set in the file of this gateway: set it, in all gateways, to "
+               "hbase.client.operation.timeout of the Thrift2 servers plus a margin";
+    if (!proposal->only_writer)
+        return "if another program writes its store tables, its rows would be lost; if only gateways write "
+               "them "
+               "until the change has ended, say so (--only-writer)";
+    return NULL;
+}
+
+/* A policy can name another order of writes while the table is empty. The versions of a change begin with the
+ * order that the catalog has. */
+static bool
+keeps_order(const kw_change_proposal *proposal, const kw_table *table)
+{
+    bool store = kw_table_default_order(table) == KW_WRITE_ORDER_STORE;
+    return !table->model->order || store == is_store_ordered(proposal, table);
+}
+
+/* The path of the table that can get another key rule; NULL: none can. */
+static const kw_path *
+find_path_to_change(const kw_change_proposal *proposal, const kw_table *table)
+{
+    const kw_path *path = find_changed_path(proposal, table);
+    bool known = path && find_model_path(proposal->old, table->name, path->name);
+    return known && keeps_order(proposal, table) ? path : NULL;
+}
+
+/* --- proposals ----------------------------------------------------------------------------------------- */
+
+/* Changes or appends the record of a table. False: the key rules of its paths stay, or cannot be changed. */
 static bool
 propose_table(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *records,
               size_t *count, kw_arena *arena)
 {
-    const kw_path *path = find_changed_path(proposal, table);
-    if (!path || !find_model_path(proposal->old, table->name, path->name))
+    const kw_path *path = find_path_to_change(proposal, table);
+    if (!path)
         return false;
     size_t under_way = kw_change_set_find_under_way(proposal->changes, table->name);
     if (under_way < proposal->changes->count) {
-        if (!is_cancelled(proposal, path, &records[under_way]))
+        if (records[under_way].version != KW_CHAIN_BOTH_OLD ||
+            !has_old_rule(proposal, path, &records[under_way]))
             return false;
         kw_change_cancel_record(&records[under_way]);
         records[under_way].given = rule_of_model(find_model_path(proposal->fresh, table->name, path->name));
         return true;
     }
+    if (missing_statement(proposal))
+        return false;
     size_t index = 0;
     while (index < *count &&
            !(g_str_equal(records[index].table, table->name) && g_str_equal(records[index].path, path->name)))
@@ -156,9 +219,42 @@ propose_table(const kw_change_proposal *proposal, const kw_table *table, kw_chan
     return true;
 }
 
+/* True if the policy can serve the table only with a change. Without rows a table can get another key rule at
+ * once, but not while other gateways serve it under the old one. */
+static bool
+needs_change(const kw_change_proposal *proposal, size_t table)
+{
+    return kw_admission_refusal(proposal->preview, table) ||
+           (proposal->writers == KW_CHANGE_SEVERAL_WRITERS && kw_admission_conflict(proposal->preview));
+}
+
+/* The number of tables whose change would begin with the policy. */
+static size_t
+count_begins(const kw_change_proposal *proposal)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < kw_policy_table_count(proposal->fresh); i++) {
+        const kw_table *table = kw_policy_table(proposal->fresh, i);
+        bool begins =
+            kw_change_set_find_under_way(proposal->changes, table->name) == proposal->changes->count;
+        count += begins && needs_change(proposal, i) && find_path_to_change(proposal, table);
+    }
+    return count;
+}
+
+/* A cancelled change returns to the text of the version before. With several writers it does so only after
+ * some versions of the chain, so the text must not concern other changes. */
+static bool
+has_too_many(const kw_change_proposal *proposal)
+{
+    return proposal->writers == KW_CHANGE_SEVERAL_WRITERS && count_begins(proposal) > 1;
+}
+
 kw_change_set *
 kw_change_propose(const kw_change_proposal *proposal)
 {
+    if (has_too_many(proposal))
+        return NULL;
     size_t tables = kw_policy_table_count(proposal->fresh), count = proposal->changes->count;
     g_autofree kw_change_record *records = g_new0(kw_change_record, count + tables + 1);
     kw_arena *arena = kw_arena_new();
@@ -166,13 +262,15 @@ kw_change_propose(const kw_change_proposal *proposal)
     for (size_t i = 0; i < count; i++)
         records[i] = proposal->changes->records[i];
     for (size_t i = 0; i < tables; i++)
-        if (kw_admission_refusal(proposal->preview, i))
+        if (needs_change(proposal, i))
             any = propose_table(proposal, kw_policy_table(proposal->fresh, i), records, &count, arena) || any;
     kw_change_set *set =
         any && count <= KW_CHANGES_MAX ? kw_change_set_new(records, count, proposal->changes) : NULL;
     kw_arena_free(arena);
     return set;
 }
+
+/* --- refusals ------------------------------------------------------------------------------------------ */
 
 /* True if a path of the table has two placements. */
 static bool
@@ -185,26 +283,79 @@ is_changing(const kw_table *table, const kw_admission *preview)
     return false;
 }
 
-static void
-explain_table(const kw_table *table, kw_admission *preview)
+/* False: there are not several paths with other key rules. */
+static bool
+explain_several(const kw_table *table, const kw_admission *preview, kw_error *ret_reason)
 {
-    kw_error reason;
     const kw_path *first = next_changed_path(preview, table, 0);
     const kw_path *second = first ? next_changed_path(preview, table, after_path(first)) : NULL;
-    if (!second || is_changing(table, preview))
-        return;
+    if (!second)
+        return false;
     bool more = next_changed_path(preview, table, after_path(second));
     kw_error_set(
-        &reason, KW_REFUSED,
+        ret_reason, KW_REFUSED,
         "table %s: the key rules of paths %s and %s%s change; change the key rule of one path at a time",
         table->name, first->name, second->name, more ? " and others" : "");
-    kw_admission_explain(preview, table->number, &reason);
+    return true;
+}
+
+static bool
+explain_missing(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
+{
+    const kw_path *path = find_path_to_change(proposal, table);
+    const char *missing = path ? missing_statement(proposal) : NULL;
+    if (missing)
+        kw_error_set(ret_reason, KW_REFUSED,
+                     "table %s, path %s: the key rule can be changed while the table is served, but %s",
+                     table->name, path->name, missing);
+    return missing;
+}
+
+/* The change of a store with several writers goes back through several versions. */
+static bool
+explain_cancel(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
+{
+    size_t index = kw_change_set_find_under_way(proposal->changes, table->name);
+    const kw_path *path = find_path_to_change(proposal, table);
+    if (proposal->writers == KW_CHANGE_ONE_WRITER || index == proposal->changes->count || !path ||
+        !has_old_rule(proposal, path, &proposal->changes->records[index]))
+        return false;
+    kw_error_set(
+        ret_reason, KW_REFUSED,
+        "table %s: the key rule of path %s is being changed; to return to the old key rule, which this "
+        "policy has, run `keyway change cancel %s`",
+        table->name, path->name, table->name);
+    return true;
+}
+
+static bool
+explain_too_many(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
+{
+    if (!has_too_many(proposal) || !find_path_to_change(proposal, table))
+        return false;
+    kw_error_set(
+        ret_reason, KW_REFUSED,
+        "table %s: this policy changes key rules of several tables; apply the change of one table first, "
+        "then a policy that changes the next one, too",
+        table->name);
+    return true;
+}
+
+static void
+explain_table(const kw_change_proposal *proposal, const kw_table *table, kw_admission *preview)
+{
+    kw_error reason;
+    bool changing = is_changing(table, preview);
+    if (changing ? explain_cancel(proposal, table, &reason)
+                 : explain_several(table, preview, &reason) || explain_too_many(proposal, table, &reason) ||
+                       explain_missing(proposal, table, &reason))
+        kw_admission_explain(preview, table->number, &reason);
 }
 
 void
-kw_change_explain(const kw_policy *fresh, kw_admission *preview)
+kw_change_explain(const kw_change_proposal *proposal, kw_admission *preview)
 {
-    for (size_t i = 0; i < kw_policy_table_count(fresh); i++)
+    for (size_t i = 0; i < kw_policy_table_count(proposal->fresh); i++)
         if (kw_admission_refusal(preview, i))
-            explain_table(kw_policy_table(fresh, i), preview);
+            explain_table(proposal, kw_policy_table(proposal->fresh, i), preview);
 }

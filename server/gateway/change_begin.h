@@ -11,13 +11,20 @@ typedef struct kw_change_proposal {
     const kw_admission *preview;  /* of `fresh` */
     const char *author;
     const char *reason;
+    kw_change_writers writers; /* of the store */
+    const char *holder;        /* the registration of this gateway */
+    bool only_writer;          /* the operator states that only gateways write the store tables */
+    bool late_given;           /* the operator has set store.late */
 } kw_change_proposal;
 
 /* For each table that the preview refuses because one path has another key rule: begins a change, or cancels
  * the one that is under way if the path has its old key rule again. Returns the records that the catalog
- * would have then; NULL: nothing begins and nothing is cancelled. The caller owns the set. */
+ * would have then; NULL: nothing begins and nothing is cancelled. The caller owns the set. A store with
+ * several writers needs both statements of the operator: without them, nothing begins. There, a change is not
+ * cancelled by a policy, but by the order `cancel`. */
 kw_change_set *kw_change_propose(const kw_change_proposal *proposal);
 
-/* Explains the refusals of tables for which no change begins because the key rules of several paths differ.
- */
-void kw_change_explain(const kw_policy *fresh, kw_admission *preview);
+/* Explains the refusals of tables for which no change begins: the key rules of several paths differ, a
+ * statement of the operator is missing, or the change must be cancelled first. The preview is that of the
+ * proposal. */
+void kw_change_explain(const kw_change_proposal *proposal, kw_admission *preview);

@@ -6,14 +6,13 @@
  */
 #include "base/log.h"
 #include "gateway/change_request.h"
+#include "gateway/follower.h"
 #include "store/check.h"
 
 #include <stdatomic.h>
 
 #define REQUESTS_MAX 16
-#define LOOK_AGAIN_MS 60000 /* the wall clock can be set */
 #define RETRY_MS 1000
-#define AGAIN_NS (UINT64_C(1000) * 1000 * 1000)
 
 typedef kw_change_request request;
 
@@ -80,18 +79,6 @@ request_free(request *self)
     kw_arena_free(self->arena);
 }
 
-/* The operator sees a failure in the state of the change. */
-static void
-end_continued(request *self, const kw_error *error)
-{
-    kw_coordinator *coordinator = self->coordinator;
-    coordinator->continuing = false;
-    coordinator->continue_ns = kw_clock_mono_ns() + AGAIN_NS;
-    if (error && error->code != KW_UNAVAILABLE)
-        kw_log(KW_LOG_ERROR, "change", "a change could not be completed, it will be tried again",
-               "table=%s reason=\"%s\"", self->order.table, error->text);
-}
-
 /* Ends the job of an order. */
 void
 kw_change_request_finish(kw_change_request *self, const kw_error *error)
@@ -100,7 +87,7 @@ kw_change_request_finish(kw_change_request *self, const kw_error *error)
     if (coordinator->running == self)
         coordinator->running = NULL;
     if (self->continues)
-        end_continued(self, error);
+        kw_change_own_end(self, error);
     answer(self, error);
     request_free(self);
     kw_coordinator_wake(coordinator, 0);
@@ -182,29 +169,14 @@ order_cancel(request *self)
         return;
     }
     if (current != self->record.new_version) {
-        kw_change_request_refuse(
-            self, KW_REFUSED,
-            kw_arena_printf(
-                self->arena,
-                "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
-                ", which began the change. To cancel it, apply a policy that has the old key rule",
-                current, self->record.new_version));
+        kw_change_request_refuse(self, KW_REFUSED,
+                                 kw_change_why_not_cancel(&self->record, current, self->arena));
         return;
     }
     kw_change_step_wait(self);
 }
 
 /* --- orders that only change the record -------------------------------------------------------------- */
-
-/* Rows that could not be copied can be gone, or have been removed: only a copy counts them. */
-static void
-copy_again(kw_change_record *record)
-{
-    record->copied = false;
-    record->copied_to = KW_BYTES_NONE;
-    record->rows_copied = record->foreign = 0;
-    record->example = "";
-}
 
 static void
 order_record(request *self)
@@ -219,20 +191,9 @@ order_record(request *self)
     if (self->order.action == KW_CHANGE_COMPARE) {
         work->began_ns = 0;
         work->progress = 0;
-        record->compared = false;
-        record->compare_cursor = KW_BYTES_NONE;
-        record->rows_compared = record->missing = record->different = record->extra = record->repaired = 0;
-        if (record->foreign > 0 && record->version == KW_CHAIN_BOTH_OLD)
-            copy_again(record);
+        kw_change_compare_again(record, record->version == KW_CHAIN_BOTH_OLD);
     }
     kw_change_request_write_record(self);
-}
-
-/* True if the operator has completed the change, which has not ended. */
-static bool
-is_to_continue(const kw_change_record *record)
-{
-    return record->under_way && (record->version == KW_CHAIN_BOTH_LAST || record->completing);
 }
 
 /* --- the job ----------------------------------------------------------------------------------------- */
@@ -265,8 +226,8 @@ execute(request *self)
     g_assert_not_reached();
 }
 
-static void
-run(kw_job *job)
+void
+kw_change_request_run(kw_job *job)
 {
     request *self = (request *)(void *)((char *)job - offsetof(request, job));
     kw_gateway *gateway = self->coordinator->gateway;
@@ -275,11 +236,11 @@ run(kw_job *job)
         kw_change_request_refuse(self, KW_UNAVAILABLE, "the gateway is starting or shutting down");
         return;
     }
-    size_t index = set ? kw_change_set_find_under_way(set, self->order.table) : 0;
-    if (self->continues && !(set && index < set->count && is_to_continue(&set->records[index]))) {
-        kw_change_request_finish(self, NULL); /* an order before this one has decided otherwise */
+    if (kw_store_is_shared(gateway->store)) {
+        kw_change_goal_order(self);
         return;
     }
+    size_t index = set ? kw_change_set_find_under_way(set, self->order.table) : 0;
     if (!set || index == set->count) {
         kw_change_request_refuse(self, KW_REFUSED, "no key rule of it is being changed");
         return;
@@ -288,72 +249,54 @@ run(kw_job *job)
     self->record = set->records[index];
     const char *version = kw_chain_version_of(self->record.version)->name;
     if (self->order.expected && !g_str_equal(self->order.expected, version))
-        kw_change_request_refuse(
-            self, KW_REFUSED,
-            kw_arena_printf(self->arena, "its change has version %s, not %s; nothing was changed", version,
-                            kw_show(kw_bytes_of_text(self->order.expected)).text));
+        kw_change_request_refuse(self, KW_REFUSED,
+                                 kw_change_other_version(version, self->order.expected, self->arena));
     else
         execute(self);
-}
-
-/* --- changes that the operator has completed ----------------------------------------------------------- */
-
-/* How long until the change continues by itself, in milliseconds; UINT64_MAX: it waits for an order. */
-static uint64_t
-due_in_ms(const kw_coordinator *coordinator, const kw_change_record *record)
-{
-    int64_t now_ms = kw_clock_wall_ms(), until_ms = kw_change_cursors_until_ms(coordinator, record);
-    if (!is_to_continue(record))
-        return UINT64_MAX;
-    return until_ms > now_ms ? (uint64_t)MIN(until_ms - now_ms, LOOK_AGAIN_MS) : 0;
-}
-
-static void
-start_continuing(kw_coordinator *coordinator, const kw_change_record *record)
-{
-    kw_arena *arena = kw_arena_new();
-    request *self = KW_ARENA_NEW(arena, request);
-    *self = (request){.coordinator = coordinator,
-                      .arena = arena,
-                      .continues = true,
-                      .order = {.action = KW_CHANGE_COMPLETE,
-                                .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
-                                .author = kw_arena_text(arena, kw_bytes_of_text(record->author))}};
-    coordinator->continuing = true;
-    atomic_fetch_add(&coordinator->requests_count, 1);
-    self->next_open = coordinator->requests;
-    coordinator->requests = self;
-    self->job.run = run;
-    kw_jobs_add(&coordinator->gateway->jobs, &self->job);
-}
-
-/* Starts to complete a change for which that is due. Returns when it must be called again. */
-static uint64_t
-start_due(kw_coordinator *coordinator)
-{
-    const kw_change_set *set = coordinator->gateway->changes;
-    uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;
-    if (coordinator->continuing || !set || coordinator->gateway->state != KW_GATEWAY_SERVING ||
-        kw_coordinator_earlier_in_use(coordinator)) /* not in the queue, which would hold other jobs */
-        return UINT64_MAX;
-    for (size_t i = 0; i < set->count; i++) {
-        uint64_t in_ms = due_in_ms(coordinator, &set->records[i]);
-        if (in_ms == 0 && now_ns >= coordinator->continue_ns) {
-            start_continuing(coordinator, &set->records[i]);
-            return UINT64_MAX;
-        }
-        again_ms = MIN(again_ms, in_ms == 0 ? (coordinator->continue_ns - now_ns) / 1000000 + 1 : in_ms);
-    }
-    return again_ms;
 }
 
 uint64_t
 kw_change_orders_tick(kw_coordinator *coordinator)
 {
     if (!coordinator->running)
-        return start_due(coordinator);
+        return kw_change_own_start_due(coordinator);
     kw_change_step_tick(coordinator->running);
     return UINT64_MAX;
+}
+
+/* --- the state ------------------------------------------------------------------------------------------ */
+
+static void
+end_show(request *self)
+{
+    answer(self, NULL);
+    request_free(self);
+}
+
+static void
+on_shown(void *user, const kw_current *current, const kw_error *error)
+{
+    request *self = user;
+    kw_coordinator *coordinator = self->coordinator;
+    bool read_first = coordinator->gateway->stored_revision == self->revision;
+    if (!error && read_first && !coordinator->stopped)
+        kw_coordinator_take_current(coordinator, current);
+    end_show(self);
+}
+
+/* Other gateways write the records, too. */
+static void
+show(request *self)
+{
+    kw_gateway *gateway = self->coordinator->gateway;
+    if (!self->loop || !gateway->catalog || !kw_store_is_shared(gateway->store) ||
+        gateway->state != KW_GATEWAY_SERVING) {
+        end_show(self);
+        return;
+    }
+    self->revision = gateway->stored_revision;
+    kw_catalog_read_current_changes(
+        gateway->catalog, kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_shown, self);
 }
 
 /* --- from the caller's loop to the main loop ----------------------------------------------------------- */
@@ -368,11 +311,10 @@ begin(kw_task *task)
     if (coordinator->stopped)
         answer(self, &ending);
     if (self->order.action == KW_CHANGE_SHOW) {
-        answer(self, NULL);
-        request_free(self);
+        show(self);
         return;
     }
-    self->job.run = run;
+    self->job.run = kw_change_request_run;
     kw_jobs_add(&coordinator->gateway->jobs, &self->job);
 }
 

@@ -7,8 +7,13 @@
 #define REST_NS (250 * NS_PER_MS)
 /* The first rest comes soon, because without it nothing is known; later ones are rare. */
 #define WINDOWS_PER_REST 16
-/* With fewer calls, a window says nothing. */
+/* With fewer calls, the latencies of a window say nothing. */
 #define CALLS_MIN 50
+/* With fewer calls, nobody uses the gateway. */
+#define CALLERS_MIN 5
+/* While callers use the gateway, a pause is at least this many times as long as the slice before. So slices
+ * take a sixth of the time, whatever they cost. */
+#define PAUSE_PER_SLICE 5
 /* Latencies may grow to this, compared with the last rest. */
 #define GROWTH 2
 #define SLACK_US 5000
@@ -49,8 +54,10 @@ end_window(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
 {
     kw_histogram window = {0};
     subtract(latency, &pace->seen, &window);
-    bool enough = kw_histogram_count(&window) >= CALLS_MIN;
+    uint64_t calls = kw_histogram_count(&window);
+    bool enough = calls >= CALLS_MIN;
     uint64_t p99_us = kw_histogram_quantile_us(&window, 0.99);
+    pace->has_callers = calls >= CALLERS_MIN;
     if (!enough)
         pace->pause_ns = 0;
     else if (pace->resting)
@@ -62,7 +69,7 @@ end_window(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
 }
 
 uint64_t
-kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
+kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t slice_ns, uint64_t now_ns)
 {
     uint64_t length_ns = pace->resting ? REST_NS : WORK_NS;
     if (pace->window_ns == 0)
@@ -71,5 +78,7 @@ kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t 
         end_window(pace, latency, now_ns);
     if (pace->resting)
         return pace->window_ns + REST_NS;
-    return pace->pause_ns > 0 ? now_ns + pace->pause_ns : 0;
+    uint64_t least_ns = pace->has_callers ? MIN(PAUSE_PER_SLICE * slice_ns, PAUSE_MOST_NS) : 0;
+    uint64_t pause_ns = MAX(pace->pause_ns, least_ns);
+    return pause_ns > 0 ? now_ns + pause_ns : 0;
 }

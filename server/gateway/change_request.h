@@ -14,8 +14,13 @@ struct kw_change_request {
     kw_change_done done;
     void *user;
     /* a step */
-    bool continues;    /* the gateway's own order, to continue a change that the operator completed */
-    uint64_t until_ns; /* how long it waits */
+    bool continues;      /* the gateway's own order, to continue a change that the operator completed */
+    bool walks;          /* the gateway's own order, as the holder of a change with several writers */
+    const char *path;    /* of such a change */
+    kw_change_next next; /* the step */
+    uint64_t revision;   /* of gateway->stored_changes, when a state was read */
+    kw_error refusal;    /* why the record as read does not allow the order */
+    uint64_t until_ns;   /* how long it waits */
     bool stepping;
     kw_change_record record; /* while the order is checked; after the step */
     kw_change_set *before, *after;
@@ -24,12 +29,23 @@ struct kw_change_request {
     kw_version_draft draft; /* of a cancellation */
 };
 
+/* Carries out an order: the job of a request. */
+void kw_change_request_run(kw_job *job);
 /* Answers the caller, ends the job of the order and frees the request. */
 void kw_change_request_finish(kw_change_request *request, const kw_error *error);
 /* The same with an error that begins with the name of the table. */
 void kw_change_request_refuse(kw_change_request *request, kw_code code, const char *text);
 /* Writes request->record to the catalog, then finishes the request. */
 void kw_change_request_write_record(kw_change_request *request);
+
+/* change_own.c: starts to continue changes for which that is due. Returns in how many milliseconds it must be
+ * called again. */
+uint64_t kw_change_own_start_due(kw_coordinator *coordinator);
+/* The order that the gateway gave itself has ended; error can be NULL. */
+void kw_change_own_end(kw_change_request *request, const kw_error *error);
+
+/* Several writers: changes the record as the catalog has it, as the order says, then finishes the request. */
+void kw_change_goal_order(kw_change_request *request);
 
 /* Takes the next step of the change as soon as no call uses an earlier policy; change_steps.c. */
 void kw_change_step_wait(kw_change_request *request);

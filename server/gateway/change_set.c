@@ -1,5 +1,7 @@
 #include "gateway/change_set.h"
 
+#include "gateway/change_merge.h"
+
 #include <glib.h>
 
 static bool
@@ -44,17 +46,37 @@ kw_change_set_new(const kw_change_record *records, size_t count, const kw_change
     return set;
 }
 
-kw_change_set *
-kw_change_set_with_progress(const kw_change_set *set, const kw_change_set *newest)
+static const kw_change_record *
+find_same(const kw_change_set *set, const kw_change_record *record)
 {
-    g_autofree kw_change_record *records = g_new(kw_change_record, set->count + 1);
-    for (size_t i = 0; i < set->count; i++) {
-        const kw_change_record *each = &set->records[i];
-        const kw_change_record *same =
-            newest ? kw_changes_find(newest->records, newest->count, each->table, each->path) : NULL;
-        records[i] = same && !kw_change_record_differs(each, same) ? *same : *each;
+    return set ? kw_changes_find(set->records, set->count, record->table, record->path) : NULL;
+}
+
+kw_change_set *
+kw_change_set_merge(const kw_change_set *base, const kw_change_set *mine, const kw_change_set *theirs)
+{
+    g_autofree kw_change_record *records = g_new(kw_change_record, theirs->count + 1);
+    for (size_t i = 0; i < theirs->count; i++) {
+        const kw_change_record *each = &theirs->records[i];
+        records[i] = kw_change_merge(find_same(base, each), find_same(mine, each), each);
     }
-    return kw_change_set_new(records, set->count, set);
+    return kw_change_set_new(records, theirs->count, theirs);
+}
+
+bool
+kw_change_set_has_step(const kw_change_set *set, const kw_change_record *record)
+{
+    const kw_change_record *same = find_same(set, record);
+    return same && same->under_way && same->started_ms == record->started_ms && same->step == record->step;
+}
+
+bool
+kw_change_set_has_several_writers(const kw_change_set *set)
+{
+    for (size_t i = 0; set && i < set->count; i++)
+        if (set->records[i].under_way && set->records[i].writers == KW_CHANGE_SEVERAL_WRITERS)
+            return true;
+    return false;
 }
 
 static bool
@@ -151,7 +173,10 @@ placing_of(const kw_change_record *record, kw_model *old_model)
     placing.role = version->new_role;
     placing.old_role = version->old_role;
     placing.both_complete = version->both_complete;
-    placing.atomics_held = version->atomics == KW_CHAIN_HELD;
+    placing.atomics_held = version->atomics != KW_CHAIN_NATIVE;
+    placing.sets_order = record->writers == KW_CHANGE_SEVERAL_WRITERS;
+    placing.order = kw_chain_order(version);
+    placing.spaced = version->spaced;
     return placing;
 }
 

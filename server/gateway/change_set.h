@@ -16,8 +16,10 @@ typedef struct kw_change_set {
 /* Copies the records. Takes over the models of `before` (NULL: none) for records with the same old version.
  */
 kw_change_set *kw_change_set_new(const kw_change_record *records, size_t count, const kw_change_set *before);
-/* A copy in which changes at the same step have the progress of `newest` (NULL: none). */
-kw_change_set *kw_change_set_with_progress(const kw_change_set *set, const kw_change_set *newest);
+/* A copy of `theirs` in which each record is merged with those of the same path in `base` and `mine`, which
+ * can be NULL; see change_merge.h. */
+kw_change_set *kw_change_set_merge(const kw_change_set *base, const kw_change_set *mine,
+                                   const kw_change_set *theirs);
 /* The same set with this record instead of the one with the same table and path; without it if the change has
  * ended and the policy's text names the path's placement. The caller owns the new set. */
 kw_change_set *kw_change_set_replace(const kw_change_set *set, const kw_change_record *record);
@@ -29,6 +31,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_change_set, kw_change_set_unref)
 size_t kw_change_set_find_missing(const kw_change_set *set);
 /* References the model. Only before the set is used by others. */
 void kw_change_set_add_model(kw_change_set *set, size_t index, kw_model *old_model);
+
+/* True if the set has this change, with the same number of its version. */
+bool kw_change_set_has_step(const kw_change_set *set, const kw_change_record *record);
+/* True if a change with several writers is under way. */
+bool kw_change_set_has_several_writers(const kw_change_set *set);
 
 /* Index of the record with the change of the table that is under way; set->count: none. */
 size_t kw_change_set_find_under_way(const kw_change_set *set, const char *table);

@@ -1,5 +1,6 @@
 /* See coordinator_internal.h. */
 #include "gateway/coordinator_internal.h"
+#include "store/check.h"
 
 #include <math.h>
 
@@ -9,7 +10,8 @@
 static uint64_t
 unrepaired(const kw_change_record *record)
 {
-    return record->missing + record->different + record->extra - record->repaired;
+    bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS; /* there the pass copies extra cells */
+    return record->missing + record->different + (several ? 0 : record->extra) - record->repaired;
 }
 
 const char *
@@ -35,11 +37,30 @@ kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_
     return NULL;
 }
 
+const char *
+kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_arena *arena)
+{
+    bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS;
+    return kw_arena_printf(arena,
+                           "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
+                           ", which began the change. %s",
+                           current, record->new_version,
+                           several ? "Complete the change, then change the key rule again"
+                                   : "To cancel it, apply a policy that has the old key rule");
+}
+
+const char *
+kw_change_other_version(const char *version, const char *expected, kw_arena *arena)
+{
+    return kw_arena_printf(arena, "its change has version %s, not %s; nothing was changed", version,
+                           kw_show(kw_bytes_of_text(expected)).text);
+}
+
 int64_t
 kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record)
 {
     const kw_model *model = kw_gateway_model(self->gateway);
-    if (record->version != KW_CHAIN_BOTH_NEW)
+    if (record->version != KW_CHAIN_BOTH_NEW && record->version != KW_CHAIN_6)
         return 0;
     /* Calls that began before the switch could make such cursors until they ended. */
     return record->version_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
@@ -48,6 +69,8 @@ kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *r
 static const char *
 phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
+    if (record->writers == KW_CHANGE_SEVERAL_WRITERS)
+        return kw_change_phase_of(record, work, arena);
     if (kw_coordinator_earlier_in_use(self))
         return "waiting for calls that began before the last step";
     if (work->problem.code != KW_OK)
@@ -66,6 +89,10 @@ phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_w
 static bool
 is_waiting(const kw_coordinator *self, const kw_change_record *record, const kw_change_work *work)
 {
+    if (record->writers == KW_CHANGE_SEVERAL_WRITERS)
+        return work->problem.code == KW_OK &&
+               (kw_change_waits_for_order(record) ||
+                (record->paused && kw_change_work_left(record) != KW_CHANGE_ACT_WAIT));
     if (kw_coordinator_earlier_in_use(self) || work->problem.code != KW_OK)
         return false;
     if (!record->copied || !record->compared)
@@ -76,6 +103,8 @@ is_waiting(const kw_coordinator *self, const kw_change_record *record, const kw_
 static const char *
 next_of(const kw_change_record *record, kw_arena *arena)
 {
+    if (record->writers == KW_CHANGE_SEVERAL_WRITERS)
+        return kw_change_next_of(record, arena);
     if (record->version == KW_CHAIN_BOTH_NEW)
         return "complete, reverse";
     if (record->version == KW_CHAIN_BOTH_LAST)
@@ -97,6 +126,16 @@ set_rates(const kw_change_record *record, const kw_change_work *work, kw_change_
         status->rows_per_second = (double)work->rows / seconds;
     if (seconds > 0 && done > 0)
         status->left_ms = (int64_t)(seconds * (1 - work->progress) / done * MS_PER_S);
+}
+
+static const char *
+holder_of(const kw_coordinator *self, const kw_change_record *record, const kw_change_work *work,
+          kw_arena *arena)
+{
+    if (record->writers != KW_CHANGE_SEVERAL_WRITERS)
+        return "";
+    const char *id = kw_change_holds(self, record) ? self->gateway->id : work->holder;
+    return kw_arena_text(arena, kw_bytes_of_text(id ? id : ""));
 }
 
 void
@@ -136,6 +175,9 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .example = kw_arena_text(arena, kw_bytes_of_text(record->example)),
         .cursors_until_ms = kw_change_cursors_until_ms(self, record),
         .problem = kw_arena_text(arena, kw_bytes_of_text(work->problem.code ? work->problem.text : "")),
+        .goal = record->writers == KW_CHANGE_SEVERAL_WRITERS ? kw_change_goal_name(record->goal) : "",
+        .unreported = work->holding ? work->walk.unreported->len : 0,
+        .holder = holder_of(self, record, work, arena),
     };
     set_rates(record, work, ret_status);
 }

@@ -1,5 +1,9 @@
 /* The next version of a change.
  *
+ *   an order; or, in a store with several writers, the holder's decision, which is checked again
+ *     -> the rest below, at once: the reports of the gateways say that calls under earlier policies have
+ * ended
+ *
  *   wait until no call uses an earlier policy -> the records with the next version
  *     -> the policy with its roles -> prepare (the catalog gets both in one put) -> serve
  */
@@ -23,11 +27,15 @@ on_prepared(void *user, const kw_error *error)
         kw_change_request_finish(self, error);
         return;
     }
-    kw_log(KW_LOG_INFO, "change", "the change has a new version", "table=%s path=%s version=%s author=\"%s\"",
-           self->record.table, self->record.path,
-           self->record.under_way ? kw_chain_version_of(self->record.version)->name : "ended",
-           kw_show(kw_bytes_of_text(self->order.author)).text);
+    kw_log(KW_LOG_INFO, "change", "the change has a new version", KW_LOG_FACT("table", self->record.table),
+           KW_LOG_FACT("path", self->record.path),
+           KW_LOG_FACT("change_version",
+                       self->record.under_way ? kw_chain_version_of(self->record.version)->name : "ended"),
+           KW_LOG_FACT("author", self->order.author));
     kw_gateway_set_changes(gateway, self->after);
+    kw_gateway_set_stored(gateway, self->after);
+    if (self->walks)
+        kw_change_work_of(self->coordinator, &self->record)->problem = KW_ERROR_NONE;
     if (gateway->net)
         kw_gateway_serve_policy(gateway, self->policy, gateway->keyring);
     if (self->record.under_way && self->record.version == KW_CHAIN_BOTH_LAST)
@@ -68,6 +76,21 @@ compile(request *self, kw_error *ret_error)
     return true;
 }
 
+/* The version that the holder has decided to set. */
+static void
+set_walked(const kw_change_next *next, kw_change_record *record)
+{
+    bool ends = next->act == KW_CHANGE_ACT_END;
+    if (!ends) {
+        kw_change_set_version(record, next->to, kw_clock_wall_ms());
+    } else if (kw_change_reads_old(record)) {
+        kw_change_cancel_record(record);
+    } else {
+        record->version = KW_CHAIN_STORE_NEW;
+        record->under_way = false;
+    }
+}
+
 /* The version that chain.c has for the step. */
 static void
 change_record(kw_change_action action, kw_change_record *record)
@@ -79,6 +102,38 @@ change_record(kw_change_action action, kw_change_record *record)
     record->under_way = record->version != KW_CHAIN_STORE_NEW;
     if (record->version == KW_CHAIN_STORE)
         kw_change_cancel_record(record);
+}
+
+/* The text of a cancelled change's first version would replace that of a version applied since. */
+static bool
+check_cancellation(const request *self, kw_error *ret_error)
+{
+    const kw_gateway *gateway = self->coordinator->gateway;
+    int64_t current = kw_policy_version(gateway->policy);
+    if (!self->walks || self->order.action != KW_CHANGE_CANCEL || current == self->record.new_version)
+        return true;
+    return kw_error_set(
+        ret_error, KW_REFUSED,
+        "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
+        ", which began the change, so it cannot be cancelled; to go on with it, run keyway change "
+        "reverse %s",
+        current, self->record.new_version, self->order.table);
+}
+
+/* Orders can have come since the holder decided, while a slice ended. The catalog would accept the step,
+ * because the record in its base has them. */
+static bool
+is_still_decided(const request *self)
+{
+    if (!self->walks)
+        return true;
+    kw_coordinator *coordinator = self->coordinator;
+    const kw_change_work *work = kw_change_work_of(coordinator, &self->record);
+    kw_change_times times = kw_change_times_now(coordinator, &self->record);
+    if (!work->holding)
+        return false;
+    kw_change_next next = kw_change_walk_next(&work->walk, &self->record, &times);
+    return next.act == self->next.act && next.to == self->next.to;
 }
 
 /* Reads the record again: slices can have ended since the order was checked. */
@@ -94,9 +149,20 @@ take_step(request *self)
     self->before = kw_change_set_ref(gateway->changes);
     size_t index = kw_change_set_find_under_way(self->before, self->order.table);
     self->record = self->before->records[index];
-    change_record(self->order.action, &self->record);
+    if (!is_still_decided(self)) {
+        kw_change_request_finish(self, NULL);
+        return;
+    }
+    if (self->walks)
+        set_walked(&self->next, &self->record);
+    else
+        change_record(self->order.action, &self->record);
     self->after = kw_change_set_replace(self->before, &self->record);
     if (!compile(self, &error)) {
+        kw_change_request_finish(self, &error);
+        return;
+    }
+    if (!check_cancellation(self, &error)) {
         kw_change_request_finish(self, &error);
         return;
     }

@@ -114,7 +114,8 @@ on_new(void *user, kw_table_facts *facts, const kw_error *error)
         finish(self, error);
         return;
     }
-    bool good = check_families(&(families){self->path, facts}, self->old, &refused);
+    bool like_old = !facts->exists && kw_store_is_shared(self->gateway->store);
+    bool good = like_old || check_families(&(families){self->path, facts}, self->old, &refused);
     kw_table_facts_free(facts);
     kw_table_facts_free(g_steal_pointer(&self->old));
     if (good)
@@ -141,13 +142,11 @@ on_old(void *user, kw_table_facts *facts, const kw_error *error)
                                        call_deadline(self), on_new, self);
 }
 
-/* The path whose change begins with this record; NULL: none. */
-static const kw_path *
-find_beginning(const checking *self, const kw_change_record *record)
+const kw_path *
+kw_change_find_beginning(const kw_policy *policy, const kw_change_step *step, const kw_change_record *record)
 {
-    const kw_change_record *base =
-        kw_changes_find(self->step->base, self->step->base_count, record->table, record->path);
-    const kw_table *table = kw_policy_find_table(self->policy, kw_bytes_of_text(record->table));
+    const kw_change_record *base = kw_changes_find(step->base, step->base_count, record->table, record->path);
+    const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
     int path = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
     bool begins = record->under_way && !(base && base->under_way) && path >= 0;
     return begins && table->paths[path].placements_count == 2 ? &table->paths[path] : NULL;
@@ -158,7 +157,7 @@ check_next(checking *self)
 {
     self->path = NULL;
     while (!self->path && self->next < self->step->count)
-        self->path = find_beginning(self, &self->step->records[self->next++]);
+        self->path = kw_change_find_beginning(self->policy, self->step, &self->step->records[self->next++]);
     if (self->path)
         kw_store_handle_describe_table(self->gateway->handle, self->path->placements[1].store_table,
                                        call_deadline(self), on_old, self);

@@ -13,6 +13,7 @@
 #define PAUSE_UNSETTLED_NS (UINT64_C(200) * 1000 * 1000)
 #define PAUSE_AFTER_FAILURE_NS (UINT64_C(1000) * 1000 * 1000)
 #define NS_PER_S 1e9
+#define NS_PER_MS (1000 * 1000)
 
 static kw_change_work *
 find_work(kw_coordinator *self, const kw_change_record *record)
@@ -33,11 +34,14 @@ kw_change_work *
 kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
 {
     kw_change_work *work = find_work(self, record);
-    if (work->started_ms != record->started_ms) /* of an earlier change of the path */
+    if (work->started_ms != record->started_ms) { /* of an earlier change of the path */
+        kw_change_walk_clear(&work->walk);
+        g_free(work->holder);
         *work = (kw_change_work){.table = work->table,
                                  .path = work->path,
                                  .started_ms = record->started_ms,
                                  .problem = KW_ERROR_NONE};
+    }
     return work;
 }
 
@@ -63,13 +67,15 @@ static bool
 find_record(const kw_coordinator *self, const kw_change_set *set, kw_change_record *ret_record)
 {
     const kw_change_record *record = kw_changes_find(set->records, set->count, self->table, self->path);
-    if (!record || !record->under_way || record->started_ms != self->started_ms ||
-        record->copied != self->comparing)
+    if (!record || !record->under_way || record->started_ms != self->started_ms || record->step != self->step)
         return false;
     *ret_record = *record;
-    if (!self->comparing)
-        return kw_bytes_equal(record->copied_to, self->copy.after);
-    return !record->compared && kw_bytes_equal(record->compare_cursor, self->compare.cursor);
+    if (self->act == KW_CHANGE_ACT_COMPARE)
+        return record->copied && !record->compared &&
+               kw_bytes_equal(record->compare_cursor, self->compare.cursor);
+    if (self->act == KW_CHANGE_ACT_COPY && record->copied)
+        return false;
+    return record->pass == self->pass && kw_bytes_equal(record->copied_to, self->copy.after);
 }
 
 /* When callers permit the next slice. */
@@ -78,7 +84,8 @@ next_by_pace(kw_coordinator *self)
 {
     kw_histogram latency = {0};
     kw_service_latency_of_rows(self->gateway->service, &latency);
-    return kw_change_pace_next(&self->pace, &latency, kw_clock_mono_ns());
+    uint64_t now_ns = kw_clock_mono_ns();
+    return kw_change_pace_next(&self->pace, &latency, now_ns - self->slice_began_ns, now_ns);
 }
 
 static void
@@ -109,8 +116,8 @@ note_failure(kw_coordinator *self, const char *doing, const kw_error *error)
     if (find_record(self, set, &record)) {
         kw_change_work *work = kw_change_work_of(self, &record);
         if (work->problem.code == KW_OK)
-            kw_log(KW_LOG_ERROR, "change", doing, "table=%s path=%s reason=\"%s\"", self->table, self->path,
-                   error->text);
+            kw_log(KW_LOG_ERROR, "change", doing, KW_LOG_FACT("table", self->table),
+                   KW_LOG_FACT("path", self->path), KW_LOG_FACT("reason", error->text));
         work->problem = *error;
         work->not_before_ns = kw_clock_mono_ns() + PAUSE_AFTER_FAILURE_NS;
     }
@@ -121,15 +128,15 @@ static void
 end_phase(kw_coordinator *self, const kw_change_record *record, const char *text)
 {
     kw_change_work *work = kw_change_work_of(self, record);
-    kw_log(KW_LOG_INFO, "change", text,
-           "table=%s path=%s copied=%" G_GUINT64_FORMAT " undecodable=%" G_GUINT64_FORMAT
-           " compared=%" G_GUINT64_FORMAT " missing=%" G_GUINT64_FORMAT " different=%" G_GUINT64_FORMAT
-           " extra=%" G_GUINT64_FORMAT " repaired=%" G_GUINT64_FORMAT,
-           record->table, record->path, record->rows_copied, record->foreign, record->rows_compared,
-           record->missing, record->different, record->extra, record->repaired);
+    kw_log(KW_LOG_INFO, "change", text, KW_LOG_FACT("table", record->table),
+           KW_LOG_FACT("path", record->path), KW_LOG_FACT("copied", record->rows_copied),
+           KW_LOG_FACT("undecodable", record->foreign), KW_LOG_FACT("compared", record->rows_compared),
+           KW_LOG_FACT("missing", record->missing), KW_LOG_FACT("different", record->different),
+           KW_LOG_FACT("extra", record->extra), KW_LOG_FACT("repaired", record->repaired));
     work->began_ns = 0;
     work->rows = 0;
     work->progress = 0;
+    work->walk.doubt_ns = kw_store_last_doubt_ns(self->gateway->store);
     self->saved_ns = 0; /* so that it is saved soon */
 }
 
@@ -158,6 +165,47 @@ on_copied(void *user, const kw_copy_result *result, const kw_error *error)
     end_slice(self);
 }
 
+/* --- a pass, and a sweep -------------------------------------------------------------------------------- */
+
+static kw_change_pass
+pass_after(const kw_change_record *record, kw_change_act act)
+{
+    bool old = act == KW_CHANGE_ACT_PASS && record->pass == KW_CHANGE_PASS_OLD;
+    return old ? KW_CHANGE_PASS_NEW : KW_CHANGE_PASS_ENDED;
+}
+
+/* A pass visits the rows of one placement, then those of the other one. */
+static double
+progress_of(const kw_change_record *record, kw_change_act act, double progress)
+{
+    if (act != KW_CHANGE_ACT_PASS)
+        return progress;
+    return (progress + (record->pass == KW_CHANGE_PASS_NEW)) / 2;
+}
+
+static void
+on_passed(void *user, const kw_copy_result *result, const kw_error *error)
+{
+    kw_coordinator *self = user;
+    g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
+    kw_change_record record;
+    if (error) {
+        note_failure(self, "a pass over all rows has failed, it will be tried again", error);
+        return;
+    }
+    if (find_record(self, set, &record)) {
+        note_rows(self, &record, result->rows + result->removed + result->foreign,
+                  progress_of(&record, self->act, result->progress));
+        record.copied_to = result->end ? KW_BYTES_NONE : result->after;
+        if (result->end)
+            record.pass = pass_after(&record, self->act);
+        kw_coordinator_update(self, &record);
+        if (record.pass == KW_CHANGE_PASS_ENDED)
+            end_phase(self, &record, "a pass over all rows has ended");
+    }
+    end_slice(self);
+}
+
 static void
 add_differences(const kw_scrub_result *result, kw_change_record *record)
 {
@@ -175,7 +223,8 @@ must_repeat(kw_coordinator *self, const kw_scrub_result *result, kw_change_recor
     kw_change_work *work = kw_change_work_of(self, record);
     if (result->unsettled > 0 && ++work->tries < COMPARE_TRIES) {
         work->not_before_ns = kw_clock_mono_ns() + PAUSE_UNSETTLED_NS;
-        if (result->repaired == result->missing + result->different + result->orphans)
+        bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS; /* extra cells are left to the pass */
+        if (result->repaired == result->missing + result->different + (several ? 0 : result->orphans))
             add_differences(result, record); /* the repeated slice does not find them again */
         return true;
     }
@@ -189,7 +238,8 @@ note_compared(kw_coordinator *self, const kw_scrub_result *result, kw_change_rec
 {
     if (result->large)
         kw_log(KW_LOG_WARN, "change", "rows larger than limits.frame were copied again instead of compared",
-               "table=%s path=%s rows=%" G_GUINT64_FORMAT, record->table, record->path, result->large);
+               KW_LOG_FACT("table", record->table), KW_LOG_FACT("path", record->path),
+               KW_LOG_FACT("rows", result->large));
     add_differences(result, record);
     record->rows_compared += result->rows;
     record->compare_cursor = result->cursor;
@@ -221,10 +271,21 @@ on_compared(void *user, const kw_scrub_result *result, const kw_error *error)
 
 /* --- the next slice ----------------------------------------------------------------------------------- */
 
-static bool
-needs_work(const kw_change_record *record)
+/* The slice that the change needs now; WAIT: none. */
+static kw_change_act
+act_of(kw_coordinator *self, const kw_change_record *record)
 {
-    return record->under_way && !record->paused && (!record->copied || !record->compared);
+    if (!record->under_way)
+        return KW_CHANGE_ACT_WAIT;
+    if (record->writers == KW_CHANGE_SEVERAL_WRITERS) {
+        const kw_change_work *work = kw_change_work_of(self, record);
+        bool sets = work->next.act == KW_CHANGE_ACT_STEP || work->next.act == KW_CHANGE_ACT_END;
+        bool can = work->holding && !sets && !self->continuing && kw_change_can_work(self, record);
+        return can ? work->next.act : KW_CHANGE_ACT_WAIT;
+    }
+    if (record->paused || (record->copied && record->compared))
+        return KW_CHANGE_ACT_WAIT;
+    return record->copied ? KW_CHANGE_ACT_COMPARE : KW_CHANGE_ACT_COPY;
 }
 
 static void
@@ -268,6 +329,76 @@ start_comparison(kw_coordinator *self, const kw_change_record *record, const kw_
     kw_verb_scrub(&self->call, &self->compare, on_compared, self);
 }
 
+/* placements[0] is the new one. */
+static void
+start_pass(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
+{
+    bool new = record->pass == KW_CHANGE_PASS_NEW;
+    self->copy = (kw_copy_request){.mode = KW_COPY_BOTH,
+                                   .from = &path->placements[new ? 0 : 1],
+                                   .to = &path->placements[new ? 1 : 0],
+                                   .after = kw_arena_copy(self->call.arena, record->copied_to),
+                                   .max_rows = COPY_ROWS};
+    kw_verb_copy(&self->call, &self->copy, on_passed, self);
+}
+
+/* Every write of the versions before has ended. If this version leaves no control cells, all of them are
+ * removed; otherwise those of calls that can still be under way, which have younger timestamps, stay. */
+static bool
+find_sweep_time(const kw_coordinator *self, const kw_change_record *record, int64_t *ret_until_ms)
+{
+    const kw_model *model = kw_gateway_model(self->gateway);
+    kw_span now;
+    if (!kw_chain_version_of(record->version)->control) {
+        *ret_until_ms = KW_TIMESTAMP_NONE - 1;
+        return true;
+    }
+    if (!kw_store_time(self->gateway->store, &now)) {
+        kw_store_keep_time_known(self->gateway->store);
+        return false;
+    }
+    *ret_until_ms = now.earliest_ns / NS_PER_MS - model->timeouts.call_ms - model->store.hbase.late_ms;
+    return true;
+}
+
+static void
+start_sweep(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
+{
+    static const kw_error unknown = {.code = KW_UNAVAILABLE, .text = "the store's clock is not known"};
+    self->copy = (kw_copy_request){.mode = KW_COPY_SWEEP,
+                                   .from = &path->placements[kw_change_sweeps_new(record) ? 0 : 1],
+                                   .after = kw_arena_copy(self->call.arena, record->copied_to),
+                                   .max_rows = COPY_ROWS};
+    if (find_sweep_time(self, record, &self->copy.until_ms))
+        kw_verb_copy(&self->call, &self->copy, on_passed, self);
+    else
+        note_failure(self, "control cells could not be removed, it will be tried again", &unknown);
+}
+
+static void
+start_act(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
+{
+    switch (self->act) {
+    case KW_CHANGE_ACT_COPY:
+        start_copy(self, record, path);
+        return;
+    case KW_CHANGE_ACT_COMPARE:
+        start_comparison(self, record, path);
+        return;
+    case KW_CHANGE_ACT_PASS:
+        start_pass(self, record, path);
+        return;
+    case KW_CHANGE_ACT_SWEEP:
+        start_sweep(self, record, path);
+        return;
+    case KW_CHANGE_ACT_WAIT:
+    case KW_CHANGE_ACT_STEP:
+    case KW_CHANGE_ACT_END:
+        break;
+    }
+    g_assert_not_reached();
+}
+
 static void
 start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
@@ -285,12 +416,12 @@ start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
                            .keyring = gateway->keyring,
                            .deadline = kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms),
                            .request_id = "change"};
-    self->comparing = record->copied;
+    self->act = act_of(self, record);
+    self->pass = record->pass;
+    self->step = record->step;
+    self->slice_began_ns = kw_clock_mono_ns();
     note_beginning(self, record);
-    if (record->copied)
-        start_comparison(self, record, path);
-    else
-        start_copy(self, record, path);
+    start_act(self, record, path);
 }
 
 uint64_t
@@ -302,7 +433,8 @@ kw_change_work_start(kw_coordinator *self)
         return UINT64_MAX;
     for (size_t i = 0; i < set->count; i++) {
         const kw_change_record *record = &set->records[(self->record + i) % set->count];
-        const kw_path *path = needs_work(record) ? find_path(self->gateway->policy, record) : NULL;
+        bool needed = act_of(self, record) != KW_CHANGE_ACT_WAIT;
+        const kw_path *path = needed ? find_path(self->gateway->policy, record) : NULL;
         if (!path)
             continue;
         const kw_change_work *work = kw_change_work_of(self, record);

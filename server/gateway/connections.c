@@ -50,6 +50,6 @@ kw_connections_raise_file_limit(const kw_model *model)
     if (limit.rlim_cur < wanted)
         kw_log(KW_LOG_WARN, "gateway",
                "the limit of open files allows fewer connections than limits.connections",
-               "open_files=%lu connections=%zu", (unsigned long)limit.rlim_cur,
-               kw_connections_limits(model).connections);
+               KW_LOG_FACT("open_files", limit.rlim_cur),
+               KW_LOG_FACT("connections", kw_connections_limits(model).connections));
 }

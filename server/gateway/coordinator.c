@@ -1,8 +1,10 @@
 #include "gateway/coordinator.h"
 
 #include "base/log.h"
+#include "gateway/change_merge.h"
 #include "gateway/change_publication.h"
 #include "gateway/coordinator_internal.h"
+#include "gateway/follower.h"
 
 #define DRAIN_POLL_MS 10
 #define PUBLISH_NS (UINT64_C(500) * 1000 * 1000)
@@ -35,6 +37,7 @@ kw_coordinator_note_served(kw_coordinator *self, kw_policy *old)
 {
     if (!self || self->stopped)
         return;
+    kw_change_reports_restart(self);
     bool served = self->gateway->state == KW_GATEWAY_SERVING; /* before, no call used a table */
     if (served && old != self->gateway->policy)
         g_ptr_array_add(self->older, kw_policy_ref(old));
@@ -42,6 +45,33 @@ kw_coordinator_note_served(kw_coordinator *self, kw_policy *old)
 }
 
 /* --- the records ------------------------------------------------------------------------------------- */
+
+bool
+kw_coordinator_take_current(kw_coordinator *self, const kw_current *current)
+{
+    kw_gateway *gateway = self->gateway;
+    g_autoptr(kw_change_set) set =
+        kw_change_set_new(current->changes, current->changes_count, gateway->changes);
+    const kw_change_set *known = gateway->changes;
+    if (!known || kw_changes_differ(known->records, known->count, set->records, set->count)) {
+        kw_follower_wake(gateway->follower);
+        return false;
+    }
+    kw_gateway_note_stored(gateway, set);
+    return true;
+}
+
+void
+kw_coordinator_note_stored(kw_coordinator *self, kw_change_set *stored)
+{
+    kw_gateway *gateway = self->gateway;
+    const kw_change_set *known = gateway->changes;
+    if (self->stopped || !known ||
+        kw_changes_differ(known->records, known->count, stored->records, stored->count))
+        return;
+    kw_gateway_note_stored(gateway, stored);
+    kw_coordinator_wake(self, 0);
+}
 
 void
 kw_coordinator_update(kw_coordinator *self, const kw_change_record *record)
@@ -51,12 +81,95 @@ kw_coordinator_update(kw_coordinator *self, const kw_change_record *record)
     self->changed = true;
 }
 
+static kw_deadline
+call_deadline(const kw_coordinator *self)
+{
+    return kw_deadline_in_ms(kw_gateway_model(self->gateway)->timeouts.call_ms);
+}
+
 void
 kw_coordinator_write(kw_coordinator *self, void (*done)(void *user, const kw_error *error), void *user)
 {
     const kw_gateway *gateway = self->gateway;
     kw_catalog_write_progress(gateway->catalog, gateway->changes->records, gateway->changes->count,
-                              kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), done, user);
+                              call_deadline(self), done, user);
+}
+
+/* --- the progress of a holder -------------------------------------------------------------------------- */
+
+static const kw_change_record *
+find_same(const kw_change_set *set, const kw_change_record *record)
+{
+    return set ? kw_changes_find(set->records, set->count, record->table, record->path) : NULL;
+}
+
+/* A change of which this gateway is the holder, and has progress that the catalog does not have; NULL: none.
+ */
+static const kw_change_record *
+find_unsaved(const kw_coordinator *self)
+{
+    const kw_change_set *set = self->gateway->changes;
+    for (size_t i = 0; set && i < set->count; i++) {
+        const kw_change_record *each = &set->records[i];
+        const kw_change_record *stored = find_same(self->gateway->stored_changes, each);
+        if (each->under_way && kw_change_holds(self, each) && stored &&
+            !kw_change_record_differs(stored, each) && !kw_change_same_progress(stored, each))
+            return each;
+    }
+    return NULL;
+}
+
+/* New texts are those of gateway->changes, which can be replaced while the put is under way. */
+static void
+copy_texts(kw_change_record *record, kw_arena *arena)
+{
+    record->example = kw_arena_text(arena, kw_bytes_of_text(record->example));
+    record->copied_to = kw_arena_copy(arena, record->copied_to);
+    record->compare_cursor = kw_arena_copy(arena, record->compare_cursor);
+}
+
+static bool
+edit_progress(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+{
+    kw_coordinator *self = user;
+    const kw_gateway *gateway = self->gateway;
+    const kw_change_record *mine = find_same(gateway->changes, record);
+    if (!mine || !kw_change_holds(self, record))
+        return kw_error_set(ret_error, KW_BUSY, "another gateway has become the holder of the change");
+    *record = kw_change_merge(find_same(gateway->stored_changes, record), mine, record);
+    copy_texts(record, arena);
+    self->saved_mine = kw_change_same_progress(record, mine);
+    return true;
+}
+
+static void on_saved(void *user, const kw_error *error);
+
+/* The progress that was written is this gateway's, which can have gone on since. */
+static void
+on_progress_saved(void *user, const kw_current *current, const kw_error *error)
+{
+    kw_coordinator *self = user;
+    if (!error && self->saved_mine) {
+        g_autoptr(kw_change_set) set =
+            kw_change_set_new(current->changes, current->changes_count, self->gateway->changes);
+        kw_gateway_set_stored(self->gateway, set);
+    }
+    if (!error)
+        kw_coordinator_take_current(self, current);
+    self->changed = self->changed || find_unsaved(self); /* of another change */
+    on_saved(self, error);
+}
+
+/* One change at a time; the next save writes the next one. */
+static void
+save_as_holder(kw_coordinator *self)
+{
+    const kw_change_record *record = find_unsaved(self);
+    if (record)
+        kw_catalog_edit_change(self->gateway->catalog, record->table, record->path, edit_progress, self,
+                               call_deadline(self), on_progress_saved, self);
+    else
+        on_saved(self, NULL);
 }
 
 static void
@@ -67,7 +180,7 @@ on_saved(void *user, const kw_error *error)
     if (error) {
         self->changed = true;
         kw_log(KW_LOG_WARN, "change", "the progress of changes was not saved, it will be tried again",
-               "reason=\"%s\"", error->text);
+               KW_LOG_FACT("reason", error->text));
     }
     kw_jobs_next(&self->gateway->jobs);
 }
@@ -81,7 +194,10 @@ run_save(kw_job *job)
         return;
     }
     self->changed = false;
-    kw_coordinator_write(self, on_saved, self);
+    if (kw_store_is_shared(self->gateway->store))
+        save_as_holder(self);
+    else
+        kw_coordinator_write(self, on_saved, self);
 }
 
 static void
@@ -120,7 +236,7 @@ call_idle(kw_task *task)
 static void
 report_idle(kw_coordinator *self)
 {
-    if (!self->idle_done || self->working || self->idle.run)
+    if (!self->idle_done || self->working || self->taking || self->reading || self->idle.run)
         return;
     self->idle.run = call_idle;
     kw_loop_post(self->gateway->loop, &self->idle);
@@ -160,10 +276,15 @@ on_timer(void *user)
     if (self->stopped)
         return;
     drop_unused(self);
+    again_ms = kw_change_reports_tick(self);
     save_if_due(self);
     publish_if_due(self);
     orders_ms = kw_change_orders_tick(self);
-    again_ms = self->older->len > 0 ? DRAIN_POLL_MS : orders_ms;
+    again_ms = MIN(again_ms, self->older->len > 0 ? DRAIN_POLL_MS : orders_ms);
+    if (kw_store_is_shared(self->gateway->store)) {
+        uint64_t holder_ms = kw_change_holder_tick(self);
+        again_ms = MIN(again_ms, holder_ms);
+    }
     if (self->older->len == 0 && !self->working && !self->running)
         work_ms = kw_change_work_start(self);
     again_ms = MIN(again_ms, work_ms);
@@ -181,8 +302,10 @@ static void
 work_free(void *pointer)
 {
     kw_change_work *work = pointer;
+    kw_change_walk_clear(&work->walk);
     g_free(work->table);
     g_free(work->path);
+    g_free(work->holder);
     g_free(work);
 }
 
@@ -202,6 +325,7 @@ kw_coordinator_stop(kw_coordinator *self)
 {
     self->stopped = true;
     kw_timer_stop(self->timer);
+    kw_change_holder_leave(self);
     kw_change_orders_end(self);
 }
 

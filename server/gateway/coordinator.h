@@ -1,4 +1,4 @@
-/* Internal to gateway: carries out changes of key rules, in a store that only this gateway writes.
+/* Internal to gateway: carries out changes of key rules. First, in a store that only this gateway writes:
  *
  *   policy applied, or an order of the operator --> step: compile the policy with the next roles
  *        --> prepare (the catalog gets facts and records) --> serve --> calls under the policy before end
@@ -8,7 +8,16 @@
  *
  * The records in the catalog say what to do: after a restart the work continues there. The coordinator
  * changes them in gateway->changes after each slice, and writes them to the catalog about every two seconds;
- * a slice can be repeated. Main thread only, except for kw_coordinator_order. */
+ * a slice can be repeated.
+ *
+ * In a store that several gateways write, each of them serves the versions that it finds in the catalog, and
+ * reports them. One of them, the holder, sets the versions and does the work:
+ *
+ *   orders (any gateway) --> goal in the catalog --> holder: decision --> step, or a slice of work
+ *                                                       ^
+ *   every gateway: version served, calls before ended --> its registration says so
+ *
+ * Main thread only, except for kw_coordinator_order. */
 #pragma once
 
 #include "gateway/change_set.h"
@@ -20,6 +29,10 @@ kw_coordinator *kw_coordinator_new(kw_gateway *gateway);
 
 /* Call it when a policy has replaced `old` in service. */
 void kw_coordinator_note_served(kw_coordinator *self, kw_policy *old);
+
+/* The catalog has these records, which do not differ from those of the policy in service (kw_changes_differ).
+ * Ignored while another version is being loaded or set. */
+void kw_coordinator_note_stored(kw_coordinator *self, struct kw_change_set *stored);
 
 /* Call it when the gateway begins to serve, and when work can go on: looks for work in `in_ms`. */
 void kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms);

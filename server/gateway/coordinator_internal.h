@@ -4,12 +4,22 @@
  *   change_work.c    slices of the copy and of the comparison
  *   change_pace.c    how fast they follow each other
  *   change_orders.c  orders of the operator
+ *   change_own.c     orders that the gateway gives itself
  *   change_steps.c   the steps that orders make: the next version of a change
  *   change_status.c  the state of a change, for people
+ *
+ * In a store that several gateways write:
+ *   change_reports.c what this gateway reports about the versions that it serves
+ *   change_holder.c  one gateway, the holder, sets the versions and does the work; another one replaces it
+ *   change_walk.c    what the holder does next
+ *   change_merge.c   the record of a change, which several gateways write
+ *   change_goals.c   orders: they set the goal, to which the holder goes
+ *   change_phase.c   the state of such a change, for people
  */
 #pragma once
 
 #include "gateway/change_pace.h"
+#include "gateway/change_walk.h"
 #include "gateway/coordinator.h"
 #include "verb/verb.h"
 
@@ -23,7 +33,13 @@ typedef struct kw_change_work {
     double progress_before; /* at that time */
     uint64_t not_before_ns; /* the next slice starts then: the limit of rows per second, or after a failure */
     unsigned tries;         /* comparisons of the present slice */
-    kw_error problem;       /* of the last slice; KW_OK: none */
+    kw_error problem;       /* of the last slice or step; KW_OK: none */
+    /* in a store with several writers */
+    bool holding; /* this gateway is the holder; else the next two are unused */
+    kw_change_walk walk;
+    kw_change_next next; /* what it does */
+    uint64_t read_ns;    /* when registrations were last read; 0: never */
+    char *holder;        /* id of the holder's gateway, when it was last read; NULL: unknown */
 } kw_change_work;
 
 typedef struct kw_change_request kw_change_request;
@@ -45,7 +61,10 @@ struct kw_coordinator {
     uint64_t pace_until_ns; /* no slice starts before */
     /* the slice in progress */
     bool working;
-    bool comparing;
+    kw_change_act act;
+    kw_change_pass pass; /* of the record, when the slice began */
+    uint64_t step;       /* the same */
+    uint64_t slice_began_ns;
     kw_call call;
     size_t record; /* index of the next record to work for */
     kw_copy_request copy;
@@ -57,6 +76,17 @@ struct kw_coordinator {
     uint64_t continue_ns;        /* no earlier than this, after a failure */
     kw_change_request *running;  /* the one that makes a step; no slice starts before it ends */
     _Atomic unsigned requests_count;
+    /* reports */
+    bool drained;      /* no call has used an earlier policy since the one in service was served */
+    uint64_t doubt_ns; /* kw_store_last_doubt_ns at that time */
+    /* followers, and who is the holder */
+    bool reading;
+    char *read_table, *read_path;
+    kw_job take; /* writes this gateway as the holder, or no gateway */
+    bool taking; /* the job is queued or running */
+    char *take_table, *take_path;
+    char *take_from; /* the holder that is replaced; it must still be this one */
+    bool saved_mine; /* the save wrote this gateway's progress */
     /* the end */
     kw_task idle; /* run is set: it was posted */
     void (*idle_done)(void *user);
@@ -67,6 +97,35 @@ struct kw_coordinator {
 void kw_coordinator_update(kw_coordinator *self, const kw_change_record *record);
 /* Writes the progress in gateway->changes to the catalog. Only from a job. */
 void kw_coordinator_write(kw_coordinator *self, void (*done)(void *user, const kw_error *error), void *user);
+
+/* True if the catalog, as far as is known, has this gateway as the holder of the change. */
+bool kw_change_holds(const kw_coordinator *self, const kw_change_record *record);
+/* Reads the registrations, decides what the holder does next, and starts its steps. Replaces a holder that
+ * has disappeared. Returns in how many milliseconds it must be called again. */
+uint64_t kw_change_holder_tick(kw_coordinator *self);
+/* True if the version of the change is in service here, and the lease is valid: work can be done. */
+bool kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
+/* Call it when draining begins: another gateway becomes the holder. */
+void kw_change_holder_leave(kw_coordinator *self);
+/* The times that kw_change_walk_next needs, for now. */
+kw_change_times kw_change_times_now(const kw_coordinator *self, const kw_change_record *record);
+
+/* Reports the versions in service to the other gateways when no call uses an earlier one. Returns in how many
+ * milliseconds it must be called again. */
+uint64_t kw_change_reports_tick(kw_coordinator *self);
+/* Call it when another policy is in service. */
+void kw_change_reports_restart(kw_coordinator *self);
+
+/* Sets the next version of a change as its holder, if kw_change_walk_next still decides so. */
+void kw_change_start_step(kw_coordinator *self, const kw_change_record *record);
+
+/* For several writers: the phase, and the commands that are possible now. Texts are in the arena. */
+const char *kw_change_phase_of(const kw_change_record *record, const kw_change_work *work, kw_arena *arena);
+const char *kw_change_next_of(const kw_change_record *record, kw_arena *arena);
+
+/* The catalog has these records now. False if this gateway serves another version of a change: it must be
+ * loaded first. */
+bool kw_coordinator_take_current(kw_coordinator *self, const kw_current *current);
 
 /* The work of the change; created if there is none. */
 kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *record);
@@ -85,5 +144,9 @@ void kw_change_status_of(kw_coordinator *self, const kw_change_record *record, k
                          kw_change_status *ret_status);
 /* Why the operator cannot order a switch now; NULL: nothing prevents it. In the arena. */
 const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena);
+/* Why a change cannot be cancelled: another version of the policy is current. */
+const char *kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_arena *arena);
+/* Why an order is refused: the change has another version than its caller has seen. */
+const char *kw_change_other_version(const char *version, const char *expected, kw_arena *arena);
 /* When the last cursor of the old key rule expires, by the wall clock. */
 int64_t kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record);

@@ -52,9 +52,13 @@ static void
 warn_if_readable(const char *file, unsigned others)
 {
     unsigned permissions = kw_file_permissions(file);
-    if (permissions & others)
-        kw_log(KW_LOG_WARN, "gateway", "other users can use the cursor key",
-               "file=%s permissions=%04o hint=\"chmod 600 %s\"", file, permissions, file);
+    if (!(permissions & others))
+        return;
+    char mode[16];
+    snprintf(mode, sizeof mode, "%04o", permissions);
+    g_autofree char *hint = g_strdup_printf("chmod 600 %s", file);
+    kw_log(KW_LOG_WARN, "gateway", "other users can use the cursor key", KW_LOG_FACT("file", file),
+           KW_LOG_FACT("permissions", mode), KW_LOG_FACT("hint", hint));
 }
 
 static kw_keyring *
@@ -136,8 +140,8 @@ kw_cursor_keys_open(const kw_model *model, kw_error *ret_error)
         return ensure_key_file(file, ret_error) ? keyring_of_file(file, ret_error) : NULL;
     }
     char text[2 * KEY_BYTES_RANDOM + 1];
-    kw_log(KW_LOG_WARN, "gateway", "cursors become invalid when this process ends", "hint=\"%s\"",
-           "set cursor.keys or cursor.key_file, the same on every gateway");
+    kw_log(KW_LOG_WARN, "gateway", "cursors become invalid when this process ends",
+           KW_LOG_FACT("hint", "set cursor.keys or cursor.key_file, the same on every gateway"));
     random_key(text);
     return kw_keyring_new(&(kw_bytes){(const uint8_t *)text, 2 * KEY_BYTES_RANDOM}, 1);
 }

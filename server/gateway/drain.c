@@ -1,5 +1,6 @@
 #include "gateway/drain.h"
 
+#include "base/log.h"
 #include "gateway/catalog_jobs.h"
 #include "gateway/coordinator.h"
 #include "gateway/follower.h"
@@ -31,10 +32,22 @@ on_catalog_closed(void *user)
     kw_store_handle_close(gateway->handle, on_handle_closed, gateway);
 }
 
+/* True if a write that this gateway gave up can still be applied, while a key rule changes. */
+static bool
+leaves_writes(const kw_gateway *gateway)
+{
+    uint64_t late_ns = (uint64_t)kw_gateway_model(gateway)->store.hbase.late_ms * 1000000;
+    uint64_t doubt_ns = kw_store_last_doubt_ns(gateway->store);
+    return kw_change_set_has_several_writers(gateway->changes) && doubt_ns > 0 &&
+           kw_clock_boot_ns() < doubt_ns + late_ns;
+}
+
 static void
 on_sequences_closed(void *user)
 {
     kw_gateway *gateway = user;
+    if (gateway->catalog && leaves_writes(gateway))
+        kw_catalog_leave_registration(gateway->catalog);
     if (gateway->catalog)
         kw_catalog_close(gateway->catalog, on_catalog_closed, gateway);
     else
@@ -55,7 +68,36 @@ on_drained(void *user)
     kw_gateway *gateway = user;
     kw_net_free(gateway->net);
     gateway->net = NULL;
+    if (gateway->catalog) /* the holder's last job waits for those before it */
+        kw_catalog_end_repeats(gateway->catalog);
     kw_coordinator_when_idle(gateway->coordinator, on_idle, gateway);
+}
+
+static bool
+begin_lame_duck(kw_gateway *gateway)
+{
+    int64_t lame_duck_ms = kw_gateway_model(gateway)->timeouts.lame_duck_ms;
+    if (gateway->leaving || lame_duck_ms == 0 || !gateway->listening)
+        return false;
+    gateway->leaving = true;
+    kw_log(KW_LOG_INFO, "gateway", "shutting down, but serving until the lame duck ends",
+           KW_LOG_FACT("lame_duck_ms", lame_duck_ms));
+    kw_notify_status(KW_DRAIN_LEAVING);
+    kw_timer_start_ms(gateway->lame_duck, (uint64_t)lame_duck_ms);
+    return true;
+}
+
+void
+kw_drain_request(kw_gateway *gateway)
+{
+    if (!begin_lame_duck(gateway))
+        kw_drain_start(gateway, KW_EXIT_OK);
+}
+
+void
+kw_drain_on_lame_duck_over(void *gateway)
+{
+    kw_drain_start(gateway, KW_EXIT_OK);
 }
 
 void
@@ -69,6 +111,8 @@ kw_drain_start(kw_gateway *gateway, int exit_code)
     kw_gateway_move(gateway, KW_GATEWAY_DRAINING);
     gateway->exit_code = exit_code;
     kw_notify_stopping();
+    gateway->leaving = true;
+    kw_timer_stop(gateway->lame_duck);
     kw_timer_stop(gateway->timer);
     kw_prepare_end(gateway);
     kw_reload_end(gateway->reload);

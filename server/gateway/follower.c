@@ -2,11 +2,13 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "gateway/coordinator.h"
 #include "gateway/prepare.h"
 #include "gateway/restart_settings.h"
 #include "gateway/stored_policy.h"
 
 #define POLL_MS 1000
+#define POLL_CHANGE_MS 100
 /* A version that could not be served is tried again after this many polls. */
 #define POLLS_AFTER_FAILURE 10
 
@@ -16,13 +18,42 @@ struct kw_follower {
     kw_job job;
     bool queued; /* the job is queued or running */
     bool stopped;
+    bool polling;
+    uint64_t revision; /* of gateway->stored_changes when the poll began */
     kw_policy *policy; /* being prepared */
-    int64_t seen;      /* the version that the last poll found */
-    int64_t failed;    /* the version that could not be served; 0: none */
+    /* What the last poll found. */
+    int64_t seen;
+    kw_change_set *seen_changes;
+    /* The version and changes that could not be served; 0: none. */
+    int64_t failed;
+    kw_change_set *failed_changes;
     unsigned polls_left;
 };
 
 /* --- serving a version ----------------------------------------------------------------------------- */
+
+static bool
+differs(const kw_change_set *a, const kw_change_set *b)
+{
+    return kw_changes_differ(a->records, a->count, b->records, b->count);
+}
+
+/* True if what the last poll found is what could not be served. */
+static bool
+is_failed(const kw_follower *self)
+{
+    return self->failed > 0 && self->failed == self->seen &&
+           !differs(self->failed_changes, self->seen_changes);
+}
+
+/* True if what the last poll found is in service. */
+static bool
+is_in_service(const kw_follower *self)
+{
+    const kw_gateway *gateway = self->gateway;
+    return self->seen == kw_policy_version(gateway->policy) && gateway->served_changes &&
+           !differs(gateway->served_changes, self->seen_changes);
+}
 
 static void
 set_not_followed(kw_gateway *gateway, const kw_error *error)
@@ -38,18 +69,25 @@ note_failure(kw_follower *self, const kw_error *error)
     kw_gateway *gateway = self->gateway;
     kw_error shown = *error;
     int64_t served = kw_policy_version(gateway->policy);
-    kw_error_prefix(&shown,
-                    "policy version %" G_GINT64_FORMAT " is current, but this gateway still serves version "
-                    "%" G_GINT64_FORMAT,
-                    self->seen, served);
-    if (self->failed != self->seen) {
+    if (self->seen == served)
+        kw_error_prefix(&shown,
+                        "a change of a key rule has another version, but this gateway still serves the "
+                        "one before");
+    else
+        kw_error_prefix(&shown,
+                        "policy version %" G_GINT64_FORMAT
+                        " is current, but this gateway still serves version %" G_GINT64_FORMAT,
+                        self->seen, served);
+    if (!is_failed(self)) {
         kw_metrics_add(KW_METRIC_policy_refusals, 1);
         kw_log(KW_LOG_ERROR, "gateway", "a new policy version cannot be served, the old one stays in service",
-               "version=%" G_GINT64_FORMAT " served=%" G_GINT64_FORMAT " code=%s reason=\"%s\"", self->seen,
-               served, kw_code_name(error->code), error->text);
+               KW_LOG_FACT("policy_version", self->seen), KW_LOG_FACT("served_version", served),
+               KW_LOG_FACT("code", kw_code_name(error->code)), KW_LOG_FACT("reason", error->text));
     }
     set_not_followed(gateway, &shown);
     self->failed = self->seen;
+    kw_change_set_unref(self->failed_changes);
+    self->failed_changes = kw_change_set_ref(self->seen_changes);
     self->polls_left = POLLS_AFTER_FAILURE;
 }
 
@@ -73,8 +111,8 @@ on_prepared(void *user, const kw_error *error)
         kw_restart_settings_report(kw_gateway_model(gateway), kw_policy_model(self->policy));
         kw_gateway_serve_policy(gateway, self->policy, gateway->keyring);
         kw_log(KW_LOG_INFO, "gateway", "new policy version in service",
-               "version=%" G_GINT64_FORMAT " tables=%zu", kw_policy_version(gateway->policy),
-               kw_policy_table_count(gateway->policy));
+               KW_LOG_FACT("policy_version", kw_policy_version(gateway->policy)),
+               KW_LOG_FACT("tables", kw_policy_table_count(gateway->policy)));
     }
     finish(self, error);
 }
@@ -103,34 +141,58 @@ run(kw_job *job)
 
 /* --- polling --------------------------------------------------------------------------------------- */
 
-/* True if the version found by the last poll must be tried now. */
+/* True if what the last poll found must be tried now. */
 static bool
 is_due(kw_follower *self)
 {
-    if (self->seen == 0 || self->seen == kw_policy_version(self->gateway->policy))
+    if (self->seen == 0 || is_in_service(self))
         return false;
-    return self->seen != self->failed || self->polls_left-- <= 1;
+    return !is_failed(self) || self->polls_left-- <= 1;
 }
 
-static void
-on_current(void *user, const kw_version_name *current, const kw_error *error)
+static uint64_t
+poll_ms(const kw_follower *self)
 {
-    kw_follower *self = user;
-    if (self->stopped)
-        return;
-    kw_timer_start_ms(self->timer, POLL_MS);
-    if (error)
-        return; /* the store's problem: /readyz names it */
-    self->seen = current->number;
-    if (self->failed && self->seen == kw_policy_version(self->gateway->policy)) {
+    return kw_change_set_has_several_writers(self->seen_changes) ? POLL_CHANGE_MS : POLL_MS;
+}
+
+/* What has changed without a step needs no other policy. */
+static void
+note_in_service(kw_follower *self)
+{
+    if (self->failed) {
         self->failed = 0;
         set_not_followed(self->gateway, &KW_ERROR_NONE);
     }
-    if (!is_due(self))
+    kw_coordinator_note_stored(self->gateway->coordinator, self->seen_changes);
+}
+
+static void
+note_current(kw_follower *self, const kw_current *current)
+{
+    self->seen = current->version.number;
+    kw_change_set_unref(self->seen_changes);
+    self->seen_changes = kw_change_set_new(current->changes, current->changes_count, self->gateway->changes);
+    if (is_in_service(self))
+        note_in_service(self);
+    if (!is_due(self) || self->queued)
         return;
     self->queued = true;
     self->job.run = run;
     kw_jobs_add(&self->gateway->jobs, &self->job);
+}
+
+static void
+on_current(void *user, const kw_current *current, const kw_error *error)
+{
+    kw_follower *self = user;
+    self->polling = false;
+    if (self->stopped)
+        return;
+    bool outdated = self->revision != self->gateway->stored_revision; /* written meanwhile, by this gateway */
+    if (!error && !outdated) /* an error is the store's problem: /readyz names it */
+        note_current(self, current);
+    kw_timer_start_ms(self->timer, poll_ms(self));
 }
 
 /* Until the gateway serves, it reads the current version at each attempt to begin. */
@@ -139,12 +201,23 @@ on_timer(void *user)
 {
     kw_follower *self = user;
     kw_gateway *gateway = self->gateway;
-    if (gateway->state == KW_GATEWAY_SERVING && !self->queued)
-        kw_catalog_read_current(gateway->catalog,
-                                kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_current,
-                                self);
-    else
-        kw_timer_start_ms(self->timer, POLL_MS);
+    if (self->polling)
+        return;
+    if (gateway->state != KW_GATEWAY_SERVING || self->queued) {
+        kw_timer_start_ms(self->timer, poll_ms(self));
+        return;
+    }
+    self->polling = true;
+    self->revision = gateway->stored_revision;
+    kw_catalog_read_current_changes(
+        gateway->catalog, kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_current, self);
+}
+
+void
+kw_follower_wake(kw_follower *self)
+{
+    if (self && !self->stopped && !self->polling)
+        kw_timer_start_ms(self->timer, 0);
 }
 
 kw_follower *
@@ -181,5 +254,7 @@ kw_follower_free(kw_follower *self)
     if (!self)
         return;
     kw_policy_unref(self->policy);
+    kw_change_set_unref(self->seen_changes);
+    kw_change_set_unref(self->failed_changes);
     g_free(self);
 }

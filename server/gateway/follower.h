@@ -1,8 +1,8 @@
-/* Internal to gateway: follows the versions of a policy that the catalog keeps.
+/* Internal to gateway: follows the policy that the catalog keeps, and the versions of changes of key rules.
  *
- *   each second: which version is current? -- another one --> load it -> prepare -> serve
- *                                                               |          |
- *                                          keep the old one, try again later
+ *   each second, more often during a change: what is current? -- another version --> load it -> prepare ->
+ * serve |                                     |          | v                        keep the old one, try
+ * again later the rest of the records of changes is noted: goal, holder, progress
  *
  * Only on stores that other processes use: otherwise only this gateway changes the policy. Main thread only.
  */
@@ -12,6 +12,8 @@
 
 /* NULL if there is nothing to follow. It begins at once. The other functions ignore NULL. */
 kw_follower *kw_follower_new(kw_gateway *gateway);
+/* Reads the catalog now: what this gateway knows is out of date. */
+void kw_follower_wake(kw_follower *self);
 /* Ends the polls: when draining begins. */
 void kw_follower_stop(kw_follower *self);
 /* Call it before the loop is freed. */

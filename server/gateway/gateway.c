@@ -99,6 +99,7 @@ open_loops(kw_gateway *gateway)
     gateway->loop = kw_loop_new();
     gateway->jobs.loop = gateway->loop;
     gateway->timer = kw_timer_new(gateway->loop, kw_serving_on_timer, gateway);
+    gateway->lame_duck = kw_timer_new(gateway->loop, kw_drain_on_lame_duck_over, gateway);
     kw_watchdog_open(gateway);
     kw_memory_trim_start(gateway);
     gateway->handle = kw_store_open_handle(gateway->store, gateway->loop);
@@ -106,6 +107,8 @@ open_loops(kw_gateway *gateway)
     gateway->sequences = kw_sequences_new(settings, gateway->loop, gateway->handle);
     gateway->id = gateway_id(model);
     gateway->catalog = open_catalog(gateway);
+    if (gateway->catalog)
+        kw_store_set_fence(gateway->store, kw_catalog_fence(gateway->catalog));
     gateway->reload = kw_reload_new(gateway);
     gateway->follower = kw_follower_new(gateway);
     gateway->coordinator = kw_coordinator_new(gateway);
@@ -151,6 +154,7 @@ close_all(kw_gateway *gateway)
     if (gateway->loop) {
         kw_signals_close(gateway);
         kw_timer_free(gateway->timer);
+        kw_timer_free(gateway->lame_duck);
         kw_timer_free(gateway->watchdog);
         kw_timer_free(gateway->trim);
         kw_follower_close(gateway->follower);
@@ -162,7 +166,11 @@ close_all(kw_gateway *gateway)
     }
     kw_change_publication_free(gateway);
     kw_change_set_unref(gateway->changes);
+    kw_change_set_unref(gateway->stored_changes);
+    kw_change_set_unref(gateway->served_changes);
     kw_service_free(gateway->service);
+    if (gateway->store)
+        kw_store_set_fence(gateway->store, NULL);
     kw_catalog_free(gateway->catalog);
     kw_sequences_free(gateway->sequences);
     if (gateway->store)
@@ -186,7 +194,7 @@ serve(kw_gateway *gateway)
     if (kw_readiness_start_admin(gateway, &error)) {
         kw_serving_begin(gateway);
     } else {
-        kw_log(KW_LOG_ERROR, "gateway", "cannot start", "reason=\"%s\"", error.text);
+        kw_log(KW_LOG_ERROR, "gateway", "cannot start", KW_LOG_FACT("reason", error.text));
         kw_drain_start(gateway, KW_EXIT_FAILED);
     }
     kw_loop_run(gateway->loop);
@@ -204,9 +212,9 @@ kw_gateway_run(const kw_gateway_settings *settings, kw_policy *policy)
     kw_connections_raise_file_limit(kw_policy_model(policy));
     if (open_all(&gateway, &error)) {
         serve(&gateway);
-        kw_log(KW_LOG_INFO, "gateway", "ended", "code=%d", gateway.exit_code);
+        kw_log(KW_LOG_INFO, "gateway", "ended", KW_LOG_FACT("exit_code", gateway.exit_code));
     } else {
-        kw_log(KW_LOG_ERROR, "gateway", "cannot start", "reason=\"%s\"", error.text);
+        kw_log(KW_LOG_ERROR, "gateway", "cannot start", KW_LOG_FACT("reason", error.text));
         gateway.exit_code = KW_EXIT_FAILED;
     }
     close_all(&gateway);

@@ -8,6 +8,7 @@
  *       |                                                       |
  *       +-------------------------------------------------------+   refused, or cannot listen
  *
+ * After a signal, SERVING and WAITING continue for timeouts.lame_duck, while /readyz returns 503 already.
  * Preparing a policy (prepare.h) creates its missing tables and lets the layout guard compare it with the
  * store. WAITING listens and answers UNAVAILABLE. Everything runs on the main thread's loop.
  */

@@ -42,8 +42,8 @@ void
 kw_hazards_serve(kw_gateway *gateway, GPtrArray *warnings)
 {
     for (guint i = 0; i < warnings->len; i++)
-        kw_log(KW_LOG_WARN, "gateway", "a key rule can lose records", "at=\"%s\"",
-               (char *)warnings->pdata[i]);
+        kw_log(KW_LOG_WARN, "gateway", "a key rule can lose records",
+               KW_LOG_FACT("problem", (const char *)warnings->pdata[i]));
     kw_mutex_lock(&gateway->lock);
     GPtrArray *old = gateway->warnings;
     gateway->warnings = g_ptr_array_ref(warnings);

@@ -52,7 +52,7 @@ kw_listeners_start(kw_gateway *gateway)
     if (gateway->listening)
         return true;
     if (!listen_all(gateway, &error)) {
-        kw_log(KW_LOG_ERROR, "gateway", "cannot listen", "reason=\"%s\"", error.text);
+        kw_log(KW_LOG_ERROR, "gateway", "cannot listen", KW_LOG_FACT("reason", error.text));
         kw_drain_start(gateway, KW_EXIT_FAILED);
         return false;
     }
@@ -68,7 +68,7 @@ kw_listeners_report(kw_gateway *gateway)
     if (gateway->ports_reported)
         return true;
     if (!kw_port_file_write(gateway, &error)) {
-        kw_log(KW_LOG_ERROR, "gateway", "cannot report the ports", "reason=\"%s\"", error.text);
+        kw_log(KW_LOG_ERROR, "gateway", "cannot report the ports", KW_LOG_FACT("reason", error.text));
         kw_drain_start(gateway, KW_EXIT_FAILED);
         return false;
     }

@@ -18,6 +18,7 @@ typedef struct options {
     char *diff_file;
     char *other_file; /* the policy to compare with */
     char *port_file;
+    gboolean json;
     gboolean repair;
     gboolean print_schema;
     gboolean reference;
@@ -31,6 +32,8 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
         {"config", 'c', 0, G_OPTION_ARG_FILENAME, &wanted->config_file, "Serve this policy", "FILE"},
         {"check", 0, 0, G_OPTION_ARG_FILENAME, &wanted->check_file,
          "Print every problem of this policy, and exit", "FILE"},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &wanted->json,
+         "With --check: print one JSON object per problem, and nothing else", NULL},
         {"diff", 0, 0, G_OPTION_ARG_FILENAME, &wanted->diff_file,
          "Print what changes from policy OLD to the policy NEW that follows, and exit", "OLD"},
         {"repair", 0, 0, G_OPTION_ARG_NONE, &wanted->repair,
@@ -67,29 +70,38 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
     return false;
 }
 
-static int
-check(const char *file)
+static void
+print_problems(const kw_diagnostics *found, bool json)
 {
-    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
-    kw_policy *policy = kw_policy_file_check_strict(file, found);
-    if (!policy) {
-        g_autofree char *text = kw_diagnostics_text(found);
-        printf("%s", text);
-        return KW_EXIT_POLICY;
-    }
-    kw_policy_warn(policy, found);
-    size_t warnings = kw_diagnostics_warnings(found);
-    g_autofree char *text = kw_diagnostics_text(found);
+    g_autofree char *text = json ? kw_diagnostics_json(found) : kw_diagnostics_text(found);
     printf("%s", text);
+}
+
+/* "keyway.yaml: no problems, 2 tables" */
+static void
+print_verdict(const kw_policy *policy, const kw_diagnostics *found)
+{
+    size_t warnings = kw_diagnostics_warnings(found);
     size_t tables = kw_policy_table_count(policy);
-    const char *s = tables == 1 ? "" : "s";
+    const char *file = kw_diagnostics_file(found), *s = tables == 1 ? "" : "s";
     if (warnings)
         printf("%s: no errors, %zu warning%s, %zu table%s\n", file, warnings, warnings == 1 ? "" : "s",
                tables, s);
     else
         printf("%s: no problems, %zu table%s\n", file, tables, s);
-    kw_policy_unref(policy);
-    return KW_EXIT_OK;
+}
+
+static int
+check(const char *file, bool json)
+{
+    g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
+    g_autoptr(kw_policy) policy = kw_policy_file_check_strict(file, found);
+    if (policy)
+        kw_policy_warn(policy, found);
+    print_problems(found, json);
+    if (policy && !json)
+        print_verdict(policy, found);
+    return policy ? KW_EXIT_OK : KW_EXIT_POLICY;
 }
 
 /* Compiles a policy, or prints its problems and returns NULL. An old policy, which is to be replaced, can
@@ -158,7 +170,7 @@ run(const options *wanted)
         return diff(wanted->diff_file, wanted->other_file);
     if (wanted->repair)
         return kw_repair_run(wanted->config_file);
-    return wanted->check_file ? check(wanted->check_file) : serve(wanted);
+    return wanted->check_file ? check(wanted->check_file, wanted->json) : serve(wanted);
 }
 
 /* Opens missing standard streams. Otherwise the next file, for example one of the store, would get a

@@ -40,6 +40,6 @@ kw_memory_configure(const kw_model *model)
     if (!kw_memory_budget(model, kw_machine_memory(), ignored, &bytes))
         return;
     if (bytes != kw_budget_limit())
-        kw_log(KW_LOG_INFO, "gateway", "memory budget", "bytes=%" PRId64, bytes);
+        kw_log(KW_LOG_INFO, "gateway", "memory budget", KW_LOG_FACT("bytes", bytes));
     kw_budget_configure(bytes);
 }

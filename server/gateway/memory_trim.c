@@ -15,8 +15,8 @@ on_trim(void *user)
 {
     kw_gateway *gateway = user;
     if (kw_trim_memory(&gateway->trimmed))
-        kw_log(KW_LOG_DEBUG, "gateway", "freed memory was returned to the system", "used=%" G_GINT64_FORMAT,
-               kw_budget_used());
+        kw_log(KW_LOG_DEBUG, "gateway", "freed memory was returned to the system",
+               KW_LOG_FACT("used", kw_budget_used()));
     bool busy = kw_budget_used() - kw_metrics_read(KW_METRIC_memory_caches) >= KW_TRIM_LEAST;
     kw_timer_start_ms(gateway->trim, busy ? TRIM_BUSY_MS : TRIM_REST_MS);
 }

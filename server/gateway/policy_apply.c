@@ -93,13 +93,10 @@ on_prepared(void *user, const kw_error *error)
     }
     kw_metrics_add(KW_METRIC_policy_reloads, 1);
     kw_log(KW_LOG_INFO, "gateway", "policy version applied",
-           "version=%" G_GINT64_FORMAT " author=\"%s\" reason=\"%s\"", self->applied.version,
-           kw_show(kw_bytes_of_text(self->order.author)).text,
-           kw_show(kw_bytes_of_text(self->order.reason)).text);
-    if (self->base) { /* else the coordinator has newer progress */
-        g_autoptr(kw_change_set) fresh = kw_change_set_with_progress(self->changes, gateway->changes);
-        kw_gateway_set_changes(gateway, fresh);
-    }
+           KW_LOG_FACT("policy_version", self->applied.version), KW_LOG_FACT("author", self->order.author),
+           KW_LOG_FACT("reason", self->order.reason));
+    if (self->base) /* else the coordinator has newer progress */
+        kw_gateway_note_stored(gateway, self->changes);
     if (gateway->net)
         kw_gateway_serve_version(gateway, self->policy);
     kw_policy_request_finish(self, NULL);
@@ -158,11 +155,31 @@ find_refusal(const kw_policy_request *self, const kw_admission *admission)
     return found;
 }
 
+/* What the policy would change beside what this request has already proposed. */
+static kw_change_proposal
+proposal_of(const kw_policy_request *self, const kw_admission *preview)
+{
+    const kw_gateway *gateway = self->gateway;
+    bool shared = kw_store_is_shared(gateway->store);
+    return (kw_change_proposal){.old = self->old,
+                                .fresh = self->policy,
+                                .changes = self->changes,
+                                .preview = preview,
+                                .author = self->order.author,
+                                .reason = self->order.reason,
+                                .writers = shared ? KW_CHANGE_SEVERAL_WRITERS : KW_CHANGE_ONE_WRITER,
+                                .holder = kw_catalog_instance(gateway->catalog),
+                                .only_writer = self->order.only_writer,
+                                .late_given = kw_gateway_own_model(gateway)->store.hbase.late_given};
+}
+
 static void
 decide(kw_policy_request *self, kw_admission *admission)
 {
-    if (self->old && !kw_store_is_shared(self->gateway->store))
-        kw_change_explain(self->policy, admission);
+    if (self->old) {
+        const kw_change_proposal proposal = proposal_of(self, admission);
+        kw_change_explain(&proposal, admission);
+    }
     kw_error refusal = find_refusal(self, admission);
     self->applied =
         (kw_applied){.version = self->order.expected + 1,
@@ -190,11 +207,11 @@ compile(kw_policy_request *self, kw_error *ret_error)
     return self->policy || kw_policy_file_report(found, ret_error);
 }
 
-/* Why tables that the preview refuses cannot be changed online here. */
+/* True if nothing was proposed yet. */
 static bool
 can_change(const kw_policy_request *self)
 {
-    return self->old && !self->base && !kw_store_is_shared(self->gateway->store);
+    return self->old && !self->base;
 }
 
 static bool
@@ -255,12 +272,7 @@ static bool
 begin_changes(kw_policy_request *self, const kw_admission *admission)
 {
     kw_error error;
-    const kw_change_proposal proposal = {.old = self->old,
-                                         .fresh = self->policy,
-                                         .changes = self->changes,
-                                         .preview = admission,
-                                         .author = self->order.author,
-                                         .reason = self->order.reason};
+    const kw_change_proposal proposal = proposal_of(self, admission);
     kw_change_set *proposed = can_change(self) ? kw_change_propose(&proposal) : NULL;
     if (!proposed)
         return false;

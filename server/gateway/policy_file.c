@@ -17,15 +17,25 @@ kw_policy_file_load(const char *file, kw_diagnostics *diagnostics)
     return NULL;
 }
 
+/* Reads the file. The model can lack tables with problems; see kw_model_check_file. */
+static kw_model *
+read_model(const char *file, kw_diagnostics *diagnostics)
+{
+    size_t count;
+    int64_t memory_bytes;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    kw_model *model =
+        file ? kw_model_check_file(file, schemas, count, diagnostics) : kw_model_built_in(schemas, count);
+    if (model)
+        kw_memory_budget(model, kw_machine_memory(), diagnostics, &memory_bytes);
+    return model;
+}
+
 kw_policy *
 kw_policy_file_check(const char *file, kw_diagnostics *diagnostics)
 {
-    size_t count;
-    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
-    g_autoptr(kw_model) model =
-        file ? kw_model_read_file(file, schemas, count, diagnostics) : kw_model_built_in(schemas, count);
-    int64_t memory_bytes;
-    if (!model || !kw_memory_budget(model, kw_machine_memory(), diagnostics, &memory_bytes))
+    g_autoptr(kw_model) model = read_model(file, diagnostics);
+    if (!model)
         return NULL;
     kw_policy *policy = kw_policy_new(model, diagnostics);
     if (policy)
@@ -36,9 +46,17 @@ kw_policy_file_check(const char *file, kw_diagnostics *diagnostics)
 kw_policy *
 kw_policy_file_check_strict(const char *file, kw_diagnostics *diagnostics)
 {
-    g_autoptr(kw_policy) policy = kw_policy_file_check(file, diagnostics);
-    bool good = policy && kw_policy_refuse_hazards(policy, diagnostics);
-    return good ? g_steal_pointer(&policy) : NULL;
+    g_autoptr(kw_model) model = read_model(file, diagnostics);
+    return model ? kw_policy_check(model, diagnostics) : NULL;
+}
+
+static void
+log_problem(const char *file, const kw_problem *problem)
+{
+    kw_log(problem->warning ? KW_LOG_WARN : KW_LOG_ERROR, "gateway",
+           problem->warning ? "policy warning" : "policy problem", KW_LOG_FACT("file", file),
+           KW_LOG_FACT("line", problem->mark.line), KW_LOG_FACT("column", problem->mark.column),
+           KW_LOG_FACT("problem", problem->message), KW_LOG_FACT("hint", problem->hint));
 }
 
 bool
@@ -47,9 +65,8 @@ kw_policy_file_report(const kw_diagnostics *problems, kw_error *ret_error)
     g_autofree char *text = kw_diagnostics_text(problems);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     size_t count = kw_diagnostics_count(problems);
-    for (char **line = lines; *line; line++)
-        if ((*line)[0])
-            kw_log(KW_LOG_ERROR, "gateway", "policy problem", "at=\"%s\"", *line);
+    for (size_t i = 0; i < kw_diagnostics_kept(problems); i++)
+        log_problem(kw_diagnostics_file(problems), kw_diagnostics_get(problems, i));
     return kw_error_set(ret_error, KW_INVALID, "the policy has %zu problem%s: %s", count,
                         count == 1 ? "" : "s", lines[0] ? lines[0] : "");
 }

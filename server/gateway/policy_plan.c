@@ -56,6 +56,28 @@ describe_placement(const kw_placement *placement, kw_buffer *lines)
                      (const char *)placement->store_table.data, kw_layout_number(placement->layout));
 }
 
+/* What writes do until the change ends. */
+static void
+describe_writes(const kw_table *table, kw_buffer *lines)
+{
+    if (!table->changing_order) {
+        kw_buffer_append_text(lines,
+                              "    Until the change ends, each write is written to both in one commit, "
+                              "increments and conditional writes too.\n");
+        return;
+    }
+    bool store_order = table->ordering.order == KW_WRITE_ORDER_STORE;
+    kw_buffer_printf(
+        lines,
+        "    Versions: %s0, 1, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after `keyway change "
+        "complete` 7, 8%s.\n"
+        "    From version 2 to 7, each write goes to both store tables, one after the other.\n"
+        "    Until the change ends, increments and conditional writes fail (UNAVAILABLE), and no other "
+        "program may write either store table.\n",
+        store_order ? "enter-held, enter-raised, enter-stamped, " : "",
+        store_order ? ", leave-stamped, leave-raised, leave-held" : "");
+}
+
 /* Changes of key rules that begin with this version, or that it cancels. */
 static void
 describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
@@ -69,10 +91,8 @@ describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *line
             describe_placement(after, lines);
             kw_buffer_append_text(lines, " to ");
             describe_placement(&path->placements[0], lines);
-            kw_buffer_append_text(lines,
-                                  ", while the table is served.\n"
-                                  "    Until the change ends, each write is written to both in one commit, "
-                                  "increments and conditional writes too.\n");
+            kw_buffer_append_text(lines, ", while the table is served.\n");
+            describe_writes(fresh, lines);
         } else if (before && !after) {
             kw_buffer_printf(lines, "  path %s: the change of its key rule is cancelled; its rows stay in ",
                              path->name);

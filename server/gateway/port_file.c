@@ -40,7 +40,7 @@ print_line(const GString *line)
     bool takes = poll(&asked, 1, 0) > 0 && write(STDOUT_FILENO, line->str, line->len) == (ssize_t)line->len;
     if (!takes)
         kw_log(KW_LOG_WARN, "gateway", "standard output does not accept the line with the ports",
-               "line=\"%.*s\"", (int)line->len - 1, line->str);
+               KW_LOG_FACT("line", kw_bytes_of(line->str, line->len - 1)));
 }
 
 bool

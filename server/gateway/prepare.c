@@ -1,6 +1,7 @@
 #include "gateway/prepare.h"
 
 #include "base/log.h"
+#include "gateway/change_target.h"
 #include "gateway/hazards.h"
 #include "verb/verb.h"
 
@@ -243,8 +244,8 @@ static void
 note_created(preparing *self, const kw_created_table *table)
 {
     const char *name = kw_arena_text(self->call.arena, table->store_table);
-    kw_log(KW_LOG_INFO, "gateway", "store table created", "table=%s regions=%zu", name,
-           table->split_keys_count + 1);
+    kw_log(KW_LOG_INFO, "gateway", "store table created", KW_LOG_FACT("table", name),
+           KW_LOG_FACT("regions", table->split_keys_count + 1));
     g_ptr_array_add(self->created_tables, g_strdup(name));
 }
 
@@ -280,6 +281,31 @@ create_next(preparing *self)
     kw_verb_create_table(&self->call, &self->create, on_created, self);
 }
 
+/* Also without create_missing: the operator has ordered the change. */
+static void
+on_targets_created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
+{
+    preparing *self = user;
+    if (error) {
+        finish(self, error);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        note_created(self, &tables[i]);
+    create_next(self);
+}
+
+static void
+create_tables(preparing *self)
+{
+    if (!self->step || !kw_store_is_shared(self->gateway->store)) {
+        create_next(self);
+        return;
+    }
+    begin_step(self);
+    kw_change_create_targets(&self->call, self->step, on_targets_created, self);
+}
+
 /* --- the comparison ------------------------------------------------------------------------------ */
 
 static void
@@ -288,21 +314,42 @@ check_hazards(preparing *self)
     kw_error error;
     g_clear_pointer(&self->warnings, g_ptr_array_unref);
     if (kw_hazards_check(self->policy, self->admission, &self->warnings, &error))
-        create_next(self);
+        create_tables(self);
     else
         finish(self, &error);
+}
+
+/* The end of a cancelled change makes an earlier text of the policy current: a version applied before that
+ * would be lost. The commit fails if a cancellation is ordered after the check. */
+static bool
+check_cancellations(const preparing *self, kw_error *ret_error)
+{
+    size_t count;
+    const kw_change_record *records = kw_admission_changes(self->admission, &count);
+    for (size_t i = 0; self->next && !self->step && i < count; i++)
+        if (records[i].under_way && records[i].writers == KW_CHANGE_SEVERAL_WRITERS &&
+            records[i].goal == KW_CHANGE_GOAL_CANCELLED)
+            return kw_error_set(
+                ret_error, KW_REFUSED,
+                "table %s: the change of its key rule is being cancelled, which makes another policy "
+                "version current; wait until it has ended (keyway change status %s --wait)",
+                records[i].table, records[i].table);
+    return true;
 }
 
 static void
 on_checked(void *user, kw_admission *admission, const kw_error *error)
 {
     preparing *self = user;
+    kw_error refused;
     self->admission = admission;
     self->table = 0;
     if (error)
         fail(self, error);
-    else
+    else if (check_cancellations(self, &refused))
         check_hazards(self);
+    else
+        finish(self, &refused);
 }
 
 static void

@@ -1,6 +1,7 @@
 #include "gateway/readiness.h"
 
 #include "gateway/change_publication.h"
+#include "gateway/drain.h"
 #include "gateway/state.h"
 
 #include <glib.h>
@@ -12,9 +13,10 @@ is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *l
     kw_gateway *gateway = user;
     kw_gateway_state state = atomic_load(&gateway->state);
     kw_error error = KW_ERROR_NONE;
-    bool ready = state == KW_GATEWAY_SERVING;
+    bool leaving = atomic_load(&gateway->leaving) && state < KW_GATEWAY_DRAINING;
+    bool ready = state == KW_GATEWAY_SERVING && !leaving;
     if (!ready)
-        add_reason(list, kw_gateway_state_text(state));
+        add_reason(list, leaving ? KW_DRAIN_LEAVING : kw_gateway_state_text(state));
     const kw_fence *fence = gateway->catalog ? kw_catalog_fence(gateway->catalog) : NULL;
     if (ready && fence && !kw_fence_is_open(fence)) {
         add_reason(list, "this gateway's lease in the catalog has expired");

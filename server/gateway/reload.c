@@ -63,8 +63,8 @@ finish(kw_reload *reload, const kw_error *error)
 {
     if (error) {
         kw_metrics_add(KW_METRIC_policy_refusals, 1);
-        kw_log(KW_LOG_ERROR, "gateway", "policy refused, the old one stays in service", "reason=\"%s\"",
-               error->text);
+        kw_log(KW_LOG_ERROR, "gateway", "policy refused, the old one stays in service",
+               KW_LOG_FACT("reason", error->text));
     }
     for (size_t i = 0; i < reload->gateway->listeners_count; i++)
         if (reload->gateway->tls[i])
@@ -100,8 +100,8 @@ on_prepared(void *user, const kw_error *error)
             kw_tls_context_apply(gateway->tls[i]);
     kw_gateway_serve_policy(gateway, reload->policy, reload->keyring);
     kw_store_reload(gateway->store);
-    kw_log(KW_LOG_INFO, "gateway", "policy reloaded", "file=%s tables=%zu", gateway->settings.config_file,
-           kw_policy_table_count(gateway->policy));
+    kw_log(KW_LOG_INFO, "gateway", "policy reloaded", KW_LOG_FACT("file", gateway->settings.config_file),
+           KW_LOG_FACT("tables", kw_policy_table_count(gateway->policy)));
     finish(reload, NULL);
 }
 

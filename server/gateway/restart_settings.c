@@ -46,7 +46,9 @@ same_hbase(const kw_model_hbase *a, const kw_model_hbase *b)
                 same_tls(&a->tls, &b->tls) && a->channels == b->channels && a->pipeline == b->pipeline &&
                 a->connect_timeout_ms == b->connect_timeout_ms && a->ping_ms == b->ping_ms &&
                 a->rest_ms == b->rest_ms && a->batch_bytes == b->batch_bytes &&
-                a->retry_percent == b->retry_percent;
+                a->retry_percent == b->retry_percent && a->clock_width_ms == b->clock_width_ms &&
+                a->max_clock_skew_ms == b->max_clock_skew_ms && a->client_pause_ms == b->client_pause_ms &&
+                a->late_ms == b->late_ms;
     for (size_t i = 0; same && i < a->servers_count; i++)
         same = same_text(a->servers[i].host, b->servers[i].host) && a->servers[i].port == b->servers[i].port;
     return same;
@@ -72,7 +74,8 @@ static void
 report(bool same, const char *setting)
 {
     if (!same)
-        kw_log(KW_LOG_WARN, "gateway", "a changed setting waits for a restart", "setting=%s", setting);
+        kw_log(KW_LOG_WARN, "gateway", "a changed setting waits for a restart",
+               KW_LOG_FACT("setting", setting));
 }
 
 static bool

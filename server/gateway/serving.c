@@ -34,7 +34,7 @@ wait_to_serve(kw_gateway *gateway, const kw_error *error)
 {
     if (gateway->state == KW_GATEWAY_STARTING) {
         kw_log(KW_LOG_WARN, "gateway", "cannot serve yet, calls fail with UNAVAILABLE until it can",
-               "reason=\"%s\"", error->text);
+               KW_LOG_FACT("reason", error->text));
         kw_gateway_move(gateway, KW_GATEWAY_WAITING);
     }
     set_why_not(gateway, error);
@@ -56,14 +56,15 @@ can_recover(const kw_gateway *gateway, const kw_error *error)
            (error->code == KW_UNAVAILABLE || error->code == KW_TIMEOUT || error->code == KW_BUSY);
 }
 
-/* Keeps the store's clock synchronized while the policy needs it. */
-static void
-expect_stamps(kw_gateway *gateway)
+bool
+kw_serving_needs_time(const kw_policy *policy)
 {
-    bool stamps = false;
-    for (size_t i = 0; i < kw_policy_table_count(gateway->policy); i++)
-        stamps = stamps || kw_policy_table(gateway->policy, i)->ordering.order == KW_WRITE_ORDER_STAMP;
-    kw_store_expect_stamps(gateway->store, stamps);
+    bool needs = false;
+    for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
+        const kw_table *table = kw_policy_table(policy, i);
+        needs = needs || table->ordering.order != KW_WRITE_ORDER_STORE || table->changing_order;
+    }
+    return needs;
 }
 
 /* Call it before the calls under the policy begin. */
@@ -73,7 +74,7 @@ announce_policy(kw_gateway *gateway)
     int64_t version = kw_policy_version(gateway->policy);
     atomic_store(&gateway->policy_loaded_at_ms, kw_policy_loaded_at_ms(gateway->policy));
     kw_metrics_add(KW_METRIC_policy_version, version - kw_metrics_read(KW_METRIC_policy_version));
-    expect_stamps(gateway);
+    kw_store_expect_stamps(gateway->store, kw_serving_needs_time(gateway->policy));
     kw_sequences_begin_use(gateway->sequences);
 }
 
@@ -87,6 +88,33 @@ kw_gateway_set_changes(kw_gateway *gateway, kw_change_set *changes)
 }
 
 void
+kw_gateway_set_stored(kw_gateway *gateway, kw_change_set *stored)
+{
+    kw_change_set *old = gateway->stored_changes;
+    gateway->stored_changes = kw_change_set_ref(stored);
+    gateway->stored_revision++;
+    kw_change_set_unref(old);
+}
+
+/* The catalog has the progress of up to two seconds ago. A slice in progress continues from the newest one.
+ */
+void
+kw_gateway_note_stored(kw_gateway *gateway, kw_change_set *stored)
+{
+    g_autoptr(kw_change_set) fresh = kw_change_set_merge(gateway->stored_changes, gateway->changes, stored);
+    kw_gateway_set_changes(gateway, fresh);
+    kw_gateway_set_stored(gateway, stored);
+}
+
+static void
+set_served(kw_gateway *gateway)
+{
+    kw_change_set *old = gateway->served_changes;
+    gateway->served_changes = gateway->changes ? kw_change_set_ref(gateway->changes) : NULL;
+    kw_change_set_unref(old);
+}
+
+void
 kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring)
 {
     const kw_model *model = kw_policy_model(policy);
@@ -94,6 +122,7 @@ kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyr
     kw_keyring *old_keyring = gateway->keyring;
     gateway->policy = kw_policy_ref(policy);
     gateway->keyring = kw_keyring_ref(keyring);
+    set_served(gateway);
     kw_coordinator_note_served(gateway->coordinator, old);
     kw_policy_unref(old);
     kw_keyring_unref(old_keyring);
@@ -112,7 +141,7 @@ static void
 remain_fenced(kw_gateway *gateway, const kw_error *error)
 {
     kw_log(KW_LOG_ERROR, "gateway", "not admitted again, calls fail with UNAVAILABLE",
-           "code=%s reason=\"%s\"", kw_code_name(error->code), error->text);
+           KW_LOG_FACT("code", kw_code_name(error->code)), KW_LOG_FACT("reason", error->text));
     set_why_not(gateway, error);
     kw_timer_start_ms(gateway->timer, ADMISSION_RETRY_MS);
 }
@@ -124,7 +153,7 @@ resume_serving(kw_gateway *gateway)
         kw_serving_registration_lost(gateway); /* lost once more, after the facts were written */
         return;
     }
-    kw_log(KW_LOG_INFO, "gateway", "admitted again", "gateway=%s", gateway->id);
+    kw_log(KW_LOG_INFO, "gateway", "admitted again", KW_LOG_FACT("gateway", gateway->id));
     kw_service_open_gate(gateway->service);
 }
 
@@ -136,9 +165,9 @@ start_serving(kw_gateway *gateway)
     if (!kw_listeners_start(gateway))
         return;
     kw_gateway_move(gateway, KW_GATEWAY_SERVING);
-    kw_log(KW_LOG_INFO, "gateway", "serving", "store=\"%s\" tables=%zu policy=\"%s\"",
-           kw_store_about(gateway->store), kw_policy_table_count(gateway->policy),
-           kw_gateway_model(gateway)->tables_file);
+    kw_log(KW_LOG_INFO, "gateway", "serving", KW_LOG_FACT("store", kw_store_about(gateway->store)),
+           KW_LOG_FACT("tables", kw_policy_table_count(gateway->policy)),
+           KW_LOG_FACT("policy", kw_gateway_model(gateway)->tables_file));
     kw_coordinator_wake(gateway->coordinator, 0);
     if (kw_listeners_report(gateway) && gateway->lost)
         kw_serving_registration_lost(gateway);
@@ -158,8 +187,8 @@ kw_gateway_serve_version(kw_gateway *gateway, kw_policy *policy)
 static void
 refuse_to_start(kw_gateway *gateway, const kw_error *error)
 {
-    kw_log(KW_LOG_ERROR, "gateway", "the policy cannot be served", "code=%s reason=\"%s\"",
-           kw_code_name(error->code), error->text);
+    kw_log(KW_LOG_ERROR, "gateway", "the policy cannot be served",
+           KW_LOG_FACT("code", kw_code_name(error->code)), KW_LOG_FACT("reason", error->text));
     kw_drain_start(gateway, error->code == KW_REFUSED   ? KW_EXIT_REFUSED
                             : error->code == KW_INVALID ? KW_EXIT_POLICY
                                                         : KW_EXIT_FAILED);

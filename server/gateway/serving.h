@@ -20,3 +20,7 @@ void kw_serving_on_timer(void *gateway);
 
 /* Callback of the catalog, when the registration was lost: the policy must be admitted again. */
 void kw_serving_registration_lost(void *gateway);
+
+/* True if gateways must know the store's clock: for tables whose writes they stamp, or will stamp in a later
+ * version of a change. */
+bool kw_serving_needs_time(const kw_policy *policy);

@@ -12,10 +12,10 @@ static void
 on_signal(uv_signal_t *handle, int number)
 {
     kw_gateway *gateway = handle->data;
-    kw_log(KW_LOG_INFO, "gateway", "signal", "name=%s state=\"%s\"", strsignal(number),
-           kw_gateway_state_text(gateway->state));
+    kw_log(KW_LOG_INFO, "gateway", "signal", KW_LOG_FACT("name", strsignal(number)),
+           KW_LOG_FACT("state", kw_gateway_state_text(gateway->state)));
     if (number != SIGHUP)
-        kw_drain_start(gateway, KW_EXIT_OK);
+        kw_drain_request(gateway);
     else if (gateway->state < KW_GATEWAY_DRAINING)
         kw_reload_start(gateway->reload);
 }

@@ -20,22 +20,13 @@ step_deadline(const loading *self)
     return kw_deadline_in_ms(self->own->timeouts.call_ms);
 }
 
-/* The catalog has the progress of up to two seconds ago. A slice in progress continues from the newest one.
- */
-static void
-set_changes(const loading *self)
-{
-    g_autoptr(kw_change_set) fresh = kw_change_set_with_progress(self->changes, self->gateway->changes);
-    kw_gateway_set_changes(self->gateway, fresh);
-}
-
 static void
 finish(loading *self, kw_policy *policy, const kw_error *error)
 {
     kw_error reported = error ? *error : KW_ERROR_NONE;
     loading ended = *self;
     if (policy && ended.changes)
-        set_changes(&ended);
+        kw_gateway_note_stored(self->gateway, ended.changes);
     kw_change_set_unref(ended.changes);
     kw_model_unref(self->own);
     g_free(self);
@@ -155,7 +146,7 @@ static bool
 is_in_service(const loading *self)
 {
     const kw_gateway *gateway = self->gateway;
-    const kw_change_set *served = gateway->changes;
+    const kw_change_set *served = gateway->served_changes;
     return self->version.number == kw_policy_version(gateway->policy) &&
            self->own == kw_gateway_own_model(gateway) && served &&
            !kw_changes_differ(served->records, served->count, self->changes->records, self->changes->count);

@@ -94,8 +94,9 @@ row_memory(const kw_flow *flow)
 }
 
 /* Bytes of memory that one fetch of a stream can fill. If everything that the page needs fits into the
- * budget, streams share it as needed. Otherwise each gets an equal part, half for the batch being read and
- * half for the batch read ahead. */
+ * budget, streams share it as needed. Otherwise each gets an equal part for two batches, the one being read
+ * and the one read ahead. An eighth of the budget is left for batches whose rows are larger than expected:
+ * without it, the second batch would often not fit beside the first. */
 static size_t
 share_of(const kw_flow *flow, const kw_demand *demand)
 {
@@ -103,7 +104,7 @@ share_of(const kw_flow *flow, const kw_demand *demand)
     if (kw_flow_is_short(flow))
         budget = MIN(budget, SHORT_BUFFER_BYTES);
     bool fits = demand->wanted < budget / 4 * 3 / row_memory(flow);
-    return fits ? budget / 2 : budget / (2 * demand->streams);
+    return fits ? budget / 2 : 7 * budget / (16 * demand->streams);
 }
 
 kw_chunk

@@ -46,11 +46,12 @@ log_refused(kw_session *session, const char *reason)
     kw_net_worker *worker = session->worker;
     uint64_t unlogged;
     kw_metrics_add(KW_METRIC_connections_refused, 1);
-    if (!kw_net_worker_can_log(worker, &worker->refused_logged, &unlogged))
+    if (!kw_log_limit_allows(&worker->refused_logged, KW_NET_WORKER_LOG_MAX, &unlogged))
         return;
     if (unlogged > 0)
-        kw_log(KW_LOG_WARN, "net", "connections refused, not logged", "count=%" G_GUINT64_FORMAT, unlogged);
-    kw_log(KW_LOG_WARN, "net", "connection refused", "peer=%s reason=\"%s\"", session->peer, reason);
+        kw_log(KW_LOG_WARN, "net", "connections refused, not logged", KW_LOG_FACT("count", unlogged));
+    kw_log(KW_LOG_WARN, "net", "connection refused", KW_LOG_FACT("peer", session->peer),
+           KW_LOG_FACT("reason", reason));
 }
 
 static void __attribute__((format(printf, 2, 3))) refuse(kw_session *session, const char *format, ...)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
+#define ADDRESS_TEXT_SIZE 64
 /* Per loop iteration, so that a flood of connections does not delay calls. */
 #define ACCEPTS_MAX 64
 
@@ -35,9 +36,9 @@ back_off(kw_listen_socket *socket, int problem)
     kw_net_worker *worker = socket->worker;
     uint64_t unlogged;
     kw_metrics_add(KW_METRIC_accepts_failed, 1);
-    if (kw_net_worker_can_log(worker, &worker->accept_logged, &unlogged))
-        kw_log(KW_LOG_ERROR, "net", "cannot accept connections", "reason=\"%s\" unlogged=%" G_GUINT64_FORMAT,
-               g_strerror(problem), unlogged);
+    if (kw_log_limit_allows(&worker->accept_logged, KW_NET_WORKER_LOG_MAX, &unlogged))
+        kw_log(KW_LOG_ERROR, "net", "cannot accept connections", KW_LOG_FACT("reason", g_strerror(problem)),
+               KW_LOG_FACT("unlogged", unlogged));
     uv_poll_stop(&socket->ready);
     uv_timer_start(&socket->again, on_back_off_over, KW_NET_WORKER_BACK_OFF_MS, 0);
 }
@@ -182,25 +183,95 @@ listen_on(kw_net *net, struct sockaddr *address, socklen_t size, kw_tls_context 
     return 0;
 }
 
+/* The addresses of one host name, and which of them failed. */
+typedef struct listening {
+    kw_net *net;
+    const char *host;
+    kw_tls_context *tls;
+    uint16_t port; /* 0 until the kernel has chosen one */
+    size_t opened;
+    char address[ADDRESS_TEXT_SIZE]; /* the one that failed last */
+    int problem;                     /* its -errno */
+} listening;
+
+/* True if the machine does not have the address, for example an IPv6 address while IPv6 is turned off. */
+static bool
+is_unavailable(int problem)
+{
+    return problem == -EADDRNOTAVAIL || problem == -EAFNOSUPPORT;
+}
+
+/* Resolvers return an address several times, for example if two lines of /etc/hosts have it. */
+static bool
+is_repeated(const struct addrinfo *first, const struct addrinfo *at)
+{
+    for (; first != at; first = first->ai_next)
+        if (first->ai_addrlen == at->ai_addrlen &&
+            kw_bytes_equal(kw_bytes_of(first->ai_addr, first->ai_addrlen),
+                           kw_bytes_of(at->ai_addr, at->ai_addrlen)))
+            return true;
+    return false;
+}
+
+static void
+log_skipped(const listening *self)
+{
+    kw_log(KW_LOG_WARN, "net", "not listening on an address that this machine does not have",
+           KW_LOG_FACT("host", self->host), KW_LOG_FACT("address", self->address),
+           KW_LOG_FACT("reason", g_strerror(-self->problem)));
+}
+
+/* Listens on the addresses, except on those that the machine does not have. False if an address fails for
+ * another reason: clients that reach it would find no gateway, or another program. */
+static bool
+listen_on_addresses(listening *self, const struct addrinfo *found)
+{
+    for (const struct addrinfo *at = found; at; at = at->ai_next) {
+        struct sockaddr_storage address = {0};
+        memcpy(&address, at->ai_addr, at->ai_addrlen);
+        if (is_repeated(found, at))
+            continue;
+        int problem =
+            listen_on(self->net, (struct sockaddr *)&address, at->ai_addrlen, self->tls, &self->port);
+        if (!problem) {
+            self->opened++;
+            continue;
+        }
+        self->problem = problem;
+        uv_ip_name(at->ai_addr, self->address, sizeof self->address);
+        if (!is_unavailable(problem))
+            return false;
+        if (found->ai_next)
+            log_skipped(self);
+    }
+    return self->opened > 0;
+}
+
+static bool
+refuse_address(const listening *self, kw_error *ret_error)
+{
+    bool is_name = strcmp(self->host, self->address) != 0;
+    return kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on %s:%u%s%s: %s", self->host, self->port,
+                        is_name ? ": its address " : "", is_name ? self->address : "",
+                        g_strerror(-self->problem));
+}
+
 bool
 kw_net_listen(kw_net *net, const char *host, uint16_t port, kw_tls_context *tls, uint16_t *ret_port,
               kw_error *ret_error)
 {
     g_assert(!net->started);
+    listening self = {.net = net, .host = host, .tls = tls, .port = port};
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *found = NULL;
     int failed = getaddrinfo(host, NULL, &hints, &found);
     if (failed)
         return kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on %s:%u: %s", host, port,
                             gai_strerror(failed));
-    uint16_t chosen = port;
-    int problem = 0;
-    for (struct addrinfo *at = found; at && problem == 0; at = at->ai_next)
-        problem = listen_on(net, at->ai_addr, at->ai_addrlen, tls, &chosen);
+    bool good = listen_on_addresses(&self, found);
     freeaddrinfo(found);
-    if (problem)
-        return kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on %s:%u: %s", host, chosen,
-                            g_strerror(-problem));
-    *ret_port = chosen;
+    if (!good)
+        return refuse_address(&self, ret_error);
+    *ret_port = self.port;
     return true;
 }

@@ -16,37 +16,17 @@
 
 #define SWEEP_MS_LEAST 20
 #define SWEEP_MS_MOST 250
-#define LOG_MAX 10
-
-/* --- rate-limited logging ------------------------------------------------------------------------ */
-
-bool
-kw_net_worker_can_log(kw_net_worker *worker, kw_log_limit *limit, uint64_t *ret_unlogged)
-{
-    uint64_t second = uv_now(kw_loop_uv(worker->loop)) / 1000;
-    if (second != limit->second) {
-        limit->second = second;
-        limit->logged = 0;
-    }
-    if (limit->logged++ >= LOG_MAX) {
-        limit->unlogged++;
-        return false;
-    }
-    *ret_unlogged = limit->unlogged;
-    limit->unlogged = 0;
-    return true;
-}
 
 void
 kw_net_worker_log_broken(kw_net_worker *worker, const char *peer, const char *reason)
 {
     uint64_t unlogged;
     kw_metrics_add(KW_METRIC_connections_broken, 1);
-    if (!kw_net_worker_can_log(worker, &worker->broken_logged, &unlogged))
+    if (!kw_log_limit_allows(&worker->broken_logged, KW_NET_WORKER_LOG_MAX, &unlogged))
         return;
     if (unlogged > 0)
-        kw_log(KW_LOG_WARN, "net", "connections broken, not logged", "count=%" G_GUINT64_FORMAT, unlogged);
-    kw_log(KW_LOG_WARN, "net", "connection broken", "peer=%s reason=\"%s\"", peer, reason);
+        kw_log(KW_LOG_WARN, "net", "connections broken, not logged", KW_LOG_FACT("count", unlogged));
+    kw_log(KW_LOG_WARN, "net", "connection broken", KW_LOG_FACT("peer", peer), KW_LOG_FACT("reason", reason));
 }
 
 /* --- loop iterations and timers ------------------------------------------------------------------ */
@@ -265,8 +245,8 @@ on_drain_timer(uv_timer_t *timer)
 {
     kw_net_worker *worker = timer->data;
     if (worker->open_sessions > 0 || worker->requests > 0)
-        kw_log(KW_LOG_WARN, "net", "drain timeout passed", "connections=%zu calls=%zu", worker->open_sessions,
-               worker->requests);
+        kw_log(KW_LOG_WARN, "net", "drain timeout passed", KW_LOG_FACT("connections", worker->open_sessions),
+               KW_LOG_FACT("calls", worker->requests));
     close_sessions(worker);
 }
 

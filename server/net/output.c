@@ -50,7 +50,8 @@ kw_output_unsent(const kw_session *session)
 static void
 on_peer_lost(kw_session *session, int status)
 {
-    kw_log(KW_LOG_DEBUG, "net", "peer lost", "peer=%s reason=\"%s\"", session->peer, uv_strerror(status));
+    kw_log(KW_LOG_DEBUG, "net", "peer lost", KW_LOG_FACT("peer", session->peer),
+           KW_LOG_FACT("reason", uv_strerror(status)));
     kw_session_close(session);
 }
 

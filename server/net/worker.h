@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/log.h"
 #include "base/thread.h"
 #include "net/frame.h"
 #include "net/net.h"
@@ -19,12 +20,8 @@
 typedef struct kw_session kw_session;
 typedef struct kw_listen_socket kw_listen_socket;
 
-/* Limits the log lines of one kind of event per second; further events are only counted. */
-typedef struct kw_log_limit {
-    uint64_t second;
-    uint32_t logged;
-    uint64_t unlogged;
-} kw_log_limit;
+/* Maximum number of log lines of one kind of event per loop and second. */
+#define KW_NET_WORKER_LOG_MAX 10
 
 typedef struct kw_net_worker {
     kw_net *net;
@@ -91,10 +88,6 @@ void kw_net_worker_settle(kw_net_worker *worker);
 
 /* net.c: starts the timer that checks sessions while memory is short or a session is paused. */
 void kw_net_worker_start_relief(kw_net_worker *worker);
-
-/* True if this event can be logged. Then *ret_unlogged is the number of earlier events that were not logged,
- * and the caller must log this number. */
-bool kw_net_worker_can_log(kw_net_worker *worker, kw_log_limit *limit, uint64_t *ret_unlogged);
 
 /* Counts and logs a connection that is closed because of its input, a limit or a timeout. */
 void kw_net_worker_log_broken(kw_net_worker *worker, const char *peer, const char *reason);

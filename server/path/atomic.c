@@ -34,11 +34,19 @@ refuse_held(const kw_table *table, const char *verb, kw_error *ret_error)
     return false;
 }
 
+/* True if it is the table's own order, not that of a version of a change. */
+static bool
+is_stamped(const kw_table *table)
+{
+    kw_write_order order = table->changing_order ? kw_table_default_order(table) : table->ordering.order;
+    return order == KW_WRITE_ORDER_STAMP;
+}
+
 /* A store with one writer orders all writes itself, whatever the table's order. */
 bool
 kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error)
 {
-    if (table->ordering.order == KW_WRITE_ORDER_STAMP && kw_store_is_shared(call->store))
+    if (is_stamped(table) && kw_store_is_shared(call->store))
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: %s needs order: store; with order: stamp the gateways give the "
                             "timestamps, so values cannot be changed in place",

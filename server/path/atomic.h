@@ -11,7 +11,7 @@ bool kw_atomic_check_path(const kw_call *call, const kw_table *table, const char
 
 /* INVALID with atomics: false; or, on a shared store, with order: stamp, under which values cannot be
  * compared or added to in place. UNAVAILABLE with retry_after_ms if atomic operations are held
- * (kw_table.atomics_held). */
+ * (kw_table.atomics_held): on a shared store, during all of a change of a key rule. */
 bool kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error);
 
 /* All rows of a record, in the form of the store's operations. */

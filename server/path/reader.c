@@ -44,9 +44,8 @@ by_column(gconstpointer left, gconstpointer right, gpointer user)
     const kw_table *table = user;
     const kw_field *a = &table->fields[*(const size_t *)left], *b = &table->fields[*(const size_t *)right];
     int order = compare_column(a, b->family, b->qualifier);
-    return order ? order
-                 : (a->entry != NULL) -
-                       (b->entry != NULL); /* a map's prefix sorts before columns that begin with it */
+    /* a column that is exactly the prefix of a map sorts before the entries of the map */
+    return order ? order : (a->entry != NULL) - (b->entry != NULL);
 }
 
 static int
@@ -107,10 +106,10 @@ kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const k
 kw_reader *
 kw_reader_new_identity(kw_call *call, const kw_table *table, const kw_path *path)
 {
-    kw_pick pick = {0};
-    while (pick.field + 1 < table->fields_count && !table->fields[pick.field].identity)
-        pick.field++;
-    return kw_reader_new(call, table, path, &pick, 1, NULL);
+    kw_pick picks[] = {{.field = 0}};
+    while (picks->field + 1 < table->fields_count && !table->fields[picks->field].identity)
+        picks->field++;
+    return kw_reader_new(call, table, path, picks, G_N_ELEMENTS(picks), NULL);
 }
 
 void

@@ -10,6 +10,7 @@ typedef struct finding {
     const kw_placement **placements; /* in the order of writing */
     size_t placements_count;
     size_t rows_each; /* the most rows of one record */
+    bool gets_both;   /* gets read both placements of the primary path */
     const kw_record *const *records;
     kw_record_rows *found; /* parallel to records */
     size_t count;
@@ -21,13 +22,13 @@ typedef struct finding {
 
 /* --- roles ----------------------------------------------------------------------------------------- */
 
-/* 0: the operation does not use the placement. */
+/* 0: the operation does not use the placement. GET: the placement that scans read comes first. */
 static unsigned
 step_of(const kw_placement *placement, const kw_table *table, kw_rows_use use)
 {
     switch (use) {
     case KW_ROWS_GET:
-        return placement->role.get && placement->path == &table->paths[0];
+        return !placement->role.get || placement->path != &table->paths[0] ? 0 : placement->role.scan ? 1 : 2;
     case KW_ROWS_PUT:
         return placement->role.put;
     case KW_ROWS_REMOVE:
@@ -73,11 +74,13 @@ rows_in(const kw_table *table, const kw_placement *placement, kw_rows_use use)
 size_t
 kw_rows_per_record(const kw_table *table, kw_rows_use use)
 {
-    size_t rows = 0;
+    size_t rows = 0, placements = 0;
     for (size_t i = 0; i < table->placements_count; i++)
-        if (step_of(&table->placements[i], table, use))
+        if (step_of(&table->placements[i], table, use)) {
             rows += rows_in(table, &table->placements[i], use);
-    return rows;
+            placements++;
+        }
+    return use == KW_ROWS_GET && placements > 1 ? 1 : rows; /* key rules with choices are not changed */
 }
 
 /* --- rows ------------------------------------------------------------------------------------------ */
@@ -93,7 +96,8 @@ fail(const finding *self, const kw_error *error, kw_record_rows *found)
 static kw_placed_row
 placed(const finding *self, const kw_placement *placement, kw_bytes key)
 {
-    return (kw_placed_row){placement, key, (uint8_t)step_of(placement, self->table, self->use)};
+    return (kw_placed_row){
+        .placement = placement, .key = key, .step = (uint8_t)step_of(placement, self->table, self->use)};
 }
 
 static bool
@@ -107,8 +111,9 @@ add_row(const finding *self, const kw_placement *placement, const kw_record *rec
     return true;
 }
 
-/* True if the record has a row key in the path's other placement. Then no row of it is in this one, whose key
- * rule cannot encode it: it can be removed, although a put would fail. */
+/* True if the record has a row key in the path's other placement, which the operation uses, too. Then no row
+ * of it is in this one, whose key rule cannot encode it: it can be read and removed, although a put would
+ * fail. */
 static bool
 is_only_elsewhere(const finding *self, const kw_placement *placement, const kw_record *record,
                   kw_buffer *scratch)
@@ -116,7 +121,7 @@ is_only_elsewhere(const finding *self, const kw_placement *placement, const kw_r
     const kw_path *path = placement->path;
     bool elsewhere = false;
     kw_error ignored;
-    for (size_t i = 0; self->use == KW_ROWS_REMOVE && !elsewhere && i < path->placements_count; i++) {
+    for (size_t i = 0; self->use != KW_ROWS_PUT && !elsewhere && i < path->placements_count; i++) {
         const kw_placement *other = &path->placements[i];
         scratch->size = 0;
         elsewhere = other != placement && step_of(other, self->table, self->use) &&
@@ -132,6 +137,19 @@ name_rule(const kw_placement *placement, kw_error *error)
     if (placement->path->placements_count > 1)
         kw_error_prefix(error, "the key rule of path %s is being changed; layout %u", placement->path->name,
                         kw_layout_number(placement->layout));
+}
+
+/* Makes the second row of a get a part of the first one. */
+static void
+join_rows(const finding *self, kw_record_rows *found, kw_placed_row *rows)
+{
+    if (!self->gets_both || found->count < 2)
+        return;
+    kw_row_target *other = KW_ARENA_NEW(self->call->arena, kw_row_target);
+    *other = (kw_row_target){rows[1].placement->store_table, rows[1].key};
+    g_assert(found->count == 2 && rows[0].placement->path == rows[1].placement->path);
+    rows[0].other = other;
+    found->count = 1;
 }
 
 /* Computes the rows of one record. `keys`: those that the association holds, by number of the placement;
@@ -163,6 +181,7 @@ add_rows(const finding *self, const kw_record *record, const kw_bytes *keys, kw_
     }
     found->rows = rows;
     found->count = count;
+    join_rows(self, found, rows);
 }
 
 static void
@@ -248,13 +267,14 @@ kw_rows_find(kw_call *call, const kw_table *table, const kw_record *const *recor
     *self = (finding){.call = call,
                       .table = table,
                       .use = use,
-                      .rows_each = kw_rows_per_record(table, use),
                       .records = records,
                       .count = count,
                       .done = done,
                       .user = user};
     self->placements = KW_ARENA_ARRAY(call->arena, const kw_placement *, table->placements_count);
     self->placements_count = select_placements(table, use, self->placements);
+    self->gets_both = use == KW_ROWS_GET && self->placements_count > 1;
+    self->rows_each = kw_rows_per_record(table, use) + self->gets_both;
     self->found = KW_ARENA_ARRAY(call->arena, kw_record_rows, count);
     if (needs_association(self))
         look_up_all(self, stamp);

@@ -1,12 +1,13 @@
 /* Finds the rows of a record that an operation uses. Only this module evaluates which placements an
  * operation reads or writes (kw_role).
  *
- *   GET      the row in the placement of the primary path that gets read
+ *   GET      the row in the placement of the primary path that gets read. While gets read both placements of
+ *            the path: one row in the placement that scans read, with the other placement's row as `other`
  *   PUT      a row in each placement that puts write, in all paths, in the order of kw_role.put
  *   REMOVE   a row in each placement that removals write, in all paths, in the order of kw_role.remove
  *
  * While a key rule changes, a record that one of the two rules cannot encode cannot be put, but it can be
- * removed: the other rule's row is its only one.
+ * read and removed: the other rule's row is its only one.
  *
  * A placement normally holds one row of a record. If its rule chooses a bucket at each put (kw_choice), the
  * table's association determines the row. Without an association, a put chooses a bucket, and a get or a
@@ -21,7 +22,8 @@ typedef enum kw_rows_use { KW_ROWS_GET, KW_ROWS_PUT, KW_ROWS_REMOVE } kw_rows_us
 typedef struct kw_placed_row {
     const kw_placement *placement;
     kw_bytes key;
-    uint8_t step; /* PUT, REMOVE: written after the record's rows with lower steps */
+    uint8_t step;               /* PUT, REMOVE: written after the record's rows with lower steps */
+    const kw_row_target *other; /* GET: the record's second row (kw_get.other); NULL: there is none */
 } kw_placed_row;
 
 /* The rows of one record. */

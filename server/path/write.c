@@ -144,6 +144,7 @@ add_write(kw_batch *batch, const kw_write *form, const kw_placed_row *row)
     write->ordering = &batch->table->ordering;
     write->durability = batch->options.durability;
     write->deadline = batch->call->deadline;
+    write->fenced = true;
     batch->placements[batch->writes_count++] = row->placement;
 }
 

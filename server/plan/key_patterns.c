@@ -10,7 +10,7 @@
 
 /* A pattern under construction. */
 typedef struct kw_shape {
-    uint8_t bytes[PATTERN_BYTES_MOST];
+    uint8_t bytes[PATTERN_BYTES_MOST]; /* these and the mask are zero after `size` */
     uint8_t mask[PATTERN_BYTES_MOST];
     size_t size;
     size_t known; /* up to the last byte that must be equal */
@@ -139,7 +139,6 @@ append_any(kw_pattern_search *self, size_t width)
 {
     for (size_t i = 0; i < self->count; i++) {
         kw_shape *shape = &self->shapes[i];
-        memset(shape->bytes + shape->size, 0, width);
         memset(shape->mask + shape->size, 1, width);
         shape->size += width;
     }
@@ -150,11 +149,9 @@ append_form(kw_shape *shape, kw_bytes form, size_t width)
 {
     if (form.size)
         memcpy(shape->bytes + shape->size, form.data, form.size);
-    memset(shape->mask + shape->size, 0, form.size);
     shape->size += form.size;
     shape->known = shape->size;
     if (form.size < width) {
-        memset(shape->bytes + shape->size, 0, width - form.size);
         memset(shape->mask + shape->size, 1, width - form.size);
         shape->size += width - form.size;
     }

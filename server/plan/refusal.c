@@ -28,16 +28,13 @@ is_in_some_key(const kw_path_analysis *analyses, size_t count, size_t field)
 static const kw_component *
 scattering(const kw_normalized_query *normalized, const kw_path_analysis *analyses, size_t count)
 {
-    size_t field = (size_t)normalized->span.field;
-    if (normalized->span.field < 0 || normalized->bounds[field].count > 0)
-        return NULL;
     for (size_t index = 0; index < count; index++) {
         const kw_layout *layout = analyses[index].layout;
         if (analyses[index].used == kw_layout_component_count(layout))
             continue;
         const kw_component *stop = kw_layout_component(layout, analyses[index].used);
         for (size_t input = 0; input < stop->inputs_count && stop->clock < 0; input++) {
-            if (stop->inputs[input] == field)
+            if ((int)stop->inputs[input] == normalized->span.field)
                 return stop;
         }
     }

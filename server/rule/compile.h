@@ -41,3 +41,8 @@ const kw_component *kw_layout_circular(const kw_layout *layout);
 /* Splits a key into the pieces of its components, KW_RULE_COMPONENTS_MAX slots. CORRUPT if the key is too
  * short. */
 bool kw_layout_cut(const kw_layout *layout, kw_bytes key, kw_bytes *pieces, kw_error *ret_error);
+
+/* The size of the piece of component `index` at the beginning of `rest`; more than rest.size: it is not
+ * there.
+ */
+size_t kw_layout_measure(const kw_layout *layout, size_t index, kw_bytes rest);

@@ -135,9 +135,8 @@ not_ours(const kw_layout *layout, const char *why, kw_error *ret_error)
                         layout->table->name, layout->model->store_table, layout->model->name, why);
 }
 
-/* The size of the piece of component `index` at the beginning of `rest`. */
-static size_t
-measure(const kw_layout *layout, size_t index, kw_bytes rest)
+size_t
+kw_layout_measure(const kw_layout *layout, size_t index, kw_bytes rest)
 {
     const kw_component *component = layout->components[index];
     if (index == layout->open)
@@ -151,7 +150,7 @@ kw_layout_cut(const kw_layout *layout, kw_bytes key, kw_bytes *pieces, kw_error 
     if (key.size == 0 || key.size > KW_ROW_KEY_MAX)
         return not_ours(layout, "it is empty or too long for any row key", ret_error);
     for (size_t index = 0; index < layout->count; index++) {
-        size_t size = measure(layout, index, key);
+        size_t size = kw_layout_measure(layout, index, key);
         if (size > key.size)
             return not_ours(layout, "it is too short", ret_error);
         pieces[index] = kw_bytes_of(key.data, size);

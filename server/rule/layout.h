@@ -53,6 +53,19 @@ bool kw_layout_pieces_chosen(const kw_layout *layout, const kw_record *record, u
                              kw_arena *arena, kw_key_piece **ret_pieces, size_t *ret_count,
                              kw_error *ret_error);
 
+/* A key of any origin, divided by the rule. */
+typedef struct kw_dissected_key {
+    const kw_key_piece *pieces; /* of the first components, as far as the key could be divided */
+    size_t pieces_count;
+    const char *why; /* NULL: the key follows the rule */
+    size_t wrong; /* the component that does not fit; the number of components: bytes follow the last one */
+} kw_dissected_key;
+
+/* Divides a key and says which component does not fit, and why. Sets the fields that could be decoded in
+ * record->values. Everything else is in the arena, or slices of `key`. */
+void kw_layout_dissect(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record,
+                       kw_dissected_key *ret_key);
+
 /* True if the value of this field can be decoded from a key. */
 bool kw_layout_holds_field(const kw_layout *layout, size_t field);
 

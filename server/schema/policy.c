@@ -73,6 +73,7 @@ settle_field(const kw_table *table, const kw_layout *primary, size_t number, kw_
     return true;
 }
 
+/* False if a field before this one has the same column. */
 static bool
 check_column(const kw_table *table, size_t number, kw_diagnostics *diagnostics)
 {
@@ -139,6 +140,15 @@ set_order(kw_table *table, kw_write_order order)
         .order = order, .atomics = atomics, .counters = counters && atomics, .family = table->default_family};
 }
 
+void
+kw_table_set_changing_order(kw_table *table, kw_write_order order, bool spaced)
+{
+    set_order(table, order);
+    table->changing_order = true;
+    table->ordering.spaced = spaced;
+    table->ordering.keeps_gone = order == KW_WRITE_ORDER_STAMP;
+}
+
 kw_write_order
 kw_table_default_order(const kw_table *table)
 {
@@ -176,12 +186,12 @@ build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_di
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
     if (!kw_paths_compile(policy, table, paths, placings, diagnostics))
         return false;
-    set_order(table, kw_table_default_order(table));
+    if (!table->changing_order)
+        set_order(table, kw_table_default_order(table));
     bool good = true;
     for (size_t index = 0; index < table->fields_count; index++)
-        good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) && good;
-    for (size_t index = 0; good && index < table->fields_count; index++)
-        good = check_column(table, index, diagnostics);
+        good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) &&
+               check_column(table, index, diagnostics) && good;
     return good;
 }
 
@@ -255,13 +265,32 @@ kw_policy_new_placed(kw_model *model, const kw_placing *items, size_t count, kw_
     for (size_t number = 0; number < model->tables_count; number++)
         good = kw_diagnostics_may_continue(diagnostics, kw_arena_used(policy->arena)) &&
                build_table(policy, number, &placings, diagnostics) && good;
-    if (!good || !check_store_tables(policy, diagnostics))
+    if (!good || kw_diagnostics_count(diagnostics) || !check_store_tables(policy, diagnostics))
         return NULL;
     sort_tables(policy);
     policy->hazards.arena = policy->arena;
     for (size_t number = 0; good && number < policy->tables_count; number++)
         good = kw_hazards_find(&policy->hazards, &policy->tables[number], diagnostics);
     return good ? g_steal_pointer(&policy) : NULL;
+}
+
+kw_policy *
+kw_policy_check(kw_model *model, kw_diagnostics *diagnostics)
+{
+    g_autoptr(kw_policy) policy = policy_over(model);
+    policy->hazards.arena = policy->arena;
+    for (size_t number = 0; number < model->tables_count; number++) {
+        if (!kw_diagnostics_may_continue(diagnostics, kw_arena_used(policy->arena)))
+            return NULL;
+        if (build_table(policy, number, &(kw_placings){NULL, 0}, diagnostics) &&
+            !kw_hazards_find(&policy->hazards, &policy->tables[number], diagnostics))
+            return NULL;
+    }
+    kw_policy_refuse_hazards(policy, diagnostics);
+    if (kw_diagnostics_count(diagnostics) || !check_store_tables(policy, diagnostics))
+        return NULL;
+    sort_tables(policy);
+    return g_steal_pointer(&policy);
 }
 
 kw_policy *
@@ -360,7 +389,7 @@ void
 kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order)
 {
     g_assert(table < policy->tables_count);
-    if (policy->tables[table].ordering.order != order)
+    if (!policy->tables[table].changing_order && policy->tables[table].ordering.order != order)
         set_order(&policy->tables[table], order);
 }
 

@@ -23,8 +23,8 @@ typedef struct kw_path kw_path;
 typedef struct kw_role {
     uint8_t put;    /* 1: puts write these rows first, 2: after those with 1, and so on; 0: they do not */
     uint8_t remove; /* the same for removals */
-    bool get;       /* gets read these rows; one placement of a path at a time. Versions of a change that
-                       read both (change/chain.h) are not implemented yet */
+    bool get;       /* gets read these rows. If they read both placements of a path, the newest of each cell
+                       counts, and is written to the placement that lacks it (kw_get.other) */
     bool scan;      /* scans read these rows; one placement of a path at a time */
 } kw_role;
 
@@ -66,6 +66,7 @@ struct kw_table {
     const kw_placement *placements; /* of all paths without the association, in their order */
     size_t placements_count;
     bool changing;        /* a path has two placements, because its key rule is being changed */
+    bool changing_order;  /* and its version sets the order of writes, whatever policy and catalog say */
     bool atomics_held;    /* so increments and conditional writes must be rejected for now */
     kw_ordering ordering; /* of rows with records; the rows of the association are not subject to it */
     bool chosen;          /* some path's rows do not follow from the record: see kw_layout_choice */
@@ -102,6 +103,9 @@ typedef struct kw_placing {
     kw_role old_role;   /* of the old one */
     bool both_complete; /* both have every acknowledged write: cursors of either are accepted */
     bool atomics_held;  /* increments and conditional writes are rejected with retry_after_ms */
+    bool sets_order;    /* `order` replaces the order of the table's writes */
+    kw_write_order order;
+    bool spaced; /* see kw_ordering */
 } kw_placing;
 
 /* The path as the policy's text has it: with the layout number and store table that the text names, which a
@@ -126,7 +130,7 @@ typedef struct kw_hazard {
 
 /* Compiles every rule. Problems (an unknown field, a rule under which two records could share a key, a
  * secondary path with other fields than the primary key, ...) are added to diagnostics with their positions,
- * and NULL is returned. Keeps a reference to the model. */
+ * and NULL is returned; also if diagnostics has problems already. Keeps a reference to the model. */
 kw_policy *kw_policy_new(kw_model *model, kw_diagnostics *diagnostics);
 /* The same for paths whose placements differ from the text. A path with a change under way gets two
  * placements: [0] under the text's key rule, [1] under the old one. Adds a problem for a change under way if
@@ -136,6 +140,10 @@ kw_policy *kw_policy_new(kw_model *model, kw_diagnostics *diagnostics);
  * ignored if the model does not have its path. */
 kw_policy *kw_policy_new_placed(kw_model *model, const kw_placing *placings, size_t count,
                                 kw_diagnostics *diagnostics);
+/* The same for a policy that is only checked, whose model can lack tables (kw_model_check_file): adds the
+ * problems of all tables, and an error for each hazard. */
+kw_policy *kw_policy_check(kw_model *model, kw_diagnostics *diagnostics);
+
 /* In the order of the tables. */
 size_t kw_policy_hazards_count(const kw_policy *policy);
 const kw_hazard *kw_policy_hazard(const kw_policy *policy, size_t index);
@@ -166,7 +174,8 @@ void kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, cons
 
 /* The order of the policy, or its default: store for one path, stamp for several. */
 kw_write_order kw_table_default_order(const kw_table *table);
-/* Sets the order from the catalog if the policy does not name one. Called before the policy is in service. */
+/* Sets the order from the catalog if the policy does not name one. Ignored while the version of a change sets
+ * it. Called before the policy is in service. */
 void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order);
 
 size_t kw_policy_table_count(const kw_policy *policy);

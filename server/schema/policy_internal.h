@@ -18,5 +18,8 @@ struct kw_policy {
     kw_hazards hazards;
 };
 
+/* Sets the order of writes that a version of a change needs (kw_placing). spaced: see kw_ordering. */
+void kw_table_set_changing_order(kw_table *table, kw_write_order order, bool spaced);
+
 /* The field before the table's layouts are known: without its column. */
 kw_field kw_field_of_model(const kw_model_field *model, kw_arena *arena);

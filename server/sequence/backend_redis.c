@@ -5,6 +5,9 @@
  *    ^          |             |                         |
  *    +----------+-------------+-------------------------+   on any failure: pending additions get UNAVAILABLE
  *
+ * The name of the server can have several addresses. They are tried in order, and each gets an equal part of
+ * the time that is left.
+ *
  * An addition that has waited too long gets TIMEOUT. If no addition was answered in that time, the connection
  * is closed.
  */
@@ -41,8 +44,10 @@ typedef struct redis_counters {
     kw_loop *loop;
     redis_state state;
     uv_getaddrinfo_t resolving;
+    struct addrinfo *addresses; /* of the name; NULL unless CONNECTING */
+    struct addrinfo *trying;    /* the one in use */
     redisAsyncContext *context;
-    kw_deadline connect_by;
+    kw_deadline connect_by, address_by; /* all addresses; the one in use */
     addition_call *all;
     kw_timer *timer;
     bool closing;
@@ -151,15 +156,54 @@ static void watch(redis_counters *self);
 /* --- connecting --------------------------------------------------------------------------------------- */
 
 static void
+free_addresses(redis_counters *self)
+{
+    uv_freeaddrinfo(self->addresses);
+    self->addresses = self->trying = NULL;
+}
+
+static size_t
+addresses_left(const redis_counters *self)
+{
+    size_t left = 0;
+    for (const struct addrinfo *at = self->trying; at; at = at->ai_next)
+        left++;
+    return left;
+}
+
+static void connect_to_address(redis_counters *self);
+
+/* The connection to the address in use has ended. Tries the next one. */
+static void
+give_up_address(redis_counters *self, const char *why)
+{
+    self->state = REDIS_IDLE;
+    if (self->trying && self->trying->ai_next) {
+        self->trying = self->trying->ai_next;
+        connect_to_address(self);
+        return;
+    }
+    free_addresses(self);
+    fail_unsent(self, why);
+}
+
+static void
 on_disconnect(const redisAsyncContext *context, int status)
 {
     redis_counters *self = context->data;
     bool wanted = status == REDIS_OK;
+    if (self->context != context)
+        return; /* free_context ends it */
     self->context = NULL;
+    if (self->state == REDIS_CONNECTING && !wanted) {
+        give_up_address(self, "the connection was lost");
+        return;
+    }
+    free_addresses(self);
     self->state = REDIS_IDLE;
     if (!wanted)
-        kw_log(KW_LOG_WARN, "sequence", "connection to Redis lost", "server=%s reason=\"%s\"", self->address,
-               context->errstr ? context->errstr : "");
+        kw_log(KW_LOG_WARN, "sequence", "connection to Redis lost", KW_LOG_FACT("server", self->address),
+               KW_LOG_FACT("reason", context->errstr ? context->errstr : ""));
     fail_unsent(self, "the connection was lost");
 }
 
@@ -167,13 +211,12 @@ static void
 on_connect(const redisAsyncContext *context, int status)
 {
     redis_counters *self = context->data;
-    if (status == REDIS_OK)
+    if (status == REDIS_OK || self->context != context)
         return;
     char why[160];
     snprintf(why, sizeof why, "%s", context->errstr ? context->errstr : "cannot connect");
     self->context = NULL;
-    self->state = REDIS_IDLE;
-    fail_unsent(self, why);
+    give_up_address(self, why);
 }
 
 /* The reply to the last command of the handshake. */
@@ -185,6 +228,7 @@ on_selected(redisAsyncContext *context, void *reply, void *user)
     if (!answer)
         return; /* the connection was lost; the disconnect callback reports it */
     if (answer->type != REDIS_REPLY_ERROR) {
+        free_addresses(self);
         self->state = REDIS_READY;
         send_all(self);
         return;
@@ -196,16 +240,18 @@ on_selected(redisAsyncContext *context, void *reply, void *user)
 }
 
 static void
-connect_to(redis_counters *self, const char *ip)
+connect_to_address(redis_counters *self)
 {
+    char ip[64] = "";
+    uv_ip_name(self->trying->ai_addr, ip, sizeof ip);
+    self->address_by = kw_deadline_first_part(self->connect_by, addresses_left(self));
     redisAsyncContext *context = redisAsyncConnect(ip, self->settings.redis_port);
     if (!context || context->err || !kw_redis_events_attach(context, kw_loop_uv(self->loop))) {
         char why[160];
         snprintf(why, sizeof why, "%s", context && context->err ? context->errstr : "cannot connect");
         if (context)
             redisAsyncFree(context);
-        self->state = REDIS_IDLE;
-        fail_unsent(self, why);
+        give_up_address(self, why);
         return;
     }
     self->context = context;
@@ -222,6 +268,7 @@ connect_to(redis_counters *self, const char *ip)
 static void
 report_closed(redis_counters *self)
 {
+    free_addresses(self);
     kw_timer_free(self->timer);
     self->timer = NULL;
     self->closed(self->closed_user);
@@ -231,19 +278,15 @@ static void
 on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
 {
     redis_counters *self = request->data;
-    char ip[64] = "";
     self->state = REDIS_IDLE;
-    if (status == 0 && found->ai_family == AF_INET)
-        uv_ip4_name((const struct sockaddr_in *)(const void *)found->ai_addr, ip, sizeof ip);
-    else if (status == 0 && found->ai_family == AF_INET6)
-        uv_ip6_name((const struct sockaddr_in6 *)(const void *)found->ai_addr, ip, sizeof ip);
-    uv_freeaddrinfo(found);
+    self->addresses = self->trying = found;
+    self->connect_by = kw_deadline_in_ms(CONNECT_TIMEOUT_MS);
     if (self->closing)
         report_closed(self);
-    else if (*ip)
-        connect_to(self, ip);
+    else if (status == 0)
+        connect_to_address(self);
     else
-        fail_unsent(self, status ? uv_strerror(status) : "host name has no IPv4 or IPv6 address");
+        fail_unsent(self, uv_strerror(status));
 }
 
 static void
@@ -252,7 +295,6 @@ resolve(redis_counters *self)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     self->resolving.data = self;
     self->state = REDIS_RESOLVING;
-    self->connect_by = kw_deadline_in_ms(CONNECT_TIMEOUT_MS);
     int failed = uv_getaddrinfo(kw_loop_uv(self->loop), &self->resolving, on_resolved,
                                 self->settings.redis_host, NULL, &hints);
     g_assert(failed == 0); /* it fails only if memory or arguments are invalid */
@@ -263,7 +305,7 @@ resolve(redis_counters *self)
 static void
 watch(redis_counters *self)
 {
-    kw_deadline next = self->state == REDIS_CONNECTING ? self->connect_by : KW_DEADLINE_NONE;
+    kw_deadline next = self->state == REDIS_CONNECTING ? self->address_by : KW_DEADLINE_NONE;
     for (addition_call *what = self->all; what; what = what->next) {
         if (what->done)
             next = kw_deadline_earlier(next, what->deadline);
@@ -286,7 +328,7 @@ find_late(const redis_counters *self)
 static bool
 is_stuck(const redis_counters *self)
 {
-    bool stuck = self->state == REDIS_CONNECTING && kw_deadline_passed(self->connect_by);
+    bool stuck = false;
     for (addition_call *what = self->all; what; what = what->next)
         stuck |= what->sent_ns && kw_clock_mono_ns() - what->sent_ns >= SILENCE_NS;
     return stuck;
@@ -294,14 +336,21 @@ is_stuck(const redis_counters *self)
 
 /* Never called from within hiredis. Pending callbacks get a NULL reply. */
 static void
-drop_connection(redis_counters *self, const char *why)
+free_context(redis_counters *self)
 {
-    redisAsyncContext *context = self->context;
+    redisAsyncContext *context = g_steal_pointer(&self->context);
     if (context)
         redisAsyncFree(context);
-    self->context = NULL;
-    if (self->state != REDIS_RESOLVING)
+}
+
+static void
+drop_connection(redis_counters *self, const char *why)
+{
+    free_context(self);
+    if (self->state != REDIS_RESOLVING) {
+        free_addresses(self);
         self->state = REDIS_IDLE;
+    }
     fail_unsent(self, why);
 }
 
@@ -314,8 +363,12 @@ on_timer(void *user)
     kw_error_set(&error, KW_TIMEOUT, "Redis at %s: no answer in time", self->address);
     while ((late = find_late(self)))
         complete(late, 0, &error);
-    if (is_stuck(self))
+    if (self->state == REDIS_CONNECTING && kw_deadline_passed(self->address_by)) {
+        free_context(self);
+        give_up_address(self, "it does not answer");
+    } else if (is_stuck(self)) {
         drop_connection(self, "it does not answer");
+    }
     watch(self);
 }
 

@@ -133,7 +133,7 @@ table_created(void *user, bool created, const kw_error *error)
         return;
     }
     if (created)
-        kw_log(KW_LOG_INFO, "sequence", "table of sequences created", "table=%s", table);
+        kw_log(KW_LOG_INFO, "sequence", "table of sequences created", KW_LOG_FACT("table", table));
     lease_workers(what);
 }
 

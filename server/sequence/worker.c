@@ -166,7 +166,8 @@ failed(kw_worker *self, const kw_error *error)
 static void
 lose(kw_worker *self, const char *other)
 {
-    kw_log(KW_LOG_ERROR, "sequence", "worker number lost", "number=%u owner=%s", self->number, other);
+    kw_log(KW_LOG_ERROR, "sequence", "worker number lost", KW_LOG_FACT("number", self->number),
+           KW_LOG_FACT("owner", other));
     kw_metrics_add(KW_METRIC_worker_leases_lost, 1);
     kw_metrics_add(KW_METRIC_worker_leases, -1);
     kw_mutex_lock(&self->lock);
@@ -196,8 +197,8 @@ hold(kw_worker *self)
     self->tried = 0;
     if (fresh) {
         kw_metrics_add(KW_METRIC_worker_leases, 1);
-        kw_log(KW_LOG_INFO, "sequence", "worker number leased", "number=%u bits=%u until_ms=%" PRId64,
-               self->number, self->form.worker_bits, self->until_ms);
+        kw_log(KW_LOG_INFO, "sequence", "worker number leased", KW_LOG_FACT("number", self->number),
+               KW_LOG_FACT("bits", self->form.worker_bits), KW_LOG_FACT("until_ms", self->until_ms));
     }
     rest(self, self->lease_ms / 3);
     report_started(self, NULL);

@@ -21,10 +21,9 @@ check_policy(kw_offload *offload)
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
     kw_candidate_bound(found, &offload->effort);
     g_autoptr(kw_model) model =
-        kw_model_read_text("policy", (const char *)args->text.data, args->text.size, schemas, count, found);
-    g_autoptr(kw_policy) policy = model ? kw_policy_new(model, found) : NULL;
-    if (policy)
-        kw_policy_refuse_hazards(policy, found);
+        kw_model_check_text("policy", (const char *)args->text.data, args->text.size, schemas, count, found);
+    if (model)
+        kw_policy_unref(kw_policy_check(model, found));
     return true;
 }
 
@@ -165,6 +164,19 @@ add_metric(metrics *all, const char *name, double value)
 }
 
 static void
+add_records(metrics *all, const kw_service *service, size_t method)
+{
+    const char *name = kw_service_method_name(method);
+    double good = (double)kw_service_records(service, method, KW_OK), failed = 0;
+    for (int code = KW_OK + 1; code <= KW_INTERNAL; code++)
+        failed += (double)kw_service_records(service, method, (kw_code)code);
+    if (good + failed == 0)
+        return;
+    add_metric(all, kw_arena_printf(all->arena, "%s.records", name), good + failed);
+    add_metric(all, kw_arena_printf(all->arena, "%s.records_failed", name), failed);
+}
+
+static void
 add_method(metrics *all, const kw_service *service, size_t method)
 {
     const char *name = kw_service_method_name(method);
@@ -181,13 +193,14 @@ add_method(metrics *all, const kw_service *service, size_t method)
                (double)kw_histogram_quantile_us(latency, 0.5));
     add_metric(all, kw_arena_printf(all->arena, "%s.p99_us", name),
                (double)kw_histogram_quantile_us(latency, 0.99));
+    add_records(all, service, method);
 }
 
 void
 kw_serve_stats(kw_exchange *exchange)
 {
     kw_arena *arena = exchange->call.arena;
-    metrics all = {.arena = arena, .reply_budget = KW_METRIC_COUNT + 4 * KW_API_METHOD_COUNT + 2};
+    metrics all = {.arena = arena, .reply_budget = KW_METRIC_COUNT + 6 * KW_API_METHOD_COUNT + 2};
     int64_t offset_ms;
     all.result.has_success = true;
     all.result.success.items = kw_arena_alloc(arena, all.reply_budget * sizeof *all.result.success.items);

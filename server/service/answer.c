@@ -1,18 +1,15 @@
 #include "service/exchange_internal.h"
 
-#include "base/log.h"
 #include "base/shortage.h"
 #include "service/errors.h"
 #include "service/hold.h"
 #include "service/methods.h"
+#include "service/outcome.h"
 #include "service/read_queue.h"
 #include "wire/table.h"
 
 #include <glib.h>
 #include <stdatomic.h>
-
-/* Maximum number of failed calls logged per loop and second. */
-#define LOG_MAX 20
 
 static const kw_method *
 serving(const kw_exchange *exchange)
@@ -20,7 +17,7 @@ serving(const kw_exchange *exchange)
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
 
-/* --- counting and logging ------------------------------------------------------------------------ */
+/* --- ending --------------------------------------------------------------------------------------- */
 
 static void
 remove_active(kw_exchange *exchange)
@@ -46,60 +43,6 @@ note_write(const kw_exchange *exchange)
         atomic_fetch_add(&exchange->worker->service->writes, 1);
 }
 
-static void
-count_call(const kw_exchange *exchange, kw_code code)
-{
-    kw_method_metrics *metrics = &exchange->worker->metrics[exchange->method - kw_api_methods];
-    kw_histogram_add_us(&metrics->latency, (kw_clock_mono_ns() - exchange->started_ns) / 1000);
-    atomic_fetch_add_explicit(&metrics->codes[code], 1, memory_order_relaxed);
-    note_write(exchange);
-    kw_metrics_add(KW_METRIC_calls_in_flight, -1);
-    if (code != KW_OK)
-        kw_metrics_add(KW_METRIC_calls_failed, 1);
-}
-
-/* Mistakes of callers are logged at level debug, because they do not concern the operator. */
-static kw_log_level
-level_of(kw_code code)
-{
-    switch (code) {
-    case KW_INTERNAL:
-    case KW_CORRUPT:
-        return KW_LOG_ERROR;
-    case KW_UNAVAILABLE:
-    case KW_TIMEOUT:
-    case KW_REFUSED:
-        return KW_LOG_WARN;
-    case KW_OK:
-    case KW_INVALID:
-    case KW_NOT_FOUND:
-    case KW_DENIED:
-    case KW_LIMIT:
-    case KW_BUSY:
-        return KW_LOG_DEBUG;
-    }
-    g_assert_not_reached();
-}
-
-static void
-log_failure(const kw_exchange *exchange, const kw_error *error)
-{
-    kw_service_worker *worker = exchange->worker;
-    kw_log_level level = level_of(error->code);
-    uint64_t second = kw_clock_mono_ns() / 1000000000;
-    if (!kw_log_enabled(level) || kw_account_has_left(exchange->account))
-        return;
-    if (second != worker->log_second) {
-        worker->log_second = second;
-        worker->logged = 0;
-    }
-    if (worker->logged++ >= LOG_MAX)
-        return;
-    kw_log(level, "service", "call failed", "request=%s method=%s code=%s peer=%s reason=\"%s\"",
-           exchange->request_id, exchange->method->name, kw_code_name(error->code),
-           kw_request_peer(exchange->request), error->text);
-}
-
 /* Every result struct has the exception as field 1. */
 static void
 set_failure(const kw_wire_struct *table, void *result, const kw_api_KeywayError *failure)
@@ -120,7 +63,8 @@ kw_exchange_failure(kw_exchange *exchange, const kw_error *error)
 {
     const kw_wire_struct *table = exchange->method->result;
     void *result = kw_arena_alloc0(exchange->call.arena, table->size);
-    set_failure(table, result, kw_errors_exception(error, exchange->request_id, exchange->call.arena));
+    const char *logged_id = kw_outcome_log_failure(exchange, error);
+    set_failure(table, result, kw_errors_exception(error, logged_id, exchange->call.arena));
     return result;
 }
 
@@ -168,7 +112,6 @@ too_large(kw_exchange *exchange)
                  method->changes ? "the call was carried out, but " : "", kw_exchange_reply_most(exchange),
                  method->smaller);
     error.maybe_applied = method->changes;
-    log_failure(exchange, &error);
     return kw_exchange_failure(exchange, &error);
 }
 
@@ -205,7 +148,8 @@ answer(kw_exchange *exchange, const void *result, kw_code code)
             g_assert(fits); /* the minimum of limits.frame is much larger than an error */
         }
     }
-    count_call(exchange, code);
+    note_write(exchange);
+    kw_outcome_count(exchange, code);
 }
 
 void
@@ -254,7 +198,6 @@ kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
         finish(exchange, NULL, KW_OK);
         return;
     }
-    log_failure(exchange, error);
     finish(exchange, kw_exchange_failure(exchange, error), error->code == KW_OK ? KW_INTERNAL : error->code);
 }
 
@@ -271,7 +214,8 @@ kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
     remove_active(exchange);
     kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
     kw_request_pass_reply(exchange->request, message);
-    count_call(exchange, KW_OK);
+    note_write(exchange);
+    kw_outcome_count(exchange, KW_OK);
     kw_request_replied(exchange->request);
     kw_read_queue_leave(exchange);
     kw_exchange_dispose(exchange);
@@ -314,7 +258,6 @@ late_result(kw_exchange *exchange, kw_error *error)
     const kw_method *method = serving(exchange);
     bool fenced = kw_exchange_is_fenced(exchange, error);
     error->maybe_applied = method->changes;
-    log_failure(exchange, error);
     return method->late && !fenced ? method->late(exchange, error) : kw_exchange_failure(exchange, error);
 }
 

@@ -44,7 +44,11 @@ status_out(const kw_change_status *from)
                                  .has_cursors_until = from->cursors_until_ms > 0,
                                  .cursors_until = from->cursors_until_ms,
                                  .has_problem = from->problem[0] != '\0',
-                                 .problem = kw_bytes_of_text(from->problem)};
+                                 .problem = kw_bytes_of_text(from->problem),
+                                 .has_goal = from->goal[0] != '\0',
+                                 .goal = kw_bytes_of_text(from->goal),
+                                 .has_holder = from->holder[0] != '\0',
+                                 .holder = kw_bytes_of_text(from->holder)};
 }
 
 static kw_api_ChangeStatus *

@@ -14,6 +14,13 @@
 
 typedef struct kw_read_queue kw_read_queue;
 
+/* How the records of a call with many ended; empty for other calls, and for a call that fails as a whole. */
+typedef struct kw_record_outcomes {
+    uint32_t good, failed_sum;
+    uint32_t failed[KW_INTERNAL + 1]; /* by code */
+    const kw_error *first;            /* of the failures; in the call's arena */
+} kw_record_outcomes;
+
 typedef struct kw_exchange {
     kw_call call;
     kw_service_worker *worker;
@@ -39,6 +46,7 @@ typedef struct kw_exchange {
     void (*start_read)(struct kw_exchange *exchange);
     void *prepared; /* data of the method for its start function */
     uint64_t started_ns;
+    kw_record_outcomes outcomes; /* only outcome.c uses this */
     char request_id[40];
 } kw_exchange;
 
@@ -63,7 +71,7 @@ void kw_exchange_reply(kw_exchange *exchange, const void *result);
 /* Answers with the method's KeywayError. Frees the exchange. */
 void kw_exchange_fail(kw_exchange *exchange, const kw_error *error);
 
-/* The method's result struct with this error, in the call's arena. */
+/* Logs the error, and returns the method's result struct with it, in the call's arena. */
 const void *kw_exchange_failure(kw_exchange *exchange, const kw_error *error);
 
 const kw_model *kw_exchange_model(const kw_exchange *exchange);

@@ -21,6 +21,7 @@ SUBJECT_OF(put)
 SUBJECT_OF(putMany)
 SUBJECT_OF(get)
 SUBJECT_OF(getMany)
+SUBJECT_OF(getVersions)
 SUBJECT_OF(remove)
 SUBJECT_OF(removeMany)
 SUBJECT_OF(increment)
@@ -82,6 +83,7 @@ subject_of_nextPage(const kw_exchange *exchange)
     }
 TABLE_OF(Data, describe)
 TABLE_OF(Admin, explainPut)
+TABLE_OF(Admin, decodeKey)
 TABLE_OF(Admin, createTable)
 TABLE_OF(Admin, forget)
 TABLE_OF(Admin, changes)
@@ -118,6 +120,8 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Data_get] = {kw_serve_get, READS(get), FEWER_COLUMNS},
     [KW_API_Data_getMany] = {kw_serve_get_many, READS(getMany),
                              .smaller = "request fewer records in one call", .late = kw_late_get_many},
+    [KW_API_Data_getVersions] = {kw_serve_get_versions, READS(getVersions),
+                                 .smaller = "request fewer versions or columns"},
     [KW_API_Data_remove] = {kw_serve_remove, WRITES(remove), LARGER_FRAMES},
     [KW_API_Data_removeMany] = {kw_serve_remove_many, WRITES(removeMany), LARGER_FRAMES,
                                 .late = kw_late_remove_many},
@@ -136,6 +140,8 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
                               .smaller = "query fewer values at once"},
     [KW_API_Admin_explainPut] = {kw_serve_explain_put, INSPECTS, .subject = subject_of_explainPut,
                                  .smaller = "explain a smaller record"},
+    [KW_API_Admin_decodeKey] = {kw_serve_decode_key, INSPECTS, .subject = subject_of_decodeKey,
+                                .smaller = "decode under one path"},
     [KW_API_Admin_policy] = {kw_serve_policy, INSPECTS, LARGER_FRAMES},
     [KW_API_Admin_check] = {kw_serve_check, INSPECTS, .smaller = "check the policy with keywayd --check"},
     [KW_API_Admin_policyTables] = {kw_serve_policy_tables, INSPECTS,

@@ -71,8 +71,8 @@ read_range(const kw_api_Query *query, kw_record_query *plan_query, kw_arena *are
         !kw_convert_queried(plan_query->table, field, range->to_value, arena, &plan_query->to, ret_error))
         return kw_error_prefix(ret_error, "to_value");
     plan_query->range_field = (int)field;
-    plan_query->from_inclusive = range->from_inclusive;
-    plan_query->to_inclusive = range->to_inclusive;
+    plan_query->from_inclusive = !range->has_from_inclusive || range->from_inclusive;
+    plan_query->to_inclusive = range->has_to_inclusive && range->to_inclusive;
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include "service/convert.h"
 #include "service/items.h"
 #include "service/methods.h"
+#include "service/outcome.h"
 #include "service/read_queue.h"
 #include "service/reply_budget.h"
 #include "verb/verb.h"
@@ -31,6 +32,7 @@ record_out(const reading *what, const kw_record *record, kw_api_Found *out)
 static void
 failure_out(reading *what, const kw_error *error, kw_api_Found *out)
 {
+    kw_outcome_note_record(what->exchange, error);
     out->has_failure = true;
     out->failure = kw_reply_budget_add_failure(&what->reply_budget, error, what->exchange->call.arena);
 }
@@ -43,6 +45,7 @@ found_out(reading *what, const kw_found_record *found, kw_api_Found *out)
         failure_out(what, &found->error, out);
     } else if (!found->record.values ||
                kw_reply_budget_add_record(&what->reply_budget, what->table, &found->record)) {
+        kw_outcome_note_record(what->exchange, NULL);
         record_out(what, &found->record, out);
     } else {
         kw_reply_budget_refuse(&what->reply_budget, &error);

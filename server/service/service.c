@@ -257,6 +257,15 @@ kw_service_calls(const kw_service *service, size_t method, kw_code code)
     return sum;
 }
 
+uint64_t
+kw_service_records(const kw_service *service, size_t method, kw_code code)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < service->settings.loops; i++)
+        sum += atomic_load_explicit(&service->workers[i].metrics[method].records[code], memory_order_relaxed);
+    return sum;
+}
+
 void
 kw_service_latency(const kw_service *service, size_t method, kw_histogram *ret_sum)
 {

@@ -33,6 +33,7 @@ typedef struct kw_apply_order {
     const char *author;
     const char *reason;
     bool dry_run;
+    bool only_writer; /* the caller states that no other program writes the store tables */
 } kw_apply_order;
 
 typedef struct kw_applied {
@@ -109,6 +110,9 @@ typedef struct kw_change_status {
     const char *example;      /* the first of them; "": none */
     int64_t cursors_until_ms; /* wall clock: when the last cursor of the old key rule expires; 0: unknown */
     const char *problem;      /* why the last step failed; "": it did not */
+    const char *goal;   /* several writers: what was ordered last, for example "switched"; "": one writer */
+    size_t unreported;  /* several writers, at the holder: gateways that it waits for */
+    const char *holder; /* several writers: id of the gateway that carries it out; "": unknown */
 } kw_change_status;
 typedef void (*kw_change_done)(void *user, const kw_change_status *changes, size_t count,
                                const kw_error *error);
@@ -171,8 +175,11 @@ void kw_service_release(kw_service *service);
 
 size_t kw_service_method_count(void);
 const char *kw_service_method_name(size_t method);
-/* Calls of the method that ended with this code. */
+/* Calls of the method that ended with this code. If all records of a call failed, this is the code of the
+ * first record. */
 uint64_t kw_service_calls(const kw_service *service, size_t method, kw_code code);
+/* Records of calls of the method that ended with this code; 0 for a method with one record. */
+uint64_t kw_service_records(const kw_service *service, size_t method, kw_code code);
 /* Latencies of the method over all loops, summed into *ret_sum. */
 void kw_service_latency(const kw_service *service, size_t method, kw_histogram *ret_sum);
 /* The same for all methods that read or write rows. */

@@ -4,6 +4,7 @@
 #include "service/service.h"
 
 #include "base/alarm.h"
+#include "base/log.h"
 #include "thrift/keyway_wire.h"
 #include "verb/prefetch.h"
 
@@ -19,6 +20,7 @@ typedef struct kw_snapshot {
 typedef struct kw_method_metrics {
     kw_histogram latency;
     _Atomic uint64_t codes[KW_INTERNAL + 1];
+    _Atomic uint64_t records[KW_INTERNAL + 1]; /* of calls with many records */
 } kw_method_metrics;
 
 typedef struct kw_read_queues kw_read_queues; /* service/read_queue.h */
@@ -40,8 +42,7 @@ typedef struct kw_service_worker {
     struct kw_hold *hold;       /* NULL: no table is held */
     uint64_t calls;             /* number of calls, for request ids */
     unsigned index;
-    uint64_t log_second;
-    uint32_t logged;
+    kw_log_limit logged_mistakes, logged_failures;
     kw_method_metrics *metrics; /* KW_API_METHOD_COUNT elements */
 } kw_service_worker;
 

@@ -3,6 +3,7 @@
 #include "service/convert.h"
 #include "service/items.h"
 #include "service/methods.h"
+#include "service/outcome.h"
 #include "service/reply_budget.h"
 #include "verb/verb.h"
 
@@ -63,8 +64,11 @@ reply_many(void *user, const kw_written_record *results, size_t count)
 {
     writing *what = user;
     kw_api_Written *written = KW_ARENA_ARRAY(what->exchange->call.arena, kw_api_Written, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        kw_outcome_note_record(what->exchange,
+                               results[i].outcome == KW_OUTCOME_OK ? NULL : &results[i].error);
         written_out(what, &results[i], &written[i]);
+    }
     if (what->exchange->method == &kw_api_methods[KW_API_Data_putMany])
         kw_exchange_reply(what->exchange, &(kw_api_Data_putMany_result){.has_success = true,
                                                                         .success.items = written,
@@ -101,10 +105,12 @@ unknown_outcomes(kw_exchange *exchange, size_t count, const kw_error *error)
     if (!kw_reply_budget_begin(exchange, count, 0, &reply_budget, &ignored))
         return NULL;
     kw_api_Written *written = KW_ARENA_ARRAY(arena, kw_api_Written, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        kw_outcome_note_record(exchange, error);
         written[i] = (kw_api_Written){.outcome = KW_API_Outcome_UNKNOWN,
                                       .has_failure = true,
                                       .failure = kw_reply_budget_add_failure(&reply_budget, error, arena)};
+    }
     return written;
 }
 

@@ -113,7 +113,7 @@ check_columns(kw_bytes table, const kw_column *columns, size_t count, kw_error *
 static bool
 check_cells(const kw_write *write, kw_error *ret_error)
 {
-    if (write->cells_count == 0)
+    if (write->cells_count == 0 && write->markers_count == 0)
         return kw_error_set(ret_error, KW_INVALID, "table %s: the put has no cells",
                             kw_show(write->table).text);
     for (size_t i = 0; i < write->cells_count; i++) {
@@ -130,6 +130,16 @@ check_cells(const kw_write *write, kw_error *ret_error)
 }
 
 static bool
+check_markers(const kw_write *write, kw_error *ret_error)
+{
+    for (size_t i = 0; i < write->markers_count; i++)
+        if (!write->markers[i].whole_row &&
+            !check_columns(write->table, &write->markers[i].column, 1, ret_error))
+            return false;
+    return true;
+}
+
+static bool
 check_one_write(const kw_write *write, kw_error *ret_error)
 {
     if (!check_row(write->table, write->row, ret_error))
@@ -138,7 +148,7 @@ check_one_write(const kw_write *write, kw_error *ret_error)
         return kw_error_set(ret_error, KW_INVALID, "table %s: timestamp %lld is negative",
                             kw_show(write->table).text, (long long)write->timestamp);
     if (write->kind == KW_WRITE_PUT)
-        return check_cells(write, ret_error);
+        return check_cells(write, ret_error) && check_markers(write, ret_error);
     return check_columns(write->table, write->columns, write->columns_count, ret_error);
 }
 
@@ -263,6 +273,12 @@ kw_check_row_copy(const kw_row_copy *copy, kw_error *ret_error)
     return check_row(copy->table, copy->row, ret_error) && check_row(copy->to_table, copy->to_row, ret_error);
 }
 
+bool
+kw_check_row_sweep(const kw_row_sweep *sweep, kw_error *ret_error)
+{
+    return check_row(sweep->table, sweep->row, ret_error);
+}
+
 static bool
 check_selection(kw_bytes table, int32_t max_versions, int64_t from, int64_t to, kw_error *ret_error)
 {
@@ -291,6 +307,7 @@ bool
 kw_check_get(const kw_get *get, kw_error *ret_error)
 {
     return check_row(get->table, get->row, ret_error) &&
+           (!get->other || check_row(get->other->table, get->other->row, ret_error)) &&
            check_columns(get->table, get->columns, get->columns_count, ret_error) &&
            check_selection(get->table, get->max_versions, get->time_from, get->time_to, ret_error) &&
            check_filter(get->table, get->filter, get->prepared, ret_error);

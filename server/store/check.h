@@ -18,6 +18,7 @@ bool kw_check_write(const kw_write *write, kw_error *ret_error);
 bool kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_error);
 bool kw_check_increment(const kw_increment *increment, kw_error *ret_error);
 bool kw_check_row_copy(const kw_row_copy *copy, kw_error *ret_error);
+bool kw_check_row_sweep(const kw_row_sweep *sweep, kw_error *ret_error);
 bool kw_check_get(const kw_get *get, kw_error *ret_error);
 bool kw_check_range_scan_spec(const kw_range_scan_spec *spec, kw_error *ret_error);
 bool kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error);

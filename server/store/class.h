@@ -7,6 +7,8 @@
 
 #include "store/store.h"
 
+#include <stdatomic.h>
+
 typedef struct kw_store_handle_class {
     void (*write)(kw_store_handle *, const kw_write *, kw_write_done, void *user);
     void (*write_many)(kw_store_handle *, const kw_write *const *, size_t count, kw_written *results,
@@ -16,6 +18,9 @@ typedef struct kw_store_handle_class {
     /* NULL: the store refuses copies. */
     void (*copy_rows)(kw_store_handle *, const kw_row_copy *, size_t count, kw_deadline, kw_written *results,
                       void (*done)(void *user), void *user);
+    /* NULL: the store refuses sweeps. */
+    void (*sweep_rows)(kw_store_handle *, const kw_row_sweep *, size_t count, kw_deadline,
+                       kw_written *results, void (*done)(void *user), void *user);
     void (*get)(kw_store_handle *, const kw_get *, kw_get_done, void *user);
     void (*get_many)(kw_store_handle *, const kw_get *const *, size_t count, kw_get_done, void *user);
     kw_range_scan *(*open_range_scan)(kw_store_handle *, const kw_range_scan_spec *);
@@ -58,6 +63,8 @@ typedef struct kw_store_class {
     bool (*time)(kw_store *, bool about, kw_span *ret_span); /* NULL: the time is never known */
     void (*use_time)(kw_store *);                            /* NULL: does nothing */
     void (*expect_stamps)(kw_store *, bool expected);        /* NULL: does nothing */
+    void (*set_fence)(kw_store *, const kw_fence *);         /* NULL: does nothing */
+    uint64_t (*last_doubt_ns)(const kw_store *);             /* NULL: see kw_store_note_doubt */
     kw_store_handle *(*open_handle)(kw_store *, kw_loop *);
     void (*reload)(kw_store *);
     void (*free)(kw_store *);
@@ -66,4 +73,13 @@ typedef struct kw_store_class {
 /* First member of every implementation's store. */
 struct kw_store {
     const kw_store_class *class;
+    _Atomic uint64_t last_doubt_ns; /* kw_store_note_doubt; 0: never */
 };
+
+/* Called by a store each time a write of this process was sent and is no longer waited for, or was sent
+ * again, so that it can be applied later (kw_store_last_doubt_ns). Any thread. */
+static inline void
+kw_store_note_doubt(kw_store *store)
+{
+    atomic_store(&store->last_doubt_ns, kw_clock_boot_ns());
+}

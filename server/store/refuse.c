@@ -102,6 +102,15 @@ kw_refuse_copies(kw_store_handle *handle, const kw_error *error, kw_written *res
     kw_complete_later(handle, done, user);
 }
 
+void
+kw_count_failed_writes(const kw_written *results, size_t count)
+{
+    int64_t failed = 0;
+    for (size_t i = 0; i < count; i++)
+        failed += results[i].outcome != KW_OUTCOME_OK;
+    kw_metrics_add(KW_METRIC_store_errors, failed);
+}
+
 bool
 kw_store_handle_is_closing(const kw_store_handle *handle, kw_error *ret_error)
 {

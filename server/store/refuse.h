@@ -12,13 +12,16 @@ void kw_refuse_facts(kw_store_handle *handle, const kw_error *error, kw_table_fa
 void kw_refuse_simple(kw_store_handle *handle, const kw_error *error, kw_simple_done done, void *user);
 void kw_refuse_regions(kw_store_handle *handle, const kw_error *error, kw_regions_done done, void *user);
 
-/* Every copy gets the error. */
+/* Every copy or sweep gets the error. */
 void kw_refuse_copies(kw_store_handle *handle, const kw_error *error, kw_written *results, size_t count,
                       void (*done)(void *user), void *user);
 
 /* Passes `rows` to done, or the error if rows is NULL. */
 void kw_refuse_get(kw_store_handle *handle, kw_rows *rows, const kw_error *error, kw_get_done done,
                    void *user);
+
+/* Counts the writes that failed, for the metric store_errors. */
+void kw_count_failed_writes(const kw_written *results, size_t count);
 
 /* Calls done(user) in a later iteration of the loop. */
 void kw_complete_later(kw_store_handle *handle, void (*done)(void *user), void *user);

@@ -21,10 +21,20 @@ assert_valid(const kw_store_handle *handle, bool has_completion)
     g_assert(handle && has_completion);
 }
 
+/* A store with one writer sets one timestamp per write. */
+static void
+assert_valid_write(const kw_store_handle *handle, const kw_write *write)
+{
+    bool own = write->own_timestamps && write->kind == KW_WRITE_PUT;
+    g_assert(!own || (kw_store_is_shared(handle->store) && write->timestamp != KW_TIMESTAMP_NONE));
+    g_assert(own || (!write->own_timestamps && write->markers_count == 0));
+}
+
 void
 kw_store_handle_write(kw_store_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
     assert_valid(handle, done);
+    assert_valid_write(handle, write);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_write(write, &error)) {
         kw_refuse_write(handle, &error, done, user);
@@ -98,6 +108,8 @@ kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *write
 {
     assert_valid(handle, done);
     g_assert(count == 0 || (writes && results));
+    for (size_t i = 0; i < count; i++)
+        assert_valid_write(handle, writes[i]);
     if (count == 0) {
         kw_complete_later(handle, done, user);
         return;
@@ -162,17 +174,28 @@ kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment
 
 /* --- copies ------------------------------------------------------------------------------------- */
 
+/* A store with several writers needs to know how writes are ordered. */
+static bool
+check_can_copy(const kw_store_handle *handle, bool has_function, bool has_ordering, kw_error *ret_error)
+{
+    if (has_function && (has_ordering || !kw_store_is_shared(handle->store)))
+        return true;
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "rows of a table without an order of writes can be copied only in the embedded "
+                        "store: other stores cannot copy a row while it is written");
+}
+
 static bool
 check_copies(const kw_store_handle *handle, const kw_row_copy *copies, size_t count, kw_error *ret_error)
 {
-    for (size_t i = 0; i < count; i++)
+    bool ordered = true;
+    for (size_t i = 0; i < count; i++) {
+        g_assert(!copies[i].both_ways || copies[i].ordering);
+        ordered = ordered && copies[i].ordering;
         if (!kw_check_row_copy(&copies[i], ret_error))
             return kw_error_prefix(ret_error, "copy %zu of %zu", i + 1, count);
-    if (handle->class->copy_rows)
-        return true;
-    return kw_error_set(ret_error, KW_REFUSED,
-                        "key rules can be changed online only in the embedded store so far: other stores "
-                        "cannot copy a row while it is written");
+    }
+    return check_can_copy(handle, handle->class->copy_rows, ordered, ret_error);
 }
 
 void
@@ -192,12 +215,49 @@ kw_store_handle_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, si
     }
 }
 
+static bool
+check_sweeps(const kw_store_handle *handle, const kw_row_sweep *sweeps, size_t count, kw_error *ret_error)
+{
+    bool ordered = true;
+    for (size_t i = 0; i < count; i++) {
+        ordered = ordered && sweeps[i].ordering;
+        if (!kw_check_row_sweep(&sweeps[i], ret_error))
+            return kw_error_prefix(ret_error, "sweep %zu of %zu", i + 1, count);
+    }
+    return check_can_copy(handle, handle->class->sweep_rows, ordered, ret_error);
+}
+
+void
+kw_store_handle_sweep_rows(kw_store_handle *handle, const kw_row_sweep *sweeps, size_t count,
+                           kw_deadline deadline, kw_written *results, void (*done)(void *user), void *user)
+{
+    assert_valid(handle, done);
+    g_assert(count == 0 || (sweeps && results));
+    kw_error error;
+    if (count == 0) {
+        kw_complete_later(handle, done, user);
+    } else if (kw_store_handle_is_closing(handle, &error) || !check_sweeps(handle, sweeps, count, &error)) {
+        kw_refuse_copies(handle, &error, results, count, done, user);
+    } else {
+        count_operations(handle, KW_METRIC_store_writes, count);
+        handle->class->sweep_rows(handle, sweeps, count, deadline, results, done, user);
+    }
+}
+
 /* --- reads -------------------------------------------------------------------------------------- */
+
+static void
+assert_valid_get(const kw_store_handle *handle, const kw_get *get)
+{
+    g_assert(!get->other || (kw_store_is_shared(handle->store) && get->ordering &&
+                             get->ordering->order == KW_WRITE_ORDER_STAMP));
+}
 
 void
 kw_store_handle_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user)
 {
     assert_valid(handle, done);
+    assert_valid_get(handle, get);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_get(get, &error)) {
         kw_refuse_get(handle, NULL, &error, done, user);
@@ -208,10 +268,11 @@ kw_store_handle_get(kw_store_handle *handle, const kw_get *get, kw_get_done done
 }
 
 static bool
-check_gets(const kw_get *const *gets, size_t count, kw_error *ret_error)
+check_gets(const kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_error *ret_error)
 {
     for (size_t i = 0; i < count; i++) {
         g_assert(kw_bytes_equal(gets[i]->table, gets[0]->table));
+        assert_valid_get(handle, gets[i]);
         if (!kw_check_get(gets[i], ret_error))
             return kw_error_prefix(ret_error, "get %zu of %zu", i + 1, count);
     }
@@ -227,7 +288,7 @@ kw_store_handle_get_many(kw_store_handle *handle, const kw_get *const *gets, siz
     kw_error error;
     if (count == 0) {
         kw_refuse_get(handle, kw_rows_new(), NULL, done, user);
-    } else if (kw_store_handle_is_closing(handle, &error) || !check_gets(gets, count, &error)) {
+    } else if (kw_store_handle_is_closing(handle, &error) || !check_gets(handle, gets, count, &error)) {
         kw_refuse_get(handle, NULL, &error, done, user);
     } else {
         count_operations(handle, KW_METRIC_store_reads, count);

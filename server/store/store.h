@@ -21,6 +21,7 @@
 #include "base/cell.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fence.h"
 #include "base/loop.h"
 #include "base/ordering.h"
 #include "base/pattern.h"
@@ -94,6 +95,14 @@ typedef struct kw_row_target {
     kw_bytes row;
 } kw_row_target;
 
+/* A delete marker: it deletes the cells of a column, a family or the row that have this timestamp or a lower
+ * one. */
+typedef struct kw_marker {
+    kw_column column; /* ignored for a whole row */
+    bool whole_row;
+    int64_t until_ms;
+} kw_marker;
+
 /* A write to one row. It is atomic. */
 typedef struct kw_write {
     kw_write_kind kind;
@@ -116,7 +125,8 @@ typedef struct kw_write {
      * have been written, and only if that succeeded; otherwise it fails. A store that writes all rows of a
      * record at once ignores it. */
     uint8_t step;
-    bool once; /* never sent twice, even with a timestamp */
+    bool once;   /* never sent twice, even with a timestamp */
+    bool fenced; /* of a record: not sent while the fence is shut (kw_store_set_fence) */
     /* In write_if: the further rows of the record, all different. */
     const kw_row_target *others;
     size_t others_count;
@@ -124,6 +134,12 @@ typedef struct kw_write {
     const kw_cell *extra_cells;
     size_t extra_cells_count;
     int64_t extra_cells_ttl_ms; /* 0: the cells do not expire */
+    /* PUT, in a shared store: each cell has its own timestamp, and the markers are written in the same atomic
+     * step; with markers, the cells can be none. `timestamp` must not be KW_TIMESTAMP_NONE; it is not used
+     * otherwise. */
+    bool own_timestamps;
+    const kw_marker *markers;
+    size_t markers_count;
 } kw_write;
 
 typedef enum kw_outcome {
@@ -188,6 +204,7 @@ typedef struct kw_increment {
     kw_durability durability;
     kw_deadline deadline;
     const kw_ordering *ordering; /* NULL: execute the increment unchanged */
+    bool fenced;                 /* see kw_write */
     /* The further rows of the record, all different, as in kw_store_handle_write_if: the old values are read
      * from `row`, and all rows get the same new cells. */
     const kw_row_target *others;
@@ -202,31 +219,64 @@ void kw_store_handle_increment(kw_store_handle *handle, const kw_increment *incr
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* Copies one row to a row of another store table, with the timestamps: all cells that a read of all versions
- * sees, and the delete markers that can hide cells put later with older timestamps. In a family that keeps
- * deleted cells, it copies those too. So a row without cells, whose record was removed, can be copied. Cells
- * and delete markers of the target stay; copied markers hide cells of the target as they do in the source. A
- * cell in a family that the target's table lacks makes the copy FAILED with INVALID; markers of such a family
- * are not copied. */
+/* Copies one row to a row of another store table, with the timestamps. A store with one writer:
+ *
+ * Copies all cells that a read of all versions sees, and the delete markers that can hide cells put later
+ * with older timestamps. In a family that keeps deleted cells, it copies those too. So a row without cells,
+ * whose record was removed, can be copied. Cells and delete markers of the target stay; copied markers hide
+ * cells of the target as they do in the source. A cell in a family that the target's table lacks makes the
+ * copy FAILED with INVALID; markers of such a family are not copied. The copy of a column is atomic: no write
+ * to either row happens between its read and its write, so a copy never replaces a cell by an older one with
+ * the same timestamp. Copies are acknowledged before they are durable. Any later durable write makes them
+ * durable too.
+ *
+ * A store with several writers, which needs the ordering of the table:
+ *
+ * Copies all cells that a read of all versions sees, and removals, whose readable control cells ("gone
+ * cells") are copied with delete markers. Other writes can happen meanwhile; those with greater timestamps
+ * win. A copy can replace a cell of the target with equal timestamp. Delete markers without a gone cell,
+ * cells that they have deleted, and other control cells are not copied. The copy of a row is atomic if the
+ * row has at most about a megabyte. No two copies of one call can have a row in common. */
 typedef struct kw_row_copy {
     kw_bytes table, row;
     kw_bytes to_table, to_row;
+    const kw_ordering *ordering; /* ignored by a store with one writer */
+    /* With an ordering: gives both rows the cells and removals of both; nothing is written if both have the
+     * same. Of cells with equal timestamps, those of `row` replace those of `to_row`. */
+    bool both_ways;
 } kw_row_copy;
 
 /* `results` is the caller's array of `count` elements, with one result per copy before done is called. An
- * invalid copy makes all of them fail. The copy of a column is atomic: no write to either row happens between
- * its read and its write, so a copy never replaces a cell by an older one with the same timestamp. Copies can
- * be repeated. They are acknowledged before they are durable. Any later durable write makes them durable too.
- * REFUSED (every result) by stores that cannot do this, because they have several writers. */
+ * invalid copy makes all of them fail. Copies can be repeated. REFUSED (every result) by a store with several
+ * writers for a copy without an ordering. */
 void kw_store_handle_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, size_t count,
                                kw_deadline deadline, kw_written *results, void (*done)(void *user),
                                void *user);
+
+/* Removes gone cells with timestamps up to the given one from rows, together with all cells that they hide.
+ * For a store with several writers; every write with a lower timestamp must have ended. Can be repeated. */
+typedef struct kw_row_sweep {
+    kw_bytes table, row;
+    const kw_ordering *ordering;
+    int64_t until_ms;
+} kw_row_sweep;
+/* As kw_store_handle_copy_rows. REFUSED (every result) by a store with one writer, which has no gone cells.
+ */
+void kw_store_handle_sweep_rows(kw_store_handle *handle, const kw_row_sweep *sweeps, size_t count,
+                                kw_deadline deadline, kw_written *results, void (*done)(void *user),
+                                void *user);
 
 /* --- point reads ------------------------------------------------------------------------------ */
 
 typedef struct kw_get {
     kw_bytes table;
     kw_bytes row;
+    /* Not NULL: the record has a second row, in the other placement of a changing path. The result has the
+     * newest cells of both rows, under the key `row`; of cells with equal timestamps, those of `row`, which
+     * must be in the placement that puts write last. Before it is returned, it is written to the row that
+     * lacks cells; if that fails, the get fails. Needs an ordering with STAMP. In get_many, all of them are
+     * in the same table. */
+    const kw_row_target *other;
     const kw_column *columns; /* none: all */
     size_t columns_count;
     int32_t max_versions; /* per column; 0 means 1 */
@@ -273,8 +323,9 @@ typedef struct kw_range_scan_spec {
     /* A hint: a store can skip rows whose keys match no pattern. Must be empty if the filter spans rows
      * (kw_filter_spans_rows). */
     kw_patterns patterns;
-    /* Also returns rows that have delete markers only, without cells and whatever the filter is. Stores that
-     * refuse copies of rows ignore it. */
+    /* Also returns rows of removed records, without cells: in a store with one writer those that have delete
+     * markers only, whatever the filter is; in a store with several writers, with order: stamp, those that
+     * have control cells only, if the filter removes cells only. */
     bool with_removed;
     bool keep_blocks_out_of_cache; /* a long scan that must not evict other blocks */
     size_t max_row_bytes;          /* a larger row fails the fetch with LIMIT; 0: no limit */
@@ -298,6 +349,13 @@ void kw_range_scan_close(kw_range_scan *scan);
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
+/* A setting of a family under the store's own name. */
+typedef struct kw_family_setting {
+    kw_bytes name;
+    kw_bytes value;
+    bool configures; /* HBase: one of the family's configuration, not an attribute */
+} kw_family_setting;
+
 typedef struct kw_family_spec {
     const char *name;
     const char *compression;    /* NONE SNAPPY LZ4 ZSTD LZO GZ; NULL: default; the same for the next two */
@@ -311,6 +369,10 @@ typedef struct kw_family_spec {
     int8_t in_memory;
     int8_t keep_deleted_cells;
     int32_t replication_scope; /* -1: default */
+    /* HBase: everything that it reports about a family, for another table like it. The members above replace
+     * settings with the same meaning. */
+    const kw_family_setting *settings;
+    size_t settings_count;
 } kw_family_spec;
 
 typedef struct kw_table_spec {
@@ -385,8 +447,20 @@ bool kw_store_time_estimate(kw_store *store, kw_span *ret_span);
 void kw_store_keep_time_known(kw_store *store);
 
 /* expected: true if the gateway serves tables whose writes are ordered by gateway timestamps
- * (KW_WRITE_ORDER_STAMP). The store is then ready only while its clock is known. Any thread. */
+ * (KW_WRITE_ORDER_STAMP, KW_WRITE_ORDER_RAISED). The store is then ready only while its clock is known. Any
+ * thread. */
 void kw_store_expect_stamps(kw_store *store, bool expected);
+
+/* When a write of this process was last given up or lost without an answer, so that the store may still apply
+ * it: kw_clock_boot_ns of the moment at which its outcome UNKNOWN was reported; 0: never. Any thread. */
+uint64_t kw_store_last_doubt_ns(const kw_store *store);
+
+/* Sets the fence of the gateway's lease; NULL: none. A store that other processes use does not send a fenced
+ * write while the fence is shut: the write fails with UNAVAILABLE, and its outcome is FAILED unless an
+ * earlier attempt was sent. So a gateway that was suspended, and has lost its lease meanwhile, does not write
+ * rows under a policy of that time. The fence must live until the store handles are closed or another one is
+ * set. Any thread. */
+void kw_store_set_fence(kw_store *store, const kw_fence *fence);
 
 /* True if other processes can read and write the store. Any thread. */
 bool kw_store_is_shared(const kw_store *store);

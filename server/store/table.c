@@ -110,6 +110,22 @@ kw_store_expect_stamps(kw_store *store, bool expected)
         store->class->expect_stamps(store, expected);
 }
 
+void
+kw_store_set_fence(kw_store *store, const kw_fence *fence)
+{
+    g_assert(store);
+    if (store->class->set_fence)
+        store->class->set_fence(store, fence);
+}
+
+uint64_t
+kw_store_last_doubt_ns(const kw_store *store)
+{
+    g_assert(store);
+    return store->class->last_doubt_ns ? store->class->last_doubt_ns(store)
+                                       : atomic_load(&store->last_doubt_ns);
+}
+
 bool
 kw_store_is_shared(const kw_store *store)
 {

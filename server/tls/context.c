@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <glib.h>
 #include <openssl/err.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define FILE_BYTES_MAX ((size_t)16 * 1024 * 1024)
@@ -79,9 +80,13 @@ static void
 warn_if_readable(const char *file)
 {
     unsigned permissions = kw_file_permissions(file);
-    if (permissions & 0007)
-        kw_log(KW_LOG_WARN, "net", "other users can use the private key",
-               "file=%s permissions=%04o hint=\"chmod 600 %s\"", file, permissions, file);
+    if (!(permissions & 0007))
+        return;
+    char mode[16];
+    snprintf(mode, sizeof mode, "%04o", permissions);
+    g_autofree char *hint = g_strdup_printf("chmod 600 %s", file);
+    kw_log(KW_LOG_WARN, "net", "other users can use the private key", KW_LOG_FACT("file", file),
+           KW_LOG_FACT("permissions", mode), KW_LOG_FACT("hint", hint));
 }
 
 static bool

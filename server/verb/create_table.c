@@ -50,6 +50,17 @@ family_of_policy(const kw_model_family *model)
                             .replication_scope = (int32_t)model->replication_scope};
 }
 
+const kw_family_spec *
+kw_families_of_policy(const kw_call *call, const kw_table *table, size_t *ret_count)
+{
+    const kw_model_table *model = table->model;
+    kw_family_spec *families = KW_ARENA_ARRAY(call->arena, kw_family_spec, model->families_count);
+    for (size_t i = 0; i < model->families_count; i++)
+        families[i] = family_of_policy(&model->families[i]);
+    *ret_count = model->families_count;
+    return families;
+}
+
 static bool
 has_family(const create *self, kw_bytes name)
 {
@@ -80,16 +91,10 @@ check_families(const create *self, kw_error *ret_error)
 static bool
 choose_families(create *self, kw_error *ret_error)
 {
-    const kw_model_table *model = self->request.table->model;
     self->families = self->request.families;
     self->families_count = self->request.families_count;
-    if (!self->families) {
-        kw_family_spec *families = KW_ARENA_ARRAY(self->call->arena, kw_family_spec, model->families_count);
-        for (size_t i = 0; i < model->families_count; i++)
-            families[i] = family_of_policy(&model->families[i]);
-        self->families = families;
-        self->families_count = model->families_count;
-    }
+    if (!self->families)
+        self->families = kw_families_of_policy(self->call, self->request.table, &self->families_count);
     return check_families(self, ret_error);
 }
 
@@ -205,7 +210,7 @@ next_table(create *self)
     g_assert(!failed);
 }
 
-/* Lists the placements that are written, of one path or of all. */
+/* Lists the placements that are written, or will be in a later version of a change, of one path or of all. */
 static void
 list_placements(create *self)
 {
@@ -216,7 +221,7 @@ list_placements(create *self)
         KW_ARENA_ARRAY(self->call->arena, const kw_placement *, table->placements_count + 1);
     for (size_t i = first; i < end; i++)
         for (size_t each = 0; each < table->paths[i].placements_count; each++)
-            if (table->paths[i].placements[each].role.put)
+            if (each == 0 || table->paths[i].placements[each].role.put)
                 list[self->placements_count++] = &table->paths[i].placements[each];
     self->placements = list;
 }

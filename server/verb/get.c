@@ -1,6 +1,7 @@
 /* get: finds the rows of each record, reads them with one multi-get, decodes records. If columns were chosen,
  * a row without any of them can still exist: a second request reads its first cell. If a record can be in
- * several rows (path/rows.h), the newest one counts. */
+ * several rows (path/rows.h), the newest one counts. While gets read both placements of the path, the store
+ * merges the record's two rows. */
 #include "path/cells.h"
 #include "path/reader.h"
 #include "path/rows.h"
@@ -25,26 +26,41 @@ typedef struct get {
     const kw_get **list;             /* of gets: those to send */
     size_t *owners;                  /* parallel to list: indexes of the records */
     size_t asked;
-    bool again; /* true in the second request */
+    size_t from, part; /* of the list: the gets that were sent; all of one store table */
+    size_t empty;      /* gets before them that found no cells, at the start of the list */
+    bool again;        /* true in the second request */
 } get;
 
 static void
 fail_asked(get *self, const kw_error *error)
 {
-    for (size_t i = 0; i < self->asked; i++)
+    for (size_t i = self->from; i < self->asked; i++)
         self->found[self->owners[i]].error = *error;
 }
 
 static void arrived(void *user, kw_rows *rows, const kw_error *error);
 
+/* Sends the next gets. While a key rule changes, a record that only one of the rules can encode is in another
+ * store table than the others. */
+static void
+ask_part(get *self)
+{
+    kw_store_handle *handle = self->call->handle;
+    const kw_get **list = self->list + self->from;
+    self->part = 1;
+    while (self->from + self->part < self->asked && kw_bytes_equal(list[self->part]->table, list[0]->table))
+        self->part++;
+    if (self->part == 1)
+        kw_store_handle_get(handle, list[0], arrived, self);
+    else
+        kw_store_handle_get_many(handle, list, self->part, arrived, self);
+}
+
 static void
 ask(get *self)
 {
-    kw_store_handle *handle = self->call->handle;
-    if (self->asked == 1)
-        kw_store_handle_get(handle, self->list[0], arrived, self);
-    else
-        kw_store_handle_get_many(handle, self->list, self->asked, arrived, self);
+    self->from = self->empty = 0;
+    ask_part(self);
 }
 
 /* Reports that the store omitted the row to keep the call within its memory limit. */
@@ -91,37 +107,38 @@ age_of(const kw_row *row)
 }
 
 /* Keeps gets that found no cells, for a second request. The rows of one record are adjacent. */
-static size_t
+static void
 read_rows(get *self, const kw_rows *rows)
 {
-    size_t empty = 0;
-    for (size_t from = 0, to; from < self->asked; from = to) {
+    size_t end = self->from + self->part;
+    for (size_t from = self->from, to; from < end; from = to) {
         size_t best = from;
-        for (to = from + 1; to < self->asked && self->owners[to] == self->owners[from]; to++)
-            best = age_of(&rows->rows[to]) > age_of(&rows->rows[best]) ? to : best;
-        if (rows->rows[best].cells_count || rows->rows[best].omitted != KW_OMITTED_NOT) {
-            read_row(self, best, &rows->rows[best]);
+        for (to = from + 1; to < end && self->owners[to] == self->owners[from]; to++)
+            if (age_of(&rows->rows[to - self->from]) > age_of(&rows->rows[best - self->from]))
+                best = to;
+        const kw_row *row = &rows->rows[best - self->from];
+        if (row->cells_count || row->omitted != KW_OMITTED_NOT) {
+            read_row(self, best, row);
             continue;
         }
         for (size_t i = from; i < to; i++) {
-            self->owners[empty] = self->owners[i];
-            self->list[empty++] = self->list[i];
+            self->owners[self->empty] = self->owners[i];
+            self->list[self->empty++] = self->list[i];
         }
     }
-    return empty;
 }
 
 static void
-ask_whether_there(get *self, size_t empty)
+ask_whether_there(get *self)
 {
     const kw_get *form = &self->form;
     kw_bytes filter = kw_pushdown_first_or(form->columns, form->columns_count, self->call->arena);
     self->again = true;
-    self->asked = empty;
-    for (size_t i = 0; i < empty; i++) {
+    self->asked = self->empty;
+    for (size_t i = 0; i < self->asked; i++) {
         kw_get *next = &self->gets[self->list[i] - self->gets];
         next->columns_count = 0;
-        if (self->rows_each == 1) /* otherwise the newest cell decides which row to return */
+        if (self->rows_each == 1 && !next->other) /* otherwise the newest cell decides which row to return */
             next->filter = filter;
         next->filters_cells_only = next->filter_is_safe = next->filter.size > 0;
     }
@@ -132,15 +149,17 @@ static void
 arrived(void *user, kw_rows *rows, const kw_error *error)
 {
     get *self = user;
-    size_t empty = 0;
     if (error)
         fail_asked(self, error);
     else
-        empty = read_rows(self, rows);
+        read_rows(self, rows);
     if (rows)
         kw_arena_adopt(self->call->arena, rows->arena); /* the records are slices of the rows */
-    if (empty && !self->again && self->gets[0].columns_count)
-        ask_whether_there(self, empty);
+    self->from = error ? self->asked : self->from + self->part;
+    if (self->from < self->asked)
+        ask_part(self);
+    else if (self->empty && !self->again && self->gets[0].columns_count)
+        ask_whether_there(self);
     else
         self->done(self->user, self->found, self->count);
 }
@@ -168,9 +187,20 @@ add_get(get *self, size_t index, const kw_placed_row *row)
     *next = self->form;
     next->table = row->placement->store_table;
     next->row = row->key;
+    next->other = row->other;
     self->placements[self->asked] = row->placement;
     self->list[self->asked] = next;
     self->owners[self->asked++] = index;
+}
+
+/* Adds the gets of the placement that scans read, or those of the others. */
+static void
+add_gets(get *self, const kw_record_rows *rows, size_t count, const size_t *of, bool scanned)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t row = 0; row < rows[i].count; row++)
+            if (rows[i].rows[row].placement->role.scan == scanned)
+                add_get(self, of[i], &rows[i].rows[row]);
 }
 
 /* owners[i]: index of the record whose rows are rows[i]. */
@@ -182,12 +212,11 @@ rows_found(void *user, const kw_record_rows *rows)
     size_t count = self->asked;
     self->owners = KW_ARENA_ARRAY(self->call->arena, size_t, count * self->rows_each);
     self->asked = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (rows[i].error)
             self->found[of[i]].error = *rows[i].error;
-        for (size_t row = 0; row < rows[i].count; row++)
-            add_get(self, of[i], &rows[i].rows[row]);
-    }
+    add_gets(self, rows, count, of, true);
+    add_gets(self, rows, count, of, false);
     if (self->asked)
         ask(self);
     else

@@ -136,7 +136,8 @@ kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, co
     self->what = (kw_increment){.ordering = &table->ordering,
                                 .amounts = amounts,
                                 .durability = options.durability,
-                                .deadline = call->deadline};
+                                .deadline = call->deadline,
+                                .fenced = true};
     kw_error error = KW_ERROR_NONE;
     if (options.has_timestamp)
         kw_error_set(&error, KW_INVALID, "table %s: an increment takes no timestamp", table->name);

@@ -28,7 +28,8 @@ typedef struct scrub {
     size_t *scanned_at; /* index of each record among the scanned rows */
     kw_record *records;
     size_t records_count;
-    size_t side; /* the side in which records are looked up */
+    size_t removed; /* scanned rows of removed records */
+    size_t side;    /* the side in which records are looked up */
     kw_scrub_pair *pairs;
     kw_bytes *keys; /* of the pairs, on that side */
     kw_get *gets;
@@ -91,7 +92,7 @@ answer(scrub *self)
 {
     kw_scrub_result *result = &self->job.result;
     bool end = self->scanned->end;
-    result->rows = self->scanned->count - result->large;
+    result->rows = self->scanned->count - self->removed - result->large;
     if (self->scanned->count)
         self->position.after =
             kw_arena_copy(self->call->arena, self->scanned->rows[self->scanned->count - 1].key);
@@ -132,11 +133,12 @@ compare(scrub *self, size_t at, const kw_row *found)
 {
     kw_scrub_pair *pair = &self->pairs[at];
     const kw_row *scanned = &self->scanned->rows[self->scanned_at[at]];
-    bool from_primary = self->position.stage == 0;
-    const kw_row *primary = from_primary ? scanned : found, *other = from_primary ? found : scanned;
-    if (from_primary ? kw_scrub_alike(self->sides.exact, primary, other) : primary->cells_count > 0)
+    bool of_primary = self->position.stage == 0;
+    const kw_row *primary = of_primary ? scanned : found, *other = of_primary ? found : scanned;
+    if (of_primary || self->sides.apart ? kw_scrub_view_is_alike(&self->job, primary, other)
+                                        : primary->cells_count > 0)
         return;
-    pair->state = kw_scrub_state(self->sides.exact, primary, other);
+    pair->state = kw_scrub_view_state(&self->job, primary, other);
     pair->difference = SIZE_MAX;
     self->suspects[self->suspects_count++] = pair;
 }
@@ -260,9 +262,12 @@ read_records(scrub *self)
     self->scanned_at = KW_ARENA_ARRAY(arena, size_t, count);
     for (size_t i = 0; i < count; i++) {
         const kw_row *row = &self->scanned->rows[i];
-        if (!kw_reader_decode(reader, scanned_side(self), row, &decoded, &error) ||
+        kw_row visible = kw_scrub_job_visible(&self->job, row);
+        self->removed += visible.cells_count == 0;
+        if (!kw_reader_decode(reader, scanned_side(self), &visible, &decoded, &error) ||
             !fits_other_side(self, decoded, &scratch, &error)) {
-            kw_scrub_note_foreign(&self->job, scanned_side(self), row->key, &error);
+            if (visible.cells_count)
+                kw_scrub_note_foreign(&self->job, scanned_side(self), row->key, &error);
             continue;
         }
         self->records[self->records_count] = kw_reader_keep(reader, arena);
@@ -275,6 +280,7 @@ static void
 compare_all(scrub *self)
 {
     kw_arena *arena = self->call->arena;
+    self->job.of_primary = self->position.stage == 0;
     read_records(self);
     if (self->position.first.size == 0 && self->scanned->count)
         self->position.first = self->scanned->rows[0].key;
@@ -377,7 +383,7 @@ spec_of(const scrub *self)
                                 .max_row_bytes = self->job.max_bytes,
                                 .account = self->call->account,
                                 .call = self->call->number,
-                                .ordering = &self->table->ordering};
+                                .ordering = kw_scrub_ordering(&self->job)};
 }
 
 static void
@@ -435,34 +441,6 @@ begin_stage(scrub *self)
 
 /* --- all ----------------------------------------------------------------------------------------- */
 
-/* A repair would write only the placements that scans read. */
-static bool
-check_change(const scrub *self, kw_error *ret_error)
-{
-    return !self->request->repair || !self->table->changing ||
-           kw_error_set(ret_error, KW_REFUSED,
-                        "table %s: scrub cannot repair rows while the key rule of a path is being changed; "
-                        "repair them after the change, or compare them without repair",
-                        self->table->name);
-}
-
-static bool
-check(const scrub *self, kw_error *ret_error)
-{
-    const kw_table *table = self->table;
-    if (self->request->changing)
-        return true;
-    if (table->paths_count < 2)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "table %s has one path, so there is nothing to compare it with", table->name);
-    if (table->chosen)
-        kw_error_set(ret_error, KW_INVALID,
-                     "table %s: scrub cannot compare paths whose buckets are chosen at each put (salt "
-                     "with algorithm random or round_robin)",
-                     table->name);
-    return !table->chosen && check_change(self, ret_error);
-}
-
 void
 kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done, void *user)
 {
@@ -472,14 +450,16 @@ kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done
     *self = (scrub){.call = call, .request = request, .table = request->table, .done = done, .user = user};
     self->max_records = request->max_records;
     self->sides = kw_scrub_sides_of(request, call->arena);
+    self->sides.apart = self->sides.exact && kw_store_is_shared(call->store);
     self->job = (kw_scrub_job){.call = call,
                                .request = request,
                                .sides = &self->sides,
                                .max_bytes = (size_t)model->limits.frame_bytes,
                                .grace_ms = model->timeouts.call_ms + GRACE_MS};
     self->job.differences = KW_ARENA_ARRAY(call->arena, kw_scrub_difference, request->max_differences);
-    if (!check(self, &error) || (request->cursor.size && !kw_scrub_open_cursor(&self->sides, request->cursor,
-                                                                               &self->position, &error)))
+    if (!kw_scrub_check(request, &error) ||
+        (request->cursor.size &&
+         !kw_scrub_open_cursor(&self->sides, request->cursor, &self->position, &error)))
         finish(self, &error);
     else if (self->position.after.size == 0)
         begin_stage(self);

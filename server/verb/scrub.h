@@ -7,6 +7,7 @@
  *   scrub_judge.c   pairs of rows that differ: read them again until they are settled, repair, verify
  *   scrub_large.c   rows of a change that are too large to be compared: the store copies them once more
  *   scrub_rows.c    two rows: whether and how they differ, and the writes that make them equal. Pure
+ *   scrub_apart.c   in a store with several writers, what two rows of a change must have in common. Pure
  *   scrub_cursor.c  where the next slice begins. Pure
  *
  *   stage 0:  first side -> every other side    finds MISSING and DIFFERENT rows
@@ -19,10 +20,25 @@
  * writes the same cells.
  *
  * The placements of a change are compared exactly, with all versions and timestamps, because readers of the
- * new placement must see what they saw before. The store writes both in one step, so writes in flight do not
- * matter, and it copies the cells that the other row lacks. A cell that only the other row has is deleted
- * with its own timestamp: the correct row can only lack it because of a later removal. Cells that a deletion
- * hides cannot be repaired in this way.
+ * new placement must see what they saw before. A repair lets the store copy the row.
+ *
+ * In a store with one writer, the store writes both in one step, so writes in flight do not matter. A cell
+ * that only the other row has is deleted with its own timestamp: the correct row can only lack it because of
+ * a later removal. Cells that a deletion hides cannot be repaired in this way.
+ *
+ * In a store with several writers ("apart"), the comparison runs under version 2 of change/chain.h: puts and
+ * removals write the other row (N) first, and the correct row (O) after that. So N has every cell of O that
+ * was read before N, or a newer write of it, and only these differences are repaired:
+ *
+ *   O has a visible cell, and N lacks it     unless N has removed it, or has as many newer versions of the
+ * column both have it, with different values      (writes of one millisecond) N has a cell that O has removed
+ * N lacks the removal
+ *
+ * What only N has is left alone: a write in flight, or one of unknown outcome that reached N and not O. It
+ * was not acknowledged, so that it may take effect at any time. Deleting it could hide a write in flight,
+ * whose put to O is still to be acknowledged. The pass under version 3 gives it to O, or gives N what O has,
+ * before N is read. The same holds for a removal that only N has. Such records are counted as orphans, for
+ * information.
  */
 #pragma once
 
@@ -33,7 +49,8 @@
 /* What is compared. In an arena. */
 typedef struct kw_scrub_sides {
     const kw_table *table;
-    bool exact;                     /* the two placements of a change */
+    bool exact; /* the two placements of a change */
+    bool apart; /* the same, in a store with several writers; rows are read with their control cells */
     const kw_placement *const *all; /* [0] is correct, called primary below */
     size_t count;
 } kw_scrub_sides;
@@ -93,10 +110,27 @@ void kw_scrub_repair_row(const kw_scrub_repair *repair, const kw_row *primary, c
 void kw_scrub_delete_extra(const kw_scrub_repair *repair, const kw_row *primary, const kw_row *other,
                            kw_arena *arena, GPtrArray *writes);
 
+/* --- scrub_apart.c ------------------------------------------------------------------------------- */
+
+/* Rows in HBase's order with control cells. The results borrow the cells; their arrays are in the arena. */
+
+/* What must be equal: the cells of the primary row that the other one must have, and the cells of the other
+ * row that the primary one has, with whatever value, or has removed. */
+void kw_scrub_needed(const kw_ordering *ordering, const kw_row *primary, const kw_row *other, kw_arena *arena,
+                     kw_row *ret_primary, kw_row *ret_other);
+/* The cells that only the other row has. */
+kw_row kw_scrub_extra(const kw_ordering *ordering, const kw_row *primary, const kw_row *other,
+                      kw_arena *arena);
+/* The row as callers see it. */
+kw_row kw_scrub_visible(const kw_ordering *ordering, const kw_row *row, kw_arena *arena);
+
 /* --- scrub_cursor.c ------------------------------------------------------------------------------ */
 
 /* What the request compares, in the arena. */
 kw_scrub_sides kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena);
+
+/* INVALID or REFUSED if the paths of the table cannot be compared. */
+bool kw_scrub_check(const kw_scrub_request *request, kw_error *ret_error);
 
 /* Where a slice begins. */
 typedef struct kw_scrub_position {
@@ -124,9 +158,28 @@ typedef struct kw_scrub_job {
     const kw_scrub_sides *sides;
     size_t max_bytes; /* of the rows read together */
     int64_t grace_ms; /* an acknowledged write is no longer in flight after this time */
+    bool of_primary;  /* the rows of the primary side are being scanned */
     kw_scrub_result result;
     kw_scrub_difference *differences; /* space for max_differences */
 } kw_scrub_job;
+
+/* Two rows as they are compared: the rows themselves, or if the sides are apart, what must be equal in them,
+ * or in the stages of the other side what only the other row has. Borrows from the rows, or is in the call's
+ * arena. */
+typedef struct kw_scrub_view {
+    kw_row primary, other;
+} kw_scrub_view;
+kw_scrub_view kw_scrub_view_of(const kw_scrub_job *job, const kw_row *primary, const kw_row *other);
+/* kw_scrub_alike and kw_scrub_state of the view. */
+bool kw_scrub_view_is_alike(const kw_scrub_job *job, const kw_row *primary, const kw_row *other);
+uint64_t kw_scrub_view_state(const kw_scrub_job *job, const kw_row *primary, const kw_row *other);
+
+/* The copy that repairs a row of the other side of a change. */
+kw_row_copy kw_scrub_copy_of(const kw_scrub_job *job, kw_bytes primary_key, kw_bytes other_key);
+/* A row that was read, as callers see it. */
+kw_row kw_scrub_job_visible(const kw_scrub_job *job, const kw_row *row);
+/* Of the reads of a side. NULL: they return control cells, too. */
+const kw_ordering *kw_scrub_ordering(const kw_scrub_job *job);
 
 /* Lists a difference if there is space. Returns its index, or SIZE_MAX. */
 size_t kw_scrub_list(kw_scrub_job *job, const kw_scrub_difference *difference);

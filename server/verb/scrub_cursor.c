@@ -33,6 +33,38 @@ kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena)
     return (kw_scrub_sides){.table = table, .exact = changing, .all = all, .count = count};
 }
 
+/* --- checks -------------------------------------------------------------------------------------- */
+
+/* A repair would write only the placements that scans read. */
+static bool
+check_change(const kw_scrub_request *request, kw_error *ret_error)
+{
+    return !request->repair || !request->table->changing ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: scrub cannot repair rows while the key rule of a path is being changed; "
+                        "repair them after the change, or compare them without repair",
+                        request->table->name);
+}
+
+bool
+kw_scrub_check(const kw_scrub_request *request, kw_error *ret_error)
+{
+    const kw_table *table = request->table;
+    if (request->changing)
+        return true;
+    if (table->paths_count < 2)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s has one path, so there is nothing to compare it with", table->name);
+    if (table->chosen)
+        kw_error_set(ret_error, KW_INVALID,
+                     "table %s: scrub cannot compare paths whose buckets are chosen at each put (salt "
+                     "with algorithm random or round_robin)",
+                     table->name);
+    return !table->chosen && check_change(request, ret_error);
+}
+
+/* --- cursors ------------------------------------------------------------------------------------- */
+
 /* Hashes everything that gives the stages and keys of a cursor their meaning. */
 static uint64_t
 identity_of(const kw_scrub_sides *sides)

@@ -93,15 +93,17 @@ static void
 report(judging *self, kw_scrub_pair *pair, const kw_row *primary, const kw_row *other)
 {
     kw_scrub_job *job = self->job;
+    kw_scrub_view view = kw_scrub_view_of(job, primary, other);
     kw_scrub_difference difference = {
-        .kind = kw_scrub_kind_of(primary, other), .path = self->other->path, .key = pair->key};
+        .kind = kw_scrub_kind_of(&view.primary, &view.other), .path = self->other->path, .key = pair->key};
     count_kind(&job->result, difference.kind);
     pair->difference = SIZE_MAX;
     if (job->result.differences_count == job->request->max_differences)
         return;
     difference.row_key =
         kw_arena_copy(job->call->arena, pair->other_key); /* the rows are freed before the result */
-    difference.text = kw_scrub_text(job->sides->table, job->sides->exact, primary, other, job->call->arena);
+    difference.text =
+        kw_scrub_text(job->sides->table, job->sides->exact, &view.primary, &view.other, job->call->arena);
     pair->difference = kw_scrub_list(job, &difference);
 }
 
@@ -111,6 +113,13 @@ note_repaired(judging *self, const kw_scrub_pair *pair)
     self->job->result.repaired++;
     if (pair->difference != SIZE_MAX)
         self->job->differences[pair->difference].repaired = true;
+}
+
+/* True if the pairs have cells that only the other row has, and that are left alone. */
+static bool
+are_extra(const judging *self)
+{
+    return self->job->sides->apart && !self->job->of_primary;
 }
 
 /* After the last read: keeps the pairs that certainly differ. */
@@ -124,14 +133,14 @@ judge(judging *self)
         bool young =
             !self->job->sides->exact && kw_scrub_is_young(primary, other, self->horizon_ms, self->now_ms);
         if (!pair->stable || young) {
-            self->job->result.unsettled++;
+            self->job->result.unsettled += !are_extra(self);
             continue;
         }
         report(self, pair, primary, other);
         self->pairs[kept++] = pair;
     }
     self->count = kept;
-    if (kept && self->job->request->repair)
+    if (kept && self->job->request->repair && !are_extra(self))
         repair(self);
     else
         finish(self, NULL);
@@ -177,7 +186,7 @@ verify(judging *self)
         if (!is_whole(primary) || !is_whole(other))
             continue;
         pair->at = i;
-        if (kw_scrub_alike(self->job->sides->exact, primary, other))
+        if (kw_scrub_view_is_alike(self->job, primary, other))
             note_repaired(self, pair);
         else if (primary->cells_count || self->job->sides->exact)
             self->pairs[kept++] = pair;
@@ -234,10 +243,8 @@ repaired(void *user)
     self->copies = KW_ARENA_ARRAY(arena, kw_row_copy, self->count);
     self->written = KW_ARENA_ARRAY(arena, kw_written, self->count);
     for (size_t i = 0; self->job->sides->exact && i < self->count; i++)
-        self->copies[self->copies_count++] = (kw_row_copy){.table = self->job->sides->all[0]->store_table,
-                                                           .row = self->pairs[i]->primary_key,
-                                                           .to_table = self->other->store_table,
-                                                           .to_row = self->pairs[i]->other_key};
+        self->copies[self->copies_count++] =
+            kw_scrub_copy_of(self->job, self->pairs[i]->primary_key, self->pairs[i]->other_key);
     if (self->copies_count)
         kw_store_handle_copy_rows(self->job->call->handle, self->copies, self->copies_count,
                                   self->job->call->deadline, self->written, copied, self);
@@ -258,7 +265,7 @@ repair(judging *self)
                                .raise = self->raised,
                                .deadline = call->deadline};
         const kw_row *primary = &self->primary->rows[pair->at], *other = &self->others->rows[pair->at];
-        if (self->job->sides->exact && !self->raised)
+        if (self->job->sides->exact && !self->job->sides->apart && !self->raised)
             kw_scrub_delete_extra(&how, primary, other, call->arena, self->writes);
         else if (!self->job->sides->exact)
             kw_scrub_repair_row(&how, primary, other, call->arena, self->writes);
@@ -290,9 +297,9 @@ settle(judging *self)
             self->job->result.unsettled++;
             continue;
         }
-        if (kw_scrub_alike(self->job->sides->exact, primary, other))
+        if (kw_scrub_view_is_alike(self->job, primary, other))
             continue;
-        uint64_t state = kw_scrub_state(self->job->sides->exact, primary, other);
+        uint64_t state = kw_scrub_view_state(self->job, primary, other);
         pair->stable = state == pair->state;
         pair->state = state;
         pair->at = i;
@@ -326,7 +333,7 @@ kw_scrub_get(const kw_scrub_job *job, const kw_placement *side, kw_bytes row)
                     .account = call->account,
                     .call = call->number,
                     .deadline = call->deadline,
-                    .ordering = &job->sides->table->ordering};
+                    .ordering = kw_scrub_ordering(job)};
 }
 
 static void

@@ -45,11 +45,7 @@ copied(void *user)
 static void
 copy(large *self, kw_bytes primary_key, kw_bytes other_key)
 {
-    const kw_scrub_sides *sides = self->job->sides;
-    self->copy = (kw_row_copy){.table = sides->all[0]->store_table,
-                               .row = primary_key,
-                               .to_table = sides->all[1]->store_table,
-                               .to_row = other_key};
+    self->copy = kw_scrub_copy_of(self->job, primary_key, other_key);
     kw_store_handle_copy_rows(self->job->call->handle, &self->copy, 1, self->job->call->deadline,
                               &self->written, copied, self);
 }

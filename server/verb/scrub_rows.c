@@ -192,7 +192,8 @@ add_write(const kw_scrub_repair *repair, kw_write_kind kind, int64_t timestamp, 
                         .table = repair->other->store_table,
                         .row = repair->row,
                         .timestamp = timestamp,
-                        .deadline = repair->deadline};
+                        .deadline = repair->deadline,
+                        .fenced = true};
     g_ptr_array_add(writes, write);
     return write;
 }

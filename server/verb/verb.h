@@ -29,6 +29,19 @@ typedef void (*kw_get_records_done)(void *user, const kw_found_record *found, si
 void kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t count,
                  const kw_pick *picks, size_t picks_count, kw_get_records_done done, void *user);
 
+/* get_versions.c: reads the newest stored versions of a record, at most `most` (1 to KW_VERSIONS_MAX). A
+ * version has the identity and the fields that were written with its timestamp. They are passed newest first;
+ * none: there is no such record, or none of the picked fields is stored. */
+#define KW_VERSIONS_MAX 1000
+typedef struct kw_record_version {
+    int64_t timestamp;
+    kw_record record;
+} kw_record_version;
+typedef void (*kw_get_versions_done)(void *user, const kw_record_version *versions, size_t count,
+                                     const kw_error *error);
+void kw_verb_get_versions(kw_call *call, const kw_table *table, const kw_record *key, const kw_pick *picks,
+                          size_t picks_count, size_t most, kw_get_versions_done done, void *user);
+
 /* increment.c: adds to int fields and entries stored as 8-byte big-endian. The record passed to `done` holds
  * the new values. */
 typedef void (*kw_increment_record_done)(void *user, const kw_record *values, const kw_error *error);
@@ -118,6 +131,8 @@ typedef void (*kw_create_tables_done)(void *user, const kw_created_table *tables
                                       const kw_error *error);
 void kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_tables_done done,
                           void *user);
+/* The families of the table's store tables, as the policy has them; in the call's arena. */
+const kw_family_spec *kw_families_of_policy(const kw_call *call, const kw_table *table, size_t *ret_count);
 
 /* scrub.c: compares the paths of a table, one slice of records per call. See scrub.h. */
 typedef enum kw_scrub_kind {
@@ -170,20 +185,34 @@ typedef struct kw_scrub_result {
 typedef void (*kw_scrub_done)(void *user, const kw_scrub_result *result, const kw_error *error);
 void kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done, void *user);
 
-/* copy.c: copies rows of a path from one of its placements to another, one slice per call. */
+/* copy.c: work on all rows of a placement while the key rule of its path changes, one slice per call. */
 #define KW_COPY_ROWS_MAX 1000
 
+typedef enum kw_copy_mode {
+    KW_COPY_ROWS, /* copies the rows of `from` to `to` */
+    /* A pass, in a store with several writers: gives both rows of each record with a row in `from` the cells
+     * and removals of both. Of cells with equal timestamps, those of the placement that puts write last
+     * replace the others. A second pass in the other direction is needed for records without a row in `from`.
+     */
+    KW_COPY_BOTH,
+    KW_COPY_SWEEP /* removes gone cells from the rows of `from`, in a store with several writers */
+} kw_copy_mode;
+
 typedef struct kw_copy_request {
+    kw_copy_mode mode;
     const kw_placement *from;
-    const kw_placement *to;
-    kw_bytes after;    /* the last row key of the previous slice; empty: begin with the first row */
-    uint32_t max_rows; /* 1 to KW_COPY_ROWS_MAX */
+    const kw_placement *to; /* NULL for a sweep */
+    int64_t until_ms;       /* sweep: gone cells with timestamps up to it; see kw_row_sweep */
+    kw_bytes after;         /* the last row key of the previous slice; empty: begin with the first row */
+    uint32_t max_rows;      /* 1 to KW_COPY_ROWS_MAX */
 } kw_copy_request;
 
 typedef struct kw_copy_result {
-    uint64_t rows;       /* rows copied, without those of `removed` */
-    uint64_t removed;    /* rows of removed records whose delete markers were copied */
-    uint64_t foreign;    /* rows that cannot be decoded under the rule of `from`; they were not copied */
+    uint64_t rows;    /* rows visited, without those of `removed` and `foreign` */
+    uint64_t removed; /* rows of removed records, which have only delete markers or control cells; of a sweep,
+                         all rows with control cells */
+    uint64_t foreign; /* rows that cannot be decoded under the rule of `from`, or whose record has no key
+                         under    that of `to`; they were not copied */
     const char *example; /* key and reason of the first of them; NULL: none */
     kw_bytes after;      /* for the next slice */
     bool end;            /* these were the last rows */

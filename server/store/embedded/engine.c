@@ -42,8 +42,8 @@ kw_engine_write_succeeded(void)
 {
     if (!atomic_load_explicit(&disk_full, memory_order_relaxed) || !atomic_exchange(&disk_full, false))
         return;
-    kw_log(KW_LOG_INFO, "embedded", "the disk has free space again", "failures_not_logged=%" G_GUINT64_FORMAT,
-           atomic_exchange(&unlogged, 0));
+    kw_log(KW_LOG_INFO, "embedded", "the disk has free space again",
+           KW_LOG_FACT("failures_not_logged", atomic_exchange(&unlogged, 0)));
 }
 
 bool
@@ -55,8 +55,8 @@ kw_engine_failed(char *message, const char *doing, kw_error *ret_error)
     if (should_log(full))
         kw_log(KW_LOG_ERROR, "embedded",
                full ? "the disk is full; writes fail until it has free space" : "RocksDB failed",
-               "doing=\"%s\" reason=\"%s\" failures_not_logged=%" G_GUINT64_FORMAT, doing, message,
-               atomic_exchange(&unlogged, 0));
+               KW_LOG_FACT("doing", doing), KW_LOG_FACT("reason", message),
+               KW_LOG_FACT("failures_not_logged", atomic_exchange(&unlogged, 0)));
     rocksdb_free(message);
     return kw_error_set(ret_error, corrupt ? KW_CORRUPT : KW_UNAVAILABLE,
                         "the embedded store failed while %s%s", doing,
@@ -220,7 +220,7 @@ open_compressed(kw_engine *engine, const char *folder, char **ret_failed)
     rocksdb_t *db = rocksdb_open(engine->options, folder, ret_failed);
     if (db || !strstr(*ret_failed, "not linked"))
         return db;
-    kw_log(KW_LOG_WARN, "embedded", "stored data is not compressed", "reason=\"%s\"", *ret_failed);
+    kw_log(KW_LOG_WARN, "embedded", "stored data is not compressed", KW_LOG_FACT("reason", *ret_failed));
     rocksdb_free(*ret_failed);
     *ret_failed = NULL;
     rocksdb_options_set_compression(engine->options, rocksdb_no_compression);
@@ -279,7 +279,7 @@ kw_engine_forget_table(kw_engine *engine, uint32_t id)
         rocksdb_suggest_compact_range(engine->db, (const char *)start, 4, (const char *)stop, 4, &failed);
     if (failed) {
         kw_log(KW_LOG_WARN, "embedded", "the rows of a dropped table stay on disk until compaction",
-               "table_id=%u reason=\"%s\"", id, failed);
+               KW_LOG_FACT("table_id", id), KW_LOG_FACT("reason", failed));
         rocksdb_free(failed);
     }
 }

@@ -145,9 +145,13 @@ static void
 warn_if_shared(const char *path)
 {
     unsigned permissions = kw_file_permissions(path);
-    if (permissions & 0027)
-        kw_log(KW_LOG_WARN, "embedded", "other users can use the data folder",
-               "folder=%s permissions=%04o hint=\"chmod 700 %s\"", path, permissions, path);
+    if (!(permissions & 0027))
+        return;
+    char mode[16];
+    snprintf(mode, sizeof mode, "%04o", permissions);
+    g_autofree char *hint = g_strdup_printf("chmod 700 %s", path);
+    kw_log(KW_LOG_WARN, "embedded", "other users can use the data folder", KW_LOG_FACT("folder", path),
+           KW_LOG_FACT("permissions", mode), KW_LOG_FACT("hint", hint));
 }
 
 bool

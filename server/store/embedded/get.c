@@ -235,7 +235,7 @@ complete_get(kw_task *task)
     get_job *job = (get_job *)task;
     g_assert(job->rows || job->error.code != KW_OK);
     if (!job->rows)
-        kw_metrics_add(KW_METRIC_store_errors, 1);
+        kw_metrics_add(KW_METRIC_store_errors, (int64_t)job->count);
     job->done(job->user, job->rows, job->rows ? NULL : &job->error);
     kw_embedded_end_operation(job->handle);
     g_free(job);

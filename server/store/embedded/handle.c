@@ -5,6 +5,7 @@
 #include "store/embedded/embedded_internal.h"
 
 #include "base/metrics.h"
+#include "store/refuse.h"
 
 static void
 flush(kw_embedded_handle *handle)
@@ -83,12 +84,22 @@ kw_embedded_end_operation(kw_embedded_handle *handle)
 /* --- commits ---------------------------------------------------------------------------------------- */
 
 static void
+count_failures(const kw_commit *commit)
+{
+    if (commit->kind == KW_COMMIT_MANY)
+        kw_count_failed_writes(commit->many.results, commit->many.count);
+    else if (commit->kind == KW_COMMIT_COPY)
+        kw_count_failed_writes(commit->copy.results, commit->copy.count);
+    else if (commit->outcome != KW_OUTCOME_OK)
+        kw_metrics_add(KW_METRIC_store_errors, 1);
+}
+
+static void
 complete_one(kw_commit *commit)
 {
     const kw_error *error = commit->outcome == KW_OUTCOME_OK ? NULL : &commit->error;
     g_assert(!error || error->code != KW_OK);
-    if (error)
-        kw_metrics_add(KW_METRIC_store_errors, 1);
+    count_failures(commit);
     switch (commit->kind) {
     case KW_COMMIT_WRITE:
         commit->done.write(commit->user, commit->outcome, error);

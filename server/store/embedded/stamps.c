@@ -47,8 +47,8 @@ half_speed_ms(kw_stamps *stamps, int64_t clock_ms)
         stamps->lag_from_ms = stamps->now_ms;
         if (stamps->now_ms - clock_ms > LAG_WARN_MS)
             kw_log(KW_LOG_WARN, "embedded",
-                   "the machine's clock is earlier than the store's newest timestamp", "difference_ms=%lld",
-                   (long long)(stamps->now_ms - clock_ms));
+                   "the machine's clock is earlier than the store's newest timestamp",
+                   KW_LOG_FACT("difference_ms", stamps->now_ms - clock_ms));
     }
     return stamps->lag_from_ms + (int64_t)((mono_ns - stamps->lag_since_ns) / NS_PER_MS / 2);
 }

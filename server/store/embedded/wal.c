@@ -314,7 +314,8 @@ truncate_log(const log_file *log, kw_error *ret_error)
         return kw_error_set(ret_error, KW_UNAVAILABLE, "%s: %s", log->path, g_strerror(why));
     kw_log(KW_LOG_WARN, "embedded",
            "dropped an incomplete write at the end of the log, which was never acknowledged",
-           "file=%s offset=%zu bytes=%lld", log->path, log->end, (long long)size - (long long)log->end);
+           KW_LOG_FACT("file", log->path), KW_LOG_FACT("offset", log->end),
+           KW_LOG_FACT("bytes", size - (off_t)log->end));
     return true;
 }
 

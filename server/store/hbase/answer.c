@@ -41,10 +41,10 @@ log_error_text(kw_hbase_pool *pool, const kw_hbase_call *call, kw_hbase_channel 
     }
     pool->logged_ns = now;
     kw_log(KW_LOG_WARN, "hbase", "HBase rejected a call",
-           "server=%s method=%s table=%.*s not_logged=%u text=\"%.*s\"",
-           kw_hbase_channel_server(channel)->name, kw_hb_methods[call->method].name, (int)call->table.size,
-           (const char *)call->table.data, pool->not_logged, (int)MIN(text.size, 4000),
-           (const char *)text.data);
+           KW_LOG_FACT("server", kw_hbase_channel_server(channel)->name),
+           KW_LOG_FACT("method", kw_hb_methods[call->method].name), KW_LOG_FACT("table", call->table),
+           KW_LOG_FACT("not_logged", pool->not_logged),
+           KW_LOG_FACT("text", kw_bytes_of(text.data, MIN(text.size, 4000))));
     pool->not_logged = 0;
 }
 

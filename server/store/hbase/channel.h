@@ -73,12 +73,13 @@ struct kw_hbase_channel {
     kw_hbase_channel_state state;
     bool was_ready;
     kw_deadline open_deadline; /* for becoming READY; RETIRED: the time at which it is closed at the latest */
-    uint64_t opened_ns;        /* when kw_hbase_channel_open was called */
-    uint64_t used_ns;          /* last sent or received */
-    uint64_t ping_sent_ns;     /* 0: no ping in flight */
-    uint64_t overdue_ns;       /* used by the owner: since when a reply is overdue; 0: no reply is overdue */
-    kw_hbase_loss loss;        /* LOST */
-    char why[200];             /* LOST: the reason as text */
+    kw_deadline address_deadline; /* CONNECTING: for the address in use */
+    uint64_t opened_ns;           /* when kw_hbase_channel_open was called */
+    uint64_t used_ns;             /* last sent or received */
+    uint64_t ping_sent_ns;        /* 0: no ping in flight */
+    uint64_t overdue_ns; /* used by the owner: since when a reply is overdue; 0: no reply is overdue */
+    kw_hbase_loss loss;  /* LOST */
+    char why[200];       /* LOST: the reason as text */
 
     uv_tcp_t tcp;
     uv_connect_t connect;
@@ -108,6 +109,9 @@ struct kw_hbase_channel {
 kw_hbase_channel *kw_hbase_channel_open(kw_loop *loop, const kw_hbase_channel_settings *settings,
                                         const kw_hbase_channel_events *events, void *owner,
                                         kw_deadline open_deadline);
+
+/* CONNECTING: gives up the address in use and tries the next one. False if there is no other. */
+bool kw_hbase_channel_try_next_address(kw_hbase_channel *channel);
 
 /* Encodes and sends the call; in_flight must be below KW_HBASE_PIPELINE_MAX. LIMIT if the request is longer
  * than the server accepts; nothing is sent then. If the socket fails, `lost` follows in a later loop

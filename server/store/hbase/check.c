@@ -4,6 +4,8 @@
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
+#include "base/metrics.h"
+
 typedef struct check_op {
     kw_hbase_call call;
     kw_arena *arena;
@@ -117,6 +119,8 @@ check_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     bool applied = !failure && was_applied(call, result);
     kw_arena_free(op->arena);
     if (failure)
+        kw_metrics_add(KW_METRIC_store_errors, 1);
+    if (failure)
         done(user, kw_hbase_outcome(failure), false, &failure->error);
     else
         done(user, KW_OUTCOME_OK, applied, NULL);
@@ -138,6 +142,7 @@ kw_hbase_write_if(kw_store_handle *handle, const kw_write *write, const kw_check
     op->call.deadline = write->deadline;
     op->call.table = write->table;
     op->call.changes = true;
+    op->call.fenced = write->fenced;
     if (!kw_hbase_check_write(write, &error)) {
         kw_hbase_pool_reject(&kw_hbase_handle_of(handle)->pool, &op->call, &error);
         return;
@@ -161,6 +166,7 @@ increment_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *
     void *user = op->user;
     kw_rows *rows = op->rows;
     if (failure) {
+        kw_metrics_add(KW_METRIC_store_errors, 1);
         kw_rows_free(rows);
         done(user, kw_hbase_outcome(failure), NULL, &failure->error);
         return;
@@ -209,6 +215,7 @@ kw_hbase_increment(kw_store_handle *handle, const kw_increment *increment, kw_in
                                .table = increment->table,
                                .deadline = increment->deadline,
                                .changes = true,
+                               .fenced = increment->fenced,
                                .keep = rows->arena,
                                .done = increment_done,
                                .user = op};

@@ -1,7 +1,8 @@
 /* Opening and closing of a channel: name resolution, TCP, TLS, first ping; close and free.
  *
- * A name can have several addresses; they are tried in order. The memory is freed when neither the resolver
- * nor the socket uses it, after `lost` was called.
+ * A name can have several addresses. They are tried in order, and each gets an equal part of the time that is
+ * left, so that an address that does not answer leaves time for the others. The memory is freed when neither
+ * the resolver nor the socket uses it, after `lost` was called.
  */
 #include "store/hbase/channel_private.h"
 
@@ -112,22 +113,35 @@ static void
 on_connected(uv_connect_t *request, int status)
 {
     kw_hbase_channel *channel = request->data;
-    if (channel->state == KW_HBASE_CHANNEL_LOST)
-        return;
-    if (status == 0) {
+    if (uv_is_closing((uv_handle_t *)&channel->tcp))
+        return; /* the channel is lost, or the address was given up */
+    if (status == 0)
         greet(channel);
-    } else if (channel->address && channel->address->ai_next) {
-        channel->address = channel->address->ai_next;
-        uv_close((uv_handle_t *)&channel->tcp, on_old_socket_closed);
-    } else {
+    else if (!kw_hbase_channel_try_next_address(channel))
         close_with_status(channel, "connect", status);
-    }
+}
+
+bool
+kw_hbase_channel_try_next_address(kw_hbase_channel *channel)
+{
+    g_assert(channel->state == KW_HBASE_CONNECTING);
+    if (!channel->address->ai_next)
+        return false;
+    if (uv_is_closing((uv_handle_t *)&channel->tcp))
+        return true;
+    channel->address = channel->address->ai_next;
+    uv_close((uv_handle_t *)&channel->tcp, on_old_socket_closed);
+    return true;
 }
 
 static void
 connect_next(kw_hbase_channel *channel)
 {
+    size_t left = 0;
+    for (const struct addrinfo *at = channel->address; at; at = at->ai_next)
+        left++;
     channel->state = KW_HBASE_CONNECTING;
+    channel->address_deadline = kw_deadline_first_part(channel->open_deadline, left);
     channel->connect.data = channel;
     int failed = uv_tcp_connect(&channel->connect, &channel->tcp, channel->address->ai_addr, on_connected);
     if (failed)

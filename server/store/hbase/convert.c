@@ -14,7 +14,7 @@ kw_hbase_shape
 kw_hbase_shape_of(const kw_write *write)
 {
     if (write->kind == KW_WRITE_PUT)
-        return KW_HBASE_SHAPE_PUT;
+        return write->markers_count ? KW_HBASE_SHAPE_MUTATIONS : KW_HBASE_SHAPE_PUT;
     if (write->extra_cells_count)
         return KW_HBASE_SHAPE_MUTATIONS;
     size_t families = 0;
@@ -31,10 +31,12 @@ kw_hbase_to_put(kw_arena *arena, const kw_write *write, kw_durability durability
         values[i].family = write->cells[i].family;
         values[i].qualifier = write->cells[i].qualifier;
         values[i].value = write->cells[i].value;
+        values[i].has_timestamp = write->own_timestamps;
+        values[i].timestamp = write->cells[i].timestamp;
     }
     *ret_put = (kw_hb_TPut){.row = write->row,
                             .columnValues = {.items = values, .count = (uint32_t)write->cells_count},
-                            .has_timestamp = write->timestamp != KW_TIMESTAMP_NONE,
+                            .has_timestamp = !write->own_timestamps && write->timestamp != KW_TIMESTAMP_NONE,
                             .timestamp = write->timestamp,
                             .has_durability = durability != KW_DURABILITY_DEFAULT,
                             .durability = (int32_t)durability};
@@ -88,12 +90,8 @@ put_beside(kw_arena *arena, const kw_write *write, kw_durability durability)
     kw_write cells = {.row = write->row,
                       .cells = write->extra_cells,
                       .cells_count = write->extra_cells_count,
-                      .timestamp = KW_TIMESTAMP_NONE};
+                      .own_timestamps = true};
     kw_hbase_to_put(arena, &cells, durability, put);
-    for (uint32_t i = 0; i < put->columnValues.count; i++) {
-        put->columnValues.items[i].has_timestamp = true;
-        put->columnValues.items[i].timestamp = write->extra_cells[i].timestamp;
-    }
     if (!write->extra_cells_ttl_ms)
         return put;
     uint8_t *ttl = kw_arena_alloc(arena, 8);
@@ -139,16 +137,31 @@ add_deletes(kw_hb_TMutation *mutations, kw_arena *arena, const kw_write *write, 
     return count;
 }
 
+static uint32_t
+add_marker(kw_hb_TMutation *mutations, uint32_t at, kw_arena *arena, const kw_write *write,
+           const kw_marker *marker, kw_durability durability)
+{
+    kw_hb_TDelete *removal = KW_ARENA_NEW(arena, kw_hb_TDelete);
+    const kw_write one = {.row = write->row,
+                          .columns = &marker->column,
+                          .columns_count = !marker->whole_row,
+                          .timestamp = marker->until_ms};
+    delete_some(arena, &one, !marker->whole_row && marker->column.whole_family, durability, removal);
+    return add_delete(mutations, at, removal);
+}
+
 const kw_hb_TRowMutations *
 kw_hbase_to_mutations(kw_arena *arena, const kw_write *write, kw_durability durability)
 {
-    kw_hb_TMutation *mutations = KW_ARENA_ARRAY(arena, kw_hb_TMutation, 3);
+    kw_hb_TMutation *mutations = KW_ARENA_ARRAY(arena, kw_hb_TMutation, 3 + write->markers_count);
     uint32_t count = 0;
-    if (write->kind == KW_WRITE_PUT) {
+    for (size_t i = 0; i < write->markers_count; i++)
+        count = add_marker(mutations, count, arena, write, &write->markers[i], durability);
+    if (write->kind == KW_WRITE_PUT && write->cells_count) {
         kw_hb_TPut *put = KW_ARENA_NEW(arena, kw_hb_TPut);
         kw_hbase_to_put(arena, write, durability, put);
         count = add_put(mutations, count, put);
-    } else {
+    } else if (write->kind == KW_WRITE_DELETE) {
         count = add_deletes(mutations, arena, write, durability);
     }
     if (write->extra_cells_count)
@@ -170,6 +183,9 @@ kw_hbase_write_bytes(const kw_write *write)
     }
     for (size_t i = 0; write->kind == KW_WRITE_DELETE && i < write->columns_count; i++)
         bytes += write->columns[i].family.size + write->columns[i].qualifier.size + WIRE_OVERHEAD;
+    for (size_t i = 0; i < write->markers_count; i++)
+        bytes += write->row.size + write->markers[i].column.family.size +
+                 write->markers[i].column.qualifier.size + WIRE_OVERHEAD;
     for (size_t i = 0; i < write->extra_cells_count; i++)
         bytes += write->extra_cells[i].family.size + write->extra_cells[i].qualifier.size + WIRE_OVERHEAD;
     return bytes;

@@ -2,6 +2,7 @@
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
+#include "base/metrics.h"
 #include "store/check.h"
 
 #include <stdlib.h>
@@ -47,6 +48,27 @@ name_of(bool given, int32_t number, const kw_hbase_choices *choices)
     return NULL;
 }
 
+static kw_family_setting
+copy_setting(kw_arena *arena, kw_bytes name, kw_bytes value, bool configures)
+{
+    return (kw_family_setting){kw_arena_copy(arena, name), kw_arena_copy(arena, value), configures};
+}
+
+static void
+convert_settings(kw_arena *arena, const kw_hb_TColumnFamilyDescriptor *from, kw_family_spec *to)
+{
+    size_t most = (size_t)from->attributes.count + from->configuration.count, count = 0;
+    kw_family_setting *settings = KW_ARENA_ARRAY(arena, kw_family_setting, most);
+    for (uint32_t i = 0; i < from->attributes.count; i++)
+        settings[count++] =
+            copy_setting(arena, from->attributes.items[i].key, from->attributes.items[i].value, false);
+    for (uint32_t i = 0; i < from->configuration.count; i++)
+        settings[count++] =
+            copy_setting(arena, from->configuration.items[i].key, from->configuration.items[i].value, true);
+    to->settings = settings;
+    to->settings_count = count;
+}
+
 static void
 convert_family(kw_arena *arena, const kw_hb_TColumnFamilyDescriptor *from, kw_family_spec *to)
 {
@@ -65,6 +87,7 @@ convert_family(kw_arena *arena, const kw_hb_TColumnFamilyDescriptor *from, kw_fa
         .in_memory = from->has_inMemory ? from->inMemory : -1,
         .keep_deleted_cells = from->has_keepDeletedCells ? keeps : -1,
         .replication_scope = from->has_scope ? from->scope : -1};
+    convert_settings(arena, from, to);
 }
 
 static void
@@ -75,6 +98,7 @@ describe_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *f
     kw_table_facts_done done = op->done;
     void *user = op->user;
     if (failure && failure->kind != KW_HBASE_TABLE_MISSING) {
+        kw_metrics_add(KW_METRIC_store_errors, 1);
         kw_table_facts_free(facts);
         done(user, NULL, &failure->error);
         return;
@@ -156,6 +180,7 @@ regions_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fa
     else if (answer->success.count == 0)
         kw_error_set(&error, KW_NOT_FOUND, "the store has no table '%s'", kw_show(call->table).text);
     if (failure || answer->success.count == 0) {
+        kw_metrics_add(KW_METRIC_store_errors, 1);
         kw_regions_free(regions);
         done(user, NULL, &error);
         return;

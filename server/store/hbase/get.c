@@ -93,6 +93,7 @@ answer_error(get_op *op, const kw_error *error)
     void *user = op->user;
     kw_error copy = *error;
     kw_rows_free(op->rows);
+    kw_metrics_add(KW_METRIC_store_errors, 1);
     done(user, NULL, &copy);
 }
 

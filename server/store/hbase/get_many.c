@@ -7,6 +7,8 @@
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
+#include "base/metrics.h"
+
 #define GETS_PER_CALL 128
 /* The same if the size of the table's rows is unknown and the bytes of the answer are limited. */
 #define FIRST_GETS_PER_CALL 32
@@ -147,6 +149,7 @@ part_finished(many_op *op)
     kw_rows *rows = op->rows;
     kw_error error = op->error;
     if (op->failed) {
+        kw_metrics_add(KW_METRIC_store_errors, (int64_t)rows->count);
         kw_rows_free(rows);
         done(user, NULL, &error);
     } else {

@@ -47,6 +47,7 @@ typedef struct kw_hbase_store {
     char why[200];              /* the last failure to connect; "": no failure yet */
     kw_hbase_clock clock;
     _Atomic kw_hbase_probed probed;
+    _Atomic(const kw_fence *) fence; /* of fenced writes; NULL: none */
 } kw_hbase_store;
 
 /* Stores a connection failure for the error of kw_store_ready. Any thread. */

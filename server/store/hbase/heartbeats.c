@@ -146,8 +146,8 @@ static void
 retry_later(kw_hbase_heartbeats *self, const char *why, uint64_t delay_us)
 {
     if (!self->failing)
-        kw_log(KW_LOG_WARN, "hbase", "cannot read the store's clock", "table=%s reason=\"%s\"", CLOCK_TABLE,
-               why);
+        kw_log(KW_LOG_WARN, "hbase", "cannot read the store's clock", KW_LOG_FACT("table", CLOCK_TABLE),
+               KW_LOG_FACT("reason", why));
     self->failing = true;
     self->burst_left = 0;
     schedule(self, delay_us, kw_hbase_heartbeats_start_burst);
@@ -255,7 +255,8 @@ create_table(kw_hbase_heartbeats *self)
                                   .families = &self->family,
                                   .families_count = 1,
                                   .deadline = KW_DEADLINE_NONE};
-    kw_log(KW_LOG_INFO, "hbase", "creating the table for the store's clock", "table=%s", CLOCK_TABLE);
+    kw_log(KW_LOG_INFO, "hbase", "creating the table for the store's clock",
+           KW_LOG_FACT("table", CLOCK_TABLE));
     kw_hbase_create_table(&self->handle->base, &self->table, on_table_created, self);
 }
 

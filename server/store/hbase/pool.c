@@ -23,6 +23,14 @@ kw_hbase_pool_dequeue(kw_hbase_pool *pool, kw_hbase_call *call)
         kw_fair_remove(pool->queue, &call->queue_item);
 }
 
+/* An attempt failed. Without an answer, the store can still apply it. */
+static void
+note_doubt(kw_hbase_pool *pool, const kw_hbase_failure *failure)
+{
+    if (failure->error.maybe_applied)
+        kw_store_note_doubt(&pool->store->base);
+}
+
 void
 kw_hbase_pool_finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_state state,
                         const void *result, const kw_hbase_failure *failure)
@@ -32,6 +40,8 @@ kw_hbase_pool_finish_as(kw_hbase_pool *pool, kw_hbase_call *call, kw_hbase_call_
     g_queue_unlink(&pool->active, &call->active_link);
     call->state = state;
     kw_hbase_failure doubtful;
+    if (failure)
+        note_doubt(pool, failure);
     if (failure && call->doubtful) { /* whatever this failure is, an earlier attempt may have been applied */
         doubtful = *failure;
         doubtful.error.maybe_applied = true;
@@ -56,13 +66,16 @@ is_hopeless(const kw_hbase_pool *pool, const kw_hbase_call *call, size_t before)
     return call->deadline <= done_ns;
 }
 
-/* Removes and returns the next call of the queue that can be answered in time, NULL if there is none. */
+/* Removes and returns the next call of the queue that can be answered in time, NULL if there is none. The
+ * last call is returned in any case: nobody would gain from its rejection, and the expected duration can come
+ * from a few very slow calls. */
 static kw_hbase_call *
 pop_queued(kw_hbase_pool *pool)
 {
     for (kw_fair_item *item; (item = kw_fair_pop(pool->queue));) {
         kw_hbase_call *call = (kw_hbase_call *)(void *)((char *)item - offsetof(kw_hbase_call, queue_item));
-        if (!kw_deadline_passed(call->deadline) && is_hopeless(pool, call, 0)) {
+        bool last = kw_fair_count(pool->queue) == 0;
+        if (!last && !kw_deadline_passed(call->deadline) && is_hopeless(pool, call, 0)) {
             kw_hbase_reject_busy(pool, call);
             continue;
         }
@@ -88,6 +101,12 @@ can_send(const kw_hbase_pool *pool, const kw_hbase_channel *channel)
     return channel->overdue_ns == 0 && channel->in_flight < (uint32_t)pool->store->settings.pipeline;
 }
 
+static bool
+is_shut(const kw_fence *fence)
+{
+    return fence && !kw_fence_is_open(fence);
+}
+
 static void
 send_call(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call)
 {
@@ -95,6 +114,10 @@ send_call(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call)
     kw_hbase_server *server = kw_hbase_channel_server(channel);
     if (kw_deadline_passed(call->deadline)) { /* the caller may have a TIMEOUT already */
         kw_hbase_reject_late(pool, call);
+        return;
+    }
+    if (call->fenced && is_shut(atomic_load(&pool->store->fence))) {
+        kw_hbase_reject_fenced(pool, call);
         return;
     }
     kw_hbase_failure unwanted;
@@ -253,6 +276,7 @@ kw_hbase_pool_retry_or_fail(kw_hbase_pool *pool, kw_hbase_call *call, const kw_h
     }
     call->channel = NULL;
     call->doubtful = call->doubtful || failure->error.maybe_applied;
+    note_doubt(pool, failure);
     if (delay_ms)
         wait_ms(pool, call, delay_ms);
     else

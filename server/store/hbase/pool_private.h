@@ -34,6 +34,7 @@ void kw_hbase_reject(kw_hbase_pool *pool, kw_hbase_call *call, const kw_hbase_fa
 void kw_hbase_reject_lost(kw_hbase_pool *pool, kw_hbase_call *call);
 void kw_hbase_reject_unreachable(kw_hbase_pool *pool, kw_hbase_call *call);
 void kw_hbase_reject_late(kw_hbase_pool *pool, kw_hbase_call *call);
+void kw_hbase_reject_fenced(kw_hbase_pool *pool, kw_hbase_call *call);
 /* BUSY: too many calls wait, or the call would wait for too long. */
 void kw_hbase_reject_busy(kw_hbase_pool *pool, kw_hbase_call *call);
 /* The task of the pool that calls done of rejected calls. */

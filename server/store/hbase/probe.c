@@ -45,7 +45,7 @@ finish(probe *self, kw_hbase_probed state)
     if (state == KW_HBASE_FUZZY_BROKEN)
         kw_log(KW_LOG_WARN, "hbase",
                "FuzzyRowFilter does not work on this store; using slower filters without seeks",
-               "row_missing=%s", self->mismatch ? "no" : "yes");
+               KW_LOG_FACT("row_missing", self->mismatch ? "no" : "yes"));
     kw_arena_free(self->arena);
 }
 

@@ -19,6 +19,7 @@
 #include "store/hbase/range.h"
 #include "store/hbase/range_scan_private.h"
 
+#include "base/metrics.h"
 #include "filter/filter.h"
 #include "store/check.h"
 
@@ -92,6 +93,7 @@ static void
 return_error(kw_hbase_range_scan *scan, const kw_error *error)
 {
     kw_rows_free(g_steal_pointer(&scan->rows));
+    kw_metrics_add(KW_METRIC_store_errors, 1);
     scan->done(scan->user, NULL, error);
 }
 

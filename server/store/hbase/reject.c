@@ -52,6 +52,16 @@ kw_hbase_reject_unreachable(kw_hbase_pool *pool, kw_hbase_call *call)
 }
 
 void
+kw_hbase_reject_fenced(kw_hbase_pool *pool, kw_hbase_call *call)
+{
+    kw_hbase_failure failure = {.kind = KW_HBASE_UNREACHABLE};
+    kw_error_set(&failure.error, KW_UNAVAILABLE,
+                 "the lease of this gateway has expired, so it does not write records; try again");
+    failure.error.maybe_applied = call->sent && call->changes;
+    kw_hbase_reject(pool, call, &failure);
+}
+
+void
 kw_hbase_reject_late(kw_hbase_pool *pool, kw_hbase_call *call)
 {
     kw_hbase_failure failure = {.kind = KW_HBASE_TIMED_OUT};

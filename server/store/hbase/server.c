@@ -53,8 +53,8 @@ static void
 back_off(kw_hbase_server *server, const char *why)
 {
     kw_hbase_store *store = server->pool->store;
-    kw_log(KW_LOG_WARN, "hbase", "server failed, backing off", "server=%s backoff_ms=%lld reason=\"%s\"",
-           server->name, (long long)server->backoff_ms, why);
+    kw_log(KW_LOG_WARN, "hbase", "server failed, backing off", KW_LOG_FACT("server", server->name),
+           KW_LOG_FACT("backoff_ms", server->backoff_ms), KW_LOG_FACT("reason", why));
     kw_hbase_store_note_failure(store, server->name, why);
     server->backoff_until_ns = kw_clock_mono_ns() + (uint64_t)server->backoff_ms * NS_PER_MS;
     server->backoff_ms = MIN(server->backoff_ms * 2, KW_HBASE_BACKOFF_MAX_MS);
@@ -103,8 +103,8 @@ on_ready(kw_hbase_channel *channel)
     server->heard_ns = channel->used_ns;
     pool->ready++;
     atomic_fetch_add(&pool->store->ready, 1);
-    kw_log(KW_LOG_DEBUG, "hbase", "channel ready", "server=%s channels=%u", server->name,
-           server->channels.length);
+    kw_log(KW_LOG_DEBUG, "hbase", "channel ready", KW_LOG_FACT("server", server->name),
+           KW_LOG_FACT("channels", server->channels.length));
     if (pool->closing) {
         kw_hbase_channel_close(channel, KW_HBASE_LOSS_OURS, "closing");
         return;
@@ -190,8 +190,8 @@ static void
 judge_loss(kw_hbase_server *server, const kw_hbase_channel *channel, bool opening, uint32_t in_flight)
 {
     bool quiet = channel->loss == KW_HBASE_LOSS_OURS || (in_flight == 0 && !opening);
-    kw_log(quiet ? KW_LOG_DEBUG : KW_LOG_WARN, "hbase", "channel lost", "server=%s calls=%u reason=\"%s\"",
-           server->name, in_flight, channel->why);
+    kw_log(quiet ? KW_LOG_DEBUG : KW_LOG_WARN, "hbase", "channel lost", KW_LOG_FACT("server", server->name),
+           KW_LOG_FACT("calls", in_flight), KW_LOG_FACT("reason", channel->why));
     if (quiet)
         return;
     if (opening) {
@@ -325,18 +325,25 @@ tick_ready(kw_hbase_server *server, kw_hbase_channel *channel, uint64_t now_ns)
 }
 
 static void
+tick_opening(kw_hbase_channel *channel, uint64_t now_ns)
+{
+    if (channel->open_deadline <= now_ns)
+        kw_hbase_channel_close(channel, KW_HBASE_LOSS_SILENT, "%s",
+                               channel->state == KW_HBASE_GREETING
+                                   ? "connected, but the server is silent; it may have too many connections"
+                                   : "no connection within connect_timeout");
+    else if (channel->state == KW_HBASE_CONNECTING && channel->address_deadline <= now_ns)
+        kw_hbase_channel_try_next_address(channel);
+}
+
+static void
 tick_channel(kw_hbase_server *server, kw_hbase_channel *channel, uint64_t now_ns)
 {
     switch (channel->state) {
     case KW_HBASE_RESOLVING:
     case KW_HBASE_CONNECTING:
     case KW_HBASE_GREETING:
-        if (channel->open_deadline <= now_ns)
-            kw_hbase_channel_close(
-                channel, KW_HBASE_LOSS_SILENT, "%s",
-                channel->state == KW_HBASE_GREETING
-                    ? "connected, but the server is silent; it may have too many connections"
-                    : "no connection within connect_timeout");
+        tick_opening(channel, now_ns);
         return;
     case KW_HBASE_READY:
         tick_ready(server, channel, now_ns);

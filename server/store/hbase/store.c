@@ -63,8 +63,8 @@ reload(kw_store *base)
     kw_hbase_store *store = store_of(base);
     kw_error error;
     if (store->tls && !kw_tls_context_reload(store->tls, &error))
-        kw_log(KW_LOG_ERROR, "hbase", "cannot reload the certificates, keeping the old ones", "reason=\"%s\"",
-               error.text);
+        kw_log(KW_LOG_ERROR, "hbase", "cannot reload the certificates, keeping the old ones",
+               KW_LOG_FACT("reason", error.text));
 }
 
 static void
@@ -109,6 +109,12 @@ free_store(kw_store *base)
     g_free(store);
 }
 
+static void
+set_fence(kw_store *store, const kw_fence *fence)
+{
+    atomic_store(&((kw_hbase_store *)store)->fence, fence);
+}
+
 static const kw_store_class store_class = {.name = "hbase",
                                            .shared = true,
                                            .about = about,
@@ -116,6 +122,7 @@ static const kw_store_class store_class = {.name = "hbase",
                                            .clock_offset_ms = clock_offset_ms,
                                            .time = store_time,
                                            .use_time = use_time,
+                                           .set_fence = set_fence,
                                            .open_handle = open_handle,
                                            .reload = reload,
                                            .free = free_store};

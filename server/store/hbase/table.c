@@ -10,6 +10,7 @@
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
+#include "base/metrics.h"
 #include "store/check.h"
 
 #include <string.h>
@@ -61,6 +62,8 @@ finish_create(table_op *op, bool created, const kw_error *error)
     kw_create_done done = op->created;
     void *user = op->user;
     kw_arena_free(op->arena);
+    if (error)
+        kw_metrics_add(KW_METRIC_store_errors, 1);
     done(user, created, error);
 }
 
@@ -91,8 +94,35 @@ set_choices(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
             choice(from->block_encoding, kw_hbase_encodings.names, kw_hbase_encodings.numbers);
 }
 
+/* attributes: false for a framed server, which reads names and values of attributes wrongly: HBase 2.6 stores
+ * the whole buffer of the call instead. Most attributes have members of their own. */
 static void
-set_family(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
+set_settings(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb_TColumnFamilyDescriptor *to)
+{
+    if (from->settings_count == 0)
+        return;
+    size_t bytes = from->settings_count * sizeof *to->attributes.items;
+    to->has_attributes = attributes;
+    to->has_configuration = true;
+    to->attributes.items = kw_arena_alloc0(arena, bytes);
+    to->configuration.items = kw_arena_alloc0(arena, bytes);
+    for (size_t i = 0; i < from->settings_count; i++) {
+        const kw_family_setting *each = &from->settings[i];
+        if (!each->configures && !attributes)
+            continue;
+        uint32_t at = each->configures ? to->configuration.count++ : to->attributes.count++;
+        if (each->configures) {
+            to->configuration.items[at].key = each->name;
+            to->configuration.items[at].value = each->value;
+        } else {
+            to->attributes.items[at].key = each->name;
+            to->attributes.items[at].value = each->value;
+        }
+    }
+}
+
+static void
+set_family(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb_TColumnFamilyDescriptor *to)
 {
     *to = (kw_hb_TColumnFamilyDescriptor){.name = kw_bytes_of_text(from->name),
                                           .has_blockSize = from->block_size > 0,
@@ -114,6 +144,7 @@ set_family(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
                                           .has_inMemory = from->in_memory >= 0,
                                           .inMemory = from->in_memory > 0};
     set_choices(from, to);
+    set_settings(arena, from, attributes, to);
 }
 
 /* Nonblocking servers close the connection when they receive the frames of frames.c. */
@@ -151,13 +182,14 @@ static void
 start_create(table_op *op)
 {
     const kw_table_spec *spec = op->spec;
+    bool framed = ((const kw_hbase_store *)op->handle->base.store)->form.framed;
     kw_hb_TTableDescriptor *table = KW_ARENA_NEW(op->arena, kw_hb_TTableDescriptor);
     table->tableName = &op->name;
     table->has_columns = true;
     table->columns.count = (uint32_t)spec->families_count;
     table->columns.items = KW_ARENA_ARRAY(op->arena, kw_hb_TColumnFamilyDescriptor, spec->families_count);
     for (size_t i = 0; i < spec->families_count; i++)
-        set_family(&spec->families[i], &table->columns.items[i]);
+        set_family(op->arena, &spec->families[i], !framed, &table->columns.items[i]);
     kw_hb_THBaseService_createTable_args *args =
         KW_ARENA_NEW(op->arena, kw_hb_THBaseService_createTable_args);
     args->desc = table;
@@ -239,6 +271,8 @@ finish_drop(table_op *op, const kw_error *error)
     kw_simple_done done = op->dropped;
     void *user = op->user;
     kw_arena_free(op->arena);
+    if (error)
+        kw_metrics_add(KW_METRIC_store_errors, 1);
     done(user, error);
 }
 

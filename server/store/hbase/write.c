@@ -5,6 +5,8 @@
 #include "store/hbase/handle.h"
 #include "store/hbase/row_queues.h"
 
+#include "base/metrics.h"
+
 /* Callers are answered within 20 ms after their deadline; an operation waits at most this long for its batch.
  */
 #define SETTLE_NS (UINT64_C(8) * 1000 * 1000)
@@ -96,6 +98,7 @@ kw_hbase_write_prepare(kw_arena *arena, const kw_write *write, kw_durability dur
     ret_call->table = write->table;
     ret_call->repeatable = !kw_hbase_is_once(write);
     ret_call->changes = true;
+    ret_call->fenced = write->fenced;
 }
 
 /* --- a write in a call of its own ------------------------------------------------------------- */
@@ -106,6 +109,8 @@ answer(write_op *op, kw_outcome outcome, const kw_error *error)
     kw_write_done done = op->done;
     void *user = op->user;
     kw_arena_free(op->arena);
+    if (error)
+        kw_metrics_add(KW_METRIC_store_errors, 1);
     done(user, outcome, error);
 }
 
@@ -232,6 +237,8 @@ fail(kw_hbase_pending_op *pending, const kw_error *error)
     write_op *op = (write_op *)pending;
     if (op->batch)
         op->batch->ops[op->index] = NULL;
+    if (error->maybe_applied)
+        kw_store_note_doubt(op->handle->base.store);
     answer(op, error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, error);
 }
 

@@ -43,6 +43,7 @@ typedef struct many_op {
     uint32_t wave;      /* the present one */
     size_t chunks_left; /* chunks of the wave that are not done */
     bool *ret_sent;
+    bool counts_failures; /* false: the writes are parts of operations that count themselves */
     void (*done)(void *user);
     void *user;
 } many_op;
@@ -192,6 +193,18 @@ plan_all(many_op *op)
 /* --- sending ---------------------------------------------------------------------------------- */
 
 static void
+finish(void *user)
+{
+    many_op *op = user;
+    void (*done)(void *) = op->done;
+    void *done_user = op->user;
+    if (op->counts_failures)
+        kw_count_failed_writes(op->results, op->count);
+    kw_arena_free(op->arena);
+    done(done_user);
+}
+
+static void
 start_wave(many_op *op)
 {
     for (const chunk *at = op->waves[op->wave]; at; at = at->next) {
@@ -214,10 +227,7 @@ chunk_finished(many_op *op)
         start_wave(op);
         return;
     }
-    void (*done)(void *) = op->done;
-    void *user = op->user;
-    kw_arena_free(op->arena);
-    done(user);
+    finish(op);
 }
 
 static void
@@ -270,6 +280,8 @@ piece_failed(const chunk_sender *sender, chunk_piece piece, const kw_hbase_failu
     if (sender->chunk->once && piece.count > 1 && sender->call.sent &&
         failure->kind != KW_HBASE_TABLE_MISSING)
         reported.error.maybe_applied = true;
+    if (reported.error.maybe_applied)
+        kw_store_note_doubt(sender->op->handle->base.store);
     if (sender->chunk->once && failure->kind == KW_HBASE_OTHER)
         kw_hbase_families_forget(sender->op->handle, sender->chunk->table);
     piece_result(sender, piece, kw_hbase_outcome(&reported), &reported.error);
@@ -332,6 +344,15 @@ multi_delete_args(const chunk_sender *sender, chunk_piece piece, kw_durability d
     return args;
 }
 
+static bool
+has_fenced(const chunk_sender *sender, chunk_piece piece)
+{
+    bool fenced = false;
+    for (size_t i = 0; i < piece.count; i++)
+        fenced = fenced || write_in(sender, piece.first + i)->fenced;
+    return fenced;
+}
+
 /* Sends the piece on top. */
 static void
 start_next(chunk_sender *sender)
@@ -351,21 +372,15 @@ start_next(chunk_sender *sender)
         sender->call.table = sender->chunk->table;
         sender->call.repeatable = !sender->chunk->once;
         sender->call.changes = true;
+        sender->call.fenced = has_fenced(sender, piece);
         sender->call.whole = true;
     }
     kw_hbase_pool_start(&op->handle->pool, &sender->call);
 }
 
-void
-kw_hbase_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
-                    void (*done)(void *user), void *user)
-{
-    kw_hbase_write_together(handle, writes, count, results, NULL, done, user);
-}
-
-void
-kw_hbase_write_together(kw_store_handle *handle, const kw_write *const *writes, size_t count,
-                        kw_written *results, bool *ret_sent, void (*done)(void *user), void *user)
+static many_op *
+many_op_new(kw_store_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
+            void (*done)(void *user), void *user)
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     many_op *op = KW_ARENA_NEW(arena, many_op);
@@ -374,15 +389,36 @@ kw_hbase_write_together(kw_store_handle *handle, const kw_write *const *writes, 
     op->writes = writes;
     op->results = results;
     op->count = count;
-    op->ret_sent = ret_sent;
     op->waves = KW_ARENA_ARRAY(arena, chunk *, count);
     op->done = done;
     op->user = user;
+    return op;
+}
+
+static void
+start(many_op *op)
+{
     plan_all(op);
-    if (op->waves_count) {
+    if (op->waves_count)
         start_wave(op);
-        return;
-    }
-    kw_arena_free(arena);
-    kw_complete_later(handle, done, user);
+    else
+        kw_complete_later(&op->handle->base, finish, op);
+}
+
+void
+kw_hbase_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
+                    void (*done)(void *user), void *user)
+{
+    many_op *op = many_op_new(handle, writes, count, results, done, user);
+    op->counts_failures = true;
+    start(op);
+}
+
+void
+kw_hbase_write_together(kw_store_handle *handle, const kw_write *const *writes, size_t count,
+                        kw_written *results, bool *ret_sent, void (*done)(void *user), void *user)
+{
+    many_op *op = many_op_new(handle, writes, count, results, done, user);
+    op->ret_sent = ret_sent;
+    start(op);
 }

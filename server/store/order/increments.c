@@ -356,8 +356,10 @@ fill_call(counter_row *row)
     row->columns = KW_ARENA_ARRAY(row->arena, kw_column, columns_max);
     row->amounts = KW_ARENA_ARRAY(row->arena, int64_t, columns_max);
     row->ops = KW_ARENA_ARRAY(row->arena, increment_op *, MIN(row->waiting.length, CALLERS_MAX));
-    row->call = (kw_increment){
-        .table = row->name.table, .row = row->name.row, .durability = first->increment->durability};
+    row->call = (kw_increment){.table = row->name.table,
+                               .row = row->name.row,
+                               .durability = first->increment->durability,
+                               .fenced = first->increment->fenced};
     for (GList *at; (at = row->waiting.head) && can_join(row, at->data);) {
         increment_op *op = at->data;
         g_queue_unlink(&row->waiting, at);

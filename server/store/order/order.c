@@ -3,7 +3,7 @@
 
 #include "store/refuse.h"
 
-/* Maximum number of removals and puts of counters of one multi-write in progress at the same time. */
+/* Maximum number of writes of one multi-write in progress at the same time, of those that read before. */
 #define SINGLES_MAX 64
 
 static kw_order_store *
@@ -14,7 +14,14 @@ store_of(const kw_store *store)
 
 /* --- how a write is ordered ------------------------------------------------------------------- */
 
-typedef enum route { ROUTE_UNCHANGED, ROUTE_PUT, ROUTE_REMOVAL, ROUTE_COUNTERS, ROUTE_STAMP } route;
+typedef enum route {
+    ROUTE_UNCHANGED,
+    ROUTE_PUT,
+    ROUTE_REMOVAL,
+    ROUTE_COUNTERS,
+    ROUTE_RAISED,
+    ROUTE_STAMP
+} route;
 
 static route
 route_of(const kw_write *write)
@@ -26,6 +33,8 @@ route_of(const kw_write *write)
         return ROUTE_STAMP;
     if (write->kind == KW_WRITE_DELETE)
         return ROUTE_REMOVAL;
+    if (ordering->order == KW_WRITE_ORDER_RAISED)
+        return ROUTE_RAISED;
     return ordering->atomics && write->counters ? ROUTE_COUNTERS : ROUTE_PUT;
 }
 
@@ -68,6 +77,9 @@ handle_write(kw_store_handle *base, const kw_write *write, kw_write_done done, v
         return;
     case ROUTE_COUNTERS:
         kw_order_put_counters(handle, write, done, user);
+        return;
+    case ROUTE_RAISED:
+        kw_order_raise(handle, write, done, user);
         return;
     case ROUTE_STAMP:
         stamp_one(handle, write, done, user);
@@ -153,7 +165,7 @@ static bool
 is_single(const kw_write *write)
 {
     route chosen = route_of(write);
-    return chosen == ROUTE_REMOVAL || chosen == ROUTE_COUNTERS;
+    return chosen == ROUTE_REMOVAL || chosen == ROUTE_COUNTERS || chosen == ROUTE_RAISED;
 }
 
 static void
@@ -299,6 +311,8 @@ open_handle(kw_store *base, kw_loop *loop)
         .write_many = handle_write_many,
         .write_if = kw_order_write_if,
         .increment = kw_order_increment,
+        .copy_rows = kw_order_copy_rows,
+        .sweep_rows = kw_order_sweep_rows,
         .get = kw_order_get,
         .get_many = kw_order_get_many,
         .open_range_scan = kw_order_open_range_scan,
@@ -369,6 +383,18 @@ expect_stamps(kw_store *base, bool expected)
         kw_store_keep_time_known(store->inner);
 }
 
+static uint64_t
+last_doubt_ns(const kw_store *store)
+{
+    return kw_store_last_doubt_ns(((const kw_order_store *)store)->inner);
+}
+
+static void
+set_fence(kw_store *store, const kw_fence *fence)
+{
+    kw_store_set_fence(store_of(store)->inner, fence);
+}
+
 static void
 reload(kw_store *store)
 {
@@ -393,6 +419,8 @@ kw_order_store_new(kw_store *inner, const kw_order_settings *settings)
                                                .time = inner_time,
                                                .use_time = use_time,
                                                .expect_stamps = expect_stamps,
+                                               .set_fence = set_fence,
+                                               .last_doubt_ns = last_doubt_ns,
                                                .open_handle = open_handle,
                                                .reload = reload,
                                                .free = free_store};

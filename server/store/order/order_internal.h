@@ -3,19 +3,25 @@
  *   order.c       the store, the store handle, and the choice of how a write is ordered
  *   wait.c        waits until a time of the store's clock or of ours
  *   rows.c        hash tables with rows as keys
- *   control.c     names and values of control cells
- *   read.c        gets and range scans: removes control cells, hides removed cells, waits for too new ones
+ *   merge.c       the newest cells of the two rows of a record while its key rule changes
+ *   read.c        gets and range scans: remove what is hidden, and wait for the clock
+ *   visible.c     removes control cells and hides removed cells
+ *   both.c        gets of both rows of a record while its key rule changes
  *   puts.c        order: store: puts in progress, for which removals of their row wait
- *   removal.c     order: store: the removal of a row
+ *   raised.c      puts with timestamps above those in the row, while a table enters or leaves order: stamp
+ *   removal.c     order: store, and raised: the removal of a row
  *   compared.c    order: store: puts of counters, conditional writes
  *   increments.c  increments of one row that wait are sent as one
  *   stamp.c       order: stamp: writes of any number of records
+ *   copy.c        copies of rows; large rows: copy_large.c; what they write: copy_writes.c
+ *   sweep.c       removes control cells of removals from rows
  *   steps.c       sends writes, those of one record in the order of their steps
  */
 #pragma once
 
 #include "base/fine_timer.h"
 #include "store/class.h"
+#include "store/control.h"
 #include "store/order/order.h"
 
 #include <glib.h>
@@ -148,40 +154,33 @@ void *kw_order_row_table_add(GHashTable *rows, size_t size, kw_bytes table, kw_b
 /* `size` must be the size passed to _add. */
 void kw_order_row_table_remove(GHashTable *rows, void *held, size_t size);
 
-/* --- control.c ----------------------------------------------------------------------------------- */
+/* --- merge.c ------------------------------------------------------------------------------------- */
 
-#define KW_CONTROL_PREFIX KW_BYTES_LITERAL("\0kw:")
-/* The generation: changed by every increment, conditional write and put of counters. */
-#define KW_CONTROL_GENERATION KW_BYTES_LITERAL("\0kw:g")
-/* Written by a removal of the record; the value is the timestamp up to which cells are removed ("gone
- * cell"). */
-#define KW_CONTROL_GONE KW_BYTES_LITERAL("\0kw:r")
+/* Both rows of a record, as they are stored: with control cells, in HBase's order. The result has the cells
+ * of both, with all versions; of cells with equal timestamps, those of `authority`. Of the control cells it
+ * has only gone cells. Borrows the cells. */
+kw_row kw_order_merge(const kw_ordering *ordering, const kw_row *authority, const kw_row *other,
+                      kw_arena *arena);
+/* What must be written to the row `to` so that it has the visible cells and the removals of `merged`. ties:
+ * also cells that have equal timestamps and other values in `to`. False: nothing. Sets the kind, cells,
+ * markers and timestamps of *ret_write; the first cells are gone cells, each with the marker of the same
+ * index. Borrows the cells. */
+bool kw_order_missing(const kw_ordering *ordering, const kw_row *merged, const kw_row *to, bool ties,
+                      kw_arena *arena, kw_write *ret_write);
 
-static inline bool
-kw_is_control(const kw_ordering *ordering, const kw_cell *cell)
-{
-    return kw_bytes_starts_with(cell->qualifier, KW_CONTROL_PREFIX) &&
-           kw_bytes_equal(cell->family, ordering->family);
-}
+/* --- visible.c ----------------------------------------------------------------------------------- */
 
-/* The qualifier of the gone cell of a column or of a whole family. */
-kw_bytes kw_control_gone_column(const kw_column *column, kw_arena *arena);
-/* A gone cell or kw:g, with a value of 8 bytes. */
-kw_cell kw_control_cell(const kw_ordering *ordering, kw_bytes qualifier, uint64_t value, int64_t timestamp,
-                        kw_arena *arena);
-/* The newest cell of this column; NULL: none. The row's cells must be in HBase's order. */
-const kw_cell *kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier);
-/* The control cell with this qualifier; NULL: none. */
-const kw_cell *kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier);
-/* The timestamp up to which the cell's column was removed; -1: never. The arena is used as scratch memory
- * only. */
-int64_t kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_cell *cell,
-                              kw_arena *arena);
-/* A check that kw:g still has the value (or absence) read in this row. */
-kw_check kw_control_unchanged(const kw_ordering *ordering, const kw_row *row, kw_arena *arena);
-/* The columns of a write and the control columns that belong to them. */
-const kw_column *kw_control_columns(const kw_ordering *ordering, const kw_column *columns, size_t count,
-                                    kw_arena *arena, size_t *ret_count);
+/* Removes control cells from the row and, unless the order is `store`, the cells that gone cells hide. */
+void kw_order_hide(const kw_ordering *ordering, kw_arena *arena, kw_row *row);
+/* The newest timestamp in the rows, without those that are too far ahead of `latest_ns` to be assigned by a
+ * gateway; -1: none. */
+int64_t kw_order_newest(const kw_order_handle *handle, const kw_row *rows, size_t count, int64_t latest_ns);
+
+/* --- both.c -------------------------------------------------------------------------------------- */
+
+/* Gets of which some have `other`. single: `gets` itself need not live until the completion. */
+void kw_order_get_both(kw_order_handle *handle, const kw_get *const *gets, size_t count, bool single,
+                       kw_get_done done, void *user);
 
 /* --- operations by file -------------------------------------------------------------------------- */
 
@@ -193,7 +192,15 @@ void kw_order_range_scan_fetch(kw_range_scan *scan, uint32_t max_rows, size_t ma
                                kw_deadline deadline, kw_get_done done, void *user);
 void kw_order_range_scan_close(kw_range_scan *scan);
 
-typedef struct kw_order_row kw_order_row;
+/* A row with puts in progress. */
+typedef struct kw_order_row {
+    kw_order_row_key name;
+    size_t puts;       /* in progress */
+    GQueue removals;   /* of kw_order_waiter */
+    GQueue raised;     /* raised.c: puts that are not sent yet, in their order */
+    int64_t raised_ms; /* raised.c: the last timestamp that one of them got */
+    bool advancing;    /* raised.c: puts are being stamped and sent */
+} kw_order_row;
 
 /* Member of a removal's struct: a removal that waits for puts. */
 typedef struct kw_order_waiter {
@@ -205,16 +212,28 @@ typedef struct kw_order_waiter {
 } kw_order_waiter;
 
 void kw_order_put(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
+/* The put is in progress until kw_order_put_ends. ret_number: for kw_order_put_ends. */
+kw_order_row *kw_order_put_begins(kw_order_handle *handle, const kw_write *write, uint64_t *ret_number);
+/* Keeps the row until kw_order_put_ends with the result, as a put does. */
+uint64_t kw_order_row_hold(kw_order_handle *handle, kw_order_row *row);
+/* Frees the row if it has no other puts. ret_ready: initialized; gets the removals that can begin now. */
+void kw_order_put_ends(kw_order_handle *handle, kw_order_row *row, uint64_t number, GQueue *ret_ready);
+void kw_order_begin_removals(GQueue *ready);
 /* True: begin is called when all puts of the row that were started earlier are done. False: no such put is in
  * progress. */
 bool kw_order_wait_for_puts(kw_order_handle *handle, const kw_write *removal, kw_order_waiter *waiter);
 
+void kw_order_raise(kw_order_handle *handle, const kw_write *put, kw_write_done done, void *user);
 void kw_order_remove(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
 void kw_order_put_counters(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
 void kw_order_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                        kw_write_if_done done, void *user);
 void kw_order_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                         void *user);
+void kw_order_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, size_t count,
+                        kw_deadline deadline, kw_written *results, void (*done)(void *user), void *user);
+void kw_order_sweep_rows(kw_store_handle *handle, const kw_row_sweep *sweeps, size_t count,
+                         kw_deadline deadline, kw_written *results, void (*done)(void *user), void *user);
 /* Sends writes to the inner store in the order of their steps. `results` has one element per write. The
  * writes must live until done; everything that this allocates is in the arena. */
 void kw_order_send(kw_order_handle *handle, kw_arena *arena, const kw_write *const *writes, size_t count,

@@ -1,14 +1,8 @@
-/* Puts in progress, by row, for order: store. A removal deletes only what it reads. It therefore waits for
- * the puts of its row that were started earlier on this store handle. As a result, pipelined operations of a
- * caller take effect in the order in which they were sent. The store itself keeps the order of puts to one
- * row. */
+/* Puts in progress, by row, when a removal deletes up to a timestamp that it has read. A removal deletes only
+ * what it reads. It therefore waits for the puts of its row that were started earlier on this store handle.
+ * As a result, pipelined operations of a caller take effect in the order in which they were sent. The store
+ * itself keeps the order of puts to one row. */
 #include "store/order/order_internal.h"
-
-struct kw_order_row {
-    kw_order_row_key name;
-    size_t puts;     /* in progress */
-    GQueue removals; /* of kw_order_waiter */
-};
 
 typedef struct put {
     kw_order_handle *handle;
@@ -23,6 +17,7 @@ add_row(kw_order_handle *handle, const kw_write *write)
 {
     kw_order_row *row = kw_order_row_table_add(handle->rows, sizeof *row, write->table, write->row);
     g_queue_init(&row->removals);
+    g_queue_init(&row->raised);
     return row;
 }
 
@@ -49,6 +44,40 @@ collect_ready(kw_order_row *row, uint64_t number, GQueue *ready)
     }
 }
 
+uint64_t
+kw_order_row_hold(kw_order_handle *handle, kw_order_row *row)
+{
+    row->puts++;
+    return ++handle->started;
+}
+
+kw_order_row *
+kw_order_put_begins(kw_order_handle *handle, const kw_write *write, uint64_t *ret_number)
+{
+    kw_order_row *row = kw_order_row_table_find(handle->rows, write->table, write->row);
+    row = row ? row : add_row(handle, write);
+    *ret_number = kw_order_row_hold(handle, row);
+    return row;
+}
+
+void
+kw_order_put_ends(kw_order_handle *handle, kw_order_row *row, uint64_t number, GQueue *ret_ready)
+{
+    g_assert(row->puts > 0);
+    row->puts--;
+    collect_ready(row, number, ret_ready);
+    free_if_idle(handle, row);
+}
+
+void
+kw_order_begin_removals(GQueue *ready)
+{
+    for (GList *at; (at = g_queue_pop_head_link(ready));) {
+        kw_order_waiter *waiter = at->data;
+        waiter->begin(waiter->user);
+    }
+}
+
 static void
 put_done(void *user, kw_outcome outcome, const kw_error *error)
 {
@@ -56,26 +85,18 @@ put_done(void *user, kw_outcome outcome, const kw_error *error)
     GQueue ready = G_QUEUE_INIT;
     g_free(user);
     kw_budget_charge(KW_MEMORY_STORE, -(int64_t)sizeof done_put);
-    g_assert(done_put.row->puts > 0);
-    done_put.row->puts--;
-    collect_ready(done_put.row, done_put.number, &ready);
-    free_if_idle(done_put.handle, done_put.row);
+    kw_order_put_ends(done_put.handle, done_put.row, done_put.number, &ready);
     done_put.done(done_put.user, outcome, error);
-    for (GList *at; (at = g_queue_pop_head_link(&ready));) {
-        kw_order_waiter *waiter = at->data;
-        waiter->begin(waiter->user);
-    }
+    kw_order_begin_removals(&ready);
 }
 
 void
 kw_order_put(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
-    kw_order_row *row = kw_order_row_table_find(handle->rows, write->table, write->row);
     put *started = g_new(put, 1);
     kw_budget_charge(KW_MEMORY_STORE, sizeof *started);
-    row = row ? row : add_row(handle, write);
-    row->puts++;
-    *started = (put){.handle = handle, .row = row, .number = ++handle->started, .done = done, .user = user};
+    *started = (put){.handle = handle, .done = done, .user = user};
+    started->row = kw_order_put_begins(handle, write, &started->number);
     handle->inner->class->write(handle->inner, write, put_done, started);
 }
 

@@ -25,58 +25,14 @@ typedef struct read_op {
     void *user;
 } read_op;
 
-/* --- control cells ---------------------------------------------------------------------------- */
-
-static bool
-has_control(const kw_ordering *ordering, const kw_row *row)
-{
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        if (kw_is_control(ordering, &row->cells[i]))
-            return true;
-    return false;
-}
-
-/* Removes control cells and removed cells from the row. */
-static void
-remove_hidden(const kw_ordering *ordering, kw_arena *arena, kw_row *row)
-{
-    kw_row all = *row;
-    uint32_t kept = 0;
-    if (!has_control(ordering, row))
-        return;
-    all.cells = kw_arena_alloc(arena, row->cells_count * sizeof *row->cells);
-    memcpy(all.cells, row->cells, row->cells_count * sizeof *row->cells);
-    bool gone = ordering->order == KW_WRITE_ORDER_STAMP;
-    for (uint32_t i = 0; i < all.cells_count; i++) {
-        const kw_cell *cell = &all.cells[i];
-        if (!kw_is_control(ordering, cell) &&
-            !(gone && cell->timestamp <= kw_control_gone_until(ordering, &all, cell, arena)))
-            row->cells[kept++] = *cell;
-    }
-    row->cells_count = kept;
-}
-
-/* The newest timestamp, without those that are too far ahead to be assigned by a gateway. */
-static int64_t
-newest_of(const kw_rows *rows, int64_t most_ms)
-{
-    int64_t newest_ms = -1;
-    for (size_t i = 0; i < rows->count; i++)
-        for (uint32_t j = 0; j < rows->rows[i].cells_count; j++) {
-            int64_t stamp_ms = rows->rows[i].cells[j].timestamp;
-            newest_ms = stamp_ms <= most_ms ? MAX(newest_ms, stamp_ms) : newest_ms;
-        }
-    return newest_ms;
-}
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 remove_all_hidden(const read_op *op)
 {
     for (size_t i = 0; i < op->rows->count; i++)
-        remove_hidden(op->ordering, op->rows->arena, &op->rows->rows[i]);
+        kw_order_hide(op->ordering, op->rows->arena, &op->rows->rows[i]);
 }
-
-/* --- answers ---------------------------------------------------------------------------------- */
 
 static void
 answer(read_op *op, const kw_error *error)
@@ -111,8 +67,7 @@ static void
 time_is_known(read_op *op)
 {
     kw_span now = op->wait.span;
-    int64_t width_ns = (op->handle->settings->clock_width_ms + KW_ORDER_AHEAD_MS) * KW_NS_PER_MS;
-    int64_t newest_ms = newest_of(op->rows, (now.latest_ns + width_ns) / KW_NS_PER_MS);
+    int64_t newest_ms = kw_order_newest(op->handle, op->rows->rows, op->rows->count, now.latest_ns);
     op->wait = (kw_wait){.until_time_ns = kw_order_ns(newest_ms),
                          .known = true,
                          .deadline = op->deadline,
@@ -149,7 +104,7 @@ on_rows(void *user, kw_rows *rows, const kw_error *error)
     op->rows = rows;
     if (error) {
         answer(op, error);
-    } else if (op->ordering->order == KW_WRITE_ORDER_STAMP) {
+    } else if (kw_uses_gone_cells(op->ordering)) {
         wait_for_time(op);
     } else {
         remove_all_hidden(op);
@@ -163,9 +118,9 @@ on_rows(void *user, kw_rows *rows, const kw_error *error)
 static bool
 meets_control(const kw_ordering *ordering, const kw_column *columns, size_t count)
 {
-    if (!ordering || (ordering->order == KW_WRITE_ORDER_STORE && !ordering->atomics))
+    if (!ordering || (!kw_uses_gone_cells(ordering) && !ordering->atomics))
         return false;
-    bool all = count == 0 || ordering->order == KW_WRITE_ORDER_STAMP;
+    bool all = count == 0 || kw_uses_gone_cells(ordering);
     for (size_t i = 0; i < count && !all; i++)
         all = columns[i].whole_family && kw_bytes_equal(columns[i].family, ordering->family);
     return all;
@@ -189,7 +144,7 @@ filter_text(kw_bytes filter, bool keeps)
 static bool
 keeps_control(const kw_ordering *ordering, bool filters_cells_only)
 {
-    return filters_cells_only && ordering->order == KW_WRITE_ORDER_STAMP;
+    return filters_cells_only && kw_uses_gone_cells(ordering);
 }
 
 void
@@ -264,7 +219,7 @@ change_filter(read_op *op, const kw_get *get, kw_get *copy, kw_error *ret_error)
 static const kw_get *
 get_to_send(read_op *op, const kw_get *get, kw_error *ret_error)
 {
-    bool stamped = op->ordering->order == KW_WRITE_ORDER_STAMP;
+    bool stamped = kw_uses_gone_cells(op->ordering);
     if (get->filter.size == 0 && !(get->columns_count && stamped))
         return get;
     kw_get *copy = KW_ARENA_NEW(op->arena, kw_get);
@@ -288,6 +243,10 @@ void
 kw_order_get(kw_store_handle *base, const kw_get *get, kw_get_done done, void *user)
 {
     kw_order_handle *handle = kw_order_handle_of(base);
+    if (get->other) {
+        kw_order_get_both(handle, &get, 1, true, done, user);
+        return;
+    }
     if (!meets_control(get->ordering, get->columns, get->columns_count)) {
         handle->inner->class->get(handle->inner, get, done, user);
         return;
@@ -306,9 +265,15 @@ kw_order_get_many(kw_store_handle *base, const kw_get *const *gets, size_t count
                   void *user)
 {
     kw_order_handle *handle = kw_order_handle_of(base);
-    bool meets = false;
-    for (size_t i = 0; i < count; i++)
+    bool meets = false, both = false;
+    for (size_t i = 0; i < count; i++) {
         meets = meets || meets_control(gets[i]->ordering, gets[i]->columns, gets[i]->columns_count);
+        both = both || gets[i]->other;
+    }
+    if (both) {
+        kw_order_get_both(handle, gets, count, false, done, user);
+        return;
+    }
     if (!meets) {
         handle->inner->class->get_many(handle->inner, gets, count, done, user);
         return;
@@ -333,6 +298,7 @@ typedef struct order_range_scan {
     kw_range_scan *inner;
     kw_account *account;
     const kw_ordering *ordering; /* NULL: the rows are returned unchanged */
+    bool with_removed;           /* returns rows that have only control cells, too */
     kw_error *refusal;           /* the filter is too long; there is no inner range scan */
     read_op read;                /* the present fetch */
     kw_get_done done;
@@ -375,7 +341,7 @@ open_inner(order_range_scan *scan, const kw_range_scan_spec *spec)
     if (scan->ordering && spec->filter.size)
         return open_filtered(scan, spec);
     g_autoptr(kw_arena) arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
-    if (scan->ordering && spec->columns_count && scan->ordering->order == KW_WRITE_ORDER_STAMP)
+    if (scan->ordering && spec->columns_count && kw_uses_gone_cells(scan->ordering))
         copy.columns = kw_control_columns(scan->ordering, spec->columns, spec->columns_count, arena,
                                           &copy.columns_count);
     return handle->inner->class->open_range_scan(handle->inner, &copy);
@@ -390,6 +356,7 @@ kw_order_open_range_scan(kw_store_handle *base, const kw_range_scan_spec *spec)
     kw_account_charge(scan->account, KW_MEMORY_STORE, sizeof *scan);
     scan->ordering =
         meets_control(spec->ordering, spec->columns, spec->columns_count) ? spec->ordering : NULL;
+    scan->with_removed = spec->with_removed;
     scan->inner = open_inner(scan, spec);
     kw_order_handle_of(base)->range_scans++;
     return &scan->base;
@@ -399,7 +366,7 @@ static void
 fetched(void *user, kw_rows *rows, const kw_error *error)
 {
     order_range_scan *scan = user;
-    if (rows)
+    if (rows && !scan->with_removed)
         drop_empty(rows);
     scan->done(scan->user, rows, error);
 }

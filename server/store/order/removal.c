@@ -1,4 +1,4 @@
-/* The removal of one row with order: store.
+/* The removal of one row with order: store, and while a table enters or leaves order: stamp.
  *
  *   puts of the row that were started before are done (puts.c)
  *      |
@@ -171,6 +171,13 @@ passed(void *user, kw_wait_result result)
         fail_wait(op, result);
 }
 
+/* Then gateways set timestamps, too, which a region server's clock can reach later than the store's. */
+static bool
+is_raised(const removal *op)
+{
+    return op->write->ordering->order == KW_WRITE_ORDER_RAISED;
+}
+
 /* True if the store's clock cannot have assigned the timestamp yet. While that clock is unknown, this
  * machine's clock is used: a delete up to a later timestamp could hide later puts. */
 static bool
@@ -178,7 +185,7 @@ is_ahead(const removal *op, const kw_span *time, int64_t newest_ms)
 {
     int64_t skew_ns = op->handle->settings->max_clock_skew_ms * KW_NS_PER_MS;
     int64_t now_ns = time ? time->latest_ns : kw_clock_wall_ms() * KW_NS_PER_MS;
-    return op->write->ordering->counters || kw_order_ns(newest_ms) > now_ns + skew_ns;
+    return is_raised(op) || op->write->ordering->counters || kw_order_ns(newest_ms) > now_ns + skew_ns;
 }
 
 /* Waits until every later put gets a higher timestamp: two milliseconds for the clock of the server that
@@ -205,6 +212,7 @@ wait_to_delete(removal *op, int64_t newest_ms)
                          .until_time_ns = ahead   ? surely_ns
                                           : known ? past_ns
                                                   : INT64_MIN,
+                         .known = is_raised(op),
                          .deadline = op->write->deadline,
                          .done = passed,
                          .user = op};

@@ -80,15 +80,21 @@ on_clock_passed(void *user, kw_wait_result result)
     answer(op);
 }
 
-/* HBase's delete marker also hides a later put of the same millisecond, so later writes must get a higher
- * stamp than a removal. */
+/* True if later writes must get a higher stamp: HBase's delete marker also hides a later put of the same
+ * millisecond. */
+static bool
+is_spaced(const kw_write *write)
+{
+    return is_removal(write) || write->ordering->spaced;
+}
+
 static void
 wait_for_stamps(stamping *op)
 {
     int64_t most_ms = -1;
     for (size_t i = 0; i < op->sent; i++)
         if (op->results[op->indexes[i]].outcome == KW_OUTCOME_OK)
-            most_ms = MAX(most_ms, op->copies[i].timestamp + is_removal(&op->copies[i]));
+            most_ms = MAX(most_ms, op->copies[i].timestamp + is_spaced(&op->copies[i]));
     if (most_ms < 0) {
         answer(op);
         return;
@@ -209,16 +215,14 @@ prepare_removal(stamping *op, kw_write *removal)
     }
     removal->extra_cells = gone;
     removal->extra_cells_count = count;
-    removal->extra_cells_ttl_ms = op->handle->settings->late_ms;
+    removal->extra_cells_ttl_ms = ordering->keeps_gone ? 0 : op->handle->settings->late_ms;
 }
 
-/* Reserves a stamp for the row: at least stamp_ms, and not lower than that of any other write. exclusive: no
- * other write of the row can get the same one. */
+/* Reserves a stamp in a slot: at least stamp_ms, and not lower than that of any other write. exclusive: no
+ * other write can get the same one. */
 static int64_t
-reserve_stamp(stamping *op, kw_bytes row, int64_t stamp_ms, bool exclusive)
+reserve_in_slot(_Atomic int64_t *slot, int64_t stamp_ms, bool exclusive)
 {
-    kw_order_store *store = kw_order_store_of(op->handle);
-    _Atomic int64_t *slot = &store->least_ms[kw_bytes_hash(row) % KW_ORDER_SLOTS];
     int64_t least = atomic_load(slot), reserved, next;
     do {
         reserved = MAX(stamp_ms, least);
@@ -227,6 +231,38 @@ reserve_stamp(stamping *op, kw_bytes row, int64_t stamp_ms, bool exclusive)
             return reserved;
     } while (!atomic_compare_exchange_weak(slot, &least, next));
     return reserved;
+}
+
+/* The different slots of the record's rows. */
+static size_t
+find_slots(const stamping *op, size_t first, size_t count, _Atomic int64_t **ret_slots)
+{
+    kw_order_store *store = kw_order_store_of(op->handle);
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        _Atomic int64_t *slot = &store->least_ms[kw_bytes_hash(op->writes[first + i]->row) % KW_ORDER_SLOTS];
+        size_t at = 0;
+        while (at < found && ret_slots[at] != slot)
+            at++;
+        if (at == found)
+            ret_slots[found++] = slot;
+    }
+    return found;
+}
+
+/* Reserves one stamp for all rows of a record. Other writes of the record can begin with another of its rows
+ * while its key rule changes. */
+static int64_t
+reserve_stamp(const stamping *op, size_t first, size_t count, int64_t stamp_ms, bool exclusive)
+{
+    _Atomic int64_t **slots = KW_ARENA_ARRAY(op->arena, _Atomic int64_t *, count);
+    size_t slots_count = find_slots(op, first, count, slots);
+    for (size_t i = 0, same = 0; same < slots_count; i = (i + 1) % slots_count) {
+        int64_t reserved = reserve_in_slot(slots[i], stamp_ms, exclusive);
+        same = reserved == stamp_ms ? same + 1 : 1;
+        stamp_ms = reserved;
+    }
+    return stamp_ms;
 }
 
 static size_t
@@ -239,13 +275,13 @@ rows_of(const stamping *op, size_t first)
     return next - first;
 }
 
-/* All rows of a record have the same stamp, reserved for its first row. A record with several rows, and a
+/* All rows of a record have the same stamp. A record with several rows, and a
  * removal, must have a stamp of their own. */
 static void
 stamp_record(stamping *op, size_t first, size_t count, int64_t now_ms)
 {
     const kw_write *write = op->writes[first];
-    int64_t stamp_ms = reserve_stamp(op, write->row, now_ms, count > 1 || is_removal(write));
+    int64_t stamp_ms = reserve_stamp(op, first, count, now_ms, count > 1 || is_removal(write));
     kw_error error;
     if (stamp_ms > now_ms + KW_ORDER_AHEAD_MS) {
         kw_error_set(

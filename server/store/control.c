@@ -1,5 +1,4 @@
-/* Control cells: see order_internal.h. */
-#include "store/order/order_internal.h"
+#include "store/control.h"
 
 kw_bytes
 kw_control_gone_column(const kw_column *column, kw_arena *arena)
@@ -55,8 +54,8 @@ kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifi
     return kw_order_find(row, ordering->family, qualifier);
 }
 
-static int64_t
-removed_until(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier)
+int64_t
+kw_control_removed_until(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier)
 {
     const kw_cell *gone_cell = kw_control_find(ordering, row, qualifier);
     return gone_cell && gone_cell->value.size == 8 ? (int64_t)kw_be64_load(gone_cell->value.data) : -1;
@@ -68,11 +67,38 @@ kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_c
     kw_column column = {.family = cell->family, .qualifier = cell->qualifier};
     kw_column family = {.family = cell->family, .whole_family = true};
     kw_arena_mark before = kw_arena_mark_now(arena);
-    int64_t gone_until = removed_until(ordering, row, KW_CONTROL_GONE);
-    gone_until = MAX(gone_until, removed_until(ordering, row, kw_control_gone_column(&column, arena)));
-    gone_until = MAX(gone_until, removed_until(ordering, row, kw_control_gone_column(&family, arena)));
+    int64_t gone_until = kw_control_removed_until(ordering, row, KW_CONTROL_GONE);
+    gone_until =
+        MAX(gone_until, kw_control_removed_until(ordering, row, kw_control_gone_column(&column, arena)));
+    gone_until =
+        MAX(gone_until, kw_control_removed_until(ordering, row, kw_control_gone_column(&family, arena)));
     kw_arena_rewind(arena, before);
     return gone_until;
+}
+
+bool
+kw_control_marker(const kw_ordering *ordering, const kw_cell *cell, kw_marker *ret_marker)
+{
+    kw_bytes name = cell->qualifier, prefix = KW_CONTROL_PREFIX;
+    if (!kw_is_control(ordering, cell) || cell->value.size != 8)
+        return false;
+    kw_marker marker = {.until_ms = (int64_t)kw_be64_load(cell->value.data)};
+    marker.whole_row = kw_bytes_equal(name, KW_CONTROL_GONE);
+    if (!marker.whole_row) {
+        const uint8_t *end = name.size > prefix.size + 1
+                                 ? memchr(name.data + prefix.size + 1, ':', name.size - prefix.size - 1)
+                                 : NULL;
+        char kind = end ? (char)name.data[prefix.size] : '\0';
+        if (kind != 'c' && kind != 'f')
+            return false;
+        name = kw_bytes_skip(name, prefix.size + 1);
+        size_t family = (size_t)(end - name.data);
+        marker.column = (kw_column){.family = kw_bytes_of(name.data, family),
+                                    .qualifier = kw_bytes_skip(name, family + 1),
+                                    .whole_family = kind == 'f'};
+    }
+    *ret_marker = marker;
+    return true;
 }
 
 kw_check
@@ -90,7 +116,7 @@ const kw_column *
 kw_control_columns(const kw_ordering *ordering, const kw_column *columns, size_t count, kw_arena *arena,
                    size_t *ret_count)
 {
-    bool uses_gone_cells = ordering->order == KW_WRITE_ORDER_STAMP;
+    bool uses_gone_cells = kw_uses_gone_cells(ordering);
     kw_column *all = KW_ARENA_ARRAY(arena, kw_column, 3 * count + 1);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {

@@ -1,0 +1,303 @@
+/* Whether other gateways, as they are registered, can serve at the same time as the policy.
+ *
+ * A gateway serves a table in the same way if the digests agree. While a key rule changes in a store with
+ * several writers, digests differ at the begin and at the end, and gateways serve two neighboring versions:
+ *
+ *   the step that this admission makes   the others must serve the table with
+ *   begin                                the old placement alone
+ *   the next version                     both placements, and have reported the present version
+ *   the end                              both placements, and have reported the present version
+ *   none, at the first version           the old placement alone, or both
+ *   none, after the end                  the kept placement alone, or with one that is retired
+ *
+ * A gateway that registers later than this admission reads changes the catalog's id before it serves, and
+ * then the commit is rejected. So it is admitted with the version before the step or with the one after it,
+ * and reports it before the next one.
+ */
+#include "catalog/admission_internal.h"
+
+#include "catalog/compare_change.h"
+#include "catalog/others.h"
+
+#define ONE_BY_ONE "stop all gateways but one, apply the policy there, and start the others with it"
+
+/* True for another process with this gateway's id: a previous one, which may have crashed or ended. */
+static bool
+is_of_this_gateway(const kw_admission *admission, const kw_registration *other)
+{
+    return g_str_equal(other->id, admission->catalog->settings.gateway_id);
+}
+
+static bool
+refuse_twin(const kw_registration *other, const char *table, kw_error *ret_error)
+{
+    return kw_error_set(
+        ret_error, KW_UNAVAILABLE,
+        "table %s: another process with the gateway_id %s serves it under another policy, or did until "
+        "it died; try again %d s after its end",
+        table, other->id, KW_LEASE_DEAD_MS / 1000);
+}
+
+static bool
+refuse_exclusive(const kw_admission *admission, const kw_registration *other, kw_error *ret_error)
+{
+    for (size_t i = 0; i < admission->exclusive_count; i++) {
+        const char *table = admission->exclusive[i];
+        if (!kw_others_has_table(other, &table, 1))
+            continue;
+        if (is_of_this_gateway(admission, other))
+            return refuse_twin(other, table, ret_error);
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "table %s: this policy changes which rows a record has, and the gateway %s serves "
+            "the table under the old one; " ONE_BY_ONE,
+            table, other->id);
+    }
+    return true;
+}
+
+/* --- the forms in which other gateways can serve a table -------------------------------------------- */
+
+/* The table's facts in each of these forms. */
+typedef struct accepted {
+    const kw_facts **forms;
+    size_t count;
+    bool changing; /* gateways follow a change, so one with another form will soon have one of these */
+    const kw_change_record *present; /* they must have reported this version; NULL: none */
+} accepted;
+
+static const kw_facts *
+with_placements(const kw_facts *facts, size_t path, const kw_placement_facts *placements, size_t count,
+                kw_arena *arena)
+{
+    kw_facts *copy = KW_ARENA_NEW(arena, kw_facts);
+    *copy = *facts;
+    copy->paths = KW_ARENA_ARRAY(arena, kw_path_facts, facts->paths_count);
+    memcpy(copy->paths, facts->paths, facts->paths_count * sizeof *facts->paths);
+    copy->paths[path].placements = KW_ARENA_ARRAY(arena, kw_placement_facts, count);
+    memcpy(copy->paths[path].placements, placements, count * sizeof *placements);
+    copy->paths[path].placements_count = count;
+    return copy;
+}
+
+/* Of the two placements of a policy, the second one is the old one. */
+static const kw_facts *
+with_old_alone(const kw_facts *wanted, size_t path, kw_arena *arena)
+{
+    g_assert(wanted->paths[path].placements_count == 2);
+    return with_placements(wanted, path, &wanted->paths[path].placements[1], 1, arena);
+}
+
+static const kw_facts *
+with_retired(const kw_facts *wanted, size_t path, const kw_placement_facts *retired, kw_arena *arena)
+{
+    kw_placement_facts both[2] = {wanted->paths[path].placements[0], *retired};
+    both[1].state = KW_PLACEMENT_FILLING;
+    return with_placements(wanted, path, both, 2, arena);
+}
+
+/* Those after the end of a change of the path. */
+static void
+add_ended(const kw_admission *admission, size_t table, size_t path, accepted *to)
+{
+    const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
+    const kw_path_facts *old = recorded ? kw_facts_find_path(recorded, wanted->paths[path].name) : NULL;
+    for (size_t i = 0; old && i < old->placements_count; i++)
+        if (old->placements[i].state == KW_PLACEMENT_RETIRED)
+            to->forms[to->count++] = with_retired(wanted, path, &old->placements[i], admission->arena);
+}
+
+static const kw_change_record *
+find_several(const kw_change_record *records, size_t count, const char *table, const char *path)
+{
+    const kw_change_record *found = kw_changes_find(records, count, table, path);
+    return found && found->under_way && found->writers == KW_CHANGE_SEVERAL_WRITERS ? found : NULL;
+}
+
+/* Without a step of the path. */
+static void
+add_followed(const kw_admission *admission, size_t table, size_t path, accepted *to)
+{
+    const kw_catalog_image *image = admission->image;
+    const kw_facts *wanted = admission->wanted[table];
+    const kw_change_record *record =
+        find_several(image->changes, image->changes_count, wanted->table, wanted->paths[path].name);
+    to->changing = to->changing || record;
+    if (wanted->paths[path].placements_count == 1)
+        add_ended(admission, table, path, to);
+    else if (record && record->step == 1)
+        to->forms[to->count++] = with_old_alone(wanted, path, admission->arena);
+}
+
+/* The placements that the path has before its end. */
+static const kw_facts *
+before_end(const kw_admission *admission, size_t table, size_t path)
+{
+    const kw_facts *wanted = admission->wanted[table];
+    const kw_path_facts *old = kw_facts_find_path(admission->recorded[table], wanted->paths[path].name);
+    kw_placement_facts live[2];
+    size_t count = 0;
+    for (size_t i = 0; i < old->placements_count; i++)
+        if (kw_placement_facts_is_live(&old->placements[i]))
+            live[count++] = old->placements[i];
+    return with_placements(wanted, path, live, count, admission->arena);
+}
+
+/* True if this admission makes a step of the path, in a store with several writers. */
+static bool
+accept_step(const kw_admission *admission, size_t table, size_t path, accepted *to)
+{
+    const kw_change_step *step = kw_admission_step(admission);
+    const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
+    const char *name = wanted->paths[path].name;
+    kw_path_step kind = recorded ? kw_change_step_of_path(step, recorded, wanted, name) : KW_PATH_STEP_NONE;
+    if (kind == KW_PATH_STEP_NONE)
+        return false;
+    bool begins = kind == KW_PATH_STEP_BEGIN;
+    const kw_change_record *record = begins
+                                         ? find_several(step->records, step->count, wanted->table, name)
+                                         : find_several(step->base, step->base_count, recorded->table, name);
+    if (!record)
+        return false;
+    to->changing = true;
+    to->present = begins ? NULL : record;
+    to->forms[0] = begins                      ? with_old_alone(wanted, path, admission->arena)
+                   : kind == KW_PATH_STEP_NEXT ? wanted
+                                               : before_end(admission, table, path);
+    to->count = 1;
+    return true;
+}
+
+static accepted
+accepted_of(const kw_admission *admission, size_t table)
+{
+    const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
+    size_t most = 1 + wanted->paths_count;
+    for (size_t i = 0; recorded && i < recorded->paths_count; i++)
+        most += recorded->paths[i].placements_count;
+    accepted all = {.forms = KW_ARENA_ARRAY(admission->arena, const kw_facts *, most)};
+    for (size_t i = 0; i < wanted->paths_count; i++)
+        if (accept_step(admission, table, i, &all))
+            return all;
+    all.forms[all.count++] = wanted;
+    for (size_t i = 0; i < wanted->paths_count; i++)
+        add_followed(admission, table, i, &all);
+    return all;
+}
+
+/* True if a gateway with this digest, or without the table, serves the table in one of the forms. */
+static bool
+agrees(const kw_admission *admission, size_t table, const accepted *all, const char *theirs)
+{
+    for (size_t i = 0; theirs && i < all->count; i++)
+        if (kw_facts_agree(theirs, all->forms[i], admission->recorded[table],
+                           admission->changes[table].merged, admission->arena))
+            return true;
+    return !theirs;
+}
+
+/* --- one gateway ----------------------------------------------------------------------------------- */
+
+static bool
+refuse_digest(const kw_admission *admission, const char *table, const accepted *all,
+              const kw_registration *other, bool moves, kw_error *ret_error)
+{
+    if (moves)
+        return kw_error_set(ret_error, KW_BUSY,
+                            "table %s: the gateway %s is changing to another policy now; try again", table,
+                            other->id);
+    if (is_of_this_gateway(admission, other))
+        return refuse_twin(other, table, ret_error);
+    if (all->changing)
+        return kw_error_set(ret_error, KW_BUSY,
+                            "table %s: the gateway %s does not serve the current policy version; try again",
+                            table, other->id);
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: the gateway %s serves it under another policy (its rows have other keys "
+                        "or other paths there); " ONE_BY_ONE,
+                        table, other->id);
+}
+
+static bool
+check_report(const kw_change_record *present, const kw_registration *of, kw_error *ret_error)
+{
+    return !present || kw_registration_step(of, present) == present->step ||
+           kw_error_set(ret_error, KW_UNAVAILABLE,
+                        "table %s, path %s: the gateway %s has not reported version %s of the change yet",
+                        present->table, present->path, of->id, kw_chain_version_of(present->version)->name);
+}
+
+static bool
+check_table(const kw_admission *admission, size_t table, const accepted *all, const kw_registration *other,
+            kw_error *ret_error)
+{
+    const char *name = admission->wanted[table]->table;
+    const char *serving = kw_others_find_digest(other->serving, other->serving_count, name);
+    const char *next = kw_others_find_digest(other->next, other->next_count, name);
+    if (!agrees(admission, table, all, serving) || !agrees(admission, table, all, next))
+        return refuse_digest(admission, name, all, other, g_strcmp0(serving, next) != 0, ret_error);
+    return (!serving && !next) || check_report(all->present, other, ret_error);
+}
+
+static bool
+check_itself(const kw_admission *admission, const accepted *all, const kw_registration *own,
+             kw_error *ret_error)
+{
+    for (size_t i = 0; i < admission->count; i++)
+        if (!check_report(all[i].present, own, ret_error))
+            return false;
+    return true;
+}
+
+static bool
+check_other(const kw_admission *admission, const accepted *all, const kw_registration *other,
+            kw_error *ret_error)
+{
+    if (other->protocol != KW_CATALOG_PROTOCOL)
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "the gateway %s has a version that cannot serve together with this one (catalog protocol "
+            "%" G_GINT64_FORMAT ", here %d); stop it first",
+            other->id, other->protocol, KW_CATALOG_PROTOCOL);
+    if (!refuse_exclusive(admission, other, ret_error))
+        return false;
+    for (size_t i = 0; i < admission->count; i++)
+        if (!check_table(admission, i, &all[i], other, ret_error))
+            return false;
+    return true;
+}
+
+bool
+kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error)
+{
+    const kw_catalog *catalog = admission->catalog;
+    const kw_catalog_image *image = admission->image;
+    accepted *all = KW_ARENA_ARRAY(admission->arena, accepted, admission->count);
+    for (size_t i = 0; i < admission->count; i++)
+        all[i] = accepted_of(admission, i);
+    for (size_t i = 0; i < image->gateways_count; i++) {
+        const kw_registration *each = &image->gateways[i];
+        if (kw_catalog_is_own(catalog, each)) {
+            if (!check_itself(admission, all, each, ret_error))
+                return false;
+        } else if (!kw_others_is_dead(image, each) && !check_other(admission, all, each, ret_error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- dead gateways --------------------------------------------------------------------------------- */
+
+size_t
+kw_admission_list_cleared(const kw_admission *admission, const char *const **ret_tables)
+{
+    size_t count = admission->exclusive_count;
+    const char **tables = KW_ARENA_ARRAY(admission->arena, const char *, count + admission->count);
+    memcpy(tables, admission->exclusive, count * sizeof *tables);
+    for (size_t i = 0; i < admission->count; i++)
+        if (accepted_of(admission, i).present)
+            tables[count++] = admission->wanted[i]->table;
+    *ret_tables = tables;
+    return count;
+}

@@ -1,0 +1,173 @@
+/* Orders of the operator, for a change in a store that several gateways write. Any gateway accepts them.
+ *
+ *   the record as the catalog has it -> is the order possible? -> its goal, pause, limit or comparison
+ * changes
+ *     -> the holder finds it there (change_holder.c)
+ */
+#include "base/log.h"
+#include "catalog/changes.h"
+#include "gateway/change_request.h"
+#include "store/check.h"
+
+typedef kw_change_request request;
+
+static bool
+refuse(kw_error *ret_error, const kw_change_record *record, const char *why)
+{
+    return kw_error_set(ret_error, KW_REFUSED, "table %s: %s", record->table, why);
+}
+
+/* --- goals --------------------------------------------------------------------------------------------- */
+
+static bool
+goes_back(const kw_change_record *record)
+{
+    return record->goal == KW_CHANGE_GOAL_REVERSED && record->version != KW_CHAIN_2;
+}
+
+static bool
+order_switch(const request *self, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+{
+    if (record->goal == KW_CHANGE_GOAL_SWITCHED || !kw_change_reads_old(record))
+        return refuse(ret_error, record,
+                      goes_back(record) ? "it is going back to the old rows; wait for that"
+                                        : "the switch was ordered already");
+    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+        return refuse(ret_error, record, "its change is being cancelled");
+    if (goes_back(record))
+        return refuse(ret_error, record, "it is going back to the old rows; wait for that");
+    const char *why = record->version == KW_CHAIN_2
+                          ? kw_change_why_not_switch(record, self->order.leave_foreign, arena)
+                          : "its rows have not been copied yet";
+    if (why)
+        return refuse(ret_error, record, why);
+    kw_change_set_goal(record, KW_CHANGE_GOAL_SWITCHED);
+    return true;
+}
+
+/* It also takes back a cancellation. */
+static bool
+order_reverse(kw_change_record *record, kw_error *ret_error)
+{
+    if (record->goal == KW_CHANGE_GOAL_CANCELLED) {
+        kw_change_set_goal(record, KW_CHANGE_GOAL_COPIED);
+        return true;
+    }
+    if (kw_change_is_final(record))
+        return refuse(ret_error, record, "its change is being completed and cannot go back");
+    if (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED)
+        return refuse(ret_error, record,
+                      kw_change_reads_old(record) ? "queries read the old rows already"
+                                                  : "it is going back to the old rows already");
+    kw_change_set_goal(record, KW_CHANGE_GOAL_REVERSED);
+    return true;
+}
+
+static bool
+order_complete(const request *self, kw_change_record *record, kw_error *ret_error)
+{
+    if (kw_change_is_final(record))
+        return true; /* it is being completed */
+    if (record->version != KW_CHAIN_6 ||
+        (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED))
+        return refuse(
+            ret_error, record,
+            record->goal == KW_CHANGE_GOAL_SWITCHED
+                ? "the switch has not ended; see keyway change status"
+                : "queries read the old rows, or will; order the switch first: keyway change switch");
+    record->completing = !self->order.expire_cursors;
+    kw_change_set_goal(record, KW_CHANGE_GOAL_COMPLETED);
+    return true;
+}
+
+static bool
+order_cancel(const request *self, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+{
+    int64_t current = kw_policy_version(self->coordinator->gateway->policy);
+    if (!kw_change_reads_old(record))
+        return refuse(ret_error, record, "queries read the new rows; go back first: keyway change reverse");
+    if (current != record->new_version)
+        return refuse(ret_error, record, kw_change_why_not_cancel(record, current, arena));
+    kw_change_set_goal(record, KW_CHANGE_GOAL_CANCELLED);
+    return true;
+}
+
+/* --- orders for the work ------------------------------------------------------------------------------- */
+
+static bool
+order_compare(kw_change_record *record, kw_error *ret_error)
+{
+    if (record->version != KW_CHAIN_2 || record->goal == KW_CHANGE_GOAL_CANCELLED ||
+        record->goal == KW_CHANGE_GOAL_SWITCHED)
+        return refuse(ret_error, record,
+                      "rows are compared again only before the switch, after they were copied");
+    kw_change_compare_again(record, true);
+    return true;
+}
+
+/* --- all ----------------------------------------------------------------------------------------------- */
+
+static bool
+change_record(request *self, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+{
+    switch (self->order.action) {
+    case KW_CHANGE_SWITCH:
+        return order_switch(self, record, arena, ret_error);
+    case KW_CHANGE_REVERSE:
+        return order_reverse(record, ret_error);
+    case KW_CHANGE_COMPLETE:
+        return order_complete(self, record, ret_error);
+    case KW_CHANGE_CANCEL:
+        return order_cancel(self, record, arena, ret_error);
+    case KW_CHANGE_COMPARE:
+        return order_compare(record, ret_error);
+    case KW_CHANGE_PAUSE:
+    case KW_CHANGE_RESUME:
+        record->paused = self->order.action == KW_CHANGE_PAUSE;
+        return true;
+    case KW_CHANGE_THROTTLE:
+        record->rows_per_second = self->order.rows_per_second;
+        return true;
+    case KW_CHANGE_SHOW:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+static bool
+check_expected(const request *self, const kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+{
+    const char *version = kw_chain_version_of(record->version)->name, *expected = self->order.expected;
+    return !expected || g_str_equal(expected, version) ||
+           refuse(ret_error, record, kw_change_other_version(version, expected, arena));
+}
+
+static bool
+edit(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+{
+    request *self = user;
+    self->refusal = KW_ERROR_NONE;
+    if (check_expected(self, record, arena, &self->refusal) &&
+        change_record(self, record, arena, &self->refusal))
+        return true;
+    *ret_error = self->refusal;
+    return false;
+}
+
+static void
+on_edited(void *user, const kw_current *current, const kw_error *error)
+{
+    request *self = user;
+    bool refused = error && self->refusal.code != KW_OK; /* without the name of the catalog */
+    if (!error)
+        kw_coordinator_take_current(self->coordinator, current);
+    kw_change_request_finish(self, refused ? &self->refusal : error);
+}
+
+void
+kw_change_goal_order(kw_change_request *self)
+{
+    const kw_gateway *gateway = self->coordinator->gateway;
+    kw_catalog_edit_change(gateway->catalog, self->order.table, NULL, edit, self,
+                           kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_edited, self);
+}

@@ -1,0 +1,280 @@
+/* The holder of a change, in a store that several gateways write.
+ *
+ *   holder:  read the registrations -> decide (change_walk.c) -> a step, right after the read; or a slice of
+ * work others:  read the registrations -> the holder has disappeared -> write oneself as the holder, if the
+ * catalog still has that one
+ *
+ * Two gateways can believe that they are the holder for a moment. Each step is one conditional put, so only
+ * one of them sets a version. A slice of work can be repeated, and the new holder begins none before
+ * `store.late` has passed.
+ */
+#include "base/log.h"
+#include "gateway/coordinator_internal.h"
+#include "gateway/follower.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+/* How often the holder reads registrations: while it waits for reports; while it works; while it waits for
+ * the operator. */
+#define READ_REPORTS_MS 100
+#define READ_WORKING_MS 1000
+#define READ_WAITING_MS 5000
+/* How often the others do. */
+#define READ_OTHERS_MS 3000
+/* Without a read for so long, nothing is known about the other gateways: the holder does no work. */
+#define STALE_MS 5000
+#define AGAIN_MS 100
+#define LEAVE_MS 1000
+
+bool
+kw_change_holds(const kw_coordinator *self, const kw_change_record *record)
+{
+    const char *instance = kw_catalog_instance(self->gateway->catalog);
+    return instance[0] && g_str_equal(record->holder, instance);
+}
+
+bool
+kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
+{
+    const kw_gateway *gateway = self->gateway;
+    const kw_fence *fence = kw_catalog_fence(gateway->catalog);
+    return gateway->state == KW_GATEWAY_SERVING && !gateway->lost &&
+           kw_change_set_has_step(gateway->served_changes, record) && (!fence || kw_fence_is_open(fence));
+}
+
+kw_change_times
+kw_change_times_now(const kw_coordinator *self, const kw_change_record *record)
+{
+    const kw_model_hbase *store = &kw_gateway_model(self->gateway)->store.hbase;
+    return (kw_change_times){.now_ns = kw_clock_boot_ns(),
+                             .late_ns = (uint64_t)store->late_ms * NS_PER_MS,
+                             .skew_ns = (uint64_t)store->max_clock_skew_ms * NS_PER_MS,
+                             .cursors_expired =
+                                 kw_clock_wall_ms() >= kw_change_cursors_until_ms(self, record)};
+}
+
+/* --- the holder's name in the catalog ------------------------------------------------------------------ */
+
+static bool
+edit_holder(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+{
+    kw_coordinator *self = user;
+    const char *holder = self->stopped ? "" : kw_catalog_instance(self->gateway->catalog);
+    if (!g_str_equal(record->holder, self->take_from))
+        return kw_error_set(ret_error, KW_BUSY, "another gateway has become the holder");
+    record->holder = kw_arena_text(arena, kw_bytes_of_text(holder));
+    return true;
+}
+
+static void
+end_take(kw_coordinator *self)
+{
+    g_clear_pointer(&self->take_table, g_free);
+    g_clear_pointer(&self->take_path, g_free);
+    g_clear_pointer(&self->take_from, g_free);
+    self->taking = false;
+    kw_coordinator_wake(self, 0);
+    kw_jobs_next(&self->gateway->jobs);
+}
+
+static void
+on_taken(void *user, const kw_current *current, const kw_error *error)
+{
+    kw_coordinator *self = user;
+    if (!error) {
+        kw_log(KW_LOG_INFO, "change", self->stopped ? "gave up a change" : "took over a change",
+               KW_LOG_FACT("table", self->take_table), KW_LOG_FACT("path", self->take_path));
+        kw_coordinator_take_current(self, current);
+    }
+    end_take(self);
+}
+
+static void
+run_take(kw_job *job)
+{
+    kw_coordinator *self = (kw_coordinator *)(void *)((char *)job - offsetof(kw_coordinator, take));
+    const kw_gateway *gateway = self->gateway;
+    int64_t ms = self->stopped ? LEAVE_MS : kw_gateway_model(gateway)->timeouts.call_ms;
+    if (!self->stopped && !kw_catalog_instance(gateway->catalog)[0])
+        end_take(self);
+    else
+        kw_catalog_edit_change(gateway->catalog, self->take_table, self->take_path, edit_holder, self,
+                               kw_deadline_in_ms(ms), on_taken, self);
+}
+
+static void
+start_take(kw_coordinator *self, const kw_change_record *record)
+{
+    if (self->taking)
+        return;
+    self->taking = true;
+    self->take_table = g_strdup(record->table);
+    self->take_path = g_strdup(record->path);
+    self->take_from = g_strdup(record->holder);
+    self->take.run = run_take;
+    kw_jobs_add(&self->gateway->jobs, &self->take);
+}
+
+void
+kw_change_holder_leave(kw_coordinator *self)
+{
+    const kw_change_set *set = self->gateway->changes;
+    for (size_t i = 0; set && self->gateway->catalog && i < set->count; i++)
+        if (set->records[i].under_way && kw_change_holds(self, &set->records[i]))
+            start_take(self, &set->records[i]); /* others take over changes after the first one */
+}
+
+/* --- registrations ------------------------------------------------------------------------------------- */
+
+static const kw_change_follower *
+find_holder(const kw_change_record *record, const kw_change_follower *followers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (g_str_equal(followers[i].instance, record->holder))
+            return &followers[i];
+    return NULL;
+}
+
+static void
+note_as_holder(kw_coordinator *self, const kw_change_record *record, kw_change_work *work,
+               const kw_change_follower *followers, size_t count)
+{
+    kw_change_walk_note(&work->walk, record, followers, count, kw_clock_boot_ns());
+    kw_change_times times = kw_change_times_now(self, record);
+    work->next = kw_change_walk_next(&work->walk, record, &times);
+    bool sets = work->next.act == KW_CHANGE_ACT_STEP || work->next.act == KW_CHANGE_ACT_END;
+    if (sets && kw_change_can_work(self, record))
+        kw_change_start_step(self, record);
+}
+
+static void
+note_as_other(kw_coordinator *self, const kw_change_record *record, kw_change_work *work,
+              const kw_change_follower *followers, size_t count)
+{
+    const kw_change_follower *holder = find_holder(record, followers, count);
+    g_free(work->holder);
+    work->holder = holder ? g_strdup(holder->id) : NULL;
+    if ((!holder || holder->dead) && kw_change_can_work(self, record))
+        start_take(self, record);
+}
+
+static void
+on_followers(void *user, const kw_change_follower *followers, size_t count, const kw_error *error)
+{
+    kw_coordinator *self = user;
+    const kw_change_set *set = self->gateway->changes;
+    const kw_change_record *record =
+        kw_changes_find(set->records, set->count, self->read_table, self->read_path);
+    self->reading = false;
+    g_clear_pointer(&self->read_table, g_free);
+    g_clear_pointer(&self->read_path, g_free);
+    if (self->stopped) {
+        kw_coordinator_wake(self, 0);
+        return;
+    }
+    kw_change_work *work = record && record->under_way ? kw_change_work_of(self, record) : NULL;
+    if (work && !error) {
+        work->read_ns = kw_clock_boot_ns();
+        if (work->holding && kw_change_holds(self, record))
+            note_as_holder(self, record, work, followers, count);
+        else if (!work->holding)
+            note_as_other(self, record, work, followers, count);
+    }
+    kw_coordinator_wake(self, error ? AGAIN_MS : 0);
+}
+
+static void
+start_read(kw_coordinator *self, const kw_change_record *record)
+{
+    const kw_gateway *gateway = self->gateway;
+    self->reading = true;
+    self->read_table = g_strdup(record->table);
+    self->read_path = g_strdup(record->path);
+    kw_catalog_read_followers(gateway->catalog, record,
+                              kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_followers,
+                              self);
+}
+
+/* --- the tick ------------------------------------------------------------------------------------------ */
+
+static void
+begin_or_end_holding(kw_coordinator *self, const kw_change_record *record, kw_change_work *work)
+{
+    bool holds = kw_change_holds(self, record);
+    if (holds == work->holding)
+        return;
+    kw_change_walk_clear(&work->walk);
+    work->holding = holds;
+    work->next = (kw_change_next){.wait = KW_CHANGE_WAIT_REPORTS};
+    work->read_ns = 0;
+    if (holds)
+        kw_change_walk_init(&work->walk, record, kw_clock_boot_ns());
+}
+
+static uint64_t
+read_interval_ms(const kw_change_record *record, const kw_change_work *work)
+{
+    if (!work->holding)
+        return record->holder[0] ? READ_OTHERS_MS : 0;
+    switch (work->next.act) {
+    case KW_CHANGE_ACT_STEP:
+    case KW_CHANGE_ACT_END:
+        return 0;
+    case KW_CHANGE_ACT_COPY:
+    case KW_CHANGE_ACT_COMPARE:
+    case KW_CHANGE_ACT_PASS:
+    case KW_CHANGE_ACT_SWEEP:
+        return READ_WORKING_MS;
+    case KW_CHANGE_ACT_WAIT:
+        break;
+    }
+    bool waits = work->next.wait == KW_CHANGE_WAIT_ORDER || work->next.wait == KW_CHANGE_WAIT_CURSORS;
+    return work->next.wait == KW_CHANGE_WAIT_REPORTS ? READ_REPORTS_MS
+           : waits                                   ? READ_WAITING_MS
+                                                     : READ_WORKING_MS;
+}
+
+/* How long until the time at which the holder waits no longer. */
+static uint64_t
+wait_ms(const kw_change_work *work, const kw_change_times *times)
+{
+    if (!work->holding || work->next.until_ns == 0)
+        return UINT64_MAX;
+    return work->next.until_ns > times->now_ns ? (work->next.until_ns - times->now_ns) / NS_PER_MS + 1 : 0;
+}
+
+/* A step waits for the next read, so that it is decided by what the registrations say now. */
+static uint64_t
+tick_record(kw_coordinator *self, const kw_change_record *record)
+{
+    kw_change_work *work = kw_change_work_of(self, record);
+    kw_change_times times = kw_change_times_now(self, record);
+    begin_or_end_holding(self, record, work);
+    if (!kw_change_can_work(self, record))
+        return AGAIN_MS;
+    if (work->holding)
+        work->next = kw_change_walk_next(&work->walk, record, &times);
+    uint64_t interval_ms = read_interval_ms(record, work);
+    uint64_t age_ms = work->read_ns ? (times.now_ns - work->read_ns) / NS_PER_MS : UINT64_MAX;
+    if (work->holding && age_ms > STALE_MS && work->next.act != KW_CHANGE_ACT_WAIT)
+        work->next = (kw_change_next){.wait = KW_CHANGE_WAIT_REPORTS};
+    if (age_ms < interval_ms)
+        return MIN(interval_ms - age_ms, wait_ms(work, &times));
+    if (!self->reading && !self->taking && !self->continuing && kw_clock_mono_ns() >= self->continue_ns)
+        start_read(self, record);
+    return AGAIN_MS;
+}
+
+uint64_t
+kw_change_holder_tick(kw_coordinator *self)
+{
+    const kw_gateway *gateway = self->gateway;
+    uint64_t again_ms = UINT64_MAX;
+    if (!gateway->changes || !gateway->catalog || gateway->state != KW_GATEWAY_SERVING)
+        return UINT64_MAX;
+    for (size_t i = 0; i < gateway->changes->count; i++) {
+        const kw_change_record *record = &gateway->changes->records[i];
+        if (record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS)
+            again_ms = MIN(again_ms, tick_record(self, record));
+    }
+    return again_ms;
+}

@@ -1,0 +1,172 @@
+/* Orders that the gateway gives itself: to continue a change that the operator has completed, and, as the
+ * holder of a change in a store with several writers, to set the next version.
+ */
+#include "base/log.h"
+#include "gateway/change_request.h"
+#include "gateway/follower.h"
+
+#include <stdatomic.h>
+
+#define LOOK_AGAIN_MS 60000 /* the wall clock can be set */
+#define AGAIN_NS (UINT64_C(1000) * 1000 * 1000)
+/* A version is set only if the registrations were read within this time. */
+#define FRESH_NS (UINT64_C(1000) * 1000 * 1000)
+
+typedef kw_change_request request;
+
+/* True if the operator has completed the change, which has not ended. */
+static bool
+is_to_continue(const kw_change_record *record)
+{
+    return record->under_way && record->writers == KW_CHANGE_ONE_WRITER &&
+           (record->version == KW_CHAIN_BOTH_LAST || record->completing);
+}
+
+/* --- starting ------------------------------------------------------------------------------------------- */
+
+/* How long until the change continues by itself, in milliseconds; UINT64_MAX: it waits for an order. */
+static uint64_t
+due_in_ms(const kw_coordinator *coordinator, const kw_change_record *record)
+{
+    int64_t now_ms = kw_clock_wall_ms(), until_ms = kw_change_cursors_until_ms(coordinator, record);
+    if (!is_to_continue(record))
+        return UINT64_MAX;
+    return until_ms > now_ms ? (uint64_t)MIN(until_ms - now_ms, LOOK_AGAIN_MS) : 0;
+}
+
+/* --- carrying out --------------------------------------------------------------------------------------- */
+
+/* True if the registrations were read just now, by the holder. */
+static bool
+is_decided_now(const kw_coordinator *coordinator, const kw_change_record *record, const kw_change_work *work)
+{
+    return work->holding && kw_change_holds(coordinator, record) && kw_change_can_work(coordinator, record) &&
+           kw_clock_boot_ns() - work->read_ns < FRESH_NS;
+}
+
+/* Jobs before this one can have changed what is to be done. */
+static void
+run_walk(request *self)
+{
+    kw_coordinator *coordinator = self->coordinator;
+    const kw_change_set *set = coordinator->gateway->changes;
+    const kw_change_record *record = kw_changes_find(set->records, set->count, self->order.table, self->path);
+    kw_change_work *work = record && record->under_way ? kw_change_work_of(coordinator, record) : NULL;
+    if (!work || !is_decided_now(coordinator, record, work)) {
+        kw_change_request_finish(self, NULL);
+        return;
+    }
+    kw_change_times times = kw_change_times_now(coordinator, record);
+    self->next = kw_change_walk_next(&work->walk, record, &times);
+    bool ends = self->next.act == KW_CHANGE_ACT_END;
+    if (ends && kw_change_reads_old(record))
+        self->order.action = KW_CHANGE_CANCEL;
+    if (ends || self->next.act == KW_CHANGE_ACT_STEP)
+        kw_change_step_wait(self);
+    else
+        kw_change_request_finish(self, NULL);
+}
+
+static void
+run_own(kw_job *job)
+{
+    request *self = (request *)(void *)((char *)job - offsetof(request, job));
+    const kw_gateway *gateway = self->coordinator->gateway;
+    const kw_change_set *set = gateway->changes;
+    size_t index = set ? kw_change_set_find_under_way(set, self->order.table) : 0;
+    if (gateway->state != KW_GATEWAY_SERVING || !set || index == set->count)
+        kw_change_request_finish(self, NULL);
+    else if (self->walks)
+        run_walk(self);
+    else if (is_to_continue(&set->records[index]))
+        kw_change_request_run(job);
+    else
+        kw_change_request_finish(self, NULL); /* an order before this one has decided otherwise */
+}
+
+static request *
+start_own(kw_coordinator *coordinator, const kw_change_record *record)
+{
+    kw_arena *arena = kw_arena_new();
+    request *self = KW_ARENA_NEW(arena, request);
+    *self = (request){.coordinator = coordinator,
+                      .arena = arena,
+                      .continues = true,
+                      .path = kw_arena_text(arena, kw_bytes_of_text(record->path)),
+                      .order = {.action = KW_CHANGE_COMPLETE,
+                                .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
+                                .author = kw_arena_text(arena, kw_bytes_of_text(record->author))}};
+    coordinator->continuing = true;
+    atomic_fetch_add(&coordinator->requests_count, 1);
+    self->next_open = coordinator->requests;
+    coordinator->requests = self;
+    self->job.run = run_own;
+    return self;
+}
+
+static void
+start_continuing(kw_coordinator *coordinator, const kw_change_record *record)
+{
+    request *self = start_own(coordinator, record);
+    kw_jobs_add(&coordinator->gateway->jobs, &self->job);
+}
+
+void
+kw_change_start_step(kw_coordinator *coordinator, const kw_change_record *record)
+{
+    if (coordinator->continuing)
+        return;
+    request *self = start_own(coordinator, record);
+    self->walks = true;
+    kw_jobs_add(&coordinator->gateway->jobs, &self->job);
+}
+
+/* Starts to complete a change for which that is due. Returns when it must be called again. */
+uint64_t
+kw_change_own_start_due(kw_coordinator *coordinator)
+{
+    const kw_change_set *set = coordinator->gateway->changes;
+    uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;
+    if (coordinator->continuing || !set || coordinator->gateway->state != KW_GATEWAY_SERVING ||
+        kw_coordinator_earlier_in_use(coordinator)) /* not in the queue, which would hold other jobs */
+        return UINT64_MAX;
+    for (size_t i = 0; i < set->count; i++) {
+        uint64_t in_ms = due_in_ms(coordinator, &set->records[i]);
+        if (in_ms == 0 && now_ns >= coordinator->continue_ns) {
+            start_continuing(coordinator, &set->records[i]);
+            return UINT64_MAX;
+        }
+        again_ms = MIN(again_ms, in_ms == 0 ? (coordinator->continue_ns - now_ns) / 1000000 + 1 : in_ms);
+    }
+    return again_ms;
+}
+
+/* --- the end -------------------------------------------------------------------------------------------- */
+
+/* Another gateway has set a version meanwhile, or an order has changed the goal: it is read first. */
+static void
+end_walked(request *self, const kw_error *error)
+{
+    kw_coordinator *coordinator = self->coordinator;
+    const kw_change_set *set = coordinator->gateway->changes;
+    const kw_change_record *record = kw_changes_find(set->records, set->count, self->order.table, self->path);
+    if (record && record->under_way)
+        kw_change_work_of(coordinator, record)->problem = *error;
+    kw_follower_wake(coordinator->gateway->follower);
+}
+
+/* The operator sees a failure in the state of the change. */
+void
+kw_change_own_end(kw_change_request *self, const kw_error *error)
+{
+    kw_coordinator *coordinator = self->coordinator;
+    coordinator->continuing = false;
+    if (self->walks && !error)
+        return; /* the next step can follow at once */
+    coordinator->continue_ns = kw_clock_mono_ns() + AGAIN_NS;
+    if (self->walks)
+        end_walked(self, error);
+    if (error && error->code != KW_UNAVAILABLE)
+        kw_log(KW_LOG_ERROR, "change", "a change could not be completed, it will be tried again",
+               KW_LOG_FACT("table", self->order.table), KW_LOG_FACT("reason", error->text));
+}

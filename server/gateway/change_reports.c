@@ -1,0 +1,75 @@
+/* Reports, for changes in a store that several gateways write (catalog/changes.h).
+ *
+ *   another policy is served --> no call uses an earlier one --> no write that such a call gave up can still
+ *     be applied (store.late) --> the gateway knows the store's clock, if it sets timestamps from the next
+ *     version on --> the registration says: this gateway serves the version
+ *
+ * Only writes that were given up before that moment count: those of later calls belong to the version that is
+ * reported, and delay the next report.
+ */
+#include "gateway/coordinator_internal.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define TIME_POLL_MS 20
+
+void
+kw_change_reports_restart(kw_coordinator *self)
+{
+    self->drained = false;
+}
+
+static void
+report(kw_coordinator *self, const kw_change_set *served)
+{
+    g_autofree kw_change_report *reports = g_new(kw_change_report, served->count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < served->count; i++) {
+        const kw_change_record *each = &served->records[i];
+        if (each->under_way && each->writers == KW_CHANGE_SEVERAL_WRITERS)
+            reports[count++] = (kw_change_report){each->table, each->path, each->started_ms, each->step};
+    }
+    kw_catalog_report_changes(self->gateway->catalog, reports, count);
+}
+
+static bool
+is_cancelled(const kw_gateway *gateway, const kw_change_record *served)
+{
+    const kw_change_set *set = gateway->changes;
+    const kw_change_record *record = kw_changes_find(set->records, set->count, served->table, served->path);
+    return record && record->goal == KW_CHANGE_GOAL_CANCELLED;
+}
+
+/* In the next version the gateway sets timestamps. Until it knows the store's clock, calls would fail. */
+static bool
+needs_time_first(const kw_gateway *gateway)
+{
+    const kw_change_set *served = gateway->served_changes;
+    kw_error ignored;
+    for (size_t i = 0; i < served->count; i++) {
+        const kw_change_record *each = &served->records[i];
+        if (each->under_way && each->version == KW_CHAIN_ENTER_HELD && !is_cancelled(gateway, each))
+            return !kw_store_ready(gateway->store, &ignored);
+    }
+    return false;
+}
+
+uint64_t
+kw_change_reports_tick(kw_coordinator *self)
+{
+    const kw_gateway *gateway = self->gateway;
+    if (!gateway->catalog || !kw_store_is_shared(gateway->store) || !gateway->served_changes ||
+        gateway->state != KW_GATEWAY_SERVING || kw_coordinator_earlier_in_use(self))
+        return UINT64_MAX;
+    if (!self->drained) {
+        self->drained = true;
+        self->doubt_ns = kw_store_last_doubt_ns(gateway->store);
+    }
+    uint64_t late_ns = (uint64_t)kw_gateway_model(gateway)->store.hbase.late_ms * NS_PER_MS;
+    uint64_t now_ns = kw_clock_boot_ns(), from_ns = self->doubt_ns > 0 ? self->doubt_ns + late_ns : 0;
+    if (now_ns < from_ns)
+        return (from_ns - now_ns) / NS_PER_MS + 1;
+    if (needs_time_first(gateway))
+        return TIME_POLL_MS;
+    report(self, gateway->served_changes);
+    return UINT64_MAX;
+}

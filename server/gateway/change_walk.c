@@ -1,0 +1,336 @@
+#include "gateway/change_walk.h"
+
+#include <glib.h>
+
+/* A version is set at least a millisecond after all have reported the one before (change/chain.h). This is
+ * more, because clocks drift. */
+#define GAP_NS (UINT64_C(2) * 1000 * 1000)
+#define WORK (KW_CHAIN_COPIED | KW_CHAIN_PASSED | KW_CHAIN_SWEPT)
+
+/* --- reports ----------------------------------------------------------------------------------------- */
+
+void
+kw_change_walk_init(kw_change_walk *walk, const kw_change_record *record, uint64_t now_ns)
+{
+    *walk = (kw_change_walk){.started_ms = record->started_ms,
+                             .step = record->step,
+                             .present = g_ptr_array_new_with_free_func(g_free),
+                             .dead = g_ptr_array_new_with_free_func(g_free),
+                             .unreported = g_ptr_array_new_with_free_func(g_free),
+                             .lost_ns = now_ns};
+}
+
+void
+kw_change_walk_clear(kw_change_walk *walk)
+{
+    if (walk->present)
+        g_ptr_array_unref(walk->present);
+    if (walk->dead)
+        g_ptr_array_unref(walk->dead);
+    if (walk->unreported)
+        g_ptr_array_unref(walk->unreported);
+    *walk = (kw_change_walk){0};
+}
+
+static bool
+is_alive(const char *instance, const kw_change_follower *followers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (g_str_equal(followers[i].instance, instance))
+            return !followers[i].dead;
+    return false;
+}
+
+static bool
+has_name(const GPtrArray *names, const char *name)
+{
+    for (guint i = 0; i < names->len; i++)
+        if (g_str_equal(names->pdata[i], name))
+            return true;
+    return false;
+}
+
+/* A dead one can have registered and died since the last read. */
+static bool
+any_disappeared(const kw_change_walk *walk, const kw_change_follower *followers, size_t count)
+{
+    for (guint i = 0; i < walk->present->len; i++)
+        if (!is_alive(walk->present->pdata[i], followers, count))
+            return true;
+    for (size_t i = 0; i < count; i++)
+        if (followers[i].dead && !has_name(walk->dead, followers[i].instance))
+            return true;
+    return false;
+}
+
+/* A gateway without a report serves the version before, or nothing yet. */
+static bool
+has_reported(const kw_change_follower *follower, const kw_change_record *record)
+{
+    return follower->step == record->step;
+}
+
+void
+kw_change_walk_note(kw_change_walk *walk, const kw_change_record *record, const kw_change_follower *followers,
+                    size_t count, uint64_t now_ns)
+{
+    if (any_disappeared(walk, followers, count))
+        walk->lost_ns = now_ns;
+    if (walk->step != record->step)
+        walk->reported_ns = 0;
+    walk->step = record->step;
+    g_ptr_array_set_size(walk->present, 0);
+    g_ptr_array_set_size(walk->dead, 0);
+    g_ptr_array_set_size(walk->unreported, 0);
+    for (size_t i = 0; i < count; i++) {
+        g_ptr_array_add(followers[i].dead ? walk->dead : walk->present, g_strdup(followers[i].instance));
+        if (!followers[i].dead && !has_reported(&followers[i], record))
+            g_ptr_array_add(walk->unreported, g_strdup(followers[i].id));
+    }
+    if (walk->unreported->len > 0 || walk->present->len == 0)
+        walk->reported_ns = 0;
+    else if (walk->reported_ns == 0)
+        walk->reported_ns = now_ns;
+}
+
+/* --- where the versions lead -------------------------------------------------------------------------- */
+
+/* How far a version is along the way; versions of the way back have the place of those they return to. */
+static unsigned
+place_of(kw_chain_id version)
+{
+    static const kw_chain_id places[] = {KW_CHAIN_STORE,
+                                         KW_CHAIN_ENTER_HELD,
+                                         KW_CHAIN_ENTER_RAISED,
+                                         KW_CHAIN_ENTER_STAMPED,
+                                         KW_CHAIN_0,
+                                         KW_CHAIN_1,
+                                         KW_CHAIN_2,
+                                         KW_CHAIN_2_SPACED,
+                                         KW_CHAIN_3,
+                                         KW_CHAIN_4,
+                                         KW_CHAIN_4_BACK,
+                                         KW_CHAIN_5,
+                                         KW_CHAIN_6_SPACED,
+                                         KW_CHAIN_6,
+                                         KW_CHAIN_7,
+                                         KW_CHAIN_8,
+                                         KW_CHAIN_LEAVE_STAMPED,
+                                         KW_CHAIN_LEAVE_RAISED,
+                                         KW_CHAIN_LEAVE_HELD,
+                                         KW_CHAIN_STORE_NEW};
+    unsigned place = 0;
+    while (places[place] != version)
+        g_assert(++place < G_N_ELEMENTS(places));
+    return place;
+}
+
+static kw_chain_id
+last_version(const kw_change_record *record)
+{
+    return record->store_order ? KW_CHAIN_STORE_NEW : KW_CHAIN_8;
+}
+
+bool
+kw_change_is_final(const kw_change_record *record)
+{
+    return place_of(record->version) >= place_of(KW_CHAIN_7);
+}
+
+kw_chain_id
+kw_change_goal_version(const kw_change_record *record)
+{
+    if (kw_change_is_final(record))
+        return last_version(record);
+    switch (record->goal) {
+    case KW_CHANGE_GOAL_COPIED:
+    case KW_CHANGE_GOAL_REVERSED:
+        return KW_CHAIN_2;
+    case KW_CHANGE_GOAL_SWITCHED:
+        return KW_CHAIN_6;
+    case KW_CHANGE_GOAL_COMPLETED:
+        return last_version(record);
+    case KW_CHANGE_GOAL_CANCELLED:
+        return record->store_order ? KW_CHAIN_STORE : KW_CHAIN_0;
+    }
+    g_assert_not_reached();
+}
+
+bool
+kw_change_reads_old(const kw_change_record *record)
+{
+    return kw_chain_version_of(record->version)->old_role.scan;
+}
+
+bool
+kw_change_sweeps_new(const kw_change_record *record)
+{
+    return kw_chain_version_of(record->version)->new_role.put > 0;
+}
+
+static bool
+is_back(const kw_change_record *record)
+{
+    return place_of(kw_change_goal_version(record)) < place_of(record->version);
+}
+
+/* The versions of a table with order: stamp end where its change ends. Then only its control cells are left.
+ */
+static kw_chain_step
+step_of(const kw_change_record *record, bool *ret_ends)
+{
+    kw_chain_id goal = kw_change_goal_version(record);
+    bool ends = record->goal == KW_CHANGE_GOAL_CANCELLED || goal == last_version(record);
+    bool arrived = record->version == goal;
+    kw_chain_step step =
+        arrived && ends ? (kw_chain_step){KW_CHAIN_COUNT, KW_CHAIN_GRACE | KW_CHAIN_SWEPT}
+                        : kw_chain_next(record->version, is_back(record) ? KW_CHAIN_BACK : KW_CHAIN_FORWARD);
+    g_assert(step.to != KW_CHAIN_COUNT || (arrived && ends));
+    *ret_ends = ends && (arrived || (record->store_order && step.to == goal));
+    return step;
+}
+
+/* --- the decision ------------------------------------------------------------------------------------- */
+
+static kw_change_next
+wait_for(kw_change_wait wait, uint64_t until_ns)
+{
+    return (kw_change_next){.act = KW_CHANGE_ACT_WAIT, .wait = wait, .until_ns = until_ns};
+}
+
+/* The times that must have passed. */
+static kw_change_next
+check_times(const kw_change_walk *walk, uint64_t number, unsigned needs, const kw_change_times *times)
+{
+    uint64_t gap_ns = needs & KW_CHAIN_SKEW ? MAX(times->skew_ns, GAP_NS) : GAP_NS;
+    if (walk->reported_ns == 0 || walk->step != number)
+        return wait_for(KW_CHANGE_WAIT_REPORTS, 0);
+    if (times->now_ns < walk->reported_ns + gap_ns)
+        return wait_for(KW_CHANGE_WAIT_TIME, walk->reported_ns + gap_ns);
+    if (needs & KW_CHAIN_GRACE && times->now_ns < walk->lost_ns + times->late_ns)
+        return wait_for(KW_CHANGE_WAIT_GRACE, walk->lost_ns + times->late_ns);
+    return wait_for(KW_CHANGE_WAIT_NONE, 0);
+}
+
+/* The writes of the work that has ended. */
+static kw_change_next
+check_work(const kw_change_walk *walk, const kw_change_times *times)
+{
+    bool over = walk->doubt_ns == 0 || times->now_ns >= walk->doubt_ns + times->late_ns;
+    return over ? wait_for(KW_CHANGE_WAIT_NONE, 0)
+                : wait_for(KW_CHANGE_WAIT_GRACE, walk->doubt_ns + times->late_ns);
+}
+
+/* The work that is left; WAIT: none. */
+static kw_change_act
+find_work(const kw_change_record *record, unsigned needs)
+{
+    if (needs & KW_CHAIN_COPIED && !record->copied)
+        return KW_CHANGE_ACT_COPY;
+    if (needs & KW_CHAIN_COPIED && !record->compared)
+        return KW_CHANGE_ACT_COMPARE;
+    if (record->pass == KW_CHANGE_PASS_ENDED)
+        return KW_CHANGE_ACT_WAIT;
+    if (needs & KW_CHAIN_PASSED)
+        return KW_CHANGE_ACT_PASS;
+    return needs & KW_CHAIN_SWEPT ? KW_CHANGE_ACT_SWEEP : KW_CHANGE_ACT_WAIT;
+}
+
+kw_change_act
+kw_change_work_left(const kw_change_record *record)
+{
+    bool ends;
+    return find_work(record, step_of(record, &ends).needs);
+}
+
+/* The next step needs an order. */
+bool
+kw_change_waits_for_order(const kw_change_record *record)
+{
+    bool ends, arrived = record->version == kw_change_goal_version(record);
+    kw_chain_step step = step_of(record, &ends);
+    return arrived && !ends && find_work(record, step.needs) == KW_CHANGE_ACT_WAIT;
+}
+
+kw_change_next
+kw_change_walk_next(const kw_change_walk *walk, const kw_change_record *record, const kw_change_times *times)
+{
+    bool ends;
+    kw_chain_step step = step_of(record, &ends);
+    kw_change_act work = find_work(record, step.needs);
+    if (kw_change_waits_for_order(record))
+        return wait_for(KW_CHANGE_WAIT_ORDER, 0);
+    kw_change_next next = check_times(walk, record->step, step.needs, times);
+    if (next.wait == KW_CHANGE_WAIT_NONE && step.needs & WORK && work == KW_CHANGE_ACT_WAIT)
+        next = check_work(walk, times);
+    if (next.wait != KW_CHANGE_WAIT_NONE)
+        return next;
+    if (work != KW_CHANGE_ACT_WAIT && record->paused)
+        return wait_for(KW_CHANGE_WAIT_RESUME, 0);
+    if (work != KW_CHANGE_ACT_WAIT)
+        return (kw_change_next){.act = work};
+    if (step.needs & KW_CHAIN_CURSORS_EXPIRED && record->completing && !times->cursors_expired)
+        return wait_for(KW_CHANGE_WAIT_CURSORS, 0);
+    return (kw_change_next){.act = ends ? KW_CHANGE_ACT_END : KW_CHANGE_ACT_STEP, .to = step.to};
+}
+
+/* --- the record --------------------------------------------------------------------------------------- */
+
+static void
+forget_pass(kw_change_record *record)
+{
+    record->pass = KW_CHANGE_PASS_OLD;
+    record->copied_to = KW_BYTES_NONE;
+}
+
+static void
+forget_copy(kw_change_record *record)
+{
+    record->copied = record->compared = false;
+    record->copied_to = record->compare_cursor = KW_BYTES_NONE;
+    record->rows_copied = record->rows_compared = record->foreign = 0;
+    record->missing = record->different = record->extra = record->repaired = 0;
+    record->example = "";
+}
+
+/* Rows that could not be copied can be gone, or have been removed: only a copy counts them. */
+static void
+copy_again(kw_change_record *record)
+{
+    record->copied = false;
+    record->copied_to = KW_BYTES_NONE;
+    record->rows_copied = record->foreign = 0;
+    record->example = "";
+}
+
+void
+kw_change_compare_again(kw_change_record *record, bool copies)
+{
+    record->compared = false;
+    record->compare_cursor = KW_BYTES_NONE;
+    record->rows_compared = record->missing = record->different = record->extra = record->repaired = 0;
+    if (record->foreign > 0 && copies)
+        copy_again(record);
+}
+
+/* A copy counts for as long as writes go to both placements: so not in version 1, but after a reverse. It
+ * only saves time: a pass copies what a copy has missed (tests/unit/change, "no-copy"). */
+void
+kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms)
+{
+    record->version = version;
+    record->version_at_ms = now_ms;
+    record->step++;
+    forget_pass(record);
+    if (version == KW_CHAIN_1)
+        forget_copy(record);
+}
+
+void
+kw_change_set_goal(kw_change_record *record, kw_change_goal goal)
+{
+    bool back = is_back(record);
+    record->goal = goal;
+    if (is_back(record) != back && record->version != KW_CHAIN_2)
+        forget_pass(record);
+}

@@ -1,0 +1,97 @@
+/* Internal to gateway: what the holder of a change does next, in a store that several gateways write. Pure.
+ *
+ *   registrations, as read ---> kw_change_walk_note ---> who has not reported; when a gateway disappeared
+ *                                                              |
+ *   record of the change, time ---------------> kw_change_walk_next ---> set a version, work, or wait
+ *
+ * The table in change/chain.c has the versions and what each step needs. A step needs, in this order: the
+ * reports of all gateways, the times that must pass, the work under the present version, the order of the
+ * operator.
+ *
+ * A grace is over when no write that was given up can still be applied. A living gateway reports a version
+ * only then. For a gateway that has disappeared, and for all that did so before this gateway became the
+ * holder, the holder waits `store.late`; and so it does after work, for the work's own writes.
+ */
+#pragma once
+
+#include "catalog/changes.h"
+
+typedef struct kw_change_walk {
+    int64_t started_ms;    /* of the change */
+    uint64_t step;         /* the one that gateways must report */
+    GPtrArray *present;    /* names of the living registrations that had the table when they were last read */
+    GPtrArray *dead;       /* names of those that were dead then */
+    GPtrArray *unreported; /* ids of those that have not reported */
+    uint64_t lost_ns;     /* when one was last found to have disappeared, or this gateway became the holder */
+    uint64_t doubt_ns;    /* kw_store_last_doubt_ns when the last work ended; 0: no write was given up */
+    uint64_t reported_ns; /* when all were first seen to have reported; 0: not yet */
+} kw_change_walk;
+
+/* The walk of a gateway that has become the holder now. Times are those of kw_clock_boot_ns. */
+void kw_change_walk_init(kw_change_walk *walk, const kw_change_record *record, uint64_t now_ns);
+void kw_change_walk_clear(kw_change_walk *walk);
+
+/* Call it with all registrations that have the table, read under the record, at or after the time of the
+ * read. */
+void kw_change_walk_note(kw_change_walk *walk, const kw_change_record *record,
+                         const kw_change_follower *followers, size_t count, uint64_t now_ns);
+
+typedef enum kw_change_act {
+    KW_CHANGE_ACT_WAIT,
+    KW_CHANGE_ACT_STEP, /* set the version `to` */
+    KW_CHANGE_ACT_END,  /* the same, or without another version (KW_CHAIN_COUNT), and the change ends with it:
+                           with the old placement if the goal is CANCELLED, else with the new one */
+    KW_CHANGE_ACT_COPY, /* a slice of work */
+    KW_CHANGE_ACT_COMPARE,
+    KW_CHANGE_ACT_PASS,
+    KW_CHANGE_ACT_SWEEP
+} kw_change_act;
+
+/* What it waits for. */
+typedef enum kw_change_wait {
+    KW_CHANGE_WAIT_NONE,
+    KW_CHANGE_WAIT_REPORTS, /* of gateways (kw_change_walk.unreported) */
+    KW_CHANGE_WAIT_TIME,    /* a time that must pass after all have reported, until `until_ns` */
+    KW_CHANGE_WAIT_GRACE,   /* store.late, until `until_ns` */
+    KW_CHANGE_WAIT_RESUME,  /* the operator has paused the work */
+    KW_CHANGE_WAIT_CURSORS, /* cursors of the old key rule have not expired */
+    KW_CHANGE_WAIT_ORDER    /* the goal is reached */
+} kw_change_wait;
+
+typedef struct kw_change_next {
+    kw_change_act act;
+    kw_chain_id to;
+    kw_change_wait wait;
+    uint64_t until_ns;
+} kw_change_next;
+
+typedef struct kw_change_times {
+    uint64_t now_ns;  /* kw_clock_boot_ns */
+    uint64_t late_ns; /* store.late */
+    uint64_t skew_ns; /* store.max_clock_skew */
+    bool cursors_expired;
+} kw_change_times;
+
+/* For a change with several writers that is under way. */
+kw_change_next kw_change_walk_next(const kw_change_walk *walk, const kw_change_record *record,
+                                   const kw_change_times *times);
+
+/* What the record says without the registrations: true if the goal is reached, and only an order lets the
+ * change go on; and the work that is left under the present version (WAIT: none). */
+bool kw_change_waits_for_order(const kw_change_record *record);
+kw_change_act kw_change_work_left(const kw_change_record *record);
+/* The version where the goal is reached. From 7 on, only the end can be reached. */
+kw_chain_id kw_change_goal_version(const kw_change_record *record);
+/* True if the operator can still end the change with the old placement, or switch: scans read it. */
+bool kw_change_reads_old(const kw_change_record *record);
+/* True if the change can only end with the new placement. */
+bool kw_change_is_final(const kw_change_record *record);
+/* Which placement a sweep is for. */
+bool kw_change_sweeps_new(const kw_change_record *record);
+
+/* Sets the next version in the record: its number, and no pass made under it yet. now_ms: wall clock. */
+void kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms);
+/* Compares all rows again; with rows that could not be copied, and `copies`, also copies them again. */
+void kw_change_compare_again(kw_change_record *record, bool copies);
+/* Sets another goal. A pass for a step in the other direction must be made again. */
+void kw_change_set_goal(kw_change_record *record, kw_change_goal goal);

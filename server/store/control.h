@@ -1,0 +1,54 @@
+/* Control cells: cells that Keyway adds to the rows of records. store/order writes them, and hides them from
+ * reads with an ordering; reads without an ordering return them. Pure.
+ *
+ * A gone cell is written by a removal. It has a timestamp one millisecond after that of the removal, and a
+ * read sees it, so it hides removed cells even if the delete marker is lost.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "store/store.h"
+
+#define KW_CONTROL_PREFIX KW_BYTES_LITERAL("\0kw:")
+/* The generation: changed by every increment, conditional write and put of counters. */
+#define KW_CONTROL_GENERATION KW_BYTES_LITERAL("\0kw:g")
+/* Written by a removal of the record; the value is the timestamp up to which cells are removed ("gone
+ * cell"). */
+#define KW_CONTROL_GONE KW_BYTES_LITERAL("\0kw:r")
+
+/* True if gateways set timestamps, so that rows can have gone cells, and reads wait for the clock. */
+static inline bool
+kw_uses_gone_cells(const kw_ordering *ordering)
+{
+    return ordering->order != KW_WRITE_ORDER_STORE;
+}
+
+static inline bool
+kw_is_control(const kw_ordering *ordering, const kw_cell *cell)
+{
+    return kw_bytes_starts_with(cell->qualifier, KW_CONTROL_PREFIX) &&
+           kw_bytes_equal(cell->family, ordering->family);
+}
+
+/* The qualifier of the gone cell of a column or of a whole family. */
+kw_bytes kw_control_gone_column(const kw_column *column, kw_arena *arena);
+/* A gone cell or kw:g, with a value of 8 bytes. */
+kw_cell kw_control_cell(const kw_ordering *ordering, kw_bytes qualifier, uint64_t value, int64_t timestamp,
+                        kw_arena *arena);
+/* The newest cell of this column; NULL: none. The row's cells must be in HBase's order. */
+const kw_cell *kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier);
+/* The control cell with this qualifier; NULL: none. */
+const kw_cell *kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier);
+/* The timestamp up to which the gone cell with this qualifier removes; -1: there is none. */
+int64_t kw_control_removed_until(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier);
+/* False if the cell is not a gone cell. ret_marker: what it removes; borrows the cell's bytes. */
+bool kw_control_marker(const kw_ordering *ordering, const kw_cell *cell, kw_marker *ret_marker);
+/* The timestamp up to which the cell's column was removed; -1: never. The arena is used as scratch memory
+ * only. */
+int64_t kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_cell *cell,
+                              kw_arena *arena);
+/* A check that kw:g still has the value (or absence) read in this row. */
+kw_check kw_control_unchanged(const kw_ordering *ordering, const kw_row *row, kw_arena *arena);
+/* The columns of a write and the control columns that belong to them. */
+const kw_column *kw_control_columns(const kw_ordering *ordering, const kw_column *columns, size_t count,
+                                    kw_arena *arena, size_t *ret_count);

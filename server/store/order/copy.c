@@ -1,0 +1,219 @@
+/* Copies of rows in a store with several writers: see kw_row_copy.
+ *
+ *   the next copies with the same tables --> read `row` of each --> both ways: read `to_row` of each
+ *        ^                                                                       |
+ *        '---------- results <-- write what the rows lack, all together <--------'
+ *
+ * Nothing keeps others from writing the rows meanwhile. That is harmless: a copied cell has the timestamp
+ * that it had, and a copied removal the timestamp of the removal, so a later write wins although it arrives
+ * sooner. Cells with equal timestamps are the exception: of them, HBase keeps the one that arrives last. So a
+ * copy one way can replace a later cell of the same millisecond, which the copy both ways mends. A copy both
+ * ways must run only while puts are spaced (kw_ordering). tests/unit/change explores these steps.
+ *
+ * Below the hiding: the reads return gone cells and the cells that they hide. What a gone cell hides is not
+ * copied; the gone cell is, with delete markers up to its value in the same mutation. HBase does not return
+ * its delete markers, so those that have no gone cell cannot be copied: those of removals with a caller's
+ * timestamp, and those of tables with order: store. Cells that are deleted in a family that keeps deleted
+ * cells are not copied either.
+ */
+#include "store/order/copy.h"
+
+#include "store/refuse.h"
+
+/* Larger rows are copied in parts. */
+#define ROW_BYTES_MAX (2 * KW_COPY_PART_BYTES)
+/* Many copies are divided into this many series, so that rows are read while others are written. */
+#define SERIES_MAX 4
+#define SERIES_ROWS_MIN 16
+
+/* The copies of one call. */
+typedef struct copy_call {
+    kw_arena *arena;    /* contains this struct and all series */
+    size_t series_left; /* not finished */
+    void (*done)(void *user);
+    void *user;
+} copy_call;
+
+/* A part of the copies, which are done one group after the other. */
+typedef struct copying {
+    copy_call *call;
+    kw_order_handle *handle;
+    const kw_row_copy *copies;
+    size_t count;
+    kw_deadline deadline;
+    kw_written *results;
+    size_t from, to; /* the copies in progress */
+    kw_get *gets;
+    const kw_get **list;
+    kw_rows *rows, *to_rows; /* of these copies */
+    kw_copy_writes writes;
+} copying;
+
+static void copy_next(copying *op);
+
+static void
+finish(copying *op)
+{
+    copy_call *call = op->call;
+    void (*done)(void *) = call->done;
+    void *user = call->user;
+    g_assert(call->series_left > 0);
+    if (--call->series_left)
+        return;
+    kw_arena_free(call->arena);
+    done(user);
+}
+
+static void
+free_rows(copying *op)
+{
+    kw_rows_free(g_steal_pointer(&op->rows));
+    kw_rows_free(g_steal_pointer(&op->to_rows));
+}
+
+/* A row cannot be read: neither can the others of the series. */
+static void
+fail_rest(copying *op, const kw_error *error)
+{
+    free_rows(op);
+    for (size_t i = op->from; i < op->count; i++)
+        op->results[i] = (kw_written){.outcome = KW_OUTCOME_FAILED, .error = *error};
+    finish(op);
+}
+
+static bool
+goes_with(const kw_row_copy *one, const kw_row_copy *other)
+{
+    return kw_bytes_equal(one->table, other->table) && kw_bytes_equal(one->to_table, other->to_table) &&
+           one->both_ways == other->both_ways;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static void
+on_written(void *user)
+{
+    copying *op = user;
+    kw_copy_writes_note(&op->writes, op->results);
+    kw_copy_writes_clear(&op->writes);
+    free_rows(op);
+    op->from = op->to;
+    copy_next(op);
+}
+
+static void
+write_missing(copying *op)
+{
+    kw_copy_writes_init(&op->writes, op->deadline);
+    for (size_t i = op->from; i < op->to; i++) {
+        const kw_row *to_row = op->to_rows ? &op->to_rows->rows[i - op->from] : NULL;
+        op->results[i] = (kw_written){.outcome = KW_OUTCOME_OK};
+        kw_copy_writes_add_missing(&op->writes, &op->copies[i], &op->rows->rows[i - op->from], to_row, i);
+    }
+    kw_copy_writes_send(&op->writes, op->handle, on_written, op);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static void
+on_large_copied(void *user)
+{
+    copying *op = user;
+    op->from++;
+    copy_next(op);
+}
+
+/* Leaves out the copies from the first row on that did not fit. False: the first one did not. */
+static bool
+keep_whole(copying *op, const kw_rows *rows)
+{
+    size_t whole = 0;
+    while (whole < op->to - op->from && rows->rows[whole].omitted == KW_OMITTED_NOT)
+        whole++;
+    op->to = op->from + whole;
+    if (whole)
+        return true;
+    free_rows(op);
+    kw_order_copy_large(op->handle, &op->copies[op->from], op->deadline, &op->results[op->from],
+                        on_large_copied, op);
+    return false;
+}
+
+static void
+on_to_rows(void *user, kw_rows *rows, const kw_error *error)
+{
+    copying *op = user;
+    op->to_rows = rows;
+    if (error)
+        fail_rest(op, error);
+    else if (keep_whole(op, rows))
+        write_missing(op);
+}
+
+static void
+read_rows(copying *op, bool to_rows, kw_get_done done)
+{
+    size_t count = op->to - op->from;
+    for (size_t i = 0; i < count; i++) {
+        const kw_row_copy *copy = &op->copies[op->from + i];
+        op->gets[i] = (kw_get){.table = to_rows ? copy->to_table : copy->table,
+                               .row = to_rows ? copy->to_row : copy->row,
+                               .max_versions = INT32_MAX,
+                               .max_bytes = ROW_BYTES_MAX,
+                               .deadline = op->deadline};
+        op->list[i] = &op->gets[i];
+    }
+    kw_store_handle_get_many(op->handle->inner, op->list, count, done, op);
+}
+
+static void
+on_rows(void *user, kw_rows *rows, const kw_error *error)
+{
+    copying *op = user;
+    op->rows = rows;
+    if (error)
+        fail_rest(op, error);
+    else if (!keep_whole(op, rows))
+        return;
+    else if (op->copies[op->from].both_ways)
+        read_rows(op, true, on_to_rows);
+    else
+        write_missing(op);
+}
+
+static void
+copy_next(copying *op)
+{
+    if (op->from == op->count) {
+        finish(op);
+        return;
+    }
+    op->to = op->from + 1;
+    while (op->to < op->count && op->to - op->from < KW_COPY_ROWS_TOGETHER &&
+           goes_with(&op->copies[op->from], &op->copies[op->to]))
+        op->to++;
+    read_rows(op, false, on_rows);
+}
+
+void
+kw_order_copy_rows(kw_store_handle *base, const kw_row_copy *copies, size_t count, kw_deadline deadline,
+                   kw_written *results, void (*done)(void *user), void *user)
+{
+    kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
+    copy_call *call = KW_ARENA_NEW(arena, copy_call);
+    size_t series = CLAMP(count / SERIES_ROWS_MIN, 1, SERIES_MAX);
+    *call = (copy_call){.arena = arena, .series_left = series, .done = done, .user = user};
+    for (size_t i = 0; i < series; i++) {
+        size_t first = count * i / series, end = count * (i + 1) / series;
+        copying *op = KW_ARENA_NEW(arena, copying);
+        *op = (copying){.call = call,
+                        .handle = kw_order_handle_of(base),
+                        .copies = copies + first,
+                        .count = end - first,
+                        .deadline = deadline,
+                        .results = results + first,
+                        .gets = KW_ARENA_ARRAY(arena, kw_get, KW_COPY_ROWS_TOGETHER),
+                        .list = KW_ARENA_ARRAY(arena, const kw_get *, KW_COPY_ROWS_TOGETHER)};
+        copy_next(op);
+    }
+}

@@ -1,0 +1,126 @@
+/* The writes of copies and sweeps: see copy.h. They have the timestamps of the cells, so that they can be
+ * sent twice, and can arrive late. */
+#include "store/order/copy.h"
+
+#include "store/check.h"
+#include "store/refuse.h"
+
+/* More than a cell needs on the wire in addition to its names and value. */
+#define CELL_OVERHEAD 64
+
+void
+kw_copy_writes_init(kw_copy_writes *self, kw_deadline deadline)
+{
+    *self = (kw_copy_writes){.arena = kw_arena_new_for(NULL, KW_MEMORY_STORE),
+                             .deadline = deadline,
+                             .writes = g_ptr_array_new(),
+                             .owners = g_array_new(FALSE, FALSE, sizeof(size_t))};
+}
+
+void
+kw_copy_writes_clear(kw_copy_writes *self)
+{
+    g_ptr_array_unref(self->writes);
+    g_array_unref(self->owners);
+    kw_arena_free(self->arena);
+    *self = (kw_copy_writes){0};
+}
+
+static size_t
+bytes_of(const kw_cell *cell)
+{
+    return cell->family.size + cell->qualifier.size + cell->value.size + CELL_OVERHEAD;
+}
+
+/* Adds the part of a write that begins with the cell `first`, and returns where it ends. The first cells are
+ * those that belong to the markers. */
+static size_t
+add_part(kw_copy_writes *self, const kw_write *write, size_t first, size_t owner)
+{
+    kw_write *part = KW_ARENA_NEW(self->arena, kw_write);
+    size_t end = first, bytes = write->row.size, markers = MIN(first, write->markers_count);
+    while (end < write->cells_count && (end == first || bytes < KW_COPY_PART_BYTES)) {
+        size_t times = end < write->markers_count ? 2 : 1; /* the gone cell and its marker */
+        bytes += times * bytes_of(&write->cells[end++]);
+    }
+    *part = *write;
+    part->deadline = self->deadline;
+    part->cells = write->cells + first;
+    part->cells_count = end - first;
+    part->markers = write->markers + markers;
+    part->markers_count = MIN(end, write->markers_count) - markers;
+    g_ptr_array_add(self->writes, part);
+    g_array_append_val(self->owners, owner);
+    return end;
+}
+
+void
+kw_copy_writes_add(kw_copy_writes *self, const kw_write *write, size_t owner)
+{
+    for (size_t at = 0; at < write->cells_count;)
+        at = add_part(self, write, at, owner);
+}
+
+void
+kw_copy_writes_add_markers(kw_copy_writes *self, const kw_row_sweep *sweep, const kw_marker *markers,
+                           size_t count, size_t owner)
+{
+    kw_write *write = KW_ARENA_NEW(self->arena, kw_write);
+    *write = (kw_write){.kind = KW_WRITE_PUT,
+                        .table = sweep->table,
+                        .row = sweep->row,
+                        .deadline = self->deadline,
+                        .fenced = true,
+                        .own_timestamps = true,
+                        .markers = markers,
+                        .markers_count = count};
+    g_ptr_array_add(self->writes, write);
+    g_array_append_val(self->owners, owner);
+}
+
+/* Adds what `to` lacks of the merged row. */
+static void
+add_missing(kw_copy_writes *self, const kw_row_copy *copy, const kw_row *merged, const kw_row *to, bool back,
+            size_t owner)
+{
+    kw_write write = {0};
+    if (!kw_order_missing(copy->ordering, merged, to, true, self->arena, &write))
+        return;
+    write.table = back ? copy->table : copy->to_table;
+    write.row = back ? copy->row : copy->to_row;
+    write.fenced = true;
+    kw_copy_writes_add(self, &write, owner);
+}
+
+void
+kw_copy_writes_add_missing(kw_copy_writes *self, const kw_row_copy *copy, const kw_row *row,
+                           const kw_row *to_row, size_t owner)
+{
+    const kw_row none = {.cells_count = 0};
+    if (!to_row) {
+        add_missing(self, copy, row, &none, false, owner);
+        return;
+    }
+    kw_row merged = kw_order_merge(copy->ordering, row, to_row, self->arena);
+    add_missing(self, copy, &merged, to_row, false, owner);
+    add_missing(self, copy, &merged, row, true, owner);
+}
+
+void
+kw_copy_writes_send(kw_copy_writes *self, kw_order_handle *handle, void (*done)(void *user), void *user)
+{
+    size_t count = self->writes->len;
+    self->results = KW_ARENA_ARRAY(self->arena, kw_written, count);
+    kw_store_handle_write_many(handle->inner, (const kw_write *const *)self->writes->pdata, count,
+                               self->results, done, user);
+}
+
+void
+kw_copy_writes_note(const kw_copy_writes *self, kw_written *results)
+{
+    for (guint i = 0; i < self->writes->len; i++) {
+        kw_written *result = &results[g_array_index(self->owners, size_t, i)];
+        if (result->outcome == KW_OUTCOME_OK)
+            *result = self->results[i];
+    }
+}

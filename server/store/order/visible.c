@@ -1,0 +1,43 @@
+/* What a read shows of the cells that it has read: see order_internal.h. */
+#include "store/order/order_internal.h"
+
+static bool
+has_control(const kw_ordering *ordering, const kw_row *row)
+{
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if (kw_is_control(ordering, &row->cells[i]))
+            return true;
+    return false;
+}
+
+void
+kw_order_hide(const kw_ordering *ordering, kw_arena *arena, kw_row *row)
+{
+    kw_row all = *row;
+    uint32_t kept = 0;
+    if (!has_control(ordering, row))
+        return;
+    all.cells = kw_arena_alloc(arena, row->cells_count * sizeof *row->cells);
+    memcpy(all.cells, row->cells, row->cells_count * sizeof *row->cells);
+    bool gone = kw_uses_gone_cells(ordering);
+    for (uint32_t i = 0; i < all.cells_count; i++) {
+        const kw_cell *cell = &all.cells[i];
+        if (!kw_is_control(ordering, cell) &&
+            !(gone && cell->timestamp <= kw_control_gone_until(ordering, &all, cell, arena)))
+            row->cells[kept++] = *cell;
+    }
+    row->cells_count = kept;
+}
+
+int64_t
+kw_order_newest(const kw_order_handle *handle, const kw_row *rows, size_t count, int64_t latest_ns)
+{
+    int64_t width_ms = handle->settings->clock_width_ms + KW_ORDER_AHEAD_MS;
+    int64_t newest_ms = -1, most_ms = latest_ns / KW_NS_PER_MS + width_ms;
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < rows[i].cells_count; j++) {
+            int64_t stamp_ms = rows[i].cells[j].timestamp;
+            newest_ms = stamp_ms <= most_ms ? MAX(newest_ms, stamp_ms) : newest_ms;
+        }
+    return newest_ms;
+}

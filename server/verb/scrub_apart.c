@@ -1,0 +1,213 @@
+/* See scrub.h. Of two rows of a record, in a store with several writers: what must be equal in them, and what
+ * only the other row has. Both rows are as they are stored, with gone cells. */
+#include "verb/scrub.h"
+
+#include "store/control.h"
+
+typedef struct apart {
+    const kw_ordering *ordering;
+    const kw_row *primary, *other;
+    kw_arena *arena;
+} apart;
+
+static bool
+same_column(const kw_cell *a, const kw_cell *b)
+{
+    return kw_bytes_equal(a->qualifier, b->qualifier) && kw_bytes_equal(a->family, b->family);
+}
+
+/* True if a gone cell of the row `by` hides the cell. */
+static bool
+is_hidden(const apart *self, const kw_row *by, const kw_cell *cell)
+{
+    return cell->timestamp <= kw_control_gone_until(self->ordering, by, cell, self->arena);
+}
+
+static bool
+is_visible(const apart *self, const kw_row *row, const kw_cell *cell)
+{
+    return !kw_is_control(self->ordering, cell) && !is_hidden(self, row, cell);
+}
+
+/* The cells of a column, from the newest one on. */
+typedef struct column {
+    const kw_cell *cells;
+    size_t count;
+} column;
+
+static column
+column_of(const kw_row *row, const kw_cell *like)
+{
+    column found = {.cells = kw_order_find(row, like->family, like->qualifier)};
+    const kw_cell *end = row->cells + row->cells_count;
+    while (found.cells && found.cells + found.count < end && same_column(found.cells + found.count, like))
+        found.count++;
+    return found;
+}
+
+static bool
+has_cell(const kw_row *row, const kw_cell *cell)
+{
+    column cells = column_of(row, cell);
+    for (size_t i = 0; i < cells.count; i++)
+        if (cells.cells[i].timestamp == cell->timestamp)
+            return true;
+    return false;
+}
+
+static size_t
+count_visible(const apart *self, const kw_row *row, const kw_cell *like)
+{
+    column cells = column_of(row, like);
+    size_t count = 0;
+    for (size_t i = 0; i < cells.count; i++)
+        count += is_visible(self, row, &cells.cells[i]);
+    return count;
+}
+
+/* True if the row `in` lacks the cell of the row `from` because its family keeps no more versions: it has a
+ * newer cell of the column, and as many as the other row. */
+static bool
+is_displaced(const apart *self, const kw_row *from, const kw_row *in, const kw_cell *cell)
+{
+    column newest = column_of(in, cell);
+    return newest.count && newest.cells[0].timestamp > cell->timestamp && !has_cell(in, cell) &&
+           count_visible(self, in, cell) >= count_visible(self, from, cell);
+}
+
+/* The other row must have this cell of the primary one. */
+static bool
+is_needed(const apart *self, const kw_cell *cell)
+{
+    return is_visible(self, self->primary, cell) && !is_hidden(self, self->other, cell) &&
+           !is_displaced(self, self->primary, self->other, cell);
+}
+
+/* The cell of the other row is compared: the primary row has it, too, or has removed it. */
+static bool
+is_comparable(const apart *self, const kw_cell *cell)
+{
+    if (!is_visible(self, self->other, cell))
+        return false;
+    return has_cell(self->primary, cell) || is_hidden(self, self->primary, cell);
+}
+
+/* Only the other row has the cell, and the primary row has not removed it. */
+static bool
+is_extra(const apart *self, const kw_cell *cell)
+{
+    return is_visible(self, self->other, cell) && !is_comparable(self, cell) &&
+           !is_displaced(self, self->other, self->primary, cell);
+}
+
+static kw_row
+select_cells(const apart *self, const kw_row *row, bool (*wanted)(const apart *, const kw_cell *))
+{
+    kw_row selected = {.key = row->key, .cells = KW_ARENA_ARRAY(self->arena, kw_cell, row->cells_count)};
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if (wanted(self, &row->cells[i]))
+            selected.cells[selected.cells_count++] = row->cells[i];
+    return selected;
+}
+
+void
+kw_scrub_needed(const kw_ordering *ordering, const kw_row *primary, const kw_row *other, kw_arena *arena,
+                kw_row *ret_primary, kw_row *ret_other)
+{
+    const apart self = {ordering, primary, other, arena};
+    *ret_primary = select_cells(&self, primary, is_needed);
+    *ret_other = select_cells(&self, other, is_comparable);
+}
+
+kw_row
+kw_scrub_extra(const kw_ordering *ordering, const kw_row *primary, const kw_row *other, kw_arena *arena)
+{
+    const apart self = {ordering, primary, other, arena};
+    return select_cells(&self, other, is_extra);
+}
+
+static bool
+has_control(const kw_ordering *ordering, const kw_row *row)
+{
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if (kw_is_control(ordering, &row->cells[i]))
+            return true;
+    return false;
+}
+
+static bool
+is_own(const apart *self, const kw_cell *cell)
+{
+    return is_visible(self, self->primary, cell);
+}
+
+kw_row
+kw_scrub_visible(const kw_ordering *ordering, const kw_row *row, kw_arena *arena)
+{
+    const apart self = {ordering, row, row, arena};
+    return has_control(ordering, row) ? select_cells(&self, row, is_own) : *row;
+}
+
+/* --- the rows of a comparison -------------------------------------------------------------------- */
+
+const kw_ordering *
+kw_scrub_ordering(const kw_scrub_job *job)
+{
+    return job->sides->apart ? NULL : &job->sides->table->ordering;
+}
+
+kw_row
+kw_scrub_job_visible(const kw_scrub_job *job, const kw_row *row)
+{
+    return job->sides->apart ? kw_scrub_visible(&job->sides->table->ordering, row, job->call->arena) : *row;
+}
+
+kw_row_copy
+kw_scrub_copy_of(const kw_scrub_job *job, kw_bytes primary_key, kw_bytes other_key)
+{
+    const kw_scrub_sides *sides = job->sides;
+    return (kw_row_copy){.table = sides->all[0]->store_table,
+                         .row = primary_key,
+                         .to_table = sides->all[1]->store_table,
+                         .to_row = other_key,
+                         .ordering = sides->apart ? &sides->table->ordering : NULL};
+}
+
+kw_scrub_view
+kw_scrub_view_of(const kw_scrub_job *job, const kw_row *primary, const kw_row *other)
+{
+    kw_arena *arena = job->call->arena;
+    const kw_ordering *ordering = &job->sides->table->ordering;
+    kw_scrub_view view = {.primary = *primary, .other = *other};
+    if (!job->sides->apart)
+        return view;
+    if (job->of_primary) {
+        kw_scrub_needed(ordering, primary, other, arena, &view.primary, &view.other);
+    } else {
+        view.primary.cells_count = 0;
+        view.other = kw_scrub_extra(ordering, primary, other, arena);
+    }
+    return view;
+}
+
+bool
+kw_scrub_view_is_alike(const kw_scrub_job *job, const kw_row *primary, const kw_row *other)
+{
+    if (kw_scrub_alike(job->sides->exact, primary, other))
+        return true;
+    kw_arena_mark before = kw_arena_mark_now(job->call->arena);
+    kw_scrub_view view = kw_scrub_view_of(job, primary, other);
+    bool alike = kw_scrub_alike(job->sides->exact, &view.primary, &view.other);
+    kw_arena_rewind(job->call->arena, before);
+    return alike;
+}
+
+uint64_t
+kw_scrub_view_state(const kw_scrub_job *job, const kw_row *primary, const kw_row *other)
+{
+    kw_arena_mark before = kw_arena_mark_now(job->call->arena);
+    kw_scrub_view view = kw_scrub_view_of(job, primary, other);
+    uint64_t state = kw_scrub_state(job->sides->exact, &view.primary, &view.other);
+    kw_arena_rewind(job->call->arena, before);
+    return state;
+}
