@@ -54,7 +54,7 @@ typedef enum kw_client_code {
 KW_CLIENT_API gint32 kw_client_error_retry_after_ms(const GError *error);
 /* The write may have been applied: read before you write again. */
 KW_CLIENT_API bool kw_client_error_maybe_applied(const GError *error);
-/* Also in the gateway's log. Belongs to the error. */
+/* The id of the call in the gateway's log; NULL if the gateway did not log it. Belongs to the error. */
 KW_CLIENT_API const char *kw_client_error_request_id(const GError *error);
 
 /* --- values and records ----------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ typedef struct kw_client_options {
         *tls_certificate; /* PEM file with the client's certificate (chain), if the gateway requires one */
     const char *tls_key;  /* PEM file; NULL: in tls_certificate */
     const char *tls_server_name; /* name that the certificate must have; NULL: the host of the address */
-    guint connect_timeout_ms;    /* default 5,000; includes the TLS handshake */
+    guint connect_timeout_ms;    /* default 5,000; for all addresses of the host, with the TLS handshake */
     guint call_timeout_ms;       /* default 60,000; a longer deadline_ms of a call extends it */
     gsize message_limit_bytes;   /* default 64 MiB; a longer reply is a PROTOCOL error */
 } kw_client_options;
@@ -224,6 +224,18 @@ KW_CLIENT_API bool kw_client_allocate(kw_client *client, const char *table, cons
 KW_CLIENT_API bool kw_client_get(kw_client *client, const char *table, const kw_record *key,
                                  const char *const *columns, const kw_call_options *options,
                                  kw_record **ret_record, GError **error);
+
+/* What one write stored in a record: the key, and the fields with this timestamp. */
+typedef struct kw_record_version {
+    gint64 timestamp; /* ms since 1970 */
+    kw_record *record;
+} kw_record_version;
+
+/* The newest versions that the store keeps, at most max_versions (1 to 1,000): an array of kw_record_version,
+ * the newest first; empty if there is no such record. NULL on an error. */
+KW_CLIENT_API GPtrArray *kw_client_get_versions(kw_client *client, const char *table, const kw_record *key,
+                                                const char *const *columns, gint32 max_versions,
+                                                const kw_call_options *options, GError **error);
 
 /* The result of one read of several: both members are NULL if there is no such record. */
 typedef struct kw_found {
@@ -367,6 +379,22 @@ KW_CLIENT_API kw_explanation *kw_client_explain(kw_client *client, const kw_quer
 KW_CLIENT_API kw_explanation *kw_client_explain_put(kw_client *client, const char *table,
                                                     const kw_record *record, GError **error);
 KW_CLIENT_API void kw_explanation_free(kw_explanation *explanation);
+
+/* A row key, divided by the key rule of one path. */
+typedef struct kw_decoded_key {
+    char *path;
+    char *store_table;
+    GPtrArray *pieces; /* of kw_key_piece: the components, as far as the key can be divided */
+    kw_record *key;    /* the fields of the key; if it does not fit, those that could be decoded */
+    char *component;   /* that does not fit; NULL: none, or bytes follow the last component */
+    char *reason;      /* why the key does not fit; NULL: it fits */
+} kw_decoded_key;
+
+/* Decodes a row key under each path of the table, or only under `path`: an array of kw_decoded_key.
+ * policy_text: the table is one of this policy, which is not served; NULL: of the gateway's policy. Reads no
+ * rows. */
+KW_CLIENT_API GPtrArray *kw_client_decode_key(kw_client *client, const char *table, GBytes *row_key,
+                                              const char *path, const char *policy_text, GError **error);
 
 typedef struct kw_policy_info {
     char *text;
@@ -540,6 +568,7 @@ typedef struct kw_apply_options {
     const char *reason; /* NULL: none */
     bool dry_run;       /* only return the plan */
     bool import_file;   /* the text is a whole policy file: use only its tables and sequences */
+    bool only_writer;   /* only gateways write the store tables, until changes of key rules have ended */
 } kw_apply_options;
 
 typedef struct kw_applied_policy {
@@ -597,7 +626,7 @@ typedef struct kw_change_options {
 typedef struct kw_change_status {
     char *table;
     char *path;
-    char *version;       /* "both-old": queries read the old rows; "both-new": they read the new rows */
+    char *version;       /* embedded store: "both-old": queries read the old rows; "both-new": the new ones */
     char *phase;         /* what happens now, or what it waits for, for people */
     char *next_commands; /* possible now, such as "switch, cancel"; can be "" */
     char *author;
@@ -623,6 +652,9 @@ typedef struct kw_change_status {
     char *example;        /* the first of them; "": none */
     gint64 cursors_until; /* when the last cursor of the old key rule expires; 0: unknown */
     char *problem;        /* why the last step failed; "": it did not */
+    /* In a store that several gateways write; "" in others. */
+    char *goal;   /* what was ordered last: "copied", "switched", "completed", "reversed", "cancelled" */
+    char *holder; /* the gateway that carries it out; "": unknown */
 } kw_change_status;
 
 KW_CLIENT_API void kw_change_status_free(kw_change_status *change);

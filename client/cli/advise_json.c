@@ -1,55 +1,12 @@
 /* The complete advice as one JSON object. */
 #include "cli/advise.h"
+#include "cli/json_build.h"
 #include "cli/text.h"
-
-#include <json-glib/json-glib.h>
-#include <stdio.h>
-
-static void
-add_text(JsonBuilder *to, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    json_builder_set_member_name(to, name);
-    json_builder_add_string_value(to, text);
-}
-
-static void
-add_number(JsonBuilder *to, const char *name, gint64 number)
-{
-    json_builder_set_member_name(to, name);
-    json_builder_add_int_value(to, number);
-}
-
-static void
-add_real(JsonBuilder *to, const char *name, double real)
-{
-    json_builder_set_member_name(to, name);
-    json_builder_add_double_value(to, real);
-}
-
-static void
-add_flag(JsonBuilder *to, const char *name, bool flag)
-{
-    json_builder_set_member_name(to, name);
-    json_builder_add_boolean_value(to, flag);
-}
-
-static void
-add_texts(JsonBuilder *to, const char *name, char *const *texts)
-{
-    json_builder_set_member_name(to, name);
-    json_builder_begin_array(to);
-    for (; *texts != NULL; texts++)
-        json_builder_add_string_value(to, *texts);
-    json_builder_end_array(to);
-}
 
 static void
 add_numbers(JsonBuilder *to, const char *name, const GArray *numbers)
 {
-    json_builder_set_member_name(to, name);
-    json_builder_begin_array(to);
+    kw_json_begin_array(to, name);
     for (guint i = 0; i < numbers->len; i++)
         json_builder_add_int_value(to, g_array_index(numbers, gint64, i));
     json_builder_end_array(to);
@@ -62,12 +19,12 @@ add_spread(JsonBuilder *to, const char *name, const kw_spread *spread)
         return;
     json_builder_set_member_name(to, name);
     json_builder_begin_object(to);
-    add_number(to, "places", spread->counts->len);
-    add_number(to, "reached", spread->reached);
-    add_real(to, "hottest_to_mean", spread->hottest_to_mean);
-    add_real(to, "window_share", spread->window_share);
-    add_real(to, "worst_share", spread->worst_share);
-    add_real(to, "window_places", spread->window_places);
+    kw_json_add_number(to, "places", spread->counts->len);
+    kw_json_add_number(to, "reached", spread->reached);
+    kw_json_add_real(to, "hottest_to_mean", spread->hottest_to_mean);
+    kw_json_add_real(to, "window_share", spread->window_share);
+    kw_json_add_real(to, "worst_share", spread->worst_share);
+    kw_json_add_real(to, "window_places", spread->window_places);
     add_numbers(to, "counts", spread->counts);
     json_builder_end_object(to);
 }
@@ -75,8 +32,7 @@ add_spread(JsonBuilder *to, const char *name, const kw_spread *spread)
 static void
 add_region_starts(JsonBuilder *to, const kw_advised_path *path)
 {
-    json_builder_set_member_name(to, "region_starts");
-    json_builder_begin_array(to);
+    kw_json_begin_array(to, "region_starts");
     for (guint i = 0; i < path->region_starts->len; i++) {
         gsize size;
         const void *data = g_bytes_get_data(path->region_starts->pdata[i], &size);
@@ -93,8 +49,7 @@ add_heat(JsonBuilder *to, const kw_advised_path *path)
 {
     guint regions = path->regions->counts->len;
 
-    json_builder_set_member_name(to, "heat");
-    json_builder_begin_array(to);
+    kw_json_begin_array(to, "heat");
     for (guint i = 0; i < path->heat->len; i++) {
         if (i % regions == 0)
             json_builder_begin_array(to);
@@ -109,27 +64,27 @@ static void
 add_path(JsonBuilder *to, const kw_advise_view *view, const kw_advised_path *path)
 {
     json_builder_begin_object(to);
-    add_text(to, "candidate", view->candidates[path->candidate]);
-    add_text(to, "path", path->path);
-    add_text(to, "store_table", path->store_table);
-    add_texts(to, "components", path->components);
-    add_number(to, "records", path->records);
-    add_number(to, "rejected", path->rejected);
-    add_text(to, "rejection", path->rejection);
-    add_number(to, "duplicates", path->duplicates);
-    add_number(to, "key_bytes_min", path->key_bytes_min);
-    add_number(to, "key_bytes_max", path->key_bytes_max);
-    add_real(to, "key_bytes_mean", path->key_bytes_mean);
-    add_text(to, "bucket", path->bucket);
+    kw_json_add_text(to, "candidate", view->candidates[path->candidate]);
+    kw_json_add_text(to, "path", path->path);
+    kw_json_add_text(to, "store_table", path->store_table);
+    kw_json_add_texts(to, "components", path->components);
+    kw_json_add_number(to, "records", path->records);
+    kw_json_add_number(to, "rejected", path->rejected);
+    kw_json_add_text(to, "rejection", path->rejection);
+    kw_json_add_number(to, "duplicates", path->duplicates);
+    kw_json_add_number(to, "key_bytes_min", path->key_bytes_min);
+    kw_json_add_number(to, "key_bytes_max", path->key_bytes_max);
+    kw_json_add_real(to, "key_bytes_mean", path->key_bytes_mean);
+    kw_json_add_text(to, "bucket", path->bucket);
     add_spread(to, "buckets", path->buckets);
     add_spread(to, "regions", path->regions);
-    add_text(to, "cut", path->cut);
+    kw_json_add_text(to, "cut", path->cut);
     add_region_starts(to, path);
     add_heat(to, path);
-    add_text(to, "order_field", path->order_field);
-    add_flag(to, "order_descending", path->order_descending);
-    add_number(to, "order_ranges", path->order_ranges);
-    add_texts(to, "order_lost", path->order_lost);
+    kw_json_add_text(to, "order_field", path->order_field);
+    kw_json_add_flag(to, "order_descending", path->order_descending);
+    kw_json_add_number(to, "order_ranges", path->order_ranges);
+    kw_json_add_texts(to, "order_lost", path->order_lost);
     json_builder_end_object(to);
 }
 
@@ -137,20 +92,20 @@ static void
 add_query(JsonBuilder *to, const kw_advise_view *view, const kw_advised_query *query)
 {
     json_builder_begin_object(to);
-    add_text(to, "query", ((const kw_advise_query *)view->queries->pdata[query->query])->name);
-    add_text(to, "candidate", view->candidates[query->candidate]);
-    add_text(to, "refusal", query->refusal);
-    add_text(to, "path", query->path);
+    kw_json_add_text(to, "query", ((const kw_advise_query *)view->queries->pdata[query->query])->name);
+    kw_json_add_text(to, "candidate", view->candidates[query->candidate]);
+    kw_json_add_text(to, "refusal", query->refusal);
+    kw_json_add_text(to, "path", query->path);
     if (query->refusal == NULL) {
-        add_number(to, "ranges", query->ranges);
-        add_number(to, "groups", query->groups);
-        add_flag(to, "point", query->point);
-        add_flag(to, "ordered", query->ordered);
-        add_real(to, "expected_efficiency", query->expected_efficiency);
-        add_number(to, "scanned", query->scanned);
-        add_number(to, "matching", query->matching);
+        kw_json_add_number(to, "ranges", query->ranges);
+        kw_json_add_number(to, "groups", query->groups);
+        kw_json_add_flag(to, "point", query->point);
+        kw_json_add_flag(to, "ordered", query->ordered);
+        kw_json_add_real(to, "expected_efficiency", query->expected_efficiency);
+        kw_json_add_number(to, "scanned", query->scanned);
+        kw_json_add_number(to, "matching", query->matching);
         if (query->matching > 0)
-            add_real(to, "real_efficiency", kw_advise_real(query));
+            kw_json_add_real(to, "real_efficiency", kw_advise_real(query));
     }
     json_builder_end_object(to);
 }
@@ -159,19 +114,17 @@ static void
 add_all(JsonBuilder *to, const kw_advise_view *view)
 {
     json_builder_begin_object(to);
-    add_text(to, "table", view->table);
-    add_number(to, "records", view->records);
-    add_text(to, "time_field", view->advice->time_field);
-    add_number(to, "window_ms", view->advice->window_ms);
-    add_number(to, "windows", view->advice->windows);
-    add_texts(to, "words", view->advice->words);
-    json_builder_set_member_name(to, "paths");
-    json_builder_begin_array(to);
+    kw_json_add_text(to, "table", view->table);
+    kw_json_add_number(to, "records", view->records);
+    kw_json_add_text(to, "time_field", view->advice->time_field);
+    kw_json_add_number(to, "window_ms", view->advice->window_ms);
+    kw_json_add_number(to, "windows", view->advice->windows);
+    kw_json_add_texts(to, "words", view->advice->words);
+    kw_json_begin_array(to, "paths");
     for (guint i = 0; i < view->advice->paths->len; i++)
         add_path(to, view, view->advice->paths->pdata[i]);
     json_builder_end_array(to);
-    json_builder_set_member_name(to, "queries");
-    json_builder_begin_array(to);
+    kw_json_begin_array(to, "queries");
     for (guint i = 0; i < view->advice->queries->len; i++)
         add_query(to, view, view->advice->queries->pdata[i]);
     json_builder_end_array(to);
@@ -183,12 +136,7 @@ bool
 kw_advise_print_json(const kw_advise_view *view)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
-    g_autoptr(JsonNode) root = NULL;
-    g_autofree char *text = NULL;
 
     add_all(builder, view);
-    root = json_builder_get_root(builder);
-    text = json_to_string(root, FALSE);
-    printf("%s\n", text);
-    return fflush(stdout) == 0;
+    return kw_json_print(builder);
 }

@@ -71,8 +71,7 @@ query_of_words(const char *line, const kw_table_info *table, GError **error)
     char **rest;
     int count;
     bool latest;
-    GOptionContext *context;
-    bool good;
+    g_autoptr(kw_options) options = NULL;
 
     if (!g_shell_parse_argv(line, &count, &split, error))
         return NULL;
@@ -83,15 +82,13 @@ query_of_words(const char *line, const kw_table_info *table, GError **error)
     all[0] = (char *)"query";
     memcpy(all + 1, rest, (gsize)count * sizeof *all);
     count++;
-    rest = all;
-    context = g_option_context_new(NULL);
-    g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_add_group(context, kw_query_words_options(&words));
-    good = g_option_context_parse(context, &count, &rest, error);
-    g_option_context_free(context);
-    if (good && latest)
+    options = kw_options_new(NULL, NULL);
+    kw_query_words_add_options(&words, options);
+    if (!kw_options_parse(options, &count, all, error))
+        return NULL;
+    if (latest)
         limit_to_latest(&words);
-    return good ? kw_query_from_words(&words, table, all + 1, count - 1, error) : NULL;
+    return kw_query_from_words(&words, table, all + 1, count - 1, error);
 }
 
 /* The name of a query: the comment after the arguments, otherwise the arguments. */

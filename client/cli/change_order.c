@@ -15,29 +15,37 @@ static const struct order_kind {
     kw_change_action action;
     const char *about;
     const char *done;
+    const char
+        *goal; /* printed instead of `done` if the gateways then go from version to version; can be NULL */
 } kinds[] = {
     {"switch", KW_CHANGE_SWITCH,
      "Lets queries read the rows under the new key rule. Writes still go to the old and the new rows.",
-     "queries read the new rows; `keyway change reverse` undoes this until the change is complete"},
+     "queries read the new rows; `keyway change reverse` undoes this until the change is complete",
+     "ordered: the gateways go on to version 6, in which queries read the new rows"},
     {"reverse", KW_CHANGE_REVERSE,
      "Lets queries read the rows under the old key rule again. Writes still go to the old and the new rows.",
-     "queries read the old rows again"},
+     "queries read the old rows again",
+     "ordered: the gateways go back to version 2, in which queries read the old rows"},
     {"complete", KW_CHANGE_COMPLETE,
      "Ends the change: writes go only to the rows under the new key rule. This cannot be undone.\nThe "
      "gateway "
      "first waits until the cursors of scans under the old key rule have expired.",
-     "writes go only to the new rows; this cannot be undone"},
+     "writes go only to the new rows; this cannot be undone",
+     "ordered: the gateways go on until writes go only to the new rows; this cannot be undone after version "
+     "6"},
     {"cancel", KW_CHANGE_CANCEL,
      "Ends the change and returns to the old key rule, as a new version of the policy.",
-     "the old key rule applies again, in a new version of the policy"},
+     "the old key rule applies again, in a new version of the policy",
+     "ordered: the gateways go back until the old key rule applies again, in a new version of the policy"},
     {"pause", KW_CHANGE_PAUSE,
      "Stops copying and comparing rows. Writes still go to the old and the new rows.",
-     "copying and comparing are paused; writes still go to the old and the new rows"},
-    {"resume", KW_CHANGE_RESUME, "Continues copying and comparing rows.", "copying and comparing continue"},
+     "copying and comparing are paused; writes still go to the old and the new rows", NULL},
+    {"resume", KW_CHANGE_RESUME, "Continues copying and comparing rows.", "copying and comparing continue",
+     NULL},
     {"throttle", KW_CHANGE_THROTTLE, "Limits how many rows are copied and compared per second.",
-     "the limit has changed"},
+     "the limit has changed", NULL},
     {"compare", KW_CHANGE_COMPARE, "Compares all rows of the change again, and repairs those that differ.",
-     "all rows are compared again"},
+     "all rows are compared again", NULL},
 };
 
 /* An order to complete the change that waits for cursors. */
@@ -47,9 +55,21 @@ waits(const struct order_kind *kind, const GPtrArray *changes)
     return kind->action == KW_CHANGE_COMPLETE && changes->len > 0;
 }
 
+/* In a store that several gateways write, an order sets the goal. Then the gateways go from version to
+ * version. */
+static bool
+is_goal(const struct order_kind *kind, const GPtrArray *changes)
+{
+    const kw_change_status *change = changes->len > 0 ? changes->pdata[0] : NULL;
+
+    return kind->goal != NULL && change != NULL && change->goal[0] != '\0';
+}
+
 static const char *
 done_text(const struct order_kind *kind, const GPtrArray *changes)
 {
+    if (is_goal(kind, changes))
+        return kind->goal;
     if (waits(kind, changes))
         return "the change will be complete when the cursors of scans under the old key rule have expired";
     return kind->done;
@@ -70,8 +90,8 @@ print_rest(const struct order_kind *kind, const kw_change_status *change)
 static void
 print_follow(const struct order_kind *kind, const kw_change_status *change)
 {
-    bool proceeds = kind->action == KW_CHANGE_RESUME || kind->action == KW_CHANGE_THROTTLE ||
-                    kind->action == KW_CHANGE_COMPARE;
+    bool proceeds = (kind->goal != NULL && change->goal[0] != '\0') || kind->action == KW_CHANGE_RESUME ||
+                    kind->action == KW_CHANGE_THROTTLE || kind->action == KW_CHANGE_COMPARE;
 
     if (change->problem[0] != '\0')
         printf("  problem: %s\n", change->problem);
@@ -88,7 +108,7 @@ output(const kw_cli *cli, const struct order_kind *kind, const char *table, cons
     if (cli->format != KW_OUTPUT_TABLE)
         return kw_change_output(cli, table, changes);
     printf("table %s: %s\n", table, done_text(kind, changes));
-    for (guint i = 0; before != NULL && !waits(kind, changes) && i < before->len; i++)
+    for (guint i = 0; before != NULL && changes->len == 0 && i < before->len; i++)
         print_rest(kind, before->pdata[i]);
     for (guint i = 0; i < changes->len; i++)
         print_follow(kind, changes->pdata[i]);

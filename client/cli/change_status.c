@@ -46,6 +46,34 @@ kw_change_phase(const kw_change_status *change)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
+#define OLD "writes go to the old rows"
+#define NEW "writes go to the new rows"
+#define BOTH_READ_OLD "writes go to the old and the new rows; queries read the old rows"
+#define BOTH_READ_NEW "writes go to the old and the new rows; queries read the new rows"
+
+/* In a store that several gateways write. */
+static const struct {
+    const char *version;
+    const char *text;
+} meanings[] = {{"enter-held", OLD},
+                {"enter-raised", OLD},
+                {"enter-stamped", OLD},
+                {"0", OLD},
+                {"1", "puts go to the old rows, removals to the old and the new rows"},
+                {"2", BOTH_READ_OLD},
+                {"2-spaced", BOTH_READ_OLD},
+                {"3", BOTH_READ_OLD},
+                {"4", "as 3, and gets of single records read the old and the new rows"},
+                {"5", BOTH_READ_NEW},
+                {"6", BOTH_READ_NEW},
+                {"7", BOTH_READ_NEW},
+                {"8", NEW},
+                {"6-spaced", BOTH_READ_NEW},
+                {"4-back", "as 5, and gets of single records read the old and the new rows"},
+                {"leave-stamped", NEW},
+                {"leave-raised", NEW},
+                {"leave-held", NEW}};
+
 static const char *
 meaning_of(const kw_change_status *change)
 {
@@ -55,6 +83,9 @@ meaning_of(const kw_change_status *change)
         return "writes go to the old and the new rows; queries read the new rows";
     if (g_str_equal(change->version, "both-last"))
         return "as both-new, and scans that began under the old key rule fail";
+    for (gsize i = 0; i < G_N_ELEMENTS(meanings); i++)
+        if (g_str_equal(change->version, meanings[i].version))
+            return meanings[i].text;
     return "";
 }
 
@@ -185,6 +216,9 @@ print_change(const kw_cli *cli, const kw_change_status *change)
     if (*meaning != '\0')
         line("", "%s", meaning);
     line("phase", "%s", phase);
+    if (change->goal[0] != '\0')
+        line("goal", "%s%s%s", change->goal, change->holder[0] == '\0' ? "" : ", carried out by gateway ",
+             change->holder);
     line("old rows", "layout %d, store table %s", change->old_layout, change->old_store_table);
     line("new rows", "layout %d, store table %s", change->layout, change->store_table);
     line("began", "%s by %s, policy version %" G_GINT64_FORMAT "%s%s", started, change->author,
@@ -199,18 +233,24 @@ print_change(const kw_cli *cli, const kw_change_status *change)
 
 /* --- for programs ---------------------------------------------------------------------------------- */
 
-static const kw_column columns[] = {
-    {.name = "table"},           {.name = "path"},           {.name = "version"},
-    {.name = "phase"},           {.name = "next_commands"},  {.name = "author"},
-    {.name = "reason"},          {.name = "policy_version"}, {.name = "started_at"},
-    {.name = "version_at"},      {.name = "old_layout"},     {.name = "layout"},
-    {.name = "old_store_table"}, {.name = "store_table"},    {.name = "reads_new"},
-    {.name = "paused"},          {.name = "waiting"},        {.name = "limit_rows_per_second"},
-    {.name = "rows_per_second"}, {.name = "progress"},       {.name = "left_ms"},
-    {.name = "copied"},          {.name = "compared"},       {.name = "rows_copied"},
-    {.name = "rows_compared"},   {.name = "missing"},        {.name = "different"},
-    {.name = "extra"},           {.name = "repaired"},       {.name = "foreign_rows"},
-    {.name = "example"},         {.name = "cursors_until"},  {.name = "problem"}};
+static const kw_column columns[] = {{.name = "table"},           {.name = "path"},
+                                    {.name = "version"},         {.name = "phase"},
+                                    {.name = "next_commands"},   {.name = "author"},
+                                    {.name = "reason"},          {.name = "policy_version"},
+                                    {.name = "started_at"},      {.name = "version_at"},
+                                    {.name = "old_layout"},      {.name = "layout"},
+                                    {.name = "old_store_table"}, {.name = "store_table"},
+                                    {.name = "reads_new"},       {.name = "paused"},
+                                    {.name = "waiting"},         {.name = "limit_rows_per_second"},
+                                    {.name = "rows_per_second"}, {.name = "progress"},
+                                    {.name = "left_ms"},         {.name = "copied"},
+                                    {.name = "compared"},        {.name = "rows_copied"},
+                                    {.name = "rows_compared"},   {.name = "missing"},
+                                    {.name = "different"},       {.name = "extra"},
+                                    {.name = "repaired"},        {.name = "foreign_rows"},
+                                    {.name = "example"},         {.name = "cursors_until"},
+                                    {.name = "problem"},         {.name = "goal"},
+                                    {.name = "holder"}};
 
 static kw_value
 text_or_none(const char *text)
@@ -256,7 +296,9 @@ output_row(const kw_cli *cli, kw_output *output, const kw_change_status *change)
                               kw_number(change->foreign_rows),
                               text_or_none(change->example),
                               change->cursors_until == 0 ? none : cursors,
-                              text_or_none(change->problem)};
+                              text_or_none(change->problem),
+                              text_or_none(change->goal),
+                              text_or_none(change->holder)};
 
     G_STATIC_ASSERT(G_N_ELEMENTS(cells) == G_N_ELEMENTS(columns));
     kw_output_row(output, cells);

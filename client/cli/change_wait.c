@@ -7,7 +7,6 @@
 
 #define POLL_US 1000000
 #define LINE_US 10000000
-#define TRIES 5
 #define PROGRESS_STEPS 1000000
 
 typedef struct waiter {
@@ -40,12 +39,10 @@ fetch(const waiter *self, GError **error)
 
         if (changes != NULL)
             return changes;
-        if (tries == TRIES || kw_interrupted() != 0 || !kw_cli_is_temporary(failure)) {
+        if (!kw_cli_wait_to_retry(failure, tries)) {
             g_propagate_error(error, g_steal_pointer(&failure));
             return NULL;
         }
-        kw_pause_until(g_get_monotonic_time() +
-                       MAX(kw_client_error_retry_after_ms(failure), 1000 * tries) * 1000);
     }
 }
 

@@ -2,8 +2,9 @@
  * function that receives the arguments after its name and returns the exit status.
  *
  *     main.c                                the list of commands
- *     connect.c                             options of all commands, connecting, errors
- *     write.c read.c explain.c import.c     the data commands
+ *     connect.c options.c                   options of all commands, connecting, errors
+ *     write.c read.c count.c import.c       the data commands
+ *     explain*.c decode.c                   keys and plans
  *     show.c create.c forget.c check.c      tables and administration
  *     scrub.c scrub_run.c scrub_state.c     compares the paths of a table
  *     change.c change_*.c                   changes of key rules
@@ -17,6 +18,7 @@
  */
 #pragma once
 
+#include "cli/options.h"
 #include "keyway.h"
 
 /* Exit status; keyway(1) lists them. */
@@ -52,21 +54,21 @@ typedef struct kw_cli {
     kw_client *client;             /* NULL: not connected yet */
 } kw_cli;
 
+typedef struct kw_query_words kw_query_words; /* query_words.h */
+
 /* Parses a command's options and those of all commands, and leaves the arguments in argv[1..argc-1].
  * Prints an error or the help, and returns false with *ret_exit set, if the command is complete. words:
- * for example "TABLE FIELD=VALUE..."; least and most: number of arguments (most < 0: any number). */
+ * for example "TABLE FIELD=VALUE..."; query: adds the options of a query (NULL: none); least and most: number
+ * of arguments (most < 0: any number). */
 bool kw_cli_parse(kw_cli *cli, const char *command, const char *words, const char *about,
-                  const GOptionEntry *entries, GOptionGroup *group, int least, int most, int *argc,
+                  const GOptionEntry *entries, kw_query_words *query, int least, int most, int *argc,
                   char ***argv, int *ret_exit);
 
 /* Only parses, with --help and the options of all commands. */
-bool kw_cli_parse_options(GOptionContext *context, kw_cli *cli, int *argc, char ***argv, int *ret_exit);
+bool kw_cli_parse_options(kw_options *options, kw_cli *cli, int *argc, char **argv, int *ret_exit);
 
 /* Connects once. NULL: *ret_exit is set, and the reason was printed. */
 kw_client *kw_cli_connect(kw_cli *cli, int *ret_exit);
-
-/* True if an option or the environment names a gateway. Otherwise the default one is used. */
-bool kw_cli_names_gateway(const kw_cli *cli);
 
 /* Connects and fetches the table's description. NULL: as above. */
 kw_table_info *kw_cli_describe(kw_cli *cli, const char *table, int *ret_exit);
@@ -83,6 +85,10 @@ int kw_exit_of(const GError *error);
 /* True for an error that can disappear: BUSY, UNAVAILABLE, TIMEOUT, or a lost connection. */
 bool kw_cli_is_temporary(const GError *error);
 
+/* Call it after attempt number `tries` (from 1) failed. Waits and returns true if the call can be repeated:
+ * after a temporary error, up to five attempts in all, unless the program was interrupted. */
+bool kw_cli_wait_to_retry(const GError *failure, int tries);
+
 /* The deadline of a call from --timeout; 0 if not set. */
 kw_call_options kw_cli_call_options(const kw_cli *cli);
 
@@ -96,8 +102,10 @@ int kw_command_remove(kw_cli *cli, int argc, char **argv);
 int kw_command_increment(kw_cli *cli, int argc, char **argv);
 int kw_command_allocate(kw_cli *cli, int argc, char **argv);
 int kw_command_scan(kw_cli *cli, int argc, char **argv);
+int kw_command_count(kw_cli *cli, int argc, char **argv);
 int kw_command_latest(kw_cli *cli, int argc, char **argv);
 int kw_command_explain(kw_cli *cli, int argc, char **argv);
+int kw_command_decode(kw_cli *cli, int argc, char **argv);
 int kw_command_policy_diff(kw_cli *cli, int argc, char **argv);
 int kw_command_policy_import(kw_cli *cli, int argc, char **argv);
 int kw_command_policy_apply(kw_cli *cli, int argc, char **argv);

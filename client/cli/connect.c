@@ -1,10 +1,13 @@
 /* The options of all commands, connecting, and printing errors. */
 #include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "cli/query_words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#define TRIES 5
 #define DEFAULT_GATEWAY "127.0.0.1:9595"
 
 static gboolean
@@ -23,11 +26,9 @@ parse_format(const char *option, const char *text, gpointer user, GError **error
     return FALSE;
 }
 
-static GOptionGroup *
-options_of_all(kw_cli *cli, gboolean *on_help)
+static void
+add_options_of_all(kw_cli *cli, gboolean *on_help, kw_options *options)
 {
-    GOptionGroup *group =
-        g_option_group_new("gateway", "Gateway and output options:", "Options of all commands", cli, NULL);
     kw_client_options *connection = &cli->connection;
     const GOptionEntry entries[] = {
         {"gateway", 'g', 0, G_OPTION_ARG_STRING, &cli->gateway,
@@ -51,82 +52,65 @@ options_of_all(kw_cli *cli, gboolean *on_help)
         {"help", 'h', 0, G_OPTION_ARG_NONE, on_help, "Print this help", NULL},
         G_OPTION_ENTRY_NULL};
 
-    g_option_group_add_entries(group, entries);
-    return group;
+    kw_options_add(options, "gateway", "Gateway and output options:", cli, entries);
 }
 
 bool
-kw_cli_parse_options(GOptionContext *context, kw_cli *cli, int *argc, char ***argv, int *ret_exit)
+kw_cli_parse_options(kw_options *options, kw_cli *cli, int *argc, char **argv, int *ret_exit)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *help = NULL;
     gboolean on_help = FALSE;
 
-    g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_add_group(context, options_of_all(cli, &on_help));
+    add_options_of_all(cli, &on_help, options);
     *ret_exit = KW_EXIT_OK;
-    if (!g_option_context_parse(context, argc, argv, &error)) {
+    if (!kw_options_parse(options, argc, argv, &error)) {
         *ret_exit = kw_cli_usage("%s", error->message);
         return false;
     }
     if (!on_help)
         return true;
-    help = g_option_context_get_help(context, FALSE, NULL);
+    help = kw_options_help(options);
     printf("%s", help);
     return false;
 }
 
 static bool
-parse_with(GOptionContext *context, kw_cli *cli, int least, int most, int *argc, char ***argv, int *ret_exit)
+parse_with(kw_options *options, kw_cli *cli, int least, int most, int *argc, char **argv, int *ret_exit)
 {
     int words;
 
-    if (!kw_cli_parse_options(context, cli, argc, argv, ret_exit))
+    if (!kw_cli_parse_options(options, cli, argc, argv, ret_exit))
         return false;
     *ret_exit = KW_EXIT_USAGE;
-    if (*argc > 1 && g_str_equal((*argv)[1], "--")) {
-        memmove(*argv + 1, *argv + 2, (gsize)(*argc - 1) * sizeof **argv);
+    if (*argc > 1 && g_str_equal(argv[1], "--")) {
+        memmove(argv + 1, argv + 2, (gsize)(*argc - 1) * sizeof *argv);
         --*argc;
     }
     words = *argc - 1;
     if (words < least)
-        kw_cli_usage(words == 0 ? "an argument is missing" : "an argument is missing after %s",
-                     (*argv)[words]);
+        kw_cli_usage(words == 0 ? "an argument is missing" : "an argument is missing after %s", argv[words]);
     else if (most >= 0 && words > most)
-        kw_cli_usage("unexpected argument \"%s\"", (*argv)[most + 1]);
+        kw_cli_usage("unexpected argument \"%s\"", argv[most + 1]);
     else
         return true;
     return false;
 }
 
-static void
-add_command_options(GOptionContext *context, const GOptionEntry *entries)
-{
-    GOptionGroup *group =
-        g_option_group_new("command", "Command options:", "Options of the command", NULL, NULL);
-
-    g_option_group_add_entries(group, entries);
-    g_option_context_add_group(context, group);
-}
-
 bool
 kw_cli_parse(kw_cli *cli, const char *command, const char *words, const char *about,
-             const GOptionEntry *entries, GOptionGroup *group, int least, int most, int *argc, char ***argv,
+             const GOptionEntry *entries, kw_query_words *query, int least, int most, int *argc, char ***argv,
              int *ret_exit)
 {
-    GOptionContext *context = g_option_context_new(words);
+    g_autoptr(kw_options) options = kw_options_new(words, about);
     g_autofree char *program = g_strdup_printf("keyway %s", command);
-    bool ok;
 
     g_set_prgname(program);
-    g_option_context_set_summary(context, about);
     if (entries != NULL)
-        add_command_options(context, entries);
-    if (group != NULL)
-        g_option_context_add_group(context, group);
-    ok = parse_with(context, cli, least, most, argc, argv, ret_exit);
-    g_option_context_free(context);
-    return ok;
+        kw_options_add(options, "command", "Command options:", NULL, entries);
+    if (query != NULL)
+        kw_query_words_add_options(query, options);
+    return parse_with(options, cli, least, most, argc, *argv, ret_exit);
 }
 
 int
@@ -151,12 +135,6 @@ named_address(const kw_cli *cli)
     if (cli->gateway != NULL)
         return cli->gateway;
     return from_environment != NULL && from_environment[0] != '\0' ? from_environment : NULL;
-}
-
-bool
-kw_cli_names_gateway(const kw_cli *cli)
-{
-    return named_address(cli) != NULL;
 }
 
 kw_client *
@@ -244,6 +222,16 @@ kw_cli_is_temporary(const GError *error)
     return error->domain == KW_CLIENT_ERROR &&
            (error->code == KW_CLIENT_BUSY || error->code == KW_CLIENT_UNAVAILABLE ||
             error->code == KW_CLIENT_TIMEOUT || error->code == KW_CLIENT_CONNECTION);
+}
+
+bool
+kw_cli_wait_to_retry(const GError *failure, int tries)
+{
+    if (tries == TRIES || kw_interrupted() != 0 || !kw_cli_is_temporary(failure))
+        return false;
+    kw_pause_until(g_get_monotonic_time() +
+                   MAX(kw_client_error_retry_after_ms(failure), 1000 * tries) * 1000);
+    return kw_interrupted() == 0;
 }
 
 int

@@ -5,6 +5,7 @@
  * a version needs the gateway that has the catalog. Writes nothing.
  */
 #include "cli/cli.h"
+#include "cli/diff_rows.h"
 #include "cli/file.h"
 #include "cli/policy.h"
 #include "cli/private.h"
@@ -111,6 +112,14 @@ names_version(const char *old_word, const char *new_word)
     return kw_policy_version_parse(old_word, &number) || kw_policy_version_parse(new_word, &number);
 }
 
+static bool
+print_text(const kw_cli *cli, const char *text)
+{
+    if (cli->format != KW_OUTPUT_TABLE)
+        return kw_diff_print_rows(cli, text);
+    return printf("%s", text) >= 0 && fflush(stdout) == 0;
+}
+
 static int
 compare(kw_cli *cli, const diff_words *words, const char *old_word, const char *new_word)
 {
@@ -136,7 +145,7 @@ compare(kw_cli *cli, const diff_words *words, const char *old_word, const char *
     text = new_text == NULL ? NULL : call_gateway(cli, words, old_text, new_text, &error);
     if (text == NULL)
         return kw_cli_fail(error, "policy diff");
-    return printf("%s", text) >= 0 && fflush(stdout) == 0 ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return print_text(cli, text) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
 int

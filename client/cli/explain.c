@@ -11,39 +11,20 @@
 
 #define RANGES_SHOWN 8
 
-static char *
-text_of(GBytes *bytes)
-{
-    return bytes == NULL ? g_strdup("")
-                         : kw_text_from_bytes(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
-}
-
-static char *
-hex_of(GBytes *bytes)
-{
-    GString *hex = g_string_new(NULL);
-    gsize size = 0;
-    const guint8 *data = bytes == NULL ? NULL : g_bytes_get_data(bytes, &size);
-
-    for (gsize i = 0; i < size; i++)
-        g_string_append_printf(hex, "%02x", data[i]);
-    return g_string_free(hex, FALSE);
-}
-
-static void
-print_pieces(const kw_explained_key *key, FILE *to)
+void
+kw_key_pieces_print(const GPtrArray *pieces, FILE *to)
 {
     int width = 0, text_width = 0;
 
-    for (guint i = 0; i < key->pieces->len; i++) {
-        const kw_key_piece *piece = key->pieces->pdata[i];
+    for (guint i = 0; i < pieces->len; i++) {
+        const kw_key_piece *piece = pieces->pdata[i];
 
         width = MAX(width, (int)strlen(piece->component));
         text_width = MAX(text_width, (int)strlen(piece->text));
     }
-    for (guint i = 0; i < key->pieces->len; i++) {
-        const kw_key_piece *piece = key->pieces->pdata[i];
-        g_autofree char *hex = hex_of(piece->bytes);
+    for (guint i = 0; i < pieces->len; i++) {
+        const kw_key_piece *piece = pieces->pdata[i];
+        g_autofree char *hex = kw_hex_of_bytes(piece->bytes);
 
         fprintf(to, "    %-*s  %2" G_GSIZE_FORMAT " byte%s  %-*s  hex %s\n", width, piece->component,
                 g_bytes_get_size(piece->bytes), g_bytes_get_size(piece->bytes) == 1 ? " " : "s", text_width,
@@ -54,8 +35,8 @@ print_pieces(const kw_explained_key *key, FILE *to)
 static void
 print_region(const kw_explained_key *key, FILE *to)
 {
-    g_autofree char *start = text_of(key->region_start);
-    g_autofree char *stop = text_of(key->region_stop);
+    g_autofree char *start = kw_text_of_bytes(key->region_start);
+    g_autofree char *stop = kw_text_of_bytes(key->region_stop);
 
     if (key->region_start == NULL)
         return;
@@ -67,11 +48,11 @@ print_region(const kw_explained_key *key, FILE *to)
 static void
 print_key(const kw_explained_key *key, FILE *to)
 {
-    g_autofree char *row_key = text_of(key->row_key);
+    g_autofree char *row_key = kw_text_of_bytes(key->row_key);
 
     fprintf(to, "path %s, store table %s\n  row key  %s  (%" G_GSIZE_FORMAT " bytes)\n", key->path,
             key->store_table, row_key, g_bytes_get_size(key->row_key));
-    print_pieces(key, to);
+    kw_key_pieces_print(key->pieces, to);
     print_region(key, to);
 }
 
@@ -86,8 +67,8 @@ is_left_out(guint i, guint count)
 static void
 print_range(const kw_explained_range *range, FILE *to)
 {
-    g_autofree char *start = hex_of(range->start);
-    g_autofree char *stop = hex_of(range->stop);
+    g_autofree char *start = kw_hex_of_bytes(range->start);
+    g_autofree char *stop = kw_hex_of_bytes(range->stop);
 
     fprintf(to, "    %s\n", range->text);
     if (strchr(range->text, '\\') != NULL)
@@ -162,7 +143,7 @@ kw_explanation_print(const kw_explanation *explanation, FILE *to)
         fprintf(to, "%s\n", explanation->text);
 }
 
-/* --- json and csv ----------------------------------------------------------------------------- */
+/* --- csv -------------------------------------------------------------------------------------- */
 
 static bool
 output_keys(const kw_cli *cli, const kw_explanation *explanation)
@@ -175,14 +156,14 @@ output_keys(const kw_cli *cli, const kw_explanation *explanation)
 
     for (guint i = 0; i < explanation->keys->len; i++) {
         const kw_explained_key *key = explanation->keys->pdata[i];
-        g_autofree char *row_key = text_of(key->row_key);
-        g_autofree char *region_start = text_of(key->region_start);
-        g_autofree char *region_stop = text_of(key->region_stop);
+        g_autofree char *row_key = kw_text_of_bytes(key->row_key);
+        g_autofree char *region_start = kw_text_of_bytes(key->region_start);
+        g_autofree char *region_stop = kw_text_of_bytes(key->region_stop);
 
         for (guint j = 0; j < key->pieces->len; j++) {
             const kw_key_piece *piece = key->pieces->pdata[j];
-            g_autofree char *bytes = text_of(piece->bytes);
-            g_autofree char *hex = hex_of(piece->bytes);
+            g_autofree char *bytes = kw_text_of_bytes(piece->bytes);
+            g_autofree char *hex = kw_hex_of_bytes(piece->bytes);
             const kw_value cells[] = {kw_text(key->path),
                                       kw_text(key->store_table),
                                       kw_text(row_key),
@@ -210,10 +191,10 @@ output_ranges(const kw_cli *cli, const kw_explanation *plan)
 
     for (guint i = 0; i < plan->ranges->len; i++) {
         const kw_explained_range *range = plan->ranges->pdata[i];
-        g_autofree char *start = text_of(range->start);
-        g_autofree char *stop = text_of(range->stop);
-        g_autofree char *start_hex = hex_of(range->start);
-        g_autofree char *stop_hex = hex_of(range->stop);
+        g_autofree char *start = kw_text_of_bytes(range->start);
+        g_autofree char *stop = kw_text_of_bytes(range->stop);
+        g_autofree char *start_hex = kw_hex_of_bytes(range->start);
+        g_autofree char *stop_hex = kw_hex_of_bytes(range->stop);
         const kw_value cells[] = {kw_text(plan->path),     kw_number(range->group), kw_text(start),
                                   kw_text(stop),           kw_text(start_hex),      kw_text(stop_hex),
                                   kw_flag(plan->reversed), kw_text(range->text)};
@@ -230,6 +211,8 @@ show(const kw_cli *cli, const kw_explanation *explanation)
         kw_explanation_print(explanation, stdout);
         return KW_EXIT_OK;
     }
+    if (cli->format != KW_OUTPUT_CSV)
+        return kw_explanation_print_json(explanation) ? KW_EXIT_OK : KW_EXIT_FAILED;
     if (explanation->path == NULL)
         return output_keys(cli, explanation) ? KW_EXIT_OK : KW_EXIT_FAILED;
     return output_ranges(cli, explanation) ? KW_EXIT_OK : KW_EXIT_FAILED;
@@ -266,8 +249,8 @@ kw_command_explain(kw_cli *cli, int argc, char **argv)
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "explain", "TABLE [FIELD=VALUE...]",
-                      "Prints the plan of a query or, with --put, the row keys of a record.", entries,
-                      kw_query_words_options(&words), 1, -1, &argc, &argv, &code))
+                      "Prints the plan of a query or, with --put, the row keys of a record.", entries, &words,
+                      1, -1, &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);
     if (table == NULL)

@@ -13,11 +13,13 @@
 #define REASONS_SHOWN 5
 
 typedef struct import_run {
-    const char *file;
+    const char *file; /* "-": standard input */
+    const char *name; /* of the file, for messages */
     char *format;
     char *reject_file; /* NULL: not written */
     int batch_size;
-    FILE *rejects; /* NULL until the first reject */
+    gint64 from_line; /* records that begin before it are skipped */
+    FILE *rejects;    /* NULL until the first reject */
     guint64 rejected;
     bool reject_broken; /* the reject file cannot be written */
     kw_progress progress;
@@ -42,7 +44,7 @@ write_reject(import_run *run, const kw_source_item *item, const GError *why)
     if (run->reject_file == NULL || run->reject_broken)
         return;
     if (run->rejects == NULL)
-        run->rejects = fopen(run->reject_file, "we");
+        run->rejects = fopen(run->reject_file, run->from_line > 1 ? "ae" : "we");
     g_string_append_printf(line, "{\"line\": %" G_GUINT64_FORMAT ", \"error\": ", item->line);
     kw_text_append_json(line, why->message);
     if (kw_client_error_maybe_applied(why))
@@ -64,7 +66,7 @@ reject(const kw_source_item *item, const GError *why, void *user)
     run->rejected++;
     if (run->rejected <= REASONS_SHOWN) {
         kw_progress_end(&run->progress);
-        g_printerr("%s:%" G_GUINT64_FORMAT ": %s%s\n", run->file, item->line, why->message,
+        g_printerr("%s:%" G_GUINT64_FORMAT ": %s%s\n", run->name, item->line, why->message,
                    kw_client_error_maybe_applied(why) ? " (the outcome is unknown: it may have been written)"
                                                       : "");
     }
@@ -78,8 +80,11 @@ read_all(import_run *run, kw_source *source, kw_batch *batch, GError **error)
     kw_source_item item;
 
     while (kw_interrupted() == 0 && kw_source_next(source, &item, &failure)) {
-        if (item.error != NULL) {
+        bool skipped = item.line < (guint64)run->from_line;
+
+        if (!skipped && item.error != NULL)
             reject(&item, item.error, run);
+        if (skipped || item.error != NULL) {
             kw_source_item_clear(&item);
         } else if (!kw_batch_add(batch, &item, error)) {
             return false;
@@ -95,6 +100,13 @@ read_all(import_run *run, kw_source *source, kw_batch *batch, GError **error)
         return true;
     g_propagate_error(error, g_steal_pointer(&failure));
     return false;
+}
+
+static void
+print_how_to_continue(const import_run *run, guint64 line)
+{
+    if (!g_str_equal(run->file, "-"))
+        g_printerr("  To continue: --from-line %" G_GUINT64_FORMAT "\n", line);
 }
 
 /* Reports why the import stopped, with the unfinished lines, from which the user can continue. */
@@ -113,6 +125,8 @@ stopped(const import_run *run, const kw_batch *batch, GError *error)
         g_printerr("; lines %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " %s", first, last,
                    code == KW_EXIT_UNKNOWN ? "may have been written" : "were not written");
     g_printerr("\n");
+    if (first != 0 && code != KW_EXIT_UNKNOWN)
+        print_how_to_continue(run, first);
     return code;
 }
 
@@ -127,6 +141,7 @@ is_interrupted(const import_run *run, const kw_batch *batch, guint64 next)
                " records were written, %" G_GUINT64_FORMAT " rejected; line %" G_GUINT64_FORMAT
                " is the first that was not read or sent\n",
                kw_batch_written(batch), run->rejected, first != 0 ? first : next);
+    print_how_to_continue(run, first != 0 ? first : next);
     return 128 + kw_interrupted();
 }
 
@@ -146,7 +161,7 @@ conclude(import_run *run, guint64 written)
     double seconds = kw_progress_seconds(&run->progress);
 
     g_printerr("%s: %" G_GUINT64_FORMAT " records written, %" G_GUINT64_FORMAT " rejected, %.1f s, %.0f/s\n",
-               run->file, written, run->rejected, seconds, (double)written / MAX(seconds, 0.001));
+               run->name, written, run->rejected, seconds, (double)written / MAX(seconds, 0.001));
     if (run->rejected > 0 && run->reject_file != NULL)
         g_printerr("Correct the rejected records in %s and import that file.\n", run->reject_file);
     return run->rejected > 0 ? KW_EXIT_REJECTED : KW_EXIT_OK;
@@ -167,7 +182,7 @@ run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
         return kw_cli_fail(error, "import");
     batch = kw_batch_new(cli->client, table->name, &options, (guint)run->batch_size, reject, run);
     kw_interrupts_catch();
-    kw_progress_start(&run->progress, run->file);
+    kw_progress_start(&run->progress, run->name);
     done = read_all(run, source, batch, &error);
     kw_progress_end(&run->progress);
     if (done)
@@ -178,18 +193,33 @@ run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
     return close_rejects(run) ? code : KW_EXIT_FAILED;
 }
 
+/* Names the reject file, unless the user did. */
+static bool
+complete_names(import_run *run, const char *file)
+{
+    bool input = g_str_equal(file, "-");
+
+    run->file = file;
+    run->name = input ? "standard input" : file;
+    if (run->reject_file == NULL)
+        run->reject_file = g_strconcat(input ? "stdin" : file, ".rejected.jsonl", NULL);
+    return !g_str_equal(run->reject_file, file);
+}
+
 int
 kw_command_import(kw_cli *cli, int argc, char **argv)
 {
-    g_auto(import_run) run = {.batch_size = 500};
+    g_auto(import_run) run = {.batch_size = 500, .from_line = 1};
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {
         {"format", 0, 0, G_OPTION_ARG_STRING, &run.format,
          "csv or jsonl [by the name, else by the first character]", "FORMAT"},
         {"reject", 0, 0, G_OPTION_ARG_FILENAME, &run.reject_file,
-         "File for rejected records [FILE.rejected.jsonl]", "FILE"},
+         "File for rejected records [FILE.rejected.jsonl, stdin.rejected.jsonl]", "FILE"},
         {"batch", 0, 0, G_OPTION_ARG_INT, &run.batch_size, "Records per batch [500]", "N"},
+        {"from-line", 0, 0, G_OPTION_ARG_INT64, &run.from_line,
+         "Skip the records before this line, to continue an import", "N"},
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "import", "TABLE FILE",
@@ -198,10 +228,9 @@ kw_command_import(kw_cli *cli, int argc, char **argv)
         return code;
     if (run.batch_size < 1 || run.batch_size > 10000)
         return kw_cli_usage("--batch %d: must be 1 to 10000", run.batch_size);
-    run.file = argv[2];
-    if (run.reject_file == NULL && !g_str_equal(run.file, "-"))
-        run.reject_file = g_strconcat(run.file, ".rejected.jsonl", NULL);
-    if (run.reject_file != NULL && g_str_equal(run.reject_file, run.file))
+    if (run.from_line < 1)
+        return kw_cli_usage("--from-line %" G_GINT64_FORMAT ": lines begin with 1", run.from_line);
+    if (!complete_names(&run, argv[2]))
         return kw_cli_usage("--reject %s: is the file to import; name another file", run.reject_file);
     table = kw_cli_describe(cli, argv[1], &code);
     return table == NULL ? code : run_import(&run, cli, table);

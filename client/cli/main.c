@@ -6,6 +6,9 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+
+static int run_help(kw_cli *cli, int argc, char **argv);
 
 static const struct {
     const char *name;
@@ -17,6 +20,7 @@ static const struct {
     {"get", "TABLE KEYFIELD=VALUE...", "print a record", kw_command_get},
     {"scan", "TABLE [FIELD=VALUE...]", "print all records that match a query", kw_command_scan},
     {"latest", "TABLE [FIELD=VALUE...]", "print the newest record", kw_command_latest},
+    {"count", "TABLE [FIELD=VALUE...]", "count the records that match a query", kw_command_count},
     {"remove", "TABLE KEYFIELD=VALUE...", "remove a record", kw_command_remove},
     {"increment", "TABLE KEYFIELD=VALUE... FIELD=AMOUNT...", "add to integer fields", kw_command_increment},
     {"allocate", "TABLE FIELD [COUNT] [FIELD=VALUE...]", "allocate numbers of a sequence",
@@ -24,6 +28,7 @@ static const struct {
     {"import", "TABLE FILE", "write the records of a CSV or JSON lines file", kw_command_import},
     {"explain", "TABLE [FIELD=VALUE...]", "print the plan of a query, or the row keys of a record",
      kw_command_explain},
+    {"decode", "TABLE ROWKEY", "print the fields that a row key holds", kw_command_decode},
     {"advise", "--policy FILE --sample FILE", "predict how key rules would behave", kw_command_advise},
     {"tables", "", "list the tables", kw_command_tables},
     {"describe", "TABLE", "print the fields and paths of a table", kw_command_describe},
@@ -35,6 +40,7 @@ static const struct {
     {"check", "FILE...", "find problems in policy files", kw_command_check},
     {"reload", "", "make the gateway read its policy file again", kw_command_reload},
     {"stats", "[PREFIX]", "print the metrics of the gateway", kw_command_stats},
+    {"help", "[COMMAND]", "print the options of a command", run_help},
 };
 
 static char *
@@ -52,29 +58,27 @@ summary(void)
 
 /* Parses options before the command. False: the program is complete. */
 static bool
-parse_global(kw_cli *cli, int *argc, char ***argv, int *ret_exit)
+parse_global(kw_cli *cli, int *argc, char **argv, int *ret_exit)
 {
-    GOptionContext *context = g_option_context_new("COMMAND [ARGUMENT...]");
     g_autofree char *text = summary();
+    g_autoptr(kw_options) options = kw_options_new("COMMAND [ARGUMENT...]", text);
     gboolean version = FALSE;
-    bool run_command;
     const GOptionEntry entries[] = {{"version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL},
                                     G_OPTION_ENTRY_NULL};
 
-    g_option_context_set_summary(context, text);
-    g_option_context_set_strict_posix(context, TRUE);
-    g_option_context_add_main_entries(context, entries, NULL);
-    run_command = kw_cli_parse_options(context, cli, argc, argv, ret_exit);
-    if (run_command && version) {
-        run_command = false;
+    kw_options_stop_at_argument(options);
+    kw_options_add(options, "program", "Options:", NULL, entries);
+    if (!kw_cli_parse_options(options, cli, argc, argv, ret_exit))
+        return false;
+    if (!version && *argc >= 2)
+        return true;
+    if (version) {
         printf("keyway %s\n", KW_VERSION);
-    } else if (run_command && *argc < 2) {
-        run_command = false;
+    } else {
         g_printerr("%s\n", text);
         *ret_exit = KW_EXIT_USAGE;
     }
-    g_option_context_free(context);
-    return run_command;
+    return false;
 }
 
 static int
@@ -94,6 +98,26 @@ run(kw_cli *cli, int argc, char **argv)
     return kw_cli_usage("there is no command \"%s\"", argv[1]);
 }
 
+/* Runs `COMMAND --help`. */
+static int
+run_help(kw_cli *cli, int argc, char **argv)
+{
+    g_autofree char **all = g_new0(char *, (gsize)argc + 2);
+    char *words[] = {(char *)"keyway", (char *)"--help", NULL};
+    int count = 2;
+    int code;
+
+    if (argc == 1) {
+        parse_global(cli, &count, words, &code);
+        return code;
+    }
+    if (argv[1][0] == '-' || g_str_equal(argv[1], "help"))
+        return run_help(cli, 1, argv);
+    memcpy(all, argv, (gsize)argc * sizeof *argv);
+    all[argc] = (char *)"--help";
+    return run(cli, argc + 1, all);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -104,7 +128,7 @@ main(int argc, char **argv)
     g_set_prgname("keyway");
     kw_terminal_guard();
     signal(SIGPIPE, SIG_DFL);
-    if (parse_global(&cli, &argc, &argv, &code))
+    if (parse_global(&cli, &argc, argv, &code))
         code = run(&cli, argc, argv);
     kw_cli_clear(&cli);
     return code;

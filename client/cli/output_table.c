@@ -43,13 +43,9 @@ print_line(const kw_output *output, char *const *texts)
 }
 
 static void
-print_head(const kw_output *output)
+print_head(const kw_output *output, char *const *names)
 {
-    g_autoptr(GString) line = g_string_new(NULL);
-
-    for (gsize i = 0; i < output->count; i++)
-        append_cell(line, &output->columns[i], output->columns[i].name, output->widths[i]);
-    print_stripped(line);
+    print_line(output, names);
     for (gsize i = 0; i < output->count; i++) {
         for (gsize j = 0; j < output->widths[i]; j++)
             putchar('-');
@@ -61,13 +57,16 @@ print_head(const kw_output *output)
 static void
 release(kw_output *output)
 {
+    g_auto(GStrv) names = g_new0(char *, output->count + 1);
+
     output->widths = g_new0(gsize, output->count);
     for (gsize i = 0; i < output->count; i++) {
-        output->widths[i] = kw_text_width(output->columns[i].name);
+        names[i] = kw_text_for_terminal(output->columns[i].name);
+        output->widths[i] = kw_text_width(names[i]);
         for (guint row = 0; row < output->held->len; row++)
             output->widths[i] = MAX(output->widths[i], kw_text_width(((char **)output->held->pdata[row])[i]));
     }
-    print_head(output);
+    print_head(output, names);
     for (guint row = 0; row < output->held->len; row++)
         print_line(output, output->held->pdata[row]);
     g_ptr_array_set_size(output->held, 0);

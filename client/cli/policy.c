@@ -192,7 +192,8 @@ kw_command_policy(kw_cli *cli, int argc, char **argv)
                       "  apply FILE    make a text with tables and sequences the next version\n"
                       "  history       list the versions\n"
                       "  show [N]      print a version\n"
-                      "  diff OLD NEW  compare two policy files or versions",
+                      "  diff OLD NEW  compare two policy files or versions\n"
+                      "  check FILE... find problems in policy files",
                       entries, NULL, 0, 0, &argc, &argv, &code))
         return code;
     return print_policy(cli, layouts);

@@ -8,6 +8,7 @@
 typedef struct apply_words {
     char *reason;
     gboolean dry_run;
+    gboolean only_writer;
     gint64 expected; /* -1: the version that is current when the command begins */
 } apply_words;
 
@@ -68,8 +69,10 @@ apply(kw_cli *cli, const char *file, const apply_words *words, bool import_file,
     GError *error = NULL;
     gint64 expected;
     int code;
-    const kw_apply_options options = {
-        .reason = words->reason, .dry_run = words->dry_run, .import_file = import_file};
+    const kw_apply_options options = {.reason = words->reason,
+                                      .dry_run = words->dry_run,
+                                      .import_file = import_file,
+                                      .only_writer = words->only_writer};
 
     text = kw_file_text(file, KW_FILE_POLICY_MAX, &error);
     if (text == NULL)
@@ -115,6 +118,8 @@ kw_command_policy_apply(kw_cli *cli, int argc, char **argv)
         {"dry-run", 0, 0, G_OPTION_ARG_NONE, &words.dry_run, "Print the plan and change nothing", NULL},
         {"expect", 0, 0, G_OPTION_ARG_INT64, &words.expected,
          "Fail unless this version is current [the one when the command begins]", "VERSION"},
+        {"only-writer", 0, 0, G_OPTION_ARG_NONE, &words.only_writer,
+         "State that only gateways write the store tables; HBase needs this to change a key rule", NULL},
         G_OPTION_ENTRY_NULL};
 
     if (kw_cli_parse(cli, "policy apply", "FILE",

@@ -28,13 +28,14 @@ struct kw_private {
 };
 
 char *
-kw_private_program(void)
+kw_private_program(GError **error)
 {
     const char *named = g_getenv("KEYWAYD");
     g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *folder = self == NULL ? NULL : g_path_get_dirname(self);
     g_autofree char *sibling = folder == NULL ? NULL : g_build_filename(folder, "keywayd", NULL);
     g_autofree char *installed = folder == NULL ? NULL : g_build_filename(folder, KW_BIN_TO_KEYWAYD, NULL);
+    char *found;
 
     if (named != NULL && named[0] != '\0')
         return g_strdup(named);
@@ -42,7 +43,12 @@ kw_private_program(void)
         return g_steal_pointer(&sibling);
     if (installed != NULL && g_file_test(installed, G_FILE_TEST_IS_EXECUTABLE))
         return g_steal_pointer(&installed);
-    return g_find_program_in_path("keywayd");
+    found = g_find_program_in_path("keywayd");
+    if (found == NULL)
+        g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_NOENT,
+                            "keywayd is neither installed next to this program nor in PATH: set KEYWAYD to "
+                            "its path, or use a running gateway with --gateway");
+    return found;
 }
 
 /* Runs in the child, before it becomes the gateway. */
@@ -56,16 +62,12 @@ end_with_parent(gpointer user)
 static bool
 spawn(kw_private *self, GError **error)
 {
-    g_autofree char *program = kw_private_program();
+    g_autofree char *program = kw_private_program(error);
     char *words[] = {program, (char *)"--config", self->policy_file, (char *)"--port-file", self->port_file,
                      NULL};
 
-    if (program == NULL) {
-        g_set_error_literal(error, G_SPAWN_ERROR, G_SPAWN_ERROR_NOENT,
-                            "keywayd is neither in the folder of this program nor in PATH: set KEYWAYD to "
-                            "its path, or use a running gateway with --gateway");
+    if (program == NULL)
         return false;
-    }
     return g_spawn_async(self->folder, words, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
                          end_with_parent, NULL, &self->pid, error);
 }
@@ -117,7 +119,7 @@ kw_private_start(GError **error)
     self->folder = g_dir_make_tmp("keyway-XXXXXX", error);
     if (self->folder == NULL)
         return NULL;
-    self->policy_file = g_build_filename(self->folder, "policy.yaml", NULL);
+    self->policy_file = g_build_filename(self->folder, "keyway.yaml", NULL);
     self->port_file = g_build_filename(self->folder, "ports", NULL);
     if (!g_file_set_contents(self->policy_file, policy, -1, error) || !spawn(self, error) ||
         !wait_for_address(self, error))

@@ -7,10 +7,10 @@
 
 typedef struct kw_private kw_private;
 
-/* The path of the gateway's program, freed by the caller; NULL: not found. */
-char *kw_private_program(void);
+/* The path of the gateway's program, freed by the caller: KEYWAYD (a path in the environment), otherwise
+ * keywayd from this program's folder, from where it is installed relative to that, or from PATH. */
+char *kw_private_program(GError **error);
 
-/* Runs KEYWAYD (a path in the environment), otherwise keywayd from this program's folder or PATH. */
 kw_private *kw_private_start(GError **error);
 
 /* "127.0.0.1:PORT" */

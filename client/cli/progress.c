@@ -2,6 +2,7 @@
 #include "cli/progress.h"
 
 #include "cli/terminal.h"
+#include "cli/text.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -35,19 +36,21 @@ void
 kw_progress_show_rate(kw_progress *progress, guint64 position, guint64 size, guint64 records, double rate)
 {
     char bar[BAR_WIDTH + 1] = "";
+    g_autofree char *name = NULL;
 
     if (!progress->shown || g_get_monotonic_time() < progress->next_us)
         return;
     progress->next_us = g_get_monotonic_time() + INTERVAL_US;
+    name = kw_text_for_terminal(progress->name); /* the stream is not guarded */
     if (size == 0) {
-        fprintf(kw_terminal_bare_error(), "\r%s  %" G_GUINT64_FORMAT " records  %.0f/s \033[K",
-                progress->name, records, rate);
+        fprintf(kw_terminal_bare_error(), "\r%s  %" G_GUINT64_FORMAT " records  %.0f/s \033[K", name, records,
+                rate);
         return;
     }
     for (int i = 0; i < BAR_WIDTH; i++)
         bar[i] = (guint64)i * size < position * BAR_WIDTH ? '=' : ' ';
     fprintf(kw_terminal_bare_error(), "\r%s  [%s] %3.0f%%  %" G_GUINT64_FORMAT " records  %.0f/s \033[K",
-            progress->name, bar, 100.0 * (double)position / (double)size, records, rate);
+            name, bar, 100.0 * (double)position / (double)size, records, rate);
 }
 
 void

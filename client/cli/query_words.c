@@ -38,10 +38,10 @@ parse_end(const char *option, const char *value, gpointer user, GError **error)
     return TRUE;
 }
 
-GOptionGroup *
-kw_query_words_options(kw_query_words *words)
+void
+kw_query_words_add_options(kw_query_words *words, kw_options *options)
 {
-    GOptionGroup *group = g_option_group_new("query", "Query options:", "Options of the query", words, NULL);
+    const gint only_rows = words->only_selects ? G_OPTION_FLAG_HIDDEN : 0;
     const GOptionEntry entries[] = {
         {"where", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &words->where, "The field has this value (repeatable)",
          "FIELD=VALUE"},
@@ -55,20 +55,20 @@ kw_query_words_options(kw_query_words *words)
          "FIELD=VALUE"},
         {"through", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is VALUE or less",
          "FIELD=VALUE"},
-        {"asc", 0, 0, G_OPTION_ARG_NONE, &words->ascending, "Ascending order", NULL},
-        {"desc", 0, 0, G_OPTION_ARG_NONE, &words->descending, "Descending order", NULL},
+        {"asc", 0, only_rows, G_OPTION_ARG_NONE, &words->ascending, "Ascending order", NULL},
+        {"desc", 0, only_rows, G_OPTION_ARG_NONE, &words->descending, "Descending order", NULL},
         {"limit", 'n', 0, G_OPTION_ARG_INT64, &words->limit, "Maximum number of rows; 0: no limit", "ROWS"},
-        {"columns", 'c', 0, G_OPTION_ARG_STRING, &words->columns,
+        {"columns", 'c', only_rows, G_OPTION_ARG_STRING, &words->columns,
          "Fields and entries (MAP.NAME) to print in addition to the key", "FIELD,..."},
         {"path", 'p', 0, G_OPTION_ARG_STRING, &words->path, "Path to use [the gateway's choice]", "PATH"},
         {"filter", 0, 0, G_OPTION_ARG_STRING, &words->filter, "Filter in HBase's filter language", "FILTER"},
-        {"full-scan", 0, 0, G_OPTION_ARG_NONE, &words->full_scan, "Allow reading a whole table", NULL},
+        {"full-scan", 0, only_rows, G_OPTION_ARG_NONE, &words->full_scan, "Allow reading a whole table",
+         NULL},
         {"page-rows", 0, 0, G_OPTION_ARG_INT, &words->page_rows, "Rows per page", "ROWS"},
         {"page-bytes", 0, 0, G_OPTION_ARG_INT, &words->page_bytes, "Approximate bytes per page", "BYTES"},
         G_OPTION_ENTRY_NULL};
 
-    g_option_group_add_entries(group, entries);
-    return group;
+    kw_options_add(options, "query", "Query options:", words, entries);
 }
 
 /* Splits the next value off `text`: up to a comma without a backslash before it. */
@@ -179,7 +179,9 @@ check_words(const kw_query_words *words, GError **error)
 {
     const char *wrong = NULL;
 
-    if (words->ascending && words->descending)
+    if (words->only_selects && (words->ascending || words->descending || words->columns != NULL))
+        wrong = "--asc, --desc and --columns do not change the count";
+    else if (words->ascending && words->descending)
         wrong = "--asc and --desc cannot be combined";
     else if (words->from != NULL && words->after != NULL)
         wrong = "--from and --after cannot be combined";

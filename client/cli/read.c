@@ -4,9 +4,12 @@
 #include "cli/output.h"
 #include "cli/query_words.h"
 #include "cli/value.h"
+#include "cli/versions.h"
 
 #include <stdio.h>
 #include <unistd.h>
+
+#define VERSIONS_MAX 1000
 
 static int
 get(kw_cli *cli, const kw_table_info *table, const char *columns, char *const *fields, int count)
@@ -21,10 +24,8 @@ get(kw_cli *cli, const kw_table_info *table, const char *columns, char *const *f
     if (names == NULL || !kw_record_parse(table, fields, count, key, &error) ||
         !kw_client_get(cli->client, table->name, key, (const char *const *)names, &options, &record, &error))
         return kw_cli_fail(error, "get");
-    if (record == NULL) {
-        g_printerr("keyway: table %s has no such record\n", table->name);
-        return KW_EXIT_NOT_FOUND;
-    }
+    if (record == NULL)
+        return kw_no_such_record(table);
     return kw_output_one_record(cli, table, names, record) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
@@ -33,17 +34,24 @@ kw_command_get(kw_cli *cli, int argc, char **argv)
 {
     g_autofree char *columns = NULL;
     g_autoptr(kw_table_info) table = NULL;
-    int code;
-    const GOptionEntry entries[] = {{"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
-                                     "Fields and entries (MAP.NAME) to print in addition to the key",
-                                     "FIELD,..."},
-                                    G_OPTION_ENTRY_NULL};
+    int versions = 0, code;
+    const GOptionEntry entries[] = {
+        {"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
+         "Fields and entries (MAP.NAME) to print in addition to the key", "FIELD,..."},
+        {"versions", 0, 0, G_OPTION_ARG_INT, &versions,
+         "Print the newest N versions that the store keeps, with their timestamps", "N"},
+        G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "get", "TABLE KEYFIELD=VALUE...", "Prints the record with these key fields.",
                       entries, NULL, 2, -1, &argc, &argv, &code))
         return code;
+    if (versions < 0 || versions > VERSIONS_MAX)
+        return kw_cli_usage("--versions %d: must be 1 to %d", versions, VERSIONS_MAX);
     table = kw_cli_describe(cli, argv[1], &code);
-    return table == NULL ? code : get(cli, table, columns, argv + 2, argc - 2);
+    if (table == NULL)
+        return code;
+    return versions > 0 ? kw_get_versions(cli, table, columns, versions, argv + 2, argc - 2)
+                        : get(cli, table, columns, argv + 2, argc - 2);
 }
 
 /* "(12 rows, 16 scanned, efficiency 1.33)" */
@@ -130,8 +138,8 @@ command(kw_cli *cli, const char *name, const char *about, gint64 limit, int argc
         {"explain", 'e', 0, G_OPTION_ARG_NONE, &explain, "First print the plan to standard error", NULL},
         G_OPTION_ENTRY_NULL};
 
-    if (!kw_cli_parse(cli, name, "TABLE [FIELD=VALUE...]", about, entries, kw_query_words_options(&words), 1,
-                      -1, &argc, &argv, &code))
+    if (!kw_cli_parse(cli, name, "TABLE [FIELD=VALUE...]", about, entries, &words, 1, -1, &argc, &argv,
+                      &code))
         return code;
     words.descending = words.descending || (limit > 0 && !words.ascending);
     return call_gateway(cli, &words, name, explain, argv, argc);

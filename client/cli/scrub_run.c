@@ -12,7 +12,6 @@
 #define SHOWN_DEFAULT 20
 /* The gateway waits until rows with differences are no longer being written, in addition to reading them. */
 #define DEADLINE_MS 60000
-#define TRIES 5
 #define PROGRESS_STEPS 1000000
 
 void
@@ -29,22 +28,9 @@ kw_scrub_run_clear(kw_scrub_run *run)
 static char *
 record_text(const kw_scrub_run *run, const kw_difference *difference)
 {
-    g_autoptr(GString) text = g_string_new(NULL);
-
     if (difference->key == NULL)
-        return kw_text_from_bytes(g_bytes_get_data(difference->row_key, NULL),
-                                  g_bytes_get_size(difference->row_key));
-    for (guint i = 0; i < run->info->fields->len; i++) {
-        const kw_field_info *field = run->info->fields->pdata[i];
-        kw_value value = kw_record_get(difference->key, field->name);
-
-        if (value.kind != KW_VALUE_NONE) {
-            g_autofree char *shown = kw_value_print(value, field, run->cli->raw);
-
-            g_string_append_printf(text, "%s%s=%s", text->len == 0 ? "" : " ", field->name, shown);
-        }
-    }
-    return g_string_free(g_steal_pointer(&text), FALSE);
+        return kw_text_of_bytes(difference->row_key);
+    return kw_record_print(run->info, difference->key, run->cli->raw);
 }
 
 /* A table without rows has no head. */
@@ -120,12 +106,10 @@ next_slice(kw_scrub_run *run, GError **error)
 
         if (slice != NULL)
             return slice;
-        if (tries == TRIES || kw_interrupted() != 0 || !kw_cli_is_temporary(failure)) {
+        if (!kw_cli_wait_to_retry(failure, tries)) {
             g_propagate_error(error, g_steal_pointer(&failure));
             return NULL;
         }
-        kw_pause_until(g_get_monotonic_time() +
-                       MAX(kw_client_error_retry_after_ms(failure), 1000 * tries) * 1000);
     }
 }
 

@@ -2,9 +2,9 @@
  * character split by the end of a write is completed by the next write. */
 #include "cli/terminal.h"
 
+#include "cli/text.h"
+
 #include <errno.h>
-#include <glib.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,13 +15,6 @@ typedef struct guard {
 } guard;
 
 static FILE *bare_error;
-
-static bool
-is_plain(gunichar character)
-{
-    return character == '\n' || character == '\t' || (character >= 0x20 && character < 0x7f) ||
-           character >= 0xa0;
-}
 
 /* Appends the character at `at` in printable form and returns its size in bytes; 0: the character is
  * incomplete. */
@@ -36,10 +29,10 @@ show_next(GString *to, const char *at, gsize left)
         g_string_append_printf(to, "\\x%02X", (guint8)*at);
         return 1;
     }
-    if (is_plain(character))
-        g_string_append_unichar(to, character);
+    if (character == '\n' || character == '\t')
+        g_string_append_c(to, (char)character);
     else
-        g_string_append_printf(to, "\\x%02X", character);
+        kw_text_append_plain(to, character);
     return (gsize)(g_utf8_next_char(at) - at);
 }
 

@@ -19,6 +19,25 @@ kw_text_from_bytes(const void *data, gsize size)
     return g_string_free(text, FALSE);
 }
 
+char *
+kw_text_of_bytes(GBytes *bytes)
+{
+    return bytes == NULL ? g_strdup("")
+                         : kw_text_from_bytes(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
+}
+
+char *
+kw_hex_of_bytes(GBytes *bytes)
+{
+    GString *hex = g_string_new(NULL);
+    gsize size = 0;
+    const guint8 *data = bytes == NULL ? NULL : g_bytes_get_data(bytes, &size);
+
+    for (gsize i = 0; i < size; i++)
+        g_string_append_printf(hex, "%02x", data[i]);
+    return g_string_free(hex, FALSE);
+}
+
 GByteArray *
 kw_text_to_bytes(const char *text)
 {
@@ -60,20 +79,46 @@ kw_text_from_real(double real)
     return g_strdup(text);
 }
 
+static bool
+reorders_text(gunichar character)
+{
+    return character == 0x61c || (character >= 0x200e && character <= 0x200f) ||
+           (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+}
+
+bool
+kw_text_is_plain(gunichar character)
+{
+    return character >= 0x20 && !(character >= 0x7f && character < 0xa0) && !reorders_text(character);
+}
+
+void
+kw_text_append_plain(GString *to, gunichar character)
+{
+    char bytes[6];
+    int size;
+
+    if (kw_text_is_plain(character)) {
+        g_string_append_unichar(to, character);
+        return;
+    }
+    if (character < 0xa0) {
+        g_string_append_printf(to, "\\x%02X", character);
+        return;
+    }
+    size = g_unichar_to_utf8(character, bytes);
+    for (int i = 0; i < size; i++)
+        g_string_append_printf(to, "\\x%02X", (guint8)bytes[i]);
+}
+
 char *
 kw_text_for_terminal(const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);
     GString *safe = g_string_sized_new(strlen(valid));
 
-    for (const char *at = valid; *at != '\0'; at = g_utf8_next_char(at)) {
-        gunichar character = g_utf8_get_char(at);
-
-        if (character < 0x20 || (character >= 0x7f && character < 0xa0))
-            g_string_append_printf(safe, "\\x%02X", character);
-        else
-            g_string_append_unichar(safe, character);
-    }
+    for (const char *at = valid; *at != '\0'; at = g_utf8_next_char(at))
+        kw_text_append_plain(safe, g_utf8_get_char(at));
     return g_string_free(safe, FALSE);
 }
 
@@ -144,7 +189,7 @@ kw_text_append_json(GString *to, const char *text)
             g_string_append_printf(to, "\\%c", (char)character);
         else if (character == '\n')
             g_string_append(to, "\\n");
-        else if (character < 0x20 || (character >= 0x7f && character < 0xa0))
+        else if (!kw_text_is_plain(character))
             g_string_append_printf(to, "\\u%04x", character);
         else
             g_string_append_unichar(to, character);

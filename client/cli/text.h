@@ -8,10 +8,21 @@
 char *kw_text_from_bytes(const void *data, gsize size);
 GByteArray *kw_text_to_bytes(const char *text);
 
+/* The same for GBytes (NULL: empty text), and as hex digits. */
+char *kw_text_of_bytes(GBytes *bytes);
+char *kw_hex_of_bytes(GBytes *bytes);
+
 /* The shortest decimal that parses to the same double. */
 char *kw_text_from_real(double real);
 
-/* The text with control characters as \xNN, so that stored data cannot control a terminal. */
+/* False for characters that control a terminal or reorder the text around them: C0, DEL, C1, line and
+ * paragraph separators, and the controls of bidirectional text. */
+bool kw_text_is_plain(gunichar character);
+
+/* Appends the character or, if it is not plain, its code or UTF-8 bytes as \xNN. */
+void kw_text_append_plain(GString *to, gunichar character);
+
+/* The text with kw_text_append_plain for each character, so that stored data cannot control a terminal. */
 char *kw_text_for_terminal(const char *text);
 
 /* Width on a terminal, in columns. */

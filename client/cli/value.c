@@ -338,3 +338,21 @@ kw_value_print(kw_value value, const kw_field_info *field, bool raw)
     }
     g_assert_not_reached();
 }
+
+char *
+kw_record_print(const kw_table_info *table, const kw_record *record, bool raw)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < table->fields->len; i++) {
+        const kw_field_info *field = table->fields->pdata[i];
+        kw_value value = kw_record_get(record, field->name);
+
+        if (value.kind != KW_VALUE_NONE) {
+            g_autofree char *shown = kw_value_print(value, field, raw);
+
+            g_string_append_printf(text, "%s%s=%s", text->len == 0 ? "" : " ", field->name, shown);
+        }
+    }
+    return g_string_free(text, FALSE);
+}

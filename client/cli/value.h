@@ -49,3 +49,6 @@ char *kw_value_print(kw_value value, const kw_field_info *field, bool raw);
 /* The same as JSON: numbers and flags without quotes; values that JSON cannot express (NaN, timestamps,
  * bytes) as texts. */
 void kw_value_append_json(GString *to, kw_value value, const kw_field_info *field, bool raw);
+
+/* The fields as arguments: "order_id=A-1 ts=2026-11-21T10:00:00Z". The caller frees it. */
+char *kw_record_print(const kw_table_info *table, const kw_record *record, bool raw);

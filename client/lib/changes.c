@@ -54,6 +54,8 @@ status_item(gconstpointer item)
     to->reads_new = thrift->reads_new;
     to->cursors_until = thrift->__isset_cursors_until ? thrift->cursors_until : 0;
     to->problem = text_or_empty(thrift->problem);
+    to->goal = text_or_empty(thrift->goal);
+    to->holder = text_or_empty(thrift->holder);
     copy_progress(to, thrift);
     return to;
 }
@@ -80,6 +82,8 @@ kw_change_status_free(kw_change_status *change)
     g_free(change->store_table);
     g_free(change->example);
     g_free(change->problem);
+    g_free(change->goal);
+    g_free(change->holder);
     g_free(change);
 }
 

@@ -104,6 +104,19 @@ connect_one(const struct addrinfo *to, gint64 deadline_us, GError **error)
     return -1;
 }
 
+/* The deadline of the first of the addresses: an equal part of the time that is left, so that an address that
+ * does not answer leaves time for the others. */
+static gint64
+first_deadline_us(const struct addrinfo *addresses, gint64 deadline_us)
+{
+    gint64 now_us = g_get_monotonic_time();
+    gint64 count = 0;
+
+    for (const struct addrinfo *one = addresses; one != NULL; one = one->ai_next)
+        count++;
+    return now_us >= deadline_us ? deadline_us : now_us + (deadline_us - now_us) / count;
+}
+
 /* Connects to the first address that accepts; on failure, returns the last address's error. */
 static int
 connect_any(const char *host, const char *port, gint64 deadline_us, GError **error)
@@ -122,7 +135,7 @@ connect_any(const char *host, const char *port, gint64 deadline_us, GError **err
     }
     for (const struct addrinfo *one = found; one != NULL && fd < 0; one = one->ai_next) {
         g_clear_error(&last);
-        fd = connect_one(one, deadline_us, &last);
+        fd = connect_one(one, first_deadline_us(one, deadline_us), &last);
     }
     freeaddrinfo(found);
     if (fd < 0)

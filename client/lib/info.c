@@ -159,6 +159,12 @@ key_piece_free(gpointer item)
     g_free(piece);
 }
 
+GPtrArray *
+kw_key_pieces_from_thrift(const GPtrArray *thrift)
+{
+    return kw_map_array(thrift, key_piece, key_piece_free);
+}
+
 static gpointer
 explained_key(gconstpointer item)
 {
@@ -168,7 +174,7 @@ explained_key(gconstpointer item)
     key->path = g_strdup(thrift->path);
     key->store_table = g_strdup(thrift->store_table);
     key->row_key = bytes_of(thrift->row_key);
-    key->pieces = kw_map_array(thrift->pieces, key_piece, key_piece_free);
+    key->pieces = kw_key_pieces_from_thrift(thrift->pieces);
     key->region_start = thrift->__isset_region_start ? bytes_of(thrift->region_start) : NULL;
     key->region_server = g_strdup(thrift->region_server);
     key->region_stop = thrift->__isset_region_stop ? bytes_of(thrift->region_stop) : NULL;

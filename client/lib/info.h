@@ -9,6 +9,9 @@ kw_table_info *kw_table_info_from_thrift(const KeywayTableInfo *thrift);
 kw_explanation *kw_explanation_from_thrift(const KeywayExplanation *thrift);
 kw_policy_info *kw_policy_info_from_thrift(const KeywayPolicyInfo *thrift);
 
+/* Returns an array of kw_key_piece. */
+GPtrArray *kw_key_pieces_from_thrift(const GPtrArray *thrift);
+
 /* Returns an array of kw_table_info. */
 GPtrArray *kw_table_infos_from_thrift(const GPtrArray *thrift);
 

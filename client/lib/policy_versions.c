@@ -69,6 +69,8 @@ options_to_thrift(const kw_apply_options *options)
     thrift->__isset_dry_run = options->dry_run;
     thrift->import_file = options->import_file;
     thrift->__isset_import_file = options->import_file;
+    thrift->only_writer = options->only_writer;
+    thrift->__isset_only_writer = options->only_writer;
     return (GObject *)thrift;
 }
 

@@ -1,6 +1,7 @@
-/* get, getMany. */
+/* get, getMany, getVersions. */
 #include "lib/client.h"
 #include "lib/error.h"
+#include "lib/info.h"
 #include "lib/many.h"
 #include "lib/record.h"
 
@@ -47,4 +48,45 @@ kw_client_get_many(kw_client *client, const char *table, const GPtrArray *keys, 
         return false;
     *ret_found = kw_found_array(found);
     return true;
+}
+
+static gpointer
+version_from_thrift(gconstpointer item)
+{
+    KeywayRecordVersion *thrift = (KeywayRecordVersion *)item; /* its record is stolen */
+    kw_record_version *version = g_new0(kw_record_version, 1);
+
+    version->timestamp = thrift->timestamp;
+    version->record = thrift->record == NULL ? kw_record_new() : kw_record_steal(&thrift->record);
+    return version;
+}
+
+static void
+version_free(gpointer item)
+{
+    kw_record_version *version = item;
+
+    kw_record_unref(version->record);
+    g_free(version);
+}
+
+GPtrArray *
+kw_client_get_versions(kw_client *client, const char *table, const kw_record *key, const char *const *columns,
+                       gint32 max_versions, const kw_call_options *options, GError **error)
+{
+    g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(options);
+    g_autoptr(GPtrArray) versions = g_ptr_array_new_with_free_func(g_object_unref);
+    g_autoptr(GPtrArray) names = kw_names_to_thrift(columns);
+    kw_exchange exchange;
+    bool ok;
+
+    if (!kw_exchange_begin(&exchange, client, "getVersions", KW_RESULT_LIST, kw_call_deadline(options),
+                           error))
+        return NULL;
+    ok = keyway_data_client_get_versions(exchange.data, &versions, table, kw_record_table(key), names,
+                                         max_versions, (KeywayOptions *)thrift_options, &exchange.thrown,
+                                         &exchange.failure);
+    return kw_exchange_end(&exchange, ok, KW_READS, error)
+               ? kw_map_array(versions, version_from_thrift, version_free)
+               : NULL;
 }

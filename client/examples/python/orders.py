@@ -12,13 +12,44 @@ TEN_O_CLOCK = 1795255200000  # 2026-11-21T10:00:00Z in milliseconds
 STATUSES = ["created", "paid", "shipped", "delivered"]
 
 
-def connect(address, framed, compact):
-    host, port = address.rsplit(":", 1)
-    socket = TSocket(host, int(port))
-    socket.setTimeout(40_000)  # longer than the gateway's default deadline of 30 s
-    transport = TFramedTransport(socket) if framed else TBufferedTransport(socket)
-    transport.open()
-    return Data.Client(TCompactProtocol(transport) if compact else TBinaryProtocol(transport))
+class Client:
+    """Calls the methods of Data.Client, on a connection that it opens when it needs one.
+
+    KeywayError is an answer of the gateway; the connection is intact. After any other exception, part of a message can be
+    in the transport or on its way. For example, Thrift finds a value of the wrong type only when it has written the
+    message up to this value. So the connection is given up, together with its transport, which still contains this part.
+    """
+
+    def __init__(self, address, framed=False, compact=False):
+        self.host, self.port = address.rsplit(":", 1)
+        self.framed, self.compact = framed, compact
+        self.transport = self.client = None
+
+    def open(self):
+        socket = TSocket(self.host, int(self.port))
+        socket.setTimeout(40_000)  # longer than the gateway's default deadline of 30 s
+        self.transport = TFramedTransport(socket) if self.framed else TBufferedTransport(socket)
+        self.transport.open()
+        self.client = Data.Client(TCompactProtocol(self.transport) if self.compact else TBinaryProtocol(self.transport))
+
+    def close(self):
+        if self.transport:
+            self.transport.close()
+        self.transport = self.client = None
+
+    def __getattr__(self, method):
+        def call(*arguments):
+            try:
+                if not self.client:
+                    self.open()
+                return getattr(self.client, method)(*arguments)
+            except KeywayError:
+                raise
+            except Exception:
+                self.close()
+                raise
+
+        return call
 
 
 def put_events(client):
@@ -65,11 +96,13 @@ def show_error(client):
 
 
 def main():
-    client = connect(sys.argv[1], "framed" in sys.argv, "compact" in sys.argv)
+    client = Client(sys.argv[1], "framed" in sys.argv, "compact" in sys.argv)
     put_events(client)
     show_latest(client, "A-1002")
     show_all(client, "A-1002")
     show_error(client)
+    client.close()
 
 
-main()
+if __name__ == "__main__":
+    main()
