@@ -51,6 +51,7 @@ class Handler:
         self.statuses = []
         self.orders = []
         self.polls = 0
+        self.versions = []  # (timestamp, fields), newest first
 
     def table(self, name):
         if name != "order_events":
@@ -88,6 +89,12 @@ class Handler:
         if record and columns:
             record = {n: v for n, v in record.items() if n in columns or n in ("order_id", "ts")}
         return t.Found(record)
+
+    def getVersions(self, table, key, columns, max_versions, options):
+        self.table(table)
+        self.asked = (columns, max_versions)
+        versions = [t.RecordVersion(stamp, {**key, **fields}) for stamp, fields in self.versions]
+        return versions[:max_versions]
 
     def getMany(self, table, keys, columns, options):
         return [t.Found(self.rows.get(key_of(key))) for key in keys]
@@ -165,6 +172,13 @@ class Handler:
     def explainPut(self, table, record):
         pieces = [t.KeyPiece("literal", b"\x01|", "\\x01|")]
         return t.Explanation([t.ExplainedKey("primary", "order_events", b"\x01|", pieces, b"", "rs1:16020", b"\x40")], text="one key")
+
+    def decodeKey(self, table, row_key, path, policy_text):
+        self.table(table)
+        pieces = [t.KeyPiece("literal", row_key[:1], "k")]
+        if row_key == b"k1":
+            return [t.DecodedKey("primary", "order_events", pieces, {"order_id": t.Value(text="A"), "ts": t.Value(number=1)})]
+        return [t.DecodedKey("primary", "order_events", pieces, {"order_id": t.Value(text="A")}, "field(ts)", "too short")]
 
     def policy(self):
         return t.PolicyInfo("tables: {}\n", [self.describe("order_events")], 1795255200000)

@@ -90,7 +90,8 @@ def tearDownModule():
 class Case(unittest.TestCase):
     def keyway(self, *words, listener=0, host="127.0.0.1", status=0, stdin=None):
         address = f"{host}:{GATEWAY.addresses[listener][1]}"
-        done = subprocess.run([KEYWAY, "--gateway", address, *words], input=stdin, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([KEYWAY, "--gateway", address, *words], input=stdin, capture_output=True, text=True, timeout=300,
+                              cwd=CERTIFICATES)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout if status == 0 else done.stderr
 
@@ -137,7 +138,7 @@ class Records(Case):
         self.assertIn("path primary, 1 range", self.keyway("explain", "order_events", "order_id=A"))
         # md5("A") begins with 7fc5: the digits of the hash, the id, its terminator.
         keys = json.loads(self.keyway("explain", "--put", "order_events", "order_id=A", "ts=1", "-o", "json"))
-        self.assertTrue(keys[0]["row_key"].startswith("7fc5A\\x00\\x7F\\xFF"), keys)
+        self.assertTrue(keys["keys"][0]["row_key"].startswith("7fc5A\\x00\\x7F\\xFF"), keys)
         self.assertIn("order_events:", self.keyway("policy"))
         self.assertGreater(len(json.loads(self.keyway("stats", "-o", "json"))), 10)
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:

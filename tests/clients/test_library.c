@@ -3,7 +3,10 @@
  */
 #include "keyway.h"
 
+#include "support/black_hole.h"
+
 #include <malloc.h>
+#include <netdb.h>
 #include <string.h>
 
 #define TABLE "order_events"
@@ -255,6 +258,55 @@ test_administration(void)
 }
 
 static void
+test_get_versions(void)
+{
+    g_autoptr(kw_client) client = open_client("KW_TEST_GATEWAY");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(kw_record) key = event("A", 1, NULL);
+    const char *const columns[] = {"status", NULL};
+    g_autoptr(GPtrArray) versions = kw_client_get_versions(client, TABLE, key, columns, 9, NULL, &error);
+    g_autoptr(GPtrArray) newest = kw_client_get_versions(client, TABLE, key, NULL, 1, NULL, &error);
+    const kw_record_version *older;
+
+    g_assert_no_error(error);
+    g_assert_cmpuint(newest->len, ==, 1);
+    g_assert_cmpuint(versions->len, ==, 2);
+    older = versions->pdata[1];
+    g_assert_cmpint(older->timestamp, ==, 5);
+    g_assert_cmpstr(kw_record_get(older->record, "order_id").text, ==, "A");
+    g_assert_cmpstr(kw_record_get(older->record, "status").text, ==, "new");
+    g_assert_null(kw_client_get_versions(client, "nowhere", key, NULL, 1, NULL, &error));
+    g_assert_error(error, KW_CLIENT_ERROR, KW_CLIENT_NOT_FOUND);
+}
+
+static void
+test_decode_key(void)
+{
+    g_autoptr(kw_client) client = open_client("KW_TEST_GATEWAY");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GBytes) good = g_bytes_new("k1", 2);
+    g_autoptr(GBytes) bad = g_bytes_new("k", 1);
+    g_autoptr(GPtrArray) decoded = kw_client_decode_key(client, TABLE, good, NULL, NULL, &error);
+    g_autoptr(GPtrArray) wrong = kw_client_decode_key(client, TABLE, bad, "primary", NULL, &error);
+    const kw_decoded_key *key;
+
+    g_assert_no_error(error);
+    key = decoded->pdata[0];
+    g_assert_cmpstr(key->store_table, ==, TABLE);
+    g_assert_null(key->reason);
+    g_assert_null(key->component);
+    g_assert_cmpstr(kw_record_get(key->key, "order_id").text, ==, "A");
+    g_assert_cmpint(kw_record_get(key->key, "ts").number, ==, 1);
+    key = wrong->pdata[0];
+    g_assert_cmpstr(key->component, ==, "field(ts)");
+    g_assert_cmpstr(key->reason, ==, "too short");
+    g_assert_cmpuint(key->pieces->len, ==, 1);
+    g_assert_cmpuint(kw_record_size(key->key), ==, 1);
+    g_assert_null(kw_client_decode_key(client, "nowhere", good, NULL, NULL, &error));
+    g_assert_error(error, KW_CLIENT_ERROR, KW_CLIENT_NOT_FOUND);
+}
+
+static void
 test_errors(void)
 {
     g_autoptr(kw_client) client = open_client("KW_TEST_GATEWAY");
@@ -278,6 +330,41 @@ test_reconnects(void)
 
     for (gint64 i = 0; i < 20; i++)
         put(client, "R", i, "s");
+}
+
+/* The host "several" has the address 127.0.0.2, and then that of the gateway. */
+int __real_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret_found);
+int __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret_found);
+
+int
+__wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                   struct addrinfo **ret_found)
+{
+    if (strcmp(host, "several") != 0)
+        return __real_getaddrinfo(host, service, hints, ret_found);
+    g_assert_cmpint(__real_getaddrinfo("127.0.0.2", service, hints, ret_found), ==, 0);
+    return __real_getaddrinfo("127.0.0.1", service, hints, &(*ret_found)->ai_next);
+}
+
+/* An address that does not answer leaves time for the next one. */
+static void
+test_several_addresses(void)
+{
+    const char *form = g_getenv("KW_TEST_FORM");
+    const kw_client_options options = {.framed = strstr(form, "framed") != NULL,
+                                       .compact = strstr(form, "compact") != NULL,
+                                       .connect_timeout_ms = 2000};
+    const char *port = strrchr(g_getenv("KW_TEST_GATEWAY"), ':') + 1;
+    g_autofree char *address = g_strdup_printf("several:%s", port);
+    g_autoptr(GError) error = NULL;
+    black_hole hole = black_hole_open("127.0.0.2", (guint16)g_ascii_strtoull(port, NULL, 10));
+    g_autoptr(kw_client) client = kw_client_open(address, &options, &error);
+
+    g_assert_no_error(error);
+    put(client, "several", 1, "s");
+    black_hole_close(&hole);
 }
 
 /* The generated finalizers would leak 48 bytes for each object (see chain_finalizers.py), six objects per
@@ -307,8 +394,11 @@ main(int argc, char **argv)
     g_test_add_func("/library/conditions", test_conditions);
     g_test_add_func("/library/scan", test_scan);
     g_test_add_func("/library/administration", test_administration);
+    g_test_add_func("/library/decode-key", test_decode_key);
+    g_test_add_func("/library/get-versions", test_get_versions);
     g_test_add_func("/library/errors", test_errors);
     g_test_add_func("/library/reconnects", test_reconnects);
+    g_test_add_func("/library/several-addresses", test_several_addresses);
     g_test_add_func("/library/nothing-leaks", test_nothing_leaks);
     return g_test_run();
 }

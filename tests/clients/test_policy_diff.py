@@ -2,6 +2,7 @@
 
 Arguments: the keyway program. KEYWAYD names the gateway that it starts.
 """
+import json
 import os
 import pathlib
 import re
@@ -54,6 +55,24 @@ class Diff(unittest.TestCase):
         self.assertTrue(6 < share < 12, found)
         self.assertIn("10 ranges by path primary -> 11 ranges by path primary", found)
         self.assertEqual(self.keyway("old.yaml", "new.yaml"), found)
+
+    def test_rows(self):
+        """One object per change, for programs; an empty array if nothing changes."""
+        self.write("plain.yaml", "tables:\n  t: {fields: {id: string, x: int}, key: [field: id]}\n  gone: {fields: {id: string}, key: [field: id]}\n")
+        self.write("hashed.yaml", "tables:\n  t:\n    fields: {id: string, y: int}\n"
+                   "    key: [hash: {algorithm: md5, of: [id], take: 2}, field: id]\n  fresh: {fields: {id: string}, key: [field: id]}\n")
+        found = json.loads(self.keyway("plain.yaml", "hashed.yaml", "-o", "json"))
+        self.assertEqual([(row["table"], row["change"].split(" (")[0].split(";")[0].split(",")[0]) for row in found],
+                         [("t", "field x is removed"), ("t", "field y is new"), ("t", "path primary: another key rule"), ("t", "queries"),
+                          ("gone", "is removed"), ("fresh", "is new")])
+        self.assertNotIn("details", found[0])
+        self.assertIn("\n+ hash(md5 of id, first 2 as hex)\n", found[2]["details"])
+        text = self.keyway("plain.yaml", "hashed.yaml")
+        for row in found:
+            self.assertIn(row["change"], text)
+        lines = self.keyway("plain.yaml", "hashed.yaml", "-ojsonl").splitlines()
+        self.assertEqual([json.loads(line) for line in lines], found)
+        self.assertEqual(json.loads(self.keyway("plain.yaml", "plain.yaml", "-o", "json")), [])
 
     def test_sample(self):
         found = self.keyway("old.yaml", "new.yaml", "--sample", "sample.csv")

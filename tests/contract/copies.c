@@ -5,41 +5,11 @@
 
 #define COPY_TABLE "copies"
 
-/* The families of the shared table without k. */
+/* The target has no family k. */
 static kw_bytes
 make_target(kw_fixture *f)
 {
-    const kw_family_spec families[] = {
-        {.name = "d", .block_cache = -1, .in_memory = -1, .keep_deleted_cells = -1, .replication_scope = -1},
-        {.name = "m",
-         .ttl_seconds = 3600,
-         .max_versions = 2,
-         .min_versions = 1,
-         .block_cache = -1,
-         .in_memory = -1,
-         .keep_deleted_cells = -1,
-         .replication_scope = -1},
-        {.name = "t",
-         .ttl_seconds = 3600,
-         .block_cache = -1,
-         .in_memory = -1,
-         .keep_deleted_cells = -1,
-         .replication_scope = -1},
-        {.name = "v",
-         .max_versions = 3,
-         .block_cache = -1,
-         .in_memory = -1,
-         .keep_deleted_cells = -1,
-         .replication_scope = -1},
-    };
-    kw_table_spec spec = {.name = kw_fixture_table(COPY_TABLE),
-                          .families = families,
-                          .families_count = G_N_ELEMENTS(families),
-                          .deadline = kw_deadline_in_ms(120000)};
-    kw_error error;
-    if (!kw_sync_create(&f->sync, &spec, NULL, &error))
-        g_error("cannot create the table: %s %s", kw_code_name(error.code), error.text);
-    return spec.name;
+    return kw_fixture_make_table(f, COPY_TABLE, "dvtm");
 }
 
 /* The same store, whose tests read and write the target. */

@@ -19,45 +19,34 @@ kw_fixture_table(const char *name)
     return B(tables_made->pdata[tables_made->len - 1]);
 }
 
-static void
-make_table(kw_fixture *fixture)
+#define DEFAULTS .block_cache = -1, .in_memory = -1, .replication_scope = -1
+
+static const kw_family_spec all_families[] = {
+    {.name = "d", .keep_deleted_cells = -1, DEFAULTS},
+    {.name = "v", .max_versions = 3, .keep_deleted_cells = -1, DEFAULTS},
+    {.name = "k", .max_versions = 5, .keep_deleted_cells = 1, DEFAULTS},
+    {.name = "t", .ttl_seconds = 3600, .keep_deleted_cells = -1, DEFAULTS},
+    {.name = "m",
+     .ttl_seconds = 3600,
+     .max_versions = 2,
+     .min_versions = 1,
+     .keep_deleted_cells = -1,
+     DEFAULTS},
+};
+
+kw_bytes
+kw_fixture_make_table(kw_fixture *fixture, const char *name, const char *letters)
 {
-    const kw_family_spec families[] = {
-        {.name = "d", .block_cache = -1, .in_memory = -1, .keep_deleted_cells = -1, .replication_scope = -1},
-        {.name = "v",
-         .max_versions = 3,
-         .block_cache = -1,
-         .in_memory = -1,
-         .keep_deleted_cells = -1,
-         .replication_scope = -1},
-        {.name = "k",
-         .max_versions = 5,
-         .keep_deleted_cells = 1,
-         .block_cache = -1,
-         .in_memory = -1,
-         .replication_scope = -1},
-        {.name = "t",
-         .ttl_seconds = 3600,
-         .block_cache = -1,
-         .in_memory = -1,
-         .keep_deleted_cells = -1,
-         .replication_scope = -1},
-        {.name = "m",
-         .ttl_seconds = 3600,
-         .max_versions = 2,
-         .min_versions = 1,
-         .block_cache = -1,
-         .in_memory = -1,
-         .keep_deleted_cells = -1,
-         .replication_scope = -1},
-    };
-    kw_table_spec spec = {.name = fixture->table,
-                          .families = families,
-                          .families_count = G_N_ELEMENTS(families),
-                          .deadline = kw_deadline_in_ms(120000)};
+    kw_family_spec families[G_N_ELEMENTS(all_families)];
+    kw_table_spec spec = {
+        .name = kw_fixture_table(name), .families = families, .deadline = kw_deadline_in_ms(120000)};
+    for (size_t i = 0; i < G_N_ELEMENTS(all_families); i++)
+        if (strchr(letters, all_families[i].name[0]))
+            families[spec.families_count++] = all_families[i];
     kw_error error;
     if (!kw_sync_create(&fixture->sync, &spec, NULL, &error))
         g_error("cannot create the table: %s %s", kw_code_name(error.code), error.text);
+    return spec.name;
 }
 
 static void
@@ -69,7 +58,7 @@ run_test(gconstpointer data)
     kw_store *store = open_store();
     kw_sync_open(&fixture.sync, store);
     if (!table_made)
-        make_table(&fixture);
+        kw_fixture_make_table(&fixture, "shared", "dvktm");
     table_made = true;
     test(&fixture);
     kw_sync_close(&fixture.sync);
@@ -83,12 +72,25 @@ kw_fixture_add(const char *group, const char *name, kw_contract_test test)
     g_test_add_data_func_full(path, g_memdup2(&test, sizeof test), run_test, g_free);
 }
 
-void
-kw_contract_add_tests(const char *prefix, kw_contract_factory factory)
+static void
+begin(const char *prefix, kw_contract_factory factory)
 {
     table_prefix = g_strdup(prefix);
     open_store = factory;
     tables_made = g_ptr_array_new_with_free_func(g_free);
+}
+
+void
+kw_contract_add_tests_of_order(const char *prefix, kw_contract_factory factory)
+{
+    begin(prefix, factory);
+    kw_contract_add_ordered_copies();
+}
+
+void
+kw_contract_add_tests(const char *prefix, kw_contract_factory factory)
+{
+    begin(prefix, factory);
     kw_contract_add_points();
     kw_contract_add_versions();
     kw_contract_add_deletes();

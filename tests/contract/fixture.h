@@ -2,7 +2,7 @@
  * text.
  *
  *   d  defaults (one version)        v  three versions         k  five versions, keeps deleted cells
- *   t  a TTL of 60 s                 m  the same, two versions, at least one kept
+ *   t  a TTL of an hour              m  the same, two versions, at least one kept
  *
  * A row's text is "d:a@5=x v:q@3=y": family, qualifier, timestamp, value, in order; "" for no cells. The rows
  * of a range scan are "row1{...} row2{...}". Unprintable bytes are \xNN.
@@ -23,6 +23,9 @@ void kw_fixture_add(const char *group, const char *name, kw_contract_test test);
 
 /* The name with the prefix of this run. The table is dropped at the end. */
 kw_bytes kw_fixture_table(const char *name);
+/* Creates a table with some of the families above, such as "dv", and returns its name. It can exist already.
+ */
+kw_bytes kw_fixture_make_table(kw_fixture *fixture, const char *name, const char *families);
 
 #define B(text) kw_bytes_of_text(text)
 
@@ -59,6 +62,8 @@ void kw_contract_add_deletes(void);
 void kw_contract_add_conditions(void);
 void kw_contract_add_record_rows(void);
 void kw_contract_add_copies(void);
+/* Not one of the suite: for store/order over a store. */
+void kw_contract_add_ordered_copies(void);
 void kw_contract_add_range_scans(void);
 void kw_contract_add_patterns(void);
 void kw_contract_add_tables(void);

@@ -2,6 +2,8 @@
  * by invalid ones. */
 #include "contract/fixture.h"
 
+#include "base/metrics.h"
+
 static const kw_cell good_cell = {.family = {(const uint8_t *)"d", 1},
                                   .qualifier = {(const uint8_t *)"a", 1},
                                   .value = {(const uint8_t *)"x", 1}};
@@ -88,6 +90,95 @@ test_unknown_table(kw_fixture *f)
     kw_check check = {.family = B("d"), .qualifier = B("a")};
     kw_sync_written result = kw_sync_write_if(&f->sync, &write, &check);
     g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
+}
+
+/* Calls `run`, and returns by how much the metric store_errors grew. */
+static int64_t
+errors_of(kw_fixture *f, void (*run)(kw_fixture *f, kw_bytes unknown))
+{
+    int64_t before = kw_metrics_read(KW_METRIC_store_errors);
+    run(f, kw_fixture_table("unknown"));
+    return kw_metrics_read(KW_METRIC_store_errors) - before;
+}
+
+static void
+fail_one_write(kw_fixture *f, kw_bytes unknown)
+{
+    kw_write write = good_put(f, "row");
+    write.table = unknown;
+    expect_refused(f, &write, KW_NOT_FOUND, "unknown");
+}
+
+static void
+fail_two_of_three_writes(kw_fixture *f, kw_bytes unknown)
+{
+    kw_write good = good_put(f, "errors"), bad = good;
+    bad.table = unknown;
+    const kw_write *writes[] = {&bad, &good, &bad};
+    kw_written results[3];
+    kw_sync_write_many(&f->sync, writes, 3, results);
+    g_assert_cmpint(results[1].outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpint(results[2].outcome, ==, KW_OUTCOME_FAILED);
+}
+
+static void
+fail_an_increment(kw_fixture *f, kw_bytes unknown)
+{
+    kw_column column = {.family = B("d"), .qualifier = B("n")};
+    int64_t amount = 1;
+    kw_increment increment = {.table = unknown,
+                              .row = B("r"),
+                              .columns = &column,
+                              .amounts = &amount,
+                              .columns_count = 1,
+                              .deadline = kw_deadline_in_ms(30000)};
+    g_assert_cmpint(kw_sync_increment(&f->sync, &increment).outcome, ==, KW_OUTCOME_FAILED);
+}
+
+static void
+fail_a_condition(kw_fixture *f, kw_bytes unknown)
+{
+    kw_write write = good_put(f, "row");
+    kw_check check = {.family = B("d"), .qualifier = B("a"), .compare = KW_COMPARE_EQUAL};
+    write.table = unknown;
+    g_assert_cmpint(kw_sync_write_if(&f->sync, &write, &check).outcome, ==, KW_OUTCOME_FAILED);
+}
+
+static void
+fail_one_get(kw_fixture *f, kw_bytes unknown)
+{
+    kw_get get = {.table = unknown, .row = B("r"), .deadline = kw_deadline_in_ms(30000)};
+    g_assert_null(kw_sync_get(&f->sync, &get, NULL));
+}
+
+static void
+fail_three_gets(kw_fixture *f, kw_bytes unknown)
+{
+    kw_get get = {.table = unknown, .row = B("r"), .deadline = kw_deadline_in_ms(30000)};
+    const kw_get *gets[] = {&get, &get, &get};
+    g_assert_null(kw_sync_get_many(&f->sync, gets, 3, NULL));
+}
+
+static void
+fail_a_fetch(kw_fixture *f, kw_bytes unknown)
+{
+    kw_range_scan *scan =
+        kw_store_handle_open_range_scan(f->sync.handle, &(kw_range_scan_spec){.table = unknown});
+    g_assert_null(kw_sync_fetch(&f->sync, scan, 1, 1000, false, NULL));
+    kw_range_scan_close(scan);
+}
+
+/* Every operation that fails counts, in a call with many each of them. */
+static void
+test_errors_are_counted(kw_fixture *f)
+{
+    g_assert_cmpint(errors_of(f, fail_one_write), ==, 1);
+    g_assert_cmpint(errors_of(f, fail_two_of_three_writes), ==, 2);
+    g_assert_cmpint(errors_of(f, fail_an_increment), ==, 1);
+    g_assert_cmpint(errors_of(f, fail_a_condition), ==, 1);
+    g_assert_cmpint(errors_of(f, fail_one_get), ==, 1);
+    g_assert_cmpint(errors_of(f, fail_three_gets), ==, 3);
+    g_assert_cmpint(errors_of(f, fail_a_fetch), ==, 1);
 }
 
 static void
@@ -259,6 +350,7 @@ kw_contract_add_refusals(void)
     kw_fixture_add("refusals", "limits", test_limits);
     kw_fixture_add("refusals", "names", test_names);
     kw_fixture_add("refusals", "unknown_table", test_unknown_table);
+    kw_fixture_add("refusals", "errors_are_counted", test_errors_are_counted);
     kw_fixture_add("refusals", "unknown_family", test_unknown_family);
     kw_fixture_add("refusals", "bad_reads", test_bad_reads);
     kw_fixture_add("refusals", "bad_conditions", test_bad_conditions);

@@ -57,6 +57,61 @@ test_options(kw_fixture *f)
     kw_table_facts_free(facts);
 }
 
+static const kw_family_setting *
+find_setting(const kw_family_spec *family, const kw_family_setting *like)
+{
+    for (size_t i = 0; i < family->settings_count; i++)
+        if (kw_bytes_equal(family->settings[i].name, like->name) &&
+            family->settings[i].configures == like->configures)
+            return &family->settings[i];
+    return NULL;
+}
+
+static void
+assert_same_family(const kw_family_spec *a, const kw_family_spec *b)
+{
+    g_assert_cmpstr(a->name, ==, b->name);
+    g_assert_cmpint(a->ttl_seconds, ==, b->ttl_seconds);
+    g_assert_cmpint(a->max_versions, ==, b->max_versions);
+    g_assert_cmpint(a->keep_deleted_cells, ==, b->keep_deleted_cells);
+    g_assert_cmpuint(a->settings_count, ==, b->settings_count);
+    for (size_t i = 0; i < a->settings_count; i++) {
+        const kw_family_setting *same = find_setting(b, &a->settings[i]);
+        g_assert_true(same && kw_bytes_equal(same->value, a->settings[i].value));
+    }
+}
+
+/* A table that is created from the description of another one has the same families. A store can have
+ * settings that Keyway does not know. */
+static void
+test_like_another(kw_fixture *f)
+{
+    kw_family_spec family = {.name = "full",
+                             .ttl_seconds = 3600,
+                             .max_versions = 7,
+                             .block_cache = 0,
+                             .in_memory = -1,
+                             .keep_deleted_cells = 1,
+                             .replication_scope = -1};
+    const kw_family_setting unknown[] = {{B("X_OWN"), B("1"), false}, {B("hbase.x.own"), B("2"), true}};
+    kw_bytes name = kw_fixture_table("like"), copy = kw_fixture_table("like_copy");
+    kw_table_spec spec = spec_of(name, &family, 1);
+    family.settings = unknown;
+    family.settings_count = kw_store_is_shared(f->sync.store) ? 2 : 0;
+    g_assert_true(kw_sync_create(&f->sync, &spec, NULL, NULL));
+    kw_table_facts *facts = kw_sync_describe(&f->sync, name, NULL);
+    /* A framed server cannot get attributes, the first setting. */
+    size_t first = strstr(kw_store_about(f->sync.store), "framed") != NULL;
+    for (size_t i = first; i < family.settings_count; i++)
+        g_assert_nonnull(find_setting(&facts->families[0], &unknown[i]));
+    spec = spec_of(copy, facts->families, 1);
+    g_assert_true(kw_sync_create(&f->sync, &spec, NULL, NULL));
+    kw_table_facts *copied = kw_sync_describe(&f->sync, copy, NULL);
+    assert_same_family(&facts->families[0], &copied->families[0]);
+    kw_table_facts_free(facts);
+    kw_table_facts_free(copied);
+}
+
 static void
 test_there_already(kw_fixture *f)
 {
@@ -166,6 +221,7 @@ void
 kw_contract_add_tables(void)
 {
     kw_fixture_add("tables", "options", test_options);
+    kw_fixture_add("tables", "like_another", test_like_another);
     kw_fixture_add("tables", "there_already", test_there_already);
     kw_fixture_add("tables", "missing", test_missing);
     kw_fixture_add("tables", "regions", test_regions);

@@ -67,7 +67,7 @@ def open_place(options):
     if options.store == "embedded":
         return places.Changing(tables) if "change" in options.faults else places.Embedded(tables)
     if options.store == "sim":
-        return places.Sim(tables, options.seed)
+        return (places.ChangingSim if "change" in options.faults else places.Sim)(tables, options.seed)
     if options.store == "cluster":
         return cluster.Cluster(tables, options.seed, options.region_servers, options.links, options.retries,
                                options.server_clock)

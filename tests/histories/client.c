@@ -255,7 +255,8 @@ read_record(const kw_api_Record *from, int64_t *ret_values)
             char text[32] = "";
             if (!kw_bytes_equal(at->key, kw_bytes_of_text(field_names[field])))
                 continue;
-            memcpy(text, at->value.text.data, MIN(at->value.text.size, sizeof text - 1));
+            if (at->value.text.size)
+                memcpy(text, at->value.text.data, MIN(at->value.text.size, sizeof text - 1));
             ret_values[field] = at->value.has_number ? at->value.number : g_ascii_strtoll(text, NULL, 10);
         }
     }

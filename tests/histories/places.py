@@ -16,7 +16,7 @@ import time
 
 import failing_disk
 from keyway_gateway import Gateway, free_ports, wait_until
-from keyway_thrift.ttypes import ChangeAction, ChangeOptions, Code, KeywayError
+from keyway_thrift.ttypes import ApplyOptions, ChangeAction, ChangeOptions, Code, KeywayError
 from thrift.transport.TTransport import TTransportException
 
 TABLES = """\
@@ -151,8 +151,8 @@ class Embedded(Place):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class Changing(Embedded):
-    """The same with the policy in the catalog, so that its key rules can be changed. KEYS has the rules of each path."""
+class RuleChanges(Place):
+    """Gateways with the policy in the catalog, so that key rules can be changed. KEYS has the rules of each path."""
 
     KEYS = {
         "plain": ["[{field: id}]", "[{salt: {of: [id], buckets: 4}}, {field: id}]", "[{hash: {of: [id], take: 2}}, {field: id}]"],
@@ -164,6 +164,14 @@ class Changing(Embedded):
         "made": ["[{field: id}]", "[{hash: {of: [id]}}, {field: id}]"],
     }
     USED = {"counters": ["counted"], "scans": ["salted"], "paths": ["pair", "pair.by_part"], "stamped": ["stamped"], "numbers": ["made"]}
+
+    # What the operator can order in which version of a change: forward, and back.
+    ORDERS = {"both-old": ("SWITCH", "CANCEL"), "both-new": ("COMPLETE", "REVERSE"), "both-last": ("COMPLETE", "COMPLETE"),
+              "2": ("SWITCH", "CANCEL"), "6": ("COMPLETE", "REVERSE")}
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.called = 0
 
     def choose(self, random):
         """A path; mostly one of the table that the present workload uses."""
@@ -184,16 +192,20 @@ class Changing(Embedded):
         return "\n".join(lines) + "\n"
 
     def start(self, gateways):
-        assert gateways == 1
-        self.ports = free_ports(2)
-        self.gateways = [Gateway(policy(*self.ports, self.store(), "", "policy: {source: store}\n"))]
-        self.start_gateway(0, ready=False)
+        self.ports = free_ports(2 * gateways)
+        for number in range(gateways):
+            ports = self.ports[2 * number:2 * number + 2]
+            self.gateways.append(Gateway(policy(*ports, self.store(), "", "policy: {source: store}\n")))
+            self.start_gateway(number, ready=False)
         self.admin("policyApply", self.text({name: keys[0] for name, keys in self.KEYS.items()}), 0, None)
-        self.wait_gateway(0)
+        for number in range(gateways):
+            self.wait_gateway(number)
         return self
 
     def admin(self, name, *arguments):
-        admin = self.gateways[0].admin()
+        """Calls a gateway; if there are several, one of them after the other."""
+        self.called += 1
+        admin = self.gateways[self.called % len(self.gateways)].admin()
         try:
             return getattr(admin, name)(*arguments)
         finally:
@@ -204,7 +216,7 @@ class Changing(Embedded):
         version = self.admin("policyVersion", 0)
         keys = {each: self.rule_of(version.text, each).removeprefix("key: ") for each in self.KEYS}
         keys[name] = random.choice([key for key in self.KEYS[name] if key != keys[name]])
-        self.admin("policyApply", self.text(keys), version.version, None)
+        self.admin("policyApply", self.text(keys), version.version, ApplyOptions(only_writer=True))
 
     @staticmethod
     def rule_of(text, name):
@@ -214,11 +226,16 @@ class Changing(Embedded):
         return [line.strip() for line in lines if line.strip().startswith("key:")][1 if other_path else 0]
 
     def order_change(self, random, found):
-        """The next step of a change, forward or back."""
-        forward = random.random() < 0.7
-        action = {("both-old", True): "SWITCH", ("both-old", False): "CANCEL", ("both-new", True): "COMPLETE",
-                  ("both-new", False): "REVERSE"}.get((found.version, forward), "COMPLETE")
+        """The next step of a change, forward or back. Between the versions at which it waits, mostly none."""
+        orders = self.ORDERS.get(found.version)
+        if not orders and random.random() < 0.9:
+            return
+        action = random.choices(orders or ("SWITCH", "CANCEL", "REVERSE", "COMPLETE"), [0.7, 0.3] if orders else None)[0]
         self.admin("orderChange", found.table, ChangeAction._NAMES_TO_VALUES[action], ChangeOptions(expire_cursors=action == "COMPLETE"))
+
+
+class Changing(RuleChanges, Embedded):
+    """A gateway whose key rules can be changed, with an embedded store."""
 
 
 class Sim(Place):
@@ -268,6 +285,13 @@ class Sim(Place):
         super().stop()
         self.process.kill()
         self.process.wait()
+
+
+class ChangingSim(RuleChanges, Sim):
+    """Gateways whose key rules can be changed, over two Thrift2 servers of hbase_sim."""
+
+    def store(self):
+        return super().store() + "  late: 500ms\n"
 
 
 class HBase(Place):
@@ -394,7 +418,8 @@ def change_rules(place, random, end, kills=0.0):
     """Key rules are changed: changes begin, are switched, reversed, completed and cancelled."""
     while not end.is_set():
         pause(random, 0, 0.05)
-        killer = threading.Timer(random.uniform(0, 0.1), place.kill_gateway, [0]) if random.random() < kills else None
+        killed = random.randrange(len(place.gateways))
+        killer = threading.Timer(random.uniform(0, 0.1), place.kill_gateway, [killed]) if random.random() < kills else None
         if killer:
             killer.start()
         try:
@@ -406,7 +431,7 @@ def change_rules(place, random, end, kills=0.0):
                 raise
         if killer:
             killer.join()
-            place.start_gateway(0)
+            place.start_gateway(killed)
 
 
 def step_of_change(place, random):
@@ -419,8 +444,28 @@ def step_of_change(place, random):
 
 
 def change_rules_and_kill(place, random, end):
-    """The same, and the gateway is killed at random moments."""
+    """The same, and a gateway is killed at random moments."""
     change_rules(place, random, end, 0.15)
+
+
+def together(*causes):
+    """Several faults at the same time."""
+    def cause(place, random, end):
+        failed = []
+
+        def run(one, seed):
+            try:
+                one(place, type(random)(seed), end)
+            except BaseException as error:  # pylint: disable=broad-except
+                failed.append(error)
+        threads = [threading.Thread(target=run, args=(one, random.random())) for one in causes]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failed:
+            raise failed[0]
+    return cause
 
 
 # --- faults of HBase -----------------------------------------------------------------------------------------------------
@@ -487,6 +532,12 @@ FAULTS = {
     "disk_full": disk_full,
     "change": change_rules,
     "change_kill": change_rules_and_kill,
+    # A late call arrives within store.late of ChangingSim.
+    "change_late": together(change_rules, misbehave(late=0.03, late_ms=300, lose=0.01, delay_us=500)),
+    "change_stop": together(change_rules, stop_gateway),
+    "change_kill_thrift": together(change_rules, kill_thrift),
+    "change_compactions": together(change_rules, compactions),
+    "change_clock_moves": together(change_rules, region_moves([-20, -3, -1, 1, 2, 20])),
     "delay": misbehave(delay_us=3000),
     "lost": misbehave(lose=0.02, drop=0.02, delay_us=500),
     "late": misbehave(late=0.03, late_ms=400, lose=0.01, delay_us=500),

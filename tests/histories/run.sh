@@ -2,7 +2,7 @@
 # The long campaigns: run.sh BUILD_FOLDER [SEED] [KEEP_FOLDER]. Prints a line for each history and totals for each place;
 # exits with 1 if a history is wrong. A wrong history is kept in KEEP_FOLDER; judge_history judges it again.
 #
-#   KW_HISTORIES   places to test: "embedded sim hbase regions"   (default: embedded sim)
+#   KW_HISTORIES   places to test: "embedded change sim change_sim hbase regions"   (default: embedded sim)
 # hbase and regions start a real HBase (Java, and Maven for its first start).
 set -uo pipefail
 build=$(realpath "$1") seed=${2:-$RANDOM} keep=$(realpath -m "${3:-histories-kept}")
@@ -19,6 +19,8 @@ for place in ${KW_HISTORIES:-embedded sim}; do
   case $place in
   embedded) run --store embedded --faults calm,kill,term,clock_back,disk_full --count 1500 ;;
   change) run --store embedded --faults change,change_kill --duration 800 --pause 3000 --count 600 ;;
+  change_sim) run --store sim --gateways 2 --duration 1500 --pause 3000 --count 2000 --faults \
+    change,change_kill,change_late,change_stop,change_kill_thrift,change_compactions,change_clock_moves ;;
   sim) run --store sim --gateways 2 --count 2000 --faults \
     calm,delay,lost,late,repeat,stop_thrift,kill_thrift,clock_moves,clock_jumps,compactions,kill,stop,clocks_off ;;
   hbase) for gateways in 1 2; do

@@ -133,10 +133,11 @@ class Pipe(unittest.TestCase):
             gateway.__exit__(None, None, None)
         lines = self.drain().splitlines()
         reported = sum(int(found) for found in re.findall(r"lines were lost[^\n]*count=(\d+)", "\n".join(lines)))
-        problems = [line for line in lines if "policy problem" in line or "policy refused" in line]
+        events = ("policy problem", "policy refused", "call failed")
+        problems = [line for line in lines if any(event in line for event in events)]
         self.assertTrue(all(line.startswith("time=") for line in lines), [line for line in lines if not line.startswith("time=")][:3])
         self.assertEqual(reported, lost)
-        self.assertEqual(len(problems) + reported, (rounds + 1) * (PROBLEMS + 1))
+        self.assertEqual(len(problems) + reported, (rounds + 1) * (PROBLEMS + 2))
         self.assertIn('event="ended"', lines[-1])
 
     def test_a_reader_that_has_exited(self):

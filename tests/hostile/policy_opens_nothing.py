@@ -226,7 +226,7 @@ class OpensNothing(unittest.TestCase):
         found = self.admin.check(text)
         query = [NamedQuery("one", Query(table=TABLE, bound=record(id="a")))]
         for call in (lambda: self.admin.policyTables(text), lambda: self.admin.policyDiff(text, good, TABLE, sample),
-                     lambda: self.admin.policyDiff(good, text, TABLE, sample),
+                     lambda: self.admin.policyDiff(good, text, TABLE, sample), lambda: self.admin.decodeKey(TABLE, b"a", "", text),
                      lambda: self.admin.advise([Candidate("c", text)], TABLE, sample, query, None),
                      lambda: self.applies.policyApply(text, 0, ApplyOptions(dry_run=True))):
             try:

@@ -5,9 +5,9 @@ import time
 import unittest
 
 import changing
-from changing import apply, cells_of, hash_prefix, put_all, status
+from changing import apply, cells_of, expect_records, hash_prefix, put_all, status
 from keyway_gateway import Gateway, plain, record, wait_until
-from keyway_thrift.ttypes import KeywayError, Query
+from keyway_thrift.ttypes import KeywayError
 
 SLOW = 800  # rows per second of a copy that must not end soon
 SEED = int(os.environ.get("KW_SEED", time.time_ns() % 2**32))
@@ -93,27 +93,7 @@ class ChangeCase(unittest.TestCase):
 
     def expect_all(self, states, uncertain=()):
         """The table has exactly these records, by get and by scan."""
-        data = self.gateway.data()
-        try:
-            keys = list(states)
-            for first in range(0, len(keys), 500):
-                part = keys[first:first + 500]
-                found = data.getMany("t", [record(id=name, ts=ts) for name, ts in part], [], None)
-                for key, one in zip(part, found):
-                    self.assertIsNotNone(one.record, key)
-                    self.assertEqual(plain(one.record), {"id": key[0], "ts": key[1], **states[key]})
-            page = data.scan(Query(table="t", full_scan=True, page_rows=5000))
-            rows = list(page.rows)
-            while page.cursor is not None:
-                page = data.nextPage(page.cursor, None)
-                rows += page.rows
-        finally:
-            data.close()
-        found = {(row["id"].text, row["ts"].number): plain(row) for row in rows}
-        self.assertEqual(len(found), len(rows))
-        for key in uncertain:
-            found.pop(key, None)
-        self.assertEqual(found, {key: {"id": key[0], "ts": key[1], **state} for key, state in states.items()})
+        expect_records(self, self.gateway, states, uncertain)
 
     def write_reference(self, states):
         put_all(self.gateway, "reference", [record(id=name, ts=ts, **state) for (name, ts), state in states.items()])

@@ -89,6 +89,30 @@ def put_all(gateway, table, rows, options=None):
     data.close()
 
 
+def expect_records(case, gateway, states, uncertain=()):
+    """Table t of this gateway has exactly these records, by get and by scan. It can also have the uncertain ones."""
+    data = gateway.data()
+    try:
+        for first in range(0, len(states), 500):
+            part = list(states)[first:first + 500]
+            found = data.getMany("t", [record(id=name, ts=ts) for name, ts in part], [], None)
+            for key, one in zip(part, found):
+                case.assertIsNotNone(one.record, (key, one.failure))
+                case.assertEqual(plain(one.record), {"id": key[0], "ts": key[1], **states[key]})
+        page = data.scan(Query(table="t", full_scan=True, page_rows=5000))
+        rows = list(page.rows)
+        while page.cursor is not None:
+            page = data.nextPage(page.cursor, None)
+            rows += page.rows
+    finally:
+        data.close()
+    found = {(row["id"].text, row["ts"].number): plain(row) for row in rows}
+    case.assertEqual(len(found), len(rows))
+    for key in uncertain:
+        found.pop(key, None)
+    case.assertEqual(found, {key: {"id": key[0], "ts": key[1], **state} for key, state in states.items()})
+
+
 # --- cells ------------------------------------------------------------------------------------------
 
 def cells_of(folder, *tables):
@@ -113,6 +137,7 @@ def cells_of(folder, *tables):
 class Known:
     """What one record can be at a time: its states, each with the times at which its write began and was acknowledged. Each
     record has one writer."""
+    KEPT = 5000  # more than a record has during one scan, which can wait for a stopped gateway
 
     def __init__(self):
         self.states = [(0, 0, None)]
@@ -133,7 +158,12 @@ class Known:
     def end(self):
         with self.lock:
             began, _, state = self.states[-1]
-            self.states = self.states[-50:-1] + [(began, time.monotonic(), state)]
+            self.states = self.states[-self.KEPT:-1] + [(began, time.monotonic(), state)]
+
+    def withdraw(self):
+        """The write that began last was certainly not applied."""
+        with self.lock:
+            self.states.pop()
 
     def possible(self, from_time, to_time):
         """The states that a read between the two times can return."""
@@ -228,6 +258,7 @@ class Load:
         if not known.is_certain:  # its outcome is unknown: nobody writes it again
             self.counts["unknown"] += 1
             own.remove(key)
+            assert own, "the outcomes of too many writes are unknown"
             return
         named = record(id=key[0], ts=key[1])
         state = None if known.last is None else dict(known.last)
@@ -255,6 +286,8 @@ class Load:
         else:
             known.begin(None)
             written = data.remove(self.table, named, [], None)
+        if written.outcome == Outcome.FAILED:
+            known.withdraw()
         if written.outcome != Outcome.OK:
             raise KeywayError(code=written.failure.code, message=written.failure.message)
 

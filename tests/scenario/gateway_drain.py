@@ -125,6 +125,38 @@ class Drain(unittest.TestCase):
             gateway.stop()
             slow.close()
 
+    def put_on_a_new_connection(self, gateway, ts):
+        data = gateway.data()
+        data.put("events", record(id="late", ts=ts), None)
+        data.close()
+
+    def test_a_lame_duck_serves(self):
+        """Until the lame duck ends, everything works, but the gateway is not ready. The next signal ends it."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Gateway(POLICY + "timeouts: {{lame_duck: 10min, drain: 10min}}\n") as gateway:
+                old = gateway.data()
+                gateway.process.send_signal(number)
+                wait_until(lambda running=gateway: running.get("/readyz")[0] == 503, "/readyz to return 503")
+                self.assertEqual(gateway.ready()["reasons"], ["shutting down, but still serving"])
+                self.assertEqual(gateway.metric("keyway_ready"), 0)
+                self.assertEqual(gateway.get("/livez")[0], 200)
+                self.put_on_a_new_connection(gateway, 2)
+                old.put("events", record(id="early", ts=3), None)
+                gateway.reload()
+                gateway.wait_for_log("policy reloaded")
+                self.assertIsNone(gateway.process.poll())
+                gateway.stop(number)  # waits for a fraction of the lame duck
+                old.close()
+
+    def test_a_lame_duck_ends(self):
+        with Gateway(POLICY + "timeouts: {{lame_duck: 700ms}}\n") as gateway:
+            began = time.monotonic()
+            gateway.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: gateway.get("/readyz")[0] == 503, "/readyz to return 503")
+            self.put_on_a_new_connection(gateway, 1)
+            self.assertEqual(gateway.wait_for_exit(), 0)
+            self.assertGreater(time.monotonic() - began, 0.69)
+
     @staticmethod
     def is_refused(gateway):
         try:

@@ -18,6 +18,27 @@ HAZARD = """\
     key: [{{salt: {{buckets: 300, algorithm: phoenix}}}}, {{field: id}}]
 """
 
+# Problems that reading finds, problems that compiling finds, and a hazard.
+MIXED = """\
+limits: {{memory: 1GiB,
+  frame: 1B}}
+tables:
+  unread:
+    fields: {{a: strng}}
+    key: [field: a]
+  uncompiled:
+    fields: {{b: string}}
+    key:
+      - hash: {{algorithm: md5, of: [bb], take: 4, as: hex}}
+      - field: b
+  good:
+    fields: {{c: string}}
+    key: [field: c]
+  wide:
+    fields: {{id: string}}
+    key: [{{salt: {{buckets: 300, algorithm: phoenix}}}}, {{field: id}}]
+"""
+
 
 def run(*arguments):
     done = subprocess.run([daemon(), *arguments], capture_output=True, text=True, timeout=PATIENCE)
@@ -58,6 +79,10 @@ class Start(unittest.TestCase):
         gateway.write_policy(POLICY.replace("of: [id]", "of: [idd]"))
         code, out, _ = run("--check", gateway.policy_file)
         self.assertEqual(code, 1, "rules are compiled too")
+        gateway.write_policy(MIXED)
+        code, out, _ = run("--check", gateway.policy_file)
+        self.assertEqual(code, 1)
+        self.expect_mixed_problems([line for line in out.splitlines() if ": error: " in line], gateway.policy_file)
         gateway.write_policy(POLICY + HAZARD)
         code, out, _ = run("--check", gateway.policy_file)
         self.assertEqual(code, 1, "a hazard is an error")
@@ -74,6 +99,22 @@ class Start(unittest.TestCase):
         self.assertIn("/nowhere/at/all.yaml", out)
         self.assertFalse(os.path.exists(os.path.join(gateway.folder, "data")))
         gateway.__exit__(None, None, None)
+
+    def expect_mixed_problems(self, lines, file):
+        """One line for each problem of MIXED, in the order of the file."""
+        parts = [":2:10: error: limits.frame: ", ":5:17: error: tables.unread.fields.a.type: unknown value 'strng'",
+                 ":10:37: error: .*bb.*", ":17:28: error: .*phoenix.* / hint: use at most 256 buckets"]
+        self.assertEqual(len(lines), len(parts), lines)
+        for line, part in zip(lines, parts):
+            self.assertRegex(line, "^" + re.escape(file) + part)
+
+    def test_a_start_reports_every_problem(self):
+        gateway = Gateway(MIXED, expect_start=False)
+        gateway.start()
+        self.assertEqual(gateway.wait_for_exit(), 1)
+        lines = [line for line in gateway.log().splitlines() if ": error: " in line]
+        gateway.__exit__(None, None, None)
+        self.assertEqual(len(lines), 3, lines)  # a hazard is no error here: the catalog can have rows under the rule
 
     def expect_failure(self, policy, code, folder=None):
         gateway = Gateway(policy, folder=folder, expect_start=False)

@@ -9,8 +9,8 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import Gateway, free_ports, record, wait_until
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+import hbase_places
+from keyway_gateway import Gateway, record, wait_until
 from keyway_thrift.ttypes import ApplyOptions, Code, KeywayError, Query
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "sim"
@@ -28,37 +28,10 @@ tables:
 """
 
 
-class Simulated:
-    """Two Thrift2 servers over one HBase in memory."""
-
-    def __init__(self):
-        self.ports = free_ports(2)
-        self.process = subprocess.Popen([os.environ["KW_HBASE_SIM"], "1"] + [str(port) for port in self.ports],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "ok\n"
-
-    def store(self, name):
-        servers = ", ".join(f'"127.0.0.1:{port}"' for port in self.ports)
-        return f"store: {{{{kind: hbase, servers: [{servers}], transport: framed, protocol: compact, create_missing: true, catalog: {name}_catalog}}}}\n"
-
-    def stop(self):
-        self.process.kill()
-        self.process.communicate()
-
-
-class Real:
-    def store(self, name):
-        servers = hbase_servers()["KW_HBASE_BUFFERED"]
-        return f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {name}_catalog\n  {PATIENT}\n  {WIDE_CLOCK}\n"
-
-    def stop(self):
-        pass
-
-
 class Versions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.place = Simulated() if STORE == "sim" else Real()
+        cls.place = hbase_places.place(STORE)
 
     @classmethod
     def tearDownClass(cls):
@@ -294,13 +267,14 @@ class Versions(unittest.TestCase):
         self.assertEqual(found.plan, "table events\n  field note: new (string)\n")
         found = self.apply(b, self.tables(other_key), 1, dry_run=True)
         self.assertTrue(found.refused)
-        self.assertIn("  path primary: another key rule\n  REFUSED: table events, path primary: its rows were written", found.plan)
+        self.assertIn("  path primary: another key rule\n  REFUSED: table events, path primary: the key rule can be changed while the "
+                      "table is served, but store.late is not set", found.plan)
         self.refuse(b, self.tables(other_key), 0, "policy version 1 is current, not 0", dry_run=True)
         self.assertEqual(self.history(a), [1])
         for gateway in (a, b):
             self.assertEqual(self.fields(gateway), ["id", "ts", "n"])
             self.assertEqual(gateway.metric("keyway_policy_version"), 1)
-        self.refuse(b, self.tables(other_key), 1, "its rows were written under layout 1")
+        self.refuse(b, self.tables(other_key), 1, "store.late is not set in the file of this gateway")
         self.refuse(b, self.tables(("n: int", "n: string")), 1, "its values were stored as int")
         self.assertEqual(self.history(b), [1])
         self.assertEqual(self.count(b), 1)

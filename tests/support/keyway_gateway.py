@@ -273,7 +273,10 @@ class Gateway:
         from thrift.protocol.TBinaryProtocol import TBinaryProtocol
         from thrift.protocol.TCompactProtocol import TCompactProtocol
         from thrift.transport import TSocket, TTransport
-        host, port = self.addresses[listener]
+        addresses = self.addresses
+        if listener >= len(addresses):
+            raise ConnectionRefusedError("the gateway is being restarted")
+        host, port = addresses[listener]
         wire = TSocket.TSocket(host, port)
         wire.setTimeout(PATIENCE * 1000)
         transport = TTransport.TFramedTransport(wire) if framed else TTransport.TBufferedTransport(wire)

@@ -127,12 +127,13 @@ wants_column(const kw_column *columns, size_t count, const memory_cell *of)
 }
 
 static void
-delete_cells(memory_store *store, const kw_write *write, int64_t stamp)
+delete_cells(memory_store *store, const kw_write *write, const kw_column *columns, size_t columns_count,
+             int64_t stamp)
 {
     memory_row *in = memory_find_row(store, write->table, write->row);
     for (guint i = in ? in->cells->len : 0; i-- > 0;) {
         memory_cell *each = &g_array_index(in->cells, memory_cell, i);
-        if (!wants_column(write->columns, write->columns_count, each) || each->timestamp > stamp)
+        if (!wants_column(columns, columns_count, each) || each->timestamp > stamp)
             continue;
         free_cell(each);
         g_array_remove_index(in->cells, i);
@@ -141,12 +142,29 @@ delete_cells(memory_store *store, const kw_write *write, int64_t stamp)
         g_ptr_array_remove(store->rows, in);
 }
 
+/* Cells with timestamps of their own. */
+static void
+set_cells(memory_store *store, const kw_write *write, const kw_cell *cells, size_t count)
+{
+    memory_row *in = count ? memory_make_row(store, write->table, write->row) : NULL;
+    for (size_t i = 0; i < count; i++)
+        memory_set_cell(in, cells[i].family, cells[i].qualifier, cells[i].value, cells[i].timestamp);
+}
+
 void
 memory_apply(memory_store *store, const kw_write *write)
 {
     int64_t stamp = write->timestamp == KW_TIMESTAMP_NONE ? kw_clock_wall_ms() : write->timestamp;
     if (write->kind == KW_WRITE_DELETE) {
-        delete_cells(store, write, stamp);
+        delete_cells(store, write, write->columns, write->columns_count, stamp);
+        set_cells(store, write, write->extra_cells, write->extra_cells_count);
+        return;
+    }
+    for (size_t i = 0; i < write->markers_count; i++)
+        delete_cells(store, write, &write->markers[i].column, !write->markers[i].whole_row,
+                     write->markers[i].until_ms);
+    if (write->own_timestamps) {
+        set_cells(store, write, write->cells, write->cells_count);
         return;
     }
     memory_row *in = memory_make_row(store, write->table, write->row);

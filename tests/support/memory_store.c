@@ -95,6 +95,8 @@ memory_start(kw_store_handle *base, answer_kind kind, void (*done)(void), void *
         kw_error_set(&made->error, control->fail_code ? control->fail_code : KW_UNAVAILABLE,
                      "operation %lu was to fail", (unsigned long)control->operations);
         made->error.maybe_applied = control->fail_applied;
+        if (control->fail_applied)
+            kw_store_note_doubt(base->store);
     }
     g_ptr_array_add(handle->answers, made);
     control->most_in_flight = MAX(control->most_in_flight, handle->answers->len);
@@ -378,12 +380,24 @@ static const kw_store_class store_class = {.name = "memory",
                                            .reload = memory_reload,
                                            .free = memory_free};
 
+/* The clock of this machine, as if it were known to within a millisecond. */
+static bool
+memory_time(kw_store *store, bool roughly, kw_span *ret_span)
+{
+    int64_t now_ns = kw_clock_wall_ms() * 1000000;
+    (void)store;
+    (void)roughly;
+    *ret_span = (kw_span){.earliest_ns = now_ns - 1000000, .latest_ns = now_ns};
+    return true;
+}
+
 void
 kw_memory_store_share(kw_store *store)
 {
     static kw_store_class shared_class;
     shared_class = store_class;
     shared_class.shared = true;
+    shared_class.time = memory_time;
     store->class = &shared_class;
 }
 

@@ -34,7 +34,7 @@ typedef struct kw_memory_control {
 } kw_memory_control;
 
 kw_store *kw_memory_store_open(void);
-/* From now on the store is one that other processes also use (kw_store_is_shared). */
+/* From now on the store is one that other processes also use (kw_store_is_shared), and its time is known. */
 void kw_memory_store_share(kw_store *store);
 kw_memory_control *kw_memory_store_control(kw_store *store);
 

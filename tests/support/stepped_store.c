@@ -370,6 +370,8 @@ fail(stepped_store *self, guint index, bool late, kw_code code)
 {
     step *one = g_ptr_array_steal_index(self->waiting, index);
     answer_failed(one, code);
+    if (changes(one))
+        kw_store_note_doubt(&self->base);
     if (late && changes(one)) {
         one->done = NULL;
         g_ptr_array_add(self->late, one);

@@ -95,8 +95,10 @@ func interval() *keyway.Range {
 	if chance(0.6) {
 		made.ToValue = value()
 	}
-	made.FromInclusive = chance(0.5)
-	made.ToInclusive = chance(0.5)
+	if chance(0.6) {
+		made.FromInclusive = thrift.BoolPtr(chance(0.5))
+		made.ToInclusive = thrift.BoolPtr(chance(0.5))
+	}
 	return made
 }
 
@@ -257,7 +259,16 @@ func through(in io.Writer, out io.Reader, head []byte, bytes []byte) []byte {
 	return body
 }
 
+// A struct literal sends only the members that it names, so the gateway's defaults apply to the others.
+func checkLiteral() {
+	named := "\x0b\x00\x01\x00\x00\x00\x01t\x00" // field 1, a string of one byte, end of the struct
+	if sent := encode(&keyway.Range{Field: "t"}, 0); string(sent) != named {
+		check(fmt.Errorf("Range{Field: \"t\"} was sent as %q", sent))
+	}
+}
+
 func main() {
+	checkLiteral()
 	seed, err := strconv.ParseInt(os.Args[2], 10, 64)
 	check(err)
 	rounds, err := strconv.Atoi(os.Args[3])

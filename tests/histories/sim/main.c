@@ -5,6 +5,7 @@
  *   clock data|clock MS                     sets a region server's clock relative to this machine's
  *   stop N, go_on N, kill N, start N        the N-th Thrift2 server, from 0
  *   purge                                   a compaction drops the delete markers
+ *   dump TABLE                              prints all cells, before "ok": see rows.h
  *
  * Exits at the end of its input.
  */
@@ -61,6 +62,8 @@ obey(sim_servers *servers, char **words)
         sim_servers_kill(servers, number);
     } else if (strcmp(words[0], "start") == 0) {
         sim_servers_start_again(servers, number);
+    } else if (strcmp(words[0], "dump") == 0 && words[1]) {
+        sim_servers_dump(servers, words[1]);
     } else if (strcmp(words[0], "purge") == 0) {
         sim_servers_purge(servers);
     } else {

@@ -36,6 +36,7 @@ table_free(gpointer data)
 {
     sim_table *table = data;
     g_ptr_array_unref(table->families);
+    g_array_unref(table->limits);
     g_tree_unref(table->rows);
     g_free(table);
 }
@@ -104,14 +105,25 @@ sim_make_row(sim_table *table, kw_bytes key)
     if (row)
         return row;
     row = g_new0(sim_row, 1);
+    row->table = table;
     row->key = sim_copy(key);
     row->cells = g_ptr_array_new_with_free_func(cell_free);
     g_tree_insert(table->rows, row->key, row);
     return row;
 }
 
+static const sim_limits *
+limits_of(const sim_row *row, GBytes *family)
+{
+    const sim_table *table = row->table;
+    for (guint i = 0; i < table->families->len; i++)
+        if (g_bytes_equal(table->families->pdata[i], family))
+            return &g_array_index(table->limits, sim_limits, i);
+    g_assert_not_reached();
+}
+
 /* True if `by` makes `cell` invisible to every later read: a newer version of the cell, or a marker that
- * reaches as far. (Tables here keep one version.) */
+ * reaches as far. (Families with such rows keep one version.) */
 static bool
 replaces(const sim_cell *by, const sim_cell *cell)
 {
@@ -131,6 +143,8 @@ drop_superfluous(sim_row *row)
 {
     const sim_cell *added = row->cells->pdata[row->cells->len - 1];
     bool superfluous = false;
+    if (limits_of(row, added->family)->versions > 1)
+        return;
     for (guint i = 0; i + 1 < row->cells->len;) {
         superfluous = superfluous || replaces(row->cells->pdata[i], added);
         if (replaces(added, row->cells->pdata[i]))
@@ -217,6 +231,15 @@ same_column(const sim_cell *a, const sim_cell *b)
     return g_bytes_equal(a->family, b->family) && g_bytes_equal(a->qualifier, b->qualifier);
 }
 
+/* True if the family keeps this version of the cell. */
+static bool
+is_kept(const sim_row *row, const sim_cell *cell, int32_t version, int64_t now_ms)
+{
+    const sim_limits *limits = limits_of(row, cell->family);
+    bool expired = limits->ttl_ms && cell->timestamp + limits->ttl_ms < now_ms;
+    return (!limits->versions || version <= limits->versions) && (!expired || version <= limits->least);
+}
+
 kw_cell *
 sim_read(const sim_row *row, const sim_asked *asked, int64_t now_ms, kw_arena *arena, size_t *ret_count)
 {
@@ -229,7 +252,7 @@ sim_read(const sim_row *row, const sim_asked *asked, int64_t now_ms, kw_arena *a
     }
     g_ptr_array_sort(seen, compare_cells);
     kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, seen->len);
-    int32_t versions = 0;
+    int32_t versions = 0; /* of the column, so far */
     *ret_count = 0;
     for (guint i = 0; i < seen->len; i++) {
         const sim_cell *cell = seen->pdata[i], *before = i ? seen->pdata[i - 1] : NULL;
@@ -237,7 +260,7 @@ sim_read(const sim_row *row, const sim_asked *asked, int64_t now_ms, kw_arena *a
         if (same && cell->timestamp == before->timestamp)
             continue;
         versions = same ? versions + 1 : 1;
-        if (versions > MAX(asked->versions, 1))
+        if (versions > MAX(asked->versions, 1) || !is_kept(row, cell, versions, now_ms))
             continue;
         cells[(*ret_count)++] = (kw_cell){.family = kw_arena_copy(arena, sim_bytes(cell->family)),
                                           .qualifier = kw_arena_copy(arena, sim_bytes(cell->qualifier)),
@@ -306,6 +329,17 @@ name_of(const kw_hb_TTableName *name)
     return g_strndup((const char *)name->qualifier.data, name->qualifier.size);
 }
 
+static void
+add_family(sim_table *table, const kw_hb_TColumnFamilyDescriptor *family)
+{
+    bool expires = family->has_timeToLive && family->timeToLive != INT32_MAX;
+    sim_limits limits = {.versions = family->has_maxVersions ? family->maxVersions : 0,
+                         .least = family->has_minVersions ? family->minVersions : 0,
+                         .ttl_ms = expires ? (int64_t)family->timeToLive * 1000 : 0};
+    g_ptr_array_add(table->families, sim_copy(family->name));
+    g_array_append_val(table->limits, limits);
+}
+
 void
 sim_create_table(sim_rows *rows, const kw_hb_TTableDescriptor *descriptor)
 {
@@ -314,8 +348,9 @@ sim_create_table(sim_rows *rows, const kw_hb_TTableDescriptor *descriptor)
     table->families = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
     table->rows = g_tree_new_full(compare_keys, NULL, NULL, row_free);
     table->region = strcmp(name, "keyway_clock") == 0 ? SIM_CLOCK : SIM_DATA;
+    table->limits = g_array_new(FALSE, FALSE, sizeof(sim_limits));
     for (uint32_t i = 0; i < descriptor->columns.count; i++)
-        g_ptr_array_add(table->families, sim_copy(descriptor->columns.items[i].name));
+        add_family(table, &descriptor->columns.items[i]);
     if (g_hash_table_contains(rows->tables, name)) {
         table_free(table);
         g_free(name);

@@ -5,6 +5,7 @@
  *   delete without stamp   the clock; hides everything up to that time
  *   increment              max(timestamp of the cell + 1, clock)
  *   checkAnd...            its puts get max(timestamp of the compared cell, clock)
+ *   versions, TTL          as the family's descriptor says; without a number of versions, all are kept
  *   delete marker          hides cells up to its timestamp, even later ones; a compaction drops the marker
  *
  * Used under one lock. Tables named keyway_clock are on a second region server with its own clock.
@@ -26,6 +27,11 @@ void sim_rows_free(sim_rows *rows);
 void sim_rows_set_clock(sim_rows *rows, sim_region region, int64_t offset_ms);
 /* A major compaction: drops markers and the cells that they hide. */
 void sim_rows_purge(sim_rows *rows);
+
+/* Prints a line per cell or delete marker: row key, family:qualifier (all in hex), put, delete-column or
+ * delete-family, timestamp, TTL in milliseconds (0: none), value in hex. Nothing if there is no such table.
+ */
+void sim_rows_dump(sim_rows *rows, const char *table);
 
 /* The result struct of the method, in the arena. */
 const void *sim_rows_answer(sim_rows *rows, kw_hb_method method, const void *args, kw_arena *arena);

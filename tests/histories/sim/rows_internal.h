@@ -15,13 +15,24 @@ typedef struct sim_cell {
     sim_kind kind;
 } sim_cell;
 
+struct sim_table;
+
 typedef struct sim_row {
+    const struct sim_table *table;
     GBytes *key;
     GPtrArray *cells; /* unsorted */
 } sim_row;
 
+/* Which cells of a family a read returns. */
+typedef struct sim_limits {
+    int32_t versions; /* 0: all */
+    int32_t least;    /* versions that do not expire */
+    int64_t ttl_ms;   /* 0: no TTL */
+} sim_limits;
+
 typedef struct sim_table {
     GPtrArray *families; /* of GBytes */
+    GArray *limits;      /* of sim_limits, of these families */
     GTree *rows;         /* GBytes to sim_row */
     sim_region region;
 } sim_table;

@@ -319,6 +319,12 @@ sim_servers_purge(sim_servers *servers)
 }
 
 void
+sim_servers_dump(sim_servers *servers, const char *table)
+{
+    LOCKED(servers, sim_rows_dump(servers->rows, table));
+}
+
+void
 sim_servers_stop(sim_servers *servers, size_t number)
 {
     LOCKED(servers, servers->servers[number % servers->count].stopped = true);

@@ -42,6 +42,19 @@ deadlines(void)
 }
 
 static void
+parts_of_a_deadline(void)
+{
+    kw_clock_inject(test_wall_ms, test_mono_ns);
+    mono = 1000;
+    g_assert_cmpuint(kw_deadline_first_part(1900, 3), ==, 1300);
+    g_assert_cmpuint(kw_deadline_first_part(1900, 1), ==, 1900);
+    mono = 2000;
+    g_assert_cmpuint(kw_deadline_first_part(1900, 3), ==, 1900);
+    g_assert_cmpuint(kw_deadline_first_part(KW_DEADLINE_NONE, 2), ==, KW_DEADLINE_NONE);
+    kw_clock_inject(NULL, NULL);
+}
+
+static void
 no_deadline(void)
 {
     kw_clock_inject(test_wall_ms, test_mono_ns);
@@ -107,6 +120,7 @@ main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/base/clock/deadlines", deadlines);
+    g_test_add_func("/base/clock/parts", parts_of_a_deadline);
     g_test_add_func("/base/clock/none", no_deadline);
     g_test_add_func("/base/clock/real", the_real_clocks_advance);
     g_test_add_func("/base/clock/random", the_same_seed_repeats_the_sequence);

@@ -42,18 +42,28 @@ fixed_wall(void)
     return 1612551884712;
 }
 
+static uint64_t mono_ns = UINT64_C(5000000000);
+
+static uint64_t
+fixed_mono(void)
+{
+    return mono_ns;
+}
+
 static void
 a_line_of_logfmt(void)
 {
     kw_clock_inject(fixed_wall, NULL);
     kw_log_configure(KW_LOG_INFO, false);
     capture();
-    kw_log(KW_LOG_WARN, "hbase", "channel lost", "server=%s left=%d", "h1", 2);
+    kw_log(KW_LOG_WARN, "hbase", "channel lost", KW_LOG_FACT("server", "h1"), KW_LOG_FACT("left", -2),
+           KW_LOG_FACT("reason", "it said \"no=\\\""), KW_LOG_FACT("empty", ""));
     g_autofree char *text = captured();
     kw_clock_inject(NULL, NULL);
     g_assert_cmpstr(
         text, ==,
-        "time=2021-02-05T19:04:44.712Z level=warn module=hbase event=\"channel lost\" server=h1 left=2\n");
+        "time=2021-02-05T19:04:44.712Z level=warn module=hbase event=\"channel lost\" server=h1 left=-2 "
+        "reason=\"it said \\\"no=\\\\\\\"\" empty=\"\"\n");
 }
 
 static void
@@ -62,14 +72,17 @@ a_line_of_json(void)
     kw_clock_inject(fixed_wall, NULL);
     kw_log_configure(KW_LOG_INFO, true);
     capture();
-    kw_log(KW_LOG_ERROR, "net", "gone", "why=\"a\\b\"");
+    kw_log(KW_LOG_ERROR, "net", "gone", KW_LOG_FACT("why", "a\\b\""),
+           KW_LOG_FACT("bytes", KW_BYTES_LITERAL("x\0")), KW_LOG_FACT("least", INT64_MIN),
+           KW_LOG_FACT("most", UINT64_MAX));
     g_autofree char *text = captured();
     kw_clock_inject(NULL, NULL);
     kw_log_configure(KW_LOG_INFO, false);
     g_assert_cmpstr(
         text, ==,
         "{\"time\":\"2021-02-05T19:04:44.712Z\",\"level\":\"error\",\"module\":\"net\",\"event\":\"gone\","
-        "\"details\":\"why=\\\"a\\\\b\\\"\"}\n");
+        "\"why\":\"a\\\\b\\\"\",\"bytes\":\"x\\u0000\",\"least\":-9223372036854775808,"
+        "\"most\":18446744073709551615}\n");
 }
 
 static void
@@ -79,8 +92,8 @@ levels(void)
     g_assert_false(kw_log_enabled(KW_LOG_INFO));
     g_assert_true(kw_log_enabled(KW_LOG_WARN));
     capture();
-    kw_log(KW_LOG_INFO, "test", "left out", "x=1");
-    kw_log(KW_LOG_ERROR, "test", "shown", "x=1");
+    g_assert_false(kw_log(KW_LOG_INFO, "test", "left out", KW_LOG_FACT("x", 1)));
+    g_assert_true(kw_log(KW_LOG_ERROR, "test", "shown", KW_LOG_FACT("x", 1)));
     g_autofree char *text = captured();
     kw_log_configure(KW_LOG_INFO, false);
     g_assert_null(strstr(text, "left out"));
@@ -105,7 +118,7 @@ values_from_outside_stay_on_their_line(void)
     for (int json = 0; json < 2; json++) {
         kw_log_configure(KW_LOG_INFO, json);
         capture();
-        kw_log(KW_LOG_INFO, "test", "value", "v=%s", hostile);
+        kw_log(KW_LOG_INFO, "test", "value", KW_LOG_FACT("v", hostile), KW_LOG_FACT("w", 1));
         g_autofree char *text = captured();
         kw_log_configure(KW_LOG_INFO, false);
         g_assert_cmpuint(line_count(text), ==, 1);
@@ -115,16 +128,39 @@ values_from_outside_stay_on_their_line(void)
         g_assert_null(strstr(text, "\xc2\x85"));
         g_assert_null(strstr(text, "\xe2\x80\xa8"));
         g_assert_nonnull(strstr(text, " \xe8\xae\xa2"));
-        g_assert_nonnull(strstr(text, json ? "a\\u000alevel" : "a\\x0alevel"));
-        g_assert_nonnull(strstr(text, json ? "\\\\xff" : "\\xff"));
+        g_assert_nonnull(strstr(text, "a\\u000alevel"));
+        g_assert_nonnull(strstr(text, "\\\\xff"));
+        g_assert_nonnull(strstr(text, json ? "\",\"w\":1}\n" : "\" w=1\n"));
     }
+}
+
+/* Ten events are logged each second; the next second reports how many were not. */
+static void
+a_limit_per_second(void)
+{
+    kw_log_limit limit = {.second = UINT64_MAX};
+    uint64_t unlogged = 77;
+    kw_clock_inject(NULL, fixed_mono);
+    for (int i = 0; i < 10; i++) {
+        g_assert_true(kw_log_limit_allows(&limit, 10, &unlogged));
+        g_assert_cmpuint(unlogged, ==, 0);
+    }
+    for (int i = 0; i < 3; i++)
+        g_assert_false(kw_log_limit_allows(&limit, 10, &unlogged));
+    mono_ns += UINT64_C(1000000000);
+    g_assert_true(kw_log_limit_allows(&limit, 10, &unlogged));
+    g_assert_cmpuint(unlogged, ==, 3);
+    g_assert_true(kw_log_limit_allows(&limit, 10, &unlogged));
+    g_assert_cmpuint(unlogged, ==, 0);
+    kw_clock_inject(NULL, NULL);
 }
 
 static void
 log_many(void *user)
 {
     for (int i = 0; i < 500; i++)
-        kw_log(KW_LOG_INFO, "test", "many", "who=%s number=%d end", (const char *)user, i);
+        kw_log(KW_LOG_INFO, "test", "many", KW_LOG_FACT("who", (const char *)user), KW_LOG_FACT("number", i),
+               KW_LOG_FACT("last", "end"));
 }
 
 static void
@@ -142,7 +178,7 @@ lines_of_threads_are_not_mixed(void)
     g_assert_cmpuint(g_strv_length(lines), ==, 1501);
     for (size_t i = 0; i < 1500; i++) {
         g_assert_true(g_str_has_prefix(lines[i], "time="));
-        g_assert_true(g_str_has_suffix(lines[i], " end"));
+        g_assert_true(g_str_has_suffix(lines[i], " last=end"));
     }
 }
 
@@ -154,6 +190,7 @@ main(int count, char **arguments)
     g_test_add_func("/base/log/json", a_line_of_json);
     g_test_add_func("/base/log/levels", levels);
     g_test_add_func("/base/log/hostile", values_from_outside_stay_on_their_line);
+    g_test_add_func("/base/log/limit", a_limit_per_second);
     g_test_add_func("/base/log/threads", lines_of_threads_are_not_mixed);
     return g_test_run();
 }

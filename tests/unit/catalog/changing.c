@@ -19,7 +19,17 @@ changing_new(void)
                                       .started_ms = 1000,
                                       .author = "ann",
                                       .reason = "why \"not\"",
+                                      .holder = "",
                                       .example = ""};
+    return self;
+}
+
+changing *
+changing_new_several(void)
+{
+    changing *self = changing_new();
+    self->record.writers = KW_CHANGE_SEVERAL_WRITERS;
+    self->record.store_order = true;
     return self;
 }
 
@@ -51,7 +61,10 @@ changing_both(changing *self)
                           .role = version->new_role,
                           .old_role = version->old_role,
                           .both_complete = version->both_complete,
-                          .atomics_held = true};
+                          .atomics_held = version->atomics != KW_CHAIN_NATIVE,
+                          .sets_order = self->record.writers == KW_CHANGE_SEVERAL_WRITERS,
+                          .order = kw_chain_order(version),
+                          .spaced = version->spaced};
     g_clear_pointer(&self->both, kw_policy_unref);
     self->both = kw_policy_new_placed(kw_policy_model(self->text), &placing, 1, problems);
     if (!self->both) {
@@ -76,6 +89,7 @@ changing_to(changing *self, kw_chain_id version)
     self->record.under_way = true;
     self->record.version = version;
     self->record.version_at_ms++;
+    self->record.step += self->record.writers == KW_CHANGE_SEVERAL_WRITERS;
     set_step(self, began, true);
     return changing_both(self);
 }

@@ -23,6 +23,8 @@ typedef struct changing {
 } changing;
 
 changing *changing_new(void);
+/* A table with order: store, in a store with several writers. */
+changing *changing_new_several(void);
 void changing_free(changing *self);
 
 /* The policy of the version, and the step to it from the record as it was. */

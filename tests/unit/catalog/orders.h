@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include "orders_time.h"
+
 #include "catalog/catalog.h"
 #include "support/memory_store.h"
 #include "support/stepped_store.h"
@@ -11,22 +13,6 @@
 
 #define CATALOG "keyway_catalog"
 #define NODES 2
-
-/* --- orders_time.c: time, and timers that a test fires ---------------------------------- */
-
-typedef struct fake_timer {
-    void (*fired)(void *user);
-    void *user;
-    bool armed;
-} fake_timer;
-
-extern int64_t now_ms;
-
-/* Injects the clock. */
-void time_begin(void);
-/* The timer armed for this user; NULL: none. */
-fake_timer *time_find(const void *user);
-void time_fire(fake_timer *timer);
 
 /* --- the world -------------------------------------------------------------------------------------- */
 

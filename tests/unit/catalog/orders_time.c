@@ -1,4 +1,8 @@
-#include "orders.h"
+#include "orders_time.h"
+
+#include "base/clock.h"
+
+#include <glib.h>
 
 int64_t now_ms;
 

@@ -36,6 +36,20 @@ static const kw_change_record full = {
     .compare_cursor = {(const uint8_t *)"c", 1},
 };
 
+static kw_change_record
+full_of_several(void)
+{
+    kw_change_record record = full;
+    record.version = KW_CHAIN_4_BACK;
+    record.writers = KW_CHANGE_SEVERAL_WRITERS;
+    record.step = 12;
+    record.goal = KW_CHANGE_GOAL_REVERSED;
+    record.pass = KW_CHANGE_PASS_NEW;
+    record.holder = "00ff";
+    record.store_order = true;
+    return record;
+}
+
 static void
 assert_parses(const char *text, bool good)
 {
@@ -77,7 +91,66 @@ test_read_back(void)
     assert_parses("[]", true);
 }
 
+static void
+test_several_writers(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_record both[2] = {full_of_several(), full};
+    kw_change_record *read;
+    size_t count;
+    kw_error error;
+    both[1].path = "primary";
+    kw_bytes text = kw_changes_print(both, 2, arena);
+    g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
+    g_assert_true(kw_bytes_equal(kw_changes_print(read, 2, arena), text));
+    g_assert_cmpint(read[0].writers, ==, KW_CHANGE_SEVERAL_WRITERS);
+    g_assert_cmpint(read[0].version, ==, KW_CHAIN_4_BACK);
+    g_assert_cmpuint(read[0].step, ==, 12);
+    g_assert_cmpint(read[0].goal, ==, KW_CHANGE_GOAL_REVERSED);
+    g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_NEW);
+    g_assert_cmpstr(read[0].holder, ==, "00ff");
+    g_assert_true(read[0].store_order);
+    g_assert_cmpint(read[1].writers, ==, KW_CHANGE_ONE_WRITER);
+    g_assert_cmpstr(read[1].holder, ==, "");
+    g_assert_cmpstr(kw_change_goal_name(KW_CHANGE_GOAL_SWITCHED), ==, "switched");
+}
+
 /* Each replacement makes the text of a good record one that is never printed. */
+static void
+assert_strict(const kw_change_record *record, const char *const (*replacements)[2], size_t count)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const char *text = kw_arena_text(arena, kw_changes_print(record, 1, arena));
+    assert_parses(text, true);
+    for (size_t i = 0; i < count; i++) {
+        g_auto(GStrv) parts = g_strsplit(text, replacements[i][0], 2);
+        if (!parts[1])
+            g_error("no %s in %s", replacements[i][0], text);
+        g_autofree char *changed = g_strjoinv(replacements[i][1], parts);
+        assert_parses(changed, false);
+    }
+}
+
+static void
+test_strict_several(void)
+{
+    static const char *const replacements[][2] = {
+        {"\"several\"", "\"one\""},
+        {"\"several\"", "\"many\""},
+        {"\"writers\":\"several\",", ""},
+        {"\"step\":12", "\"step\":0"},
+        {"\"step\":12,", ""},
+        {"\"reversed\"", "\"reverse\""},
+        {"\"reversed\"", "3"},
+        {"\"new\"", "\"newer\""},
+        {"\"00ff\"", "7"},
+        {"\"00ff\"", "\"00ff\",\"x\":1"},
+        {"\"store_order\":true", "\"store_order\":1"},
+    };
+    kw_change_record record = full_of_several();
+    assert_strict(&record, replacements, G_N_ELEMENTS(replacements));
+}
+
 static void
 test_strict(void)
 {
@@ -110,14 +183,7 @@ test_strict(void)
     };
     g_autoptr(kw_arena) arena = kw_arena_new();
     const char *text = kw_arena_text(arena, kw_changes_print(&full, 1, arena));
-    assert_parses(text, true);
-    for (size_t i = 0; i < G_N_ELEMENTS(replacements); i++) {
-        g_auto(GStrv) parts = g_strsplit(text, replacements[i][0], 2);
-        if (!parts[1])
-            g_error("no %s in %s", replacements[i][0], text);
-        g_autofree char *changed = g_strjoinv(replacements[i][1], parts);
-        assert_parses(changed, false);
-    }
+    assert_strict(&full, replacements, G_N_ELEMENTS(replacements));
     for (size_t size = 1; size < strlen(text); size++) {
         g_autofree char *truncated = g_strndup(text, size);
         assert_parses(truncated, false);
@@ -149,22 +215,27 @@ test_too_many(void)
     assert_parses(kw_arena_text(arena, cell), false);
 }
 
-/* Every difference other than progress, pause and limit counts. */
+/* Every difference counts, except in what is written between two steps. */
 static void
 test_differ(void)
 {
-    kw_change_record same = full, other;
+    const kw_change_record record = full_of_several();
+    kw_change_record same = record, other;
+    same.goal = KW_CHANGE_GOAL_COPIED;
+    same.pass = KW_CHANGE_PASS_OLD;
+    same.holder = "";
+    same.completing = true;
     same.rows_copied = same.rows_compared = same.missing = same.different = same.extra = 77;
     same.repaired = same.foreign = same.rows_per_second = 77;
     same.paused = same.copied = same.compared = false;
     same.example = "";
     same.copied_to = same.compare_cursor = KW_BYTES_NONE;
-    g_assert_false(kw_changes_differ(&full, 1, &same, 1));
-    g_assert_true(kw_changes_differ(&full, 1, NULL, 0));
+    g_assert_false(kw_changes_differ(&record, 1, &same, 1));
+    g_assert_true(kw_changes_differ(&record, 1, NULL, 0));
 #define DIFFERS(set)                                                                                         \
-    other = full;                                                                                            \
+    other = record;                                                                                          \
     other.set;                                                                                               \
-    g_assert_true(kw_changes_differ(&full, 1, &other, 1));
+    g_assert_true(kw_changes_differ(&record, 1, &other, 1));
     DIFFERS(table = "u")
     DIFFERS(path = "primary")
     DIFFERS(given.layout = 9)
@@ -178,6 +249,9 @@ test_differ(void)
     DIFFERS(version = KW_CHAIN_BOTH_OLD)
     DIFFERS(version_at_ms = 1)
     DIFFERS(started_ms = 1)
+    DIFFERS(writers = KW_CHANGE_ONE_WRITER)
+    DIFFERS(step = 13)
+    DIFFERS(store_order = false)
 }
 
 int
@@ -185,7 +259,9 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/catalog/change records/read back", test_read_back);
+    g_test_add_func("/catalog/change records/several writers", test_several_writers);
     g_test_add_func("/catalog/change records/strict", test_strict);
+    g_test_add_func("/catalog/change records/strict, several writers", test_strict_several);
     g_test_add_func("/catalog/change records/too many", test_too_many);
     g_test_add_func("/catalog/change records/differ", test_differ);
     return g_test_run();

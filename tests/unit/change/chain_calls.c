@@ -208,8 +208,9 @@ prepare(const search *with, const world *in, call *of, uint8_t read_places)
         else
             memset(&of->rows[place], 0, sizeof of->rows[place]);
     if (of->kind == CHAIN_COPY) {
-        row_missing(&merged, &(row){.row_gone = merged.row_gone, .a_gone = merged.a_gone}, false,
-                    &of->rows[NEW]);
+        bool all = !with->model->copies_no_gone;
+        row to = {.row_gone = all ? 0 : merged.row_gone, .a_gone = all ? 0 : merged.a_gone};
+        row_missing(&merged, &to, false, &of->rows[NEW]);
         of->rows[NEW].writer = of->rows[NEW].writer_at = 0;
         of->todo = BIT(NEW);
     }

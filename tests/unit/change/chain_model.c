@@ -315,6 +315,8 @@ advance(const search *with, const world *in)
     bool at_end = in->at == (in->back ? with->model->first : with->model->last);
     kw_chain_step to = step_from(with, in);
     unsigned work = to.needs & WORK & ~(unsigned)in->done;
+    if (with->model->no_copy)
+        work &= ~(unsigned)KW_CHAIN_COPIED;
     if ((in->moving && !with->model->far_apart) || at_end || to.to == KW_CHAIN_COUNT ||
         any_call(in, is_active_work))
         return;

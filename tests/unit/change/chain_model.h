@@ -55,10 +55,13 @@ typedef struct chain_model {
     bool distinct; /* no write gets the stamp of an acknowledged one */
     bool gone_can_miss; /* a read that shows nothing is right also if the gone cell of a removal is missing */
 
+    bool no_copy; /* no rows are copied before the pass */
+
     /* safeguards to remove; others are columns of the versions */
     bool no_write_back;            /* a get of both placements returns without writing back */
     bool no_gone;                  /* removals leave no gone cell */
     bool no_writer;                /* puts and removals leave no kw:w */
+    bool copies_no_gone;           /* the copier copies cells alone, without gone cells */
     bool gone_too_low;             /* control cells of a removal have its stamp, not the next one */
     bool compaction_drops_control; /* compactions drop control cells together with delete markers */
     bool no_drain;                 /* a version counts as reported while calls of the one before still run */

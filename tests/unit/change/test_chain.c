@@ -107,6 +107,17 @@ test_sweep(void)
     chain_is_right("a sweep of control cells", &model);
 }
 
+/* The pass visits every record, so a copy only makes it short. After a reverse, none is needed. */
+static void
+test_no_copy(void)
+{
+    chain_model model = model_of(PUT | REMOVE | GET | SCAN, 2);
+    model.unknown = model.purges = model.turns = 1;
+    model.no_copy = true;
+    model.last = KW_CHAIN_7;
+    chain_is_right("no copy before the pass, the direction changes", &model);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -119,5 +130,6 @@ main(int argc, char **argv)
     g_test_add_func("/change/chain/sent-again", test_sent_again);
     g_test_add_func("/change/chain/atomics", test_atomics);
     g_test_add_func("/change/chain/sweep", test_sweep);
+    g_test_add_func("/change/chain/no-copy", test_no_copy);
     return g_test_run();
 }

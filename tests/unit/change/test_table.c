@@ -40,6 +40,7 @@ test_each_version(void)
         g_assert_cmpint(version->control, ==, version->stamp == KW_CHAIN_STAMPED);
         g_assert_true(!version->both_complete || (is_used(old) && is_used(new)));
         g_assert_true(kw_chain_find(version->name, &found) && found == id);
+        g_assert_true((kw_chain_order(version) == KW_WRITE_ORDER_STAMP) == version->control);
     }
 }
 

@@ -47,6 +47,31 @@ test_one_line(void)
 }
 
 static void
+test_json(void)
+{
+    g_autoptr(kw_diagnostics) all = kw_diagnostics_new("a\"b\x1b.yaml");
+    kw_diagnostics_add(all, (kw_mark){1, 2}, "a\\b", "say \"x\"\n");
+    kw_diagnostics_warn(all, (kw_mark){0, 0}, NULL, "careful");
+    g_autofree char *text = kw_diagnostics_json(all);
+    g_assert_cmpstr(
+        text, ==,
+        "{\"file\": \"a\\\"b\\\\x1b.yaml\", \"severity\": \"warning\", \"message\": \"careful\"}\n"
+        "{\"file\": \"a\\\"b\\\\x1b.yaml\", \"line\": 1, \"column\": 2, \"severity\": \"error\", "
+        "\"message\": \"say \\\"x\\\"\\\\n\", \"hint\": \"a\\\\b\"}\n");
+}
+
+static void
+test_json_limit(void)
+{
+    g_autoptr(kw_diagnostics) all = kw_diagnostics_new("p.yaml");
+    for (uint32_t i = 0; i < 102; i++)
+        kw_diagnostics_add(all, (kw_mark){i + 1, 1}, NULL, "problem");
+    g_autofree char *text = kw_diagnostics_json(all);
+    g_assert_true(g_str_has_suffix(text, "\n{\"file\": \"p.yaml\", \"severity\": \"error\", "
+                                         "\"message\": \"2 more problems are not shown\"}\n"));
+}
+
+static void
 test_nearest_name(void)
 {
     static const char *const names[] = {"frame",      "in_flight", "decoded", "page_rows",
@@ -71,7 +96,9 @@ main(int count, char **arguments)
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/config/diagnostic/order", test_order);
     g_test_add_func("/config/diagnostic/limit", test_limit);
-    g_test_add_func("/config/diagnostic/one-line", test_one_line);
+    g_test_add_func("/config/diagnostic/json", test_one_line);
+    g_test_add_func("/config/diagnostic/json-limit", test_json);
+    g_test_add_func("/config/diagnostic/one-line", test_json_limit);
     g_test_add_func("/config/diagnostic/nearest", test_nearest_name);
     return g_test_run();
 }

@@ -42,6 +42,53 @@ test_built_in_policy(void)
         g_assert_true(table->fields[i].stored != table->fields[i].in_primary_key);
 }
 
+/* The part of a file from the line that begins with `from`. */
+static char *
+file_from(const char *path, const char *from)
+{
+    g_autofree char *text = NULL;
+    g_autofree char *line = g_strconcat("\n", from, NULL);
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    char *found = strstr(text, line);
+    g_assert_nonnull(found);
+    return g_strdup(found + 1);
+}
+
+/* The lines without comments, spaces at the end, and empty lines. */
+static char *
+bare_lines(const char *text, const char *end)
+{
+    GString *bare = g_string_new(NULL);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line && strcmp(*line, end) != 0; line++) {
+        char *comment = strchr(*line, '#');
+        if (comment)
+            *comment = '\0';
+        g_strchomp(*line);
+        if (**line)
+            g_string_append_printf(bare, "%s\n", *line);
+    }
+    return g_string_free(bare, FALSE);
+}
+
+/* The policies that are installed and shown are the built-in one; the container's listens on all addresses.
+ */
+static void
+test_default_policy(void)
+{
+    const char *built_in = kw_model_built_in_text();
+    g_autofree char *service = file_from(KW_PACKAGING "/keyway.yaml", "listen:");
+    g_assert_cmpstr(service, ==, strstr(built_in, "listen:"));
+    g_autofree char *container = file_from(KW_PACKAGING "/docker/keyway.yaml", "tables:");
+    g_assert_cmpstr(container, ==, strstr(built_in, "tables:"));
+    g_autofree char *manual = file_from(KW_MANUAL, "The built-in policy:");
+    const char *example = strstr(manual, "listen:");
+    g_assert_nonnull(example);
+    g_autofree char *shown = bare_lines(example, ".Ed");
+    g_autofree char *expected = bare_lines(built_in, ".Ed");
+    g_assert_cmpstr(shown, ==, expected);
+}
+
 static void
 test_examples(void)
 {
@@ -133,6 +180,7 @@ main(int count, char **arguments)
     g_test_init(&count, &arguments, NULL);
     schemas = kw_rule_schemas(&schemas_count);
     g_test_add_func("/config/policy/built-in", test_built_in_policy);
+    g_test_add_func("/config/policy/default", test_default_policy);
     g_test_add_func("/config/policy/examples", test_examples);
     g_test_add_func("/config/policy/json-schema", test_json_schema);
     g_test_add_func("/config/policy/manual-page", test_manual_page);

@@ -39,6 +39,7 @@ test_gateway_defaults(void)
     g_assert_cmpint(model->timeouts.handshake_ms, ==, 10000);
     g_assert_cmpint(model->timeouts.call_ms, ==, 30000);
     g_assert_cmpint(model->timeouts.drain_ms, ==, 15000);
+    g_assert_cmpint(model->timeouts.lame_duck_ms, ==, 0);
     g_assert_cmpstr(model->log_level, ==, "info");
     g_assert_false(model->log_json);
     g_assert_cmpuint(model->cursor.keys_count, ==, 0);
@@ -74,6 +75,8 @@ test_store_defaults(void)
     g_assert_cmpint(hbase->rest_ms, ==, 1000);
     g_assert_cmpint(hbase->batch_bytes, ==, 1 << 20);
     g_assert_cmpint(hbase->retry_percent, ==, 20);
+    g_assert_cmpint(hbase->late_ms, ==, 21 * 60 * 1000);
+    g_assert_false(hbase->late_given);
     g_autoptr(kw_model) nothing = read_good("store: {kind: null}\n" SMALL);
     g_assert_cmpint(nothing->store.kind, ==, KW_STORE_NULL);
 }
@@ -153,6 +156,7 @@ test_gateway_settings(void)
     g_assert_cmpint(model->timeouts.handshake_ms, ==, 203);
     g_assert_cmpint(model->timeouts.call_ms, ==, 204);
     g_assert_cmpint(model->timeouts.drain_ms, ==, 205);
+    g_assert_cmpint(model->timeouts.lame_duck_ms, ==, 206);
     g_assert_cmpstr(model->log_level, ==, "warn");
     g_assert_true(model->log_json);
     g_assert_cmpuint(model->cursor.keys_count, ==, 3);
@@ -195,6 +199,8 @@ test_hbase_settings(void)
     g_assert_cmpint(hbase->rest_ms, ==, 15);
     g_assert_cmpint(hbase->batch_bytes, ==, 16384);
     g_assert_cmpint(hbase->retry_percent, ==, 17);
+    g_assert_cmpint(hbase->late_ms, ==, 28000);
+    g_assert_true(hbase->late_given);
     g_assert_cmpint(model->store.create_missing, ==, 1);
 }
 
@@ -412,6 +418,34 @@ test_borrowed_schemas(void)
     g_assert_cmpstr(kw_model_setting_find(part, "choice")->text, ==, "yes");
 }
 
+/* A model for further checks has the tables without problems, and is not given out to be served. */
+static void
+test_tables_without_problems(void)
+{
+    static const char text[] = "limits: {frame: 1B}\n"
+                               "tables: {a: {fields: {x: strng}, key: [field: x]},\n"
+                               "         b: {fields: {x: string}, key: [field: x]}}";
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    g_autoptr(kw_model) model =
+        kw_model_check_text("test", text, strlen(text), SAMPLE_COMPONENTS, diagnostics);
+    g_assert_cmpuint(kw_diagnostics_count(diagnostics), ==, 2);
+    g_assert_cmpuint(model->tables_count, ==, 1);
+    g_assert_cmpstr(model->tables[0].name, ==, "b");
+    g_autoptr(kw_diagnostics) again = kw_diagnostics_new("test");
+    g_assert_null(kw_model_read_text("test", text, strlen(text), SAMPLE_COMPONENTS, again));
+    g_assert_cmpuint(kw_diagnostics_count(again), ==, 2);
+}
+
+/* The rest of a text with a broken part would cause misleading problems. */
+static void
+test_a_broken_text_is_not_checked_further(void)
+{
+    static const char text[] = "tables: {a: {fields: {x: string, x: int}, key: [field: x]}}";
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
+    g_assert_null(kw_model_check_text("test", text, strlen(text), SAMPLE_COMPONENTS, diagnostics));
+    g_assert_cmpuint(kw_diagnostics_count(diagnostics), ==, 1);
+}
+
 static void
 test_files(void)
 {
@@ -503,6 +537,29 @@ test_references(void)
     kw_model_unref(NULL);
 }
 
+/* The name of a field stands for `field: NAME`. */
+static void
+test_bare_names(void)
+{
+    static const char text[] = "tables:\n"
+                               "  t:\n"
+                               "    fields: {id: string, ts: timestamp}\n"
+                               "    key: [now, id, field: ts]\n"
+                               "    paths: {by_time: {key: [ts, id]}}\n";
+    g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("p.yaml");
+    g_autoptr(kw_model) model =
+        kw_model_read_text("p.yaml", text, strlen(text), SAMPLE_COMPONENTS, diagnostics);
+    g_assert_nonnull(model);
+    const kw_model_path *primary = &model->tables[0].paths[0], *by_time = &model->tables[0].paths[1];
+    g_assert_cmpstr(primary->components[0].name, ==, "now");
+    g_assert_cmpstr(primary->components[1].name, ==, "field");
+    g_assert_cmpstr(kw_model_setting_find(&primary->components[1], "name")->text, ==, "id");
+    g_assert_cmpstr(kw_model_setting_find(&primary->components[2], "name")->text, ==, "ts");
+    g_assert_cmpstr(kw_model_setting_find(&by_time->components[0], "name")->text, ==, "ts");
+    g_assert_cmpstr(kw_model_setting_find(&by_time->components[1], "name")->text, ==, "id");
+    g_assert_cmpuint(by_time->components[1].mark.line, ==, 5);
+}
+
 int
 main(int count, char **arguments)
 {
@@ -520,9 +577,12 @@ main(int count, char **arguments)
     g_test_add_func("/config/reader/columns/maps", test_maps);
     g_test_add_func("/config/reader/secrets", test_secrets);
     g_test_add_func("/config/reader/schemas-borrowed", test_borrowed_schemas);
+    g_test_add_func("/config/reader/check/tables", test_tables_without_problems);
+    g_test_add_func("/config/reader/check/broken", test_a_broken_text_is_not_checked_further);
     g_test_add_func("/config/reader/files", test_files);
     g_test_add_func("/config/reader/bounds/size", test_size_limit);
     g_test_add_func("/config/reader/bounds/values", test_value_limit);
     g_test_add_func("/config/reader/references", test_references);
+    g_test_add_func("/config/reader/bare-names", test_bare_names);
     return g_test_run();
 }

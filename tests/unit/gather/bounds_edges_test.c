@@ -75,6 +75,35 @@ test_equal_suffixes(void)
     }
 }
 
+/* After a key of the maximum length comes the next one of this length, without the bytes that cannot be
+ * increased. */
+static void
+test_after_longest_key(void)
+{
+    static const struct {
+        size_t others; /* bytes 0xff at the end */
+        bool any;
+    } ends[] = {
+        {0, true}, {1, true}, {5, true}, {KW_STORE_ROW_KEY_MAX - 1, true}, {KW_STORE_ROW_KEY_MAX, false}};
+    g_autofree uint8_t *key = g_malloc(KW_STORE_ROW_KEY_MAX);
+    for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        kw_range range = {.start = KW_BYTES_LITERAL("a")};
+        kw_plan plan = {.ranges = &range, .ranges_count = 1};
+        memset(key, 'k', KW_STORE_ROW_KEY_MAX);
+        memset(key + KW_STORE_ROW_KEY_MAX - ends[i].others, 0xff, ends[i].others);
+        kw_position position = {.started = true, .suffix = kw_bytes_of(key, KW_STORE_ROW_KEY_MAX)};
+        kw_bytes start, stop;
+        g_assert_cmpint(kw_range_left(&plan, 0, &position, arena, &start, &stop), ==, ends[i].any);
+        if (!ends[i].any)
+            continue;
+        size_t size = KW_STORE_ROW_KEY_MAX - ends[i].others;
+        g_assert_cmpuint(start.size, ==, size);
+        g_assert_cmpint(memcmp(start.data, key, size - 1), ==, 0);
+        g_assert_cmpint(start.data[size - 1], ==, 'k' + 1);
+    }
+}
+
 static void
 test_fits(void)
 {
@@ -105,6 +134,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gather/bounds-edges/left", test_left);
     g_test_add_func("/gather/bounds-edges/equal-suffixes", test_equal_suffixes);
+    g_test_add_func("/gather/bounds-edges/after-longest-key", test_after_longest_key);
     g_test_add_func("/gather/bounds-edges/fits", test_fits);
     return g_test_run();
 }

@@ -110,8 +110,8 @@ test_row_memory(void)
     g_assert_cmpuint(flow.read_bytes, ==, 70);
 }
 
-/* All rows that the page needs are fetched if they fit into three quarters of the budget. Otherwise, streams
- * have equal parts of it. */
+/* All rows that the page needs are fetched if they fit into three quarters of the budget. Otherwise, each
+ * stream has an equal part of seven eighths for two batches. */
 static void
 test_chunks(void)
 {
@@ -152,8 +152,8 @@ test_chunks(void)
          {.max_rows = 1000, .max_bytes = 1000000, .budget_bytes = 102400},
          {300, 10, 0, 0},
          0,
-         20,
-         5120},
+         17,
+         4480},
         {"more pages",
          {.max_rows = 1000, .max_bytes = 1000, .budget_bytes = 102400, .more_pages = true},
          {100, 10, 0, 0},
@@ -175,8 +175,8 @@ test_chunks(void)
           .read_bytes = 256},
          {300, 10, 0, 0},
          0,
-         10,
-         2565},
+         8,
+         2244},
         {"tiny budget",
          {.max_rows = 100, .max_bytes = 4000, .budget_bytes = 100},
          {100, 1, 0, 0},
@@ -189,6 +189,30 @@ test_chunks(void)
         if (chunk.rows != cases[i].rows || chunk.bytes != cases[i].bytes)
             g_error("%s: %u rows, %zu bytes", cases[i].what, chunk.rows, chunk.bytes);
     }
+}
+
+/* While memory is short, one gather reads ahead at most 256 KiB. */
+static void
+test_chunks_while_memory_is_short(void)
+{
+    enum { ROW_BYTES = 256, BUDGET = 16 << 20, USED = 14 << 20 };
+    kw_flow flow = {.max_rows = 100000, .max_bytes = 64 << 20, .budget_bytes = 1 << 20};
+    kw_demand demand = {.wanted = 100000, .streams = 1};
+    kw_budget_configure(BUDGET);
+    size_t plenty = kw_flow_chunk(&flow, &demand, 0).rows;
+    kw_budget_charge(KW_MEMORY_CALLS, USED);
+    kw_budget_settle();
+    g_assert_true(kw_flow_is_short(&flow));
+    size_t few = kw_flow_chunk(&flow, &demand, 0).rows;
+    flow.budget_bytes = 1 << 16;
+    size_t fewer = kw_flow_chunk(&flow, &demand, 0).rows;
+    kw_budget_charge(KW_MEMORY_CALLS, -USED);
+    kw_budget_settle();
+    kw_budget_configure(0);
+    g_assert_cmpuint(plenty, ==, 4 * few);
+    g_assert_cmpuint(few, ==, 4 * fewer);
+    g_assert_cmpuint(few * ROW_BYTES, <=, 128 * 1024);
+    g_assert_cmpuint(few * ROW_BYTES, >=, 96 * 1024);
 }
 
 /* --- memory ---------------------------------------------------------------------------------------- */
@@ -232,6 +256,7 @@ main(int argc, char **argv)
     g_test_add_func("/gather/flow-edges/wanted rows", test_wanted);
     g_test_add_func("/gather/flow-edges/memory of a row", test_row_memory);
     g_test_add_func("/gather/flow-edges/chunks", test_chunks);
+    g_test_add_func("/gather/flow-edges/chunks while memory is short", test_chunks_while_memory_is_short);
     g_test_add_func("/gather/flow-edges/space", test_space);
     g_test_add_func("/gather/flow-edges/fetches", test_fetches);
     return g_test_run();

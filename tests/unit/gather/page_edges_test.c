@@ -1,5 +1,5 @@
-/* The ends of pages: a row that does not fit, a row that is too large, a page without rows, and the memory
- * that open groups are charged for. */
+/* The ends of pages: a row that does not fit, a row that is too large, a page without rows, short memory, and
+ * the memory that open groups are charged for. */
 #include "fixture.h"
 #include "gather/gather_internal.h"
 #include "store/class.h"
@@ -143,6 +143,39 @@ test_position_of_an_empty_page(void)
 
 /* --- memory ------------------------------------------------------------------------------------------ */
 
+/* While memory is short, a page ends at 64 KiB. The metric counts the pages that would have had more. */
+static void
+test_short_memory(void)
+{
+    enum { ROWS = 5000, ROW_BYTES = 32, SHORT_ROWS = 64 * 1024 / ROW_BYTES };
+    static const int64_t budget = 16 << 20, used = 14 << 20;
+    fixture *self = fixture_of_ranges(1, 0, false);
+    for (uint32_t row = 0; row < ROWS; row++) {
+        g_autofree char *key = g_strdup_printf("000%08u", row);
+        kw_memory_store_set(self->store, "t", kw_bytes_of_text(key), "d", "v",
+                            KW_BYTES_LITERAL("a value of 20 bytes."), 1);
+    }
+    kw_gather_spec spec = fixture_spec(self);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    kw_budget_configure(budget);
+    kw_budget_charge(KW_MEMORY_CALLS, used);
+    kw_budget_settle();
+    int64_t before = kw_metrics_read(KW_METRIC_memory_short_pages);
+    fixture_read_page(self, gather, ROWS, 1 << 20);
+    g_assert_cmpuint(self->page_count, ==, SHORT_ROWS);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_memory_short_pages), ==, before + 1);
+    fixture_read_page(self, gather, 100, 1 << 20);
+    g_assert_cmpuint(self->page_count, ==, 100);
+    kw_budget_charge(KW_MEMORY_CALLS, -used);
+    kw_budget_settle();
+    fixture_read_page(self, gather, ROWS, 1 << 20);
+    g_assert_cmpuint(self->page_count, ==, ROWS - SHORT_ROWS - 100);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_memory_short_pages), ==, before + 1);
+    kw_budget_configure(0);
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
 /* The caller's account is charged for every stream of an open group. */
 static void
 test_streams_are_charged(void)
@@ -173,6 +206,7 @@ main(int argc, char **argv)
     g_test_add_func("/gather/page-edges/next-page", test_next_page);
     g_test_add_func("/gather/page-edges/large-row", test_large_row);
     g_test_add_func("/gather/page-edges/position-of-an-empty-page", test_position_of_an_empty_page);
+    g_test_add_func("/gather/page-edges/short-memory", test_short_memory);
     g_test_add_func("/gather/page-edges/streams-are-charged", test_streams_are_charged);
     return g_test_run();
 }

@@ -1,67 +1,6 @@
-/* The reads that a gather starts: their options, sizes and order. A store handle between the gather and the
- * store in memory notes them. */
-#include "fixture.h"
+/* The reads that a gather starts: their options, sizes and order. */
 #include "gather/gather_internal.h"
-#include "store/class.h"
-
-typedef struct noted_fetch {
-    const kw_range_scan *scan;
-    uint32_t rows;
-    bool more_hint;
-} noted_fetch;
-
-static struct {
-    const kw_store_handle_class *inner;
-    noted_fetch fetches[256];
-    size_t fetches_count;
-    size_t gets[256]; /* rows of each multi-get */
-    size_t gets_count;
-    kw_get get; /* the first of the last multi-get */
-    kw_deadline deadline;
-} noted;
-
-static void
-note_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
-           kw_get_done done, void *user)
-{
-    g_assert_cmpuint(noted.fetches_count, <, G_N_ELEMENTS(noted.fetches));
-    noted.fetches[noted.fetches_count++] = (noted_fetch){scan, max_rows, more_hint};
-    noted.deadline = deadline;
-    noted.inner->range_scan_fetch(scan, max_rows, max_bytes, more_hint, deadline, done, user);
-}
-
-static kw_range_scan *
-note_open(kw_store_handle *handle, const kw_range_scan_spec *spec)
-{
-    g_assert_cmpint(spec->max_versions, ==, 1);
-    return noted.inner->open_range_scan(handle, spec);
-}
-
-static void
-note_gets(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
-{
-    g_assert_cmpuint(noted.gets_count, <, G_N_ELEMENTS(noted.gets));
-    noted.gets[noted.gets_count++] = count;
-    noted.get = *gets[0];
-    for (size_t i = 0; i < count; i++)
-        g_assert_cmpint(gets[i]->max_versions, ==, 1);
-    noted.inner->get_many(handle, gets, count, done, user);
-}
-
-static fixture *
-noting_fixture(uint32_t ranges, uint32_t rows)
-{
-    static kw_store_handle_class between;
-    fixture *self = fixture_of_ranges(ranges, rows, false);
-    noted.inner = self->handle->class;
-    noted.fetches_count = noted.gets_count = 0;
-    between = *noted.inner;
-    between.open_range_scan = note_open;
-    between.range_scan_fetch = note_fetch;
-    between.get_many = note_gets;
-    self->handle->class = &between;
-    return self;
-}
+#include "noting.h"
 
 /* --- range scans ----------------------------------------------------------------------------------- */
 
@@ -87,7 +26,7 @@ test_hints(void)
         {200, "", false, false, 1024, true},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        fixture *self = noting_fixture(1, 400);
+        fixture *self = noting_fixture_of_ranges(1, 400);
         self->plan.residual = cases[i].residual;
         kw_gather_spec spec = fixture_spec(self);
         spec.filter = kw_bytes_of_text(cases[i].filter);
@@ -110,7 +49,7 @@ static void
 assert_streams_fetch_together(bool reversed)
 {
     enum { STREAMS = 4, ROWS = 500 };
-    fixture *self = noting_fixture(STREAMS, ROWS);
+    fixture *self = noting_fixture_of_ranges(STREAMS, ROWS);
     self->plan.reversed = reversed;
     kw_gather_spec spec = fixture_spec(self);
     spec.buffer_bytes = 1 << 20;
@@ -175,7 +114,7 @@ test_pages_with_large_batches(void)
 {
     fixture *self = fixture_of_ranges(1, 5000, false);
     unsigned seen = 0;
-    size_t count = 0, pages = 0;
+    size_t count = 0, pages = 0, most = 4 * 4000 + 2048; /* four pages and the buffer */
     self->plan.residual = true;
     kw_gather_spec spec = fixture_spec(self);
     spec.buffer_bytes = 2048;
@@ -185,6 +124,8 @@ test_pages_with_large_batches(void)
     do {
         fixture_read_page(self, gather, 10000, 4000);
         g_assert_cmpuint(gather->flow.page_bytes, <, 2000);
+        g_assert_true(self->end || gather->page.retired_bytes >= most);
+        g_assert_cmpuint(gather->page.retired_bytes, <, most + spec.buffer_bytes);
         count += self->page_count;
         pages++;
     } while (!self->end);
@@ -316,7 +257,7 @@ make_points(fixture *self, uint32_t rows)
 static fixture *
 fixture_of_points(uint32_t rows)
 {
-    fixture *self = noting_fixture(1, rows);
+    fixture *self = noting_fixture_of_ranges(1, rows);
     make_points(self, rows);
     return self;
 }
@@ -452,7 +393,7 @@ test_charges(void)
 {
     for (int points = 0; points < 2; points++)
         for (int in_flight = 0; in_flight < 2; in_flight++) {
-            fixture *self = points ? fixture_of_points(1000) : noting_fixture(3, 1000);
+            fixture *self = points ? fixture_of_points(1000) : noting_fixture_of_ranges(3, 1000);
             assert_charges(self, in_flight);
             fixture_free(self);
         }

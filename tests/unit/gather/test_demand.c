@@ -17,6 +17,8 @@ test_arithmetic(void)
     g_assert_cmpuint(kw_demand_rows(&alone, 0), ==, 5000);
     kw_demand of_many = {.wanted = 1, .streams = 16};
     g_assert_cmpuint(kw_demand_rows(&of_many, 0), ==, 1);
+    kw_demand two = {.wanted = 2, .streams = 2}; /* one row each, and a margin of one */
+    g_assert_cmpuint(kw_demand_rows(&two, 0), ==, 2);
     kw_demand twenty = {.wanted = 20, .streams = 16};
     g_assert_cmpuint(kw_demand_rows(&twenty, 0), ==, 3);
     /* All rows so far are from this stream: it fetches nearly all rows that are left. */

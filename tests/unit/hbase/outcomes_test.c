@@ -6,6 +6,47 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+/* --- the lease has expired --------------------------------------------------------------------- */
+
+/* The last write is not fenced; the others are sent together. */
+static void
+write_three(fixture *on, const char *const *rows, bool open)
+{
+    bed_cell_write writes[3];
+    answer answers[3] = {{0}};
+    for (size_t i = 0; i < 3; i++) {
+        bed_cell_write_init(&writes[i], "t", rows[i], "f", "v", 1700000000000 + open);
+        writes[i].write.fenced = i < 2;
+        kw_store_handle_write(on->bed.handle, &writes[i].write, bed_on_write, &answers[i]);
+        for (size_t j = 0; i > 0 && j <= i; j++)
+            bed_await(&on->bed, &answers[j].done);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        bool sent = open || i == 2;
+        g_assert_cmpint(answers[i].outcome, ==, sent ? KW_OUTCOME_OK : KW_OUTCOME_FAILED);
+        g_assert_cmpuint(thrift2_fake_writes(on->fakes[0], rows[i]), ==, (uint64_t)(i == 2) + open);
+        if (!sent)
+            g_assert_cmpint(answers[i].error.code, ==, KW_UNAVAILABLE);
+        answer_clear(&answers[i]);
+    }
+}
+
+/* Fenced writes are not sent while the fence is shut. */
+static void
+test_shut_fence(void)
+{
+    static const char *const rows[] = {"fenced1", "fenced2", "free"};
+    fixture on;
+    kw_fence fence = {0};
+    fixture_start(&on, 1, FRAMED_COMPACT);
+    kw_store_set_fence(on.bed.store, &fence);
+    write_three(&on, rows, false);
+    kw_fence_open_until(&fence, UINT64_MAX);
+    write_three(&on, rows, true);
+    kw_store_set_fence(on.bed.store, NULL);
+    fixture_stop(&on);
+}
+
 /* --- a server fails during the calls ---------------------------------------------------------- */
 
 #define MANY 200
@@ -297,6 +338,7 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/hbase/outcomes/shut-fence", test_shut_fence);
     g_test_add_func("/hbase/outcomes/server-dies", test_server_dies);
     g_test_add_func("/hbase/outcomes/server-absent", test_server_absent);
     g_test_add_func("/hbase/outcomes/bad-among-good", test_bad_among_good);

@@ -111,6 +111,43 @@ test_deadline_in_queue(void)
     fixture_stop(&on);
 }
 
+/* After a slow call, the only waiting call is sent although its deadline is sooner than calls of its kind are
+ * expected to take: the next ones can be fast. */
+static void
+test_after_slow_call(void)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    settings.channels = 1;
+    fixture_open_quiet(&on, &settings);
+    bed_await_ready(&on.bed);
+    fixture_rule slow = {.method = KW_HB_THBaseService_put, .count = 1, .answer = {.gate = 1}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &slow);
+    bed_cell_write writes[2];
+    answer puts[2] = {{0}}, got = {0};
+    bed_cell_write_init(&writes[0], "t", "r", "f", "q", 1);
+    kw_store_handle_write(on.bed.handle, &writes[0].write, bed_on_write, &puts[0]);
+    bed_run_loop(&on.bed, 1500);
+    thrift2_fake_open_gates(on.fakes[0], 1);
+    bed_await(&on.bed, &puts[0].done);
+    fixture_rule busy = {.method = KW_HB_THBaseService_get, .count = 1, .answer = {.gate = 2}};
+    thrift2_fake_set_script(on.fakes[0], fixture_apply_rule, &busy);
+    kw_get get = {
+        .table = KW_BYTES_LITERAL("t"), .row = KW_BYTES_LITERAL("r"), .deadline = kw_deadline_in_ms(60000)};
+    kw_store_handle_get(on.bed.handle, &get, bed_on_rows, &got);
+    fixture_await_calls(&on, KW_HB_THBaseService_get, 1);
+    bed_cell_write_init(&writes[1], "t", "r", "f", "q", 2);
+    writes[1].write.deadline = kw_deadline_in_ms(1400);
+    kw_store_handle_write(on.bed.handle, &writes[1].write, bed_on_write, &puts[1]);
+    thrift2_fake_open_gates(on.fakes[0], 2);
+    bed_await(&on.bed, &puts[1].done);
+    bed_await(&on.bed, &got.done);
+    fixture_ok(puts[0]);
+    fixture_ok(puts[1]);
+    answer_clear(&got);
+    fixture_stop(&on);
+}
+
 /* One of two servers stops answering: reads use the other one, long before their deadline; a write that it
  * may have received is UNKNOWN. */
 static void
@@ -583,6 +620,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/slow-reply", test_slow_reply);
     g_test_add_func("/hbase/pool/slow-write", test_slow_write);
     g_test_add_func("/hbase/pool/deadline-in-queue", test_deadline_in_queue);
+    g_test_add_func("/hbase/pool/after-slow-call", test_after_slow_call);
     g_test_add_func("/hbase/pool/silent-server", test_silent_server);
     g_test_add_func("/hbase/pool/accept-then-hang", test_accept_then_hang);
     g_test_add_func("/hbase/pool/idle-close-is-no-failure", test_idle_close_is_no_failure);

@@ -1,5 +1,4 @@
-/* Sessions with TLS, at the start of a drain, and while memory is short; and the parts of a session that need
- * no connection. */
+/* Sessions with TLS, at the start of a drain, and while memory is short. */
 #include "net/output.h"
 #include "net/session.h"
 #include "unit/net/callers.h"
@@ -415,144 +414,6 @@ test_stalled_connections_are_closed(void)
     net_host_free(host);
 }
 
-/* --- parts ---------------------------------------------------------------------------------------------- */
-
-/* Ten events are logged each second; the next second reports how many were not. */
-static void
-test_log_limit(void)
-{
-    kw_net_worker worker = {.loop = kw_loop_new()};
-    kw_log_limit limit = {.second = UINT64_MAX};
-    uint64_t unlogged = 77;
-    for (int i = 0; i < 10; i++) {
-        g_assert_true(kw_net_worker_can_log(&worker, &limit, &unlogged));
-        g_assert_cmpuint(unlogged, ==, 0);
-    }
-    for (int i = 0; i < 3; i++)
-        g_assert_false(kw_net_worker_can_log(&worker, &limit, &unlogged));
-    limit.second--;
-    g_assert_true(kw_net_worker_can_log(&worker, &limit, &unlogged));
-    g_assert_cmpuint(unlogged, ==, 3);
-    g_assert_true(kw_net_worker_can_log(&worker, &limit, &unlogged));
-    g_assert_cmpuint(unlogged, ==, 0);
-    kw_loop_free(worker.loop);
-}
-
-/* The number of unsent bytes, and a peer that reads bytes. */
-static void
-test_output(void)
-{
-    kw_net_worker worker = {.loop = kw_loop_new()};
-    kw_session *session = kw_session_new(&worker);
-    session->output.size = 1000;
-    session->output_at = 300;
-    session->sending.size = 50;
-    session->sending_at = 20;
-    g_assert_cmpuint(kw_output_unsent(session), ==, 730);
-    session->state = KW_SESSION_OPEN;
-    session->queued = 10; /* libuv holds no bytes any more */
-    session->active_ms = session->taken_ms = 1;
-    kw_output_note_progress(session, 5);
-    g_assert_cmpuint(session->taken_ms, ==, 1);
-    session->sending_now = true;
-    kw_output_note_progress(session, 6);
-    g_assert_cmpuint(session->taken_ms, ==, 6);
-    g_assert_cmpuint(session->active_ms, ==, 6);
-    kw_output_note_progress(session, 7);
-    g_assert_cmpuint(session->taken_ms, ==, 6);
-    session->queued = 10;
-    session->state = KW_SESSION_CLOSING;
-    kw_output_note_progress(session, 8);
-    g_assert_cmpuint(session->taken_ms, ==, 6);
-    session->output = session->sending = KW_BUFFER_EMPTY;
-    session->output_at = session->sending_at = 0;
-    session->sending_now = false;
-    session->state = KW_SESSION_OPEN;
-    kw_session_close(session);
-    kw_loop_free(worker.loop);
-    g_assert_null(worker.sessions);
-}
-
-/* A session that ends while it is paused no longer counts as paused. */
-static void
-test_paused_session_ends(void)
-{
-    for (int paused = 0; paused < 2; paused++) {
-        kw_net_worker worker = {.loop = kw_loop_new()};
-        kw_session *other = kw_session_new(&worker), *session = kw_session_new(&worker);
-        other->state = session->state = KW_SESSION_OPEN;
-        session->paused = paused;
-        worker.paused = 1 + (unsigned)paused; /* another session is paused, too */
-        kw_session_close(session);
-        while (worker.open_sessions > 1)
-            uv_run(kw_loop_uv(worker.loop), UV_RUN_ONCE);
-        g_assert_cmpuint(worker.paused, ==, 1);
-        kw_session_close(other);
-        kw_loop_free(worker.loop);
-        g_assert_null(worker.sessions);
-    }
-}
-
-/* The two ends of a connection on 127.0.0.1. */
-static void
-connect_pair(int *ret_one, int *ret_other)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t size = sizeof address;
-    address.sin_addr.s_addr = g_htonl(INADDR_LOOPBACK);
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    g_assert_cmpint(bind(listener, (struct sockaddr *)&address, size), ==, 0);
-    g_assert_cmpint(listen(listener, 1), ==, 0);
-    g_assert_cmpint(getsockname(listener, (struct sockaddr *)&address, &size), ==, 0);
-    *ret_other = socket(AF_INET, SOCK_STREAM, 0);
-    g_assert_cmpint(connect(*ret_other, (struct sockaddr *)&address, size), ==, 0);
-    *ret_one = accept(listener, NULL, NULL);
-    g_assert_cmpint(*ret_one, >=, 0);
-    close(listener);
-}
-
-static void
-wait_until_lingering(const kw_session *session, bool lingers)
-{
-    for (int i = 0; i < 60000 && kw_session_must_linger(session) != lingers; i++)
-        g_usleep(1000);
-    g_assert_cmpint(kw_session_must_linger(session), ==, lingers);
-}
-
-/* A connection with bytes that the gateway did not read, or that the peer did not receive, must not be closed
- * at once: the system would drop the replies. */
-static void
-test_must_linger(void)
-{
-    kw_net_worker worker = {.loop = kw_loop_new()};
-    kw_session *session = kw_session_new(&worker);
-    int own, peer;
-    g_assert_false(kw_session_must_linger(session)); /* it has no socket yet */
-    connect_pair(&own, &peer);
-    g_assert_cmpint(uv_tcp_open(&session->handle, own), ==, 0);
-    g_assert_false(kw_session_must_linger(session));
-    client_send(peer, "x", 1);
-    wait_until_lingering(session, true);
-    session->input_over = true;
-    g_assert_false(kw_session_must_linger(session));
-    session->input_over = false;
-    char byte;
-    g_assert_cmpint(recv(own, &byte, 1, 0), ==, 1);
-    g_assert_false(kw_session_must_linger(session));
-    static const char much[64 * 1024];
-    while (send(own, much, sizeof much, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
-        continue; /* until the peer's receive window is full */
-    g_assert_true(kw_session_must_linger(session));
-    g_autofree char *taken = g_malloc(sizeof much);
-    while (recv(peer, taken, sizeof much, MSG_DONTWAIT) > 0 || kw_session_must_linger(session))
-        g_usleep(100);
-    wait_until_lingering(session, false);
-    session->state = KW_SESSION_OPEN;
-    kw_session_close(session);
-    kw_loop_free(worker.loop);
-    close(peer);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -565,9 +426,5 @@ main(int argc, char **argv)
     g_test_add_func("/net/sessions/reported-once", test_ended_connections_are_reported_once);
     g_test_add_func("/net/sessions/pauses", test_pauses);
     g_test_add_func("/net/sessions/stalled", test_stalled_connections_are_closed);
-    g_test_add_func("/net/sessions/log-limit", test_log_limit);
-    g_test_add_func("/net/sessions/output", test_output);
-    g_test_add_func("/net/sessions/paused-session-ends", test_paused_session_ends);
-    g_test_add_func("/net/sessions/must-linger", test_must_linger);
     return g_test_run();
 }

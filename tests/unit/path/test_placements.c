@@ -8,6 +8,18 @@ static const kw_role unused;
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
+/* The new rule cannot encode times before 1970, nor ids above 65535; the old one cannot encode ids above
+ * 9999. */
+static const char time_rules[] =
+    "tables:\n"
+    "  now:\n"
+    "    fields: {id: int, ts: {type: timestamp, column: 'd:ts'}}\n"
+    "    key: [bits: {of: ts, parts: [seconds 48, id 16]}]\n"
+    "    layout: 2\n"
+    "  then:\n"
+    "    fields: {id: int, ts: {type: timestamp, column: 'd:ts'}}\n"
+    "    key: [field: {name: id, encoding: decimal, width: 4}, field: {name: ts, unit: s}]\n";
+
 static void
 found(void *user, const kw_record_rows *rows)
 {
@@ -15,7 +27,7 @@ found(void *user, const kw_record_rows *rows)
     *ret_rows = rows;
 }
 
-/* The store tables of the rows, with spaces between them. */
+/* The store tables of the rows, with spaces between them; " + " before that of the second row of a get. */
 static char *
 tables_of(desk *self, const kw_table *table, kw_rows_use use)
 {
@@ -32,6 +44,9 @@ tables_of(desk *self, const kw_table *table, kw_rows_use use)
         g_assert_cmpuint(row->key.size, ==, salted ? 2 : 1);
         g_string_append_printf(text, "%s%.*s", text->len ? " " : "", (int)row->placement->store_table.size,
                                (const char *)row->placement->store_table.data);
+        if (row->other)
+            g_string_append_printf(text, " + %.*s", (int)row->other->table.size,
+                                   (const char *)row->other->table.data);
     }
     return g_string_free(text, FALSE);
 }
@@ -54,6 +69,8 @@ test_roles(void)
         {{0}, {1, 1, true, true}, "then", "then", "then"},
         {{0, 1, false, false}, {1, 2, true, true}, "then", "then", "now then"},
         {{1, 1, false, false}, {2, 2, true, true}, "then", "now then", "now then"},
+        {{1, 1, true, false}, {2, 2, true, true}, "then + now", "now then", "now then"},
+        {{2, 2, true, true}, {1, 1, true, false}, "now + then", "then now", "then now"},
         {{2, 2, true, true}, {1, 1, false, false}, "now", "then now", "then now"},
         {{1, 1, true, true}, {0}, "now", "now", "now"},
     };
@@ -66,6 +83,66 @@ test_roles(void)
         g_assert_true(kw_path_scanned(&table->paths[0]) == &placements[!chain[i].fresh.scan]);
     }
     desk_free(self);
+}
+
+/* The rows of each record that a get of both placements reads. */
+static const kw_record_rows *
+rows_to_get(desk *self, const kw_table *table, const kw_record *const *records, size_t count)
+{
+    const kw_record_rows *rows = NULL;
+    kw_rows_find(&self->call, table, records, count, KW_ROWS_GET, KW_TIMESTAMP_NONE, found, &rows);
+    return rows;
+}
+
+static void
+test_get_both(void)
+{
+    desk *self = desk_new(two_rules);
+    const kw_table *table = two_placements(self, (kw_role){1, 1, true, false}, (kw_role){2, 2, true, true});
+    kw_record records[2] = {desk_record(self, "now", "id=a"), desk_record(self, "now", "id=bc")};
+    const kw_record_rows *rows =
+        rows_to_get(self, table, (const kw_record *[]){&records[0], &records[1]}, G_N_ELEMENTS(records));
+    for (size_t i = 0; i < G_N_ELEMENTS(records); i++) {
+        const kw_placed_row *row = rows[i].rows;
+        g_assert_cmpuint(rows[i].count, ==, 1);
+        g_assert_true(row->placement == &placements[1] && row->other);
+        g_assert_true(kw_bytes_equal(row->other->table, placements[0].store_table));
+        g_assert_cmpuint(row->key.size, ==, i + 1);
+        g_assert_cmpuint(row->other->row.size, ==, i + 2);
+        kw_bytes other = row->other->row;
+        g_assert_true(kw_bytes_equal(kw_bytes_of(other.data + 1, other.size - 1), row->key));
+    }
+    desk_free(self);
+}
+
+/* A record that one of the rules cannot encode has one row. */
+static void
+assert_only_row(bool old_first, const char *record, const kw_placement *expected)
+{
+    static const kw_role scanned = {2, 2, true, true}, other = {1, 1, true, false};
+    desk *self = desk_new(time_rules);
+    const kw_table *table = two_placements(self, old_first ? other : scanned, old_first ? scanned : other);
+    kw_record key = desk_record(self, "now", record);
+    const kw_record_rows *rows = rows_to_get(self, table, (const kw_record *[]){&key}, 1);
+    if (!expected) {
+        g_assert_nonnull(rows->error);
+        g_assert_true(g_str_has_prefix(rows->error->text, "the key rule of path primary is being changed"));
+    } else {
+        g_assert_null(rows->error);
+        g_assert_cmpuint(rows->count, ==, 1);
+        g_assert_true(rows->rows[0].placement == expected && !rows->rows[0].other);
+    }
+    desk_free(self);
+}
+
+static void
+test_get_only_row(void)
+{
+    for (int old_first = 0; old_first < 2; old_first++) {
+        assert_only_row(old_first, "id=1 ts=-5000", &placements[1]);
+        assert_only_row(old_first, "id=20000 ts=5000", &placements[0]);
+        assert_only_row(old_first, "id=20000 ts=-5000", NULL);
+    }
 }
 
 static void
@@ -187,20 +264,12 @@ test_cursor_of_lost_placement(void)
     desk_free(self);
 }
 
-/* The new rule cannot encode times before 1970, but old rows have them. Queries that read the old placement
- * find these rows. */
+/* Old rows have times that the new rule cannot encode. Queries that read the old placement find these rows.
+ */
 static void
 test_time_of_old_rule(void)
 {
-    static const char rules[] = "tables:\n"
-                                "  now:\n"
-                                "    fields: {id: int, ts: {type: timestamp, column: 'd:ts'}}\n"
-                                "    key: [bits: {of: ts, parts: [seconds 48, id 16]}]\n"
-                                "    layout: 2\n"
-                                "  then:\n"
-                                "    fields: {id: int, ts: {type: timestamp, column: 'd:ts'}}\n"
-                                "    key: [field: id, field: {name: ts, unit: s}]\n";
-    desk *self = desk_new(rules);
+    desk *self = desk_new(time_rules);
     two_placements(self, unused, new_only);
     g_assert_cmpint(desk_put(self, "now", "id=1 ts=-5000")->outcome, ==, KW_OUTCOME_OK);
     two_placements(self, (kw_role){1, 1, false, false}, new_only);
@@ -215,6 +284,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/path/placements/roles", test_roles);
+    g_test_add_func("/path/placements/get of both", test_get_both);
+    g_test_add_func("/path/placements/get of the only row", test_get_only_row);
     g_test_add_func("/path/placements/key too long", test_key_too_long);
     g_test_add_func("/path/placements/write both", test_write_both);
     g_test_add_func("/path/placements/one of two writes fails", test_one_fails);

@@ -10,28 +10,36 @@
 #define FRAME_BYTES ((size_t)64 * 1024)
 
 /* The order of the fields is not that of their columns. "note" is a prefix of the map's columns. */
-static const char policy[] = "store: {kind: embedded}\n"
-                             "limits: {frame: 64KiB}\n"
-                             "tables:\n"
-                             "  lists:\n"
-                             "    fields:\n"
-                             "      zone: {type: string, column: 'd:zone'}\n"
-                             "      id: string\n"
-                             "      all: {type: map, of: string, max_bytes: 65536, column: 'f:*'}\n"
-                             "      n: {type: map, of: int, column: 'd:note_*'}\n"
-                             "      edge: {type: int, column: 'd:note_'}\n"
-                             "      ts: {type: timestamp, column: 'd:ts'}\n"
-                             "      note: {type: string, column: 'd:note'}\n"
-                             "    key: [{field: ts}, {field: id}]\n"
-                             "  plain:\n"
-                             "    fields: {id: string, a: string, b: string, c: string}\n"
-                             "    key: [field: id]\n"
-                             "  exact:\n"
-                             "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
-                             "    key: [{field: id}, {field: ts}]\n"
-                             "  coarse:\n"
-                             "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
-                             "    key: [{field: id}, {field: {name: ts, unit: s}}]\n";
+static const char policy[] =
+    "store: {kind: embedded}\n"
+    "limits: {frame: 64KiB}\n"
+    "tables:\n"
+    "  lists:\n"
+    "    fields:\n"
+    "      zone: {type: string, column: 'd:zone'}\n"
+    "      id: string\n"
+    "      all: {type: map, of: string, max_bytes: 65536, column: 'f:*'}\n"
+    "      n: {type: map, of: int, column: 'd:note_*'}\n"
+    "      edge: {type: int, column: 'd:note_'}\n"
+    "      ts: {type: timestamp, column: 'd:ts'}\n"
+    "      note: {type: string, column: 'd:note'}\n"
+    "    key: [{field: ts}, {field: id}]\n"
+    "  first:\n"
+    "    fields: {id: string, map: {type: map, of: int, column: 'a:*'}, b: {type: int, "
+    "column: 'd:b'}}\n"
+    "    key: [field: id]\n"
+    "  stored:\n"
+    "    fields: {id: {type: string, column: 'd:id'}, b: {type: int, column: 'd:b'}}\n"
+    "    key: [field: id]\n"
+    "  plain:\n"
+    "    fields: {id: string, a: string, b: string, c: string}\n"
+    "    key: [field: id]\n"
+    "  exact:\n"
+    "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
+    "    key: [{field: id}, {field: ts}]\n"
+    "  coarse:\n"
+    "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
+    "    key: [{field: id}, {field: {name: ts, unit: s}}]\n";
 
 static kw_value
 number(int64_t value)
@@ -144,6 +152,12 @@ test_columns(void)
         {"lists", "n n.b", NULL, "whole row", true},
         {"lists", "n.b all", NULL, "whole row", true},
         {"lists", "zone n.b edge note all.b", NULL, "d:note d:note_ d:note_b d:zone f:b d:", false},
+        {"first", "map", NULL, "whole row", true},
+        {"first", "map b", NULL, "whole row", true},
+        {"first", "b", NULL, "d:b d:", false},
+        {"stored", "b", NULL, "d:b d:", false},
+        {"stored", "id b", NULL, "d:b d:", false},
+        {"stored", "id", NULL, "whole row", false},
         {"plain", "a b", NULL, "d:a d:b d:", false},
         {"plain", "c a b", NULL, "d:a d:b d:c d:", true},
         {"plain", "c a", "b", "d:a d:b d:c d:", true},

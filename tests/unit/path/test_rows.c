@@ -25,6 +25,8 @@ static const char policy[] =
     "    fields: {id: string, n: int}\n"
     "    key: [salt: {algorithm: random, buckets: 8}, field: id]\n"
     "    paths: {where: {association: true, key: [field: id]}}\n"
+    "  short: {fields: {id: string, n: int}, key: [field: {name: id, encoding: fixed, width: 2}], layout: "
+    "2}\n"
     "  both:\n"
     "    fields: {id: string, n: int}\n"
     "    key: [field: id]\n"
@@ -331,6 +333,33 @@ test_atomic_tables_of_shared_store(void)
     desk_free(self);
 }
 
+/* A change of a key rule can give a table another order of writes. It counts as held, unless the table's own
+ * order does not allow atomic operations anyway. */
+static void
+test_held_atomics_of_shared_store(void)
+{
+    desk *self = desk_new(policy);
+    kw_memory_store_share(self->store);
+    static const kw_write_order orders[] = {KW_WRITE_ORDER_STORE, KW_WRITE_ORDER_RAISED,
+                                            KW_WRITE_ORDER_STAMP};
+    for (size_t i = 0; i < G_N_ELEMENTS(orders); i++) {
+        static const char *const names[] = {"plain", "stamped", "unnoticed"};
+        static const char *const reasons[] = {"key rule is being changed; put_if is possible again",
+                                              "put_if needs order: store", "put_if needs atomics: true"};
+        for (size_t j = 0; j < G_N_ELEMENTS(names); j++) {
+            kw_table *table = (kw_table *)desk_table(self, names[j]);
+            table->changing = table->changing_order = table->atomics_held = true;
+            table->ordering.order = orders[i];
+            g_assert_nonnull(strstr(refusal(self, kw_atomic_check_order, names[j]), reasons[j]));
+        }
+        kw_error error;
+        g_assert_false(kw_atomic_check_order(&self->call, desk_table(self, "plain"), "put_if", &error));
+        g_assert_cmpint(error.code, ==, KW_UNAVAILABLE);
+        g_assert_cmpint(error.retry_after_ms, >, 0);
+    }
+    desk_free(self);
+}
+
 typedef struct search {
     bool done;
     kw_atomic_rows rows;
@@ -386,6 +415,29 @@ test_atomic_row(void)
     desk_free(self);
 }
 
+/* While the key rule of a path changes, an error names the rule that cannot encode the record. */
+static void
+test_error_names_the_rule(void)
+{
+    desk *self = desk_new(policy);
+    kw_table *table = (kw_table *)desk_table(self, "both");
+    kw_path *path = (kw_path *)&table->paths[0];
+    kw_placement placements[3] = {table->placements[0], table->placements[0], table->placements[1]};
+    placements[0].layout = desk_table(self, "short")->placements[0].layout;
+    for (unsigned i = 0; i < G_N_ELEMENTS(placements); i++)
+        placements[i].number = i;
+    path->placements = table->placements = placements;
+    path->placements_count = 2;
+    table->placements_count = 3;
+    const kw_record_rows *rows = find_rows(self, "both", "long ab", KW_ROWS_PUT);
+    g_assert_cmpint(rows[0].error->code, ==, KW_INVALID);
+    g_assert_true(g_str_has_prefix(rows[0].error->text,
+                                   "the key rule of path primary is being changed; layout 2: table "));
+    g_assert_null(rows[1].error);
+    g_assert_cmpuint(rows[1].count, ==, 3);
+    desk_free(self);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -398,10 +450,12 @@ main(int argc, char **argv)
     g_test_add_func("/path/rows/known rows", test_known_rows);
     g_test_add_func("/path/rows/association not needed", test_association_not_needed);
     g_test_add_func("/path/rows/errors", test_errors);
+    g_test_add_func("/path/rows/error names the rule", test_error_names_the_rule);
     g_test_add_func("/path/rows/records without a row", test_records_without_a_row);
     g_test_add_func("/path/rows/unreadable association", test_unreadable_association);
     g_test_add_func("/path/rows/tables with atomic operations", test_atomic_tables);
     g_test_add_func("/path/rows/tables of a shared store", test_atomic_tables_of_shared_store);
+    g_test_add_func("/path/rows/held atomics of a shared store", test_held_atomics_of_shared_store);
     g_test_add_func("/path/rows/row of an atomic operation", test_atomic_row);
     return g_test_run();
 }

@@ -273,6 +273,7 @@ test_touching_cells(void)
     bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
     g_assert_true(done);
     g_assert_cmpuint(plan->ranges_count, ==, 1);
+    g_assert_cmpuint(plan->ranges[0].skip, ==, 0); /* its keys begin with either piece */
     g_assert_true(plan->ranges[0].timed);
     g_assert_cmpint(plan->ranges[0].least, ==, 1620003600);
     g_assert_cmpint(plan->ranges[0].most, ==, 1620010799);

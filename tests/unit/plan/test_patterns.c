@@ -100,10 +100,41 @@ test_kept(void)
     check("");
 }
 
+/* A pattern continues after a text of known length, but not after one of several texts of different lengths.
+ */
+static void
+test_after_text(void)
+{
+    static const struct {
+        const char *query;
+        size_t patterns, size; /* bytes of each pattern */
+    } sizes[] = {
+        {"k=a id=xyz n=5 full", 1, 1 + 4 + 2},
+        {"k=a id=xyz,abc n=5 full", 2, 1 + 4 + 2},
+        {"k=a id=xyz full", 1, 1 + 4},
+        {"k=a id=xyz,ab n=5 full", 2, 0},
+    };
+    g_autoptr(kw_test_planner) planner = planner_new(
+        "    fields: {m: int, n: int, k: {type: string, values: [a, b]}, id: string}\n"
+        "    key: [{enum: k}, {field: {name: m, width: 1}}, {field: {name: id, encoding: terminated}},\n"
+        "          {field: {name: n, width: 2}}]\n");
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        const kw_plan *plan;
+        planner_reset(planner);
+        planner_set_query(planner, sizes[i].query);
+        bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
+        g_assert_true(done);
+        g_assert_cmpuint(plan->patterns_count, ==, sizes[i].patterns);
+        for (size_t k = 0; k < plan->patterns_count && sizes[i].size; k++)
+            g_assert_cmpuint(plan->patterns[k].bytes.size, ==, sizes[i].size);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/patterns/kept", test_kept);
+    g_test_add_func("/plan/patterns/after-text", test_after_text);
     return g_test_run();
 }

@@ -177,6 +177,7 @@ test_rejected_forms(void)
         {{(const uint8_t *)"\x01\x00\x40\x00", 4}, "malformed"},                  /* unknown flag */
         {{(const uint8_t *)"\x01\x01x\x00\x00", 5}, "names a path"},              /* path x */
         {{(const uint8_t *)"\x01\x00\x00\x01\x01x\x01\x00", 8}, "names a field"}, /* field x */
+        {{(const uint8_t *)"\x01\x00\x00\x01\x03id", 7}, "malformed"},            /* a name of 3 bytes */
         {{(const uint8_t *)"\x01\x00\x00\xff\xff\xff\xff\x7f", 8}, "malformed"},  /* 2^35 bounds */
         {{(const uint8_t *)"\x01\x00\x00\x01\x02id\xff\xff\xff\x7f", 11}, "malformed"},
         {{(const uint8_t *)"\x01\x00\x00\x01\x02id\x00", 8}, "malformed"},     /* no values */

@@ -237,8 +237,8 @@ test_not_distinguished(void)
     }
 }
 
-/* Clocks of Shanghai were set back until 1991: a record of such a time is rejected, unless the key
- * distinguishes it from the other one. */
+/* Clocks of Shanghai were set back until 1991, for the first time by six minutes: a record of such a time is
+ * rejected, unless the key distinguishes it from the other one. */
 static void
 test_shanghai(void)
 {
@@ -246,8 +246,10 @@ test_shanghai(void)
     g_autofree char *utc =
         yaml_of("yyyy, MM, dd, HH, mm", "Asia/Shanghai",
                 "{type: int, generate: {kind: sequence, per: minute, of: ts}}", "      - field: n\n");
+    g_autofree char *hour = yaml_of("yyyy, MM, dd, HH, mm", "Asia/Shanghai", "int",
+                                    "      - calendar: {of: ts, parts: [HH, dd, MM, yyyy]}\n");
     const int64_t same[] = {0, 0};
-    const char *const yamls[] = {alone, utc};
+    const char *const yamls[] = {alone, utc, hour};
     for (size_t index = 0; index < G_N_ELEMENTS(yamls); index++) {
         g_autoptr(kw_policy) policy = test_policy(yamls[index]);
         kw_test_tally tally = {0};

@@ -263,6 +263,62 @@ test_foreign_keys(void)
     kw_buffer_clear(&key);
 }
 
+static kw_bytes
+from_hex(const char *hex, kw_arena *arena)
+{
+    size_t size = strlen(hex) / 2;
+    uint8_t *bytes = kw_arena_alloc(arena, size + 1);
+    for (size_t index = 0; index < size; index++)
+        bytes[index] =
+            (uint8_t)(g_ascii_xdigit_value(hex[2 * index]) << 4 | g_ascii_xdigit_value(hex[2 * index + 1]));
+    return kw_bytes_of(bytes, size);
+}
+
+/* Key (hex), the component that does not fit and why; NULL: it fits. */
+typedef struct kw_test_dissection {
+    const char *key;
+    const char *why;
+    size_t wrong;
+    size_t pieces;
+    int64_t n; /* as decoded */
+} kw_test_dissection;
+
+static void
+test_dissect(void)
+{
+    static const kw_test_dissection cases[] = {
+        {"347c616263008000000000000001", NULL, 0, 4, 1},
+        {"357c616263008000000000000001", "is 5, but must be 4 for the other parts of this key", 0, 4, 1},
+        {"347d616263008000000000000001", "is }, but must be |", 1, 4, 0},
+        {"347cff6263008000000000000001", "UTF-8", 2, 4, 0},
+        {"347c616263", "does not end within the 3 bytes that are left", 2, 2, 0},
+        {"347c6162630080000000", "needs 8 bytes, but only 4 are left", 3, 3, 0},
+        {"347c6162630080000000000000013f3f", "has bytes after the last component: ??", 4, 4, 1},
+        {"", "a row key has 1 to 32767 bytes, but this one has 0", 0, 0, 0},
+    };
+    g_autoptr(kw_policy) policy = test_policy(
+        "    fields: {id: string, n: int}\n    key:\n      - hash: {of: id, take: 1}\n"
+        "      - literal: \"|\"\n      - {field: {name: id, encoding: terminated}}\n      - field: n\n");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    const kw_layout *layout = table->paths[0].layout;
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
+        kw_record record = kw_record_new(table, arena);
+        kw_dissected_key found;
+        kw_layout_dissect(layout, from_hex(cases[index].key, arena), arena, &record, &found);
+        if (cases[index].why) {
+            g_assert_nonnull(found.why);
+            g_assert_nonnull(strstr(found.why, cases[index].why));
+            g_assert_cmpuint(found.wrong, ==, cases[index].wrong);
+        } else {
+            g_assert_cmpstr(found.why, ==, NULL);
+        }
+        g_assert_cmpuint(found.pieces_count, ==, cases[index].pieces);
+        g_assert_true(
+            kw_value_equal(record.values[1], cases[index].n ? test_number(cases[index].n) : (kw_value){0}));
+    }
+}
+
 static void
 test_longest_key(void)
 {
@@ -355,6 +411,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/layout/pieces", test_pieces);
     g_test_add_func("/rule/layout/shapes", test_shapes);
     g_test_add_func("/rule/layout/foreign_keys", test_foreign_keys);
+    g_test_add_func("/rule/layout/dissect", test_dissect);
     g_test_add_func("/rule/layout/longest_key", test_longest_key);
     g_test_add_func("/rule/layout/salt_spreads", test_salt_spreads);
     g_test_add_func("/rule/layout/hash_inputs", test_hash_inputs);

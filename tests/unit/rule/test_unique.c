@@ -265,6 +265,20 @@ test_texts(void)
     }
 }
 
+/* Hours of UTC are in one day of Tokyo. Those of Pyongyang were as well until 2015, when its clock was set
+ * back by half an hour. */
+static void
+test_periods_that_change(void)
+{
+    static const char key[] = "calendar: {of: ts, parts: [HH, dd, MM, yyyy]}, field: n";
+    const kw_test_numbers tokyo = {.per = "day", .zone = "Asia/Tokyo", .last = 99};
+    const kw_test_numbers pyongyang = {.per = "day", .zone = "Asia/Pyongyang", .last = 99};
+    g_autofree char *same = yaml_of(&tokyo, key), *changed = yaml_of(&pyongyang, key);
+    g_autofree char *none = test_hazards(same), *hazards = test_hazards(changed);
+    g_assert_cmpstr(none, ==, "");
+    g_assert_nonnull(strstr(hazards, "two records could share a row key"));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -276,5 +290,6 @@ main(int argc, char **argv)
     g_test_add_func("/rule/unique/finer_times", test_finer_times);
     g_test_add_func("/rule/unique/other_times", test_other_times);
     g_test_add_func("/rule/unique/texts", test_texts);
+    g_test_add_func("/rule/unique/periods-that-change", test_periods_that_change);
     return g_test_run();
 }

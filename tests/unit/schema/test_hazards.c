@@ -37,6 +37,24 @@ test_salts(void)
          "test:5:25: error: path primary: salt: phoenix writes the bucket as one byte, so it has at most 256 "
          "buckets, not 300\n / hint: use at most 256 buckets"},
         {SALT("buckets: 257, algorithm: hbasewd"), "salt: hbasewd writes the bucket as one byte"},
+        {"    fields: {id: string}\n    key: [{literal: x}, {salt: {buckets: 257, algorithm: hbasewd}}, "
+         "{field: id}]\n",
+         "salt: hbasewd writes the bucket as one byte"},
+    };
+    check(cases, G_N_ELEMENTS(cases));
+}
+
+/* Clocks that are set back are found in every component. */
+static void
+test_clocks(void)
+{
+#define CLOCK "{calendar: {of: ts, parts: [yyyy, MM, dd, HH], zone: Europe/Berlin}}"
+#define CLOCK_FIELDS "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}}\n"
+    static const kw_test_hazard cases[] = {
+        {CLOCK_FIELDS "    key: [" CLOCK ", {field: id}]\n", "clocks in Europe/Berlin are set back"},
+        {CLOCK_FIELDS "    key: [{field: {name: id, encoding: terminated}}, " CLOCK "]\n",
+         "clocks in Europe/Berlin are set back"},
+        {CLOCK_FIELDS "    key: [{field: {name: id, encoding: terminated}}, " CLOCK ", {field: ts}]\n", ""},
     };
     check(cases, G_N_ELEMENTS(cases));
 }
@@ -189,6 +207,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/schema/hazards/salts", test_salts);
+    g_test_add_func("/schema/hazards/clocks", test_clocks);
     g_test_add_func("/schema/hazards/repeated", test_repeated);
     g_test_add_func("/schema/hazards/generated", test_generated);
     g_test_add_func("/schema/hazards/places", test_places);

@@ -5,7 +5,7 @@
 
 #define TABLE                                                                                                \
     "    fields: {id: string, m: {type: map, of: int, form: raw4, column: 'f:x\\x00*'}, "                    \
-    "all: {type: map, of: string, values: [on, off], column: 'g:*'}, own: {type: map, of: bool}, "           \
+    "all: {type: map, of: string, values: [on, off, none], column: 'g:*'}, own: {type: map, of: bool}, "     \
     "one: {type: map, of: int, column: 'h:p*'}}\n"                                                           \
     "    key: [field: id]\n"
 
@@ -26,6 +26,7 @@ test_columns(void)
     g_assert_cmpint(kw_table_find_column(table, f, KW_BYTES_LITERAL("x\0y")), ==, 1);
     g_assert_cmpint(kw_table_find_column(table, f, KW_BYTES_LITERAL("x\0")), ==, -1);
     g_assert_cmpint(kw_table_find_column(table, f, KW_BYTES_LITERAL("xy")), ==, -1);
+    g_assert_cmpint(kw_table_find_column(table, f, KW_BYTES_LITERAL("xyz")), ==, -1);
     g_assert_cmpint(kw_table_find_column(table, g, KW_BYTES_LITERAL("x\0y")), ==, 2);
     g_assert_cmpint(kw_table_find_column(table, g, KW_BYTES_NONE), ==, -1);
     g_assert_cmpint(kw_table_find_column(table, d, KW_BYTES_LITERAL("own.a")), ==, 3);
@@ -103,6 +104,23 @@ test_checks(void)
     }
 }
 
+/* Only a field of type map takes a map, even one without entries, and such a field takes nothing else. */
+static void
+test_kinds(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(TABLE);
+    const kw_table *table = kw_policy_table(policy, 0);
+    size_t map = pick_of(table, "m").field, id = pick_of(table, "id").field;
+    kw_value none = {.kind = KW_VALUE_MAP};
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_table_check_value(table, map, none, &error));
+    g_assert_false(kw_table_check_value(table, map, test_number(5), &error));
+    g_assert_nonnull(strstr(error.text, "field m: needs a value of kind map, not number"));
+    g_assert_false(kw_table_check_value(table, id, none, &error));
+    g_assert_nonnull(strstr(error.text, "field id: needs a value of kind text, not map"));
+    g_assert_true(kw_table_check_value(table, id, test_text("a"), &error));
+}
+
 static void
 test_values(void)
 {
@@ -150,6 +168,7 @@ main(int argc, char **argv)
     g_test_add_func("/schema/map/columns", test_columns);
     g_test_add_func("/schema/map/picks", test_picks);
     g_test_add_func("/schema/map/checks", test_checks);
+    g_test_add_func("/schema/map/kinds", test_kinds);
     g_test_add_func("/schema/map/values", test_values);
     g_test_add_func("/schema/map/not_in_keys", test_not_in_keys);
     return g_test_run();

@@ -281,6 +281,10 @@ test_fields(void)
         UNUSED "    key: [field: {name: id, encoding: terminated}, field: kind]\n",
         "    fields: {id: string, n: int}\n    key: [hash: id, field: id]\n",
         "path primary: the old key rule uses field kind, which the new policy does not have");
+    assert_refused_change(FIELDS "    key: [bits: {of: ts, parts: [seconds 40, n 24]}, field: id]\n",
+                          "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}}\n"
+                          "    key: [field: {name: ts, unit: s}, field: id]\n",
+                          "path primary: the old key rule uses field n, which the new policy does not have");
     assert_refused_change("    fields: {id: int, n: int}\n    key: [field: id]\n",
                           "    fields: {id: string, n: int}\n    key: [hash: id, field: id]\n",
                           "path primary: the old key rule uses field id, which has another type");

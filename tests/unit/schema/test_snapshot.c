@@ -77,6 +77,9 @@ test_changed_order(void)
     g_assert_false(table->ordering.counters || table->ordering.atomics);
     kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STORE);
     g_assert_true(table->ordering.counters && table->ordering.atomics);
+    g_autoptr(kw_policy) first = /* the first field is a counter */
+        test_policy("    fields: {c: {type: int, counter: true}, id: string}\n    key: [{field: id}]\n");
+    g_assert_true(kw_policy_table(first, 0)->ordering.counters);
     g_autoptr(kw_policy) plain = test_policy(ONE);
     g_assert_false(kw_policy_table(plain, 0)->ordering.counters);
 }
@@ -131,6 +134,9 @@ test_generated_fields(void)
 static void
 test_marker(void)
 {
+    g_autoptr(kw_policy) first = /* the first field is a counter */
+        test_policy("    fields: {c: {type: int, counter: true}, id: string}\n    key: [{field: id}]\n");
+    g_assert_true(kw_policy_table(first, 0)->ordering.counters);
     g_autoptr(kw_policy) plain = test_policy(ONE);
     const kw_table *table = kw_policy_table(plain, 0);
     g_assert_false(table->marks_all);

@@ -127,6 +127,12 @@ static const kw_test_cell cells[] = {
     {"real", {.kind = KW_VALUE_REAL, .real = 1.5}, "3ff8000000000000"},
     {"written", {.kind = KW_VALUE_REAL, .real = 0.1}, "302e31"},
     {"written", {.kind = KW_VALUE_REAL, .real = -2}, "2d32"},
+    {"written",
+     {.kind = KW_VALUE_REAL, .real = 0.7999999999999999}, /* 16 digits */
+     "302e37393939393939393939393939393939"},
+    {"written",
+     {.kind = KW_VALUE_REAL, .real = 0.30000000000000004}, /* 17 digits */
+     "302e3330303030303030303030303030303034"},
     {"id", TEXT("ab"), "6162"},
     {"raw", BYTES(""), ""},
     {"float", {.kind = KW_VALUE_REAL, .real = -2.5}, "c0200000"},

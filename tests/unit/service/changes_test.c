@@ -17,6 +17,13 @@ static kw_error failed;
 /* What the gateway got, and what it answers. */
 static unsigned orders;
 static kw_change_order order;
+static union {
+    kw_api_Admin_changes_result changes;
+    kw_api_Admin_orderChange_result order;
+    kw_api_Admin_changeDiff_result diff;
+} copy;
+static size_t copy_size; /* of the result of the present call */
+
 static const kw_change_status *statuses;
 static size_t statuses_count;
 static const kw_error *failure;
@@ -25,7 +32,8 @@ void
 __wrap_kw_exchange_reply(kw_exchange *exchange, const void *result)
 {
     (void)exchange;
-    replied = result;
+    memcpy(&copy, result, copy_size); /* the result is on the stack of the caller */
+    replied = &copy;
 }
 
 void
@@ -77,6 +85,9 @@ call(service_fixture *fix, void (*serve)(kw_exchange *exchange), const void *arg
 {
     replied = NULL;
     failed = KW_ERROR_NONE;
+    copy_size = serve == kw_serve_changes        ? sizeof copy.changes
+                : serve == kw_serve_order_change ? sizeof copy.order
+                                                 : sizeof copy.diff;
     fix->exchange.args = args;
     serve(&fix->exchange);
     g_assert_true((replied != NULL) != (failed.code != KW_OK));
@@ -145,7 +156,9 @@ static const kw_change_status full = {.table = "t",
                                       .foreign = 14,
                                       .example = "e",
                                       .cursors_until_ms = 15,
-                                      .problem = "x"};
+                                      .problem = "x",
+                                      .goal = "switched",
+                                      .holder = "h"};
 
 static void
 assert_text(kw_bytes bytes, const char *text)
@@ -168,8 +181,11 @@ assert_full(const kw_api_ChangeStatus *out)
     assert_text(out->store_table, "new");
     assert_text(out->example, "e");
     assert_text(out->problem, "x");
+    assert_text(out->goal, "switched");
+    assert_text(out->holder, "h");
     g_assert_true(out->reads_new && out->waiting && out->copied && !out->paused && !out->compared);
     g_assert_true(out->has_left_ms && out->has_example && out->has_cursors_until && out->has_problem);
+    g_assert_true(out->has_goal && out->has_holder);
     const int64_t numbers[] = {out->policy_version, out->started_at, out->version_at,
                                out->old_layout,     out->layout,     out->limit_rows_per_second};
     const int64_t counts[] = {out->rows_copied, out->rows_compared, out->missing,      out->different,
@@ -191,7 +207,7 @@ test_reply(void)
     kw_change_status both[] = {full, full};
     both[1].left_ms = -1;
     both[1].cursors_until_ms = 0;
-    both[1].example = both[1].problem = "";
+    both[1].example = both[1].problem = both[1].goal = both[1].holder = "";
     both[1].paused = both[1].compared = true;
     statuses = both;
     statuses_count = G_N_ELEMENTS(both);
@@ -202,7 +218,7 @@ test_reply(void)
     assert_full(&result->success.items[0]);
     const kw_api_ChangeStatus *second = &result->success.items[1];
     g_assert_false(second->has_left_ms || second->has_example || second->has_cursors_until ||
-                   second->has_problem);
+                   second->has_problem || second->has_goal || second->has_holder);
     g_assert_true(second->paused && second->compared);
     service_fixture_free(fix);
 }

@@ -125,6 +125,26 @@ test_defaults(void)
     service_fixture_free(fix);
 }
 
+/* A range without the optional members includes its first value and excludes its last one. */
+static void
+test_the_ends_of_a_range(void)
+{
+    service_fixture *fix = service_fixture_new();
+    kw_scan_request request;
+    kw_error error;
+    kw_api_Range range = {.field = KW_BYTES_LITERAL("ts")};
+    kw_api_Query query = {.table = KW_BYTES_LITERAL("events"), .has_range = true, .range = &range};
+    g_assert_true(ask(fix, &query, &request, &error));
+    g_assert_true(request.query.from_inclusive && !request.query.to_inclusive);
+    range.has_from_inclusive = range.has_to_inclusive = true;
+    g_assert_true(ask(fix, &query, &request, &error));
+    g_assert_false(request.query.from_inclusive || request.query.to_inclusive);
+    range.from_inclusive = range.to_inclusive = true;
+    g_assert_true(ask(fix, &query, &request, &error));
+    g_assert_true(request.query.from_inclusive && request.query.to_inclusive);
+    service_fixture_free(fix);
+}
+
 static void
 test_refusals(void)
 {
@@ -192,6 +212,7 @@ main(int count, char **arguments)
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/service/query/whole", test_a_query_with_all_members);
     g_test_add_func("/service/query/defaults", test_defaults);
+    g_test_add_func("/service/query/range", test_the_ends_of_a_range);
     g_test_add_func("/service/query/refusals", test_refusals);
     g_test_add_func("/service/query/missing", test_a_missing_query);
     return g_test_run();

@@ -158,6 +158,24 @@ other_protocols_are_rejected_early(void)
     }
 }
 
+/* Before the length of a frame is known, no more bytes are wanted than the shortest frame has; then all. */
+static void
+no_more_than_a_short_frame_is_wanted(void)
+{
+    static const uint8_t frame[] = {0, 0, 0, 3, 0x80, 1, 0};
+    kw_wire_reader *reader = kw_wire_reader_new(LIMIT);
+    for (size_t there = 1; there < sizeof frame; there++) {
+        kw_bytes payload;
+        size_t consumed, wanted = 0;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_cmpint(
+            kw_wire_reader_next(reader, kw_bytes_of(frame, there), &payload, &consumed, &wanted, &error), ==,
+            KW_WIRE_MORE);
+        g_assert_cmpuint(wanted, ==, there < 4 ? 5 : sizeof frame);
+    }
+    kw_wire_reader_free(reader);
+}
+
 /* The message shows the bytes that have arrived, at most four, and guesses by the first one. */
 static void
 the_first_bytes_are_reported(void)
@@ -278,6 +296,7 @@ main(int argc, char **argv)
     seeded_init(&argc, &argv);
     g_test_add_func("/wire/reader/bytes_can_arrive_in_any_pieces", bytes_can_arrive_in_any_pieces);
     g_test_add_func("/wire/reader/other_protocols_are_rejected_early", other_protocols_are_rejected_early);
+    g_test_add_func("/wire/reader/short_frames", no_more_than_a_short_frame_is_wanted);
     g_test_add_func("/wire/reader/the first bytes are reported", the_first_bytes_are_reported);
     g_test_add_func("/wire/reader/the_limit_applies_to_unframed_messages",
                     the_limit_applies_to_unframed_messages);

@@ -1,0 +1,163 @@
+"""Gateways are killed and stopped, and answers of HBase are lost, while a key rule changes.
+
+    change_faults.py sim|hbase GATEWAYS
+
+KW_SEED repeats a run; KW_KILLS is the number of versions in which a gateway is harmed on the way forward, and adds long tests.
+"""
+import contextlib
+import logging
+import os
+import random
+import signal
+import threading
+import time
+import unittest
+
+from change_case import SEED
+from change_hbase_case import STORE, HBaseCase
+from changing import order, status
+from keyway_gateway import PATIENCE, wait_until
+from keyway_thrift.ttypes import Code, KeywayError
+from thrift.transport.TTransport import TTransportException
+
+
+class Faults(HBaseCase):
+    """Gateways are killed and stopped in versions of a change; another one, or the same after its restart, continues."""
+    FORWARD = ["enter-held", "enter-raised", "enter-stamped", "0", "1", "2", "2-spaced", "3", "4", "5", "6", "7", "8", "leave-stamped",
+               "leave-raised", "leave-held"]
+    BACK = ["6-spaced", "5", "4-back", "3", "2-spaced"]
+    GOAL = {"2": "switch", "6": "complete"}
+    KILLS = int(os.environ.get("KW_KILLS", 1))  # versions in which a gateway is killed on the way forward
+    LONG = "KW_KILLS" in os.environ
+
+    def setUp(self):
+        super().setUp()
+        self.chance = random.Random(SEED)
+
+    def seen(self):
+        """The change's status as one of the gateways shows it; None: none does now."""
+        for gateway in self.gateways:
+            with contextlib.suppress(TTransportException, OSError, EOFError, KeywayError):
+                return status(gateway, "t")
+        return None
+
+    def order_anywhere(self, action, **options):
+        """Repeats an order, through any gateway, until one accepts it or it was accepted before."""
+        def accepted():
+            try:
+                order(self.chance.choice(self.gateways), "t", action, **options)
+                return True
+            except (TTransportException, OSError, EOFError):
+                return False
+            except KeywayError as failure:
+                return failure.code == Code.REFUSED and "copied" not in failure.message and "compared" not in failure.message
+        wait_until(accepted, f"{action} to be accepted")
+
+    def drive(self, harm, versions, goals, last):
+        """Orders the goals, and does harm in each of these versions, until the last version or the end of the change."""
+        left, version = set(versions), None
+        end = time.monotonic() + 4 * PATIENCE
+        while time.monotonic() < end:
+            found = self.seen()
+            if found is None:
+                if last is None and self.has_ended():
+                    return left
+                continue
+            version = found.version
+            if version == last:
+                return left
+            if version in left:
+                left.remove(version)
+                harm(version)
+            elif version in goals and found.waiting:
+                self.order_anywhere(goals[version], expire_cursors=goals[version] == "complete")
+            time.sleep(0.002)
+        raise AssertionError(f"the change remains in version {version}: {self.seen()}")
+
+    def has_ended(self):
+        with contextlib.suppress(TTransportException, OSError, EOFError, KeywayError):
+            return all(status(gateway, "t") is None for gateway in self.gateways)
+        return False
+
+    def kill(self, version):
+        gateway = self.chance.choice(self.gateways)
+        print(f"kill gateway {self.gateways.index(gateway)} in version {version}", flush=True)
+        gateway.kill()
+        time.sleep(self.chance.uniform(0, 0.3))
+        gateway.start()
+
+    def pause(self, version):
+        """Stops a gateway for longer than its lease."""
+        gateway = self.chance.choice(self.gateways)
+        print(f"stop gateway {self.gateways.index(gateway)} in version {version}", flush=True)
+        gateway.process.send_signal(signal.SIGSTOP)
+        time.sleep(15)
+        gateway.process.send_signal(signal.SIGCONT)
+
+    def run_change(self, harm, order_of_writes="", records=300, trouble=contextlib.nullcontext):
+        self.start(order_of_writes=order_of_writes)
+        forward = [version for version in self.FORWARD if not (order_of_writes and version[:5] in ("enter", "leave"))]
+        with self.load(records=records) as load:
+            load.harmed = True
+            with load.cursors_expire(), trouble():
+                self.begin()
+                chosen = self.chance.sample(forward, self.KILLS)
+                self.drive(harm, chosen, self.GOAL, "6")
+                chosen = [version for version in chosen if version not in forward[:forward.index("6")]]
+                self.order_anywhere("reverse")
+                self.drive(harm, self.chance.sample(self.BACK, int(self.LONG or harm == self.kill)), {}, "2")
+                self.drive(harm, chosen, self.GOAL, None)
+            for gateway in self.gateways:
+                wait_until(lambda gateway=gateway: gateway.get("/readyz")[0] == 200, "the gateway to serve")
+            load.wait_for_scans()
+        for gateway in self.gateways:
+            self.expect_all(load.final(), load.uncertain(), gateway)
+        print(load.counts)
+
+    def test_kill(self):
+        self.run_change(self.kill)
+
+    @unittest.skipUnless(LONG, "a long test (KW_KILLS)")
+    def test_kill_with_stamps(self):
+        self.run_change(self.kill, "    order: stamp\n")
+
+    def test_pause(self):
+        self.run_change(self.pause)
+
+
+@unittest.skipIf(STORE == "hbase", "these faults are those of the simulated HBase")
+class LostAnswers(Faults):
+    """Calls and answers are lost, calls are applied late, and compactions drop delete markers."""
+    test_kill = test_kill_with_stamps = test_pause = None
+
+    def test_lost(self):
+        self.lose()
+
+    def test_lost_with_stamps(self):
+        self.lose("    order: stamp\n")
+
+    def lose(self, order_of_writes=""):
+        self.run_change(lambda version: None, order_of_writes, records=1500, trouble=self.trouble)
+
+    @contextlib.contextmanager
+    def trouble(self):
+        ended = threading.Event()
+        thread = threading.Thread(target=self.compact, args=(ended,))
+        self.place.send("faults lose=0.002 drop=0.002 late=0.004 late_ms=1500 delay_us=200")
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            self.place.send("faults")
+
+    def compact(self, ended):
+        while not ended.wait(0.1):
+            self.place.send("purge")
+
+
+if __name__ == "__main__":
+    print(f"seed {SEED}", flush=True)
+    logging.disable()  # Thrift's messages about gateways that were killed
+    unittest.main(verbosity=2, warnings="ignore")

@@ -1,0 +1,248 @@
+"""Gateways that stop while a key rule changes on HBase: one of them, the holder, sets the versions and copies the rows.
+
+    change_holder.py sim|hbase
+"""
+import logging
+import re
+import signal
+import time
+import unittest
+
+from change_case import SALTED, SEED
+from change_hbase_case import HBaseCase
+from changing import apply, call, json_lines, keyway, order, status, wait_for, wait_until_compared, wait_until_ended
+from keyway_gateway import plain, record, wait_until
+from keyway_thrift.ttypes import Code
+
+ROWS = 600
+
+
+class Holder(HBaseCase):
+    def start_two(self, **how):
+        first = self.start(2, **how)
+        return first, self.gateways[1]
+
+    @staticmethod
+    def kill(gateway):
+        gateway.kill()
+        gateway.process = None
+
+    def holder_is(self, gateway, number):
+        wait_for(gateway, "t", lambda found: found.holder == f"{self.name}_{number}", f"gateway {number} to be the holder")
+
+    def wait_for_reports(self, gateway):
+        wait_for(gateway, "t", lambda found: found.phase.startswith("waiting for gateway"), "the holder to wait for another gateway")
+
+    def end(self, gateway):
+        """Switches and completes the change."""
+        wait_until_compared(gateway, "t")
+        self.lead("switch", "6", gateway=gateway)
+        order(gateway, "t", "complete", expire_cursors=True)
+        wait_until_ended(gateway, "t")
+
+    def put(self, gateway, name, n):
+        data = gateway.data()
+        try:
+            written = data.put("t", record(id=name, ts=1, n=n), None)
+            self.assertEqual(written.outcome, 0, written)
+        finally:
+            data.close()
+        self.stable[(name, 1)] = {"n": n}
+
+    def test_holder_killed(self):
+        """The other gateway continues: first from the copy, then with the counts that the catalog has."""
+        a, b = self.start_two()
+        self.begin()
+        self.wait_for_version("2", gateway=b)
+        order(b, "t", "throttle", rows_per_second=100)
+        wait_for(b, "t", lambda found: found.rows_copied > 0, "rows to be copied")
+        self.assertEqual(status(b, "t").holder, f"{self.name}_0")
+        self.kill(a)
+        self.holder_is(b, 1)
+        order(b, "t", "throttle", rows_per_second=0)
+        self.put(b, "x", 1)
+        self.gateways = [b]
+        self.end(b)
+        self.expect_all(self.stable, gateway=b)
+
+    def test_holder_killed_while_versions_follow(self):
+        a, b = self.start_two()
+        self.begin()
+        wait_until_compared(b, "t")
+        order(b, "t", "switch")
+        self.kill(a)
+        self.wait_for_version("6", gateway=b)
+        self.put(b, "x", 1)
+        a.start()
+        order(b, "t", "reverse")
+        self.wait_for_version("2", gateway=a)
+        self.put(a, "y", 2)
+        self.end(a)
+        for each in (a, b):
+            wait_until_ended(each, "t")
+            self.expect_all(self.stable, gateway=each)
+
+    def test_holder_ends(self):
+        """A gateway that ends gives the change up, so that another one continues at once."""
+        a, b = self.start_two()
+        self.begin()
+        wait_until_compared(b, "t")
+        began = time.monotonic()
+        a.stop()
+        self.holder_is(b, 1)
+        self.assertLess(time.monotonic() - began, 10)  # less than a dead gateway takes
+        self.gateways = [b]
+        self.end(b)
+        self.expect_all(self.stable, gateway=b)
+
+    def test_only_gateway_restarts(self):
+        a = self.start(1)
+        self.begin()
+        wait_until_compared(a, "t")
+        a.restart()
+        self.holder_is(a, 0)
+        self.end(a)
+        self.expect_all(self.stable, gateway=a)
+
+    def test_gateway_stands_still(self):
+        """The change waits for a gateway that does not report; the change goes on without one that is dead, which serves the present version
+        when it continues."""
+        a, b = self.start_two()
+        self.begin()
+        wait_until_compared(a, "t")
+        b.process.send_signal(signal.SIGSTOP)
+        order(a, "t", "switch")
+        self.wait_for_reports(a)
+        self.assertIn(f"{self.name}_1", status(a, "t").phase)
+        wait_until(lambda: re.search(r'^keyway_change_unreported_gateways{.*} 1$', a.get("/metrics")[1], re.M), "the metric")
+        version = status(a, "t").version
+        self.assertEqual(version, "2-spaced")
+        self.wait_for_version("6", gateway=a)
+        self.put(a, "x", 1)
+        b.process.send_signal(signal.SIGCONT)
+        self.wait_for_version("6", gateway=b)
+        wait_until(lambda: b.get("/readyz")[0] == 200, "the other gateway to serve")
+        self.put(b, "y", 2)
+        order(b, "t", "complete", expire_cursors=True)
+        for each in (a, b):
+            wait_until_ended(each, "t")
+            self.expect_all(self.stable, gateway=each)
+
+    def test_gateway_starts(self):
+        """A gateway that starts during a change serves its version, and the change waits for its reports from then on."""
+        a = self.start(1)
+        self.begin()
+        wait_until_compared(a, "t")
+        b = self.open(1)
+        self.wait_for_version("2", gateway=b)
+        self.put(b, "x", 1)
+        b.process.send_signal(signal.SIGSTOP)
+        order(a, "t", "switch")
+        self.wait_for_reports(a)
+        b.process.send_signal(signal.SIGCONT)
+        self.end_switched(b)
+        self.expect_all(self.stable, gateway=b)
+
+    def end_switched(self, gateway):
+        self.wait_for_version("6", gateway=gateway)
+        order(gateway, "t", "complete", expire_cursors=True)
+        for each in self.gateways:
+            wait_until_ended(each, "t")
+
+
+class Orders(HBaseCase):
+    """Any gateway accepts orders; each is checked against what the catalog has."""
+
+    def refused(self, gateway, part, action, **options):
+        self.refuse(Code.REFUSED, part, order, gateway, "t", action, **options)
+
+    def test_orders(self):
+        a = self.start(2)
+        b = self.gateways[1]
+        self.refused(b, "no key rule", "switch")
+        self.begin()
+        order(b, "t", "pause")
+        found = wait_for(b, "t", lambda found: found.phase == "paused", "the copy to pause")
+        self.assertEqual((found.version, found.waiting, found.goal, found.next_commands), ("2", True, "copied", "resume, cancel"))
+        wait_for(a, "t", lambda found: found.phase == "paused", "the holder to pause")
+        self.refused(b, "its rows are still being copied", "switch")
+        self.refused(b, "queries read the old rows already", "reverse")
+        self.refused(b, "order the switch first", "complete")
+        self.refused(b, "its change has version 2, not 6; nothing was changed", "resume", expected_version="6")
+        order(b, "t", "throttle", rows_per_second=7)
+        self.assertEqual(status(a, "t").limit_rows_per_second, 7)
+        order(a, "t", "throttle", rows_per_second=0)
+        order(b, "t", "resume")
+        found = wait_until_compared(b, "t")
+        self.assertEqual((found.phase, found.waiting, found.next_commands), ("ready to switch", True, "switch, cancel"))
+        order(b, "t", "compare")
+        found = wait_until_compared(a, "t")
+        self.assertEqual((found.missing, found.different), (0, 0))
+        text, _ = keyway(b, "change", "switch", "t", "--expect", "2")
+        self.assertIn("table t: ordered: the gateways go on to version 6, in which queries read the new rows", text)
+        self.assertIn("keyway change status t --wait", text)
+        self.refused(a, "the switch was ordered already", "switch")
+        text, _ = keyway(b, "change", "status", "t", "--wait")
+        self.assertIn("version 6 since", text)
+        self.assertIn("phase         ready to complete", text)
+        self.assertIn(f"goal          switched, carried out by gateway {self.name}_0", text)
+        self.refused(b, "go back first: keyway change reverse", "cancel")
+        self.refused(b, "only before the switch", "compare")
+        order(b, "t", "complete")
+        found = wait_for(a, "t", lambda found: "cursors" in found.phase, "the change to wait for cursors")
+        self.assertEqual((found.version, found.goal, found.waiting, found.next_commands), ("6", "completed", False, "reverse"))
+        self.assertGreater(found.cursors_until, time.time() * 1000)
+        order(b, "t", "reverse")
+        self.wait_for_version("2", gateway=a)
+        wait_until_compared(a, "t")
+        order(b, "t", "cancel")
+        wait_until_ended(b, "t")
+        wait_until_ended(a, "t")
+        self.expect_all(self.stable)
+        lines, _ = keyway(a, "change", "list", "-o", "jsonl")
+        self.assertEqual(json_lines(lines), [])
+
+    def test_cancellation_taken_back(self):
+        """While a change is being cancelled no other version can be applied: the cancellation would undo it."""
+        a = self.start(2)
+        b = self.gateways[1]
+        self.begin()
+        wait_until_compared(a, "t")
+        b.process.send_signal(signal.SIGSTOP)
+        try:
+            order(a, "t", "cancel")
+            wait_for(a, "t", lambda found: found.version == "1", "the change to go back")
+            self.refuse(Code.REFUSED, "the change of its key rule is being cancelled", apply, a,
+                        self.policy(SALTED).replace("note: string", "note: string, more: string"))
+            self.refused(a, "its change is being cancelled", "switch")
+            order(a, "t", "reverse")
+        finally:
+            b.process.send_signal(signal.SIGCONT)
+        wait_for(a, "t", lambda found: found.goal == "copied" and found.version == "2" and found.compared, "all rows to be copied again")
+        self.lead("switch", "6", gateway=b)
+        self.expect_all(self.stable)
+
+    def test_cancel_after_other_version(self):
+        """A cancellation makes the text of the version before current again; a later version would be lost."""
+        a = self.start(2)
+        b = self.gateways[1]
+        self.begin()
+        wait_until_compared(a, "t")
+        call(a, "policyApply", self.policy(SALTED).replace("note: string", "note: string, more: string"), 2, None)
+        wait_until(lambda: b.metric("keyway_policy_version") == 3, "version 3")
+        self.refused(b, "policy version 3 was applied after version 2, which began the change", "cancel")
+        self.lead("switch", "6", gateway=b)
+        order(b, "t", "complete", expire_cursors=True)
+        wait_until_ended(a, "t")
+        data = b.data()
+        try:
+            data.put("t", record(id="x", ts=1, n=1, more="m"), None)
+            self.assertEqual(plain(data.get("t", record(id="x", ts=1), [], None).record), {"id": "x", "ts": 1, "n": 1, "more": "m"})
+        finally:
+            data.close()
+
+
+if __name__ == "__main__":
+    print(f"seed {SEED}", flush=True)
+    logging.disable()  # Thrift's messages about gateways that were killed
+    unittest.main(verbosity=2, warnings="ignore")

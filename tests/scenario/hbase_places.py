@@ -1,0 +1,63 @@
+"""HBase for tests of several gateways whose policy the catalog keeps: simulated in memory, or the real one of the fixture."""
+import os
+import subprocess
+
+from keyway_gateway import free_ports
+from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+
+
+class Simulated:
+    """Two Thrift2 servers over one HBase in memory."""
+
+    def __init__(self):
+        self.ports = free_ports(2)
+        self.process = subprocess.Popen([os.environ["KW_HBASE_SIM"], "1"] + [str(port) for port in self.ports],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ok\n"
+
+    def store(self, name, more=""):
+        """The section `store` of a policy; `more` are further settings, each on a line with two spaces before it."""
+        servers = ", ".join(f'"127.0.0.1:{port}"' for port in self.ports)
+        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  transport: framed\n  protocol: compact\n"
+                f"  create_missing: true\n  catalog: {name}_catalog\n{more}")
+
+    def send(self, command):
+        """One command of hbase_sim."""
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        assert answer == "ok\n", f"hbase_sim exited at {command!r}: {answer!r}"
+
+    def cells(self, table):
+        """All cells and delete markers of a store table: [(row, column, kind, timestamp, ttl_ms, value)]; see
+        histories/sim/rows.h."""
+        self.process.stdin.write(f"dump {table}\n")
+        self.process.stdin.flush()
+        found = []
+        for line in self.process.stdout:
+            if line == "ok\n":
+                return found
+            row, column, kind, stamp, ttl, value = line.rstrip("\n").split(" ")
+            family, _, qualifier = column.partition(":")
+            column = bytes.fromhex(family) + b":" + bytes.fromhex(qualifier)
+            found.append((bytes.fromhex(row), column, kind, int(stamp), int(ttl), bytes.fromhex(value)))
+        raise AssertionError("hbase_sim exited")
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+class Real:
+    def store(self, name, more=""):
+        servers = hbase_servers()["KW_HBASE_BUFFERED"]
+        return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {name}_catalog\n"
+                f"  {PATIENT}\n  {WIDE_CLOCK}\n{more}")
+
+    def stop(self):
+        pass
+
+
+def place(store):
+    """store: sim or hbase."""
+    return Simulated() if store == "sim" else Real()

@@ -1,0 +1,476 @@
+/* The walk of a change along its versions: from every version, with every goal, it ends where it must, and no
+ * step is made before what change/chain.h demands for it. Gateways, time and work are made up. */
+#include "gateway/change_walk.h"
+
+#include <glib.h>
+
+#define MS UINT64_C(1000000)
+#define LATE_NS (40 * 1000 * MS)
+#define SKEW_NS (20 * MS)
+#define STEPS_MAX 200
+
+typedef struct scene {
+    kw_change_walk walk;
+    kw_change_record record;
+    kw_change_times times;
+    kw_change_follower followers[2];
+    size_t count;
+    bool ended;
+    kw_chain_id left; /* the version before the end */
+    /* what has happened since the version was set */
+    uint64_t reported_ns, lost_ns;
+    bool copied, compared, passed, swept, expired;
+} scene;
+
+static kw_change_record
+record_at(kw_chain_id version, kw_change_goal goal, bool store_order)
+{
+    return (kw_change_record){.table = "t",
+                              .path = "p",
+                              .under_way = true,
+                              .version = version,
+                              .writers = KW_CHANGE_SEVERAL_WRITERS,
+                              .step = 7,
+                              .goal = goal,
+                              .holder = "a",
+                              .store_order = store_order,
+                              .completing = true,
+                              .example = "",
+                              .started_ms = 1};
+}
+
+static scene
+scene_new(kw_chain_id version, kw_change_goal goal, bool store_order)
+{
+    scene self = {.record = record_at(version, goal, store_order),
+                  .times = {.now_ns = 1000 * MS, .late_ns = LATE_NS, .skew_ns = SKEW_NS},
+                  .followers = {{.instance = "a", .id = "A", .itself = true}, {.instance = "b", .id = "B"}},
+                  .count = 2,
+                  .lost_ns = 1000 * MS};
+    kw_change_walk_init(&self.walk, &self.record, self.times.now_ns);
+    return self;
+}
+
+static kw_change_next
+next_of(scene *self)
+{
+    kw_change_walk_note(&self->walk, &self->record, self->followers, self->count, self->times.now_ns);
+    return kw_change_walk_next(&self->walk, &self->record, &self->times);
+}
+
+/* --- what a step needs --------------------------------------------------------------------------------- */
+
+static void
+check_needs(const scene *self, unsigned needs)
+{
+    uint64_t now_ns = self->times.now_ns;
+    g_assert_cmpuint(self->reported_ns, >, 0);
+    g_assert_cmpuint(now_ns - self->reported_ns, >, 1 * MS);
+    if (needs & KW_CHAIN_GRACE)
+        g_assert_cmpuint(now_ns, >=, self->lost_ns + LATE_NS);
+    if (needs & KW_CHAIN_SKEW)
+        g_assert_cmpuint(now_ns, >=, self->reported_ns + SKEW_NS);
+    if (needs & KW_CHAIN_COPIED)
+        g_assert_true(self->record.copied && self->record.compared);
+    if (needs & KW_CHAIN_PASSED)
+        g_assert_true(self->passed);
+    if (needs & KW_CHAIN_SWEPT)
+        g_assert_true(self->swept);
+    if (needs & KW_CHAIN_CURSORS_EXPIRED)
+        g_assert_true(self->expired || !self->record.completing);
+    if (needs & KW_CHAIN_STORE_ORDER)
+        g_assert_true(self->record.store_order);
+}
+
+/* The step that the table has: forward or back. */
+static unsigned
+needs_of(kw_chain_id from, kw_chain_id to)
+{
+    kw_chain_step forward = kw_chain_next(from, KW_CHAIN_FORWARD), back = kw_chain_next(from, KW_CHAIN_BACK);
+    g_assert_true(to == forward.to || to == back.to);
+    return to == forward.to ? forward.needs : back.needs;
+}
+
+static void
+check_work(const scene *self)
+{
+    g_assert_cmpuint(self->reported_ns, >, 0);
+    g_assert_cmpuint(self->times.now_ns, >=, self->lost_ns + LATE_NS);
+    g_assert_false(self->record.paused);
+}
+
+static void
+step(scene *self, const kw_change_next *next)
+{
+    self->left = self->record.version;
+    self->ended = next->act == KW_CHANGE_ACT_END;
+    if (next->to == KW_CHAIN_COUNT)
+        check_needs(self, KW_CHAIN_GRACE | KW_CHAIN_SWEPT);
+    else
+        check_needs(self, needs_of(self->record.version, next->to));
+    if (next->to == KW_CHAIN_COUNT)
+        return;
+    kw_change_set_version(&self->record, next->to, 1);
+    self->reported_ns = 0;
+    self->copied = self->compared = self->passed = self->swept = false;
+}
+
+/* The gateways report one after the other. */
+static void
+report(scene *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (self->followers[i].step != self->record.step) {
+            self->followers[i].step = self->record.step;
+            self->reported_ns = i + 1 == self->count ? self->times.now_ns : 0;
+            return;
+        }
+    g_assert_not_reached();
+}
+
+/* Does what the walk demands. False: it waits for the operator. */
+static bool
+act(scene *self, const kw_change_next *next)
+{
+    switch (next->act) {
+    case KW_CHANGE_ACT_COPY:
+        check_work(self);
+        g_assert_cmpint(self->record.version, ==, KW_CHAIN_2);
+        g_assert_false(self->record.copied);
+        self->copied = self->record.copied = true;
+        return true;
+    case KW_CHANGE_ACT_COMPARE:
+        check_work(self);
+        g_assert_true(self->record.copied);
+        self->compared = self->record.compared = true;
+        return true;
+    case KW_CHANGE_ACT_PASS:
+        check_work(self);
+        g_assert_true(self->record.version == KW_CHAIN_3 || self->record.version == KW_CHAIN_5);
+        self->record.pass++;
+        self->passed = self->record.pass == KW_CHANGE_PASS_ENDED;
+        return true;
+    case KW_CHANGE_ACT_SWEEP:
+        check_work(self);
+        self->swept = true;
+        self->record.pass = KW_CHANGE_PASS_ENDED;
+        return true;
+    case KW_CHANGE_ACT_STEP:
+    case KW_CHANGE_ACT_END:
+        step(self, next);
+        return true;
+    case KW_CHANGE_ACT_WAIT:
+        break;
+    }
+    switch (next->wait) {
+    case KW_CHANGE_WAIT_REPORTS:
+        report(self);
+        return true;
+    case KW_CHANGE_WAIT_TIME:
+    case KW_CHANGE_WAIT_GRACE:
+        g_assert_cmpuint(next->until_ns, >, self->times.now_ns);
+        self->times.now_ns = next->until_ns;
+        return true;
+    case KW_CHANGE_WAIT_CURSORS:
+        g_assert_cmpint(self->record.version, ==, KW_CHAIN_6);
+        self->expired = self->times.cursors_expired = true;
+        return true;
+    case KW_CHANGE_WAIT_ORDER:
+        return false;
+    case KW_CHANGE_WAIT_RESUME:
+    case KW_CHANGE_WAIT_NONE:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+/* Runs until the change ends or waits for the operator. */
+static void
+run(scene *self)
+{
+    unsigned steps = 0;
+    for (kw_change_next next = next_of(self); !self->ended && act(self, &next); next = next_of(self))
+        g_assert_cmpuint(++steps, <, STEPS_MAX);
+}
+
+/* --- every version with every goal ---------------------------------------------------------------------- */
+
+static bool
+is_of_several_writers(unsigned id)
+{
+    return id < KW_CHAIN_BOTH_OLD && id != KW_CHAIN_STORE && id != KW_CHAIN_STORE_NEW;
+}
+
+/* Versions that only tables with order: store have. */
+static bool
+is_of_store_order(unsigned id)
+{
+    return id <= KW_CHAIN_ENTER_STAMPED || (id >= KW_CHAIN_LEAVE_STAMPED && id <= KW_CHAIN_STORE_NEW);
+}
+
+static bool
+is_final(kw_chain_id version)
+{
+    return version == KW_CHAIN_7 || version == KW_CHAIN_8 ||
+           (version >= KW_CHAIN_LEAVE_STAMPED && version <= KW_CHAIN_LEAVE_HELD);
+}
+
+static void
+check_end(const scene *self, kw_chain_id from)
+{
+    bool store = self->record.store_order;
+    bool completed = is_final(from) || self->record.goal == KW_CHANGE_GOAL_COMPLETED;
+    bool cancelled = !completed && self->record.goal == KW_CHANGE_GOAL_CANCELLED;
+    g_assert_cmpint(self->ended, ==, completed || cancelled);
+    if (completed)
+        g_assert_cmpint(self->record.version, ==, store ? KW_CHAIN_STORE_NEW : KW_CHAIN_8);
+    else if (cancelled)
+        g_assert_cmpint(self->record.version, ==, store ? KW_CHAIN_STORE : KW_CHAIN_0);
+    else if (self->record.goal == KW_CHANGE_GOAL_SWITCHED)
+        g_assert_cmpint(self->record.version, ==, KW_CHAIN_6);
+    else
+        g_assert_cmpint(self->record.version, ==, KW_CHAIN_2);
+    if (!self->ended && self->record.version == KW_CHAIN_2)
+        g_assert_true(self->record.copied && self->record.compared);
+    if (self->ended && store)
+        g_assert_cmpint(self->left, ==, completed ? KW_CHAIN_LEAVE_HELD : KW_CHAIN_ENTER_HELD);
+}
+
+static void
+test_every_goal(void)
+{
+    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++)
+        for (int goal = KW_CHANGE_GOAL_COPIED; goal <= KW_CHANGE_GOAL_CANCELLED; goal++)
+            for (int store = 0; store <= 1; store++) {
+                if (!is_of_several_writers(id) || (is_of_store_order(id) && !store))
+                    continue;
+                g_test_message("%s, goal %d, store %d", kw_chain_version_of((kw_chain_id)id)->name, goal,
+                               store);
+                scene self = scene_new((kw_chain_id)id, (kw_change_goal)goal, store);
+                run(&self);
+                check_end(&self, (kw_chain_id)id);
+                kw_change_walk_clear(&self.walk);
+            }
+}
+
+/* The operator's goal changes in every version: nothing that a step needs is left over from before. */
+static void
+turn_after(unsigned acts, kw_change_goal first, kw_change_goal second, bool store)
+{
+    scene self = scene_new(store ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0, first, store);
+    kw_change_next next = next_of(&self);
+    while (acts-- > 0 && !self.ended && act(&self, &next))
+        next = next_of(&self);
+    kw_chain_id at = self.record.version;
+    if (!self.ended) {
+        kw_change_set_goal(&self.record, second);
+        if (self.record.pass == KW_CHANGE_PASS_OLD)
+            self.passed = self.swept = false;
+        run(&self);
+        check_end(&self, at);
+    }
+    kw_change_walk_clear(&self.walk);
+}
+
+static void
+test_turns(void)
+{
+    for (unsigned acts = 0; acts < 90; acts++)
+        for (int first = KW_CHANGE_GOAL_COPIED; first <= KW_CHANGE_GOAL_CANCELLED; first++)
+            for (int second = KW_CHANGE_GOAL_COPIED; second <= KW_CHANGE_GOAL_CANCELLED; second++)
+                for (int store = 0; store <= 1; store++)
+                    turn_after(acts, (kw_change_goal)first, (kw_change_goal)second, store);
+}
+
+/* A pass that one direction began does not count for the other one. */
+static void
+test_turn_forgets_pass(void)
+{
+    kw_change_record record = record_at(KW_CHAIN_3, KW_CHANGE_GOAL_SWITCHED, false);
+    record.pass = KW_CHANGE_PASS_ENDED;
+    kw_change_set_goal(&record, KW_CHANGE_GOAL_COMPLETED);
+    g_assert_cmpint(record.pass, ==, KW_CHANGE_PASS_ENDED);
+    kw_change_set_goal(&record, KW_CHANGE_GOAL_CANCELLED);
+    g_assert_cmpint(record.pass, ==, KW_CHANGE_PASS_OLD);
+}
+
+/* The copy counts after a reverse, because writes went to both placements all the time; not after version 1.
+ */
+static void
+test_copy_counts(void)
+{
+    scene self = scene_new(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED, false);
+    run(&self);
+    kw_change_set_goal(&self.record, KW_CHANGE_GOAL_SWITCHED);
+    run(&self);
+    kw_change_set_goal(&self.record, KW_CHANGE_GOAL_REVERSED);
+    self.copied = false;
+    run(&self);
+    g_assert_cmpint(self.record.version, ==, KW_CHAIN_2);
+    g_assert_true(self.record.copied && self.record.compared && !self.copied);
+    kw_change_set_version(&self.record, KW_CHAIN_1, 1);
+    g_assert_false(self.record.copied || self.record.compared);
+    kw_change_walk_clear(&self.walk);
+}
+
+/* --- single needs ----------------------------------------------------------------------------------------
+ */
+
+static void
+advance_to(scene *self, kw_change_act wanted)
+{
+    unsigned steps = 0;
+    for (kw_change_next next = next_of(self); next.act != wanted; next = next_of(self)) {
+        g_assert_true(act(self, &next));
+        g_assert_cmpuint(++steps, <, STEPS_MAX);
+    }
+}
+
+/* Returns what the walk waits for after the event. */
+static kw_change_wait
+wait_of(scene *self)
+{
+    kw_change_next next = next_of(self);
+    g_assert_cmpint(next.act, ==, KW_CHANGE_ACT_WAIT);
+    return next.wait;
+}
+
+/* A gateway that has the table and has not reported stops the steps and the work; a dead one does not, but
+ * the next grace counts from the moment at which that was seen. */
+static void
+test_gateways(void)
+{
+    scene self = scene_new(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED, false);
+    advance_to(&self, KW_CHANGE_ACT_COPY);
+    self.followers[1].step--;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_REPORTS);
+    g_assert_cmpuint(self.walk.unreported->len, ==, 1);
+    g_assert_cmpstr(self.walk.unreported->pdata[0], ==, "B");
+    self.followers[1].dead = true;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_TIME);
+    uint64_t dead_ns = self.times.now_ns;
+    self.times.now_ns += 100 * MS;
+    kw_change_next next = next_of(&self);
+    g_assert_cmpint(next.wait, ==, KW_CHANGE_WAIT_GRACE);
+    g_assert_cmpuint(next.until_ns, ==, dead_ns + LATE_NS);
+    self.times.now_ns = next.until_ns;
+    g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_COPY);
+    self.count = 1; /* the registration of the dead gateway was removed: nothing new */
+    g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_COPY);
+    self.count = 0; /* this gateway has lost its own */
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_REPORTS);
+    kw_change_walk_clear(&self.walk);
+}
+
+/* A gateway that registered and died between two reads is a loss, once. */
+static void
+test_gateway_first_seen_dead(void)
+{
+    scene self = scene_new(KW_CHAIN_1, KW_CHANGE_GOAL_COPIED, false);
+    self.count = 1;
+    advance_to(&self, KW_CHANGE_ACT_STEP);
+    self.count = 2;
+    self.followers[1].dead = true;
+    uint64_t dead_ns = self.times.now_ns;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_GRACE);
+    self.times.now_ns = dead_ns + LATE_NS;
+    g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_STEP);
+    kw_change_walk_clear(&self.walk);
+}
+
+/* A registration that was removed is a loss, too: the gateway has stopped, and its calls can be late. */
+static void
+test_gateway_leaves(void)
+{
+    scene self = scene_new(KW_CHAIN_1, KW_CHANGE_GOAL_COPIED, false);
+    advance_to(&self, KW_CHANGE_ACT_STEP);
+    self.count = 1;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_GRACE);
+    kw_change_walk_clear(&self.walk);
+}
+
+/* A gateway that has not disappeared costs no grace: only a new holder waits. */
+static void
+test_grace_once(void)
+{
+    scene self = scene_new(KW_CHAIN_ENTER_HELD, KW_CHANGE_GOAL_COPIED, true);
+    run(&self);
+    g_assert_cmpuint(self.times.now_ns, <, self.lost_ns + LATE_NS + 1000 * MS);
+    kw_change_walk_clear(&self.walk);
+}
+
+/* A copy without an answer can be applied late, too. */
+static void
+test_grace_after_work(void)
+{
+    scene self = scene_new(KW_CHAIN_3, KW_CHANGE_GOAL_SWITCHED, false);
+    advance_to(&self, KW_CHANGE_ACT_PASS);
+    self.walk.doubt_ns = self.times.now_ns;
+    g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_PASS);
+    self.record.pass = KW_CHANGE_PASS_ENDED;
+    kw_change_next next = next_of(&self);
+    g_assert_cmpint(next.wait, ==, KW_CHANGE_WAIT_GRACE);
+    g_assert_cmpuint(next.until_ns, ==, self.walk.doubt_ns + LATE_NS);
+    self.times.now_ns = next.until_ns;
+    g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_STEP);
+    kw_change_walk_clear(&self.walk);
+}
+
+static void
+test_report_of_older_step(void)
+{
+    scene self = scene_new(KW_CHAIN_2_SPACED, KW_CHANGE_GOAL_SWITCHED, false);
+    advance_to(&self, KW_CHANGE_ACT_STEP);
+    kw_change_set_version(&self.record, KW_CHAIN_3, 1);
+    g_assert_cmpint(kw_change_walk_next(&self.walk, &self.record, &self.times).wait, ==,
+                    KW_CHANGE_WAIT_REPORTS);
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_REPORTS);
+    kw_change_set_version(&self.record, KW_CHAIN_4, 1);
+    report(&self);
+    report(&self); /* before the registrations are read again */
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_TIME);
+    kw_change_walk_clear(&self.walk);
+}
+
+static void
+test_pause(void)
+{
+    scene self = scene_new(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED, false);
+    advance_to(&self, KW_CHANGE_ACT_COPY);
+    self.record.paused = true;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_RESUME);
+    self.record.copied = self.record.compared = true;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
+    kw_change_walk_clear(&self.walk);
+}
+
+static void
+test_cursors(void)
+{
+    scene self = scene_new(KW_CHAIN_6, KW_CHANGE_GOAL_COMPLETED, false);
+    self.record.completing = false; /* the operator lets them expire */
+    advance_to(&self, KW_CHANGE_ACT_STEP);
+    g_assert_false(self.expired);
+    self.record.completing = true;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_CURSORS);
+    kw_change_walk_clear(&self.walk);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/gateway/change-walk/every-goal", test_every_goal);
+    g_test_add_func("/gateway/change-walk/turns", test_turns);
+    g_test_add_func("/gateway/change-walk/turn-forgets-pass", test_turn_forgets_pass);
+    g_test_add_func("/gateway/change-walk/copy-counts", test_copy_counts);
+    g_test_add_func("/gateway/change-walk/gateways", test_gateways);
+    g_test_add_func("/gateway/change-walk/gateway-first-seen-dead", test_gateway_first_seen_dead);
+    g_test_add_func("/gateway/change-walk/gateway-leaves", test_gateway_leaves);
+    g_test_add_func("/gateway/change-walk/grace-once", test_grace_once);
+    g_test_add_func("/gateway/change-walk/grace-after-work", test_grace_after_work);
+    g_test_add_func("/gateway/change-walk/report-of-older-step", test_report_of_older_step);
+    g_test_add_func("/gateway/change-walk/pause", test_pause);
+    g_test_add_func("/gateway/change-walk/cursors", test_cursors);
+    return g_test_run();
+}

@@ -1,0 +1,51 @@
+/* See noting.h. */
+#include "noting.h"
+
+#include "store/class.h"
+
+noted_reads noted;
+
+static const kw_store_handle_class *inner;
+
+static void
+note_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bool more_hint, kw_deadline deadline,
+           kw_get_done done, void *user)
+{
+    g_assert_cmpuint(noted.fetches_count, <, NOTED_MAX);
+    noted.fetches[noted.fetches_count++] = (noted_fetch){scan, max_rows, more_hint};
+    noted.deadline = deadline;
+    inner->range_scan_fetch(scan, max_rows, max_bytes, more_hint, deadline, done, user);
+}
+
+static kw_range_scan *
+note_open(kw_store_handle *handle, const kw_range_scan_spec *spec)
+{
+    g_assert_cmpint(spec->max_versions, ==, 1);
+    return inner->open_range_scan(handle, spec);
+}
+
+static void
+note_gets(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done, void *user)
+{
+    g_assert_cmpuint(noted.gets_count, <, NOTED_MAX);
+    noted.gets[noted.gets_count++] = count;
+    noted.get = *gets[0];
+    for (size_t i = 0; i < count; i++)
+        g_assert_cmpint(gets[i]->max_versions, ==, 1);
+    inner->get_many(handle, gets, count, done, user);
+}
+
+fixture *
+noting_fixture_of_ranges(uint32_t ranges, uint32_t rows)
+{
+    static kw_store_handle_class between;
+    fixture *self = fixture_of_ranges(ranges, rows, false);
+    inner = self->handle->class;
+    noted.fetches_count = noted.gets_count = 0;
+    between = *inner;
+    between.open_range_scan = note_open;
+    between.range_scan_fetch = note_fetch;
+    between.get_many = note_gets;
+    self->handle->class = &between;
+    return self;
+}

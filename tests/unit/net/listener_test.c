@@ -1,0 +1,194 @@
+/* Listening on a name with several addresses. getaddrinfo is replaced: the name "several" has the addresses
+ * in `names`. */
+#include "net/net.h"
+
+#include <glib.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ABSENT "192.0.2.1" /* reserved for documentation: no machine has it */
+
+static const char *const *names; /* NULL-terminated */
+
+int __real_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret_found);
+int __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                       struct addrinfo **ret_found);
+
+int
+__wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                   struct addrinfo **ret_found)
+{
+    struct addrinfo **to = ret_found;
+    if (strcmp(host, "several") != 0)
+        return __real_getaddrinfo(host, service, hints, ret_found);
+    for (const char *const *name = names; *name; name++) {
+        int failed = __real_getaddrinfo(*name, service, hints, to);
+        g_assert_cmpint(failed, ==, 0);
+        while (*to)
+            to = &(*to)->ai_next;
+    }
+    return 0;
+}
+
+static bool
+connects(const char *address, uint16_t port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = g_htons(port)};
+    g_assert_cmpint(uv_inet_pton(AF_INET, address, &to.sin_addr), ==, 0);
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool good = connect(client, (struct sockaddr *)&to, sizeof to) == 0;
+    close(client);
+    return good;
+}
+
+/* --- a net without sessions ----------------------------------------------------------------------- */
+
+typedef struct place {
+    kw_net *net;
+    kw_loop *main;
+    kw_error error;
+    uint16_t port;
+} place;
+
+static void *
+on_loop_open(void *user, kw_loop *loop, unsigned index)
+{
+    (void)loop, (void)index;
+    return user;
+}
+
+static void
+on_request(void *state, kw_request *request)
+{
+    (void)state, (void)request;
+    g_assert_not_reached();
+}
+
+static void
+on_loop_close(void *state, void (*closed)(void *user), void *user)
+{
+    (void)state;
+    closed(user);
+}
+
+static void
+on_drained(void *user)
+{
+    kw_loop_stop(((place *)user)->main);
+}
+
+/* Listens on `host` with two loops. Returns whether this succeeded. */
+static bool
+place_open(place *at, const char *host, uint16_t port)
+{
+    kw_net_handler handler = {
+        .user = at, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close};
+    kw_net_limits limits = {.connections = 10,
+                            .peer_connections = 10,
+                            .frame_bytes = 4096,
+                            .in_flight = 1,
+                            .frame_ms = 10000,
+                            .handshake_ms = 10000};
+    *at = (place){.main = kw_loop_new(), .net = kw_net_new(2, limits, &handler)};
+    bool good = kw_net_listen(at->net, host, port, NULL, &at->port, &at->error);
+    kw_net_start(at->net);
+    return good;
+}
+
+static void
+place_close(place *at)
+{
+    kw_net_drain(at->net, 0, at->main, on_drained, at);
+    kw_loop_run(at->main);
+    kw_net_free(at->net);
+    kw_loop_free(at->main);
+}
+
+static bool
+open_several(place *at, const char *const *addresses, uint16_t port)
+{
+    names = addresses;
+    return place_open(at, "several", port);
+}
+
+/* --- tests ---------------------------------------------------------------------------------------- */
+
+static void
+every_address_of_a_name_is_used(void)
+{
+    place at;
+    g_assert_true(open_several(&at, (const char *const[]){"127.0.0.1", "127.0.0.2", NULL}, 0));
+    g_assert_true(connects("127.0.0.1", at.port));
+    g_assert_true(connects("127.0.0.2", at.port));
+    place_close(&at);
+}
+
+/* As with localhost on a machine without IPv6, whichever address is the first. */
+static void
+an_absent_address_of_a_name_is_skipped(void)
+{
+    place at;
+    g_assert_true(open_several(&at, (const char *const[]){ABSENT, "127.0.0.1", NULL}, 0));
+    g_assert_true(connects("127.0.0.1", at.port));
+    place_close(&at);
+    g_assert_true(open_several(&at, (const char *const[]){"127.0.0.1", ABSENT, "127.0.0.2", NULL}, 0));
+    g_assert_true(connects("127.0.0.1", at.port));
+    g_assert_true(connects("127.0.0.2", at.port));
+    place_close(&at);
+}
+
+static void
+a_repeated_address_is_used_once(void)
+{
+    place at;
+    g_assert_true(open_several(&at, (const char *const[]){"127.0.0.1", "127.0.0.2", "127.0.0.1", NULL}, 0));
+    g_assert_true(connects("127.0.0.1", at.port));
+    place_close(&at);
+}
+
+static void
+expect_failure(place *at, bool listened, const char *text)
+{
+    g_assert_false(listened);
+    g_assert_cmpint(at->error.code, ==, KW_UNAVAILABLE);
+    g_assert_cmpstr(at->error.text, ==, text);
+    place_close(at);
+}
+
+static void
+a_name_without_a_usable_address_is_an_error(void)
+{
+    place at;
+    expect_failure(&at, open_several(&at, (const char *const[]){"192.0.2.9", ABSENT, NULL}, 7),
+                   "cannot listen on several:7: its address " ABSENT ": Cannot assign requested address");
+    expect_failure(&at, place_open(&at, ABSENT, 7),
+                   "cannot listen on " ABSENT ":7: Cannot assign requested address");
+}
+
+/* Clients of this address would reach the other program. */
+static void
+an_address_in_use_is_an_error(void)
+{
+    place other, at;
+    g_assert_true(place_open(&other, "127.0.0.2", 0));
+    g_autofree char *text = g_strdup_printf(
+        "cannot listen on several:%u: its address 127.0.0.2: Address already in use", other.port);
+    bool listened = open_several(&at, (const char *const[]){"127.0.0.1", "127.0.0.2", NULL}, other.port);
+    expect_failure(&at, listened, text);
+    place_close(&other);
+}
+
+int
+main(int count, char **arguments)
+{
+    g_test_init(&count, &arguments, NULL);
+    g_test_add_func("/net/listener/every", every_address_of_a_name_is_used);
+    g_test_add_func("/net/listener/absent", an_absent_address_of_a_name_is_skipped);
+    g_test_add_func("/net/listener/repeated", a_repeated_address_is_used_once);
+    g_test_add_func("/net/listener/none", a_name_without_a_usable_address_is_an_error);
+    g_test_add_func("/net/listener/in_use", an_address_in_use_is_an_error);
+    return g_test_run();
+}

@@ -1,0 +1,163 @@
+/* A net with several loops, addresses that cannot be used, and calls that come too early. */
+#include "net/net.h"
+
+#include "base/clock.h"
+#include "unit/net/callers.h"
+
+#include <glib.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LOOPS = 3, CLIENTS = 200 };
+
+typedef struct loops {
+    kw_loop *main;
+    _Atomic unsigned requests[LOOPS];
+} loops;
+
+typedef struct loop_state {
+    loops *all;
+    unsigned index;
+} loop_state;
+
+static void *
+open_state(void *user, kw_loop *loop, unsigned index)
+{
+    loop_state *state = g_new0(loop_state, 1);
+    (void)loop;
+    g_assert_cmpuint(index, <, LOOPS);
+    *state = (loop_state){user, index};
+    return state;
+}
+
+static void
+drop_request(void *user, kw_request *request)
+{
+    loop_state *state = user;
+    state->all->requests[state->index]++;
+    kw_request_drop(request);
+}
+
+static void
+close_state(void *user, void (*closed)(void *), void *closed_user)
+{
+    g_free(user);
+    closed(closed_user);
+}
+
+static void
+drained(void *user)
+{
+    kw_loop_stop(((loops *)user)->main);
+}
+
+static kw_net *
+net_of_loops(loops *self)
+{
+    kw_net_handler handler = {
+        .user = self, .loop_open = open_state, .request = drop_request, .loop_close = close_state};
+    *self = (loops){.main = kw_loop_new()};
+    kw_net_limits limits = net_host_limits();
+    limits.connections = limits.peer_connections = CLIENTS;
+    return kw_net_new(LOOPS, limits, &handler);
+}
+
+static void
+stop(loops *self, kw_net *net)
+{
+    kw_net_drain(net, 0, self->main, drained, self);
+    kw_loop_run(self->main);
+    kw_net_free(net);
+    kw_loop_free(self->main);
+}
+
+/* The system distributes connections over all loops. */
+static void
+test_every_loop_listens(void)
+{
+    loops self;
+    kw_net *net = net_of_loops(&self);
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    kw_error error;
+    uint16_t port;
+    g_assert_true(kw_net_listen(net, "127.0.0.1", 0, NULL, &port, &error));
+    kw_net_start(net);
+    address.sin_port = g_htons(port);
+    address.sin_addr.s_addr = g_htonl(INADDR_LOOPBACK);
+    int clients[CLIENTS];
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i] = socket(AF_INET, SOCK_STREAM, 0);
+        g_assert_cmpint(connect(clients[i], (struct sockaddr *)&address, sizeof address), ==, 0);
+        client_call(clients[i], 1);
+    }
+    unsigned all = 0;
+    for (int i = 0; i < 120000 && all < CLIENTS; i++) {
+        g_usleep(1000);
+        all = 0;
+        for (size_t loop = 0; loop < LOOPS; loop++)
+            all += self.requests[loop];
+    }
+    g_assert_cmpuint(all, ==, CLIENTS);
+    for (size_t loop = 0; loop < LOOPS; loop++)
+        g_assert_cmpuint(self.requests[loop], >, 0);
+    for (size_t i = 0; i < CLIENTS; i++)
+        close(clients[i]);
+    stop(&self, net);
+}
+
+/* The error says why an address cannot be used. */
+static void
+test_foreign_address(void)
+{
+    loops self;
+    kw_net *net = net_of_loops(&self);
+    kw_error error;
+    uint16_t port;
+    g_assert_false(kw_net_listen(net, "192.0.2.1", 0, NULL, &port, &error));
+    g_assert_cmpint(error.code, ==, KW_UNAVAILABLE);
+    g_assert_cmpstr(error.text, ==, "cannot listen on 192.0.2.1:0: Cannot assign requested address");
+    kw_net_start(net);
+    stop(&self, net);
+}
+
+/* Loops that work are alive for as long as asked. */
+static void
+test_alive(void)
+{
+    loops self;
+    kw_net *net = net_of_loops(&self);
+    kw_net_start(net);
+    uint64_t start_ns = kw_clock_mono_ns();
+    while (kw_clock_mono_ns() - start_ns < 8 * 1000 * 1000)
+        g_assert_true(kw_net_alive(net, 60000));
+    stop(&self, net);
+}
+
+/* Only a drain can be hurried. */
+static void
+test_hurry_without_drain(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    client_call(client, 1);
+    net_host_wait(host, 1);
+    kw_net_close_now(net_host_net(host));
+    net_host_reply(host, 0, 1, 'a', false); /* on the loop, afterwards */
+    client_expect(client, 1, 'a');
+    client_call(client, 1);
+    net_host_wait(host, 2);
+    close(client);
+    net_host_free(host);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/net/loops/every-loop-listens", test_every_loop_listens);
+    g_test_add_func("/net/loops/foreign-address", test_foreign_address);
+    g_test_add_func("/net/loops/alive", test_alive);
+    g_test_add_func("/net/loops/hurry-without-drain", test_hurry_without_drain);
+    return g_test_run();
+}

@@ -1,0 +1,436 @@
+/* Copies of rows in both directions, over the rows of the simulated HBase. */
+#include "order_bed.h"
+
+#include <string.h>
+
+static const kw_ordering ordering = {
+    .order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}, .spaced = true, .keeps_gone = true};
+
+/* --- rows ---------------------------------------------------------------------------------------- */
+
+static kw_row_copy
+copy_of(const char *row, bool both_ways)
+{
+    return (kw_row_copy){.table = KW_BYTES_LITERAL("old"),
+                         .row = kw_bytes_of_text(row),
+                         .to_table = KW_BYTES_LITERAL("new"),
+                         .to_row = kw_bytes_of_text(row),
+                         .ordering = &ordering,
+                         .both_ways = both_ways};
+}
+
+static kw_written
+copy_row(order_bed *bed, const char *row, bool both_ways)
+{
+    kw_row_copy copy = copy_of(row, both_ways);
+    kw_written result = {.outcome = KW_OUTCOME_UNKNOWN};
+    kw_sync_copy(&bed->sync, &copy, 1, &result);
+    return result;
+}
+
+static void
+must_copy(order_bed *bed, const char *row, bool both_ways)
+{
+    kw_written result = copy_row(bed, row, both_ways);
+    if (result.outcome != KW_OUTCOME_OK)
+        g_error("%s", result.error.text);
+}
+
+/* --- examples ------------------------------------------------------------------------------------ */
+
+typedef struct example {
+    const char *what;
+    bool both_ways;
+    const char *old, *new;             /* before */
+    const char *old_after, *new_after; /* NULL: unchanged */
+} example;
+
+static const example examples[] = {
+    {"cells", false, "f:a=1@10 f:b=2@11 g:c=3@12", "", NULL, "f:a=1@10 f:b=2@11 g:c=3@12"},
+    {"nothing", false, "", "", NULL, NULL},
+    {"versions", false, "f:a=2@11 f:a=1@10", "f:a=3@12", NULL, "f:a=3@12 f:a=2@11 f:a=1@10"},
+    {"the target's cells stay", false, "f:a=1@10", "f:a=2@11 f:b=2@11", NULL, "f:a=2@11 f:a=1@10 f:b=2@11"},
+    {"the last of equal timestamps wins", false, "f:a=1@10", "f:a=2@10", NULL, "f:a=1@10"},
+    {"a removed record", false, "f:kw:r=10@11", "f:a=1@9", NULL, "f:kw:r=10@11"},
+    {"a record put again", false, "f:kw:r=10@11 f:a=2@12", "f:b=1@9", NULL, "f:kw:r=10@11 f:a=2@12"},
+    {"a removed column", false, "f:kw:cf:a=10@11 f:b=1@9", "f:a=1@9 f:c=1@9", NULL,
+     "f:kw:cf:a=10@11 f:b=1@9 f:c=1@9"},
+    {"a removed family", false, "f:kw:fg:=10@11", "g:a=1@9 f:a=1@9", NULL, "f:kw:fg:=10@11 f:a=1@9"},
+    {"generations stay where they are", false, "f:kw:g=1@10 f:a=1@10", "", NULL, "f:a=1@10"},
+    {"both: each has newer cells", true, "f:a=2@11 f:b=1@9", "f:a=1@10 f:b=2@12",
+     "f:a=2@11 f:a=1@10 f:b=2@12 f:b=1@9", "f:a=2@11 f:a=1@10 f:b=2@12 f:b=1@9"},
+    {"both: only the old row", true, "f:a=1@10", "", NULL, "f:a=1@10"},
+    {"both: only the new row", true, "", "f:a=1@10", "f:a=1@10", NULL},
+    {"both: ties", true, "f:a=1@10", "f:a=2@10", NULL, "f:a=1@10"},
+    {"both: removed in the new row", true, "f:a=1@10 f:b=1@12", "f:kw:r=11@12", "f:kw:r=11@12 f:b=1@12",
+     "f:kw:r=11@12 f:b=1@12"},
+    {"both: removed in the old row", true, "f:kw:r=11@12 f:b=1@12", "f:a=1@10", NULL,
+     "f:kw:r=11@12 f:b=1@12"},
+    {"both: removals of both", true, "f:kw:cf:a=11@12 f:b=1@10", "f:kw:cf:b=11@12 f:a=1@10",
+     "f:kw:cf:a=11@12 f:kw:cf:b=11@12", "f:kw:cf:a=11@12 f:kw:cf:b=11@12"},
+};
+
+static void
+test_examples(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(examples); i++) {
+        const example *of = &examples[i];
+        order_bed bed = order_bed_new();
+        g_test_message("%s", of->what);
+        order_write_row(&bed, "old", "r", of->old);
+        order_write_row(&bed, "new", "r", of->new);
+        for (int again = 0; again < 2; again++) {
+            must_copy(&bed, "r", of->both_ways);
+            order_assert_row(&bed, "old", "r", of->old_after ? of->old_after : of->old);
+            order_assert_row(&bed, "new", "r", of->new_after ? of->new_after : of->new);
+        }
+        unsigned calls = kw_simulated_calls(bed.rows);
+        if (of->both_ways) /* the rows are the same now: two reads, no write */
+            must_copy(&bed, "r", true);
+        g_assert_cmpuint(kw_simulated_calls(bed.rows) - calls, ==, of->both_ways ? 2 : 0);
+        order_bed_free(&bed);
+    }
+}
+
+/* A compaction has dropped a delete marker; the gone cell hides what arrived below it. */
+static void
+test_gone_without_marker(void)
+{
+    for (int both_ways = 0; both_ways < 2; both_ways++) {
+        order_bed bed = order_bed_new();
+        order_write_row(&bed, "old", "r", "f:kw:r=10@11 f:b=1@12");
+        kw_simulated_purge(bed.rows);
+        kw_simulated_put(bed.rows, "old", "r", "a", "late", 9);
+        must_copy(&bed, "r", both_ways);
+        order_assert_row(&bed, "new", "r", "f:kw:r=10@11 f:b=1@12");
+        kw_simulated_put(bed.rows, "new", "r", "a", "late", 9); /* hidden by the copied marker */
+        order_assert_row(&bed, "new", "r", "f:kw:r=10@11 f:b=1@12");
+        order_bed_free(&bed);
+    }
+}
+
+static void
+test_many(void)
+{
+    enum { COUNT = 300 };
+    order_bed bed = order_bed_new();
+    kw_row_copy copies[COUNT];
+    kw_written results[COUNT];
+    char keys[COUNT][8];
+    for (int i = 0; i < COUNT; i++) {
+        g_autofree char *cells = g_strdup_printf("f:a=%d@10", i);
+        g_snprintf(keys[i], sizeof keys[i], "r%d", i);
+        order_write_row(&bed, i % 3 ? "old" : "new", keys[i], cells);
+        copies[i] = copy_of(keys[i], i % 7 != 0);
+    }
+    kw_sync_copy(&bed.sync, copies, COUNT, results);
+    for (int i = 0; i < COUNT; i++) {
+        g_autofree char *cells = g_strdup_printf("f:a=%d@10", i);
+        g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_OK);
+        order_assert_row(&bed, "new", keys[i], cells);
+        order_assert_row(&bed, "old", keys[i], i % 3 || i % 7 ? cells : "");
+    }
+    order_bed_free(&bed);
+}
+
+/* --- failures ------------------------------------------------------------------------------------ */
+
+typedef struct fault {
+    const char *table; /* of the calls that fail */
+    bool writes;
+    kw_fate fate;
+} fault;
+
+static kw_fate
+fail(void *user, const kw_simulated_call *call)
+{
+    const fault *of = user;
+    bool hit = of->writes == !!call->write && kw_bytes_equal(call->table, kw_bytes_of_text(of->table));
+    return hit && kw_bytes_equal(call->row, KW_BYTES_LITERAL("r2")) ? of->fate : KW_FATE_ANSWERED;
+}
+
+static void
+test_failed_writes(void)
+{
+    static const struct {
+        kw_fate fate;
+        kw_outcome outcome;
+        const char *after;
+    } cases[] = {{KW_FATE_FAILED, KW_OUTCOME_FAILED, ""},
+                 {KW_FATE_LOST, KW_OUTCOME_UNKNOWN, "f:a=1@10"},
+                 {KW_FATE_DROPPED, KW_OUTCOME_UNKNOWN, ""}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        order_bed bed = order_bed_new();
+        fault failing = {"new", true, cases[i].fate};
+        kw_row_copy copies[] = {copy_of("r1", false), copy_of("r2", false), copy_of("r3", false)};
+        kw_written results[3];
+        for (int r = 0; r < 3; r++)
+            kw_simulated_put(bed.rows, "old", (const char *)copies[r].row.data, "a", "1", 10);
+        kw_simulated_set_fate(bed.rows, fail, &failing);
+        kw_sync_copy(&bed.sync, copies, 3, results);
+        for (int r = 0; r < 3; r++)
+            g_assert_cmpint(results[r].outcome, ==, r == 1 ? cases[i].outcome : KW_OUTCOME_OK);
+        g_assert_cmpint(results[1].error.code, ==, KW_UNAVAILABLE);
+        order_assert_row(&bed, "new", "r1", "f:a=1@10");
+        order_assert_row(&bed, "new", "r2", cases[i].after);
+        order_assert_row(&bed, "new", "r3", "f:a=1@10");
+        order_bed_free(&bed);
+    }
+}
+
+static void
+test_failed_reads(void)
+{
+    static const char *const tables[] = {"old", "new"};
+    for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
+        order_bed bed = order_bed_new();
+        fault failing = {tables[i], false, KW_FATE_FAILED};
+        kw_row_copy copies[] = {copy_of("r1", true), copy_of("r2", true)};
+        kw_written results[2];
+        kw_simulated_put(bed.rows, "old", "r1", "a", "1", 10);
+        kw_simulated_set_fate(bed.rows, fail, &failing);
+        kw_sync_copy(&bed.sync, copies, 2, results);
+        for (int r = 0; r < 2; r++) {
+            g_assert_cmpint(results[r].outcome, ==, KW_OUTCOME_FAILED);
+            g_assert_cmpint(results[r].error.code, ==, KW_UNAVAILABLE);
+        }
+        order_assert_row(&bed, "new", "r1", "");
+        order_bed_free(&bed);
+    }
+}
+
+/* A read that fails makes the copies fail that are done after it, and no others. */
+static void
+test_failed_series(void)
+{
+    enum { COUNT = 64 };
+    order_bed bed = order_bed_new();
+    fault failing = {"old", false, KW_FATE_FAILED};
+    kw_row_copy copies[COUNT];
+    kw_written results[COUNT];
+    char keys[COUNT][8];
+    unsigned failures = 0;
+    for (int i = 0; i < COUNT; i++) {
+        g_snprintf(keys[i], sizeof keys[i], "r%d", i);
+        kw_simulated_put(bed.rows, "old", keys[i], "a", "1", 10);
+        copies[i] = copy_of(keys[i], false);
+    }
+    kw_simulated_set_fate(bed.rows, fail, &failing);
+    kw_sync_copy(&bed.sync, copies, COUNT, results);
+    for (int i = 0; i < COUNT; i++) {
+        failures += results[i].outcome == KW_OUTCOME_FAILED;
+        order_assert_row(&bed, "new", keys[i], results[i].outcome == KW_OUTCOME_OK ? "f:a=1@10" : "");
+    }
+    g_assert_cmpint(results[2].outcome, ==, KW_OUTCOME_FAILED);
+    g_assert_cmpuint(failures, <, COUNT / 2);
+    order_bed_free(&bed);
+}
+
+/* Writes that arrive while the copy is under way are not undone. */
+static void
+test_late(void)
+{
+    order_bed bed = order_bed_new();
+    fault late = {"new", true, KW_FATE_LATE};
+    kw_simulated_put(bed.rows, "old", "r2", "a", "1", 10);
+    kw_simulated_put(bed.rows, "old", "r2", "b", "1", 10);
+    kw_simulated_put(bed.rows, "old", "r2", "c", "1", 10);
+    kw_simulated_set_fate(bed.rows, fail, &late);
+    g_assert_cmpint(copy_row(&bed, "r2", false).outcome, ==, KW_OUTCOME_UNKNOWN);
+    kw_simulated_set_fate(bed.rows, NULL, NULL);
+    order_write_row(&bed, "new", "r2", "f:a=2@11 f:kw:cf:b=11@12");
+    kw_simulated_put(bed.rows, "new", "r2", "c", "2", 10); /* the same millisecond: the last one wins */
+    kw_simulated_put(bed.rows, "old", "r2", "c", "2", 10);
+    kw_simulated_apply_late(bed.rows);
+    order_assert_row(&bed, "new", "r2", "f:kw:cf:b=11@12 f:a=2@11 f:a=1@10 f:c=1@10");
+    must_copy(&bed, "r2", true);
+    order_assert_row(&bed, "new", "r2", "f:kw:cf:b=11@12 f:a=2@11 f:a=1@10 f:c=2@10");
+    order_assert_row(&bed, "old", "r2", "f:kw:cf:b=11@12 f:a=2@11 f:a=1@10 f:c=2@10");
+    order_bed_free(&bed);
+}
+
+static void
+test_refused(void)
+{
+    order_bed bed = order_bed_new();
+    kw_row_copy copy = copy_of("r", false);
+    kw_written result;
+    copy.ordering = NULL;
+    kw_sync_copy(&bed.sync, &copy, 1, &result);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
+    g_assert_cmpint(result.error.code, ==, KW_REFUSED);
+    order_bed_free(&bed);
+}
+
+/* --- large rows ---------------------------------------------------------------------------------- */
+
+#define VALUE_BYTES 50000
+#define COLUMNS 200 /* ten megabytes */
+
+/* Counts the writes, and how large they are. */
+typedef struct sizes {
+    size_t writes, most;
+} sizes;
+
+static kw_fate
+measure(void *user, const kw_simulated_call *call)
+{
+    sizes *of = user;
+    size_t bytes = 0;
+    g_assert_true(!call->write || call->write->fenced);
+    for (size_t i = 0; call->write && i < call->write->cells_count; i++)
+        bytes += call->write->cells[i].value.size;
+    of->writes += !!call->write;
+    of->most = MAX(of->most, bytes);
+    return KW_FATE_ANSWERED;
+}
+
+static void
+put_large(order_bed *bed, const char *table, int first, int end, char fill, int64_t timestamp)
+{
+    g_autofree char *value = g_strnfill(VALUE_BYTES, fill);
+    for (int i = first; i < end; i++) {
+        g_autofree char *column = g_strdup_printf("c%03d", i);
+        kw_simulated_put(bed->rows, table, "r", column, value, timestamp);
+    }
+}
+
+static void
+assert_same_rows(order_bed *bed, size_t cells)
+{
+    g_autofree char *old = kw_simulated_row(bed->rows, "old", "r");
+    g_autofree char *new = kw_simulated_row(bed->rows, "new", "r");
+    g_auto(GStrv) words = g_strsplit(old, " ", -1);
+    g_assert_true(g_str_equal(old, new));
+    g_assert_cmpuint(g_strv_length(words), ==, cells);
+}
+
+static void
+test_large(void)
+{
+    order_bed bed = order_bed_new();
+    sizes seen = {0};
+    put_large(&bed, "old", 0, COLUMNS, 'x', 10);
+    order_write_row(&bed, "old", "r", "f:kw:cf:c003=10@11");
+    kw_simulated_set_fate(bed.rows, measure, &seen);
+    must_copy(&bed, "r", false);
+    assert_same_rows(&bed, COLUMNS);
+    g_assert_cmpuint(seen.writes, >=, (size_t)COLUMNS * VALUE_BYTES / (1024 * 1024));
+    g_assert_cmpuint(seen.most, <=, 1200000);
+    order_bed_free(&bed);
+}
+
+static void
+test_large_both_ways(void)
+{
+    order_bed bed = order_bed_new();
+    sizes seen = {0};
+    put_large(&bed, "old", 0, 120, 'x', 10);
+    put_large(&bed, "new", 80, COLUMNS, 'x', 10);
+    put_large(&bed, "new", 90, 100, 'y', 10); /* ties */
+    put_large(&bed, "new", 100, 110, 'y', 11);
+    put_large(&bed, "old", 110, 115, 'y', 11);
+    order_write_row(&bed, "new", "r", "f:kw:cf:c003=10@11 f:kw:cf:gone=10@11");
+    order_write_row(&bed, "old", "r", "f:kw:cf:c199=10@11");
+    must_copy(&bed, "r", true);
+    g_autofree char *tie = kw_simulated_row(bed.rows, "new", "r");
+    g_assert_nonnull(strstr(tie, "f:c095=x"));
+    assert_same_rows(&bed,
+                     COLUMNS - 2 + 3); /* two columns are removed; the simulated rows keep one version */
+    kw_simulated_set_fate(bed.rows, measure, &seen);
+    must_copy(&bed, "r", true);
+    g_assert_cmpuint(seen.writes, ==, 0);
+    order_bed_free(&bed);
+}
+
+/* One column whose versions are larger than what is read together. */
+static void
+test_large_column(void)
+{
+    order_bed bed = order_bed_new();
+    sizes seen = {0};
+    g_autofree char *value = g_strnfill(900000, 'x');
+    for (int i = 0; i < 5; i++)
+        kw_simulated_put(bed.rows, "old", "r", "a", value, 10 + i);
+    kw_simulated_put(bed.rows, "old", "r", "b", "small", 10);
+    kw_simulated_set_fate(bed.rows, measure, &seen);
+    must_copy(&bed, "r", false);
+    assert_same_rows(&bed, 6);
+    g_assert_cmpuint(seen.most, <=, 1800000);
+    order_bed_free(&bed);
+}
+
+/* So many removed columns that their gone cells and delete markers need several mutations. */
+static void
+test_large_removals(void)
+{
+    enum { REMOVALS = 60 };
+    order_bed bed = order_bed_new();
+    sizes seen = {0};
+    g_autofree char *name = g_strnfill(20000, 'n');
+    for (int i = 0; i < REMOVALS; i++) {
+        g_autofree char *gone = g_strdup_printf("f:kw:cf:%s%03d=10@11", name, i);
+        g_autofree char *cell = g_strdup_printf("f:%s%03d=x@10", name, i);
+        order_write_row(&bed, "old", "r", gone);
+        order_write_row(&bed, "new", "r", cell);
+    }
+    kw_simulated_set_fate(bed.rows, measure, &seen);
+    must_copy(&bed, "r", false);
+    assert_same_rows(&bed, REMOVALS);
+    g_assert_cmpuint(seen.writes, >, 1);
+    kw_simulated_put(bed.rows, "new", "r", name, "seen", 10);
+    for (int i = 0; i < REMOVALS; i++) { /* each marker was written: these puts stay hidden */
+        g_autofree char *qualifier = g_strdup_printf("%s%03d", name, i);
+        kw_simulated_put(bed.rows, "new", "r", qualifier, "hidden", 10);
+    }
+    kw_simulated_put(bed.rows, "old", "r", name, "seen", 10);
+    assert_same_rows(&bed, REMOVALS + 1);
+    order_bed_free(&bed);
+}
+
+/* Each call of the copy of a large row fails once. */
+static kw_fate
+fail_nth(void *user, const kw_simulated_call *call)
+{
+    return call->number == *(unsigned *)user ? KW_FATE_FAILED : KW_FATE_ANSWERED;
+}
+
+static void
+test_large_failures(void)
+{
+    order_bed bed = order_bed_new();
+    put_large(&bed, "old", 0, 60, 'x', 10);
+    put_large(&bed, "new", 50, 80, 'x', 10);
+    unsigned nth = kw_simulated_calls(bed.rows) + 1, failures = 0;
+    kw_simulated_set_fate(bed.rows, fail_nth, &nth);
+    for (;; failures++) {
+        kw_written result = copy_row(&bed, "r", true);
+        if (result.outcome == KW_OUTCOME_OK)
+            break;
+        g_assert_cmpint(result.error.code, ==, KW_UNAVAILABLE);
+        nth = kw_simulated_calls(bed.rows) + failures + 2;
+    }
+    g_assert_cmpuint(failures, >, 5);
+    assert_same_rows(&bed, 80);
+    order_bed_free(&bed);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/order/copies/examples", test_examples);
+    g_test_add_func("/order/copies/gone-without-marker", test_gone_without_marker);
+    g_test_add_func("/order/copies/many", test_many);
+    g_test_add_func("/order/copies/failed-writes", test_failed_writes);
+    g_test_add_func("/order/copies/failed-reads", test_failed_reads);
+    g_test_add_func("/order/copies/failed-series", test_failed_series);
+    g_test_add_func("/order/copies/late", test_late);
+    g_test_add_func("/order/copies/refused", test_refused);
+    g_test_add_func("/order/copies/large", test_large);
+    g_test_add_func("/order/copies/large-both-ways", test_large_both_ways);
+    g_test_add_func("/order/copies/large-column", test_large_column);
+    g_test_add_func("/order/copies/large-removals", test_large_removals);
+    g_test_add_func("/order/copies/large-failures", test_large_failures);
+    return g_test_run();
+}

@@ -1,0 +1,139 @@
+/* order: stamp: when writes are acknowledged, and the gone cells of removals. */
+#include "order_bed.h"
+
+static const kw_ordering stamped = {.order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}};
+static const kw_ordering spaced = {
+    .order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}, .spaced = true, .keeps_gone = true};
+
+typedef struct wait_case {
+    const kw_ordering *ordering;
+    bool removes;
+    int64_t acknowledged_ms; /* the store's time at which the write is acknowledged; its stamp is 1000 */
+} wait_case;
+
+static const wait_case waits[] = {
+    {&stamped, false, 1000}, {&stamped, true, 1001}, {&spaced, false, 1001}, {&spaced, true, 1001}};
+
+static void
+test_wait(const wait_case *of, bool many)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    order_answer answer = {0};
+    kw_write writes[2] = {order_put(arena, of->ordering, "r", "a=1"),
+                          order_put(arena, of->ordering, "s", "a=1")};
+    const kw_write *all[2] = {&writes[0], &writes[1]};
+    if (of->removes)
+        writes[0] = order_removal(arena, of->ordering, "r", "");
+    kw_simulated_set_time_ms(bed.rows, 999, 1000);
+    if (many)
+        kw_store_handle_write_many(bed.sync.handle, all, 2, answer.written, order_on_many, &answer);
+    else
+        kw_store_handle_write(bed.sync.handle, all[0], order_on_write, &answer);
+    order_run(&bed);
+    kw_simulated_set_time_ms(bed.rows, of->acknowledged_ms - 1, of->acknowledged_ms + 10);
+    order_run(&bed);
+    g_assert_cmpuint(kw_simulated_calls(bed.rows), ==, many ? 2 : 1);
+    g_assert_false(answer.done);
+    kw_simulated_set_time_ms(bed.rows, of->acknowledged_ms, of->acknowledged_ms + 10);
+    order_await(&bed, &answer);
+    g_assert_cmpint(answer.written[0].outcome, ==, KW_OUTCOME_OK);
+    order_assert_row(&bed, "old", "r", of->removes ? "f:kw:r=1000@1001" : "f:a=1@1000");
+    order_bed_free(&bed);
+}
+
+static void
+test_waits(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
+        test_wait(&waits[i], false);
+        test_wait(&waits[i], true);
+    }
+}
+
+/* A gone cell expires after `late`, except while a key rule changes. */
+static void
+test_gone(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    order_answer answers[2] = {{0}, {0}};
+    kw_write expiring = order_removal(arena, &stamped, "r", "a b");
+    kw_write kept = order_removal(arena, &spaced, "s", "a b");
+    kw_store_handle_write(bed.sync.handle, &expiring, order_on_write, &answers[0]);
+    kw_store_handle_write(bed.sync.handle, &kept, order_on_write, &answers[1]);
+    order_run(&bed);
+    kw_simulated_set_time_ms(bed.rows, 1001, 1001);
+    order_await(&bed, &answers[0]);
+    order_await(&bed, &answers[1]);
+    kw_simulated_purge(bed.rows);
+    order_assert_row(&bed, "old", "r", "f:kw:cf:a=1000@1001 f:kw:cf:b=1000@1001");
+    order_assert_row(&bed, "old", "s", "f:kw:cf:a=1000@1001 f:kw:cf:b=1000@1001");
+    kw_simulated_set_time_ms(bed.rows, 1002 + LATE_MS, 1002 + LATE_MS);
+    order_assert_row(&bed, "old", "r", "");
+    order_assert_row(&bed, "old", "s", "f:kw:cf:a=1000@1001 f:kw:cf:b=1000@1001");
+    order_bed_free(&bed);
+}
+
+/* Two writes of a record never get the same timestamp, even if they begin with different rows. */
+static void
+test_rows_in_other_order(void)
+{
+    static const char *const rows[2][2] = {{"r", "s"}, {"s", "r"}};
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    order_answer answers[2] = {{0}, {0}};
+    kw_write writes[2][2];
+    const kw_write *lists[2][2];
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t j = 0; j < 2; j++) {
+            writes[i][j] = order_put(arena, &spaced, rows[i][j], i ? "a=2" : "a=1");
+            writes[i][j].record = 1;
+            writes[i][j].step = (uint8_t)(j + 1);
+            lists[i][j] = &writes[i][j];
+        }
+        kw_store_handle_write_many(bed.sync.handle, lists[i], 2, answers[i].written, order_on_many,
+                                   &answers[i]);
+    }
+    order_run(&bed);
+    kw_simulated_set_time_ms(bed.rows, 1002, 1002);
+    order_await(&bed, &answers[0]);
+    order_await(&bed, &answers[1]);
+    order_assert_row(&bed, "old", "r", "f:a=2@1001 f:a=1@1000");
+    order_assert_row(&bed, "old", "s", "f:a=2@1001 f:a=1@1000");
+    order_bed_free(&bed);
+}
+
+/* A timestamp that is taken in one of the rows is taken in all of them. */
+static void
+test_taken_in_one_row(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    order_answer answers[3] = {{0}, {0}, {0}};
+    kw_write first = order_removal(arena, &spaced, "s", ""), last = order_removal(arena, &spaced, "r", "");
+    kw_write rows[2] = {order_put(arena, &spaced, "r", "a=1"), order_put(arena, &spaced, "s", "a=1")};
+    const kw_write *list[2] = {&rows[0], &rows[1]};
+    rows[0].record = rows[1].record = 1;
+    kw_store_handle_write(bed.sync.handle, &first, order_on_write, &answers[0]);
+    kw_store_handle_write_many(bed.sync.handle, list, 2, answers[1].written, order_on_many, &answers[1]);
+    kw_store_handle_write(bed.sync.handle, &last, order_on_write, &answers[2]);
+    order_run(&bed);
+    kw_simulated_set_time_ms(bed.rows, 1003, 1003);
+    for (size_t i = 0; i < G_N_ELEMENTS(answers); i++)
+        order_await(&bed, &answers[i]);
+    order_assert_row(&bed, "old", "r", "f:kw:r=1002@1003");
+    order_assert_row(&bed, "old", "s", "f:kw:r=1000@1001 f:a=1@1001");
+    order_bed_free(&bed);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/order/stamped/waits", test_waits);
+    g_test_add_func("/order/stamped/gone", test_gone);
+    g_test_add_func("/order/stamped/rows in other order", test_rows_in_other_order);
+    g_test_add_func("/order/stamped/taken in one row", test_taken_in_one_row);
+    return g_test_run();
+}

@@ -1,0 +1,117 @@
+/* The parts of the component bits: how many there can be, and which ones a number can have. */
+#include "rule/policies.h"
+
+/* A part that cannot be read is the only problem that is reported. */
+static void
+test_malformed_bits(void)
+{
+    g_autofree char *problems =
+        test_refused("    fields: {n: int, ts: {type: timestamp, column: 'd:ts'}, id: string}\n"
+                     "    key: [{bits: {of: ts, parts: [seconds 31, nonsense 1]}}, {field: id}]\n");
+    g_assert_nonnull(strstr(problems, "nonsense"));
+    g_assert_null(strstr(problems, "bits in all"));
+}
+
+/* All parts together have whole bytes: at least one, and at most eight. */
+static void
+test_sizes(void)
+{
+    static const struct {
+        const char *parts;
+        bool good;
+    } cases[] = {{"", false},
+                 {"seconds 7", false},
+                 {"seconds 8", true},
+                 {"seconds 32, n 31", false},
+                 {"seconds 32, n 32", true},
+                 {"seconds 32, n 32, zero 8", false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *yaml =
+            g_strdup_printf("    fields: {ts: {type: timestamp, unit: s}, n: int, id: string}\n"
+                            "    key: [{bits: {of: ts, parts: [%s]}}, {field: n}, {field: id}]\n",
+                            cases[i].parts);
+        g_autoptr(kw_policy) policy = test_policy_maybe(yaml);
+        g_assert_cmpint(policy != NULL, ==, cases[i].good);
+    }
+}
+
+/* A key can hold a time that its field cannot. */
+static void
+test_time_outside_its_field(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {ts: {type: timestamp, unit: ns, column: 'd:ts'}}\n"
+                    "    key: [{bits: {of: ts, parts: [seconds 40]}}]\n");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_record record = kw_record_new(table, arena);
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_layout_decode(table->paths[0].layout, KW_BYTES_LITERAL("\0\xff\xff\xff\xff"), arena,
+                                   &record, &error));
+    g_assert_false(kw_layout_decode(table->paths[0].layout, KW_BYTES_LITERAL("\xff\xff\xff\xff\xff"), arena,
+                                    &record, &error));
+    g_assert_nonnull(strstr(error.text, "has a time outside the range of its field"));
+}
+
+/* The first bit of an int is its sign: it must be a constant zero if all 64 bits are in the key. */
+static void
+test_sign_of_numbers(void)
+{
+    static const struct {
+        const char *parts;
+        bool good;
+    } cases[] = {{"zero 1, seconds 32, worker 31", true},
+                 {"constant 1 2, seconds 32, worker 30", true},
+                 {"constant 2 2, seconds 32, worker 30", false},
+                 {"constant 1 1, seconds 32, worker 31", false},
+                 {"seconds 32, worker 32", false},
+                 {"constant 2 2, seconds 32, worker 22", true}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *yaml = g_strdup_printf("    fields: {ts: {type: timestamp, unit: s}, id: int}\n    "
+                                                "key: [{bits: {of: id, time: ts, parts: [%s]}}]\n",
+                                                cases[i].parts);
+        g_autoptr(kw_policy) policy = cases[i].good ? test_policy(yaml) : NULL;
+        g_autofree char *problems = cases[i].good ? NULL : test_refused(yaml);
+        if (problems)
+            g_assert_nonnull(strstr(problems, "its first bit must be zero"));
+    }
+}
+
+/* The number of the parts is limited. With as many as possible, every bit has its place. */
+static void
+test_most_parts(void)
+{
+    enum { MOST = 16 };
+    g_autoptr(GString) parts = g_string_new("seconds 32");
+    for (int part = 1; part < MOST; part++)
+        g_string_append_printf(parts, ", p%d %d", part, part < 10 ? 2 : 1);
+    static const char form[] = "    fields: {ts: {type: timestamp, unit: s}, id: int}\n"
+                               "    key: [{bits: {of: id, time: ts, parts: [%s]}}]\n";
+    g_autofree char *yaml = g_strdup_printf(form, parts->str);
+    g_autoptr(kw_policy) policy = test_policy(yaml);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_value values[] = {test_number(0x12345678), test_number(INT64_C(0x12345678abcdef))};
+    kw_record record = {.values = values}, back = kw_record_new(table, arena);
+    g_autofree char *hex = test_key_hex(table, 0, &record);
+    g_assert_cmpstr(hex, ==, "12345678abcdef");
+    kw_bytes key = KW_BYTES_LITERAL("\x12\x34\x56\x78\xab\xcd\xef");
+    g_assert_true(kw_layout_decode(table->paths[0].layout, key, arena, &back, NULL));
+    g_assert_true(kw_value_equal(back.values[1], values[1]));
+    g_string_append(parts, ", p16 8");
+    g_autofree char *more = g_strdup_printf(form, parts->str);
+    g_autofree char *problems = test_refused(more);
+    g_assert_nonnull(strstr(problems, "exceeds the maximum number of parts"));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rule/bits/malformed", test_malformed_bits);
+    g_test_add_func("/rule/bits/sizes", test_sizes);
+    g_test_add_func("/rule/bits/time-outside-its-field", test_time_outside_its_field);
+    g_test_add_func("/rule/bits/sign-of-numbers", test_sign_of_numbers);
+    g_test_add_func("/rule/bits/most-parts", test_most_parts);
+    return g_test_run();
+}

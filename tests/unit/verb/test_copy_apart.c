@@ -1,0 +1,267 @@
+/* Copies, passes and sweeps of a change in a store with several writers. */
+#include "apart_fixture.h"
+
+typedef struct fixture {
+    apart_fixture apart;
+    kw_copy_result sum; /* of all slices */
+    kw_error error;
+    kw_copy_request request;
+    kw_copy_result slice;
+} fixture;
+
+static void
+set_up(fixture *self, const char *table)
+{
+    *self = (fixture){.request = {.max_rows = 2}}; /* several slices */
+    apart_fixture_open(&self->apart, table);
+}
+
+static void
+tear_down(fixture *self)
+{
+    apart_fixture_close(&self->apart);
+}
+
+static void
+answered(void *user, const kw_copy_result *result, const kw_error *error)
+{
+    fixture *self = user;
+    self->error = error ? *error : KW_ERROR_NONE;
+    if (result)
+        self->slice = *result;
+    self->apart.desk->done = true;
+}
+
+/* Visits all rows. */
+static void
+visit(fixture *self, kw_copy_mode mode, apart_side from)
+{
+    desk *on = self->apart.desk;
+    uint8_t after[100];
+    self->request.mode = mode;
+    self->request.from = &self->apart.placements[from == OLD];
+    self->request.to = mode == KW_COPY_SWEEP ? NULL : &self->apart.placements[from == NEW];
+    self->request.after = KW_BYTES_NONE;
+    self->sum = self->slice = (kw_copy_result){0};
+    while (!self->slice.end) {
+        on->done = false;
+        kw_verb_copy(&on->call, &self->request, answered, self);
+        desk_wait(on);
+        g_assert_cmpstr(self->error.text, ==, "");
+        self->sum.rows += self->slice.rows;
+        self->sum.removed += self->slice.removed;
+        self->sum.foreign += self->slice.foreign;
+        memcpy(after, self->slice.after.data, self->slice.after.size);
+        self->request.after = kw_bytes_of(after, self->slice.after.size);
+        desk_clear(on);
+    }
+    g_assert_cmpfloat(self->slice.progress, ==, 1);
+}
+
+static void
+expect(fixture *self, apart_side side, const char *rows)
+{
+    g_autofree char *text = apart_rows(&self->apart, side);
+    g_assert_cmpstr(text, ==, rows);
+}
+
+static void
+put_examples(fixture *self)
+{
+    apart_put(&self->apart, OLD, "id=a n=1 note=old", 1000);
+    apart_put(&self->apart, NEW, "id=b n=1 note=new", 1000);
+    apart_put(&self->apart, OLD, "id=c n=1 note=x tags.k=5", 1000);
+    apart_put(&self->apart, NEW, "id=c n=1 note=y", 2000);
+    apart_put(&self->apart, OLD, "id=d n=1 note=old", 1000);
+    apart_put(&self->apart, NEW, "id=d n=1 note=new", 1000);
+    apart_put(&self->apart, BOTH, "id=e n=1 note=x", 1000);
+    apart_remove(&self->apart, NEW, "id=e n=1", NULL);
+    apart_put(&self->apart, BOTH, "id=f n=1 note=x tags.k=5", 1000);
+    apart_remove(&self->apart, OLD, "id=f n=1", "note");
+}
+
+static void
+expect_in(fixture *self, apart_side side, const char *key, const char *record)
+{
+    self->apart.placements[0].role.get = side == NEW;
+    self->apart.placements[1].role.get = side == OLD;
+    g_assert_cmpstr(desk_get(self->apart.desk, "now", key, NULL), ==, record);
+}
+
+static void
+expect_record(fixture *self, const char *key, const char *record)
+{
+    expect_in(self, OLD, key, record);
+    expect_in(self, NEW, key, record);
+}
+
+static void
+test_copy(void)
+{
+    fixture self;
+    set_up(&self, "now");
+    put_examples(&self);
+    visit(&self, KW_COPY_ROWS, OLD);
+    g_assert_cmpuint(self.sum.rows, ==, 5);
+    g_assert_cmpuint(self.sum.removed, ==, 0);
+    expect(&self, OLD,
+           "row 0: d:note=old@1000\n"
+           "row 1: d:note=x@1000 d:tags.k=5@1000\n"
+           "row 2: d:note=old@1000\n"
+           "row 3: d:note=x@1000\n"
+           "row 4: gone:note d:tags.k=5@1000\n");
+    expect_in(&self, NEW, "id=a n=1", "id=a n=1 note=old");
+    expect_in(&self, NEW, "id=b n=1", "id=b n=1 note=new");
+    expect_in(&self, NEW, "id=c n=1", "id=c n=1 note=y tags.k=5");
+    expect_in(&self, NEW, "id=d n=1", "id=d n=1 note=old");
+    expect_in(&self, NEW, "id=e n=1", "none");
+    expect_in(&self, NEW, "id=f n=1", "id=f n=1 tags.k=5");
+    tear_down(&self);
+}
+
+static void
+expect_equal_records(fixture *self)
+{
+    expect_record(self, "id=a n=1", "id=a n=1 note=old");
+    expect_record(self, "id=b n=1", "id=b n=1 note=new");
+    expect_record(self, "id=c n=1", "id=c n=1 note=y tags.k=5");
+    expect_record(self, "id=d n=1", "id=d n=1 note=old"); /* a tie: puts write the old placement last */
+    expect_record(self, "id=e n=1", "none");
+    expect_record(self, "id=f n=1", "id=f n=1 tags.k=5");
+}
+
+static void
+test_pass(void)
+{
+    static const apart_side orders[][2] = {{OLD, NEW}, {NEW, OLD}};
+    for (size_t i = 0; i < G_N_ELEMENTS(orders); i++) {
+        fixture self;
+        set_up(&self, "now");
+        put_examples(&self);
+        visit(&self, KW_COPY_BOTH, orders[i][0]);
+        g_assert_cmpuint(self.sum.rows + self.sum.removed, ==, 5);
+        visit(&self, KW_COPY_BOTH, orders[i][1]);
+        g_assert_cmpuint(self.sum.rows, ==, 5);
+        g_assert_cmpuint(self.sum.removed, ==, 1);
+        expect_equal_records(&self);
+        uint64_t operations = self.apart.control->operations;
+        self.request.max_rows = 100;
+        visit(&self, KW_COPY_BOTH, OLD); /* nothing is left to write: the last key, the rows, two reads */
+        g_assert_cmpuint(self.apart.control->operations - operations, ==, 4);
+        tear_down(&self);
+    }
+}
+
+/* After a change goes back, the roles are the other way round, and so are the ties. */
+static void
+test_ties_of_new(void)
+{
+    fixture self;
+    set_up(&self, "now");
+    put_examples(&self);
+    self.apart.placements[0].role.put = 2;
+    self.apart.placements[1].role.put = 1;
+    visit(&self, KW_COPY_BOTH, OLD);
+    expect_record(&self, "id=d n=1", "id=d n=1 note=new");
+    tear_down(&self);
+}
+
+/* Keys that do not hold the identity: a removed record has no name. It is reached from the other placement.
+ */
+static void
+test_unnamed(void)
+{
+    fixture self;
+    set_up(&self, "coarse_now");
+    apart_put(&self.apart, BOTH, "id=a ts=5000 note=x", 1000);
+    apart_put(&self.apart, BOTH, "id=b ts=5000 note=x", 1000);
+    apart_remove(&self.apart, NEW, "id=a ts=5000", NULL);
+    visit(&self, KW_COPY_BOTH, NEW);
+    g_assert_cmpuint(self.sum.rows, ==, 1);
+    g_assert_cmpuint(self.sum.removed + self.sum.foreign, ==, 0);
+    visit(&self, KW_COPY_BOTH, OLD);
+    g_assert_cmpuint(self.sum.rows, ==, 2);
+    g_autofree char *old = apart_rows(&self.apart, OLD);
+    g_assert_true(g_str_has_prefix(old, "row 0: gone\n"));
+    tear_down(&self);
+}
+
+static void
+test_sweep(void)
+{
+    fixture self;
+    set_up(&self, "now");
+    put_examples(&self);
+    self.request.until_ms = kw_clock_wall_ms() + 1000;
+    visit(&self, KW_COPY_SWEEP, OLD);
+    g_assert_cmpuint(self.sum.rows, ==, 4);
+    g_assert_cmpuint(self.sum.removed, ==, 1);
+    g_autofree char *old = apart_rows(&self.apart, OLD);
+    g_assert_null(strstr(old, "gone"));
+    visit(&self, KW_COPY_SWEEP, NEW);
+    g_assert_cmpuint(self.sum.rows, ==, 4);
+    g_assert_cmpuint(self.sum.removed, ==, 1); /* the row disappears */
+    expect(&self, NEW,
+           "row 0: d:note=new@1000\n"
+           "row 1: d:note=y@2000\n"
+           "row 2: d:note=x@1000 d:tags.k=5@1000\n"
+           "row 3: d:note=new@1000\n");
+    tear_down(&self);
+}
+
+/* Gone cells after the given time stay. */
+static void
+test_sweep_until(void)
+{
+    fixture self;
+    set_up(&self, "now");
+    put_examples(&self);
+    self.request.until_ms = 5000;
+    visit(&self, KW_COPY_SWEEP, NEW);
+    g_assert_cmpuint(self.sum.removed, ==, 1);
+    g_autofree char *new = apart_rows(&self.apart, NEW);
+    g_assert_nonnull(strstr(new, "gone"));
+    tear_down(&self);
+}
+
+static void
+test_failures(void)
+{
+    for (kw_copy_mode mode = KW_COPY_ROWS; mode <= KW_COPY_SWEEP; mode++) {
+        fixture self;
+        set_up(&self, "now");
+        put_examples(&self);
+        unsigned failures = 0;
+        self.request = (kw_copy_request){.mode = mode,
+                                         .from = &self.apart.placements[1],
+                                         .to = mode == KW_COPY_SWEEP ? NULL : &self.apart.placements[0],
+                                         .until_ms = INT64_MAX,
+                                         .max_rows = 100};
+        for (;; failures++) {
+            self.apart.control->fail_at = self.apart.control->operations + failures + 1;
+            self.apart.desk->done = false;
+            kw_verb_copy(&self.apart.desk->call, &self.request, answered, &self);
+            desk_wait(self.apart.desk);
+            if (self.error.code == KW_OK)
+                break;
+            g_assert_cmpint(self.error.code, ==, KW_UNAVAILABLE);
+        }
+        g_assert_cmpuint(failures, >=, mode == KW_COPY_BOTH ? 5 : 4);
+        self.apart.control->fail_at = 0;
+        tear_down(&self);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/verb/copy apart/copy", test_copy);
+    g_test_add_func("/verb/copy apart/pass", test_pass);
+    g_test_add_func("/verb/copy apart/ties of the new placement", test_ties_of_new);
+    g_test_add_func("/verb/copy apart/unnamed", test_unnamed);
+    g_test_add_func("/verb/copy apart/sweep", test_sweep);
+    g_test_add_func("/verb/copy apart/sweep until", test_sweep_until);
+    g_test_add_func("/verb/copy apart/failures", test_failures);
+    return g_test_run();
+}
