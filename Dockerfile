@@ -23,7 +23,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 595 --home-dir /var/lib/keyway --create-home keyway
 COPY --from=build /out/ /
-COPY packaging/docker.yaml /etc/keyway/keyway.yaml
+COPY packaging/docker/keyway.yaml /etc/keyway/keyway.yaml
 USER keyway
 WORKDIR /var/lib/keyway
 VOLUME /var/lib/keyway
