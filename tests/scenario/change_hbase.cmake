@@ -1,10 +1,10 @@
 # A key rule is changed on a simulated HBase, with one gateway and with two, and on a real one.
 set(environment ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
-kw_integration_test(change_hbase_1.sim change_hbase.py ARGS sim 1 ${environment} LABELS scenario random)
-kw_integration_test(change_hbase_2.sim change_hbase.py ARGS sim 2 ${environment} LABELS scenario random)
-kw_integration_test(change_faults.sim change_faults.py ARGS sim 2 ${environment} LABELS scenario random TIMEOUT 1800)
+kw_integration_test(change_hbase_1.sim change_hbase.py BUSY ARGS sim 1 ${environment} LABELS scenario random)
+kw_integration_test(change_hbase_2.sim change_hbase.py BUSY ARGS sim 2 ${environment} LABELS scenario random)
+kw_integration_test(change_faults.sim change_faults.py BUSY ARGS sim 2 ${environment} LABELS scenario random TIMEOUT 1800)
 kw_integration_test(change_hbase.hbase change_hbase.py HBASE ARGS hbase 2 ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" LABELS scenario random)
 
 # Gateways that stop during a change, and orders through any gateway.
-kw_integration_test(change_holder.sim change_holder.py ARGS sim
+kw_integration_test(change_holder.sim change_holder.py BUSY ARGS sim
   ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")

@@ -3,8 +3,8 @@
 
 /* While the clock is unknown, it is checked again after this time ... */
 #define CHECK_AGAIN_NS UINT64_C(1000000)
-/* ... and at most for this time. */
-#define UNKNOWN_MAX_NS UINT64_C(1000000000)
+/* ... and at most for this time. A store that is busy for seconds delays calls; it need not fail them. */
+#define UNKNOWN_MAX_NS UINT64_C(5000000000)
 #define RETRY_AFTER_MS 250
 #define RETRY_MAX_NS 2000000
 
