@@ -151,9 +151,11 @@ void kw_catalog_write_progress(kw_catalog *catalog, const kw_change_record *reco
                                kw_deadline deadline, void (*done)(void *user, const kw_error *error),
                                void *user);
 
-/* Changes a record as the catalog has it now; can be called several times. New texts must be in the arena. It
- * must not change what kw_change_record_differs compares. False: nothing is written. */
-typedef bool (*kw_change_edit)(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error);
+/* Changes a record as the catalog has it now, with the policy version that is current there; can be called
+ * several times. New texts must be in the arena. It must not change what kw_change_record_differs compares.
+ * False: nothing is written. */
+typedef bool (*kw_change_edit)(void *user, int64_t current, kw_change_record *record, kw_arena *arena,
+                               kw_error *ret_error);
 /* What the catalog has after the edit; lives until done returns. NULL exactly if error is set. */
 typedef void (*kw_change_edited)(void *user, const kw_current *current, const kw_error *error);
 

@@ -113,7 +113,7 @@ decide_edit(kw_changes_editing *editing, kw_error *ret_error)
         return kw_error_set(ret_error, KW_REFUSED, "table %s: no key rule of it is being changed",
                             self->table);
     kw_change_record before = *record;
-    if (!self->change(self->change_user, record, image->arena, ret_error))
+    if (!self->change(self->change_user, image->version.number, record, image->arena, ret_error))
         return false;
     g_assert(!kw_change_record_differs(&before, record));
     editing->records = image->changes;

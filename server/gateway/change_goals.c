@@ -26,7 +26,7 @@ goes_back(const kw_change_record *record)
 }
 
 static bool
-order_switch(const request *self, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+order_switch(const kw_change_order *order, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     if (record->goal == KW_CHANGE_GOAL_SWITCHED || !kw_change_reads_old(record))
         return refuse(ret_error, record,
@@ -37,7 +37,7 @@ order_switch(const request *self, kw_change_record *record, kw_arena *arena, kw_
     if (goes_back(record))
         return refuse(ret_error, record, "it is going back to the old rows; wait for that");
     const char *why = record->version == KW_CHAIN_2
-                          ? kw_change_why_not_switch(record, self->order.leave_foreign, arena)
+                          ? kw_change_why_not_switch(record, order->leave_foreign, arena)
                           : "its rows have not been copied yet";
     if (why)
         return refuse(ret_error, record, why);
@@ -64,7 +64,7 @@ order_reverse(kw_change_record *record, kw_error *ret_error)
 }
 
 static bool
-order_complete(const request *self, kw_change_record *record, kw_error *ret_error)
+order_complete(const kw_change_order *order, kw_change_record *record, kw_error *ret_error)
 {
     if (kw_change_is_final(record))
         return true; /* it is being completed */
@@ -75,15 +75,15 @@ order_complete(const request *self, kw_change_record *record, kw_error *ret_erro
             record->goal == KW_CHANGE_GOAL_SWITCHED
                 ? "the switch has not ended; see keyway change status"
                 : "queries read the old rows, or will; order the switch first: keyway change switch");
-    record->completing = !self->order.expire_cursors;
+    record->completing = !order->expire_cursors;
     kw_change_set_goal(record, KW_CHANGE_GOAL_COMPLETED);
     return true;
 }
 
+/* `current` is that of the catalog; this gateway can still serve an earlier version. */
 static bool
-order_cancel(const request *self, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+order_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
-    int64_t current = kw_policy_version(self->coordinator->gateway->policy);
     if (!kw_change_reads_old(record))
         return refuse(ret_error, record, "queries read the new rows; go back first: keyway change reverse");
     if (current != record->new_version)
@@ -108,25 +108,26 @@ order_compare(kw_change_record *record, kw_error *ret_error)
 /* --- all ----------------------------------------------------------------------------------------------- */
 
 static bool
-change_record(request *self, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+change_record(const kw_change_order *order, int64_t current, kw_change_record *record, kw_arena *arena,
+              kw_error *ret_error)
 {
-    switch (self->order.action) {
+    switch (order->action) {
     case KW_CHANGE_SWITCH:
-        return order_switch(self, record, arena, ret_error);
+        return order_switch(order, record, arena, ret_error);
     case KW_CHANGE_REVERSE:
         return order_reverse(record, ret_error);
     case KW_CHANGE_COMPLETE:
-        return order_complete(self, record, ret_error);
+        return order_complete(order, record, ret_error);
     case KW_CHANGE_CANCEL:
-        return order_cancel(self, record, arena, ret_error);
+        return order_cancel(current, record, arena, ret_error);
     case KW_CHANGE_COMPARE:
         return order_compare(record, ret_error);
     case KW_CHANGE_PAUSE:
     case KW_CHANGE_RESUME:
-        record->paused = self->order.action == KW_CHANGE_PAUSE;
+        record->paused = order->action == KW_CHANGE_PAUSE;
         return true;
     case KW_CHANGE_THROTTLE:
-        record->rows_per_second = self->order.rows_per_second;
+        record->rows_per_second = order->rows_per_second;
         return true;
     case KW_CHANGE_SHOW:
         break;
@@ -135,20 +136,28 @@ change_record(request *self, kw_change_record *record, kw_arena *arena, kw_error
 }
 
 static bool
-check_expected(const request *self, const kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+check_expected(const kw_change_order *order, const kw_change_record *record, kw_arena *arena,
+               kw_error *ret_error)
 {
-    const char *version = kw_chain_version_of(record->version)->name, *expected = self->order.expected;
+    const char *version = kw_chain_version_of(record->version)->name, *expected = order->expected;
     return !expected || g_str_equal(expected, version) ||
            refuse(ret_error, record, kw_change_other_version(version, expected, arena));
 }
 
+bool
+kw_change_goal_edit(const kw_change_order *order, int64_t current, kw_change_record *record, kw_arena *arena,
+                    kw_error *ret_error)
+{
+    return check_expected(order, record, arena, ret_error) &&
+           change_record(order, current, record, arena, ret_error);
+}
+
 static bool
-edit(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+edit(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     request *self = user;
     self->refusal = KW_ERROR_NONE;
-    if (check_expected(self, record, arena, &self->refusal) &&
-        change_record(self, record, arena, &self->refusal))
+    if (kw_change_goal_edit(&self->order, current, record, arena, &self->refusal))
         return true;
     *ret_error = self->refusal;
     return false;

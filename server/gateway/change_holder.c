@@ -55,8 +55,9 @@ kw_change_times_now(const kw_coordinator *self, const kw_change_record *record)
 /* --- the holder's name in the catalog ------------------------------------------------------------------ */
 
 static bool
-edit_holder(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+edit_holder(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
+    (void)current;
     kw_coordinator *self = user;
     const char *holder = self->stopped ? "" : kw_catalog_instance(self->gateway->catalog);
     if (!g_str_equal(record->holder, self->take_from))

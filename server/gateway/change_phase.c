@@ -125,12 +125,12 @@ static const char *
 next_before_switch(const kw_change_record *record, kw_arena *arena)
 {
     if (kw_change_work_left(record) != KW_CHANGE_ACT_WAIT || !kw_change_waits_for_order(record))
-        return record->paused ? "resume, cancel" : "cancel";
+        return "cancel";
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
 
-const char *
-kw_change_next_of(const kw_change_record *record, kw_arena *arena)
+static const char *
+next_for_goal(const kw_change_record *record, kw_arena *arena)
 {
     if (kw_change_is_final(record))
         return "";
@@ -148,4 +148,14 @@ kw_change_next_of(const kw_change_record *record, kw_arena *arena)
         return "reverse";
     }
     g_assert_not_reached();
+}
+
+/* Each version can have work: a copy, a pass or a sweep, also on the way back. */
+const char *
+kw_change_next_of(const kw_change_record *record, kw_arena *arena)
+{
+    const char *next = next_for_goal(record, arena);
+    if (!record->paused)
+        return next;
+    return next[0] ? kw_arena_printf(arena, "resume, %s", next) : "resume";
 }

@@ -46,6 +46,10 @@ void kw_change_own_end(kw_change_request *request, const kw_error *error);
 
 /* Several writers: changes the record as the catalog has it, as the order says, then finishes the request. */
 void kw_change_goal_order(kw_change_request *request);
+/* The same for a record that was read together with the number of the current policy version. Pure. False: it
+ * is refused. Texts are in the arena. */
+bool kw_change_goal_edit(const kw_change_order *order, int64_t current, kw_change_record *record,
+                         kw_arena *arena, kw_error *ret_error);
 
 /* Takes the next step of the change as soon as no call uses an earlier policy; change_steps.c. */
 void kw_change_step_wait(kw_change_request *request);

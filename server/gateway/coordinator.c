@@ -129,8 +129,9 @@ copy_texts(kw_change_record *record, kw_arena *arena)
 }
 
 static bool
-edit_progress(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+edit_progress(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
+    (void)current;
     kw_coordinator *self = user;
     const kw_gateway *gateway = self->gateway;
     const kw_change_record *mine = find_same(gateway->changes, record);

@@ -160,9 +160,10 @@ node_step(node *self)
 /* --- edits ------------------------------------------------------------------------------------------- */
 
 static bool
-on_edit(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+on_edit(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     node *self = user;
+    (void)current;
     if (self->holder[0] && !g_str_equal(record->holder, self->holder))
         return kw_error_set(ret_error, KW_REFUSED, "another gateway has taken over");
     if (self->holder[0])

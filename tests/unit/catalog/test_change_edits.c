@@ -9,16 +9,18 @@ typedef struct editor {
     void (*set)(kw_change_record *record);
     bool refuses;
     unsigned calls;
+    int64_t current; /* version, as the last call had it */
     bool done;
     kw_error error;
     kw_change_record after;
 } editor;
 
 static bool
-on_edit(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+on_edit(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     editor *self = user;
     (void)arena;
+    self->current = current;
     self->calls++;
     if (self->refuses)
         return kw_error_set(ret_error, KW_REFUSED, "not now");
@@ -134,6 +136,26 @@ test_edit(void)
     g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_NEW);
     g_assert_cmpstr(read[0].holder, ==, "00ff");
     g_assert_cmpint(read[0].version, ==, KW_CHAIN_ENTER_HELD);
+    ended(&self);
+}
+
+/* The edit gets the policy version of the catalog, which its gateway does not have to serve. */
+static void
+test_current_version(void)
+{
+    setup self = begun();
+    editor goal = {.by = self.b, .set = set_goal};
+    kw_version_draft draft;
+    g_assert_cmpint(run_edit(&goal), ==, KW_OK);
+    g_assert_cmpint(goal.current, ==, 0);
+    kw_version_draft_init(&draft);
+    draft.text = KW_BYTES_LITERAL("text");
+    draft.author = draft.reason = "";
+    g_assert_cmpint(gateway_check(self.a, self.change->both), ==, KW_OK);
+    kw_admission_set_version(self.a->admission, 0, &draft);
+    g_assert_cmpint(gateway_commit(self.a), ==, KW_OK);
+    g_assert_cmpint(run_edit(&goal), ==, KW_OK);
+    g_assert_cmpint(goal.current, ==, 1);
     ended(&self);
 }
 
@@ -284,6 +306,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/catalog/change edits/edit", test_edit);
+    g_test_add_func("/catalog/change edits/current version", test_current_version);
     g_test_add_func("/catalog/change edits/refused", test_edit_refused);
     g_test_add_func("/catalog/change edits/unchanged", test_unchanged);
     g_test_add_func("/catalog/change edits/two at once", test_two_at_once);

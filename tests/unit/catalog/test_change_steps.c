@@ -131,9 +131,9 @@ finish_verified(setup *self, bool forward)
 }
 
 static bool
-set_compared(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+set_compared(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
-    (void)user, (void)arena, (void)ret_error;
+    (void)user, (void)current, (void)arena, (void)ret_error;
     record->copied = record->compared = true;
     return true;
 }
@@ -311,41 +311,41 @@ test_only_neighbors(void)
 /* --- orders and holders ----------------------------------------------------------------------------- */
 
 static bool
-set_goal(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+set_goal(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
-    (void)user, (void)arena, (void)ret_error;
+    (void)user, (void)current, (void)arena, (void)ret_error;
     record->goal = KW_CHANGE_GOAL_CANCELLED;
     return true;
 }
 
 static bool
-set_paused(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+set_paused(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
-    (void)user, (void)arena, (void)ret_error;
+    (void)user, (void)current, (void)arena, (void)ret_error;
     record->paused = true;
     return true;
 }
 
 static bool
-set_limit(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+set_limit(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
-    (void)user, (void)arena, (void)ret_error;
+    (void)user, (void)current, (void)arena, (void)ret_error;
     record->rows_per_second = 5;
     return true;
 }
 
 static bool
-set_completing(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+set_completing(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
-    (void)user, (void)arena, (void)ret_error;
+    (void)user, (void)current, (void)arena, (void)ret_error;
     record->completing = true;
     return true;
 }
 
 static bool
-take_over(void *user, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+take_over(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
-    (void)ret_error;
+    (void)current, (void)ret_error;
     record->holder = kw_arena_text(arena, kw_bytes_of_text(user));
     return true;
 }

@@ -1,0 +1,83 @@
+/* Orders of the operator for a change with several writers: which of them a record allows, and which the
+ * state shows. */
+#include "gateway/change_request.h"
+
+#include <glib.h>
+#include <string.h>
+
+static kw_change_record
+record_at(kw_chain_id version, kw_change_goal goal)
+{
+    return (kw_change_record){.table = "t",
+                              .path = "p",
+                              .under_way = true,
+                              .old_version = {1, "0123456789abcdef0123456789abcdef"},
+                              .new_version = 2,
+                              .version = version,
+                              .writers = KW_CHANGE_SEVERAL_WRITERS,
+                              .step = 7,
+                              .goal = goal,
+                              .holder = "a",
+                              .store_order = true,
+                              .example = "",
+                              .started_ms = 1};
+}
+
+static bool
+order(kw_change_action action, int64_t current, kw_change_record *record, kw_arena *arena,
+      kw_error *ret_error)
+{
+    kw_change_order given = {.action = action, .table = "t", .author = ""};
+    return kw_change_goal_edit(&given, current, record, arena, ret_error);
+}
+
+/* The end of a cancelled change would make the text before version 2 current, and version 3 would be lost. */
+static void
+test_cancel_after_other_version(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_record record = record_at(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED);
+    kw_error error;
+    g_assert_false(order(KW_CHANGE_CANCEL, 3, &record, arena, &error));
+    g_assert_cmpint(error.code, ==, KW_REFUSED);
+    g_assert_cmpstr(error.text, ==,
+                    "table t: policy version 3 was applied after version 2, which began the change. Complete "
+                    "the change, then change the key rule again");
+    g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_COPIED);
+    g_assert_true(order(KW_CHANGE_CANCEL, 2, &record, arena, &error));
+    g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
+}
+
+static void
+assert_next(kw_chain_id version, kw_change_goal goal, const char *next)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_record record = record_at(version, goal);
+    g_assert_cmpstr(kw_change_next_of(&record, arena), ==, next);
+    record.paused = true;
+    const char *paused = kw_change_next_of(&record, arena);
+    g_assert_true(g_str_has_prefix(paused, "resume"));
+    g_assert_cmpstr(paused + strlen("resume"), ==, next[0] ? kw_arena_printf(arena, ", %s", next) : "");
+}
+
+/* A change that is paused can be resumed in each version, on its way forward and back. */
+static void
+test_next(void)
+{
+    assert_next(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED, "cancel");
+    assert_next(KW_CHAIN_4, KW_CHANGE_GOAL_SWITCHED, "reverse, cancel");
+    assert_next(KW_CHAIN_6, KW_CHANGE_GOAL_SWITCHED, "complete, reverse");
+    assert_next(KW_CHAIN_4_BACK, KW_CHANGE_GOAL_REVERSED, "");
+    assert_next(KW_CHAIN_3, KW_CHANGE_GOAL_REVERSED, "cancel");
+    assert_next(KW_CHAIN_1, KW_CHANGE_GOAL_CANCELLED, "reverse");
+    assert_next(KW_CHAIN_LEAVE_RAISED, KW_CHANGE_GOAL_COMPLETED, "");
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/gateway/change goals/cancel after other version", test_cancel_after_other_version);
+    g_test_add_func("/gateway/change goals/next", test_next);
+    return g_test_run();
+}
