@@ -23,7 +23,8 @@
 /* Without a read for so long, nothing is known about the other gateways: the holder does no work. */
 #define STALE_MS 5000
 #define AGAIN_MS 100
-#define LEAVE_MS 1000
+#define STAMPS_AHEAD_MS 100
+#define LEAVE_MS 2000 /* for all changes */
 
 bool
 kw_change_holds(const kw_coordinator *self, const kw_change_record *record)
@@ -73,9 +74,13 @@ end_take(kw_coordinator *self)
     g_clear_pointer(&self->take_path, g_free);
     g_clear_pointer(&self->take_from, g_free);
     self->taking = false;
+    if (self->stopped)
+        leave_next(self);
     kw_coordinator_wake(self, 0);
     kw_jobs_next(&self->gateway->jobs);
 }
+
+static void leave_next(kw_coordinator *self);
 
 static void
 on_taken(void *user, const kw_current *current, const kw_error *error)
@@ -94,12 +99,13 @@ run_take(kw_job *job)
 {
     kw_coordinator *self = (kw_coordinator *)(void *)((char *)job - offsetof(kw_coordinator, take));
     const kw_gateway *gateway = self->gateway;
-    int64_t ms = self->stopped ? LEAVE_MS : kw_gateway_model(gateway)->timeouts.call_ms;
+    kw_deadline deadline =
+        self->stopped ? self->leave_until : kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms);
     if (!self->stopped && !kw_catalog_instance(gateway->catalog)[0])
         end_take(self);
     else
         kw_catalog_edit_change(gateway->catalog, self->take_table, self->take_path, edit_holder, self,
-                               kw_deadline_in_ms(ms), on_taken, self);
+                               deadline, on_taken, self);
 }
 
 static void
@@ -115,13 +121,27 @@ start_take(kw_coordinator *self, const kw_change_record *record)
     kw_jobs_add(&self->gateway->jobs, &self->take);
 }
 
+/* Each take starts the next one. Changes that are not given up until the deadline are taken over when the
+ * registration has disappeared. */
+static void
+leave_next(kw_coordinator *self)
+{
+    const kw_change_set *set = self->gateway->changes;
+    while (set && !self->taking && !kw_deadline_passed(self->leave_until) && self->leave_index < set->count) {
+        const kw_change_record *record = &set->records[self->leave_index++];
+        if (record->under_way && kw_change_holds(self, record))
+            start_take(self, record);
+    }
+}
+
 void
 kw_change_holder_leave(kw_coordinator *self)
 {
-    const kw_change_set *set = self->gateway->changes;
-    for (size_t i = 0; set && self->gateway->catalog && i < set->count; i++)
-        if (set->records[i].under_way && kw_change_holds(self, &set->records[i]))
-            start_take(self, &set->records[i]); /* others take over changes after the first one */
+    if (!self->gateway->catalog)
+        return;
+    self->leave_until = kw_deadline_in_ms(LEAVE_MS);
+    self->leave_index = 0;
+    leave_next(self);
 }
 
 /* --- registrations ------------------------------------------------------------------------------------- */

@@ -86,7 +86,9 @@ struct kw_coordinator {
     bool taking; /* the job is queued or running */
     char *take_table, *take_path;
     char *take_from; /* the holder that is replaced; it must still be this one */
-    bool saved_mine; /* the save wrote this gateway's progress */
+    kw_deadline leave_until;
+    size_t leave_index; /* of the next change to give up */
+    bool saved_mine;    /* the save wrote this gateway's progress */
     /* the end */
     kw_task idle; /* run is set: it was posted */
     void (*idle_done)(void *user);
@@ -105,7 +107,7 @@ bool kw_change_holds(const kw_coordinator *self, const kw_change_record *record)
 uint64_t kw_change_holder_tick(kw_coordinator *self);
 /* True if the version of the change is in service here, and the lease is valid: work can be done. */
 bool kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
-/* Call it when draining begins: another gateway becomes the holder. */
+/* Call it when draining begins: other gateways become the holder of its changes. */
 void kw_change_holder_leave(kw_coordinator *self);
 /* The times that kw_change_walk_next needs, for now. */
 kw_change_times kw_change_times_now(const kw_coordinator *self, const kw_change_record *record);

@@ -8,7 +8,7 @@ import signal
 import time
 import unittest
 
-from change_case import SALTED, SEED
+from change_case import HASHED, SALTED, SEED
 from change_hbase_case import HBaseCase
 from changing import apply, call, json_lines, keyway, order, status, wait_for, wait_until_compared, wait_until_ended
 from keyway_gateway import plain, record, wait_until
@@ -94,6 +94,22 @@ class Holder(HBaseCase):
         self.gateways = [b]
         self.end(b)
         self.expect_all(self.stable, gateway=b)
+
+    def test_holder_of_two_ends(self):
+        """A gateway that ends gives all its changes up."""
+        def both(key, other):
+            return self.policy(key) + f"  u:\n    store_table: {self.name}_u\n    fields: {{id: string}}\n    key: {other}\n"
+        a, b = self.start_two(rows=10)
+        apply(a, both(HASHED, "[{field: id}]"))
+        apply(a, both(SALTED, "[{field: id}]"), only_writer=True)
+        apply(a, both(SALTED, "[{hash: {of: [id]}}, {field: id}]"), only_writer=True)
+        for table in "tu":
+            wait_until_compared(b, table)
+            self.assertEqual(status(b, table).holder, f"{self.name}_0")
+        a.stop()
+        self.assertEqual(len([line for line in a.log().splitlines() if "gave up a change" in line]), 2, a.log())
+        for table in "tu":
+            wait_for(b, table, lambda found: found.holder == f"{self.name}_1", "the other gateway to be the holder")
 
     def test_only_gateway_restarts(self):
         a = self.start(1)
