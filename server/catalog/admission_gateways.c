@@ -4,7 +4,7 @@
  * several writers, digests differ at the begin and at the end, and gateways serve two neighboring versions:
  *
  *   the step that this admission makes   the others must serve the table with
- *   begin                                the old placement alone
+ *   begin                                the old placement alone, and follow the catalog's policy
  *   the next version                     both placements, and have reported the present version
  *   the end                              both placements, and have reported the present version
  *   none, at the first version           the old placement alone, or both
@@ -63,6 +63,7 @@ typedef struct accepted {
     const kw_facts **forms;
     size_t count;
     bool changing; /* gateways follow a change, so one with another form will soon have one of these */
+    bool begins;   /* this admission begins a change; gateways must follow the catalog's policy */
     const kw_change_record *present; /* they must have reported this version; NULL: none */
 } accepted;
 
@@ -160,6 +161,7 @@ accept_step(const kw_admission *admission, size_t table, size_t path, accepted *
     if (!record)
         return false;
     to->changing = true;
+    to->begins = begins;
     to->present = begins ? NULL : record;
     to->forms[0] = begins                      ? with_old_alone(wanted, path, admission->arena)
                    : kind == KW_PATH_STEP_NEXT ? wanted
@@ -227,6 +229,23 @@ check_report(const kw_change_record *present, const kw_registration *of, kw_erro
                         present->table, present->path, of->id, kw_chain_version_of(present->version)->name);
 }
 
+/* Such a gateway would serve the old placement alone, and the change would wait for its reports. */
+static bool
+check_follows(const kw_admission *admission, const char *table, const kw_registration *other,
+              kw_error *ret_error)
+{
+    if (other->follows)
+        return true;
+    if (is_of_this_gateway(admission, other))
+        return refuse_twin(other, table, ret_error);
+    return kw_error_set(
+        ret_error, KW_REFUSED,
+        "table %s: its key rule cannot be changed while the gateway %s serves it, because that "
+        "gateway does not follow the catalog's policy (policy.source: file, or an earlier "
+        "version of Keyway); set policy.source: store there and start it again, or stop it",
+        table, other->id);
+}
+
 static bool
 check_table(const kw_admission *admission, size_t table, const accepted *all, const kw_registration *other,
             kw_error *ret_error)
@@ -234,9 +253,13 @@ check_table(const kw_admission *admission, size_t table, const accepted *all, co
     const char *name = admission->wanted[table]->table;
     const char *serving = kw_others_find_digest(other->serving, other->serving_count, name);
     const char *next = kw_others_find_digest(other->next, other->next_count, name);
+    if (!serving && !next)
+        return true;
+    if (all->begins && !check_follows(admission, name, other, ret_error))
+        return false;
     if (!agrees(admission, table, all, serving) || !agrees(admission, table, all, next))
         return refuse_digest(admission, name, all, other, g_strcmp0(serving, next) != 0, ret_error);
-    return (!serving && !next) || check_report(all->present, other, ret_error);
+    return check_report(all->present, other, ret_error);
 }
 
 static bool
@@ -295,9 +318,11 @@ kw_admission_list_cleared(const kw_admission *admission, const char *const **ret
     size_t count = admission->exclusive_count;
     const char **tables = KW_ARENA_ARRAY(admission->arena, const char *, count + admission->count);
     memcpy(tables, admission->exclusive, count * sizeof *tables);
-    for (size_t i = 0; i < admission->count; i++)
-        if (accepted_of(admission, i).present)
+    for (size_t i = 0; i < admission->count; i++) {
+        accepted all = accepted_of(admission, i);
+        if (all.begins || all.present)
             tables[count++] = admission->wanted[i]->table;
+    }
     *ret_tables = tables;
     return count;
 }

@@ -34,7 +34,8 @@ typedef struct kw_catalog_settings {
     kw_store_handle *handle; /* of that loop; must outlive the catalog */
     const char *store_table;
     const char *gateway_id;
-    bool shared;              /* other processes also use the store */
+    bool shared;  /* other processes also use the store */
+    bool follows; /* the gateway serves the policy that the catalog keeps, and follows its changes */
     void (*lost)(void *user); /* the registration was removed: be admitted again; called on the loop */
     void *user;
 } kw_catalog_settings;

@@ -118,7 +118,8 @@ bool kw_change_record_differs(const kw_change_record *a, const kw_change_record 
  * With several writers, a step goes only to a neighbor in the chain (change/chain.h); a change begins with
  * ENTER_HELD (order: store) or 0, and ends where gateways do what they do without a change, or beside it.
  * What it needs:
- *   - to begin: all other gateways serve the table with the old placement (BUSY: one does not)
+ *   - to begin: all other gateways that serve the table follow the catalog's policy (REFUSED: one does not),
+ * and serve it with the old placement (BUSY: one does not). The commit removes dead ones
  *   - later: this gateway holds the change, and all gateways with the table, this one included, have reported
  * the present version. The commit removes dead ones. Those that register later are admitted with the new
  * version

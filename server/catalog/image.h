@@ -51,6 +51,7 @@ typedef struct kw_registration {
     const kw_table_digest *next; /* while another policy is being admitted; otherwise the same as `serving` */
     size_t next_count;
     const char *forgetting; /* the table being forgotten; NULL: none */
+    bool follows;           /* see kw_catalog_settings */
     const kw_change_report *reports;
     size_t reports_count;
 } kw_registration;
@@ -96,6 +97,6 @@ const kw_facts *kw_catalog_image_table(const kw_catalog_image *image, const char
 bool kw_catalog_image_is_created(const kw_catalog_image *image, const char *store_table);
 
 /* The content of a registration as JSON: {"serving":{TABLE:DIGEST,...},"next":{...},"forgetting":TABLE,
- * "changes":[{"table":TABLE,"path":PATH,"started_ms":N,"step":N},...]}. */
+ * "follows":true, "changes":[{"table":TABLE,"path":PATH,"started_ms":N,"step":N},...]}. */
 kw_bytes kw_registration_print(const kw_registration *registration, kw_arena *arena);
 bool kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to);

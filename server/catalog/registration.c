@@ -45,6 +45,10 @@ kw_registration_print(const kw_registration *registration, kw_arena *arena)
         json_builder_set_member_name(builder, "forgetting");
         json_builder_add_string_value(builder, registration->forgetting);
     }
+    if (registration->follows) {
+        json_builder_set_member_name(builder, "follows");
+        json_builder_add_boolean_value(builder, TRUE);
+    }
     if (registration->reports_count)
         print_reports(builder, registration->reports, registration->reports_count);
     json_builder_end_object(builder);
@@ -86,6 +90,16 @@ parse_forgetting(JsonObject *from, kw_arena *arena, const char **ret_table)
     const char *text = node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_string(node) : NULL;
     *ret_table = text ? kw_arena_text(arena, kw_bytes_of_text(text)) : NULL;
     return !node || text;
+}
+
+/* A gateway of a version without this member does not follow. */
+static bool
+parse_follows(JsonObject *from, bool *ret_follows)
+{
+    JsonNode *node = json_object_get_member(from, "follows");
+    bool valid = !node || (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_BOOLEAN);
+    *ret_follows = node && valid && json_node_get_boolean(node);
+    return valid;
 }
 
 /* -1 if the member is absent or not a number. */
@@ -136,5 +150,6 @@ kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to)
     JsonObject *object = kw_catalog_json_object(parser, text);
     return object && parse_digests(object, "serving", arena, &to->serving, &to->serving_count) &&
            parse_digests(object, "next", arena, &to->next, &to->next_count) &&
-           parse_forgetting(object, arena, &to->forgetting) && parse_reports(object, arena, to);
+           parse_forgetting(object, arena, &to->forgetting) && parse_follows(object, &to->follows) &&
+           parse_reports(object, arena, to);
 }

@@ -157,6 +157,7 @@ print_registration(const kw_catalog *catalog, kw_arena *arena)
                                                     .next = next->items,
                                                     .next_count = next->count,
                                                     .forgetting = catalog->forgetting,
+                                                    .follows = catalog->settings.follows,
                                                     .reports = catalog->reports,
                                                     .reports_count = catalog->reports_count},
                                  arena);

@@ -87,6 +87,7 @@ open_catalog(kw_gateway *gateway)
                                                  .store_table = model->store.catalog,
                                                  .gateway_id = gateway->id,
                                                  .shared = kw_store_is_shared(gateway->store),
+                                                 .follows = kw_gateway_is_stored(gateway),
                                                  .lost = kw_serving_registration_lost,
                                                  .user = gateway});
 }

@@ -23,6 +23,7 @@ node_start(node *self)
                                                           .store_table = CATALOG,
                                                           .gateway_id = self->id,
                                                           .shared = true,
+                                                          .follows = true,
                                                           .lost = on_lost,
                                                           .user = self});
     self->phase = IDLE;

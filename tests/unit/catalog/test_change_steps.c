@@ -258,6 +258,52 @@ test_gateway_without_the_table(void)
     ended(&self);
 }
 
+static void
+follow_no_changes(gateway *self, kw_policy *served)
+{
+    self->catalog->settings.follows = false; /* policy.source: file */
+    g_assert_cmpint(gateway_admit(self, served), ==, KW_OK);
+    while (self->catalog->renewing)
+        uv_run(kw_loop_uv(self->town->loop), UV_RUN_ONCE);
+}
+
+/* A change would wait for the reports of a gateway that does not follow the catalog's policy. It does not
+ * begin beside one, and such a gateway cannot start beside a change. */
+static void
+test_gateway_that_does_not_follow(void)
+{
+    setup self = served_by_two();
+    follow_no_changes(self.b, self.change->old);
+    g_assert_cmpint(try_step(&self, KW_CHAIN_ENTER_HELD), ==, KW_REFUSED);
+    gateway_assert_text(self.a, "table t: its key rule cannot be changed while the gateway b serves it");
+    gateway_assert_text(self.a, "set policy.source: store there");
+    gateway_stop(self.b);
+    step(&self, KW_CHAIN_ENTER_HELD);
+    self.b = gateway_new(self.in, "b", true);
+    self.b->catalog->settings.follows = false;
+    g_assert_cmpint(gateway_check(self.b, self.change->old), ==, KW_REFUSED);
+    gateway_assert_text(self.b, "a change of table t, path primary is under way");
+    gateway_assert_text(self.b, "policy.source: store");
+    step(&self, KW_CHAIN_ENTER_RAISED);
+    ended(&self);
+}
+
+/* One that is dead must be admitted again. */
+static void
+test_dead_gateway_that_does_not_follow(void)
+{
+    setup self = served_by_two();
+    follow_no_changes(self.b, self.change->old);
+    town_pass_ms(KW_LEASE_DEAD_MS + 1);
+    step(&self, KW_CHAIN_ENTER_HELD);
+    while (self.b->lost == 0)
+        uv_run(kw_loop_uv(self.in->loop), UV_RUN_ONCE);
+    g_assert_cmpint(gateway_check(self.b, self.change->old), ==, KW_REFUSED);
+    g_assert_false(gateway_is_open(self.b));
+    step(&self, KW_CHAIN_ENTER_RAISED);
+    ended(&self);
+}
+
 /* After a change has ended, gateways can still serve both placements: until they have followed, no other
  * change begins, and the retired placement is not forgotten. */
 static void
@@ -542,6 +588,9 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/change steps/states", test_states);
     g_test_add_func("/catalog/change steps/reports needed", test_reports_needed);
     g_test_add_func("/catalog/change steps/gateway without the table", test_gateway_without_the_table);
+    g_test_add_func("/catalog/change steps/gateway that does not follow", test_gateway_that_does_not_follow);
+    g_test_add_func("/catalog/change steps/dead gateway that does not follow",
+                    test_dead_gateway_that_does_not_follow);
     g_test_add_func("/catalog/change steps/not followed yet", test_not_followed_yet);
     g_test_add_func("/catalog/change steps/only neighbors", test_only_neighbors);
     g_test_add_func("/catalog/change steps/orders", test_orders);

@@ -230,6 +230,8 @@ test_damaged(void)
     assert_registration(SAYS(""), true);
     assert_registration(SAYS(",\"changes\":[]"), true);
     assert_registration(SAYS(ONE("2")), true);
+    assert_registration(SAYS(",\"follows\":true"), true);
+    assert_registration(SAYS(",\"follows\":\"true\""), false);
     assert_registration(SAYS(ONE("\"2\"")), false);
     assert_registration(SAYS(ONE("-2")), false);
     assert_registration(SAYS(ONE("null")), false);

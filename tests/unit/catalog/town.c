@@ -93,6 +93,7 @@ gateway_new(town *in, const char *id, bool shared)
                                                           .store_table = CATALOG,
                                                           .gateway_id = id,
                                                           .shared = shared,
+                                                          .follows = true,
                                                           .lost = lost,
                                                           .user = self});
     return self;
