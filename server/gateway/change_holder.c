@@ -42,13 +42,23 @@ kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
            kw_change_set_has_step(gateway->served_changes, record) && (!fence || kw_fence_is_open(fence));
 }
 
+/* Timestamps are at most this much ahead of the store's clock, or behind it. */
+static int64_t
+stamp_width_ms(const kw_model_hbase *store)
+{
+    return 2 * store->clock_width_ms + STAMPS_AHEAD_MS;
+}
+
 kw_change_times
 kw_change_times_now(const kw_coordinator *self, const kw_change_record *record)
 {
-    const kw_model_hbase *store = &kw_gateway_model(self->gateway)->store.hbase;
+    const kw_model *model = kw_gateway_model(self->gateway);
+    const kw_model_hbase *store = &model->store.hbase;
+    int64_t call_ms = model->timeouts.call_ms + stamp_width_ms(store);
     return (kw_change_times){.now_ns = kw_clock_boot_ns(),
                              .late_ns = (uint64_t)store->late_ms * NS_PER_MS,
                              .skew_ns = (uint64_t)store->max_clock_skew_ms * NS_PER_MS,
+                             .call_ns = (uint64_t)call_ms * NS_PER_MS,
                              .cursors_expired =
                                  kw_clock_wall_ms() >= kw_change_cursors_until_ms(self, record)};
 }
@@ -67,6 +77,8 @@ edit_holder(void *user, int64_t current, kw_change_record *record, kw_arena *are
     return true;
 }
 
+static void leave_next(kw_coordinator *self);
+
 static void
 end_take(kw_coordinator *self)
 {
@@ -79,8 +91,6 @@ end_take(kw_coordinator *self)
     kw_coordinator_wake(self, 0);
     kw_jobs_next(&self->gateway->jobs);
 }
-
-static void leave_next(kw_coordinator *self);
 
 static void
 on_taken(void *user, const kw_current *current, const kw_error *error)

@@ -34,14 +34,11 @@ waits_for_reports(const kw_change_record *record, const kw_change_work *work, kw
 }
 
 static const char *
-waits_for_grace(const kw_change_work *work, kw_arena *arena)
+waits_until(const kw_change_work *work, const char *why, kw_arena *arena)
 {
     uint64_t now_ns = kw_clock_boot_ns();
     uint64_t left_ms = work->next.until_ns > now_ns ? (work->next.until_ns - now_ns) / NS_PER_MS : 0;
-    return kw_arena_printf(arena,
-                           "waiting %" G_GUINT64_FORMAT
-                           " s more (store.late): writes without an answer can still be applied",
-                           (left_ms + 999) / 1000);
+    return kw_arena_printf(arena, "waiting %" G_GUINT64_FORMAT " s more %s", (left_ms + 999) / 1000, why);
 }
 
 static const char *
@@ -81,7 +78,12 @@ holder_phase(const kw_change_record *record, const kw_change_work *work, kw_aren
     case KW_CHANGE_WAIT_REPORTS:
         return waits_for_reports(record, work, arena);
     case KW_CHANGE_WAIT_GRACE:
-        return waits_for_grace(work, arena);
+        return waits_until(work, "(store.late): writes without an answer can still be applied", arena);
+    case KW_CHANGE_WAIT_SWEEP:
+        return waits_until(work,
+                           "(timeouts.call and store.late) before control cells are removed: earlier calls "
+                           "can still be under way",
+                           arena);
     case KW_CHANGE_WAIT_RESUME:
         return "paused";
     case KW_CHANGE_WAIT_CURSORS:

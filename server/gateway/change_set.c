@@ -155,6 +155,15 @@ kw_change_cancel_record(kw_change_record *record)
     record->now = record->old;
 }
 
+/* A table with order: stamp does at version 0 and 8 what it does without a change. If the change ends there,
+ * no sweep would remove the gone cells that are left beside the last one. */
+static bool
+keeps_gone(const kw_change_record *record)
+{
+    bool end = record->version == KW_CHAIN_0 || record->version == KW_CHAIN_8;
+    return kw_chain_version_of(record->version)->control && (record->store_order || !end);
+}
+
 static kw_placing
 placing_of(const kw_change_record *record, kw_model *old_model)
 {
@@ -177,6 +186,7 @@ placing_of(const kw_change_record *record, kw_model *old_model)
     placing.sets_order = record->writers == KW_CHANGE_SEVERAL_WRITERS;
     placing.order = kw_chain_order(version);
     placing.spaced = version->spaced;
+    placing.keeps_gone = keeps_gone(record);
     return placing;
 }
 

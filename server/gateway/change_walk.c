@@ -221,6 +221,16 @@ check_work(const kw_change_walk *walk, const kw_change_times *times)
                 : wait_for(KW_CHANGE_WAIT_GRACE, walk->doubt_ns + times->late_ns);
 }
 
+/* The control cells of earlier versions. */
+static kw_change_next
+check_sweep(const kw_change_walk *walk, const kw_change_record *record, const kw_change_times *times)
+{
+    uint64_t until_ns = walk->reported_ns + times->call_ns + times->late_ns;
+    bool leaves = kw_chain_version_of(record->version)->control;
+    return leaves && times->now_ns < until_ns ? wait_for(KW_CHANGE_WAIT_SWEEP, until_ns)
+                                              : wait_for(KW_CHANGE_WAIT_NONE, 0);
+}
+
 /* The work that is left; WAIT: none. */
 static kw_change_act
 find_work(const kw_change_record *record, unsigned needs)
@@ -263,6 +273,8 @@ kw_change_walk_next(const kw_change_walk *walk, const kw_change_record *record, 
     kw_change_next next = check_times(walk, record->step, step.needs, times);
     if (next.wait == KW_CHANGE_WAIT_NONE && step.needs & WORK && work == KW_CHANGE_ACT_WAIT)
         next = check_work(walk, times);
+    if (next.wait == KW_CHANGE_WAIT_NONE && work == KW_CHANGE_ACT_SWEEP)
+        next = check_sweep(walk, record, times);
     if (next.wait != KW_CHANGE_WAIT_NONE)
         return next;
     if (work != KW_CHANGE_ACT_WAIT && record->paused)

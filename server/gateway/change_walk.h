@@ -11,6 +11,10 @@
  * A grace is over when no write that was given up can still be applied. A living gateway reports a version
  * only then. For a gateway that has disappeared, and for all that did so before this gateway became the
  * holder, the holder waits `store.late`; and so it does after work, for the work's own writes.
+ *
+ * A sweep spares the control cells of the last `call_ns` and `store.late`, because a call with a lower
+ * timestamp can still be under way. A version that leaves control cells is swept only when those of the
+ * versions before it are older: they do not expire, and no other sweep follows.
  */
 #pragma once
 
@@ -53,6 +57,7 @@ typedef enum kw_change_wait {
     KW_CHANGE_WAIT_REPORTS, /* of gateways (kw_change_walk.unreported) */
     KW_CHANGE_WAIT_TIME,    /* a time that must pass after all have reported, until `until_ns` */
     KW_CHANGE_WAIT_GRACE,   /* store.late, until `until_ns` */
+    KW_CHANGE_WAIT_SWEEP,   /* control cells are too young, until `until_ns` */
     KW_CHANGE_WAIT_RESUME,  /* the operator has paused the work */
     KW_CHANGE_WAIT_CURSORS, /* cursors of the old key rule have not expired */
     KW_CHANGE_WAIT_ORDER    /* the goal is reached */
@@ -69,6 +74,7 @@ typedef struct kw_change_times {
     uint64_t now_ns;  /* kw_clock_boot_ns */
     uint64_t late_ns; /* store.late */
     uint64_t skew_ns; /* store.max_clock_skew */
+    uint64_t call_ns; /* how long a call runs at most, with the difference of the gateways' clocks */
     bool cursors_expired;
 } kw_change_times;
 

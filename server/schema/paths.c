@@ -133,7 +133,7 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
     self->table->changing = true;
     self->table->atomics_held = self->table->atomics_held || placing->atomics_held;
     if (placing->sets_order)
-        kw_table_set_changing_order(self->table, placing->order, placing->spaced);
+        kw_table_set_changing_order(self->table, placing);
     path->placements_count = 2;
     placements[0].role = placing->role;
     placements[0].complete = placing->role.scan || placing->both_complete;

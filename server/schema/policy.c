@@ -141,12 +141,12 @@ set_order(kw_table *table, kw_write_order order)
 }
 
 void
-kw_table_set_changing_order(kw_table *table, kw_write_order order, bool spaced)
+kw_table_set_changing_order(kw_table *table, const kw_placing *placing)
 {
-    set_order(table, order);
+    set_order(table, placing->order);
     table->changing_order = true;
-    table->ordering.spaced = spaced;
-    table->ordering.keeps_gone = order == KW_WRITE_ORDER_STAMP;
+    table->ordering.spaced = placing->spaced;
+    table->ordering.keeps_gone = placing->keeps_gone;
 }
 
 kw_write_order

@@ -105,7 +105,7 @@ typedef struct kw_placing {
     bool atomics_held;  /* increments and conditional writes are rejected with retry_after_ms */
     bool sets_order;    /* `order` replaces the order of the table's writes */
     kw_write_order order;
-    bool spaced; /* see kw_ordering */
+    bool spaced, keeps_gone; /* see kw_ordering */
 } kw_placing;
 
 /* The path as the policy's text has it: with the layout number and store table that the text names, which a

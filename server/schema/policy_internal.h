@@ -19,7 +19,7 @@ struct kw_policy {
 };
 
 /* Sets the order of writes that a version of a change needs (kw_placing). spaced: see kw_ordering. */
-void kw_table_set_changing_order(kw_table *table, kw_write_order order, bool spaced);
+void kw_table_set_changing_order(kw_table *table, const kw_placing *placing);
 
 /* The field before the table's layouts are known: without its column. */
 kw_field kw_field_of_model(const kw_model_field *model, kw_arena *arena);

@@ -64,7 +64,8 @@ changing_both(changing *self)
                           .atomics_held = version->atomics != KW_CHAIN_NATIVE,
                           .sets_order = self->record.writers == KW_CHANGE_SEVERAL_WRITERS,
                           .order = kw_chain_order(version),
-                          .spaced = version->spaced};
+                          .spaced = version->spaced,
+                          .keeps_gone = version->control};
     g_clear_pointer(&self->both, kw_policy_unref);
     self->both = kw_policy_new_placed(kw_policy_model(self->text), &placing, 1, problems);
     if (!self->both) {

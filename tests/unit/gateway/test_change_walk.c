@@ -7,6 +7,7 @@
 #define MS UINT64_C(1000000)
 #define LATE_NS (40 * 1000 * MS)
 #define SKEW_NS (20 * MS)
+#define CALL_NS (30 * 1000 * MS)
 #define STEPS_MAX 200
 
 typedef struct scene {
@@ -43,7 +44,7 @@ static scene
 scene_new(kw_chain_id version, kw_change_goal goal, bool store_order)
 {
     scene self = {.record = record_at(version, goal, store_order),
-                  .times = {.now_ns = 1000 * MS, .late_ns = LATE_NS, .skew_ns = SKEW_NS},
+                  .times = {.now_ns = 1000 * MS, .late_ns = LATE_NS, .skew_ns = SKEW_NS, .call_ns = CALL_NS},
                   .followers = {{.instance = "a", .id = "A", .itself = true}, {.instance = "b", .id = "B"}},
                   .count = 2,
                   .lost_ns = 1000 * MS};
@@ -152,6 +153,8 @@ act(scene *self, const kw_change_next *next)
         return true;
     case KW_CHANGE_ACT_SWEEP:
         check_work(self);
+        if (kw_chain_version_of(self->record.version)->control)
+            g_assert_cmpuint(self->times.now_ns, >=, self->reported_ns + CALL_NS + LATE_NS);
         self->swept = true;
         self->record.pass = KW_CHANGE_PASS_ENDED;
         return true;
