@@ -171,6 +171,7 @@ act(scene *self, const kw_change_next *next)
         return true;
     case KW_CHANGE_WAIT_TIME:
     case KW_CHANGE_WAIT_GRACE:
+    case KW_CHANGE_WAIT_SWEEP:
         g_assert_cmpuint(next->until_ns, >, self->times.now_ns);
         self->times.now_ns = next->until_ns;
         return true;
