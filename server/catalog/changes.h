@@ -63,9 +63,14 @@ typedef struct kw_change_record {
     kw_change_writers writers;
     uint64_t step; /* counts the versions that were set, from 1, so that each has a number of its own */
     kw_change_goal goal;
-    kw_change_pass pass;   /* of a version that needs KW_CHAIN_PASSED or KW_CHAIN_SWEPT before the next one */
-    const char *holder;    /* the registration of the gateway that sets versions and copies rows; "": none */
-    bool store_order;      /* the table had order: store before the change, and gets it back */
+    kw_change_pass pass; /* of a version that needs KW_CHAIN_PASSED or KW_CHAIN_SWEPT before the next one */
+    const char *holder;  /* the registration of the gateway that sets versions and copies rows; "": none */
+    bool store_order;    /* the table had order: store before the change, and gets it back */
+    /* The present copy, comparison, pass or sweep, for people who ask another gateway than the holder. */
+    uint64_t work_ppm;             /* 0 to 1,000,000 */
+    uint64_t work_rows_per_second; /* 0: unknown, or it does not run */
+    uint64_t work_left_ms;         /* 0: unknown */
+    /* The rest is for one writer, too. */
     int64_t version_at_ms; /* wall clock; when `version` was set */
     int64_t started_ms;
     const char *author;

@@ -66,8 +66,11 @@ static const member of_change[] = {
 };
 
 static const member of_several_writers[] = {
-    MEMBER(WRITERS, writers), MEMBER(COUNT, step),  MEMBER(GOAL, goal),
-    MEMBER(PASS, pass),       MEMBER(TEXT, holder), MEMBER(FLAG, store_order),
+    MEMBER(WRITERS, writers),    MEMBER(COUNT, step),
+    MEMBER(GOAL, goal),          MEMBER(PASS, pass),
+    MEMBER(TEXT, holder),        MEMBER(FLAG, store_order),
+    MEMBER(COUNT, work_ppm),     MEMBER(COUNT, work_rows_per_second),
+    MEMBER(COUNT, work_left_ms),
 };
 
 static const char *const writers_names[] = {

@@ -32,6 +32,9 @@ take_progress(const kw_change_record *from, kw_change_record *to)
     to->repaired = from->repaired;
     to->foreign = from->foreign;
     to->example = from->example;
+    to->work_ppm = from->work_ppm;
+    to->work_rows_per_second = from->work_rows_per_second;
+    to->work_left_ms = from->work_left_ms;
     to->copied_to = from->copied_to;
     to->compare_cursor = from->compare_cursor;
 }

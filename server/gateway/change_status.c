@@ -6,6 +6,8 @@
 
 #define NS_PER_S 1e9
 #define MS_PER_S 1e3
+#define PPM 1e6
+#define LEFT_MS_MAX 1e15
 
 static uint64_t
 unrepaired(const kw_change_record *record)
@@ -114,18 +116,38 @@ next_of(const kw_change_record *record, kw_arena *arena)
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
 
-static void
-set_rates(const kw_change_record *record, const kw_change_work *work, kw_change_status *status)
+void
+kw_change_rates_of(const kw_change_work *work, double *ret_progress, double *ret_rows_per_second,
+                   int64_t *ret_left_ms)
 {
-    status->progress = work->progress;
-    if (work->began_ns == 0 || isnan(work->progress_before) || record->paused)
+    *ret_progress = work->progress;
+    *ret_rows_per_second = 0;
+    *ret_left_ms = -1;
+    if (work->began_ns == 0 || isnan(work->progress_before))
         return;
     double seconds = (double)(kw_clock_mono_ns() - work->began_ns) / NS_PER_S;
     double done = work->progress - work->progress_before;
     if (seconds > 0)
-        status->rows_per_second = (double)work->rows / seconds;
+        *ret_rows_per_second = (double)work->rows / seconds;
     if (seconds > 0 && done > 0)
-        status->left_ms = (int64_t)(seconds * (1 - work->progress) / done * MS_PER_S);
+        *ret_left_ms = (int64_t)MIN(seconds * (1 - work->progress) / done * MS_PER_S, LEFT_MS_MAX);
+}
+
+/* The holder writes its rates to the record, for the other gateways. */
+static void
+set_rates(const kw_change_record *record, const kw_change_work *work, kw_change_status *status)
+{
+    bool elsewhere = record->writers == KW_CHANGE_SEVERAL_WRITERS && !work->holding;
+    kw_change_rates_of(work, &status->progress, &status->rows_per_second, &status->left_ms);
+    if (elsewhere) {
+        status->progress = (double)record->work_ppm / PPM;
+        status->rows_per_second = (double)record->work_rows_per_second;
+        status->left_ms = record->work_left_ms ? (int64_t)record->work_left_ms : -1;
+    }
+    if (record->paused) {
+        status->rows_per_second = 0;
+        status->left_ms = -1;
+    }
 }
 
 static const char *

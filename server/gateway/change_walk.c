@@ -288,9 +288,16 @@ kw_change_walk_next(const kw_change_walk *walk, const kw_change_record *record, 
 
 /* --- the record --------------------------------------------------------------------------------------- */
 
+void
+kw_change_forget_rates(kw_change_record *record)
+{
+    record->work_ppm = record->work_rows_per_second = record->work_left_ms = 0;
+}
+
 static void
 forget_pass(kw_change_record *record)
 {
+    kw_change_forget_rates(record);
     record->pass = KW_CHANGE_PASS_OLD;
     record->copied_to = KW_BYTES_NONE;
 }
@@ -318,6 +325,7 @@ copy_again(kw_change_record *record)
 void
 kw_change_compare_again(kw_change_record *record, bool copies)
 {
+    kw_change_forget_rates(record);
     record->compared = false;
     record->compare_cursor = KW_BYTES_NONE;
     record->rows_compared = record->missing = record->different = record->extra = record->repaired = 0;

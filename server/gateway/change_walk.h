@@ -99,5 +99,7 @@ bool kw_change_sweeps_new(const kw_change_record *record);
 void kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms);
 /* Compares all rows again; with rows that could not be copied, and `copies`, also copies them again. */
 void kw_change_compare_again(kw_change_record *record, bool copies);
+/* No work has begun: the record shows no progress of it. */
+void kw_change_forget_rates(kw_change_record *record);
 /* Sets another goal. A pass for a step in the other direction must be made again. */
 void kw_change_set_goal(kw_change_record *record, kw_change_goal goal);

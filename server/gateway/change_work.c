@@ -13,6 +13,7 @@
 #define PAUSE_UNSETTLED_NS (UINT64_C(200) * 1000 * 1000)
 #define PAUSE_AFTER_FAILURE_NS (UINT64_C(1000) * 1000 * 1000)
 #define NS_PER_S 1e9
+#define PPM 1e6
 #define NS_PER_MS (1000 * 1000)
 
 static kw_change_work *
@@ -108,6 +109,21 @@ note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, d
             kw_clock_mono_ns() + (uint64_t)((double)slice / (double)record->rows_per_second * NS_PER_S);
 }
 
+/* In a store with several writers, other gateways show these rates. */
+static void
+set_rates(kw_coordinator *self, bool end, kw_change_record *record)
+{
+    double progress, rows_per_second;
+    int64_t left_ms;
+    kw_change_rates_of(kw_change_work_of(self, record), &progress, &rows_per_second, &left_ms);
+    kw_change_forget_rates(record);
+    if (end || record->writers == KW_CHANGE_ONE_WRITER)
+        return;
+    record->work_ppm = (uint64_t)(CLAMP(progress, 0, 1) * PPM);
+    record->work_rows_per_second = (uint64_t)lround(rows_per_second);
+    record->work_left_ms = (uint64_t)MAX(left_ms, 0);
+}
+
 static void
 note_failure(kw_coordinator *self, const char *doing, const kw_error *error)
 {
@@ -158,6 +174,7 @@ on_copied(void *user, const kw_copy_result *result, const kw_error *error)
         if (result->example && !record.example[0])
             record.example = result->example;
         note_rows(self, &record, result->rows + result->removed + result->foreign, result->progress);
+        set_rates(self, result->end, &record);
         kw_coordinator_update(self, &record);
         if (result->end)
             end_phase(self, &record, "all rows are copied");
@@ -199,6 +216,7 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
         record.copied_to = result->end ? KW_BYTES_NONE : result->after;
         if (result->end)
             record.pass = pass_after(&record, self->act);
+        set_rates(self, record.pass == KW_CHANGE_PASS_ENDED, &record);
         kw_coordinator_update(self, &record);
         if (record.pass == KW_CHANGE_PASS_ENDED)
             end_phase(self, &record, "a pass over all rows has ended");
@@ -245,6 +263,7 @@ note_compared(kw_coordinator *self, const kw_scrub_result *result, kw_change_rec
     record->compare_cursor = result->cursor;
     record->compared = result->cursor.size == 0;
     note_rows(self, record, result->rows + result->large, result->progress);
+    set_rates(self, record->compared, record);
     kw_coordinator_update(self, record);
     if (record->compared)
         end_phase(self, record, "all rows are compared");

@@ -144,6 +144,9 @@ void kw_change_orders_end(kw_coordinator *self);
 /* Fills in the state of a change that is under way. Texts are in the arena. */
 void kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_arena *arena,
                          kw_change_status *ret_status);
+/* The rates of the present work, as this gateway does it; see kw_change_status. */
+void kw_change_rates_of(const kw_change_work *work, double *ret_progress, double *ret_rows_per_second,
+                        int64_t *ret_left_ms);
 /* Why the operator cannot order a switch now; NULL: nothing prevents it. In the arena. */
 const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena);
 /* Why a change cannot be cancelled: another version of the policy is current. */

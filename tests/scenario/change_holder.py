@@ -65,6 +65,21 @@ class Holder(HBaseCase):
         self.end(b)
         self.expect_all(self.stable, gateway=b)
 
+    def test_progress(self):
+        """Each gateway shows the progress of the holder's work."""
+        a, b = self.start_two(rows=3000)
+        self.begin()
+        order(b, "t", "throttle", rows_per_second=400)
+        found = wait_for(b, "t", lambda found: found.rows_per_second > 0 and found.left_ms > 0, "the rate of the copy")
+        self.assertTrue(0 < found.progress < 1, found)
+        self.assertEqual(found.holder, f"{self.name}_0")
+        order(b, "t", "pause")
+        found = wait_for(b, "t", lambda found: found.paused, "the copy to pause")
+        self.assertEqual((found.rows_per_second, found.left_ms), (0, None))
+        order(b, "t", "resume")
+        order(b, "t", "throttle", rows_per_second=0)
+        wait_until_compared(b, "t")
+
     def test_holder_killed_while_versions_follow(self):
         a, b = self.start_two()
         self.begin()

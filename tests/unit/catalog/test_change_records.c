@@ -47,6 +47,9 @@ full_of_several(void)
     record.pass = KW_CHANGE_PASS_NEW;
     record.holder = "00ff";
     record.store_order = true;
+    record.work_ppm = 250000;
+    record.work_rows_per_second = 700;
+    record.work_left_ms = 90000;
     return record;
 }
 
@@ -110,6 +113,9 @@ test_several_writers(void)
     g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_NEW);
     g_assert_cmpstr(read[0].holder, ==, "00ff");
     g_assert_true(read[0].store_order);
+    g_assert_cmpuint(read[0].work_ppm, ==, 250000);
+    g_assert_cmpuint(read[0].work_rows_per_second, ==, 700);
+    g_assert_cmpuint(read[0].work_left_ms, ==, 90000);
     g_assert_cmpint(read[1].writers, ==, KW_CHANGE_ONE_WRITER);
     g_assert_cmpstr(read[1].holder, ==, "");
     g_assert_cmpstr(kw_change_goal_name(KW_CHANGE_GOAL_SWITCHED), ==, "switched");
