@@ -1,7 +1,11 @@
 /* get: finds the rows of each record, reads them with one multi-get, decodes records. If columns were chosen,
  * a row without any of them can still exist: a second request reads its first cell. If a record can be in
  * several rows (path/rows.h), the newest one counts. While gets read both placements of the path, the store
- * merges the record's two rows. */
+ * merges the record's two rows, and can read them only without a filter. So that rows above limits.frame are
+ * not read as a whole, a request between the two finds a column that one of the rows has.
+ *
+ *   columns --> no cell --> hints --> columns, with that of the hint --> no cell --> whole rows
+ */
 #include "path/cells.h"
 #include "path/reader.h"
 #include "path/rows.h"
@@ -9,6 +13,16 @@
 #include "verb/verb.h"
 
 #include <glib.h>
+
+#define FIRST_CELL KW_BYTES_LITERAL("FirstKeyOnlyFilter ()")
+
+/* The requests. */
+typedef enum get_stage {
+    GET_COLUMNS,
+    GET_HINTS, /* of records in two rows: a column */
+    GET_THERE, /* is the record there? */
+    GET_WHOLE  /* the same, if what the hint was for has been removed since */
+} get_stage;
 
 typedef struct get {
     kw_call *call;
@@ -28,7 +42,11 @@ typedef struct get {
     size_t asked;
     size_t from, part; /* of the list: the gets that were sent; all of one store table */
     size_t empty;      /* gets before them that found no cells, at the start of the list */
-    bool again;        /* true in the second request */
+    get_stage stage;
+    kw_get *hints;            /* GET_HINTS */
+    const kw_get **hint_list; /* of hints */
+    size_t *hint_of;          /* parallel to hints: indexes of gets */
+    kw_column *hinted;        /* parallel to gets: the column; without a family: none */
 } get;
 
 static void
@@ -46,7 +64,7 @@ static void
 ask_part(get *self)
 {
     kw_store_handle *handle = self->call->handle;
-    const kw_get **list = self->list + self->from;
+    const kw_get **list = (self->stage == GET_HINTS ? self->hint_list : self->list) + self->from;
     self->part = 1;
     while (self->from + self->part < self->asked && kw_bytes_equal(list[self->part]->table, list[0]->table))
         self->part++;
@@ -128,15 +146,26 @@ read_rows(get *self, const kw_rows *rows)
     }
 }
 
+/* --- is a record without these columns there? ----------------------------------------------------- */
+
 static void
 ask_whether_there(get *self)
 {
     const kw_get *form = &self->form;
     kw_bytes filter = kw_pushdown_first_or(form->columns, form->columns_count, self->call->arena);
-    self->again = true;
+    self->stage = GET_THERE;
     self->asked = self->empty;
     for (size_t i = 0; i < self->asked; i++) {
-        kw_get *next = &self->gets[self->list[i] - self->gets];
+        size_t at = (size_t)(self->list[i] - self->gets);
+        kw_get *next = &self->gets[at];
+        if (next->other && self->hinted[at].family.size) {
+            kw_column *columns = KW_ARENA_ARRAY(self->call->arena, kw_column, form->columns_count + 1);
+            memcpy(columns, form->columns, form->columns_count * sizeof *columns);
+            columns[form->columns_count] = self->hinted[at];
+            next->columns = columns;
+            next->columns_count = form->columns_count + 1;
+            continue;
+        }
         next->columns_count = 0;
         if (self->rows_each == 1 && !next->other) /* otherwise the newest cell decides which row to return */
             next->filter = filter;
@@ -146,20 +175,110 @@ ask_whether_there(get *self)
 }
 
 static void
+add_hint(get *self, size_t at, bool other)
+{
+    const kw_get *of = &self->gets[at];
+    kw_get *hint = &self->hints[self->asked];
+    *hint = *of;
+    hint->table = other ? of->other->table : of->table;
+    hint->row = other ? of->other->row : of->row;
+    hint->other = NULL;
+    hint->columns_count = 0;
+    hint->filter = FIRST_CELL;
+    hint->filters_cells_only = hint->filter_is_safe = true;
+    self->hint_list[self->asked] = hint;
+    self->hint_of[self->asked++] = at;
+}
+
+/* The first cell of each of the two rows. It need not be the newest, nor still be there: it is only a hint.
+ */
+static void
+ask_for_hints(get *self)
+{
+    kw_arena *arena = self->call->arena;
+    self->stage = GET_HINTS;
+    self->from = self->asked = 0;
+    self->hints = KW_ARENA_ARRAY(arena, kw_get, 2 * self->empty);
+    self->hint_list = KW_ARENA_ARRAY(arena, const kw_get *, 2 * self->empty);
+    self->hint_of = KW_ARENA_ARRAY(arena, size_t, 2 * self->empty);
+    for (int other = 0; other < 2; other++)
+        for (size_t i = 0; i < self->empty; i++)
+            if (self->list[i]->other)
+                add_hint(self, (size_t)(self->list[i] - self->gets), other);
+    ask_part(self);
+}
+
+static void
+read_hints(get *self, const kw_rows *rows)
+{
+    for (size_t i = 0; i < self->part; i++) {
+        const kw_cell *cell = rows->rows[i].cells_count ? rows->rows[i].cells : NULL;
+        kw_column *to = &self->hinted[self->hint_of[self->from + i]];
+        if (cell && to->family.size == 0)
+            *to = (kw_column){.family = cell->family, .qualifier = cell->qualifier};
+    }
+}
+
+/* Without a filter, because a hint was of no use. */
+static void
+ask_whole(get *self)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < self->empty; i++) {
+        kw_get *next = &self->gets[self->list[i] - self->gets];
+        if (next->columns_count == 0)
+            continue;
+        next->columns_count = 0;
+        self->owners[count] = self->owners[i];
+        self->list[count++] = self->list[i];
+    }
+    self->stage = GET_WHOLE;
+    self->asked = count;
+    if (count)
+        ask(self);
+    else
+        self->done(self->user, self->found, self->count);
+}
+
+static bool
+any_in_two_rows(const get *self)
+{
+    for (size_t i = 0; i < self->empty; i++)
+        if (self->list[i]->other)
+            return true;
+    return false;
+}
+
+static void
+ask_again(get *self)
+{
+    if (self->stage == GET_COLUMNS && any_in_two_rows(self))
+        ask_for_hints(self);
+    else if (self->stage == GET_THERE)
+        ask_whole(self);
+    else
+        ask_whether_there(self);
+}
+
+/* --- replies -------------------------------------------------------------------------------------- */
+
+static void
 arrived(void *user, kw_rows *rows, const kw_error *error)
 {
     get *self = user;
-    if (error)
+    if (error && self->stage != GET_HINTS)
         fail_asked(self, error);
-    else
+    else if (!error && self->stage == GET_HINTS)
+        read_hints(self, rows);
+    else if (!error)
         read_rows(self, rows);
     if (rows)
         kw_arena_adopt(self->call->arena, rows->arena); /* the records are slices of the rows */
     self->from = error ? self->asked : self->from + self->part;
     if (self->from < self->asked)
         ask_part(self);
-    else if (self->empty && !self->again && self->gets[0].columns_count)
-        ask_whether_there(self);
+    else if (self->empty && self->stage != GET_WHOLE && self->form.columns_count)
+        ask_again(self);
     else
         self->done(self->user, self->found, self->count);
 }
@@ -240,6 +359,8 @@ start(get *self)
     kw_arena *arena = self->call->arena;
     size_t most = self->count * self->rows_each;
     self->gets = KW_ARENA_ARRAY(arena, kw_get, most);
+    self->hinted = KW_ARENA_ARRAY(arena, kw_column, most);
+    memset(self->hinted, 0, most * sizeof *self->hinted);
     self->placements = KW_ARENA_ARRAY(arena, const kw_placement *, most);
     self->list = KW_ARENA_ARRAY(arena, const kw_get *, most);
     self->owners = KW_ARENA_ARRAY(arena, size_t, self->count);

@@ -93,6 +93,52 @@ test_many(void)
     }
 }
 
+/* --- rows above limits.frame -------------------------------------------------------------------- */
+
+/* A put of a row of more than 2000 bytes, in cells of less. */
+static char *
+large_put(void)
+{
+    GString *text = g_string_new("id=a n=1 note=");
+    for (int i = 0; i < 1500; i++)
+        g_string_append_c(text, 'x');
+    for (int i = 0; i < 60; i++)
+        g_string_append_printf(text, " tags.entry_number_%d=%d", i, i);
+    return g_string_free(text, false);
+}
+
+static void
+get_one(apart_fixture *self, const char *entry)
+{
+    kw_item item = {.record = desk_record(self->desk, self->table->name, "id=a n=1")};
+    kw_pick pick = {.field = desk_field(self->desk, self->table->name, "tags"),
+                    .entry = kw_bytes_of_text(entry)};
+    self->desk->done = false;
+    kw_verb_get(&self->desk->call, self->table, &item, 1, &pick, 1, got, self->desk);
+    desk_wait(self->desk);
+}
+
+/* The answer is small although the row is not: the columns of the get are absent, and the record exists. */
+static void
+test_large_row(void)
+{
+    g_autofree char *put = large_put();
+    const apart_side sides[] = {BOTH, NEW, OLD};
+    for (size_t i = 0; i < G_N_ELEMENTS(sides); i++) {
+        apart_fixture self;
+        apart_fixture_open(&self, "now");
+        kw_model *model = kw_policy_model(self.desk->policy);
+        apart_put(&self, sides[i], put, 1000);
+        read_both(&self);
+        model->limits.frame_bytes = 2000;
+        get_one(&self, "none");
+        g_assert_cmpstr(self.desk->found[0].error.text, ==, "");
+        g_assert_nonnull(self.desk->found[0].record.values);
+        model->limits.frame_bytes = 1 << 20;
+        apart_fixture_close(&self);
+    }
+}
+
 /* --- versions ----------------------------------------------------------------------------------- */
 
 static void
@@ -125,6 +171,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/verb/get_apart/many", test_many);
+    g_test_add_func("/verb/get_apart/large-row", test_large_row);
     g_test_add_func("/verb/get_apart/versions", test_versions);
     return g_test_run();
 }
