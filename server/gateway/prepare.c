@@ -319,6 +319,20 @@ check_hazards(preparing *self)
         finish(self, &error);
 }
 
+/* True if this is the end of a cancelled change. */
+static bool
+ends_change(const preparing *self)
+{
+    const kw_change_step *step = self->step;
+    for (size_t i = 0; step && i < step->base_count; i++) {
+        const kw_change_record *base = &step->base[i];
+        const kw_change_record *next = kw_changes_find(step->records, step->count, base->table, base->path);
+        if (base->under_way && !(next && next->under_way))
+            return true;
+    }
+    return false;
+}
+
 /* The end of a cancelled change makes an earlier text of the policy current: a version applied before that
  * would be lost. The commit fails if a cancellation is ordered after the check. */
 static bool
@@ -326,7 +340,8 @@ check_cancellations(const preparing *self, kw_error *ret_error)
 {
     size_t count;
     const kw_change_record *records = kw_admission_changes(self->admission, &count);
-    for (size_t i = 0; self->next && !self->step && i < count; i++)
+    bool applies = self->next && !ends_change(self);
+    for (size_t i = 0; applies && i < count; i++)
         if (records[i].under_way && records[i].writers == KW_CHANGE_SEVERAL_WRITERS &&
             records[i].goal == KW_CHANGE_GOAL_CANCELLED)
             return kw_error_set(

@@ -10,7 +10,7 @@ import unittest
 
 from change_case import HASHED, SALTED, SEED
 from change_hbase_case import HBaseCase
-from changing import apply, call, json_lines, keyway, order, status, wait_for, wait_until_compared, wait_until_ended
+from changing import apply, call, json_lines, keyway, order, put_all, status, wait_for, wait_until_compared, wait_until_ended
 from keyway_gateway import plain, record, wait_until
 from keyway_thrift.ttypes import Code
 
@@ -251,6 +251,28 @@ class Orders(HBaseCase):
             b.process.send_signal(signal.SIGCONT)
         wait_for(a, "t", lambda found: found.goal == "copied" and found.version == "2" and found.compared, "all rows to be copied again")
         self.lead("switch", "6", gateway=b)
+        self.expect_all(self.stable)
+
+    def test_other_change_during_cancellation(self):
+        """Nor can the change of another table begin: it would come with another version, and the cancellation could not end."""
+        def both(key, other):
+            return self.policy(key) + f"  u:\n    store_table: {self.name}_u\n    fields: {{id: string}}\n    key: {other}\n"
+        a = self.start(2, rows=10)
+        b = self.gateways[1]
+        apply(a, both(HASHED, "[{field: id}]"))
+        put_all(a, "u", [record(id="x")])
+        apply(a, both(SALTED, "[{field: id}]"), only_writer=True)
+        wait_until_compared(a, "t")
+        b.process.send_signal(signal.SIGSTOP)
+        try:
+            order(a, "t", "cancel")
+            wait_for(a, "t", lambda found: found.version == "1", "the change to go back")
+            self.refuse(Code.REFUSED, "the change of its key rule is being cancelled", apply, a, both(SALTED, "[{hash: {of: [id]}}, {field: id}]"),
+                        only_writer=True)
+        finally:
+            b.process.send_signal(signal.SIGCONT)
+        wait_until_ended(b, "t")
+        self.assertIsNone(status(a, "u"))
         self.expect_all(self.stable)
 
     def test_cancel_after_other_version(self):
