@@ -42,7 +42,7 @@ kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
            kw_change_set_has_step(gateway->served_changes, record) && (!fence || kw_fence_is_open(fence));
 }
 
-/* Timestamps are at most this much ahead of the store's clock, or behind it. */
+/* Timestamps differ from the store's clock by at most this. */
 static int64_t
 stamp_width_ms(const kw_model_hbase *store)
 {
