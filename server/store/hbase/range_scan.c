@@ -1,13 +1,26 @@
 /* Range scans: the sorted rows of a range, fetch by fetch. The position is the key of the last row returned,
  * so after any failure of a scanner or a server the range scan continues after that row.
  *
- *   fetch --> few rows, or no more fetches expected --> getScannerResults (nothing stays open)
- *        \--> many rows, or a later fetch, and more are expected --> open scanner (scanner.c)
+ *   first fetch, or no more fetches expected      --> getScannerResults (nothing stays open)
+ *   later fetch, and more are expected            --> open scanner (scanner.c)
  *   call failed, scanner expired, connection lost --> again after the last row, within deadline and budget
  *   reply too large                               --> again with fewer rows
  *
  * getScannerResults opens a scan for each call, on the Thrift2 server and on the region server. An open
- * scanner costs two additional calls once, and can read ahead for small fetches.
+ * scanner costs two additional calls once, and can read ahead for small fetches. Most range scans need one
+ * fetch, so a scanner is opened only after a first fetch that was full.
+ *
+ * Both calls return fewer rows than requested only at the end of the range: the server's client continues
+ * over its own size and time limits, over rows that the filter dropped, and over region boundaries, and it
+ * returns whole rows only. So a fetch is full if it has as many rows as requested, and the range has ended
+ * otherwise. A fetch after a full one starts at the last key with a zero byte appended, and has the same
+ * bounds, columns, times and filter. A filter that counts rows would start to count again, so its scan has
+ * one scanner from the beginning.
+ *
+ * A range scan is not a snapshot: each row is returned as it was at some moment after the scan was opened. A
+ * row that is written meanwhile is returned if its key is after the position and the next call opens a scan;
+ * an open scanner may or may not return it. That a scan can continue with another call at any fetch changes
+ * nothing for callers, because every failure of a scanner has the same effect.
  *
  * Measured with 100,000 rows of three 100-byte cells and 16 direct scanners at once, in rows/s of
  * getScannerResults / of an open scanner, three runs: 73k / 91k with 100 rows per fetch, 68k / 104k with 500,
@@ -31,8 +44,7 @@
 #define ROWS_MAX 1000
 /* The limit of a fetch while memory is short. */
 #define SHORT_FETCH_BYTES ((size_t)64 * 1024)
-/* A first fetch of this many rows uses an open scanner if more fetches are expected. A scanner reads this
- * many rows or bytes ahead. */
+/* An open scanner reads this many rows or bytes ahead. */
 #define SCANNER_ROWS 256
 #define SCANNER_BYTES ((size_t)1024 * 1024)
 
@@ -263,9 +275,7 @@ start_stateless(kw_hbase_range_scan *scan, uint64_t delay_ms)
 static bool
 wants_scanner(const kw_hbase_range_scan *scan)
 {
-    if (scan->stateful_filter)
-        return true;
-    return scan->more_hint && (scan->started || scan->wanted >= SCANNER_ROWS);
+    return scan->stateful_filter || (scan->more_hint && scan->started);
 }
 
 static uint32_t

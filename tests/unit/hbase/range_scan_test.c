@@ -180,6 +180,58 @@ test_one_row(void)
     fixture_stop(&on);
 }
 
+/* The first fetch opens no scanner, however many rows it requests. If it was full and more fetches are
+ * expected, the next one does. */
+static void
+test_first_fetch(void)
+{
+    static const struct {
+        uint32_t rows;
+        bool ends;
+    } cases[] = {{499, false}, {500, false}, {501, true}};
+    fixture on;
+    start(&on, 1);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        for (int reversed = 0; reversed < 2; reversed++) {
+            kw_range_scan *scan = open_range_scan(&on, "", "", reversed);
+            reading at = {.next = reversed ? ROWS - 1 : 0, .step = reversed ? -1 : 1};
+            uint32_t opened = calls(&on, KW_HB_THBaseService_openScanner);
+            uint32_t stateless = calls(&on, KW_HB_THBaseService_getScannerResults);
+            if (i == 0 && !reversed) /* the size of a row is not known yet */
+                read_some(&on, scan, &at, 1, 256);
+            read_some(&on, scan, &at, 1, cases[i].rows);
+            bool first = i == 0 && !reversed;
+            g_assert_cmpuint(calls(&on, KW_HB_THBaseService_getScannerResults), ==, stateless + 1);
+            g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), ==, opened + first);
+            g_assert_cmpint(at.ended, ==, cases[i].ends || first);
+            read_all(&on, scan, &at, 5);
+            g_assert_cmpint(at.next, ==, reversed ? -1 : ROWS);
+            g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), ==, opened + !cases[i].ends);
+            kw_range_scan_close(scan);
+        }
+    }
+    assert_no_scanners(&on);
+    fixture_stop(&on);
+}
+
+/* A scan whose filter counts rows has one scanner from the beginning. */
+static void
+test_filter_that_counts(void)
+{
+    fixture on;
+    start(&on, 1);
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t"),
+                               .filter = KW_BYTES_LITERAL("PageFilter (300)")};
+    kw_range_scan *scan = kw_store_handle_open_range_scan(on.bed.handle, &spec);
+    answer got = bed_fetch(&on.bed, scan, 1, 1 << 20, false, 60000);
+    answer_clear(&got);
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_getScannerResults), ==, 0);
+    g_assert_cmpuint(calls(&on, KW_HB_THBaseService_openScanner), ==, 1);
+    kw_range_scan_close(scan);
+    assert_no_scanners(&on);
+    fixture_stop(&on);
+}
+
 /* --- lost connections ------------------------------------------------------------------------- */
 
 static void
@@ -497,6 +549,8 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/range-scan/bounds", test_bounds);
     g_test_add_func("/hbase/range-scan/last-row-removed", test_last_row_removed);
     g_test_add_func("/hbase/range-scan/one-row", test_one_row);
+    g_test_add_func("/hbase/range-scan/first-fetch", test_first_fetch);
+    g_test_add_func("/hbase/range-scan/filter-that-counts", test_filter_that_counts);
     g_test_add_func("/hbase/range-scan/lost-on-the-way", test_lost_on_the_way);
     g_test_add_func("/hbase/range-scan/lost-under-a-fetch", test_lost_under_a_fetch);
     g_test_add_func("/hbase/range-scan/id-of-another", test_id_of_another);
