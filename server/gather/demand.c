@@ -4,6 +4,7 @@
 #include <glib.h>
 
 #define ROWS_MAX ((uint64_t)1 << 20) /* of one fetch */
+#define MANY_ROWS 16
 #define GROUPS_AHEAD_MAX ((uint64_t)32)
 
 static uint64_t
@@ -30,11 +31,20 @@ kw_demand_expected(const kw_demand *demand)
     return MAX(MIN(whole, demand->wanted), 1);
 }
 
+/* One standard deviation, because a few rows too many cost more than a further call now and then. One and a
+ * half for many rows, where a further call costs more. */
+static uint64_t
+margin(uint64_t expected)
+{
+    uint64_t deviation = square_root(expected);
+    return expected < MANY_ROWS ? deviation : deviation + deviation / 2;
+}
+
 uint32_t
 kw_demand_rows(const kw_demand *demand, uint64_t buffered)
 {
     uint64_t expected = kw_demand_expected(demand);
-    uint64_t rows = demand->streams == 1 ? expected : expected + square_root(expected);
+    uint64_t rows = demand->streams == 1 ? expected : expected + margin(expected);
     rows = MIN(MIN(rows, demand->wanted), ROWS_MAX);
     return (uint32_t)(rows > buffered ? rows - buffered : 1);
 }

@@ -3,7 +3,8 @@
  *
  * A page still needs W rows, which k streams supply. How the next W rows are spread over the streams is
  * unknown. The best estimate is the distribution of the rows taken so far, starting with equal shares. The
- * square root of a share is added as a margin. A single stream needs no margin.
+ * square root of a share is added as a margin, and one and a half times the square root if the share is
+ * large. A single stream needs no margin.
  */
 #pragma once
 

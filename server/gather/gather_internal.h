@@ -7,7 +7,8 @@
  *   gather.c   takes rows in order until the page is full, and completes it
  *   flow.c     what to fetch next, and the memory that fetches hold     page.c    the rows and the position
  *   group.c    a merge group and its tree                               stream.c  one range scan
- *   points.c   single rows instead of range scans
+ *   points.c   single rows instead of range scans                       forecast.c   which streams run out
+ * next
  */
 #pragma once
 
@@ -141,8 +142,9 @@ kw_stream_ready(const kw_stream *stream)
 void kw_stream_need(kw_stream *stream);
 /* Fetches ahead if it is worthwhile and within the budget. */
 void kw_stream_ahead(kw_stream *stream);
-/* Called when the merge waits for the stream `dry`. Starts fetches for the other streams that will not have
- * enough rows for the page. */
+/* Called when the merge waits for the stream `dry`, which is fetching. Starts fetches for the other streams
+ * that will run out of rows before the page is full, so that the merge does not wait for them one after the
+ * other. */
 void kw_streams_top_up(kw_stream *dry);
 /* Advances the stream after its head was taken. */
 void kw_stream_step(kw_stream *stream);

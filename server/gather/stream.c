@@ -2,6 +2,7 @@
 #include "gather/gather_internal.h"
 
 #include "gather/bounds.h"
+#include "gather/forecast.h"
 
 #include <glib.h>
 
@@ -144,12 +145,13 @@ can_fetch(const kw_stream *stream)
     return !(stream->end || stream->ahead || stream->fetching || stream->error);
 }
 
-/* Always fetches if the stream has no rows; otherwise only within the budget. */
+/* Always fetches if the stream has no rows; otherwise only within the budget. buffered: rows that the demand
+ * includes and that the stream already has. */
 static void
-fetch_now(kw_stream *stream, const kw_demand *demand)
+fetch_now(kw_stream *stream, const kw_demand *demand, uint64_t buffered)
 {
     const kw_flow *flow = &stream->gather->flow;
-    kw_chunk what = kw_flow_chunk(flow, demand, buffered_rows(stream));
+    kw_chunk what = kw_flow_chunk(flow, demand, buffered);
     if (!stream->head || kw_flow_has_space(flow, what.rows))
         fetch(stream, demand, what);
 }
@@ -170,10 +172,10 @@ wait_for_place(kw_stream *stream)
 }
 
 static void
-fetch_or_wait(kw_stream *stream, const kw_demand *demand)
+fetch_or_wait(kw_stream *stream, const kw_demand *demand, uint64_t buffered)
 {
     if (kw_flow_may_fetch(&stream->gather->flow))
-        fetch_now(stream, demand);
+        fetch_now(stream, demand, buffered);
     else
         wait_for_place(stream);
 }
@@ -189,7 +191,7 @@ kw_streams_start_waiting(kw_gather *gather)
         stream->waiting = false;
         kw_demand demand = demand_of(stream);
         if (can_fetch(stream) && kw_demand_expected(&demand) > buffered_rows(stream))
-            fetch_now(stream, &demand);
+            fetch_now(stream, &demand, buffered_rows(stream));
     }
 }
 
@@ -214,9 +216,9 @@ kw_stream_need(kw_stream *stream)
         return;
     kw_demand demand = demand_of(stream);
     if (stream->group->built)
-        fetch_now(stream, &demand); /* all other streams wait for this one */
+        fetch_now(stream, &demand, buffered_rows(stream)); /* all other streams wait for this one */
     else
-        fetch_or_wait(stream, &demand);
+        fetch_or_wait(stream, &demand, buffered_rows(stream));
 }
 
 /* Streams of one group are consumed evenly, so without this they would all fetch at once and then wait for
@@ -232,23 +234,51 @@ kw_stream_ahead(kw_stream *stream)
     bool worth = stream->gather->spec.more_pages ? kw_demand_expected(&demand) > buffered
                                                  : kw_demand_ahead(&demand, buffered);
     if (worth)
-        fetch_or_wait(stream, &demand);
+        fetch_or_wait(stream, &demand, buffered);
+}
+
+/* Fetches the rows that follow after the buffered ones in the page. */
+static void
+top_up_by_forecast(kw_stream *dry, kw_demand demand)
+{
+    kw_group *group = dry->group;
+    g_autofree uint64_t *left = g_new(uint64_t, group->count);
+    kw_forecast(group, demand.wanted, left);
+    for (uint32_t i = 0; i < group->count; i++) {
+        kw_stream *stream = &group->streams[i];
+        if (left[i] == 0 || stream->waiting || !can_fetch(stream))
+            continue;
+        demand.wanted = left[i];
+        demand.taken = stream->taken;
+        fetch_or_wait(stream, &demand, 0);
+    }
+}
+
+/* The same for so many rows that the numbers of rows taken so far are precise enough. */
+static void
+top_up_by_shares(kw_stream *dry, kw_demand demand)
+{
+    kw_group *group = dry->group;
+    double per_taken = (double)demand.wanted / ((double)demand.taken_by_all + (double)demand.streams);
+    for (uint32_t i = 0; i < group->count; i++) {
+        kw_stream *stream = &group->streams[i];
+        uint64_t buffered = buffered_rows(stream);
+        double lacks = (double)(stream->taken + 1) * per_taken - (double)buffered;
+        if (lacks <= 0 || stream == dry || stream->waiting || !can_fetch(stream))
+            continue;
+        demand.taken = stream->taken;
+        fetch_or_wait(stream, &demand, buffered);
+    }
 }
 
 void
 kw_streams_top_up(kw_stream *dry)
 {
-    kw_group *group = dry->group;
     kw_demand demand = demand_of(dry);
-    double per_taken = (double)demand.wanted / ((double)demand.taken_by_all + (double)demand.streams);
-    for (uint32_t i = 0; i < group->count; i++) {
-        kw_stream *stream = &group->streams[i];
-        double lacks = (double)(stream->taken + 1) * per_taken - (double)buffered_rows(stream);
-        if (lacks <= 0 || stream == dry || stream->waiting || !can_fetch(stream))
-            continue;
-        demand.taken = stream->taken;
-        fetch_or_wait(stream, &demand);
-    }
+    if (demand.wanted <= KW_FORECAST_ROWS)
+        top_up_by_forecast(dry, demand);
+    else
+        top_up_by_shares(dry, demand);
 }
 
 /* Replaces a batch that was read to its end. */

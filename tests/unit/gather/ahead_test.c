@@ -1,5 +1,5 @@
 /* When a gather reads ahead, and how many rows it then reads. */
-#include "gather/gather_internal.h"
+#include "gather/forecast.h"
 #include "noting.h"
 
 /* --- when ------------------------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ fetches_of_second_page(uint32_t page_rows)
 }
 
 /* When a range with many rows of the page runs dry, the other one, which has few of them, fetches few. It
- * fetches none if it has enough rows: the 215 that it got at first are a fifth of the rows of both pages. */
+ * fetches none if it has enough rows: the 222 that it got at first are a fifth of the rows of both pages. */
 static void
 test_shares_of_ranges(void)
 {
@@ -213,7 +213,49 @@ test_shares_of_ranges(void)
     g_assert_true(dry->scan == noted.fetches[0].scan && dry->rows > 1200);
     g_assert_true(other->scan == noted.fetches[1].scan && other->rows < 400);
     g_assert_cmpuint(fetches_of_second_page(666), ==, 1);
-    g_assert_cmpuint(fetches_of_second_page(5 * 215 - 400 + 1), ==, 2);
+    g_assert_cmpuint(fetches_of_second_page(5 * 222 - 400 + 1), ==, 2);
+}
+
+/* --- forecasts --------------------------------------------------------------------------------------- */
+
+enum { FORECAST_STREAMS = 4 };
+
+/* Each text has the keys of a stream's buffered rows, one letter each. A stream has ended if the text ends
+ * with a full stop. Checks the number of rows that follow in a page of `wanted` rows after each stream has
+ * run out. */
+static void
+check_forecast(const char *const texts[FORECAST_STREAMS], bool reversed, uint64_t wanted,
+               const uint64_t expected[FORECAST_STREAMS])
+{
+    kw_plan plan = {.reversed = reversed};
+    kw_gather gather = {.spec = {.plan = &plan}};
+    kw_stream streams[FORECAST_STREAMS] = {0};
+    kw_row rows[FORECAST_STREAMS][26] = {0};
+    kw_group group = {.gather = &gather, .streams = streams, .count = FORECAST_STREAMS};
+    uint64_t left[FORECAST_STREAMS];
+    for (size_t i = 0; i < FORECAST_STREAMS; i++) {
+        size_t count = strcspn(texts[i], ".");
+        for (size_t k = 0; k < count; k++)
+            rows[i][k].key = kw_bytes_of((const uint8_t *)texts[i] + k, 1);
+        streams[i] = (kw_stream){.end = texts[i][count] == '.'};
+        streams[i].head = count ? rows[i] : NULL;
+        streams[i].last = count ? rows[i] + count - 1 : NULL;
+    }
+    kw_forecast(&group, wanted, left);
+    for (size_t i = 0; i < FORECAST_STREAMS; i++)
+        g_assert_cmpuint(left[i], ==, expected[i]);
+}
+
+/* While one of four streams has run out, three rows stand for four of the page; after the second one, two. */
+static void
+test_forecast(void)
+{
+    check_forecast((const char *const[]){"", "ab", "cz", "xy"}, false, 12, (uint64_t[]){0, 9, 0, 3});
+    check_forecast((const char *const[]){"", "ab", "cz", "xy"}, false, 5, (uint64_t[]){0, 2, 0, 0});
+    check_forecast((const char *const[]){"", "ab", "cz", "xy"}, false, 2, (uint64_t[]){0, 0, 0, 0});
+    check_forecast((const char *const[]){"", "zy", "xb", "ca"}, true, 5, (uint64_t[]){0, 2, 0, 0});
+    check_forecast((const char *const[]){"", "ab.", "cz", "xy."}, false, 12, (uint64_t[]){0, 0, 2, 0});
+    check_forecast((const char *const[]){"", "", "", "."}, false, 12, (uint64_t[]){0, 0, 0, 0});
 }
 
 int
@@ -227,5 +269,6 @@ main(int argc, char **argv)
     g_test_add_func("/gather/ahead/empty ranges", test_empty_ranges);
     g_test_add_func("/gather/ahead/dropped rows", test_dropped_rows);
     g_test_add_func("/gather/ahead/shares of ranges", test_shares_of_ranges);
+    g_test_add_func("/gather/ahead/forecast", test_forecast);
     return g_test_run();
 }

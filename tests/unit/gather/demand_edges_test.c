@@ -15,8 +15,11 @@ test_rows(void)
     g_assert_cmpuint(kw_demand_rows(&one, 200), ==, 1);
     kw_demand ten = {.wanted = 1000, .streams = 10};
     g_assert_cmpuint(kw_demand_expected(&ten), ==, 100);
-    g_assert_cmpuint(kw_demand_rows(&ten, 0), ==, 110); /* plus the square root */
-    g_assert_cmpuint(kw_demand_rows(&ten, 10), ==, 100);
+    g_assert_cmpuint(kw_demand_rows(&ten, 0), ==, 115); /* plus one and a half times the square root */
+    g_assert_cmpuint(kw_demand_rows(&ten, 10), ==, 105);
+    kw_demand fifteen = {.wanted = 150, .streams = 10}, sixteen = {.wanted = 160, .streams = 10};
+    g_assert_cmpuint(kw_demand_rows(&fifteen, 0), ==, 15 + 3);
+    g_assert_cmpuint(kw_demand_rows(&sixteen, 0), ==, 16 + 4 + 2);
     kw_demand frequent = {.wanted = 1000, .streams = 10, .taken = 49, .taken_by_all = 90};
     g_assert_cmpuint(kw_demand_expected(&frequent), ==, 500);
     kw_demand few = {.wanted = 3, .streams = 1};

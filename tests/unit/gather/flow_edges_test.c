@@ -146,7 +146,7 @@ test_chunks(void)
          {.max_rows = 1000, .max_bytes = 1000000, .budget_bytes = 102400},
          {299, 10, 0, 0},
          0,
-         35,
+         37,
          51200},
         {"does not fit",
          {.max_rows = 1000, .max_bytes = 1000000, .budget_bytes = 102400},
