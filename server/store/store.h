@@ -289,6 +289,8 @@ typedef struct kw_get {
     kw_prepared *prepared;   /* the same filter, compiled; NULL: the store parses the text */
     bool filters_cells_only; /* the filter removes cells only: every row that exists keeps at least one */
     bool filter_is_safe;     /* every store accepts the filter: the get can share a call with others */
+    /* One of many gets that must not evict other blocks. In get_many, all have the same value. */
+    bool keep_blocks_out_of_cache;
     kw_deadline deadline;
     const kw_ordering *ordering; /* NULL: control cells are returned like other cells */
 } kw_get;

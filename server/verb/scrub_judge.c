@@ -333,6 +333,7 @@ kw_scrub_get(const kw_scrub_job *job, const kw_placement *side, kw_bytes row)
                     .account = call->account,
                     .call = call->number,
                     .deadline = call->deadline,
+                    .keep_blocks_out_of_cache = true,
                     .ordering = kw_scrub_ordering(job)};
 }
 

@@ -59,6 +59,8 @@ embedded_free(kw_store *base)
         rocksdb_readoptions_destroy(store->get_options);
     if (store->memory_options)
         rocksdb_readoptions_destroy(store->memory_options);
+    if (store->passing_options)
+        rocksdb_readoptions_destroy(store->passing_options);
     if (store->copy_options)
         rocksdb_readoptions_destroy(store->copy_options);
     kw_engine_close(&store->engine);
@@ -93,9 +95,14 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     rocksdb_readoptions_set_prefix_same_as_start(store->memory_options, 1);
     rocksdb_readoptions_set_read_tier(store->memory_options, 1); /* memtables and the block cache */
     rocksdb_readoptions_set_background_purge_on_iterator_cleanup(store->memory_options, 1);
+    store->passing_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_verify_checksums(store->passing_options, 1);
+    rocksdb_readoptions_set_prefix_same_as_start(store->passing_options, 1);
+    rocksdb_readoptions_set_fill_cache(store->passing_options, 0);
     store->copy_options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_verify_checksums(store->copy_options, 1);
     rocksdb_readoptions_set_total_order_seek(store->copy_options, 1);
+    rocksdb_readoptions_set_fill_cache(store->copy_options, 0);
     store->pool = kw_pool_start((size_t)MAX(settings->readers, 1), "kw-reader");
     store->filter_pool = kw_pool_start((size_t)MAX(settings->readers / 2, 1), "kw-filter");
     store->committer = kw_committer_start(store);

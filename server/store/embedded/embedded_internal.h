@@ -47,7 +47,8 @@ struct kw_embedded {
     kw_pool *filter_pool;                  /* for reads whose filter can take long */
     rocksdb_readoptions_t *get_options;    /* for reads of one row, with its bloom filter */
     rocksdb_readoptions_t *memory_options; /* as get_options, but fails if the read needs the disk */
-    rocksdb_readoptions_t *copy_options;   /* for copies of adjacent rows */
+    rocksdb_readoptions_t *passing_options; /* as get_options, but keeps blocks out of the cache */
+    rocksdb_readoptions_t *copy_options;    /* for copies of adjacent rows; the same */
     _Atomic kw_disk_state disk;
     _Atomic size_t open_scans;
 };

@@ -182,6 +182,15 @@ read_within(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, size_t
     return true;
 }
 
+static const rocksdb_readoptions_t *
+options_of(const get_job *job)
+{
+    const kw_embedded *store = job->handle->store;
+    if (job->memory_only)
+        return store->memory_options;
+    return job->gets[0]->keep_blocks_out_of_cache ? store->passing_options : store->get_options;
+}
+
 static bool
 read_all(get_job *job)
 {
@@ -202,8 +211,7 @@ read_all(get_job *job)
     job->rows = kw_rows_new_for(job->gets[0]->account);
     job->limit_reached = job->too_large = false;
     job->rows->rows = KW_ARENA_ARRAY(job->rows->arena, kw_row, job->count);
-    rocksdb_iterator_t *at = rocksdb_create_iterator(
-        store->engine.db, job->memory_only ? store->memory_options : store->get_options);
+    rocksdb_iterator_t *at = rocksdb_create_iterator(store->engine.db, options_of(job));
     bool good = true;
     for (size_t i = 0; good && i < job->count; i++)
         good = read_within(job, at, table, i);

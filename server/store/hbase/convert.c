@@ -234,7 +234,8 @@ kw_hbase_to_get(kw_arena *arena, const kw_get *get, kw_hb_TGet *ret_get)
                             .has_maxVersions = get->max_versions > 1,
                             .maxVersions = get->max_versions,
                             .has_filterString = get->filter.size != 0,
-                            .filterString = get->filter};
+                            .filterString = get->filter,
+                            .has_cacheBlocks = get->keep_blocks_out_of_cache};
     if (get->columns_count) {
         ret_get->has_columns = true;
         ret_get->columns.items = kw_hbase_to_columns(arena, get->columns, get->columns_count);
