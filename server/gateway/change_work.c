@@ -6,6 +6,9 @@
 
 #define COPY_ROWS 500
 #define COMPARE_ROWS 500
+/* In a store with several writers, while no callers use the gateway: a slice then reads rows while it writes
+ * others. */
+#define COPY_ROWS_QUIET 5000
 /* A row that differs is read again after this time, in case it was being written. */
 #define SETTLE_MS 100
 /* A slice with records that were written while they were compared is compared again after a pause. */
@@ -37,6 +40,7 @@ kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
     kw_change_work *work = find_work(self, record);
     if (work->started_ms != record->started_ms) { /* of an earlier change of the path */
         kw_change_walk_clear(&work->walk);
+        kw_change_edges_forget(work);
         g_free(work->holder);
         *work = (kw_change_work){.table = work->table,
                                  .path = work->path,
@@ -175,6 +179,7 @@ on_copied(void *user, const kw_copy_result *result, const kw_error *error)
             record.example = result->example;
         note_rows(self, &record, result->rows + result->removed + result->foreign, result->progress);
         set_rates(self, result->end, &record);
+        kw_change_edges_keep(kw_change_work_of(self, &record), result);
         kw_coordinator_update(self, &record);
         if (result->end)
             end_phase(self, &record, "all rows are copied");
@@ -213,6 +218,7 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
     if (find_record(self, set, &record)) {
         note_rows(self, &record, result->rows + result->removed + result->foreign,
                   progress_of(&record, self->act, result->progress));
+        kw_change_edges_keep(kw_change_work_of(self, &record), result);
         record.copied_to = result->end ? KW_BYTES_NONE : result->after;
         if (result->end)
             record.pass = pass_after(&record, self->act);
@@ -326,13 +332,24 @@ find_path(const kw_policy *policy, const kw_change_record *record)
     return path >= 0 && table->paths[path].placements_count == 2 ? &table->paths[path] : NULL;
 }
 
+/* What all slices of a copy, pass or sweep have in common. */
+static void
+prepare_copy(kw_coordinator *self, const kw_change_record *record, kw_copy_request request)
+{
+    kw_change_work *work = kw_change_work_of(self, record);
+    bool quiet = record->writers == KW_CHANGE_SEVERAL_WRITERS && !self->pace.has_callers &&
+                 record->rows_per_second == 0;
+    request.after = kw_arena_copy(self->call.arena, record->copied_to);
+    kw_change_edges_get(work, &request, self->call.arena);
+    request.max_rows = quiet ? COPY_ROWS_QUIET : COPY_ROWS;
+    self->copy = request;
+}
+
 static void
 start_copy(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
-    self->copy = (kw_copy_request){.from = &path->placements[1],
-                                   .to = &path->placements[0],
-                                   .after = kw_arena_copy(self->call.arena, record->copied_to),
-                                   .max_rows = COPY_ROWS};
+    const kw_copy_request request = {.from = &path->placements[1], .to = &path->placements[0]};
+    prepare_copy(self, record, request);
     kw_verb_copy(&self->call, &self->copy, on_copied, self);
 }
 
@@ -353,11 +370,9 @@ static void
 start_pass(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
     bool new = record->pass == KW_CHANGE_PASS_NEW;
-    self->copy = (kw_copy_request){.mode = KW_COPY_BOTH,
-                                   .from = &path->placements[new ? 0 : 1],
-                                   .to = &path->placements[new ? 1 : 0],
-                                   .after = kw_arena_copy(self->call.arena, record->copied_to),
-                                   .max_rows = COPY_ROWS};
+    const kw_copy_request request = {
+        .mode = KW_COPY_BOTH, .from = &path->placements[new ? 0 : 1], .to = &path->placements[new ? 1 : 0]};
+    prepare_copy(self, record, request);
     kw_verb_copy(&self->call, &self->copy, on_passed, self);
 }
 
@@ -384,10 +399,9 @@ static void
 start_sweep(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
     static const kw_error unknown = {.code = KW_UNAVAILABLE, .text = "the store's clock is not known"};
-    self->copy = (kw_copy_request){.mode = KW_COPY_SWEEP,
-                                   .from = &path->placements[kw_change_sweeps_new(record) ? 0 : 1],
-                                   .after = kw_arena_copy(self->call.arena, record->copied_to),
-                                   .max_rows = COPY_ROWS};
+    const kw_copy_request request = {.mode = KW_COPY_SWEEP,
+                                     .from = &path->placements[kw_change_sweeps_new(record) ? 0 : 1]};
+    prepare_copy(self, record, request);
     if (find_sweep_time(self, record, &self->copy.until_ms))
         kw_verb_copy(&self->call, &self->copy, on_passed, self);
     else

@@ -304,6 +304,7 @@ work_free(void *pointer)
 {
     kw_change_work *work = pointer;
     kw_change_walk_clear(&work->walk);
+    kw_change_edges_forget(work);
     g_free(work->table);
     g_free(work->path);
     g_free(work->holder);

@@ -2,6 +2,7 @@
  *
  *   coordinator.c    starts work and waiting orders when calls under earlier policies have ended
  *   change_work.c    slices of the copy and of the comparison
+ *   change_edges.c   what a slice knows from the slice before
  *   change_pace.c    how fast they follow each other
  *   change_orders.c  orders of the operator
  *   change_own.c     orders that the gateway gives itself
@@ -34,6 +35,9 @@ typedef struct kw_change_work {
     uint64_t not_before_ns; /* the next slice starts then: the limit of rows per second, or after a failure */
     unsigned tries;         /* comparisons of the present slice */
     kw_error problem;       /* of the last slice or step; KW_OK: none */
+    /* The first and the last row key of the copy, pass or sweep, when it began on this gateway; NULL: unknown
+     */
+    GBytes *first, *last;
     /* in a store with several writers */
     bool holding; /* this gateway is the holder; else the next two are unused */
     kw_change_walk walk;
@@ -128,6 +132,12 @@ const char *kw_change_next_of(const kw_change_record *record, kw_arena *arena);
 /* The catalog has these records now. False if this gateway serves another version of a change: it must be
  * loaded first. */
 bool kw_coordinator_take_current(kw_coordinator *self, const kw_current *current);
+
+/* The first and the last row key, which only the first slice of a copy, pass or sweep looks up. */
+void kw_change_edges_keep(kw_change_work *work, const kw_copy_result *result);
+/* Sets those of the request, whose `after` is set. */
+void kw_change_edges_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
+void kw_change_edges_forget(kw_change_work *work);
 
 /* The work of the change; created if there is none. */
 kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *record);

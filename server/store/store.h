@@ -244,6 +244,9 @@ typedef struct kw_row_copy {
     /* With an ordering: gives both rows the cells and removals of both; nothing is written if both have the
      * same. Of cells with equal timestamps, those of `row` replace those of `to_row`. */
     bool both_ways;
+    /* Not NULL: the whole row as a read without an ordering returns it, with all versions. Then the store
+     * does not read it; it must live until done. Ignored by a store with one writer. */
+    const kw_row *stored, *to_stored;
 } kw_row_copy;
 
 /* `results` is the caller's array of `count` elements, with one result per copy before done is called. An

@@ -2,12 +2,16 @@
  * placement, gives both rows of each record the newest cells (pass), or removes gone cells (sweep). One
  * slice:
  *
- *   the first and last row key, for the progress --> scan row keys of `from` --> each record's key in `to`
+ *   the first and last row key, for the progress --> scan rows of `from` --> each record's key in `to`
  *                                                      --> copy the rows in the store --> answer
  *
- * The store copies each row as it is at that moment, so it does not matter how old the scanned keys are. A
- * row that was removed since has only its removal to copy. A record that is put after its place was
- * scanned has been written to both placements.
+ * In a store with one writer, only the row keys are scanned. The store copies each row as it is at that
+ * moment, so it does not matter how old the scanned keys are. A row that was removed since has only its
+ * removal to copy. A record that is put after its place was scanned has been written to both placements.
+ *
+ * In a store with several writers, whole rows are scanned, which costs much less than to read them one by
+ * one. Such a store copies rows as they were read, however long ago (store/order/copy.c). While rows are
+ * written, the next ones are scanned. If a row is too large, the rest of the slice scans row keys.
  *
  * Rows of removed records are copied as well: their removals hide puts with older timestamps that arrive
  * later. That is not possible if the row key does not hold the identity fields, because a row without cells
@@ -19,11 +23,15 @@
 #include "path/reader.h"
 #include "store/control.h"
 #include "verb/pushdown.h"
+#include "verb/scrub.h"
 #include "verb/share.h"
 #include "verb/verb.h"
 
-/* Most bytes of the rows scanned together. */
-#define SLICE_BYTES_MAX (1 << 20)
+/* The most rows and bytes that are scanned together. */
+#define FETCH_ROWS_MAX 500
+#define FETCH_BYTES_MAX ((size_t)1 << 20)
+/* After this many bytes, a slice does not scan more. */
+#define SLICE_BYTES_MAX ((size_t)4 << 20)
 #define FIRST_CELL KW_BYTES_LITERAL("FirstKeyOnlyFilter ()")
 /* Every row, with its control cells. */
 #define FIRST_OR_CONTROL                                                                                     \
@@ -35,15 +43,27 @@ typedef struct copy_slice {
     kw_copy_done done;
     void *user;
     kw_reader *reader;
-    kw_bytes filter;
     bool names_records; /* the row keys hold the identity fields */
+    bool whole;         /* scans whole rows, with their control cells */
     kw_range_scan *scan;
     kw_bytes *edge; /* the one that `scan` finds */
     kw_bytes first, last;
+    /* scanning */
+    bool fetching;
+    bool any;     /* a fetch has ended since `whole` was set */
+    bool ended;   /* there are no more rows */
+    size_t count; /* rows scanned */
+    size_t bytes;
+    kw_bytes scanned; /* the last row key */
+    kw_rows *next;    /* scanned, while the rows before are copied */
+    /* copying or sweeping */
+    kw_rows *rows; /* NULL: none in progress */
     kw_row_sweep *sweeps;
-    kw_bytes *visited; /* the keys of the rows to copy or to sweep */
+    kw_bytes *visited; /* the keys of the rows */
     kw_written *written;
-    size_t count;
+    size_t visited_count;
+    bool failed;
+    kw_error error;
     kw_copy_result result;
 } copy_slice;
 
@@ -54,10 +74,15 @@ table_of(const copy_slice *self)
 }
 
 static void
-finish(copy_slice *self, const kw_error *error)
+finish(copy_slice *self)
 {
+    g_assert(!self->rows && !self->fetching && !self->next);
     kw_range_scan_close(g_steal_pointer(&self->scan));
-    self->done(self->user, error ? NULL : &self->result, error);
+    self->result.first = self->first;
+    self->result.last = self->last;
+    self->result.progress =
+        self->result.end ? 1 : kw_share_of_keys(self->first, self->last, self->result.after);
+    self->done(self->user, self->failed ? NULL : &self->result, self->failed ? &self->error : NULL);
 }
 
 static bool
@@ -68,21 +93,34 @@ is_sweep(const copy_slice *self)
 
 /* --- the rows of the slice ----------------------------------------------------------------------- */
 
+static void advance(copy_slice *self);
+
+/* The slice ends as soon as nothing is being written. */
+static void
+fail(copy_slice *self, const kw_error *error)
+{
+    if (!self->failed)
+        self->error = *error;
+    self->failed = true;
+    self->fetching = false; /* closing the scan cancels it */
+    kw_range_scan_close(g_steal_pointer(&self->scan));
+    kw_rows_free(g_steal_pointer(&self->next));
+}
+
 static void
 on_rows_done(void *user)
 {
     copy_slice *self = user;
-    for (size_t i = 0; i < self->count; i++) {
+    kw_rows_free(g_steal_pointer(&self->rows));
+    for (size_t i = 0; i < self->visited_count; i++) {
         if (self->written[i].outcome == KW_OUTCOME_OK)
             continue;
         kw_error error = self->written[i].error;
         kw_reader_name_row(self->reader, self->visited[i], &error);
-        finish(self, &error);
-        return;
+        fail(self, &error);
+        break;
     }
-    self->result.progress =
-        self->result.end ? 1 : kw_share_of_keys(self->first, self->last, self->result.after);
-    finish(self, NULL);
+    advance(self);
 }
 
 static void
@@ -92,9 +130,9 @@ note_foreign(copy_slice *self, const kw_error *error)
         self->result.example = kw_arena_text(self->call->arena, kw_bytes_of_text(error->text));
 }
 
-/* The copy between a row of `from` and a row of `to`. */
+/* The copy between a row of `from` and a row of `to`. stored: the row of `from`; NULL: it was not read. */
 static kw_row_copy
-copy_of(const copy_slice *self, kw_bytes row, kw_bytes to_row)
+copy_of(const copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes to_row)
 {
     const kw_copy_request *request = self->request;
     bool both = request->mode == KW_COPY_BOTH;
@@ -106,6 +144,7 @@ copy_of(const copy_slice *self, kw_bytes row, kw_bytes to_row)
         .to_row = to_row,
         .ordering = kw_store_is_shared(self->call->store) ? &table_of(self)->ordering : NULL,
         .both_ways = both,
+        .stored = stored,
     };
     if (!back)
         return copy;
@@ -114,6 +153,8 @@ copy_of(const copy_slice *self, kw_bytes row, kw_bytes to_row)
     turned.row = copy.to_row;
     turned.to_table = copy.table;
     turned.to_row = copy.row;
+    turned.stored = NULL;
+    turned.to_stored = stored;
     return turned;
 }
 
@@ -123,9 +164,16 @@ add_copy(copy_slice *self, const kw_row *row, kw_row_copy *copies, kw_buffer *sc
 {
     const kw_record *record;
     kw_error error;
+    kw_arena *arena = self->call->arena;
+    kw_row visible = self->whole ? kw_scrub_visible(&table_of(self)->ordering, row, arena) : *row;
+    bool removed = visible.cells_count == 0;
     scratch->size = 0;
-    bool removed = row->cells_count == 0;
-    if (!kw_reader_decode(self->reader, self->request->from, row, &record, &error)) {
+    if (removed && !self->names_records)
+        return;
+    if (self->names_records)
+        visible.cells_count =
+            MIN(visible.cells_count, 1); /* the same whether rows or their keys are scanned */
+    if (!kw_reader_decode(self->reader, self->request->from, &visible, &record, &error)) {
         if (!removed)
             note_foreign(self, &error);
     } else if (!kw_layout_encode(self->request->to->layout, record, scratch, &error)) {
@@ -133,12 +181,12 @@ add_copy(copy_slice *self, const kw_row *row, kw_row_copy *copies, kw_buffer *sc
         if (!removed)
             note_foreign(self, &error);
     } else {
-        kw_bytes key = kw_arena_copy(self->call->arena, row->key);
+        kw_bytes key = kw_arena_copy(arena, row->key);
         self->result.rows += !removed;
         self->result.removed += removed;
-        self->visited[self->count] = key;
-        copies[self->count++] =
-            copy_of(self, key, kw_arena_copy(self->call->arena, kw_buffer_bytes(scratch)));
+        self->visited[self->visited_count] = key;
+        copies[self->visited_count++] =
+            copy_of(self, key, self->whole ? row : NULL, kw_arena_copy(arena, kw_buffer_bytes(scratch)));
     }
 }
 
@@ -151,8 +199,8 @@ copy_rows(copy_slice *self, const kw_rows *rows)
     for (size_t i = 0; i < rows->count; i++)
         add_copy(self, &rows->rows[i], copies, &scratch);
     kw_buffer_clear(&scratch);
-    kw_store_handle_copy_rows(self->call->handle, copies, self->count, self->call->deadline, self->written,
-                              on_rows_done, self);
+    kw_store_handle_copy_rows(self->call->handle, copies, self->visited_count, self->call->deadline,
+                              self->written, on_rows_done, self);
 }
 
 /* Plans the sweep of a row with control cells. */
@@ -167,12 +215,12 @@ add_sweep(copy_slice *self, const kw_row *row)
     self->result.removed += control;
     if (!control)
         return;
-    kw_row_sweep *sweep = &self->sweeps[self->count];
+    kw_row_sweep *sweep = &self->sweeps[self->visited_count];
     *sweep = (kw_row_sweep){.table = self->request->from->store_table,
                             .row = kw_arena_copy(self->call->arena, row->key),
                             .ordering = ordering,
                             .until_ms = self->request->until_ms};
-    self->visited[self->count++] = sweep->row;
+    self->visited[self->visited_count++] = sweep->row;
 }
 
 static void
@@ -182,18 +230,21 @@ sweep_rows(copy_slice *self, const kw_rows *rows)
     self->visited = KW_ARENA_ARRAY(self->call->arena, kw_bytes, rows->count);
     for (size_t i = 0; i < rows->count; i++)
         add_sweep(self, &rows->rows[i]);
-    kw_store_handle_sweep_rows(self->call->handle, self->sweeps, self->count, self->call->deadline,
+    kw_store_handle_sweep_rows(self->call->handle, self->sweeps, self->visited_count, self->call->deadline,
                                self->written, on_rows_done, self);
 }
 
+/* Copies or sweeps the rows, and frees them afterwards. */
 static void
-visit_rows(copy_slice *self, const kw_rows *rows)
+visit_rows(copy_slice *self, kw_rows *rows)
 {
     kw_arena *arena = self->call->arena;
+    self->rows = rows;
     self->written = KW_ARENA_ARRAY(arena, kw_written, rows->count);
+    self->visited_count = 0;
     self->result.end = rows->end;
     self->result.after =
-        kw_arena_copy(arena, rows->count ? rows->rows[rows->count - 1].key : self->request->after);
+        rows->count ? kw_arena_copy(arena, rows->rows[rows->count - 1].key) : self->result.after;
     if (self->first.size == 0 && rows->count)
         self->first = kw_arena_copy(arena, rows->rows[0].key);
     if (is_sweep(self))
@@ -204,12 +255,26 @@ visit_rows(copy_slice *self, const kw_rows *rows)
 
 /* --- scanning ------------------------------------------------------------------------------------ */
 
+/* Requests the columns of identity fields that the row key does not hold, and of every row one cell. */
+static kw_bytes
+filter_of(const copy_slice *self)
+{
+    if (is_sweep(self))
+        return FIRST_OR_CONTROL;
+    if (self->names_records)
+        return FIRST_CELL;
+    size_t count;
+    const kw_column *columns = kw_reader_columns(self->reader, &count);
+    return kw_pushdown_first_or(columns, count, self->call->arena);
+}
+
+/* Of row keys. */
 static kw_range_scan_spec
 spec_of(const copy_slice *self)
 {
     return (kw_range_scan_spec){.table = self->request->from->store_table,
                                 .max_versions = 1,
-                                .filter = self->filter,
+                                .filter = filter_of(self),
                                 .filters_cells_only = true,
                                 .with_removed = self->names_records && !is_sweep(self),
                                 .keep_blocks_out_of_cache = true,
@@ -220,37 +285,76 @@ spec_of(const copy_slice *self)
                                 .ordering = is_sweep(self) ? NULL : &table_of(self)->ordering};
 }
 
+static kw_range_scan_spec
+spec_of_whole_rows(const copy_slice *self)
+{
+    return (kw_range_scan_spec){.table = self->request->from->store_table,
+                                .max_versions = INT32_MAX,
+                                .keep_blocks_out_of_cache = true,
+                                .max_row_bytes = FETCH_BYTES_MAX,
+                                .account = self->call->account,
+                                .call = self->call->number};
+}
+
+static void scan(copy_slice *self);
 static void fetch(copy_slice *self);
+
+static void
+scan_keys_instead(copy_slice *self)
+{
+    kw_range_scan_close(g_steal_pointer(&self->scan));
+    self->whole = self->any = false;
+    scan(self);
+}
+
+static void
+note_fetched(copy_slice *self, kw_rows *rows)
+{
+    self->any = true;
+    self->ended = rows->end;
+    self->count += rows->count;
+    self->bytes += rows->bytes;
+    self->next = rows;
+    if (rows->count)
+        self->scanned = kw_arena_copy(self->call->arena, rows->rows[rows->count - 1].key);
+}
 
 static void
 fetched(void *user, kw_rows *rows, const kw_error *error)
 {
     copy_slice *self = user;
-    if (error) {
-        finish(self, error);
+    self->fetching = false;
+    if (error && error->code == KW_LIMIT && self->whole) {
+        scan_keys_instead(self);
         return;
     }
-    bool none_yet = rows->count == 0 && !rows->end;
-    if (!none_yet)
-        visit_rows(self, rows);
-    kw_rows_free(rows);
-    if (none_yet)
+    if (error) {
+        fail(self, error);
+    } else if (rows->count == 0 && !rows->end) {
+        kw_rows_free(rows);
         fetch(self);
+        return;
+    } else {
+        note_fetched(self, rows);
+    }
+    advance(self);
 }
 
 static void
 fetch(copy_slice *self)
 {
-    kw_range_scan_fetch(self->scan, self->request->max_rows, SLICE_BYTES_MAX, false, self->call->deadline,
-                        fetched, self);
+    size_t left = self->request->max_rows - self->count;
+    self->fetching = true;
+    kw_range_scan_fetch(self->scan, (uint32_t)MIN(left, FETCH_ROWS_MAX), FETCH_BYTES_MAX,
+                        self->whole && left > FETCH_ROWS_MAX, self->call->deadline, fetched, self);
 }
 
 /* Scans from the smallest row key after the last one: that key with a zero byte appended. */
 static void
 scan(copy_slice *self)
 {
-    kw_range_scan_spec spec = spec_of(self);
-    kw_bytes after = self->request->after;
+    kw_range_scan_spec spec = self->whole ? spec_of_whole_rows(self) : spec_of(self);
+    kw_bytes after = self->scanned;
     if (after.size) {
         uint8_t *start = kw_arena_alloc(self->call->arena, after.size + 1);
         memcpy(start, after.data, after.size);
@@ -259,6 +363,25 @@ scan(copy_slice *self)
     }
     self->scan = kw_store_handle_open_range_scan(self->call->handle, &spec);
     fetch(self);
+}
+
+static bool
+needs_more(const copy_slice *self)
+{
+    bool space = self->whole && self->count < self->request->max_rows && self->bytes < SLICE_BYTES_MAX;
+    return !self->ended && (!self->any || space);
+}
+
+/* Starts what can be done now. */
+static void
+advance(copy_slice *self)
+{
+    if (self->next && !self->rows)
+        visit_rows(self, g_steal_pointer(&self->next));
+    if (!self->failed && !self->fetching && !self->next && needs_more(self))
+        fetch(self);
+    if (!self->rows && !self->fetching)
+        finish(self);
 }
 
 /* --- the first and the last row key -------------------------------------------------------------- */
@@ -271,7 +394,8 @@ edge_fetched(void *user, kw_rows *rows, const kw_error *error)
 {
     copy_slice *self = user;
     if (error) {
-        finish(self, error);
+        fail(self, error);
+        finish(self);
         return;
     }
     bool none_yet = rows->count == 0 && !rows->end;
@@ -296,11 +420,13 @@ fetch_edge(copy_slice *self)
 static void
 next_edge(copy_slice *self)
 {
-    if (self->edge == &self->first || (self->edge && self->request->after.size == 0)) {
+    bool at_first = self->request->after.size == 0;
+    bool know = self->last.size && (self->first.size || at_first);
+    if (know || self->edge == &self->first || (self->edge && at_first)) {
         scan(self);
         return;
     }
-    self->edge = self->edge ? &self->first : &self->last;
+    self->edge = self->last.size ? &self->first : self->edge ? &self->first : &self->last;
     kw_range_scan_spec spec = spec_of(self);
     spec.reversed = self->edge == &self->last;
     self->scan = kw_store_handle_open_range_scan(self->call->handle, &spec);
@@ -319,19 +445,6 @@ keys_name_records(const copy_slice *self)
     return held;
 }
 
-/* Requests the columns of identity fields that the row key does not hold, and of every row one cell. */
-static kw_bytes
-filter_of(const copy_slice *self)
-{
-    if (is_sweep(self))
-        return FIRST_OR_CONTROL;
-    if (self->names_records)
-        return FIRST_CELL;
-    size_t count;
-    const kw_column *columns = kw_reader_columns(self->reader, &count);
-    return kw_pushdown_first_or(columns, count, self->call->arena);
-}
-
 void
 kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *user)
 {
@@ -340,9 +453,16 @@ kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, v
     g_assert(copies ? request->to->path == path : request->to == NULL);
     g_assert(request->max_rows > 0 && request->max_rows <= KW_COPY_ROWS_MAX);
     copy_slice *self = KW_ARENA_NEW(call->arena, copy_slice);
-    *self = (copy_slice){.call = call, .request = request, .done = done, .user = user};
+    *self = (copy_slice){.call = call,
+                         .request = request,
+                         .done = done,
+                         .user = user,
+                         .whole = copies && kw_store_is_shared(call->store),
+                         .first = request->first,
+                         .last = request->last,
+                         .scanned = request->after,
+                         .result = {.after = request->after}};
     self->reader = kw_reader_new_identity(call, path->table, path);
     self->names_records = keys_name_records(self);
-    self->filter = filter_of(self);
     next_edge(self);
 }

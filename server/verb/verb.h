@@ -186,7 +186,7 @@ typedef void (*kw_scrub_done)(void *user, const kw_scrub_result *result, const k
 void kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done, void *user);
 
 /* copy.c: work on all rows of a placement while the key rule of its path changes, one slice per call. */
-#define KW_COPY_ROWS_MAX 1000
+#define KW_COPY_ROWS_MAX 10000
 
 typedef enum kw_copy_mode {
     KW_COPY_ROWS, /* copies the rows of `from` to `to` */
@@ -204,6 +204,7 @@ typedef struct kw_copy_request {
     const kw_placement *to; /* NULL for a sweep */
     int64_t until_ms;       /* sweep: gone cells with timestamps up to it; see kw_row_sweep */
     kw_bytes after;         /* the last row key of the previous slice; empty: begin with the first row */
+    kw_bytes first, last;   /* of the result of an earlier slice; empty: the slice finds them */
     uint32_t max_rows;      /* 1 to KW_COPY_ROWS_MAX */
 } kw_copy_request;
 
@@ -213,10 +214,11 @@ typedef struct kw_copy_result {
                          all rows with control cells */
     uint64_t foreign; /* rows that cannot be decoded under the rule of `from`, or whose record has no key
                          under    that of `to`; they were not copied */
-    const char *example; /* key and reason of the first of them; NULL: none */
-    kw_bytes after;      /* for the next slice */
-    bool end;            /* these were the last rows */
-    double progress;     /* 0 to 1: the share of the rows up to `after`, estimated from the row keys */
+    const char *example;  /* key and reason of the first of them; NULL: none */
+    kw_bytes after;       /* for the next slice */
+    bool end;             /* these were the last rows */
+    kw_bytes first, last; /* the first and the last row key, when they were read */
+    double progress;      /* 0 to 1: the share of the rows up to `after`, estimated from the row keys */
 } kw_copy_result;
 
 /* A failed slice can be repeated. Everything in the result is in the call's arena. */

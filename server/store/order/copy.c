@@ -4,6 +4,8 @@
  *        ^                                                                       |
  *        '---------- results <-- write what the rows lack, all together <--------'
  *
+ * A row that the caller has read is not read again.
+ *
  * Nothing keeps others from writing the rows meanwhile. That is harmless: a copied cell has the timestamp
  * that it had, and a copied removal the timestamp of the removal, so a later write wins although it arrives
  * sooner. Cells with equal timestamps are the exception: of them, HBase keeps the one that arrives last. So a
@@ -85,7 +87,8 @@ static bool
 goes_with(const kw_row_copy *one, const kw_row_copy *other)
 {
     return kw_bytes_equal(one->table, other->table) && kw_bytes_equal(one->to_table, other->to_table) &&
-           one->both_ways == other->both_ways;
+           one->both_ways == other->both_ways && !one->stored == !other->stored &&
+           !one->to_stored == !other->to_stored;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -101,14 +104,23 @@ on_written(void *user)
     copy_next(op);
 }
 
+/* The row as it was read by this copy or by its caller. */
+static const kw_row *
+row_of(const copying *op, const kw_rows *rows, const kw_row *stored, size_t index)
+{
+    return stored ? stored : &rows->rows[index - op->from];
+}
+
 static void
 write_missing(copying *op)
 {
     kw_copy_writes_init(&op->writes, op->deadline);
     for (size_t i = op->from; i < op->to; i++) {
-        const kw_row *to_row = op->to_rows ? &op->to_rows->rows[i - op->from] : NULL;
+        const kw_row_copy *copy = &op->copies[i];
+        const kw_row *row = row_of(op, op->rows, copy->stored, i);
+        const kw_row *to_row = copy->both_ways ? row_of(op, op->to_rows, copy->to_stored, i) : NULL;
         op->results[i] = (kw_written){.outcome = KW_OUTCOME_OK};
-        kw_copy_writes_add_missing(&op->writes, &op->copies[i], &op->rows->rows[i - op->from], to_row, i);
+        kw_copy_writes_add_missing(&op->writes, copy, row, to_row, i);
     }
     kw_copy_writes_send(&op->writes, op->handle, on_written, op);
 }
@@ -139,6 +151,8 @@ keep_whole(copying *op, const kw_rows *rows)
     return false;
 }
 
+static void read_or_write(copying *op);
+
 static void
 on_to_rows(void *user, kw_rows *rows, const kw_error *error)
 {
@@ -147,23 +161,7 @@ on_to_rows(void *user, kw_rows *rows, const kw_error *error)
     if (error)
         fail_rest(op, error);
     else if (keep_whole(op, rows))
-        write_missing(op);
-}
-
-static void
-read_rows(copying *op, bool to_rows, kw_get_done done)
-{
-    size_t count = op->to - op->from;
-    for (size_t i = 0; i < count; i++) {
-        const kw_row_copy *copy = &op->copies[op->from + i];
-        op->gets[i] = (kw_get){.table = to_rows ? copy->to_table : copy->table,
-                               .row = to_rows ? copy->to_row : copy->row,
-                               .max_versions = INT32_MAX,
-                               .max_bytes = ROW_BYTES_MAX,
-                               .deadline = op->deadline};
-        op->list[i] = &op->gets[i];
-    }
-    kw_store_handle_get_many(op->handle->inner, op->list, count, done, op);
+        read_or_write(op);
 }
 
 static void
@@ -173,10 +171,36 @@ on_rows(void *user, kw_rows *rows, const kw_error *error)
     op->rows = rows;
     if (error)
         fail_rest(op, error);
-    else if (!keep_whole(op, rows))
-        return;
-    else if (op->copies[op->from].both_ways)
-        read_rows(op, true, on_to_rows);
+    else if (keep_whole(op, rows))
+        read_or_write(op);
+}
+
+static void
+read_rows(copying *op, bool to_rows)
+{
+    size_t count = op->to - op->from;
+    for (size_t i = 0; i < count; i++) {
+        const kw_row_copy *copy = &op->copies[op->from + i];
+        op->gets[i] = (kw_get){.table = to_rows ? copy->to_table : copy->table,
+                               .row = to_rows ? copy->to_row : copy->row,
+                               .max_versions = INT32_MAX,
+                               .max_bytes = ROW_BYTES_MAX,
+                               .keep_blocks_out_of_cache = true,
+                               .deadline = op->deadline};
+        op->list[i] = &op->gets[i];
+    }
+    kw_store_handle_get_many(op->handle->inner, op->list, count, to_rows ? on_to_rows : on_rows, op);
+}
+
+/* Reads what is not read yet: `row` of each copy, then `to_row`. */
+static void
+read_or_write(copying *op)
+{
+    const kw_row_copy *first = &op->copies[op->from];
+    if (!first->stored && !op->rows)
+        read_rows(op, false);
+    else if (first->both_ways && !first->to_stored && !op->to_rows)
+        read_rows(op, true);
     else
         write_missing(op);
 }
@@ -192,7 +216,7 @@ copy_next(copying *op)
     while (op->to < op->count && op->to - op->from < KW_COPY_ROWS_TOGETHER &&
            goes_with(&op->copies[op->from], &op->copies[op->to]))
         op->to++;
-    read_rows(op, false, on_rows);
+    read_or_write(op);
 }
 
 void

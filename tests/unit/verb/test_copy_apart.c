@@ -146,8 +146,8 @@ test_pass(void)
         expect_equal_records(&self);
         uint64_t operations = self.apart.control->operations;
         self.request.max_rows = 100;
-        visit(&self, KW_COPY_BOTH, OLD); /* nothing is left to write: the last key, the rows, two reads */
-        g_assert_cmpuint(self.apart.control->operations - operations, ==, 4);
+        visit(&self, KW_COPY_BOTH, OLD); /* nothing is left to write: the last key, the rows, their others */
+        g_assert_cmpuint(self.apart.control->operations - operations, ==, 3);
         tear_down(&self);
     }
 }
@@ -225,31 +225,144 @@ test_sweep_until(void)
 }
 
 static void
+start_slice(fixture *self)
+{
+    self->apart.desk->done = false;
+    kw_verb_copy(&self->apart.desk->call, &self->request, answered, self);
+    desk_wait(self->apart.desk);
+}
+
+/* Lets the n-th operation of a slice fail, for each n. Returns the number of operations. */
+static unsigned
+fail_each(fixture *self)
+{
+    unsigned failures = 0;
+    for (;; failures++) {
+        self->apart.control->fail_at = self->apart.control->operations + failures + 1;
+        start_slice(self);
+        if (self->error.code == KW_OK)
+            break;
+        g_assert_cmpint(self->error.code, ==, KW_UNAVAILABLE);
+    }
+    self->apart.control->fail_at = 0;
+    return failures;
+}
+
+static void
 test_failures(void)
 {
     for (kw_copy_mode mode = KW_COPY_ROWS; mode <= KW_COPY_SWEEP; mode++) {
         fixture self;
         set_up(&self, "now");
         put_examples(&self);
-        unsigned failures = 0;
         self.request = (kw_copy_request){.mode = mode,
                                          .from = &self.apart.placements[1],
                                          .to = mode == KW_COPY_SWEEP ? NULL : &self.apart.placements[0],
                                          .until_ms = INT64_MAX,
                                          .max_rows = 100};
-        for (;; failures++) {
-            self.apart.control->fail_at = self.apart.control->operations + failures + 1;
-            self.apart.desk->done = false;
-            kw_verb_copy(&self.apart.desk->call, &self.request, answered, &self);
-            desk_wait(self.apart.desk);
-            if (self.error.code == KW_OK)
-                break;
-            g_assert_cmpint(self.error.code, ==, KW_UNAVAILABLE);
-        }
-        g_assert_cmpuint(failures, >=, mode == KW_COPY_BOTH ? 5 : 4);
-        self.apart.control->fail_at = 0;
+        g_assert_cmpuint(fail_each(&self), >=, mode == KW_COPY_ROWS ? 3 : 4);
         tear_down(&self);
     }
+}
+
+/* --- slices that scan rows while they write others ------------------------------------------------ */
+
+#define MANY 1100 /* three scans */
+
+static void
+set_up_many(fixture *self)
+{
+    set_up(self, "now");
+    for (int i = 0; i < MANY; i++) {
+        g_autofree char *record = g_strdup_printf("id=r%04d n=%d note=x", i, i);
+        apart_put(&self->apart, OLD, record, 1000);
+    }
+    self->request = (kw_copy_request){
+        .from = &self->apart.placements[1], .to = &self->apart.placements[0], .max_rows = KW_COPY_ROWS_MAX};
+}
+
+static void
+expect_all_copied(fixture *self)
+{
+    g_assert_true(self->slice.end);
+    g_assert_cmpuint(self->slice.rows, ==, MANY);
+    for (int i = 0; i < MANY; i += 99) {
+        g_autofree char *key = g_strdup_printf("id=r%04d n=%d", i, i);
+        g_autofree char *record = g_strdup_printf("%s note=x", key);
+        expect_in(self, NEW, key, record);
+    }
+}
+
+static void
+test_many(void)
+{
+    fixture self;
+    set_up_many(&self);
+    self.apart.control->shuffle = true;
+    self.apart.control->most_in_flight = self.apart.control->rows_got = 0;
+    start_slice(&self);
+    g_assert_cmpuint(self.apart.control->rows_got, ==, 0);      /* the scan has read them */
+    g_assert_cmpuint(self.apart.control->most_in_flight, >, 4); /* four writes and a scan */
+    expect_all_copied(&self);
+    tear_down(&self);
+}
+
+static void
+test_many_failures(void)
+{
+    fixture self;
+    set_up_many(&self);
+    g_assert_cmpuint(fail_each(&self), >=, 1 + 3 + 3 * 4);
+    expect_all_copied(&self);
+    tear_down(&self);
+}
+
+/* A slice ends after this many rows, and the next one needs no more than the keys that it returned. */
+static void
+test_edges(void)
+{
+    fixture self;
+    set_up_many(&self);
+    self.request.max_rows = MANY / 2;
+    start_slice(&self);
+    g_assert_cmpuint(self.slice.rows, ==, MANY / 2);
+    g_assert_false(self.slice.end);
+    g_assert_cmpfloat(self.slice.progress, >, 0);
+    self.request.after = self.slice.after;
+    self.request.first = self.slice.first;
+    self.request.last = self.slice.last;
+    double progress = self.slice.progress;
+    uint64_t fetches = self.apart.control->fetches;
+    start_slice(&self);
+    g_assert_cmpuint(self.slice.rows, ==, MANY / 2);
+    g_assert_cmpuint(self.apart.control->fetches - fetches, <=, 3); /* of rows */
+    g_assert_cmpfloat(self.slice.progress, >, progress);
+    tear_down(&self);
+}
+
+/* A row is too large to be scanned with others: the keys are scanned, and the store reads the rows. */
+static void
+test_large(void)
+{
+    for (kw_copy_mode mode = KW_COPY_ROWS; mode <= KW_COPY_BOTH; mode++)
+        for (unsigned scan = 2; scan <= 4; scan++) { /* the first operation finds the last key */
+            fixture self;
+            set_up_many(&self);
+            self.request.mode = mode;
+            self.apart.control->fail_code = KW_LIMIT;
+            self.apart.control->fail_at = self.apart.control->operations + scan;
+            uint64_t rows = 0;
+            for (self.slice.end = false; !self.slice.end; self.request.after = self.slice.after) {
+                start_slice(&self);
+                if (self.error.code == KW_LIMIT) /* of a write */
+                    continue;
+                g_assert_cmpstr(self.error.text, ==, "");
+                rows += self.slice.rows;
+            }
+            self.slice.rows = rows;
+            expect_all_copied(&self);
+            tear_down(&self);
+        }
 }
 
 int
@@ -263,5 +376,9 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy apart/sweep", test_sweep);
     g_test_add_func("/verb/copy apart/sweep until", test_sweep_until);
     g_test_add_func("/verb/copy apart/failures", test_failures);
+    g_test_add_func("/verb/copy apart/many", test_many);
+    g_test_add_func("/verb/copy apart/many, failures", test_many_failures);
+    g_test_add_func("/verb/copy apart/edges", test_edges);
+    g_test_add_func("/verb/copy apart/large", test_large);
     return g_test_run();
 }

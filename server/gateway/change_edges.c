@@ -1,0 +1,42 @@
+/* The first and the last row key of a copy, pass or sweep, for its progress: see coordinator_internal.h. */
+#include "gateway/coordinator_internal.h"
+
+void
+kw_change_edges_forget(kw_change_work *work)
+{
+    g_clear_pointer(&work->first, g_bytes_unref);
+    g_clear_pointer(&work->last, g_bytes_unref);
+}
+
+static GBytes *
+keep(kw_bytes key)
+{
+    return key.size ? g_bytes_new(key.data, key.size) : NULL;
+}
+
+void
+kw_change_edges_keep(kw_change_work *work, const kw_copy_result *result)
+{
+    kw_change_edges_forget(work);
+    if (result->end)
+        return;
+    work->first = keep(result->first);
+    work->last = keep(result->last);
+}
+
+static kw_bytes
+copy(GBytes *key, kw_arena *arena)
+{
+    gsize size = 0;
+    const uint8_t *data = key ? g_bytes_get_data(key, &size) : NULL;
+    return key ? kw_arena_copy(arena, kw_bytes_of(data, size)) : KW_BYTES_NONE;
+}
+
+void
+kw_change_edges_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena)
+{
+    if (request->after.size == 0) /* another placement can begin */
+        kw_change_edges_forget(work);
+    request->first = copy(work->first, arena);
+    request->last = copy(work->last, arena);
+}
