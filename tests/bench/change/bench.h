@@ -71,25 +71,35 @@ double bench_percentile_us(GArray *replies, double share);
 
 /* --- gateways ------------------------------------------------------------------------------------- */
 
-/* A keywayd in its default configuration, with an embedded store in its own folder and the policy version
- * before the change. */
+#define BENCH_GATEWAYS 3
+
+typedef struct bench_options bench_options;
+
+/* A keywayd in its default configuration, with the policy version before the change. Its store is an embedded
+ * one in its own folder, or tables of its own in HBase; then others can serve the same tables. */
 typedef struct bench_gateway {
-    GPid process;
-    uint16_t port;
+    GPid processes[BENCH_GATEWAYS]; /* callers use the first one */
+    uint16_t ports[BENCH_GATEWAYS];
+    size_t count;
     char *folder;
+    char *name; /* of the tables in HBase */
+    bool on_hbase;
     bench_callers *callers;
     uint64_t next_put, next_remove; /* numbers of records */
 } bench_gateway;
 
 #define BENCH_CALLERS 64
 
-void bench_gateway_start(bench_gateway *gateway, const char *keywayd, const char *folder);
+/* count: of gateways that serve the same tables; 1 for an embedded store. */
+void bench_gateway_start(bench_gateway *gateway, const bench_options *options, const char *folder,
+                         size_t count);
 void bench_gateway_stop(bench_gateway *gateway);
 
-/* Begins the change; returns after the gateway serves it. */
+/* Begins the change; returns when rows can be copied. */
 void bench_begin_change(const bench_gateway *gateway);
 typedef enum bench_order { BENCH_SWITCH, BENCH_COMPLETE, BENCH_PAUSE, BENCH_RESUME } bench_order;
-/* False if the change is not ready for the order. Uses its own connection: any thread. */
+/* False if the change is not ready for the order. Uses its own connection: any thread. Returns when a switch
+ * or a completion has ended. */
 bool bench_order_change(const bench_gateway *gateway, bench_order order);
 
 typedef struct bench_progress {
@@ -98,24 +108,59 @@ typedef struct bench_progress {
 } bench_progress;
 bench_progress bench_change_progress(const bench_gateway *gateway);
 
-/* CPU time of the process so far. */
+/* Polls the version of the change until it has ended or `stop` is set. Any thread. */
+typedef struct bench_version {
+    char name[16];
+    uint64_t since_ns;
+} bench_version;
+GArray *bench_watch_versions(const bench_gateway *gateway, const gint *stop); /* of bench_version */
+
+/* CPU time of the first process so far. */
 double bench_cpu_us(const bench_gateway *gateway);
 
-/* Highest memory of the process since the last reset, in MiB. */
+/* Highest memory of each process since the last reset, all together, in MiB. */
 double bench_peak_mib(const bench_gateway *gateway);
 void bench_reset_peak(const bench_gateway *gateway);
 
+/* --- orders --------------------------------------------------------------------------------------- */
+
+typedef struct bench_ordered {
+    bool good;
+    double took_s;
+    double longest_us;  /* the longest put */
+    double pass_s;      /* of version 3, in which a pass visits all rows */
+    double both_us;     /* p50 of the gets in version 4 */
+    unsigned both_gets; /* their number */
+} bench_ordered;
+
+/* Gives the order while 64 callers put. */
+bench_ordered bench_order_under_puts(bench_gateway *gateway, bench_order order);
+/* Switches while one caller gets records with numbers below `rows`. */
+bench_ordered bench_switch_under_gets(bench_gateway *gateway, uint64_t rows);
+
+/* --- direct calls to HBase ------------------------------------------------------------------------ */
+
+/* A connection to a Thrift2 server, for the table that the gateway with this name has created. */
+typedef struct bench_direct bench_direct;
+
+bench_direct *bench_direct_open(const char *place, const char *name);
+void bench_direct_close(bench_direct *direct);
+/* Rows per second of puts of 100 rows per call, one call at a time. */
+double bench_direct_puts(bench_direct *direct, double seconds);
+
 /* --- parts ---------------------------------------------------------------------------------------- */
 
-typedef struct bench_options {
+struct bench_options {
     char *keywayd;
     char *folder;
+    char
+        *hbase; /* host:port of a Thrift2 server with framed transport and compact protocol; NULL: embedded */
     char *trace;
     int rows;
     double seconds; /* of a slice */
     int rounds;
     gboolean check;
-} bench_options;
+};
 
 /* Both gateways in alternation, so that their stores have compacted equally many rows. */
 void bench_load(bench_gateway *const *gateways, size_t count, uint64_t rows);

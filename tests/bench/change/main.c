@@ -1,13 +1,16 @@
-/* What an online change of a key rule costs on the embedded store, while it is under way:
+/* What an online change of a key rule costs while it is under way:
  *
- *   bench_change [--rows N] [--seconds N] [--rounds N] [--folder DIR] [--keywayd FILE] [--check]
- *   bench_change --trace FILE.csv [--rows N] [--folder DIR]
+ *   bench_change [--rows N] [--seconds N] [--rounds N] [--folder DIR] [--keywayd FILE] [--hbase PLACE]
+ * [--check] bench_change --trace FILE.csv [--rows N] [--folder DIR] [--hbase PLACE]
  *
  * Two gateways in the default configuration hold the same rows of three 100-byte cells in 16 buckets. One
  * keeps its key rule, the other changes it: first the records of a bucket are ordered by id, then by time. In
  * each version of the change, calls of both are measured in alternating slices; the median of the rounds'
  * ratios counts. Then the rate of the copy, the time of the orders, and the memory. --check fails on a missed
  * target. --trace writes how long puts took over the time of a change; plot.py draws it.
+ *
+ * The store is an embedded one, or HBase: PLACE is the host:port of a Thrift2 server (framed, compact). Then
+ * three gateways serve the table that is changed. run.sh measures both stores.
  */
 #include "bench.h"
 
@@ -20,6 +23,7 @@ read_options(int count, char **arguments, bench_options *options)
     const GOptionEntry entries[] = {
         {"keywayd", 0, 0, G_OPTION_ARG_FILENAME, &options->keywayd, "The gateway", "FILE"},
         {"folder", 0, 0, G_OPTION_ARG_FILENAME, &options->folder, "Folder for the stores", "DIR"},
+        {"hbase", 0, 0, G_OPTION_ARG_STRING, &options->hbase, "A Thrift2 server", "HOST:PORT"},
         {"trace", 0, 0, G_OPTION_ARG_FILENAME, &options->trace, "Only trace puts during a change", "FILE"},
         {"rows", 0, 0, G_OPTION_ARG_INT, &options->rows, "Rows before the change", "N"},
         {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options->seconds, "Duration of a slice", "N"},
@@ -45,7 +49,7 @@ run(const bench_options *options, const char *folder)
     size_t count = options->trace ? 1 : 2;
     bool good = true;
     for (size_t i = 0; i < count; i++)
-        bench_gateway_start(all[i], options->keywayd, folder);
+        bench_gateway_start(all[i], options, folder, options->hbase && i == 0 ? BENCH_GATEWAYS : 1);
     bench_load(all, count, (uint64_t)options->rows);
     if (options->trace)
         bench_trace(options, &changed);
@@ -75,5 +79,6 @@ main(int count, char **arguments)
     g_free(options.keywayd);
     g_free(options.folder);
     g_free(options.trace);
+    g_free(options.hbase);
     return options.check && !good;
 }

@@ -17,7 +17,7 @@ typedef struct version {
 
 typedef struct trace {
     const bench_gateway *gateway;
-    version versions[8];
+    version versions[16];
     size_t count;
     gint done;
 } trace;
@@ -34,18 +34,21 @@ run_change(gpointer data)
     trace *self = data;
     enter(self, "before");
     g_usleep(QUIET_US);
+    enter(self, "begin");
     bench_begin_change(self->gateway);
-    enter(self, "both-old, copying");
+    enter(self, "copying");
     while (!bench_change_progress(self->gateway).all_copied)
         g_usleep(STEP_NS / 1000);
-    enter(self, "both-old, comparing");
+    enter(self, "comparing");
     while (!bench_change_progress(self->gateway).all_compared)
         g_usleep(STEP_NS / 1000);
-    enter(self, "both-old");
+    enter(self, "both written");
     g_usleep(QUIET_US);
+    enter(self, "switch");
     bench_order_change(self->gateway, BENCH_SWITCH);
-    enter(self, "both-new");
+    enter(self, "new rows read");
     g_usleep(QUIET_US);
+    enter(self, "complete");
     bench_order_change(self->gateway, BENCH_COMPLETE);
     enter(self, "after");
     g_usleep(QUIET_US);

@@ -1,0 +1,110 @@
+/* Orders to a change while callers use the gateway. */
+#include "bench.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+typedef struct order_run {
+    const bench_gateway *gateway;
+    bench_order order;
+    double took_s;
+    bool good;
+    gint done;
+} order_run;
+
+static gpointer
+run_order(gpointer data)
+{
+    order_run *self = data;
+    gint64 began_us = g_get_monotonic_time();
+    self->good = bench_order_change(self->gateway, self->order);
+    self->took_s = (double)(g_get_monotonic_time() - began_us) / 1e6;
+    g_atomic_int_set(&self->done, 1);
+    return NULL;
+}
+
+bench_ordered
+bench_order_under_puts(bench_gateway *gateway, bench_order order)
+{
+    order_run run = {.gateway = gateway, .order = order};
+    GThread *thread = g_thread_new("order", run_order, &run);
+    bench_work work = {.call = BENCH_PUT,
+                       .callers = BENCH_CALLERS,
+                       .seconds = 3600,
+                       .stop = &run.done,
+                       .number = &gateway->next_put};
+    bench_slice puts = bench_callers_run(gateway->callers, &work);
+    g_thread_join(thread);
+    bench_ordered ordered = {
+        .took_s = run.took_s, .good = run.good, .longest_us = bench_percentile_us(puts.replies, 1)};
+    g_array_unref(puts.replies);
+    return ordered;
+}
+
+/* --- versions during a switch --------------------------------------------------------------------- */
+
+static gpointer
+run_watch(gpointer data)
+{
+    order_run *self = data;
+    return bench_watch_versions(self->gateway, &self->done);
+}
+
+/* When the version began and ended; false: it was not seen. */
+static bool
+find_version(const GArray *versions, const char *name, uint64_t *ret_from_ns, uint64_t *ret_until_ns)
+{
+    for (guint i = 0; i + 1 < versions->len; i++) {
+        const bench_version *version = &g_array_index(versions, bench_version, i);
+        if (!g_str_equal(version->name, name))
+            continue;
+        *ret_from_ns = version->since_ns;
+        *ret_until_ns = g_array_index(versions, bench_version, i + 1).since_ns;
+        return true;
+    }
+    return false;
+}
+
+/* Gets that began and ended in version 4. */
+static void
+measure_both(const GArray *versions, const GArray *replies, bench_ordered *ordered)
+{
+    uint64_t from_ns, until_ns;
+    GArray *both = g_array_new(FALSE, FALSE, sizeof(bench_reply));
+    if (find_version(versions, "4", &from_ns, &until_ns))
+        for (guint i = 0; i < replies->len; i++) {
+            bench_reply reply = g_array_index(replies, bench_reply, i);
+            uint64_t took_ns = (uint64_t)(reply.took_us * 1000);
+            if (reply.at_ns - took_ns >= from_ns && reply.at_ns <= until_ns)
+                g_array_append_val(both, reply);
+        }
+    ordered->both_gets = both->len;
+    ordered->both_us = bench_percentile_us(both, 0.5);
+    g_array_unref(both);
+}
+
+bench_ordered
+bench_switch_under_gets(bench_gateway *gateway, uint64_t rows)
+{
+    order_run run = {.gateway = gateway, .order = BENCH_SWITCH};
+    GThread *watch = g_thread_new("versions", run_watch, &run);
+    GThread *thread = g_thread_new("order", run_order, &run);
+    bench_work work = {.call = BENCH_GET,
+                       .callers = 1,
+                       .seconds = 3600,
+                       .stop = &run.done,
+                       .number = &gateway->next_put,
+                       .random_below = rows};
+    bench_slice gets = bench_callers_run(gateway->callers, &work);
+    g_thread_join(thread);
+    GArray *versions = g_thread_join(watch);
+    bench_ordered ordered = {.took_s = run.took_s, .good = run.good};
+    uint64_t from_ns, until_ns;
+    if (find_version(versions, "3", &from_ns, &until_ns))
+        ordered.pass_s = (double)(until_ns - from_ns) / 1e9;
+    measure_both(versions, gets.replies, &ordered);
+    g_array_unref(gets.replies);
+    g_array_unref(versions);
+    return ordered;
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Measures what a change of a key rule costs, and prints for each target whether it is met: run.sh BUILD_FOLDER
+# embedded|hbase|both [arguments of bench_change...]. About five minutes per store on a quiet machine with two cores.
+# For HBase it starts one in BUILD_FOLDER/bench-change, and stops it at the end; KEYWAY_BENCH_RUN uses an HBase that
+# start.sh has started, and keeps it running.
+#
+#   run.sh build/release both
+#   run.sh build/release hbase --rows 20000 --rounds 1
+#   run.sh build/release both --trace      only draws BUILD_FOLDER/bench-change/STORE.svg: puts during a change
+set -euo pipefail
+build=$(realpath "$1")
+store=$2
+shift 2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+support=$here/../../support/hbase
+work=$build/bench-change
+bench=$build/tests/bench/change/bench_change
+trace=
+if [ "${1:-}" = --trace ]; then
+  trace=1
+  shift
+fi
+mkdir -p "$work"
+
+# measure STORE ARGUMENTS...
+measure() {
+  local name=$1
+  shift
+  echo "== $name"
+  if [ -n "$trace" ]; then
+    "$bench" --trace "$work/$name.csv" "$@"
+    python3 "$here/plot.py" "$work/$name.csv" "$work/$name.svg"
+    echo "$work/$name.svg"
+  else
+    time "$bench" --folder "$work" "$@"
+  fi
+}
+
+case $store in embedded | both)
+  measure embedded --rows "$([ -n "$trace" ] && echo 200000 || echo 1000000)" --rounds 5 --seconds 0.3 "$@" ;;
+esac
+case $store in hbase | both) ;; *) exit 0 ;; esac
+
+if [ -n "${KEYWAY_BENCH_RUN:-}" ]; then
+  hbase=$KEYWAY_BENCH_RUN
+else
+  hbase=$work/hbase
+  KW_HBASE_HEAP=${KW_HBASE_HEAP:-2g} KW_HBASE_THRIFT_HEAP=${KW_HBASE_THRIFT_HEAP:-1g} "$support/start.sh" "$hbase"
+  trap '"$support/stop.sh" "$hbase"' EXIT
+fi
+. "$hbase/env"
+measure hbase --hbase "$KW_HBASE_FRAMED" --rows "$([ -n "$trace" ] && echo 30000 || echo 120000)" --rounds 5 --seconds 0.3 "$@"
