@@ -17,6 +17,9 @@
 /* Prints everything about the changes of a table. False: writing failed, which was reported. */
 bool kw_change_output(const kw_cli *cli, const char *table, const GPtrArray *changes);
 
+/* True if the change adds a path to a table with rows. */
+bool kw_change_adds_path(const kw_change_status *change);
+
 /* "copying, 42 %, 1200 rows per second, about 3 min left"; the caller frees it. */
 char *kw_change_phase(const kw_change_status *change);
 

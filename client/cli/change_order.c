@@ -65,9 +65,20 @@ is_goal(const struct order_kind *kind, const GPtrArray *changes)
     return kind->goal != NULL && change != NULL && change->goal[0] != '\0';
 }
 
-static const char *
-done_text(const struct order_kind *kind, const GPtrArray *changes)
+/* The change that the order ends adds a path. */
+static bool
+adds_path(const GPtrArray *before)
 {
+    return before != NULL && before->len > 0 && kw_change_adds_path(before->pdata[0]);
+}
+
+static const char *
+done_text(const struct order_kind *kind, const GPtrArray *before, const GPtrArray *changes)
+{
+    bool cancels = kind->action == KW_CHANGE_CANCEL;
+
+    if (adds_path(before) && changes->len == 0)
+        return cancels ? "the path is not added, in a new version of the policy" : "queries can use the path";
     if (is_goal(kind, changes))
         return kind->goal;
     if (waits(kind, changes))
@@ -85,6 +96,13 @@ print_rest(const struct order_kind *kind, const kw_change_status *change)
            "    keyway forget %s --path %s --drop-rows --yes\n",
            complete ? "old" : "new", complete ? change->old_store_table : change->store_table, change->table,
            change->path);
+}
+
+/* A path that queries can use has no rows that are left over. */
+static bool
+has_rest(const struct order_kind *kind, const GPtrArray *before)
+{
+    return before != NULL && (kind->action == KW_CHANGE_CANCEL || !adds_path(before));
 }
 
 static void
@@ -107,8 +125,8 @@ output(const kw_cli *cli, const struct order_kind *kind, const char *table, cons
 {
     if (cli->format != KW_OUTPUT_TABLE)
         return kw_change_output(cli, table, changes);
-    printf("table %s: %s\n", table, done_text(kind, changes));
-    for (guint i = 0; before != NULL && changes->len == 0 && i < before->len; i++)
+    printf("table %s: %s\n", table, done_text(kind, before, changes));
+    for (guint i = 0; has_rest(kind, before) && changes->len == 0 && i < before->len; i++)
         print_rest(kind, before->pdata[i]);
     for (guint i = 0; i < changes->len; i++)
         print_follow(kind, changes->pdata[i]);
@@ -121,7 +139,8 @@ send_order(kw_cli *cli, const struct order_kind *kind, const char *table, const 
     g_autoptr(GPtrArray) before = NULL, changes = NULL;
     GError *error = NULL;
     int code;
-    bool ends = kind->action == KW_CHANGE_COMPLETE || kind->action == KW_CHANGE_CANCEL;
+    bool ends = kind->action == KW_CHANGE_COMPLETE || kind->action == KW_CHANGE_CANCEL ||
+                kind->action == KW_CHANGE_SWITCH;
     const kw_change_options options = {.expected_version = words->expected,
                                        .rows_per_second = words->rows_per_second,
                                        .leave_undecodable = words->leave_undecodable,

@@ -74,6 +74,12 @@ static const struct {
                 {"leave-raised", NEW},
                 {"leave-held", NEW}};
 
+bool
+kw_change_adds_path(const kw_change_status *change)
+{
+    return g_str_equal(change->version, "filling");
+}
+
 static const char *
 meaning_of(const kw_change_status *change)
 {
@@ -83,6 +89,8 @@ meaning_of(const kw_change_status *change)
         return "writes go to the old and the new rows; queries read the new rows";
     if (g_str_equal(change->version, "both-last"))
         return "as both-new, and scans that began under the old key rule fail";
+    if (kw_change_adds_path(change))
+        return "writes go to this path, too; queries cannot use it until it has all rows";
     for (gsize i = 0; i < G_N_ELEMENTS(meanings); i++)
         if (g_str_equal(change->version, meanings[i].version))
             return meanings[i].text;
@@ -113,6 +121,7 @@ command_text(const kw_change_status *change, const char *words, const char **ret
     g_auto(GStrv) parts = g_strsplit(words, " ", 2);
     const char *arguments = "";
     bool foreign = g_str_equal(words, "switch") && change->foreign_rows > 0;
+    bool adds = kw_change_adds_path(change);
 
     *ret_about = "";
     for (gsize i = 0; i < G_N_ELEMENTS(orders); i++) {
@@ -121,6 +130,10 @@ command_text(const kw_change_status *change, const char *words, const char **ret
             arguments = parts[1] == NULL ? orders[i].arguments : "";
         }
     }
+    if (adds && g_str_equal(words, "switch"))
+        *ret_about = "queries can use the path, without these rows";
+    if (adds && g_str_equal(words, "cancel"))
+        *ret_about = "end the change; the table has no such path again";
     if (g_str_equal(words, "complete") && change->cursors_until > g_get_real_time() / 1000)
         *ret_about =
             "end the change, when the cursors have expired or with --expire-cursors; cannot be undone";
@@ -219,8 +232,10 @@ print_change(const kw_cli *cli, const kw_change_status *change)
     if (change->goal[0] != '\0')
         line("goal", "%s%s%s", change->goal, change->holder[0] == '\0' ? "" : ", carried out by gateway ",
              change->holder);
-    line("old rows", "layout %d, store table %s", change->old_layout, change->old_store_table);
-    line("new rows", "layout %d, store table %s", change->layout, change->store_table);
+    line(kw_change_adds_path(change) ? "copied from" : "old rows", "layout %d, store table %s",
+         change->old_layout, change->old_store_table);
+    line(kw_change_adds_path(change) ? "copied to" : "new rows", "layout %d, store table %s", change->layout,
+         change->store_table);
     line("began", "%s by %s, policy version %" G_GINT64_FORMAT "%s%s", started, change->author,
          change->policy_version, change->reason[0] == '\0' ? "" : ": ", change->reason);
     print_rows(change);

@@ -126,6 +126,13 @@ refuse_retired(const comparing *self, const kw_path_facts *path, const kw_placem
 static bool
 refuse_added(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
 {
+    if (self->evidence->one_writer)
+        return kw_error_set(
+            ret_error, KW_REFUSED,
+            "table %s, path %s: the table holds rows already, and the new path would only hold what is "
+            "written from now on; leave the path out, or add it while the table is in use: set "
+            "policy.source: store and run keyway policy apply (keyway-policy(5), CHANGING A KEY RULE)",
+            self->wanted->table, path->name);
     return kw_error_set(
         ret_error, KW_REFUSED,
         "table %s, path %s: the table holds rows already, and the new path would only hold what is "
@@ -167,10 +174,16 @@ check_forgetting(const comparing *self, const char *store_table, kw_error *ret_e
     return true;
 }
 
-/* For a path that begins to serve: the table must be empty, and so must be the path's store table. */
 static bool
-check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
-               kw_error *ret_error)
+check_strange_rows(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
+{
+    return !holds_rows(self->evidence, &path->placements[0]) || refuse_strange_rows(self, path, ret_error);
+}
+
+/* For a path that begins to serve, or to be filled. */
+static bool
+check_not_retired(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
+                  kw_error *ret_error)
 {
     if (!check_forgetting(self, path->placements[0].store_table, ret_error))
         return false;
@@ -181,9 +194,17 @@ check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_f
             holds_rows(self->evidence, &old->placements[i]))
             return refuse_retired(self, path, &old->placements[i], ret_error);
     }
-    if (self->has_rows)
-        return refuse_added(self, path, ret_error);
-    return !holds_rows(self->evidence, &path->placements[0]) || refuse_strange_rows(self, path, ret_error);
+    return true;
+}
+
+/* For a path that begins to serve: the table must be empty, and so must be the path's store table. */
+static bool
+check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
+               kw_error *ret_error)
+{
+    if (!check_not_retired(self, path, old, ret_error))
+        return false;
+    return self->has_rows ? refuse_added(self, path, ret_error) : check_strange_rows(self, path, ret_error);
 }
 
 /* A placement that is no longer served stays in the list while it holds rows. At the end of a change rows can
@@ -237,8 +258,11 @@ static bool
 compare_step(comparing *self, const kw_path_facts *path, const kw_path_facts *old, kw_path_step step,
              kw_error *ret_error)
 {
+    bool added = step == KW_PATH_STEP_BEGIN && !(old && kw_path_facts_serving(old));
     if (!kw_change_check_step(step, self->step, self->recorded, old, self->wanted, path, self->evidence,
-                              ret_error))
+                              ret_error) ||
+        (added && !(check_not_retired(self, path, old, ret_error) &&
+                    check_strange_rows(self, path, ret_error))))
         return false;
     merge_path(self, path, old, step, &self->merged->paths[self->merged->paths_count++]);
     return true;
@@ -250,7 +274,7 @@ compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
     const kw_path_facts *old = kw_facts_find_path(self->recorded, path->name);
     const kw_placement_facts *serving = old ? kw_path_facts_serving(old) : NULL;
     kw_path_step step = kw_change_step_of_path(self->step, self->recorded, self->wanted, path->name);
-    if (serving && step != KW_PATH_STEP_NONE)
+    if ((serving || step == KW_PATH_STEP_BEGIN) && step != KW_PATH_STEP_NONE)
         return compare_step(self, path, old, step, ret_error);
     if (!kw_change_check_same(self->wanted, old, path, ret_error))
         return false;
@@ -267,20 +291,24 @@ compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
     return true;
 }
 
-/* A path that this policy does not have: its rows are no longer updated. */
+/* A path that this policy does not have: its rows are no longer updated. Calls that read it must end before;
+ * nobody reads a path whose addition is cancelled. */
 static bool
 retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
 {
     kw_path_facts *to = &self->merged->paths[self->merged->paths_count];
-    if (!kw_change_check_same(self->wanted, old, NULL, ret_error))
+    bool cancelled = kw_change_step_of_path(self->step, self->recorded, self->wanted, old->name) ==
+                         KW_PATH_STEP_END &&
+                     kw_path_facts_is_changing(old);
+    if (!cancelled && !kw_change_check_same(self->wanted, old, NULL, ret_error))
         return false;
     *to = *old;
     to->placements = KW_ARENA_ARRAY(self->arena, kw_placement_facts, old->placements_count);
     to->placements_count = 0;
     for (size_t i = 0; i < old->placements_count; i++)
-        keep_retired(self, &old->placements[i], false, to);
+        keep_retired(self, &old->placements[i], cancelled, to);
     self->merged->paths_count += to->placements_count > 0;
-    self->exclusive = self->exclusive || kw_path_facts_serving(old);
+    self->exclusive = self->exclusive || (kw_path_facts_serving(old) && !cancelled);
     return true;
 }
 

@@ -36,7 +36,8 @@ kw_change_is_verified(const kw_change_step *step, const kw_facts *recorded, cons
                       const kw_placement_facts *kept)
 {
     const kw_change_record *base = find_base(step, recorded, path);
-    return is_new(base, kept) ? base->compared : kept->verified;
+    bool added = kw_chain_adds_path(base->version); /* ends only when it was compared */
+    return is_new(base, kept) ? base->compared || added : kept->verified;
 }
 
 /* --- steps ----------------------------------------------------------------------------------------- */
@@ -139,6 +140,20 @@ follows_chain(kw_path_step kind, const kw_change_record *base, const kw_change_r
     return base->version == end || leads_to(base->version, end);
 }
 
+/* A path that is being added has one placement, which no other path has had. */
+static bool
+check_added(kw_path_step kind, const kw_path_facts *old, const kw_path_facts *path)
+{
+    size_t live = old ? kw_path_facts_count_live(old) : 0;
+    bool filling = path->placements[0].state == KW_PLACEMENT_FILLING;
+    if (path->association || path->placements_count != 1)
+        return false;
+    if (kind == KW_PATH_STEP_BEGIN)
+        return live == 0 && filling;
+    return kind == KW_PATH_STEP_END && live == 1 && count_shared(old, path) == 1 && !filling &&
+           kw_path_facts_is_changing(old);
+}
+
 bool
 kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_facts *recorded,
                      const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
@@ -146,6 +161,10 @@ kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_fac
 {
     const kw_change_record *base = find_base(step, recorded, path->name);
     const kw_change_record *next = kw_changes_find(step->records, step->count, wanted->table, path->name);
+    if (kw_chain_adds_path((kind == KW_PATH_STEP_BEGIN ? next : base)->version))
+        return check_added(kind, old, path) || refuse_placements(wanted, path, ret_error);
+    if (!old)
+        return refuse_placements(wanted, path, ret_error);
     size_t before = kw_path_facts_count_live(old), after = path->placements_count;
     size_t shared = count_shared(old, path);
     bool good = old->association == path->association;
@@ -186,14 +205,15 @@ kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_
                      kw_error *ret_error)
 {
     size_t live = old ? kw_path_facts_count_live(old) : 0, count = path ? path->placements_count : 0;
-    if (live < 2 && count < 2)
+    bool was = old && kw_path_facts_is_changing(old), is = path && kw_path_facts_is_changing(path);
+    if (!was && !is)
         return true;
-    if (live < 2)
+    if (!was)
         return kw_error_set(ret_error, KW_UNAVAILABLE,
                             "table %s, path %s: the change that this policy was loaded with is not under "
                             "way; try again",
                             wanted->table, path->name);
-    if (live != count || old->association != path->association || count_shared(old, path) != count)
+    if (!is || live != count || old->association != path->association || count_shared(old, path) != count)
         return refuse_under_way(wanted, old, ret_error);
     return has_states(old, path) ||
            kw_error_set(ret_error, KW_UNAVAILABLE,
@@ -206,7 +226,7 @@ bool
 kw_change_check_rename(const kw_facts *recorded, const kw_facts *wanted, kw_error *ret_error)
 {
     for (size_t i = 0; i < recorded->paths_count; i++)
-        if (kw_path_facts_count_live(&recorded->paths[i]) > 1)
+        if (kw_path_facts_is_changing(&recorded->paths[i]))
             return kw_error_set(ret_error, KW_REFUSED,
                                 "table %s was %s, and a change of table %s, path %s is under way; rename the "
                                 "table after the change has ended: " STATUS,

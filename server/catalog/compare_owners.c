@@ -20,7 +20,7 @@ static bool
 refuse_served(const kw_facts *other, const kw_path_facts *owner, const kw_facts *wanted,
               const kw_path_facts *path, const char *store_table, kw_error *ret_error)
 {
-    if (kw_path_facts_count_live(owner) > 1)
+    if (kw_path_facts_is_changing(owner))
         return kw_error_set(
             ret_error, KW_REFUSED,
             "table %s, path %s: the store table %s belongs to table %s, and a change of table "

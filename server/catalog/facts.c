@@ -90,7 +90,7 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     bool stamp = kw_table_default_order(table) == KW_WRITE_ORDER_STAMP;
     facts->order = stamp ? "stamp" : "store";
     facts->order_given = table->model->order != NULL;
-    facts->atomics = !stamp && table->model->atomics != 0;
+    facts->atomics = table->model->atomics != 0;
     facts->fields_count = table->fields_count;
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++)
@@ -162,6 +162,13 @@ kw_path_facts_count_live(const kw_path_facts *path)
     for (size_t i = 0; i < path->placements_count; i++)
         count += kw_placement_facts_is_live(&path->placements[i]);
     return count;
+}
+
+bool
+kw_path_facts_is_changing(const kw_path_facts *path)
+{
+    size_t live = kw_path_facts_count_live(path);
+    return live > 1 || (live == 1 && kw_path_facts_serving(path)->state == KW_PLACEMENT_FILLING);
 }
 
 const kw_placement_facts *

@@ -11,7 +11,8 @@
 /* Which of its table's records a placement holds. */
 typedef enum kw_placement_state {
     KW_PLACEMENT_ABSENT,    /* none; as if it were not listed */
-    KW_PLACEMENT_FILLING,   /* not every record, while a key rule changes; scans do not read it */
+    KW_PLACEMENT_FILLING,   /* not every record, while a key rule changes or the path is being added; scans do
+                               not read it */
     KW_PLACEMENT_COMPLETE,  /* every record */
     KW_PLACEMENT_RETIRED,   /* old rows; neither written nor read */
     KW_PLACEMENT_FORGETTING /* retired, and its rows are being dropped */
@@ -50,7 +51,7 @@ typedef struct kw_facts {
     const char *marker; /* "family:qualifier=value always" or without "always" */
     const char *order;  /* "store" or "stamp"; "" in an entry of a version without orders */
     bool order_given;   /* the policy names it; not stored in the catalog */
-    bool atomics;       /* increments and conditional writes leave a control cell */
+    bool atomics;       /* increments and conditional writes leave a control cell if the order is "store" */
     kw_field_facts *fields;
     size_t fields_count;
     kw_path_facts *paths; /* [0] is the primary path */
@@ -77,6 +78,8 @@ bool kw_placement_facts_is_live(const kw_placement_facts *placement);
 const kw_placement_facts *kw_path_facts_serving(const kw_path_facts *path);
 /* A path has two live placements while its key rule changes. */
 size_t kw_path_facts_count_live(const kw_path_facts *path);
+/* True while a change is under way: it has two live placements, or one that is being filled. */
+bool kw_path_facts_is_changing(const kw_path_facts *path);
 /* The live placement with this one's layout, key rule and store table; NULL if there is none. */
 const kw_placement_facts *kw_path_facts_find_live(const kw_path_facts *path,
                                                   const kw_placement_facts *placement);

@@ -1,7 +1,8 @@
 /* Facts as JSON: one object per table. Members with their default value are omitted, so that the text of a
  * table with a hundred fields has only a few KiB. A reader ignores unknown members, which later versions may
- * add. While a key rule changes, the placements of its path have another name: a version that would serve one
- * of them alone cannot read the facts. */
+ * add. While a key rule changes, or a path is being added, the placements of the path have another name: a
+ * version that would serve one of two placements alone, or read a path that does not have all records, cannot
+ * read the facts. */
 #include "catalog/facts.h"
 #include "catalog/json.h"
 
@@ -65,7 +66,7 @@ print_path(JsonBuilder *to, const kw_path_facts *path)
     json_builder_begin_object(to);
     add_text(to, "name", path->name);
     add_flag(to, "association", path->association);
-    json_builder_set_member_name(to, kw_path_facts_count_live(path) > 1 ? CHANGING : "placements");
+    json_builder_set_member_name(to, kw_path_facts_is_changing(path) ? CHANGING : "placements");
     json_builder_begin_array(to);
     for (size_t i = 0; i < path->placements_count; i++)
         if (path->placements[i].state != KW_PLACEMENT_ABSENT)

@@ -452,7 +452,7 @@ check_changes(const forgetting *self, kw_error *ret_error)
     const char *table = self->request.table;
     for (size_t i = 0; !self->retired_only && i < self->facts->paths_count; i++) {
         const kw_path_facts *path = &self->facts->paths[i];
-        if (is_requested(self, path->name) && kw_path_facts_count_live(path) > 1)
+        if (is_requested(self, path->name) && kw_path_facts_is_changing(path))
             return kw_error_set(ret_error, KW_REFUSED,
                                 "a change of table %s, path %s is under way; serve the table and end the "
                                 "change first: keyway change complete %s, or keyway change cancel %s (see "

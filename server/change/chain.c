@@ -86,6 +86,12 @@ static const kw_chain_version versions[KW_CHAIN_COUNT] = {
         STEP(BOTH_LAST, ORDERED | EXPIRED), STEP(BOTH_OLD, ORDERED)},
     [KW_CHAIN_BOTH_LAST] = {"both-last", {1, 1, false, false}, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
         STEP(STORE_NEW, NOTHING), END},
+
+    /* A path is dropped from FILLED while no call runs, so this is not a step of a change. */
+    [KW_CHAIN_FILLING] = {"filling", ALL, {1, 1, false, false}, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
+        STEP(FILLED, COPIED), STEP(STORE, ORDERED)},
+    [KW_CHAIN_FILLED] = {"filled", ALL, {1, 1, false, true}, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BOTH_COMPLETE,
+        END, END},
 };
 /* clang-format on */
 
@@ -115,6 +121,12 @@ kw_chain_next(kw_chain_id id, kw_chain_direction direction)
 {
     const kw_chain_version *version = kw_chain_version_of(id);
     return direction == KW_CHAIN_FORWARD ? version->forward : version->back;
+}
+
+bool
+kw_chain_adds_path(kw_chain_id id)
+{
+    return id == KW_CHAIN_FILLING || id == KW_CHAIN_FILLED;
 }
 
 bool

@@ -6,6 +6,10 @@
  *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4                                         back from 4 or earlier
  *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4_BACK, 5, 6_SPACED, 6                    back from 6 or 5
  *   STORE, BOTH_OLD, BOTH_NEW, BOTH_LAST, STORE_NEW   a store with one writer (the embedded store)
+ *   STORE, FILLING, FILLED                            the same, a path is added
+ *
+ * When a path is added, the old placement is that of the path that has all rows, and the new one is that of the
+ * added path. Both stay.
  *
  * Calls that run at the same time are of two neighboring versions at most: a gateway runs new calls under the
  * version that the coordinator set, and reports it when its last call under the version before has been
@@ -41,6 +45,8 @@ typedef enum kw_chain_id {
     KW_CHAIN_BOTH_OLD,  /* the copier runs */
     KW_CHAIN_BOTH_NEW,  /* the operator can still go back */
     KW_CHAIN_BOTH_LAST, /* cursors of the old placement are rejected */
+    KW_CHAIN_FILLING,   /* a path is added: the copier runs */
+    KW_CHAIN_FILLED,    /* a table with the path: gets read the old placement, scans either */
     KW_CHAIN_COUNT
 } kw_chain_id;
 
@@ -111,6 +117,9 @@ kw_write_order kw_chain_order(const kw_chain_version *version);
 kw_chain_step kw_chain_next(kw_chain_id id, kw_chain_direction direction);
 /* The first version of a change in a store with one writer. */
 #define KW_CHAIN_ONE_WRITER_FIRST KW_CHAIN_BOTH_OLD
+
+/* True for the versions of a change that adds a path. */
+bool kw_chain_adds_path(kw_chain_id id);
 
 /* False if no version has the name. */
 bool kw_chain_find(const char *name, kw_chain_id *ret_id);

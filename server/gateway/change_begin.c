@@ -2,6 +2,8 @@
  * named after it, unless the policy gives both. */
 #include "gateway/change_begin.h"
 
+#include "gateway/change_add.h"
+
 #include "base/clock.h"
 
 #include <glib.h>
@@ -219,6 +221,14 @@ propose_table(const kw_change_proposal *proposal, const kw_table *table, kw_chan
     return true;
 }
 
+static bool
+propose(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *records, size_t *count,
+        kw_arena *arena)
+{
+    return propose_table(proposal, table, records, count, arena) ||
+           kw_change_propose_path(proposal, table, records, count);
+}
+
 /* True if the policy can serve the table only with a change. Without rows a table can get another key rule at
  * once, but not while other gateways serve it under the old one. */
 static bool
@@ -263,7 +273,7 @@ kw_change_propose(const kw_change_proposal *proposal)
         records[i] = proposal->changes->records[i];
     for (size_t i = 0; i < tables; i++)
         if (needs_change(proposal, i))
-            any = propose_table(proposal, kw_policy_table(proposal->fresh, i), records, &count, arena) || any;
+            any = propose(proposal, kw_policy_table(proposal->fresh, i), records, &count, arena) || any;
     kw_change_set *set =
         any && count <= KW_CHANGES_MAX ? kw_change_set_new(records, count, proposal->changes) : NULL;
     kw_arena_free(arena);
@@ -346,9 +356,10 @@ explain_table(const kw_change_proposal *proposal, const kw_table *table, kw_admi
 {
     kw_error reason;
     bool changing = is_changing(table, preview);
-    if (changing ? explain_cancel(proposal, table, &reason)
-                 : explain_several(table, preview, &reason) || explain_too_many(proposal, table, &reason) ||
-                       explain_missing(proposal, table, &reason))
+    if (kw_change_explain_path(proposal, table, &reason) ||
+        (changing ? explain_cancel(proposal, table, &reason)
+                  : explain_several(table, preview, &reason) || explain_too_many(proposal, table, &reason) ||
+                        explain_missing(proposal, table, &reason)))
         kw_admission_explain(preview, table->number, &reason);
 }
 

@@ -17,8 +17,9 @@ typedef struct kw_change_proposal {
     bool late_given;           /* the operator has set store.late */
 } kw_change_proposal;
 
-/* For each table that the preview refuses because one path has another key rule: begins a change, or cancels
- * the one that is under way if the path has its old key rule again. Returns the records that the catalog
+/* For each table that the preview refuses because one path has another key rule, or because it has rows and
+ * the policy adds a path: begins a change, or cancels the one that is under way if the path has its old key
+ * rule again. Returns the records that the catalog
  * would have then; NULL: nothing begins and nothing is cancelled. The caller owns the set. A store with
  * several writers needs both statements of the operator: without them, nothing begins. There, a change is not
  * cancelled by a policy, but by the order `cancel`. */

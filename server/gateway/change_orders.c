@@ -118,10 +118,17 @@ kw_change_request_write_record(kw_change_request *self)
 
 /* --- orders that make a step ----------------------------------------------------------------------- */
 
+/* BOTH_OLD, or the version in which a path is filled. */
+static bool
+reads_old(const request *self)
+{
+    return self->record.version == KW_CHAIN_BOTH_OLD || self->record.version == KW_CHAIN_FILLING;
+}
+
 static void
 order_switch(request *self)
 {
-    if (self->record.version != KW_CHAIN_BOTH_OLD) {
+    if (!reads_old(self)) {
         kw_change_request_refuse(self, KW_REFUSED, "queries read the new rows already");
         return;
     }
@@ -135,7 +142,10 @@ order_switch(request *self)
 static void
 order_reverse(request *self)
 {
-    if (self->record.version == KW_CHAIN_BOTH_OLD)
+    if (self->record.version == KW_CHAIN_FILLING)
+        kw_change_request_refuse(self, KW_REFUSED,
+                                 "no query reads the path that is being added; to end it, order cancel");
+    else if (self->record.version == KW_CHAIN_BOTH_OLD)
         kw_change_request_refuse(self, KW_REFUSED, "queries read the old rows already");
     else if (self->record.version == KW_CHAIN_BOTH_LAST)
         kw_change_request_refuse(self, KW_REFUSED,
@@ -148,7 +158,9 @@ static void
 order_complete(request *self)
 {
     int64_t until_ms = kw_change_cursors_until_ms(self->coordinator, &self->record);
-    if (self->record.version == KW_CHAIN_BOTH_OLD) {
+    if (self->record.version == KW_CHAIN_FILLING) {
+        order_switch(self);
+    } else if (self->record.version == KW_CHAIN_BOTH_OLD) {
         kw_change_request_refuse(self, KW_REFUSED,
                                  "queries read the old rows; order the switch first: keyway change switch");
     } else if (kw_clock_wall_ms() < until_ms && !self->order.expire_cursors) {
@@ -163,7 +175,7 @@ static void
 order_cancel(request *self)
 {
     int64_t current = kw_policy_version(self->coordinator->gateway->policy);
-    if (self->record.version != KW_CHAIN_BOTH_OLD) {
+    if (!reads_old(self)) {
         kw_change_request_refuse(self, KW_REFUSED,
                                  "queries read the new rows; go back first: keyway change reverse");
         return;
@@ -191,7 +203,7 @@ order_record(request *self)
     if (self->order.action == KW_CHANGE_COMPARE) {
         work->began_ns = 0;
         work->progress = 0;
-        kw_change_compare_again(record, record->version == KW_CHAIN_BOTH_OLD);
+        kw_change_compare_again(record, reads_old(self));
     }
     kw_change_request_write_record(self);
 }
@@ -242,7 +254,7 @@ kw_change_request_run(kw_job *job)
     }
     size_t index = set ? kw_change_set_find_under_way(set, self->order.table) : 0;
     if (!set || index == set->count) {
-        kw_change_request_refuse(self, KW_REFUSED, "no key rule of it is being changed");
+        kw_change_request_refuse(self, KW_REFUSED, "no change of it is under way");
         return;
     }
     self->before = kw_change_set_ref(gateway->changes); /* it has the texts of the record */

@@ -14,12 +14,14 @@
 
 typedef kw_change_request request;
 
-/* True if the operator has completed the change, which has not ended. */
+/* True if the operator has completed the change, which has not ended; or if all rows of an added path are
+ * there. */
 static bool
 is_to_continue(const kw_change_record *record)
 {
+    bool filled = record->version == KW_CHAIN_FILLING && kw_change_is_filled(record);
     return record->under_way && record->writers == KW_CHANGE_ONE_WRITER &&
-           (record->version == KW_CHAIN_BOTH_LAST || record->completing);
+           (record->version == KW_CHAIN_BOTH_LAST || record->completing || filled);
 }
 
 /* --- starting ------------------------------------------------------------------------------------------- */

@@ -150,6 +150,8 @@ void
 kw_change_cancel_record(kw_change_record *record)
 {
     record->under_way = false;
+    if (kw_chain_adds_path(record->version))
+        return;
     record->version = KW_CHAIN_STORE;
     record->given = record->old_given;
     record->now = record->old;
@@ -176,6 +178,11 @@ placing_of(const kw_change_record *record, kw_model *old_model)
     if (!record->under_way)
         return placing;
     const kw_chain_version *version = kw_chain_version_of(record->version);
+    if (kw_chain_adds_path(record->version)) {
+        placing.adds = true;
+        placing.role = version->new_role;
+        return placing;
+    }
     placing.old_model = old_model;
     placing.old_layout = record->old.layout;
     placing.old_store_table = record->old.store_table;

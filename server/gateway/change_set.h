@@ -40,7 +40,8 @@ bool kw_change_set_has_several_writers(const kw_change_set *set);
 /* Index of the record with the change of the table that is under way; set->count: none. */
 size_t kw_change_set_find_under_way(const kw_change_set *set, const char *table);
 
-/* The record after the change was cancelled: the path has the old placement only. */
+/* The record after the change was cancelled: the path has the old placement only; a path that was being added
+ * has none. */
 void kw_change_cancel_record(kw_change_record *record);
 
 /* Compiles the model with the placements of all records. Every model must be there. */

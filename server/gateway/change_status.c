@@ -16,6 +16,12 @@ unrepaired(const kw_change_record *record)
     return record->missing + record->different + (several ? 0 : record->extra) - record->repaired;
 }
 
+bool
+kw_change_is_filled(const kw_change_record *record)
+{
+    return record->copied && record->compared && unrepaired(record) == 0 && record->foreign == 0;
+}
+
 const char *
 kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena)
 {
@@ -29,6 +35,13 @@ kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_
                                " rows differ between the old and the new store table and could not be "
                                "repaired; see keyway change diff, then order keyway change compare",
                                unrepaired(record));
+    if (record->foreign > 0 && !leave_foreign && kw_chain_adds_path(record->version))
+        return kw_arena_printf(arena,
+                               "%" G_GUINT64_FORMAT
+                               " rows cannot have a key in the added path (the first: %s). Delete them and order "
+                               "keyway change compare, or let queries use the path without them (keyway change "
+                               "switch --leave-undecodable)",
+                               record->foreign, record->example);
     if (record->foreign > 0 && !leave_foreign)
         return kw_arena_printf(arena,
                                "%" G_GUINT64_FORMAT
@@ -84,6 +97,10 @@ phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_w
                                   : "ready to complete";
     if (record->version == KW_CHAIN_BOTH_LAST)
         return "completing";
+    if (record->version == KW_CHAIN_FILLING && kw_change_is_filled(record))
+        return "completing";
+    if (record->version == KW_CHAIN_FILLING)
+        return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "rows cannot be copied";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
 }
 
@@ -99,6 +116,8 @@ is_waiting(const kw_coordinator *self, const kw_change_record *record, const kw_
         return false;
     if (!record->copied || !record->compared)
         return record->paused;
+    if (record->version == KW_CHAIN_FILLING)
+        return !kw_change_is_filled(record);
     return record->version != KW_CHAIN_BOTH_LAST && !record->completing;
 }
 
@@ -113,6 +132,8 @@ next_of(const kw_change_record *record, kw_arena *arena)
         return "";
     if (!record->copied || !record->compared)
         return record->paused ? "resume, cancel" : "cancel";
+    if (record->version == KW_CHAIN_FILLING && kw_change_is_filled(record))
+        return "";
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
 

@@ -96,12 +96,13 @@ static void
 change_record(kw_change_action action, kw_change_record *record)
 {
     bool back = action == KW_CHANGE_REVERSE || action == KW_CHANGE_CANCEL;
-    record->version = kw_chain_next(record->version, back ? KW_CHAIN_BACK : KW_CHAIN_FORWARD).to;
+    kw_chain_id to = kw_chain_next(record->version, back ? KW_CHAIN_BACK : KW_CHAIN_FORWARD).to;
+    if (to == KW_CHAIN_STORE)
+        kw_change_cancel_record(record);
+    record->version = to;
     record->version_at_ms = kw_clock_wall_ms();
     record->completing = record->completing && !back;
-    record->under_way = record->version != KW_CHAIN_STORE_NEW;
-    if (record->version == KW_CHAIN_STORE)
-        kw_change_cancel_record(record);
+    record->under_way = record->under_way && to != KW_CHAIN_STORE_NEW && to != KW_CHAIN_FILLED;
 }
 
 /* The text of a cancelled change's first version would replace that of a version applied since. */

@@ -328,8 +328,9 @@ static const kw_path *
 find_path(const kw_policy *policy, const kw_change_record *record)
 {
     const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
-    int path = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
-    return path >= 0 && table->paths[path].placements_count == 2 ? &table->paths[path] : NULL;
+    int index = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
+    const kw_path *path = index >= 0 ? &table->paths[index] : NULL;
+    return path && kw_path_is_changing(path) ? path : NULL;
 }
 
 /* What all slices of a copy, pass or sweep have in common. */
@@ -348,7 +349,9 @@ prepare_copy(kw_coordinator *self, const kw_change_record *record, kw_copy_reque
 static void
 start_copy(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
-    const kw_copy_request request = {.from = &path->placements[1], .to = &path->placements[0]};
+    bool adds = kw_path_is_filling(path);
+    const kw_copy_request request = {.from = adds ? kw_path_scanned(path->table->paths) : &path->placements[1],
+                                     .to = &path->placements[0]};
     prepare_copy(self, record, request);
     kw_verb_copy(&self->call, &self->copy, on_copied, self);
 }

@@ -224,6 +224,21 @@ publish_if_due(kw_coordinator *self)
     kw_change_publish(self->gateway);
 }
 
+/* Queries that need a path that is being filled are refused with its progress. */
+static void
+show_filling(kw_coordinator *self)
+{
+    const kw_change_set *set = self->gateway->changes;
+    for (size_t i = 0; set && i < set->count; i++) {
+        const kw_change_record *record = &set->records[i];
+        if (!record->under_way || !kw_chain_adds_path(record->version))
+            continue;
+        double share = record->compared ? 1 : kw_change_work_of(self, record)->progress;
+        kw_policy_set_path_filled(self->gateway->policy, record->table, record->path,
+                                  (record->copied ? 100 : 0) + (unsigned)(100 * CLAMP(share, 0, 1)));
+    }
+}
+
 /* --- the end ----------------------------------------------------------------------------------------- */
 
 static void
@@ -280,6 +295,7 @@ on_timer(void *user)
     again_ms = kw_change_reports_tick(self);
     save_if_due(self);
     publish_if_due(self);
+    show_filling(self);
     orders_ms = kw_change_orders_tick(self);
     again_ms = MIN(again_ms, self->older->len > 0 ? DRAIN_POLL_MS : orders_ms);
     if (kw_store_is_shared(self->gateway->store)) {

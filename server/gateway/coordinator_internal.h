@@ -159,6 +159,8 @@ void kw_change_rates_of(const kw_change_work *work, double *ret_progress, double
                         int64_t *ret_left_ms);
 /* Why the operator cannot order a switch now; NULL: nothing prevents it. In the arena. */
 const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena);
+/* True if all rows are copied and compared, so that queries can read an added path. */
+bool kw_change_is_filled(const kw_change_record *record);
 /* Why a change cannot be cancelled: another version of the policy is current. */
 const char *kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_arena *arena);
 /* Why an order is refused: the change has another version than its caller has seen. */

@@ -78,7 +78,21 @@ describe_writes(const kw_table *table, kw_buffer *lines)
         store_order ? ", leave-stamped, leave-raised, leave-held" : "");
 }
 
-/* Changes of key rules that begin with this version, or that it cancels. */
+/* A path that the policy adds to a table with rows. */
+static void
+describe_added(const kw_table *old, const kw_path *path, kw_buffer *lines)
+{
+    if (!kw_path_is_filling(path) || !old || kw_table_find_path(old, kw_bytes_of_text(path->name)) >= 0)
+        return;
+    kw_buffer_printf(lines, "  path %s: its rows are copied from path %s to store table ", path->name,
+                     path->table->paths->name);
+    describe_placement(path->placements, lines);
+    kw_buffer_append_text(lines, ", while the table is served.\n"
+                                 "    From now on each write is written to all paths in one commit. Queries can use "
+                                 "the path when it has all rows.\n");
+}
+
+/* Changes of key rules that begin with this version, or that it cancels; and paths that are added. */
 static void
 describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
 {
@@ -86,6 +100,7 @@ describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *line
         const kw_path *path = &fresh->paths[i];
         const kw_placement *before = second_placement(old, path->name);
         const kw_placement *after = second_placement(fresh, path->name);
+        describe_added(old, path, lines);
         if (after && !before) {
             kw_buffer_printf(lines, "  path %s: its rows move from store table ", path->name);
             describe_placement(after, lines);

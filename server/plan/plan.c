@@ -6,7 +6,7 @@
 #include "plan/refusal.h"
 #include "rule/splits.h"
 
-/* The best path for the query. */
+/* The best path for the query. Paths that are being filled cannot be read. */
 static kw_path_analysis
 choose(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
        kw_path_analysis *analyses, size_t *ret_count)
@@ -17,14 +17,47 @@ choose(const kw_record_query *query, const kw_normalized_query *normalized, kw_a
     *ret_count = 0;
     for (size_t index = first;
          index < end && (index == first || kw_normalized_query_can_continue(normalized, arena)); index++) {
+        const kw_path *path = &normalized->table->paths[index];
+        if (kw_path_is_filling(path))
+            continue;
         kw_path_analysis *analysis = &analyses[(*ret_count)++];
-        const kw_placement *placement =
-            query->placement ? query->placement : kw_path_scanned(&normalized->table->paths[index]);
+        const kw_placement *placement = query->placement ? query->placement : kw_path_scanned(path);
         kw_path_analysis_make(normalized, placement, query->order, arena, analysis);
         if (!best.path || kw_path_analysis_better(analysis, &best))
             best = *analysis;
     }
     return best;
+}
+
+static bool
+refuse_filling(const kw_path *path, const char *need, kw_arena *arena, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: %s path %s, which is being filled and does not have all records yet: %s "
+                        "(see keyway change status %s)",
+                        path->table->name, need, path->name, kw_path_filled_text(path, arena),
+                        path->table->name);
+}
+
+/* True if the query, which the other paths cannot answer, could be answered by a path that is being filled.
+ */
+static bool
+needs_filling(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
+              kw_error *ret_error)
+{
+    const kw_table *table = normalized->table;
+    for (size_t index = 0; query->path < 0 && index < table->paths_count; index++) {
+        const kw_path *path = &table->paths[index];
+        kw_path_analysis analysis;
+        if (!kw_path_is_filling(path))
+            continue;
+        kw_path_analysis_make(normalized, path->placements, query->order, arena, &analysis);
+        if (!analysis.eligible || !analysis.narrow)
+            continue;
+        refuse_filling(path, "this query needs", arena, ret_error);
+        return true;
+    }
+    return false;
 }
 
 static bool
@@ -240,6 +273,9 @@ make(const kw_record_query *query, const kw_normalized_query *normalized, kw_are
     kw_path_analysis *analyses = KW_ARENA_ARRAY(arena, kw_path_analysis, normalized->table->paths_count);
     size_t count;
     kw_path_analysis best = choose(query, normalized, arena, analyses, &count);
+    if ((!best.eligible || !(best.narrow || query->full_scan)) &&
+        needs_filling(query, normalized, arena, ret_error))
+        return false;
     if (!best.eligible)
         return no_order(normalized, query->order, analyses, count, arena, ret_error);
     if (!best.narrow && !query->full_scan && query->limit == 0)
@@ -262,6 +298,9 @@ kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *a
     g_assert(query->path < (int)query->table->paths_count);
     g_assert(!query->placement || query->placement->path == &query->table->paths[query->path]);
     const kw_normalized_query *normalized;
+    const kw_path *named = query->path < 0 ? NULL : &query->table->paths[query->path];
+    if (named && kw_path_is_filling(named))
+        return refuse_filling(named, "the query names", arena, ret_error);
     size_t held = effort ? effort->held : 0;
     if (!kw_normalized_query_make(query, effort, arena, &normalized, ret_error))
         return false;

@@ -120,6 +120,23 @@ place_alone(kw_path *path, kw_placement *placement)
     path->placements_count = 1;
 }
 
+/* A path that is being added: writes reach it, and reads do not. */
+static bool
+place_added(const compiling *self, size_t index, kw_placement *placement)
+{
+    const kw_placing *placing = self->applied[index];
+    const kw_path *path = &self->paths[index];
+    self->table->changing = true;
+    placement->role = placing->role;
+    placement->complete = placing->role.scan;
+    return (!kw_layout_choice(path->layout).kind && !kw_layout_choice(self->paths[0].layout).kind) ||
+           kw_diagnostics_add(self->diagnostics, path->model->mark,
+                              "use a new table, or a salt of fields, for example salt: {of: [...]}",
+                              "path %s cannot be added while the table is served: its key rule or the primary "
+                              "one chooses a bucket at each put (a random or round_robin salt)",
+                              path->name);
+}
+
 /* Gives the path its placements, of which `placements` has room for two. */
 static bool
 place_path(const compiling *self, size_t index, kw_placement *placements)
@@ -128,6 +145,8 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
     const kw_placing *placing = self->applied[index];
     path->placements = placements;
     place_alone(path, &placements[0]);
+    if (placing && placing->adds)
+        return place_added(self, index, placements);
     if (!placing || !placing->old_model)
         return true;
     self->table->changing = true;
@@ -172,14 +191,42 @@ kw_path_text(const kw_path *path)
     return &table->paths[index];
 }
 
-const kw_placement *
-kw_path_scanned(const kw_path *path)
+static const kw_placement *
+find_scanned(const kw_path *path)
 {
     size_t index = 0;
     while (index < path->placements_count && !path->placements[index].role.scan)
         index++;
-    g_assert(index < path->placements_count);
-    return &path->placements[index];
+    return index < path->placements_count ? &path->placements[index] : NULL;
+}
+
+const kw_placement *
+kw_path_scanned(const kw_path *path)
+{
+    const kw_placement *scanned = find_scanned(path);
+    g_assert(scanned);
+    return scanned;
+}
+
+bool
+kw_path_is_filling(const kw_path *path)
+{
+    return !find_scanned(path);
+}
+
+bool
+kw_path_is_changing(const kw_path *path)
+{
+    return path->placements_count > 1 || kw_path_is_filling(path);
+}
+
+const char *
+kw_path_filled_text(const kw_path *path, kw_arena *arena)
+{
+    unsigned filled = path->filled;
+    return filled < 100 ? kw_arena_printf(arena, "%u %% of its rows are copied", filled)
+                        : kw_arena_printf(arena, "all of its rows are copied, and %u %% are compared",
+                                          MIN(filled - 100, 100));
 }
 
 /* The association follows the paths with records. */

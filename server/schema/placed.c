@@ -29,15 +29,15 @@ check_placing(const kw_placing *placing, const kw_model *model, kw_diagnostics *
 {
     const kw_model_table *table = find_table(model, placing->table);
     const kw_model_path *path = find_path(table, placing->path);
+    const char *rule = placing->adds ? "" : "the key rule of ", *what = placing->adds ? "added" : "changed";
     if (!table)
         return kw_diagnostics_add(diagnostics, (kw_mark){0}, "keep the table until the change has ended",
-                                  "the policy has no table %s, and the key rule of its path %s is being "
-                                  "changed",
-                                  placing->table, placing->path);
+                                  "the policy has no table %s, and %sits path %s is being %s",
+                                  placing->table, rule, placing->path, what);
     if (!path)
         return kw_diagnostics_add(diagnostics, table->mark, "keep the path until the change has ended",
-                                  "table %s has no path %s, and the key rule of this path is being changed",
-                                  placing->table, placing->path);
+                                  "table %s has no path %s, and %sthis path is being %s", placing->table,
+                                  placing->path, rule, what);
     return true;
 }
 
@@ -46,7 +46,7 @@ kw_placings_check(const kw_placings *placings, const kw_model *model, kw_diagnos
 {
     bool good = true;
     for (size_t index = 0; index < placings->count; index++)
-        if (placings->items[index].old_model)
+        if (placings->items[index].old_model || placings->items[index].adds)
             good = check_placing(&placings->items[index], model, diagnostics) && good;
     return good;
 }

@@ -386,6 +386,15 @@ kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const cha
 }
 
 void
+kw_policy_set_path_filled(kw_policy *policy, const char *table, const char *path, unsigned filled)
+{
+    const kw_table *found = kw_policy_find_table(policy, kw_bytes_of_text(table));
+    int index = found ? kw_table_find_path(found, kw_bytes_of_text(path)) : -1;
+    if (index >= 0)
+        ((kw_path *)(uintptr_t)&found->paths[index])->filled = filled; /* in the policy's arena */
+}
+
+void
 kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order)
 {
     g_assert(table < policy->tables_count);

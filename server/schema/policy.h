@@ -51,6 +51,8 @@ struct kw_path {
      * read. The main thread sets these two members while other threads read them. */
     _Atomic(const char *) state;
     _Atomic bool verified; /* the rows were compared with the primary path's, or written under the catalog */
+    _Atomic unsigned filled; /* while the path is being filled: percent of the rows that are copied, then 100
+                                plus percent of those that are compared */
 };
 
 struct kw_table {
@@ -65,7 +67,8 @@ struct kw_table {
     const kw_path *association;     /* its rows hold the row keys of each record; NULL: none */
     const kw_placement *placements; /* of all paths without the association, in their order */
     size_t placements_count;
-    bool changing;        /* a path has two placements, because its key rule is being changed */
+    bool changing;        /* a path has two placements, because its key rule is being changed; or it is being
+                             added */
     bool changing_order;  /* and its version sets the order of writes, whatever policy and catalog say */
     bool atomics_held;    /* so increments and conditional writes must be rejected for now */
     kw_ordering ordering; /* of rows with records; the rows of the association are not subject to it */
@@ -106,13 +109,23 @@ typedef struct kw_placing {
     bool sets_order;    /* `order` replaces the order of the table's writes */
     kw_write_order order;
     bool spaced, keeps_gone; /* see kw_ordering */
+    /* Or the path is being added: `role` is that of its only placement, and there is no old model. */
+    bool adds;
 } kw_placing;
 
 /* The path as the policy's text has it: with the layout number and store table that the text names, which a
  * placing can replace. */
 const kw_model_path *kw_path_text(const kw_path *path);
 
-/* The placement of a path that scans read. */
+/* True if the path was added to a table with rows and does not have all of them yet: it is written, and no
+ * query can read it. */
+bool kw_path_is_filling(const kw_path *path);
+/* True while a change of the path is under way: it has two placements, or is being filled. */
+bool kw_path_is_changing(const kw_path *path);
+/* For messages: "42 % of the rows are copied", in the arena. */
+const char *kw_path_filled_text(const kw_path *path, kw_arena *arena);
+
+/* The placement of a path that scans read. The path must not be one that is being filled. */
 const kw_placement *kw_path_scanned(const kw_path *path);
 
 typedef struct kw_policy kw_policy;
@@ -171,6 +184,9 @@ void kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms);
 
 /* state must be a constant text. */
 void kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const char *state, bool verified);
+
+/* See kw_path.filled. Nothing happens if the policy does not have the path. */
+void kw_policy_set_path_filled(kw_policy *policy, const char *table, const char *path, unsigned filled);
 
 /* The order of the policy, or its default: store for one path, stamp for several. */
 kw_write_order kw_table_default_order(const kw_table *table);

@@ -121,13 +121,13 @@ static bool
 find_changing(const kw_table *table, const kw_path **ret_path, kw_error *ret_error)
 {
     for (size_t i = 0; i < table->paths_count; i++) {
-        if (table->paths[i].placements_count > 1) {
+        if (kw_path_is_changing(&table->paths[i])) {
             *ret_path = &table->paths[i];
             return true;
         }
     }
     return kw_error_set(ret_error, KW_INVALID,
-                        "no change of a key rule is under way in table %s, so there is nothing to compare",
+                        "no change is under way in table %s, so there is nothing to compare",
                         table->name);
 }
 

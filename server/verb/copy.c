@@ -1,5 +1,5 @@
-/* copy: visits the rows of a placement while the key rule of its path changes: copies them to the other
- * placement, gives both rows of each record the newest cells (pass), or removes gone cells (sweep). One
+/* copy: visits the rows of a placement while the key rule of its path changes, or while another path is added:
+ * copies them to the other placement, gives both rows of each record the newest cells (pass), or removes gone cells (sweep). One
  * slice:
  *
  *   the first and last row key, for the progress --> scan rows of `from` --> each record's key in `to`
@@ -450,7 +450,7 @@ kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, v
 {
     const kw_path *path = request->from->path;
     bool copies = request->mode != KW_COPY_SWEEP;
-    g_assert(copies ? request->to->path == path : request->to == NULL);
+    g_assert(copies ? request->to->path->table == path->table : request->to == NULL);
     g_assert(request->max_rows > 0 && request->max_rows <= KW_COPY_ROWS_MAX);
     copy_slice *self = KW_ARENA_NEW(call->arena, copy_slice);
     *self = (copy_slice){.call = call,

@@ -10,11 +10,15 @@
 /* version, hash of the sides, stage */
 #define HEAD_SIZE (1 + 8 + 2)
 
-static const kw_placement *
-other_placement(const kw_path *path)
+/* The two placements of a path whose key rule changes; or that of the primary path, from which rows are
+ * copied, and that of the path that is being added. */
+static void
+list_changing(const kw_path *path, const kw_placement **ret_sides)
 {
-    g_assert(path->placements_count == 2);
-    return &path->placements[kw_path_scanned(path) == &path->placements[0]];
+    bool adds = kw_path_is_filling(path);
+    g_assert(path->placements_count == (adds ? 1 : 2));
+    ret_sides[0] = kw_path_scanned(adds ? path->table->paths : path);
+    ret_sides[1] = &path->placements[ret_sides[0] == &path->placements[0]];
 }
 
 kw_scrub_sides
@@ -22,14 +26,13 @@ kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena)
 {
     const kw_table *table = request->table;
     const kw_path *changing = request->changing;
-    size_t count = changing ? 2 : table->paths_count;
-    const kw_placement **all = KW_ARENA_ARRAY(arena, const kw_placement *, count);
-    for (size_t i = 0; !changing && i < count; i++)
-        all[i] = kw_path_scanned(&table->paths[i]);
-    if (changing) {
-        all[0] = kw_path_scanned(changing);
-        all[1] = other_placement(changing);
-    }
+    size_t count = changing ? 2 : 0;
+    const kw_placement **all = KW_ARENA_ARRAY(arena, const kw_placement *, count + table->paths_count);
+    for (size_t i = 0; !changing && i < table->paths_count; i++)
+        if (!kw_path_is_filling(&table->paths[i]))
+            all[count++] = kw_path_scanned(&table->paths[i]);
+    if (changing)
+        list_changing(changing, all);
     return (kw_scrub_sides){.table = table, .exact = changing, .all = all, .count = count};
 }
 
@@ -41,9 +44,18 @@ check_change(const kw_scrub_request *request, kw_error *ret_error)
 {
     return !request->repair || !request->table->changing ||
            kw_error_set(ret_error, KW_REFUSED,
-                        "table %s: scrub cannot repair rows while the key rule of a path is being changed; "
-                        "repair them after the change, or compare them without repair",
+                        "table %s: scrub cannot repair rows while the key rule of a path is being changed, or "
+                        "a path is being added; repair them after the change, or compare them without repair",
                         request->table->name);
+}
+
+static size_t
+count_readable(const kw_table *table)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < table->paths_count; i++)
+        count += !kw_path_is_filling(&table->paths[i]);
+    return count;
 }
 
 bool
@@ -52,9 +64,9 @@ kw_scrub_check(const kw_scrub_request *request, kw_error *ret_error)
     const kw_table *table = request->table;
     if (request->changing)
         return true;
-    if (table->paths_count < 2)
+    if (count_readable(table) < 2)
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s has one path, so there is nothing to compare it with", table->name);
+                            "table %s has one path that is complete, so there is nothing to compare it with", table->name);
     if (table->chosen)
         kw_error_set(ret_error, KW_INVALID,
                      "table %s: scrub cannot compare paths whose buckets are chosen at each put (salt "

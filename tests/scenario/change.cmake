@@ -4,4 +4,5 @@ set(change_environment ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_STORE_ROWS
 kw_integration_test(change.embedded change.py ${change_environment} LABELS scenario random)
 kw_integration_test(change_orders.embedded change_orders.py ${change_environment})
 kw_integration_test(change_rows.embedded change_rows.py ${change_environment})
+kw_integration_test(change_paths.embedded change_paths.py ${change_environment} LABELS scenario random)
 kw_integration_test(change_matrix.embedded change_matrix.py ${change_environment} LABELS scenario random)

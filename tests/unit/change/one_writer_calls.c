@@ -214,18 +214,29 @@ begin_pages(const search *with, const world *in, uint8_t version)
                        (call){.kind = ONE_WRITER_CURSOR, .version = version, .place = (uint8_t)place});
 }
 
+/* A scan can use each path that has all rows. */
+static void
+begin_scans(const search *with, const world *in, uint8_t version)
+{
+    for (int place = 0; place < PLACES; place++)
+        if (role_in(with, version, place).scan)
+            begin_call(with, in,
+                       (call){.kind = ONE_WRITER_SCAN, .version = version, .place = (uint8_t)place});
+}
+
 static void
 begin_under(const search *with, const world *in, uint8_t version)
 {
     const kw_chain_version *as = version_of(with, version);
     for (uint8_t kind = ONE_WRITER_PUT; kind < ONE_WRITER_KINDS; kind++) {
-        bool scans = kind == ONE_WRITER_SCAN;
         call new_call = {.kind = kind, .version = version};
-        new_call.place = (scans ? as->new_role.scan : as->new_role.get) ? NEW : OLD;
+        new_call.place = as->new_role.get ? NEW : OLD;
         if (!(with->model->kinds >> kind & 1))
             continue;
         if (kind == ONE_WRITER_CURSOR) {
             begin_pages(with, in, version);
+        } else if (kind == ONE_WRITER_SCAN) {
+            begin_scans(with, in, version);
         } else if (kind != ONE_WRITER_ATOMIC) {
             new_call.place = is_read(kind) ? new_call.place : 0;
             begin_call(with, in, new_call);

@@ -46,22 +46,42 @@ is_met(const world *in, unsigned needs)
            (!(needs & KW_CHAIN_CURSORS_EXPIRED) || !(in->cursors & BIT(OLD)));
 }
 
+static bool
+is_idle(const world *in)
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (in->calls[i].state != CALL_NONE)
+            return false;
+    return true;
+}
+
+static kw_chain_step
+next_step(const search *with, const world *in)
+{
+    const kw_chain_version *version = version_of(with, in->at);
+    const kw_chain_step none = {KW_CHAIN_COUNT, 0};
+    kw_chain_id first = with->model->adds ? KW_CHAIN_FILLING : KW_CHAIN_ONE_WRITER_FIRST;
+    if (in->at == KW_CHAIN_STORE)
+        return in->back ? none : (kw_chain_step){first, KW_CHAIN_ORDERED};
+    if (in->at == KW_CHAIN_FILLED && in->back && (is_idle(in) || with->model->drops_beside))
+        return (kw_chain_step){KW_CHAIN_STORE, KW_CHAIN_ORDERED};
+    return in->back ? version->back : version->forward;
+}
+
 static void
 advance(const search *with, const world *in)
 {
-    const kw_chain_version *version = version_of(with, in->at);
-    kw_chain_step to = in->back ? version->back : version->forward;
-    if (in->at == KW_CHAIN_STORE)
-        to = (kw_chain_step){in->back ? KW_CHAIN_COUNT : KW_CHAIN_ONE_WRITER_FIRST, KW_CHAIN_ORDERED};
+    kw_chain_step to = next_step(with, in);
     if (in->moving || in->copying || in->comparing || to.to == KW_CHAIN_COUNT || !is_met(in, to.needs))
         return;
     world next = *in;
     next.from = in->at;
     next.at = (uint8_t)to.to;
-    next.moving = 1;
+    next.moving = in->at != KW_CHAIN_FILLED || with->model->drops_beside;
     if (in->at == KW_CHAIN_STORE) {
         next.copied = next.compared = 0;
-        next.cursors &= BIT(OLD); /* the new placement has another layout number each time */
+        if (!with->model->adds)
+            next.cursors &= BIT(OLD); /* the new placement has another layout number each time */
         if (!with->model->reuses_rows)
             memset(&next.rows[NEW], 0, sizeof next.rows[NEW]);
     }
@@ -107,10 +127,16 @@ write_copy(const search *with, const world *in, const row *copied)
     step(with, &next, with->model->copies_torn ? "the copier writes N" : "the row is copied", -1);
 }
 
+static bool
+is_filled_in(uint8_t version)
+{
+    return version == KW_CHAIN_BOTH_OLD || version == KW_CHAIN_FILLING;
+}
+
 static void
 copy_row(const search *with, const world *in)
 {
-    bool ready = in->at == KW_CHAIN_BOTH_OLD && (!in->moving || with->model->copies_early);
+    bool ready = is_filled_in(in->at) && (!in->moving || with->model->copies_early);
     if (in->comparing)
         return;
     if (in->copying) {
@@ -156,7 +182,7 @@ compare_rows(const search *with, const world *in)
         remove_extra(with, in);
         return;
     }
-    if (in->at != KW_CHAIN_BOTH_OLD || in->moving || !in->copied || in->compared || in->copying)
+    if (!is_filled_in(in->at) || in->moving || !in->copied || in->compared || in->copying)
         return;
     for (unsigned i = 0; i < CELLS; i++) {
         if (!new->cells[i].stamp || old->cells[i].stamp)
@@ -215,6 +241,8 @@ check(const search *with, const world *in)
     if (in->wrong)
         explore_wrong(with->of, "an answer that no order of the operations has");
     check_place(with, in, version->old_role.get ? OLD : NEW);
+    if (version->new_role.scan && !version->new_role.get)
+        check_place(with, in, NEW);
     if (both && !with->model->writes_torn &&
         memcmp(rows[OLD].cells, rows[NEW].cells, sizeof rows->cells) != 0)
         explore_wrong(with->of, "the placements have different cells");

@@ -15,6 +15,9 @@
  * gives the timestamps; writes that follow each other can get equal ones, and the cell that is written last
  * replaces the other one.
  *
+ * Or a path is added (STORE, FILLING, FILLED): N is its row. Gets read O, scans read O or N. A path is dropped
+ * while no call runs.
+ *
  * A history is right if it is linearizable. Gets must show a record in one of its states; pages of scans only
  * a state of each field.
  */
@@ -49,6 +52,7 @@ typedef struct one_writer_model {
     int kills;                                 /* of the gateway */
     int purges;                                /* how often a compaction drops the delete markers of a row */
     int copies;                                /* how often the row is copied in addition to the first time */
+    bool adds;                                 /* a path, instead of a change of a key rule */
 
     /* safeguards to remove; others are columns of the versions */
     bool copies_early;    /* the copier runs beside calls of the version before */
@@ -62,6 +66,7 @@ typedef struct one_writer_model {
     uint64_t one_row_in;  /* bits of versions: an atomic operation writes only the row that it compares */
     bool compares_new;    /* atomic operations of BOTH_OLD compare in N */
     bool stale_cursors;   /* cursors are accepted as long as their placement is in the policy */
+    bool drops_beside;    /* a path is dropped beside calls that use it */
 } one_writer_model;
 
 /* The server's versions, and nothing else set. */

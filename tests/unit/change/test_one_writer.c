@@ -1,4 +1,4 @@
-/* A change of a key rule in a store with one writer, explored exhaustively: right with the server's table of
+/* A change of a key rule in a store with one writer, and a path that is added, explored exhaustively: right with the server's table of
  * versions, wrong without any one of the safeguards. */
 #include "one_writer_model.h"
 
@@ -289,6 +289,90 @@ test_roles(void)
     is_wrong("both-new puts only in N", back);
 }
 
+/* --- a path is added ---------------------------------------------------------------------------- */
+
+static one_writer_model
+adding(unsigned kinds, int calls)
+{
+    one_writer_model model = model_of(kinds, calls);
+    model.adds = true;
+    return model;
+}
+
+static void
+test_add(void)
+{
+    one_writer_model model = adding(PUT | REMOVE | SCAN, 4), parts = adding(PUT | BOTH | OTHER | REMOVE_A | SCAN, 3);
+    model.copies = 1;
+    is_right("a path is added", model);
+    parts.purges = 1;
+    is_right("a path is added, parts of a record, one compaction", parts);
+    parts = adding(PUT | OTHER | GET | SCAN, 3);
+    parts.callers = 3;
+    is_right("a path is added, three calls at the same time", parts);
+}
+
+static void
+test_add_back(void)
+{
+    one_writer_model model = adding(PUT | REMOVE | SCAN, 3);
+    model.turns = 3;
+    is_right("a path is added, cancelled or dropped, and added again", model);
+    model = adding(PUT | REMOVE | SCAN | ATOMIC, 3);
+    model.turns = 1;
+    model.kills = 1;
+    is_right("a path is added or dropped, the gateway is killed", model);
+}
+
+static void
+test_add_without(void)
+{
+    one_writer_model model = adding(PUT | SCAN, 3);
+    model.copies_early = true;
+    is_wrong("the copier of an added path runs beside calls that do not write it", model);
+    model = adding(PUT | REMOVE | SCAN, 3);
+    model.no_comparison = true;
+    is_wrong("an added path is not compared", model);
+    model = adding(SCAN, 1);
+    drop_need(&model, KW_CHAIN_FILLING, KW_CHAIN_COPIED);
+    is_wrong("an added path is read before it is copied", model);
+    model = adding(SCAN, 1);
+    model.versions[KW_CHAIN_FILLING].new_role.scan = true;
+    is_wrong("scans read a path that is being filled", model);
+    model = adding(PUT | SCAN, 2);
+    model.versions[KW_CHAIN_FILLING].new_role.put = 0;
+    is_wrong("puts do not write a path that is being filled", model);
+    model = adding(REMOVE | SCAN, 2);
+    model.versions[KW_CHAIN_FILLING].new_role.remove = 0;
+    is_wrong("removals do not reach a path that is being filled", model);
+    model = adding(PUT, 2);
+    model.copies_torn = true;
+    is_wrong("rows of an added path are copied in two steps", model);
+    model = adding(PUT | SCAN, 2);
+    model.writes_torn = true;
+    is_wrong("a put writes an added path in a second step", model);
+    model = adding(PUT | SCAN, 2);
+    model.no_drain = true;
+    is_wrong("no drain before an added path is copied", model);
+    model = adding(ATOMIC | SCAN, 2);
+    model.one_row_in = UINT64_C(1) << KW_CHAIN_FILLING;
+    is_wrong("atomic operations do not write a path that is being filled", model);
+}
+
+static void
+test_drop_without(void)
+{
+    one_writer_model model = adding(PUT | SCAN, 3);
+    model.turns = 1;
+    is_right("a path is dropped while no call runs", model);
+    model.drops_beside = true;
+    is_wrong("a path is dropped beside scans of it", model);
+    model.drops_beside = false;
+    model.turns = 2;
+    model.stale_cursors = true;
+    is_wrong("cursors of a dropped path are accepted while it is filled again", model);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -312,5 +396,9 @@ main(int argc, char **argv)
     g_test_add_func("/change/one-writer/torn-atomics", test_torn_atomics);
     g_test_add_func("/change/one-writer/atomics-read-authority", test_atomics_read_authority);
     g_test_add_func("/change/one-writer/roles", test_roles);
+    g_test_add_func("/change/one-writer/add", test_add);
+    g_test_add_func("/change/one-writer/add-back", test_add_back);
+    g_test_add_func("/change/one-writer/add-without", test_add_without);
+    g_test_add_func("/change/one-writer/drop-without", test_drop_without);
     return g_test_run();
 }
