@@ -117,7 +117,8 @@ explain_other(const kw_change_proposal *proposal, const kw_table *table, kw_erro
     size_t index = kw_change_set_find_under_way(proposal->changes, table->name);
     const kw_change_record *other =
         index < proposal->changes->count ? &proposal->changes->records[index] : NULL;
-    if (!other || (!kw_change_find_added(proposal, table) && !kw_chain_adds_path(other->version)))
+    const kw_path *added = kw_change_find_added(proposal, table);
+    if (!other || (added ? g_str_equal(added->name, other->path) : !kw_chain_adds_path(other->version)))
         return false;
     kw_error_set(ret_reason, KW_REFUSED,
                  "table %s: a change of its path %s is under way; add another path, or change a key rule, after "

@@ -111,23 +111,34 @@ add_row(const finding *self, const kw_placement *placement, const kw_record *rec
     return true;
 }
 
-/* True if the record has a row key in the path's other placement, which the operation uses, too. Then no row
- * of it is in this one, whose key rule cannot encode it: it can be read and removed, although a put would
- * fail. */
+/* True if the record has a row key in a placement of the path, other than this one, that the operation uses.
+ */
+static bool
+has_key_in(const finding *self, const kw_path *path, const kw_placement *placement, const kw_record *record,
+           kw_buffer *scratch)
+{
+    bool found = false;
+    kw_error ignored;
+    for (size_t i = 0; !found && i < path->placements_count; i++) {
+        const kw_placement *other = &path->placements[i];
+        scratch->size = 0;
+        found = other != placement && !is_chosen(other) && step_of(other, self->table, self->use) &&
+                kw_layout_encode(other->layout, record, scratch, &ignored);
+    }
+    return found;
+}
+
+/* True if no row of the record is in this placement, whose key rule cannot encode it, and the record can be
+ * elsewhere: in the path's other placement, or in the primary path, from before this path was added. So it
+ * can be read and removed, although a put would fail. */
 static bool
 is_only_elsewhere(const finding *self, const kw_placement *placement, const kw_record *record,
                   kw_buffer *scratch)
 {
-    const kw_path *path = placement->path;
-    bool elsewhere = false;
-    kw_error ignored;
-    for (size_t i = 0; self->use != KW_ROWS_PUT && !elsewhere && i < path->placements_count; i++) {
-        const kw_placement *other = &path->placements[i];
-        scratch->size = 0;
-        elsewhere = other != placement && step_of(other, self->table, self->use) &&
-                    kw_layout_encode(other->layout, record, scratch, &ignored);
-    }
-    return elsewhere;
+    const kw_path *path = placement->path, *primary = self->table->paths;
+    return self->use != KW_ROWS_PUT &&
+           (has_key_in(self, path, placement, record, scratch) ||
+            (path != primary && has_key_in(self, primary, placement, record, scratch)));
 }
 
 /* Names the key rule that the error is about. */

@@ -39,12 +39,15 @@ refuse_filling(const kw_path *path, const char *need, kw_arena *arena, kw_error 
                         path->table->name);
 }
 
-/* True if the query, which the other paths cannot answer, could be answered by a path that is being filled.
- */
+/* True if the query, which the other paths cannot answer, or only from all rows, could be answered by a path
+ * that is being filled. */
 static bool
-needs_filling(const kw_record_query *query, const kw_normalized_query *normalized, kw_arena *arena,
-              kw_error *ret_error)
+needs_filling(const kw_record_query *query, const kw_normalized_query *normalized,
+              const kw_path_analysis *best, kw_arena *arena, kw_error *ret_error)
 {
+    bool whole = query->full_scan || query->limit > 0;
+    if (best->eligible && (best->narrow || query->full_scan))
+        return false;
     const kw_table *table = normalized->table;
     for (size_t index = 0; query->path < 0 && index < table->paths_count; index++) {
         const kw_path *path = &table->paths[index];
@@ -52,7 +55,7 @@ needs_filling(const kw_record_query *query, const kw_normalized_query *normalize
         if (!kw_path_is_filling(path))
             continue;
         kw_path_analysis_make(normalized, path->placements, query->order, arena, &analysis);
-        if (!analysis.eligible || !analysis.narrow)
+        if (!analysis.eligible || !(analysis.narrow || (whole && !best->eligible)))
             continue;
         refuse_filling(path, "this query needs", arena, ret_error);
         return true;
@@ -273,8 +276,7 @@ make(const kw_record_query *query, const kw_normalized_query *normalized, kw_are
     kw_path_analysis *analyses = KW_ARENA_ARRAY(arena, kw_path_analysis, normalized->table->paths_count);
     size_t count;
     kw_path_analysis best = choose(query, normalized, arena, analyses, &count);
-    if ((!best.eligible || !(best.narrow || query->full_scan)) &&
-        needs_filling(query, normalized, arena, ret_error))
+    if (needs_filling(query, normalized, &best, arena, ret_error))
         return false;
     if (!best.eligible)
         return no_order(normalized, query->order, analyses, count, arena, ret_error);

@@ -43,7 +43,7 @@ class PathLoad(Load):
 
     @staticmethod
     def is_refusal(failure):
-        unknown = "has no path by_time" in failure.message or "cursor" in failure.message
+        unknown = "has no path" in failure.message or "cursor" in failure.message
         return unknown or (failure.code == Code.REFUSED and "is being filled" in failure.message)
 
     def wait_for_path(self, count=2):
@@ -163,7 +163,7 @@ class Paths(ChangeCase):
                 load.wait_for_path()
                 load.complete = False
                 self.drop()
-                self.refuse(Code.NOT_FOUND, "has no path by_time", self.scan, path="by_time", full_scan=True)
+                self.refuse(Code.NOT_FOUND, "has no path", self.scan, path="by_time", full_scan=True)
                 load.wait_for_scans()
                 keyway(self.gateway, "forget", "t", "--path", "by_time", "--drop-rows", "--yes")
         self.expect_all(load.final())
@@ -243,7 +243,7 @@ class Paths(ChangeCase):
         """Rows whose records have no key in the path are not copied, and queries use the path only on order."""
         fields = "    fields: {id: {type: string, max_bytes: 20}, ts: timestamp, note: string}\n"
         old = f"tables:\n  t:\n{fields}    key: [{{field: id}}, {{field: ts}}]\n"
-        new = f"{old}    paths:\n      by_id: {{key: [{{field: {{name: id, size: 8}}}}, {{field: ts}}]}}\n"
+        new = f"{old}    paths:\n      by_id: {{key: [{{field: {{name: id, encoding: fixed, width: 8}}}}, {{field: ts}}]}}\n"
         call(self.gateway, "policyApply", old, 0, None)
         put_all(self.gateway, "t", [record(id="short", ts=1, note="a"), record(id="longer than eight", ts=2, note="b")])
         call(self.gateway, "policyApply", new, 1, None)
