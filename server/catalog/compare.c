@@ -261,8 +261,8 @@ compare_step(comparing *self, const kw_path_facts *path, const kw_path_facts *ol
     bool added = step == KW_PATH_STEP_BEGIN && !(old && kw_path_facts_serving(old));
     if (!kw_change_check_step(step, self->step, self->recorded, old, self->wanted, path, self->evidence,
                               ret_error) ||
-        (added && !(check_not_retired(self, path, old, ret_error) &&
-                    check_strange_rows(self, path, ret_error))))
+        (added &&
+         !(check_not_retired(self, path, old, ret_error) && check_strange_rows(self, path, ret_error))))
         return false;
     merge_path(self, path, old, step, &self->merged->paths[self->merged->paths_count++]);
     return true;
@@ -297,9 +297,9 @@ static bool
 retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
 {
     kw_path_facts *to = &self->merged->paths[self->merged->paths_count];
-    bool cancelled = kw_change_step_of_path(self->step, self->recorded, self->wanted, old->name) ==
-                         KW_PATH_STEP_END &&
-                     kw_path_facts_is_changing(old);
+    bool cancelled =
+        kw_change_step_of_path(self->step, self->recorded, self->wanted, old->name) == KW_PATH_STEP_END &&
+        kw_path_facts_is_changing(old);
     if (!cancelled && !kw_change_check_same(self->wanted, old, NULL, ret_error))
         return false;
     *to = *old;

@@ -5,8 +5,8 @@
  *
  * The rule: rows written under the recorded facts must be found, and decoded correctly, under the wanted
  * ones. So while the table holds rows, a path in service must not be added, moved or changed, and a column
- * must not change its type. Only the steps of a change (changes.h) move or add a path. Dropping a path, adding a
- * field and renaming a field are always allowed.
+ * must not change its type. Only the steps of a change (changes.h) move or add a path. Dropping a path,
+ * adding a field and renaming a field are always allowed.
  */
 #pragma once
 

@@ -8,8 +8,8 @@
  *   STORE, BOTH_OLD, BOTH_NEW, BOTH_LAST, STORE_NEW   a store with one writer (the embedded store)
  *   STORE, FILLING, FILLED                            the same, a path is added
  *
- * When a path is added, the old placement is that of the path that has all rows, and the new one is that of the
- * added path. Both stay.
+ * When a path is added, the old placement is that of the path that has all rows, and the new one is that of
+ * the added path. Both stay.
  *
  * Calls that run at the same time are of two neighboring versions at most: a gateway runs new calls under the
  * version that the coordinator set, and reports it when its last call under the version before has been

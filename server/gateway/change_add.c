@@ -1,5 +1,5 @@
-/* A path that is added has the layout number and the store table of the policy's text. Its rows are copied from
- * the primary path. */
+/* A path that is added has the layout number and the store table of the policy's text. Its rows are copied
+ * from the primary path. */
 #include "gateway/change_add.h"
 
 #include "base/clock.h"
@@ -104,9 +104,10 @@ explain_several(const kw_change_proposal *proposal, const kw_table *table, kw_er
     size_t count = list_added(proposal, table, added);
     if (count == SIZE_MAX || count < 2)
         return false;
-    kw_error_set(ret_reason, KW_REFUSED,
-                 "table %s: this policy adds paths %s and %s%s; the table has rows, so add one path at a time",
-                 table->name, added[0]->name, added[1]->name, count > 2 ? " and others" : "");
+    kw_error_set(
+        ret_reason, KW_REFUSED,
+        "table %s: this policy adds paths %s and %s%s; the table has rows, so add one path at a time",
+        table->name, added[0]->name, added[1]->name, count > 2 ? " and others" : "");
     return true;
 }
 
@@ -120,10 +121,11 @@ explain_other(const kw_change_proposal *proposal, const kw_table *table, kw_erro
     const kw_path *added = kw_change_find_added(proposal, table);
     if (!other || (added ? g_str_equal(added->name, other->path) : !kw_chain_adds_path(other->version)))
         return false;
-    kw_error_set(ret_reason, KW_REFUSED,
-                 "table %s: a change of its path %s is under way; add another path, or change a key rule, after "
-                 "it has ended (keyway change status %s)",
-                 table->name, other->path, table->name);
+    kw_error_set(
+        ret_reason, KW_REFUSED,
+        "table %s: a change of its path %s is under way; add another path, or change a key rule, after "
+        "it has ended (keyway change status %s)",
+        table->name, other->path, table->name);
     return true;
 }
 
@@ -135,10 +137,11 @@ kw_change_explain_path(const kw_change_proposal *proposal, const kw_table *table
         return true;
     if (!path || proposal->writers == KW_CHANGE_ONE_WRITER)
         return false;
-    kw_error_set(ret_reason, KW_REFUSED,
-                 "table %s, path %s: the table holds rows already, and a path can be added to such a table only "
-                 "in a store that one gateway writes (store.kind: embedded); leave the path out, or copy the "
-                 "rows to a new table that has it: keyway scan %s --full-scan -o jsonl, then keyway import",
-                 table->name, path->name, table->name);
+    kw_error_set(
+        ret_reason, KW_REFUSED,
+        "table %s, path %s: the table holds rows already, and a path can be added to such a table only "
+        "in a store that one gateway writes (store.kind: embedded); leave the path out, or copy the "
+        "rows to a new table that has it: keyway scan %s --full-scan -o jsonl, then keyway import",
+        table->name, path->name, table->name);
     return true;
 }

@@ -36,12 +36,13 @@ kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_
                                "repaired; see keyway change diff, then order keyway change compare",
                                unrepaired(record));
     if (record->foreign > 0 && !leave_foreign && kw_chain_adds_path(record->version))
-        return kw_arena_printf(arena,
-                               "%" G_GUINT64_FORMAT
-                               " rows cannot have a key in the added path (the first: %s). Delete them and order "
-                               "keyway change compare, or let queries use the path without them (keyway change "
-                               "switch --leave-undecodable)",
-                               record->foreign, record->example);
+        return kw_arena_printf(
+            arena,
+            "%" G_GUINT64_FORMAT
+            " rows cannot have a key in the added path (the first: %s). Delete them and order "
+            "keyway change compare, or let queries use the path without them (keyway change "
+            "switch --leave-undecodable)",
+            record->foreign, record->example);
     if (record->foreign > 0 && !leave_foreign)
         return kw_arena_printf(arena,
                                "%" G_GUINT64_FORMAT

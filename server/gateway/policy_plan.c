@@ -87,9 +87,10 @@ describe_added(const kw_table *old, const kw_path *path, kw_buffer *lines)
     kw_buffer_printf(lines, "  path %s: its rows are copied from path %s to store table ", path->name,
                      path->table->paths->name);
     describe_placement(path->placements, lines);
-    kw_buffer_append_text(lines, ", while the table is served.\n"
-                                 "    From now on each write is written to all paths in one commit. Queries can use "
-                                 "the path when it has all rows.\n");
+    kw_buffer_append_text(lines,
+                          ", while the table is served.\n"
+                          "    From now on each write is written to all paths in one commit. Queries can use "
+                          "the path when it has all rows.\n");
 }
 
 /* Changes of key rules that begin with this version, or that it cancels; and paths that are added. */

@@ -130,11 +130,12 @@ place_added(const compiling *self, size_t index, kw_placement *placement)
     placement->role = placing->role;
     placement->complete = placing->role.scan;
     return (!kw_layout_choice(path->layout).kind && !kw_layout_choice(self->paths[0].layout).kind) ||
-           kw_diagnostics_add(self->diagnostics, path->model->mark,
-                              "use a new table, or a salt of fields, for example salt: {of: [...]}",
-                              "path %s cannot be added while the table is served: its key rule or the primary "
-                              "one chooses a bucket at each put (a random or round_robin salt)",
-                              path->name);
+           kw_diagnostics_add(
+               self->diagnostics, path->model->mark,
+               "use a new table, or a salt of fields, for example salt: {of: [...]}",
+               "path %s cannot be added while the table is served: its key rule or the primary "
+               "one chooses a bucket at each put (a random or round_robin salt)",
+               path->name);
 }
 
 /* Gives the path its placements, of which `placements` has room for two. */

@@ -32,8 +32,8 @@ check_placing(const kw_placing *placing, const kw_model *model, kw_diagnostics *
     const char *rule = placing->adds ? "" : "the key rule of ", *what = placing->adds ? "added" : "changed";
     if (!table)
         return kw_diagnostics_add(diagnostics, (kw_mark){0}, "keep the table until the change has ended",
-                                  "the policy has no table %s, and %sits path %s is being %s",
-                                  placing->table, rule, placing->path, what);
+                                  "the policy has no table %s, and %sits path %s is being %s", placing->table,
+                                  rule, placing->path, what);
     if (!path)
         return kw_diagnostics_add(diagnostics, table->mark, "keep the path until the change has ended",
                                   "table %s has no path %s, and %sthis path is being %s", placing->table,

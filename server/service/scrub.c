@@ -127,8 +127,7 @@ find_changing(const kw_table *table, const kw_path **ret_path, kw_error *ret_err
         }
     }
     return kw_error_set(ret_error, KW_INVALID,
-                        "no change is under way in table %s, so there is nothing to compare",
-                        table->name);
+                        "no change is under way in table %s, so there is nothing to compare", table->name);
 }
 
 void

@@ -1,6 +1,6 @@
-/* copy: visits the rows of a placement while the key rule of its path changes, or while another path is added:
- * copies them to the other placement, gives both rows of each record the newest cells (pass), or removes gone cells (sweep). One
- * slice:
+/* copy: visits the rows of a placement while the key rule of its path changes, or while another path is
+ * added: copies them to the other placement, gives both rows of each record the newest cells (pass), or
+ * removes gone cells (sweep). One slice:
  *
  *   the first and last row key, for the progress --> scan rows of `from` --> each record's key in `to`
  *                                                      --> copy the rows in the store --> answer

@@ -43,10 +43,11 @@ static bool
 check_change(const kw_scrub_request *request, kw_error *ret_error)
 {
     return !request->repair || !request->table->changing ||
-           kw_error_set(ret_error, KW_REFUSED,
-                        "table %s: scrub cannot repair rows while the key rule of a path is being changed, or "
-                        "a path is being added; repair them after the change, or compare them without repair",
-                        request->table->name);
+           kw_error_set(
+               ret_error, KW_REFUSED,
+               "table %s: scrub cannot repair rows while the key rule of a path is being changed, or "
+               "a path is being added; repair them after the change, or compare them without repair",
+               request->table->name);
 }
 
 static size_t
@@ -66,7 +67,8 @@ kw_scrub_check(const kw_scrub_request *request, kw_error *ret_error)
         return true;
     if (count_readable(table) < 2)
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s has one path that is complete, so there is nothing to compare it with", table->name);
+                            "table %s has one path that is complete, so there is nothing to compare it with",
+                            table->name);
     if (table->chosen)
         kw_error_set(ret_error, KW_INVALID,
                      "table %s: scrub cannot compare paths whose buckets are chosen at each put (salt "

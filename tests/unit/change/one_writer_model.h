@@ -15,8 +15,8 @@
  * gives the timestamps; writes that follow each other can get equal ones, and the cell that is written last
  * replaces the other one.
  *
- * Or a path is added (STORE, FILLING, FILLED): N is its row. Gets read O, scans read O or N. A path is dropped
- * while no call runs.
+ * Or a path is added (STORE, FILLING, FILLED): N is its row. Gets read O, scans read O or N. A path is
+ * dropped while no call runs.
  *
  * A history is right if it is linearizable. Gets must show a record in one of its states; pages of scans only
  * a state of each field.

@@ -1,5 +1,5 @@
-/* A change of a key rule in a store with one writer, and a path that is added, explored exhaustively: right with the server's table of
- * versions, wrong without any one of the safeguards. */
+/* A change of a key rule in a store with one writer, and a path that is added, explored exhaustively: right
+ * with the server's table of versions, wrong without any one of the safeguards. */
 #include "one_writer_model.h"
 
 #include <glib.h>
@@ -302,7 +302,8 @@ adding(unsigned kinds, int calls)
 static void
 test_add(void)
 {
-    one_writer_model model = adding(PUT | REMOVE | SCAN, 4), parts = adding(PUT | BOTH | OTHER | REMOVE_A | SCAN, 3);
+    one_writer_model model = adding(PUT | REMOVE | SCAN, 4),
+                     parts = adding(PUT | BOTH | OTHER | REMOVE_A | SCAN, 3);
     model.copies = 1;
     is_right("a path is added", model);
     parts.purges = 1;
