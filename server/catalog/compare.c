@@ -392,7 +392,8 @@ compare_order(comparing *self, kw_error *ret_error)
     bool known = recorded && recorded->order[0];
     bool keeps = known && self->has_rows && !wanted->order_given;
     self->merged->order = keeps ? recorded->order : wanted->order;
-    self->merged->atomics = wanted->atomics && g_str_equal(self->merged->order, "store");
+    self->merged->atomics =
+        (wanted->atomics || (keeps && wanted->store_atomics)) && g_str_equal(self->merged->order, "store");
     if (!recorded)
         return true;
     bool same = g_str_equal(recorded->order, self->merged->order);

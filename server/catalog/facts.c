@@ -90,7 +90,8 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     bool stamp = kw_table_default_order(table) == KW_WRITE_ORDER_STAMP;
     facts->order = stamp ? "stamp" : "store";
     facts->order_given = table->model->order != NULL;
-    facts->atomics = table->model->atomics != 0;
+    facts->store_atomics = table->model->atomics != 0;
+    facts->atomics = !stamp && facts->store_atomics;
     facts->fields_count = table->fields_count;
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++)

@@ -51,7 +51,8 @@ typedef struct kw_facts {
     const char *marker; /* "family:qualifier=value always" or without "always" */
     const char *order;  /* "store" or "stamp"; "" in an entry of a version without orders */
     bool order_given;   /* the policy names it; not stored in the catalog */
-    bool atomics;       /* increments and conditional writes leave a control cell if the order is "store" */
+    bool atomics;       /* increments and conditional writes leave a control cell */
+    bool store_atomics; /* they do if the order is "store"; not stored in the catalog */
     kw_field_facts *fields;
     size_t fields_count;
     kw_path_facts *paths; /* [0] is the primary path */

@@ -122,23 +122,23 @@ has_key_in(const finding *self, const kw_path *path, const kw_placement *placeme
     for (size_t i = 0; !found && i < path->placements_count; i++) {
         const kw_placement *other = &path->placements[i];
         scratch->size = 0;
-        found = other != placement && !is_chosen(other) && step_of(other, self->table, self->use) &&
+        found = other != placement && step_of(other, self->table, self->use) &&
                 kw_layout_encode(other->layout, record, scratch, &ignored);
     }
     return found;
 }
 
 /* True if no row of the record is in this placement, whose key rule cannot encode it, and the record can be
- * elsewhere: in the path's other placement, or in the primary path, from before this path was added. So it
- * can be read and removed, although a put would fail. */
+ * elsewhere: in the path's other placement; or in the primary path, from before this path was added (which is
+ * not possible if a bucket is chosen). So it can be read and removed, although a put would fail. */
 static bool
 is_only_elsewhere(const finding *self, const kw_placement *placement, const kw_record *record,
                   kw_buffer *scratch)
 {
     const kw_path *path = placement->path, *primary = self->table->paths;
-    return self->use != KW_ROWS_PUT &&
-           (has_key_in(self, path, placement, record, scratch) ||
-            (path != primary && has_key_in(self, primary, placement, record, scratch)));
+    bool added = path != primary && !self->table->chosen;
+    return self->use != KW_ROWS_PUT && (has_key_in(self, path, placement, record, scratch) ||
+                                        (added && has_key_in(self, primary, placement, record, scratch)));
 }
 
 /* Names the key rule that the error is about. */
