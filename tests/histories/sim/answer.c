@@ -227,11 +227,8 @@ describe(const sim_table *table, const kw_hb_TTableName *name, kw_arena *arena,
          kw_hb_THBaseService_getTableDescriptor_result *ret_result)
 {
     kw_hb_TTableDescriptor *descriptor = KW_ARENA_NEW(arena, kw_hb_TTableDescriptor);
-    *descriptor = (kw_hb_TTableDescriptor){.tableName = name, .has_columns = true};
-    descriptor->columns.count = table->families->len;
-    descriptor->columns.items = KW_ARENA_ARRAY(arena, kw_hb_TColumnFamilyDescriptor, table->families->len);
-    for (guint i = 0; i < table->families->len; i++)
-        descriptor->columns.items[i].name = sim_bytes(table->families->pdata[i]);
+    *descriptor = (kw_hb_TTableDescriptor){.tableName = name};
+    sim_describe(table, arena, descriptor);
     ret_result->has_success = true;
     ret_result->success = descriptor;
 }

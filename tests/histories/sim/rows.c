@@ -36,6 +36,7 @@ table_free(gpointer data)
 {
     sim_table *table = data;
     g_ptr_array_unref(table->families);
+    g_ptr_array_unref(table->descriptors);
     g_array_unref(table->limits);
     g_tree_unref(table->rows);
     g_free(table);
@@ -320,6 +321,9 @@ sim_rows_purge(sim_rows *rows)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
+/* Most that one decoded descriptor of a family can need. */
+#define DESCRIPTOR_BYTES_MAX ((size_t)1 << 20)
+
 static char *
 name_of(const kw_hb_TTableName *name)
 {
@@ -336,6 +340,10 @@ add_family(sim_table *table, const kw_hb_TColumnFamilyDescriptor *family)
     sim_limits limits = {.versions = family->has_maxVersions ? family->maxVersions : 0,
                          .least = family->has_minVersions ? family->minVersions : 0,
                          .ttl_ms = expires ? (int64_t)family->timeToLive * 1000 : 0};
+    kw_buffer encoded = KW_BUFFER_EMPTY;
+    kw_wire_struct_encode(&encoded, KW_WIRE_COMPACT, &kw_hb_TColumnFamilyDescriptor_wire, family);
+    g_ptr_array_add(table->descriptors, sim_copy(kw_buffer_bytes(&encoded)));
+    kw_buffer_clear(&encoded);
     g_ptr_array_add(table->families, sim_copy(family->name));
     g_array_append_val(table->limits, limits);
 }
@@ -346,6 +354,7 @@ sim_create_table(sim_rows *rows, const kw_hb_TTableDescriptor *descriptor)
     char *name = name_of(descriptor->tableName);
     sim_table *table = g_new0(sim_table, 1);
     table->families = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+    table->descriptors = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
     table->rows = g_tree_new_full(compare_keys, NULL, NULL, row_free);
     table->region = strcmp(name, "keyway_clock") == 0 ? SIM_CLOCK : SIM_DATA;
     table->limits = g_array_new(FALSE, FALSE, sizeof(sim_limits));
@@ -356,6 +365,23 @@ sim_create_table(sim_rows *rows, const kw_hb_TTableDescriptor *descriptor)
         g_free(name);
     } else {
         g_hash_table_insert(rows->tables, name, table);
+    }
+}
+
+void
+sim_describe(const sim_table *table, kw_arena *arena, kw_hb_TTableDescriptor *ret_descriptor)
+{
+    const kw_wire_limits limits = {.decoded_bytes = DESCRIPTOR_BYTES_MAX, .depth = KW_WIRE_DEPTH_DEFAULT};
+    guint count = table->descriptors->len;
+    ret_descriptor->has_columns = true;
+    ret_descriptor->columns.count = count;
+    ret_descriptor->columns.items = KW_ARENA_ARRAY(arena, kw_hb_TColumnFamilyDescriptor, count);
+    for (guint i = 0; i < count; i++) {
+        kw_error error;
+        if (!kw_wire_struct_decode(&kw_hb_TColumnFamilyDescriptor_wire, KW_WIRE_COMPACT,
+                                   sim_bytes(table->descriptors->pdata[i]), limits, arena,
+                                   &ret_descriptor->columns.items[i], &error))
+            g_error("%s", error.text);
     }
 }
 

@@ -5,7 +5,8 @@
  *   delete without stamp   the clock; hides everything up to that time
  *   increment              max(timestamp of the cell + 1, clock)
  *   checkAnd...            its puts get max(timestamp of the compared cell, clock)
- *   versions, TTL          as the family's descriptor says; without a number of versions, all are kept
+ *   versions, TTL          as the family's descriptor says; without a number of versions, all are kept. Its
+ *                          other settings are returned by getTableDescriptor, but have no effect
  *   delete marker          hides cells up to its timestamp, even later ones; a compaction drops the marker
  *
  * Used under one lock. Tables named keyway_clock are on a second region server with its own clock.

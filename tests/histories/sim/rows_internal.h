@@ -31,9 +31,10 @@ typedef struct sim_limits {
 } sim_limits;
 
 typedef struct sim_table {
-    GPtrArray *families; /* of GBytes */
-    GArray *limits;      /* of sim_limits, of these families */
-    GTree *rows;         /* GBytes to sim_row */
+    GPtrArray *families;    /* of GBytes: names */
+    GPtrArray *descriptors; /* of GBytes: encoded descriptors of these families */
+    GArray *limits;         /* of sim_limits, of these families */
+    GTree *rows;            /* GBytes to sim_row */
     sim_region region;
 } sim_table;
 
@@ -72,6 +73,8 @@ sim_table *sim_find_table(sim_rows *rows, kw_bytes name); /* NULL if it does not
 sim_table *sim_table_named(sim_rows *rows, const kw_hb_TTableName *name);
 void sim_create_table(sim_rows *rows, const kw_hb_TTableDescriptor *descriptor); /* no effect if it exists */
 void sim_drop_table(sim_rows *rows, const kw_hb_TTableName *name);
+/* The families of a table with the settings that they were created with. */
+void sim_describe(const sim_table *table, kw_arena *arena, kw_hb_TTableDescriptor *ret_descriptor);
 int64_t sim_now_ms(const sim_rows *rows, const sim_table *table);
 bool sim_has_family(const sim_table *table, kw_bytes family);
 
