@@ -1,5 +1,5 @@
 # The Python of the scenario and client tests, KW_TEST_PYTHON, with the Thrift runtime. KW_TEST_PYTHON_GEN contains
-# the code generated from keyway.thrift. Tests that use it call
+# the code generated from keyway.thrift and hbase2.thrift. Tests that use it call
 #   set_tests_properties(NAME PROPERTIES FIXTURES_REQUIRED python)
 set(KW_TEST_PYTHON ${PROJECT_BINARY_DIR}/python/bin/python)
 set(KW_TEST_PYTHON_GEN ${PROJECT_BINARY_DIR}/python/gen)

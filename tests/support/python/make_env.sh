@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Creates the Python environment of the tests: a venv with the Thrift runtime, and the code that the Thrift
-# compiler generates from thrift/keyway.thrift. Does nothing if it exists.
+# compiler generates from thrift/keyway.thrift and thrift/hbase2.thrift. The venv is made once.
 # Arguments: source root, folder to make, Thrift compiler.
 set -euo pipefail
 source=$1 env=$2 thrift=$3
@@ -13,5 +13,7 @@ if [ ! -e "$env/.complete" ]; then
     touch "$env/.complete"
 fi
 mkdir -p "$env/gen"
-"$thrift" -out "$env/gen" --gen py "$source/thrift/keyway.thrift"
+for idl in keyway hbase2; do
+    "$thrift" -out "$env/gen" --gen py "$source/thrift/$idl.thrift"
+done
 "$env/bin/python" -c 'import thrift'
