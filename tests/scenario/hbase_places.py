@@ -2,8 +2,35 @@
 import os
 import subprocess
 
-from keyway_gateway import free_ports
+from keyway_gateway import PATIENCE, free_ports
 from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
+from keyway_hbase_thrift import THBaseService
+from keyway_hbase_thrift.ttypes import TScan
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.protocol.TCompactProtocol import TCompactProtocol
+from thrift.transport import TSocket, TTransport
+
+VERSIONS_ALL = 2**31 - 1
+ROWS_MOST = 10000  # of a table that a test reads as a whole
+
+
+def read_rows(server, framed, tables):
+    """{store table: {row key: [(column, timestamp, value)]}}: all visible versions of the cells, with the control cells. Reads
+    from a Thrift2 server, which is compact if it is framed."""
+    host, _, port = server.rpartition(":")
+    wire = TSocket.TSocket(host, int(port))
+    wire.setTimeout(PATIENCE * 1000)
+    transport = TTransport.TFramedTransport(wire) if framed else TTransport.TBufferedTransport(wire)
+    transport.open()
+    client = THBaseService.Client(TCompactProtocol(transport) if framed else TBinaryProtocol(transport))
+    found = {}
+    for table in tables:
+        rows = client.getScannerResults(table.encode(), TScan(maxVersions=VERSIONS_ALL), ROWS_MOST)
+        assert len(rows) < ROWS_MOST, table
+        found[table] = {row.row: [(cell.family + b":" + cell.qualifier, cell.timestamp, cell.value) for cell in row.columnValues]
+                        for row in rows}
+    transport.close()
+    return found
 
 
 class Simulated:
@@ -27,6 +54,9 @@ class Simulated:
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         assert answer == "ok\n", f"hbase_sim exited at {command!r}: {answer!r}"
+
+    def rows(self, *tables):
+        return read_rows(f"127.0.0.1:{self.ports[0]}", True, tables)
 
     def cells(self, table):
         """All cells and delete markers of a store table: [(row, column, kind, timestamp, ttl_ms, value)]; see
@@ -53,6 +83,9 @@ class Real:
         servers = hbase_servers()["KW_HBASE_BUFFERED"]
         return (f"store:\n  kind: hbase\n  servers: [{servers}]\n  create_missing: true\n  catalog: {name}_catalog\n"
                 f"  {PATIENT}\n  {WIDE_CLOCK}\n{more}")
+
+    def rows(self, *tables):
+        return read_rows(hbase_servers()["KW_HBASE_BUFFERED"], False, tables)
 
     def stop(self):
         pass
