@@ -5,6 +5,10 @@ kw_integration_test(change_hbase_2.sim change_hbase.py BUSY ARGS sim 2 ${environ
 kw_integration_test(change_faults.sim change_faults.py BUSY ARGS sim 2 ${environment} LABELS scenario random TIMEOUT 1800)
 kw_integration_test(change_hbase.hbase change_hbase.py HBASE ARGS hbase 2 ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" LABELS scenario random)
 
+# Every kind of key rule to every other one: a part of the pairs, or all of them with KW_MATRIX_ALL in the environment.
+kw_integration_test(change_matrix.sim change_matrix_hbase.py BUSY ARGS sim ENVIRONMENT "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>"
+  LABELS scenario random TIMEOUT 7200)
+
 # Gateways that stop during a change, and orders through any gateway.
 kw_integration_test(change_holder.sim change_holder.py BUSY ARGS sim
   ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
