@@ -1,6 +1,7 @@
 """Records and judges histories: campaign.py [options]. Prints a line for each history, and totals.
 
     campaign.py --store sim --gateways 2 --faults late,kill_thrift --workloads all --count 100 --seed 7
+    campaign.py --store sim --gateways 2 --faults change,change_kill --together 14 --count 100
 
 The seed of a history is --seed plus its number. To repeat a history, use its seed, workload and fault and --count 1.
 The machine's timing is not part of a seed, so try several times. A wrong history is written to a file in --keep, for
@@ -8,17 +9,16 @@ judge_history. Exits with 1 if a history is wrong. A history in which an object 
 judged is neither right nor wrong, and is counted separately.
 """
 import argparse
-import json
 import os
-import pathlib
 import random
-import subprocess
+import signal
 import sys
-import threading
 import time
 
+import changes
 import cluster
 import places
+import rounds
 
 WORKLOADS = {
     "store": ["records", "parts", "put_if", "put_if_put", "put_if_remove", "put_if_all", "counters", "counters_hot",
@@ -51,7 +51,10 @@ def arguments():
     parser.add_argument("--callers", type=int, default=8)
     parser.add_argument("--duration", type=int, default=400, help="milliseconds of calls in a history")
     parser.add_argument("--pause", type=int, default=500, help="longest pause between a caller's calls, in microseconds")
+    parser.add_argument("--bursts", type=int, default=0, help="all callers call at the same times: average milliseconds between them")
     parser.add_argument("--deadline", type=int, default=3000)
+    parser.add_argument("--together", type=int, default=0, metavar="N",
+                        help="N histories at the same time, each beside a whole change of its own table")
     parser.add_argument("--keep", default="")
     parser.add_argument("--unpromised", action="store_true", help="also run what is not promised: see NOT_PROMISED")
     parser.add_argument("--old", action="store_true", help="the gateway supports neither order nor counters")
@@ -63,75 +66,24 @@ def names(text, groups):
 
 
 def open_place(options):
-    tables = places.old_tables() if options.old else places.TABLES
+    tables = places.old_tables() if options.old else places.many_tables(options.together) if options.together else places.TABLES
     if options.store == "embedded":
-        return places.Changing(tables) if "change" in options.faults else places.Embedded(tables)
+        return changes.Changing(tables) if "change" in options.faults else places.Embedded(tables)
     if options.store == "sim":
-        return (places.ChangingSim if "change" in options.faults else places.Sim)(tables, options.seed)
+        return (changes.ChangingSim if "change" in options.faults else places.Sim)(tables, options.seed)
     if options.store == "cluster":
         return cluster.Cluster(tables, options.seed, options.region_servers, options.links, options.retries,
                                options.server_clock)
     return places.HBase(tables, options.servers.split(","), f"h{os.getpid()}_{time.time_ns() % 10**9}")
 
 
-class History:
-    """One history: a recorder, and a fault that occurs while it records."""
-
-    def __init__(self, place, options, number, workload, fault):
-        self.place = place
-        self.seed = options.seed + number
-        self.fault = fault
-        self.file = pathlib.Path(options.keep or ".") / f"{options.store}-{workload}-{fault}-{self.seed}.history"
-        self.command = [os.environ["KW_RECORD_HISTORY"], "--workload", workload, "--gateways", place.addresses(),
-                        "--seed", str(self.seed), "--callers", str(options.callers), "--duration", str(options.duration),
-                        "--pause", str(options.pause), "--deadline", str(options.deadline), "--prefix", str(number + 1)]
-        if options.keep:
-            self.command += ["--file", str(self.file)]
-
-    def run(self):
-        """Returns the recorder's verdict and the problems that it printed."""
-        end, failed = threading.Event(), []
-
-        def trouble():
-            try:
-                places.FAULTS[self.fault](self.place, random.Random(self.seed), end)
-            except BaseException as error:  # pylint: disable=broad-except
-                failed.append(error)
-        with subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as recorder:
-            troubles = threading.Thread(target=trouble)
-            troubles.start()
-            quiet = recorder.stdout.readline()
-            end.set()
-            troubles.join()
-            if failed:
-                recorder.kill()
-                raise failed[0]
-            for number in range(len(self.place.gateways)):
-                self.place.wait_gateway(number)  # a gateway whose lease expired reads nothing until it is renewed
-            assert quiet == "quiet\n", recorder.stderr.read()
-            verdict, complaints = recorder.communicate("go on\n", timeout=600)
-        try:
-            return json.loads(verdict), complaints
-        except ValueError:
-            raise AssertionError(f"the recorder exited with {recorder.returncode}: {complaints}") from None
-
-
-def verdict_of(found):
-    """A history with an object that cannot be judged does not count as right."""
-    if not (found["right"] and found["complete"]):
-        return "WRONG"
-    return "UNDECIDED" if found["undecided"] else "right"
-
-
-def print_history(number, history, found, complaints):
-    mark = verdict_of(found)
-    print(f"{mark} {found['workload']} {history.fault} seed {history.seed}: {found['ok']} ok, {found['failed']} failed, "
+def print_history(history, found, complaints):
+    mark = rounds.verdict_of(found)
+    print(f"{mark} {history.workload} {history.fault} seed {history.seed}: {found['ok']} ok, {found['failed']} failed, "
           f"{found['unknown']} unknown" + (f", {found['undecided']} objects undecided" if found["undecided"] else "") +
-          (f", {found['differing']} differ" if found["differing"] else ""), flush=True)
+          (f", {found['differing']} differ" if found["differing"] else "") + history.told, flush=True)
     if mark == "WRONG":
         print("    " + "\n    ".join(complaints.splitlines()[:6]), flush=True)
-    del number
 
 
 def pairs(options):
@@ -142,23 +94,36 @@ def pairs(options):
     return made
 
 
-def run_histories(options, place):
+def one_by_one(options, place):
+    """Yields each history, what its recorder found, and the problems that it printed."""
     chosen = pairs(options)
-    sums = {"histories": 0, "right": 0, "WRONG": 0, "UNDECIDED": 0, "ok": 0, "failed": 0, "unknown": 0, "differing": 0}
-    until = time.monotonic() + options.seconds if options.seconds else float("inf")
     for number in range(options.count):
-        if time.monotonic() > until:
-            break
         workload, fault = chosen[number % len(chosen)]
-        history = History(place, options, number, workload, fault)
+        history = rounds.History(place, options, number, workload, fault)
         place.workload = workload
         place.mend()
-        found, complaints = history.run()
-        print_history(number, history, found, complaints)
+        yield history, *history.run()
+
+
+def in_rounds(options, place):
+    """The same, with many histories at the same time."""
+    numbers = iter(range(0, options.count, options.together))
+    for number in numbers:
+        place.mend()
+        yield from rounds.run(options, place, number, names(options.workloads, WORKLOADS), names(options.faults, {}))
+
+
+def run_histories(options, place):
+    sums = {"histories": 0, "right": 0, "WRONG": 0, "UNDECIDED": 0, "ok": 0, "failed": 0, "unknown": 0, "differing": 0}
+    until = time.monotonic() + options.seconds if options.seconds else float("inf")
+    for history, found, complaints in (in_rounds if options.together else one_by_one)(options, place):
+        print_history(history, found, complaints)
         sums["histories"] += 1
-        sums[verdict_of(found)] += 1
+        sums[rounds.verdict_of(found)] += 1
         for key in ("ok", "failed", "unknown", "differing"):
             sums[key] += found[key]
+        if time.monotonic() > until:
+            break
     return sums
 
 
@@ -166,6 +131,7 @@ def main():
     options = arguments()
     if options.keep:
         os.makedirs(options.keep, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the place is stopped
     place = open_place(options)
     try:
         place.start(options.gateways)

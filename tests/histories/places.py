@@ -16,8 +16,6 @@ import time
 
 import failing_disk
 from keyway_gateway import Gateway, free_ports, wait_until
-from keyway_thrift.ttypes import ApplyOptions, ChangeAction, ChangeOptions, Code, KeywayError
-from thrift.transport.TTransport import TTransportException
 
 TABLES = """\
 tables:
@@ -63,6 +61,36 @@ tables:
       number: {type: int, generate: {kind: sequence, block: 50}}
     key: [{field: id}]
 """
+
+
+# The tables that workloads use, by the first word of the workload's name; others use `plain`.
+USED = {"counters": "counted", "scans": "salted", "paths": "pair", "stamped": "stamped", "numbers": "made"}
+
+
+def table_of(workload):
+    return USED.get(workload.partition("_")[0], "plain")
+
+
+def table_names(tables):
+    return [line.strip(" :") for line in tables.splitlines() if line.startswith("  ") and not line.startswith("   ")]
+
+
+def many_tables(count):
+    """So many tables, each like one of TABLES, and a number in its name; there are more of those that more workloads use."""
+    each = {name: text for name, text in zip(table_names(TABLES), split_tables(TABLES))}
+    names = [("plain", "counted", "salted", "pair", "stamped", "plain", "made")[i % 7] for i in range(count)]
+    return "tables:\n" + "".join(each[name].replace(f"  {name}:\n", f"  {name}_{i}:\n", 1) for i, name in enumerate(names))
+
+
+def split_tables(tables):
+    """The text of each table."""
+    texts = []
+    for line in tables.splitlines()[1:]:
+        if line.startswith("   "):
+            texts[-1] += line + "\n"
+        else:
+            texts.append(line + "\n")
+    return texts
 
 
 def old_tables():
@@ -151,93 +179,6 @@ class Embedded(Place):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class RuleChanges(Place):
-    """Gateways with the policy in the catalog, so that key rules can be changed. KEYS has the rules of each path."""
-
-    KEYS = {
-        "plain": ["[{field: id}]", "[{salt: {of: [id], buckets: 4}}, {field: id}]", "[{hash: {of: [id], take: 2}}, {field: id}]"],
-        "counted": ["[{hash: {algorithm: md5, of: [id], take: 2}}, {field: id}]", "[{field: id}]"],
-        "salted": ["[{salt: {of: [id], buckets: 4}}, {field: id}]", "[{salt: {of: [id], buckets: 3}}, {field: id}]", "[{field: id}]"],
-        "pair": ["[{field: id}, {field: part}]", "[{hash: {of: [part], take: 2}}, {field: part}, {field: id}]"],
-        "pair.by_part": ["[{field: part}, {field: id}]", "[{salt: {of: [part], buckets: 4}}, {field: part}, {field: id}]"],
-        "stamped": ["[{field: id}]", "[{salt: {of: [id], buckets: 2}}, {field: id}]"],
-        "made": ["[{field: id}]", "[{hash: {of: [id]}}, {field: id}]"],
-    }
-    USED = {"counters": ["counted"], "scans": ["salted"], "paths": ["pair", "pair.by_part"], "stamped": ["stamped"], "numbers": ["made"]}
-
-    # What the operator can order in which version of a change: forward, and back.
-    ORDERS = {"both-old": ("SWITCH", "CANCEL"), "both-new": ("COMPLETE", "REVERSE"), "both-last": ("COMPLETE", "COMPLETE"),
-              "2": ("SWITCH", "CANCEL"), "6": ("COMPLETE", "REVERSE")}
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.called = 0
-
-    def choose(self, random):
-        """A path; mostly one of the table that the present workload uses."""
-        used = self.USED.get(self.workload.partition("_")[0], ["plain"])
-        return random.choice(used if random.random() < 0.8 else list(self.KEYS))
-
-    def text(self, keys):
-        """The tables with these key rules, by name."""
-        lines, name = [], None
-        for line in self.tables.splitlines():
-            depth = len(line) - len(line.lstrip())
-            if depth == 2:
-                name = line.strip(" :")
-            elif line.strip().startswith("key:"):
-                chosen = name if depth == 4 else f"{name}.by_part"
-                line = " " * depth + f"key: {keys[chosen]}"
-            lines.append(line)
-        return "\n".join(lines) + "\n"
-
-    def start(self, gateways):
-        self.ports = free_ports(2 * gateways)
-        for number in range(gateways):
-            ports = self.ports[2 * number:2 * number + 2]
-            self.gateways.append(Gateway(policy(*ports, self.store(), "", "policy: {source: store}\n")))
-            self.start_gateway(number, ready=False)
-        self.admin("policyApply", self.text({name: keys[0] for name, keys in self.KEYS.items()}), 0, None)
-        for number in range(gateways):
-            self.wait_gateway(number)
-        return self
-
-    def admin(self, name, *arguments):
-        """Calls a gateway; if there are several, one of them after the other."""
-        self.called += 1
-        admin = self.gateways[self.called % len(self.gateways)].admin()
-        try:
-            return getattr(admin, name)(*arguments)
-        finally:
-            admin.close()
-
-    def begin_change(self, random, name):
-        """Gives a path another key rule."""
-        version = self.admin("policyVersion", 0)
-        keys = {each: self.rule_of(version.text, each).removeprefix("key: ") for each in self.KEYS}
-        keys[name] = random.choice([key for key in self.KEYS[name] if key != keys[name]])
-        self.admin("policyApply", self.text(keys), version.version, ApplyOptions(only_writer=True))
-
-    @staticmethod
-    def rule_of(text, name):
-        """The line of a path's key rule in a policy."""
-        table, _, other_path = name.partition(".")
-        lines = text.split(f"\n  {table}:\n")[1].splitlines()
-        return [line.strip() for line in lines if line.strip().startswith("key:")][1 if other_path else 0]
-
-    def order_change(self, random, found):
-        """The next step of a change, forward or back. Between the versions at which it waits, mostly none."""
-        orders = self.ORDERS.get(found.version)
-        if not orders and random.random() < 0.9:
-            return
-        action = random.choices(orders or ("SWITCH", "CANCEL", "REVERSE", "COMPLETE"), [0.7, 0.3] if orders else None)[0]
-        self.admin("orderChange", found.table, ChangeAction._NAMES_TO_VALUES[action], ChangeOptions(expire_cursors=action == "COMPLETE"))
-
-
-class Changing(RuleChanges, Embedded):
-    """A gateway whose key rules can be changed, with an embedded store."""
-
-
 class Sim(Place):
     """Gateways over two Thrift2 servers of hbase_sim."""
 
@@ -287,13 +228,6 @@ class Sim(Place):
         self.process.wait()
 
 
-class ChangingSim(RuleChanges, Sim):
-    """Gateways whose key rules can be changed, over two Thrift2 servers of hbase_sim."""
-
-    def store(self):
-        return super().store() + "  late: 500ms\n"
-
-
 class HBase(Place):
     """Gateways over a real HBase that runs already; `servers` are addresses of its Thrift2 servers, framed and compact."""
 
@@ -336,6 +270,15 @@ def kill_gateway(place, random, end):
     place.kill_gateway(number)
     place.start_gateway(number)
     del end
+
+
+def kill_gateways(place, random, end):
+    """Kills gateways with kill -9 and restarts them, one after the other."""
+    while not end.wait(random.uniform(0.1, 2)):
+        number = random.randrange(len(place.gateways))
+        place.kill_gateway(number)
+        pause(random, 0, 0.3)
+        place.start_gateway(number)
 
 
 def term_gateway(place, random, end):
@@ -414,40 +357,6 @@ def disk_full(place, random, end):
         place.start_gateway(0)
 
 
-def change_rules(place, random, end, kills=0.0):
-    """Key rules are changed: changes begin, are switched, reversed, completed and cancelled."""
-    while not end.is_set():
-        pause(random, 0, 0.05)
-        killed = random.randrange(len(place.gateways))
-        killer = threading.Timer(random.uniform(0, 0.1), place.kill_gateway, [killed]) if random.random() < kills else None
-        if killer:
-            killer.start()
-        try:
-            step_of_change(place, random)
-        except KeywayError as failure:
-            assert failure.code in (Code.REFUSED, Code.UNAVAILABLE, Code.BUSY) or killer, failure
-        except (TTransportException, OSError, EOFError):
-            if not killer:
-                raise
-        if killer:
-            killer.join()
-            place.start_gateway(killed)
-
-
-def step_of_change(place, random):
-    name = place.choose(random)
-    found = place.admin("changes", name.split(".")[0])
-    if found:
-        place.order_change(random, found[0])
-    else:
-        place.begin_change(random, name)
-
-
-def change_rules_and_kill(place, random, end):
-    """The same, and a gateway is killed at random moments."""
-    change_rules(place, random, end, 0.15)
-
-
 def together(*causes):
     """Several faults at the same time."""
     def cause(place, random, end):
@@ -512,13 +421,15 @@ def region_moves(offsets_ms):
     return cause
 
 
-def compactions(place, random, end):
+def compactions_within(late_ms):
     """Compactions drop delete markers all the time, and replies are lost."""
-    place.misbehave({"late": 0.02, "late_ms": 200, "delay_us": 300})
-    while not end.is_set():
-        pause(random, 0.005, 0.05)
-        place.send("purge")
-    place.misbehave({})
+    def cause(place, random, end):
+        place.misbehave({"late": 0.02, "late_ms": late_ms, "delay_us": 300})
+        while not end.is_set():
+            pause(random, 0.005, 0.05)
+            place.send("purge")
+        place.misbehave({})
+    return cause
 
 
 FAULTS = {
@@ -530,14 +441,6 @@ FAULTS = {
     "clocks_off": clocks_off,
     "clocks_jump": clocks_jump,
     "disk_full": disk_full,
-    "change": change_rules,
-    "change_kill": change_rules_and_kill,
-    # A late call arrives within store.late of ChangingSim.
-    "change_late": together(change_rules, misbehave(late=0.03, late_ms=300, lose=0.01, delay_us=500)),
-    "change_stop": together(change_rules, stop_gateway),
-    "change_kill_thrift": together(change_rules, kill_thrift),
-    "change_compactions": together(change_rules, compactions),
-    "change_clock_moves": together(change_rules, region_moves([-20, -3, -1, 1, 2, 20])),
     "delay": misbehave(delay_us=3000),
     "lost": misbehave(lose=0.02, drop=0.02, delay_us=500),
     "late": misbehave(late=0.03, late_ms=400, lose=0.01, delay_us=500),
@@ -546,5 +449,5 @@ FAULTS = {
     "kill_thrift": kill_thrift,
     "clock_moves": region_moves([-20, -3, -1, 1, 2, 20]),
     "clock_jumps": region_moves([-300, 300]),
-    "compactions": compactions,
+    "compactions": compactions_within(200),
 }

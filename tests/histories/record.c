@@ -1,6 +1,6 @@
 /* Records one history and judges it: record --workload NAME --gateways ADDRESS,... [options].
  *
- *   callers execute the workload for a while --> prints "quiet"
+ *   callers execute the workload for a while (--until-line: until a line arrives) --> prints "quiet"
  *   reads a line: the faults have ended
  *   reads every record once more by each gateway and path --> judges the history, saves a wrong one
  *
@@ -12,22 +12,30 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CALLERS_MOST 64
 #define RECORDS_MOST 64
+#define BURST_CALLS_MOST 4
 #define LAST_READ_MS 120000
 
 static struct {
-    char *workload, *gateways, *file;
-    int seed, callers, duration_ms, deadline_ms, pause_us, prefix, records, only_reads;
+    char *workload, *gateways, *file, *table;
+    int seed, callers, duration_ms, deadline_ms, pause_us, burst_ms, prefix, records;
+    gboolean until_line;
 } options = {.seed = 1, .callers = 8, .duration_ms = 500, .deadline_ms = 3000, .pause_us = 500, .prefix = 1};
 
 static GOptionEntry entries[] = {
     {"workload", 0, 0, G_OPTION_ARG_STRING, &options.workload, "operations of the callers", "NAME"},
     {"gateways", 0, 0, G_OPTION_ARG_STRING, &options.gateways, "where", "HOST:PORT,..."},
+    {"table", 0, 0, G_OPTION_ARG_STRING, &options.table, "table (default: the workload's)", "NAME"},
+    {"until-line", 0, 0, G_OPTION_ARG_NONE, &options.until_line,
+     "record until a line arrives, for --duration at most", NULL},
     {"file", 0, 0, G_OPTION_ARG_STRING, &options.file, "file for a wrong history", "FILE"},
     {"seed", 0, 0, G_OPTION_ARG_INT, &options.seed, "", "N"},
     {"callers", 0, 0, G_OPTION_ARG_INT, &options.callers, "", "N"},
@@ -35,8 +43,12 @@ static GOptionEntry entries[] = {
     {"duration", 0, 0, G_OPTION_ARG_INT, &options.duration_ms, "", "MS"},
     {"deadline", 0, 0, G_OPTION_ARG_INT, &options.deadline_ms, "deadline of each call", "MS"},
     {"pause", 0, 0, G_OPTION_ARG_INT, &options.pause_us, "longest pause between calls", "US"},
+    {"bursts", 0, 0, G_OPTION_ARG_INT, &options.burst_ms,
+     "all callers call at the same times: average time between them (default: without pauses)", "MS"},
     {"prefix", 0, 0, G_OPTION_ARG_INT, &options.prefix, "prefix of the records' names", "N"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
+
+static atomic_bool asked_to_end;
 
 typedef struct caller {
     kw_thread thread;
@@ -48,7 +60,7 @@ typedef struct caller {
     GRand *random;
     operations *done;
     uint32_t count;
-    uint64_t until_ns;
+    uint64_t begin_ns, until_ns;
     int64_t seen[RECORDS_MOST]; /* last value of the first text */
 } caller;
 
@@ -145,11 +157,39 @@ take_step(caller *by)
     }
 }
 
+static bool
+is_over(const caller *by)
+{
+    return kw_clock_mono_ns() >= by->until_ns || atomic_load(&asked_to_end);
+}
+
+/* Few calls, but many of them at the same time. `times` has the same seed for all callers. */
+static void
+call_in_bursts(caller *by)
+{
+    g_autoptr(GRand) times = g_rand_new_with_seed((guint32)options.seed);
+    uint64_t next_ns = by->begin_ns;
+    while (!is_over(by)) {
+        int calls = g_rand_int_range(by->random, 1, BURST_CALLS_MOST + 1);
+        uint64_t now_ns = kw_clock_mono_ns();
+        if (now_ns < next_ns)
+            g_usleep((gulong)((next_ns - now_ns) / 1000));
+        for (int i = 0; i < calls && !is_over(by); i++)
+            take_step(by);
+        while (next_ns <= kw_clock_mono_ns())
+            next_ns += (uint64_t)g_rand_int_range(times, 1, 2 * options.burst_ms) * 1000000;
+    }
+}
+
 static void
 call_for_a_while(void *user)
 {
     caller *by = user;
-    while (kw_clock_mono_ns() < by->until_ns) {
+    if (options.burst_ms) {
+        call_in_bursts(by);
+        return;
+    }
+    while (!is_over(by)) {
         take_step(by);
         if (options.pause_us)
             g_usleep((gulong)g_rand_int_range(by->random, 0, options.pause_us + 1));
@@ -223,29 +263,41 @@ tell(const operations *all, const workload *work, bool complete)
 /* --- main -------------------------------------------------------------------------------------------- */
 
 static void
-caller_init(caller *by, unsigned number, const workload *work, const char *gateway)
+caller_init(caller *by, unsigned number, const workload *work, const char *gateway, uint64_t begin_ns)
 {
-    *by = (caller){
-        .number = number,
-        .work = work,
-        .table = {.name = work->table, .second_path = work->second_path, .prefix = (unsigned)options.prefix},
-        .records = options.records ? (unsigned)options.records : work->records,
-        .connection = client_new(gateway, options.deadline_ms),
-        .random = g_rand_new_with_seed((guint32)options.seed * 1000 + number),
-        .done = operations_new(),
-        .until_ns = kw_clock_mono_ns() + (uint64_t)options.duration_ms * 1000000};
+    *by = (caller){.number = number,
+                   .work = work,
+                   .table = {.name = options.table ? options.table : work->table,
+                             .second_path = work->second_path,
+                             .prefix = (unsigned)options.prefix},
+                   .records = options.records ? (unsigned)options.records : work->records,
+                   .connection = client_new(gateway, options.deadline_ms),
+                   .random = g_rand_new_with_seed((guint32)options.seed * 1000 + number),
+                   .done = operations_new(),
+                   .begin_ns = begin_ns,
+                   .until_ns = begin_ns + (uint64_t)options.duration_ms * 1000000};
     for (int i = 0; i < RECORDS_MOST; i++)
         by->seen[i] = OPERATION_ABSENT;
 }
 
 static void
-wait_for_quiet(void)
+read_line(void)
 {
     char line[16];
-    printf("quiet\n");
-    fflush(stdout);
     if (!fgets(line, sizeof line, stdin))
         exit(2);
+}
+
+static void
+wait_for_callers(caller *callers)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (options.until_line && poll(&input, 1, options.duration_ms) == 1)
+        read_line();
+    if (options.until_line)
+        atomic_store(&asked_to_end, true);
+    for (int i = 0; i < options.callers; i++)
+        kw_thread_join(&callers[i].thread);
 }
 
 int
@@ -261,13 +313,15 @@ main(int argc, char **argv)
     const workload *work = workload_find(options.workload);
     g_auto(GStrv) gateways = g_strsplit(options.gateways, ",", -1);
     size_t gateways_count = g_strv_length(gateways);
+    uint64_t begin_ns = kw_clock_mono_ns();
     for (unsigned i = 0; i < (unsigned)options.callers; i++)
-        caller_init(&callers[i], i, work, gateways[i % gateways_count]);
+        caller_init(&callers[i], i, work, gateways[i % gateways_count], begin_ns);
     for (int i = 0; i < options.callers; i++)
         kw_thread_start(&callers[i].thread, "caller", call_for_a_while, &callers[i]);
-    for (int i = 0; i < options.callers; i++)
-        kw_thread_join(&callers[i].thread);
-    wait_for_quiet();
+    wait_for_callers(callers);
+    printf("quiet\n");
+    fflush(stdout);
+    read_line();
     bool complete = read_all_last(callers, gateways_count);
     operations *all = operations_new();
     for (int i = 0; i < options.callers; i++)

@@ -1,7 +1,8 @@
 /* hbase_sim SEED PORT...: Thrift2 servers over one HBase in memory. Reads one command per line and prints
  * "ok":
  *
- *   faults [lose=0.01] [drop=0.01] [late=0.01] [repeat=0.1] [delay_us=500] [late_ms=300]   default: 0
+ *   faults [lose=0.01] [drop=0.01] [late=0.01] [repeat=0.1] [slow=0.01] [delay_us=500] [late_ms=300]
+ *          [slow_ms=100]              default: 0
  *   clock data|clock MS                     sets a region server's clock relative to this machine's
  *   stop N, go_on N, kill N, start N        the N-th Thrift2 server, from 0
  *   purge                                   a compaction drops the delete markers
@@ -34,6 +35,10 @@ faults_of(char **words)
             made.late = number;
         else if (g_str_has_prefix(*words, "repeat="))
             made.repeat = number;
+        else if (g_str_has_prefix(*words, "slow="))
+            made.slow = number;
+        else if (g_str_has_prefix(*words, "slow_ms="))
+            made.slow_ms = (int)number;
         else if (g_str_has_prefix(*words, "delay_us="))
             made.delay_us = (int)number;
         else if (g_str_has_prefix(*words, "late_ms="))

@@ -82,6 +82,9 @@ draw(sim_servers *all, kw_hb_method method)
         drawn.before_us = g_rand_int_range(all->random, 0, faults->delay_us);
         drawn.after_us = g_rand_int_range(all->random, 0, faults->delay_us);
     }
+    if (!is_own(method) && faults->slow_ms && g_rand_double(all->random) < faults->slow)
+        *(g_rand_boolean(all->random) ? &drawn.before_us : &drawn.after_us) +=
+            g_rand_int_range(all->random, 0, faults->slow_ms) * 1000;
     if (faults->late_ms)
         drawn.late_ms = g_rand_int_range(all->random, 0, faults->late_ms);
     kw_mutex_unlock(&all->lock);

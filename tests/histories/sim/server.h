@@ -18,8 +18,10 @@ typedef struct sim_servers sim_servers;
 typedef struct sim_faults {
     double lose, drop, late;
     double repeat; /* compared writes that HBase's own client retries after its pause */
+    double slow;   /* calls that are delayed by up to slow_ms before or after they are applied */
     int delay_us;  /* longest delay before and after a call is applied */
     int late_ms;   /* longest delay after the connection was closed */
+    int slow_ms;
 } sim_faults;
 
 /* Listens on these ports of 127.0.0.1. */

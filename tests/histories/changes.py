@@ -1,0 +1,274 @@
+"""Places whose key rules can be changed, and changes of key rules as faults.
+
+The faults change... do one step of a change after the other, whichever is possible, beside one history. For `campaign.py
+--together`, whole_change carries out one change of one table, from its beginning to its end.
+"""
+import contextlib
+import logging
+import threading
+import time
+
+import places
+from keyway_gateway import Gateway, free_ports
+from keyway_thrift.ttypes import ApplyOptions, ChangeAction, ChangeOptions, Code, KeywayError
+from thrift.transport.TTransport import TTransportException
+
+logging.getLogger("thrift").setLevel(logging.CRITICAL)  # gateways that are restarted
+
+# The key rules that a path can have; the first one is that of places.TABLES.
+KEYS = {
+    "plain": ["[{field: id}]", "[{salt: {of: [id], buckets: 4}}, {field: id}]", "[{hash: {of: [id], take: 2}}, {field: id}]"],
+    "counted": ["[{hash: {algorithm: md5, of: [id], take: 2}}, {field: id}]", "[{field: id}]"],
+    "salted": ["[{salt: {of: [id], buckets: 4}}, {field: id}]", "[{salt: {of: [id], buckets: 3}}, {field: id}]", "[{field: id}]"],
+    "pair": ["[{field: id}, {field: part}]", "[{hash: {of: [part], take: 2}}, {field: part}, {field: id}]"],
+    "pair.by_part": ["[{field: part}, {field: id}]", "[{salt: {of: [part], buckets: 4}}, {field: part}, {field: id}]"],
+    "stamped": ["[{field: id}]", "[{salt: {of: [id], buckets: 2}}, {field: id}]"],
+    "made": ["[{field: id}]", "[{hash: {of: [id]}}, {field: id}]"],
+}
+# What the operator can order in which version of a change: forward, and back.
+ORDERS = {"both-old": ("SWITCH", "CANCEL"), "both-new": ("COMPLETE", "REVERSE"), "both-last": ("COMPLETE", "COMPLETE"),
+          "2": ("SWITCH", "CANCEL"), "6": ("COMPLETE", "REVERSE")}
+# A gateway that is asked while it is killed, paused or restarted.
+GONE = (TTransportException, OSError, EOFError)
+BACK = ("REVERSE", "CANCEL")
+BACKS_MOST = 2  # orders of one change
+MORE_ORDERS = 0.02  # of an order while the change does not wait for one, at each look
+CHANGE_SECONDS = 120  # A change that takes longer hangs.
+
+
+class RuleChanges(places.Place):
+    """Gateways with the policy in the catalog, so that key rules can be changed."""
+
+    def __init__(self, tables, *arguments):
+        super().__init__(tables, *arguments)
+        names = places.table_names(tables)
+        self.keys = {f"{name}{path}": KEYS[name.partition("_")[0] + path] for name in names for path in ("", ".by_part")
+                     if name.partition("_")[0] + path in KEYS}
+        self.called = 0
+
+    def paths_of(self, table):
+        return [name for name in self.keys if name.partition(".")[0] == table]
+
+    def choose(self, random):
+        """A path; mostly one of the table that the present workload uses."""
+        used = self.paths_of(places.table_of(self.workload))
+        return random.choice(used if random.random() < 0.8 else list(self.keys))
+
+    def text(self, keys):
+        """The tables with these key rules, by name."""
+        lines, name = [], None
+        for line in self.tables.splitlines():
+            depth = len(line) - len(line.lstrip())
+            if depth == 2:
+                name = line.strip(" :")
+            elif line.strip().startswith("key:"):
+                chosen = name if depth == 4 else f"{name}.by_part"
+                line = " " * depth + f"key: {keys[chosen]}"
+            lines.append(line)
+        return "\n".join(lines) + "\n"
+
+    def start(self, gateways):
+        self.ports = free_ports(2 * gateways)
+        for number in range(gateways):
+            ports = self.ports[2 * number:2 * number + 2]
+            self.gateways.append(Gateway(places.policy(*ports, self.store(), "", "policy: {source: store}\n")))
+            self.start_gateway(number, ready=False)
+        self.admin("policyApply", self.text({name: keys[0] for name, keys in self.keys.items()}), 0, None)
+        for number in range(gateways):
+            self.wait_gateway(number)
+        return self
+
+    def admin(self, name, *arguments):
+        """Calls a gateway; if there are several, one of them after the other."""
+        self.called += 1
+        admin = self.gateways[self.called % len(self.gateways)].admin()
+        try:
+            return getattr(admin, name)(*arguments)
+        finally:
+            admin.close()
+
+    def begin_change(self, random, name):
+        """Gives a path another key rule."""
+        version = self.admin("policyVersion", 0)
+        keys = {each: self.rule_of(version.text, each).removeprefix("key: ") for each in self.keys}
+        keys[name] = random.choice([key for key in self.keys[name] if key != keys[name]])
+        self.admin("policyApply", self.text(keys), version.version, ApplyOptions(only_writer=True))
+
+    @staticmethod
+    def rule_of(text, name):
+        """The line of a path's key rule in a policy."""
+        table, _, other_path = name.partition(".")
+        lines = text.split(f"\n  {table}:\n")[1].splitlines()
+        return [line.strip() for line in lines if line.strip().startswith("key:")][1 if other_path else 0]
+
+    def order(self, table, action):
+        self.admin("orderChange", table, ChangeAction._NAMES_TO_VALUES[action], ChangeOptions(expire_cursors=action == "COMPLETE"))
+
+    def order_change(self, random, found):
+        """The next step of a change, forward or back. Between the versions at which it waits, mostly none."""
+        orders = ORDERS.get(found.version)
+        if not orders and random.random() < 0.9:
+            return
+        self.order(found.table, random.choices(orders or ("SWITCH", "CANCEL", "REVERSE", "COMPLETE"), [0.7, 0.3] if orders else None)[0])
+
+
+class Changing(RuleChanges, places.Embedded):
+    """A gateway whose key rules can be changed, with an embedded store."""
+
+
+class ChangingSim(RuleChanges, places.Sim):
+    """Gateways whose key rules can be changed, over two Thrift2 servers of hbase_sim."""
+
+    def store(self):
+        return super().store() + "  late: 200ms\n"
+
+
+# --- one step after the other, beside one history ----------------------------------------------------------------------
+
+def change_rules(place, random, end, kills=0.0):
+    """Key rules are changed: changes begin, are switched, reversed, completed and cancelled."""
+    while not end.is_set():
+        places.pause(random, 0, 0.05)
+        killed = random.randrange(len(place.gateways))
+        killer = threading.Timer(random.uniform(0, 0.1), place.kill_gateway, [killed]) if random.random() < kills else None
+        if killer:
+            killer.start()
+        try:
+            step_of_change(place, random)
+        except KeywayError as failure:
+            assert failure.code in (Code.REFUSED, Code.UNAVAILABLE, Code.BUSY) or killer, failure
+        except GONE:
+            if not killer:
+                raise
+        if killer:
+            killer.join()
+            place.start_gateway(killed)
+
+
+def step_of_change(place, random):
+    name = place.choose(random)
+    found = place.admin("changes", name.split(".")[0])
+    if found:
+        place.order_change(random, found[0])
+    else:
+        place.begin_change(random, name)
+
+
+def change_rules_and_kill(place, random, end):
+    """The same, and a gateway is killed at random moments."""
+    change_rules(place, random, end, 0.15)
+
+
+# --- whole changes of many tables at the same time -------------------------------------------------------------------
+
+class Watch:
+    """Reads the changes of all tables again and again."""
+
+    INTERVAL = 0.05
+
+    def __init__(self, place):
+        self.place = place
+        self.fresh = threading.Condition()
+        self.found = {}  # by table
+        self.asked_at = 0.0
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.look)
+        self.thread.start()
+
+    def look(self):
+        while not self.ended.wait(self.INTERVAL):
+            asked_at = time.monotonic()
+            with contextlib.suppress(KeywayError, *GONE):
+                found = {change.table: change for change in self.place.admin("changes", "")}
+                with self.fresh:
+                    self.found, self.asked_at = found, asked_at
+                    self.fresh.notify_all()
+
+    def after(self, moment, table, until):
+        """The change of the table at a time after this moment, and that time; None if none is under way."""
+        with self.fresh:
+            if not self.fresh.wait_for(lambda: self.asked_at > moment, max(until - time.monotonic(), 0.1)):
+                raise AssertionError(f"no gateway reports the changes of {table}")
+            return self.found.get(table), self.asked_at
+
+    def stop(self):
+        self.ended.set()
+        self.thread.join()
+
+
+def begin_whole(place, random, name, watch, until):
+    """Begins a change; other tables get other policies at the same time."""
+    table = name.partition(".")[0]
+    while True:
+        try:
+            place.begin_change(random, name)
+            return time.monotonic()
+        except (KeywayError, *GONE) as failure:
+            assert time.monotonic() < until, failure
+        found, moment = watch.after(time.monotonic(), table, until)
+        if found:
+            return moment
+        places.pause(random, 0, 0.1)
+
+
+def choose_order(random, found, back):
+    """An order that is possible now, or None. While the change waits for one, soon. back: it can be one of BACK."""
+    possible = [command.upper() for command in found.next_commands.split(", ") if command]
+    forward = [each for each in possible if each not in BACK]
+    stuck = found.goal == "cancelled" and found.problem  # another policy was applied in between
+    if random.random() >= (0.5 if found.waiting or stuck else MORE_ORDERS):
+        return None
+    if stuck or (back and random.random() < 0.3):
+        forward = possible
+    return random.choice(forward) if forward else None
+
+
+def whole_change(place, random, name, watch):
+    """One change of a path, from its beginning to its end: orders forward and back at random. Returns the orders."""
+    until = time.monotonic() + CHANGE_SECONDS
+    table, orders, backs = name.partition(".")[0], [], 0
+    begin_whole(place, random, name, watch, until)
+    found, moment = None, 0.0
+    while not found:  # one gateway learns of it later than the other
+        found, moment = watch.after(moment, table, until)
+    missing = 0
+    while missing < 2 * len(place.gateways):
+        assert time.monotonic() < until, f"the change hangs: {found}"
+        action = choose_order(random, found, backs < BACKS_MOST) if found else None
+        if action:
+            with contextlib.suppress(KeywayError, *GONE):
+                place.order(table, action)
+                orders.append(action.lower())
+                backs += action in BACK
+            moment = time.monotonic()
+        found, moment = watch.after(moment, table, until)
+        missing = 0 if found else missing + 1
+    return orders
+
+
+def now_and_then(fault):
+    """A fault that comes and goes."""
+    def cause(place, random, end):
+        while not end.is_set():
+            places.pause(random, 0, 1)
+            enough = threading.Event()
+            ends = threading.Timer(random.uniform(0.1, 1), enough.set)
+            ends.start()
+            fault(place, random, enough)
+            ends.cancel()
+    return cause
+
+
+# What happens beside changes. A late call arrives within store.late of ChangingSim.
+BESIDE = {
+    "change": places.calm,
+    "change_kill": places.kill_gateways,
+    "change_late": now_and_then(places.misbehave(late=0.03, late_ms=120, lose=0.01, delay_us=500)),
+    "change_slow": now_and_then(places.misbehave(slow=0.1, slow_ms=700, delay_us=1000)),
+    "change_stop": now_and_then(places.stop_gateway),
+    "change_kill_thrift": now_and_then(places.kill_thrift),
+    "change_compactions": now_and_then(places.compactions_within(120)),
+    "change_clock_moves": places.region_moves([-20, -3, -1, 1, 2, 20]),
+}
+places.FAULTS.update({name: places.together(change_rules, beside) for name, beside in BESIDE.items()} |
+                     {"change": change_rules, "change_kill": change_rules_and_kill})
