@@ -72,8 +72,8 @@ def open_place(options):
     if options.store == "sim":
         return (changes.ChangingSim if "change" in options.faults else places.Sim)(tables, options.seed)
     if options.store == "cluster":
-        return cluster.Cluster(tables, options.seed, options.region_servers, options.links, options.retries,
-                               options.server_clock)
+        kind = cluster.ChangingCluster if "change" in options.faults else cluster.Cluster
+        return kind(tables, options.seed, options.region_servers, options.links, options.retries, options.server_clock)
     return places.HBase(tables, options.servers.split(","), f"h{os.getpid()}_{time.time_ns() % 10**9}")
 
 

@@ -32,12 +32,13 @@ ORDERS = {"both-old": ("SWITCH", "CANCEL"), "both-new": ("COMPLETE", "REVERSE"),
 GONE = (TTransportException, OSError, EOFError)
 BACK = ("REVERSE", "CANCEL")
 BACKS_MOST = 2  # orders of one change
-MORE_ORDERS = 0.02  # of an order while the change does not wait for one, at each look
-CHANGE_SECONDS = 120  # A change that takes longer hangs.
+MORE_ORDERS = 0.04  # of an order while the change does not wait for one, at each look
 
 
 class RuleChanges(places.Place):
     """Gateways with the policy in the catalog, so that key rules can be changed."""
+
+    CHANGE_SECONDS = 300  # A change that takes longer hangs.
 
     def __init__(self, tables, *arguments):
         super().__init__(tables, *arguments)
@@ -164,7 +165,7 @@ def change_rules_and_kill(place, random, end):
 class Watch:
     """Reads the changes of all tables again and again."""
 
-    INTERVAL = 0.05
+    INTERVAL = 0.15
 
     def __init__(self, place):
         self.place = place
@@ -187,12 +188,14 @@ class Watch:
     def after(self, moment, table, until):
         """The change of the table at a time after this moment, and that time; None if none is under way."""
         with self.fresh:
-            if not self.fresh.wait_for(lambda: self.asked_at > moment, max(until - time.monotonic(), 0.1)):
-                raise AssertionError(f"no gateway reports the changes of {table}")
+            told = self.fresh.wait_for(lambda: self.asked_at > moment or self.ended.is_set(), max(until - time.monotonic(), 0.1))
+            assert told and not self.ended.is_set(), f"no gateway reports the changes of {table}"
             return self.found.get(table), self.asked_at
 
     def stop(self):
         self.ended.set()
+        with self.fresh:
+            self.fresh.notify_all()
         self.thread.join()
 
 
@@ -225,7 +228,7 @@ def choose_order(random, found, back):
 
 def whole_change(place, random, name, watch):
     """One change of a path, from its beginning to its end: orders forward and back at random. Returns the orders."""
-    until = time.monotonic() + CHANGE_SECONDS
+    until = time.monotonic() + place.CHANGE_SECONDS
     table, orders, backs = name.partition(".")[0], [], 0
     begin_whole(place, random, name, watch, until)
     found, moment = None, 0.0

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 
+import changes
 import places
 from keyway_gateway import wait_until
 from link import Link
@@ -16,8 +17,11 @@ REGIONS = pathlib.Path(__file__).resolve().parent / "Regions.java"
 # HBase gives up calls, and declares a region server dead, after seconds instead of minutes.
 SETTINGS = "zookeeper.session.timeout=6000"
 # For Thrift2's client only: a master that gives up writes to its own tables this early exits when their region server dies.
-THRIFT_SETTINGS = ("hbase.client.pause=100 hbase.rpc.timeout=3000 hbase.client.operation.timeout=6000 "
-                   "hbase.client.meta.operation.timeout=6000")
+def thrift_settings(rpc_ms, operation_ms):
+    return (f"hbase.client.pause=100 hbase.rpc.timeout={rpc_ms} hbase.client.operation.timeout={operation_ms} "
+            f"hbase.client.meta.operation.timeout={operation_ms}")
+
+
 JAVA_OPTIONS = ["--add-modules=jdk.unsupported", "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED"] + [
     f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in
     ("java.lang", "java.lang.reflect", "java.nio", "java.util", "java.util.concurrent", "jdk.internal.ref", "sun.nio.ch")]
@@ -26,11 +30,13 @@ JAVA_OPTIONS = ["--add-modules=jdk.unsupported", "--add-exports=java.base/jdk.in
 class Cluster(places.HBase):
     """Gateways over this HBase. With links, they reach each Thrift2 server through a Link."""
 
+    THRIFT_SETTINGS = thrift_settings(3000, 6000)
+
     def __init__(self, tables, seed, region_servers, links, retries=None, clock=None):
         self.folder = tempfile.mkdtemp(prefix="keyway-cluster-")
         self.seed = seed
         self.region_servers = region_servers
-        self.script_environment = dict(os.environ, KW_HBASE_CONF=SETTINGS, KW_HBASE_THRIFT_CONF=THRIFT_SETTINGS + (
+        self.script_environment = dict(os.environ, KW_HBASE_CONF=SETTINGS, KW_HBASE_THRIFT_CONF=self.THRIFT_SETTINGS + (
             f" hbase.client.retries.number={retries}" if retries is not None else ""))
         if clock:
             pathlib.Path(self.folder, f"clock-rs{region_servers}").write_text(clock, encoding="ascii")
@@ -107,6 +113,16 @@ class Cluster(places.HBase):
             self.regions.kill()
             self.regions.wait()
         self.command("stop")
+
+
+class ChangingCluster(changes.RuleChanges, Cluster):
+    """Gateways whose key rules can be changed, over this HBase. Thrift2 gives up each call before store.late has passed."""
+
+    THRIFT_SETTINGS = thrift_settings(1000, 1500)
+    CHANGE_SECONDS = 600
+
+    def store(self):
+        return super().store() + "  late: 2s\n"
 
 
 def kill_region_server(place, chance, end):

@@ -273,12 +273,14 @@ def kill_gateway(place, random, end):
 
 
 def kill_gateways(place, random, end):
-    """Kills gateways with kill -9 and restarts them, one after the other."""
-    while not end.wait(random.uniform(0.1, 2)):
+    """Kills a gateway with kill -9 and restarts it; later again. A change that it led stands still until its lease has ended."""
+    longest = 8
+    while not end.wait(random.uniform(0, longest)):
         number = random.randrange(len(place.gateways))
         place.kill_gateway(number)
         pause(random, 0, 0.3)
         place.start_gateway(number)
+        longest = 40
 
 
 def term_gateway(place, random, end):

@@ -21,7 +21,9 @@
 
 #define CALLERS_MOST 64
 #define RECORDS_MOST 64
-#define BURST_CALLS_MOST 4
+#define BURST_CALLS_MOST 3
+#define BURSTS_RARER_NS                                                                                      \
+    (UINT64_C(5) * 1000 * 1000 * 1000) /* a history that waits for long has enough calls */
 #define LAST_READ_MS 120000
 
 static struct {
@@ -177,7 +179,8 @@ call_in_bursts(caller *by)
         for (int i = 0; i < calls && !is_over(by); i++)
             take_step(by);
         while (next_ns <= kw_clock_mono_ns())
-            next_ns += (uint64_t)g_rand_int_range(times, 1, 2 * options.burst_ms) * 1000000;
+            next_ns += (uint64_t)g_rand_int_range(times, 1, 2 * options.burst_ms) * 1000000 *
+                       (1 + (next_ns - by->begin_ns) / BURSTS_RARER_NS);
     }
 }
 

@@ -2,14 +2,15 @@
 # The long campaigns: run.sh BUILD_FOLDER [SEED] [KEEP_FOLDER]. Prints a line for each history and totals for each place;
 # exits with 1 if a history is wrong. A wrong history is kept in KEEP_FOLDER; judge_history judges it again.
 #
-#   KW_HISTORIES   places to test: "embedded change sim change_sim hbase regions"   (default: embedded sim)
-# hbase and regions start a real HBase (Java, and Maven for its first start).
+#   KW_HISTORIES   places to test: "embedded change sim change_sim hbase regions change_hbase"   (default: embedded sim)
+# hbase, regions and change_hbase start a real HBase (Java, and Maven for its first start).
 set -uo pipefail
 build=$(realpath "$1") seed=${2:-$RANDOM} keep=$(realpath -m "${3:-histories-kept}")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export KEYWAYD=$build/server/gateway/keywayd KW_HBASE_SIM=$build/tests/histories/hbase_sim
 export KW_RECORD_HISTORY=$build/tests/histories/record_history KW_DISK_LIBRARY=$build/tests/hostile/libkw_test_disk.so PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH=$here:$here/../support:$build/python/gen
+changes=change,change_slow,change_late,change_stop,change_kill_thrift,change_compactions,change_clock_moves,change_kill
 wrong=0
 run() {
   echo "== seed $seed: $*"
@@ -19,8 +20,9 @@ for place in ${KW_HISTORIES:-embedded sim}; do
   case $place in
   embedded) run --store embedded --faults calm,kill,term,clock_back,disk_full --count 1500 ;;
   change) run --store embedded --faults change,change_kill --duration 800 --pause 3000 --count 600 ;;
-  change_sim) run --store sim --gateways 2 --duration 1500 --pause 3000 --count 2000 --faults \
-    change,change_kill,change_late,change_stop,change_kill_thrift,change_compactions,change_clock_moves ;;
+  change_sim) run --store sim --gateways 2 --together 7 --callers 5 --bursts 150 --count 2002 --faults "$changes" ;;
+  change_hbase) run --store cluster --gateways 2 --together 7 --callers 5 --bursts 300 --deadline 8000 --count 105 --faults \
+    change,change_stop,change_kill_thrift,change_kill ;;
   sim) run --store sim --gateways 2 --count 2000 --faults \
     calm,delay,lost,late,repeat,stop_thrift,kill_thrift,clock_moves,clock_jumps,compactions,kill,stop,clocks_off ;;
   hbase) for gateways in 1 2; do
