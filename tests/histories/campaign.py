@@ -81,7 +81,7 @@ def print_history(history, found, complaints):
     mark = rounds.verdict_of(found)
     print(f"{mark} {history.workload} {history.fault} seed {history.seed}: {found['ok']} ok, {found['failed']} failed, "
           f"{found['unknown']} unknown" + (f", {found['undecided']} objects undecided" if found["undecided"] else "") +
-          (f", {found['differing']} differ" if found["differing"] else "") + history.told, flush=True)
+          (f", {found['differing']} differ" if found["differing"] else "") + history.orders, flush=True)
     if mark == "WRONG":
         print("    " + "\n    ".join(complaints.splitlines()[:6]), flush=True)
 

@@ -103,14 +103,16 @@ class RuleChanges(places.Place):
         return [line.strip() for line in lines if line.strip().startswith("key:")][1 if other_path else 0]
 
     def order(self, table, action):
-        self.admin("orderChange", table, ChangeAction._NAMES_TO_VALUES[action], ChangeOptions(expire_cursors=action == "COMPLETE"))
+        self.admin("orderChange", table, ChangeAction._NAMES_TO_VALUES[action],
+                   ChangeOptions(expire_cursors=action == "COMPLETE"))
 
     def order_change(self, random, found):
         """The next step of a change, forward or back. Between the versions at which it waits, mostly none."""
         orders = ORDERS.get(found.version)
         if not orders and random.random() < 0.9:
             return
-        self.order(found.table, random.choices(orders or ("SWITCH", "CANCEL", "REVERSE", "COMPLETE"), [0.7, 0.3] if orders else None)[0])
+        possible = orders or ("SWITCH", "CANCEL", "REVERSE", "COMPLETE")
+        self.order(found.table, random.choices(possible, [0.7, 0.3] if orders else None)[0])
 
 
 class Changing(RuleChanges, places.Embedded):
@@ -188,8 +190,8 @@ class Watch:
     def after(self, moment, table, until):
         """The change of the table at a time after this moment, and that time; None if none is under way."""
         with self.fresh:
-            told = self.fresh.wait_for(lambda: self.asked_at > moment or self.ended.is_set(), max(until - time.monotonic(), 0.1))
-            assert told and not self.ended.is_set(), f"no gateway reports the changes of {table}"
+            answered = self.fresh.wait_for(lambda: self.asked_at > moment or self.ended.is_set(), max(until - time.monotonic(), 0.1))
+            assert answered and not self.ended.is_set(), f"no gateway reports the changes of {table}"
             return self.found.get(table), self.asked_at
 
     def stop(self):

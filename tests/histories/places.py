@@ -76,7 +76,7 @@ def table_names(tables):
 
 
 def many_tables(count):
-    """So many tables, each like one of TABLES, and a number in its name; there are more of those that more workloads use."""
+    """So many tables, each like one of TABLES and with a number in its name."""
     each = {name: text for name, text in zip(table_names(TABLES), split_tables(TABLES))}
     names = [("plain", "counted", "salted", "pair", "stamped", "plain", "made")[i % 7] for i in range(count)]
     return "tables:\n" + "".join(each[name].replace(f"  {name}:\n", f"  {name}_{i}:\n", 1) for i, name in enumerate(names))

@@ -29,18 +29,21 @@ class History:
         self.workload = workload
         self.fault = fault
         self.table = table
-        self.told = ""
+        self.orders = ""
         self.recorder = None
         file = pathlib.Path(options.keep or ".") / f"{options.store}-{workload}-{fault}-{self.seed}.history"
         self.command = [os.environ["KW_RECORD_HISTORY"], "--workload", workload, "--gateways", place.addresses(),
                         "--seed", str(self.seed), "--callers", str(options.callers), "--pause", str(options.pause),
                         "--bursts", str(options.bursts), "--deadline", str(options.deadline), "--prefix", str(number + 1)]
-        self.command += ["--table", table, "--until-line", "--duration", str(RECORD_MS_MOST)] if table else ["--duration", str(options.duration)]
+        self.command += ["--duration", str(RECORD_MS_MOST if table else options.duration)]
+        if table:
+            self.command += ["--table", table, "--until-line"]
         if options.keep:
             self.command += ["--file", str(file)]
 
     def start(self):
-        self.recorder = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.recorder = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True)
 
     def wait_for_quiet(self):
         quiet = self.recorder.stdout.readline()
@@ -74,7 +77,7 @@ class History:
         chance = random.Random(self.seed)
         places.pause(chance, 0, 0.3)
         orders = changes.whole_change(self.place, chance, chance.choice(self.place.paths_of(self.table)), watch)
-        self.told = f"; {', '.join(orders) or 'no orders'}"
+        self.orders = f"; {', '.join(orders) or 'no orders'}"
         places.pause(chance, 0, 0.2)
         self.recorder.stdin.write("end\n")
         self.recorder.stdin.flush()
