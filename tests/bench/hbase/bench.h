@@ -8,8 +8,12 @@
 #define ROUNDS_MOST 50
 #define CALLERS_MOST 12
 
+/* The sides of a comparison. SIDE_PROXY shares the rows of SIDE_DIRECT. */
+enum { SIDE_DIRECT, SIDE_GATEWAY, SIDE_PROXY, SIDES };
+
 typedef struct bench {
-    bench_side sides[2]; /* direct (or the gateway of an earlier build), gateway */
+    bench_side sides[SIDES]; /* SIDE_DIRECT: direct calls, or the gateway of an earlier build */
+    bool has_proxy;
     int rounds;
     int slice_ms;
     int warm_ms;
@@ -21,7 +25,7 @@ typedef struct bench {
     size_t callers_count;
 } bench;
 
-/* The ratio of the second side to the first: the median over the rounds, and the interval that contains the
+/* The ratio of one side to another: the median over the rounds, and the interval that contains the
  * true median with 95 % confidence (the whole range if there are fewer than 6 rounds). */
 typedef struct interval {
     double median, low, high;
@@ -29,12 +33,17 @@ typedef struct interval {
 
 /* Results are medians over the rounds. */
 typedef struct compared {
-    slice_result of[2];
-    interval rate, p50, mean, p99;
+    slice_result of[SIDES];
+    interval rate, p50, mean, p99;        /* gateway to direct */
+    interval cpu;                         /* of the gateway, us per call */
+    bool has_proxy;                       /* of[SIDE_PROXY] and the following members are set */
+    interval to_proxy_rate, to_proxy_p50; /* gateway to proxy */
+    interval proxy_rate, proxy_p50;       /* proxy to direct */
 } compared;
 
-/* Alternating slices of the two sides; which one is first alternates. Puts are verified after each round. */
-compared rounds_compare(bench *all, work what, unsigned callers);
+/* Alternating slices of the sides; which one is first alternates. proxy: the proxy is a side, if there is
+ * one. Puts are verified after the last round. */
+compared rounds_compare(bench *all, work what, unsigned callers, bool proxy);
 double rounds_median(double *values, int count);
 
 /* Reads all rows back, checks them and returns rows per second. */

@@ -14,12 +14,6 @@ static const limits store_limits = {1.03, 1.03, 0.97}, stamp_limits = {1.15, 1.2
 #define REMOVAL_MOST 2.8 /* a get and a delete instead of a delete */
 
 static const char *
-interval_of(kw_arena *arena, const char *measure, interval value)
-{
-    return kw_arena_printf(arena, "%s (95 %%: %.2f to %.2f)", measure, value.low, value.high);
-}
-
-static const char *
 text_of(kw_arena *arena, const slice_result *of)
 {
     return kw_arena_printf(arena,
@@ -31,18 +25,25 @@ static void
 add_row(const char *measure, const compared *got, interval value, bound how, double must)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    table_add(&(table_row){interval_of(arena, measure, value), text_of(arena, &got->of[0]),
-                           text_of(arena, &got->of[1]), value.median, "x", how, must, must});
+    table_add_spread(&(table_row){.measure = measure,
+                                  .first = text_of(arena, &got->of[0]),
+                                  .second = text_of(arena, &got->of[1]),
+                                  .value = value.median,
+                                  .unit = "x",
+                                  .bound = how,
+                                  .must = must,
+                                  .aim = must},
+                     value.low, value.high);
 }
 
 static void
 measure_calls_of(bench *all, work what, const char *name, limits most)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    compared one = rounds_compare(all, what, 1);
+    compared one = rounds_compare(all, what, 1, false);
     add_row(kw_arena_printf(arena, "%s p50, 1 caller", name), &one, one.p50, AT_MOST, most.p50);
     add_row(kw_arena_printf(arena, "%s mean, 1 caller", name), &one, one.mean, AT_MOST, most.mean);
-    compared many = rounds_compare(all, what, MANY);
+    compared many = rounds_compare(all, what, MANY, false);
     add_row(kw_arena_printf(arena, "%ss per second, %d callers", name, MANY), &many, many.rate, AT_LEAST,
             most.rate);
     if (what == WORK_PUT)
@@ -68,7 +69,7 @@ measure_increments(bench *all)
     int64_t began[2];
     for (int side = 0; side < 2; side++)
         began[side] = increment_once(&all->sides[side]);
-    compared got = rounds_compare(all, WORK_INCREMENT, MANY);
+    compared got = rounds_compare(all, WORK_INCREMENT, MANY, false);
     for (int side = 0; side < 2; side++)
         if (increment_once(&all->sides[side]) != began[side] + all->sides[side].counted + 1)
             caller_group_fail(all->sides[side].place.name,
@@ -79,7 +80,7 @@ measure_increments(bench *all)
 static void
 measure_removals(bench *all, bool stamped)
 {
-    compared got = rounds_compare(all, WORK_REMOVE, 1);
+    compared got = rounds_compare(all, WORK_REMOVE, 1, false);
     add_row("remove p50, 1 caller, records older than a second", &got, got.p50, stamped ? NO_BOUND : AT_MOST,
             REMOVAL_MOST);
 }

@@ -70,7 +70,7 @@ growth_by_callers(bench *all)
                 run_callers(all, works[j], counts[i]);
                 continue;
             }
-            compared got = rounds_compare(all, works[j], counts[i]);
+            compared got = rounds_compare(all, works[j], counts[i], false);
             print_both(all, works[j], counts[i], "callers", &got);
         }
     }
@@ -115,7 +115,7 @@ growth_by_size(bench *all)
         fill(&all->sides[0]);
         fill(&all->sides[1]);
         for (size_t j = 0; j < G_N_ELEMENTS(works); j++) {
-            compared got = rounds_compare(all, works[j], SIZE_CALLERS);
+            compared got = rounds_compare(all, works[j], SIZE_CALLERS, false);
             print_both(all, works[j], sizes[i], "bytes", &got);
         }
     }

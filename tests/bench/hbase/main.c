@@ -2,7 +2,9 @@
  * keywayd, alternating, in one process.
  *
  *   bench_hbase --thrift PORT --gateway PORT [--gateway-pid PID] [--framed] [--only LIST] [--callers LIST]
- *               [--rounds N] [--slice-ms MS] [--rows N] [--warm SECONDS] [--generated] [--check]
+ *               [--proxy PORT] [--proxy-pid PID]
+ *               [--server-pids LIST] [--rounds N] [--slice-ms MS] [--rows N] [--warm SECONDS]
+ * [--generated] [--check]
  *
  * With --before PORT, the port of a keywayd of an earlier build, it compares the two gateways instead. Both
  * use the same HBase and have their own tables.
@@ -19,25 +21,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define SERVERS_MOST 8
+
 static const struct {
     const char *name;
     void (*measure)(bench *all);
 } others[] = {{"hot", measure_hot},     {"connected", measure_connected}, {"latest", measure_latest},
               {"order", measure_order}, {"scan", measure_scan},           {"mixes", measure_mixes}};
 
-static gint thrift, gateway, gateway_pid, before, before_pid, rounds = 5, slice_ms = 1000, rows = 50000,
-                                                              warm = 12;
+static gint thrift, gateway, gateway_pid, proxy, proxy_pid, before, before_pid, rounds = 7, slice_ms = 1000,
+                                                                                rows = 50000, warm = 12;
 static gboolean framed, check, generated, stamped;
 static gint growth_rows = 1000000;
 static char *grown_table = "kw_bench_grown";
 static char *only = "put,get,remove,increment,hot,connected,latest,order,scan,mixes",
-            *callers = "1,8,64,256,1000", *growth;
+            *callers = "1,8,64,256,1000", *growth, *server_pids = "";
+static pid_t servers[SERVERS_MOST + 1];
 
 static const GOptionEntry options[] = {
     {"thrift", 0, 0, G_OPTION_ARG_INT, &thrift, "port of Thrift2", "PORT"},
     {"gateway", 0, 0, G_OPTION_ARG_INT, &gateway, "port of keywayd", "PORT"},
     {"gateway-pid", 0, 0, G_OPTION_ARG_INT, &gateway_pid, "keywayd's process, to measure its CPU time",
      "PID"},
+    {"proxy", 0, 0, G_OPTION_ARG_INT, &proxy, "port of a bare proxy to Thrift2", "PORT"},
+    {"proxy-pid", 0, 0, G_OPTION_ARG_INT, &proxy_pid, "that proxy", "PID"},
+    {"server-pids", 0, 0, G_OPTION_ARG_STRING, &server_pids,
+     "processes of HBase and Thrift2, to measure their CPU time", "LIST"},
     {"before", 0, 0, G_OPTION_ARG_INT, &before, "port of a keywayd to compare with, instead of Thrift2",
      "PORT"},
     {"before-pid", 0, 0, G_OPTION_ARG_INT, &before_pid, "that keywayd", "PID"},
@@ -45,10 +54,10 @@ static const GOptionEntry options[] = {
     {"framed", 0, 0, G_OPTION_ARG_NONE, &framed, "Thrift2 is framed compact (default: buffered binary)",
      NULL},
     {"only", 0, 0, G_OPTION_ARG_STRING, &only,
-     "put,get,hot,connected,latest,order,scan,mixes; with --before: put,get,remove,increment", "LIST"},
+     "put,get,hot,connected,latest,order,scan,mixes; with --before: put,get,remove,increment,calls", "LIST"},
     {"callers", 0, 0, G_OPTION_ARG_STRING, &callers, "numbers of callers for put and get (1,8,64,256,1000)",
      "LIST"},
-    {"rounds", 0, 0, G_OPTION_ARG_INT, &rounds, "rounds (5)", "N"},
+    {"rounds", 0, 0, G_OPTION_ARG_INT, &rounds, "rounds (7)", "N"},
     {"slice-ms", 0, 0, G_OPTION_ARG_INT, &slice_ms, "length of a slice (1000)", "MS"},
     {"rows", 0, 0, G_OPTION_ARG_INT, &rows, "rows of each table (50000)", "N"},
     {"warm", 0, 0, G_OPTION_ARG_INT, &warm, "seconds to warm the JVMs (12)", "SECONDS"},
@@ -101,6 +110,11 @@ run(bench *all, char **wanted)
     if (before) {
         table_begin("gateway before", "gateway");
         measure_builds(all, stamped, list);
+        if (!g_strv_contains(list, "calls"))
+            return;
+        measure_calls(all, WORK_PUT);
+        measure_calls(all, WORK_GET);
+        measure_hot(all);
         return;
     }
     table_begin("direct Thrift2", "through the gateway");
@@ -136,6 +150,16 @@ prepare(bench *all)
         all->sides[i].doubtful = g_new0(bool, all->sides[i].rows);
         all->sides[i].exact = true;
     }
+    all->has_proxy = proxy != 0 && !before;
+    all->sides[SIDE_PROXY] = all->sides[SIDE_DIRECT];
+    all->sides[SIDE_PROXY].place.name = "the bare proxy";
+    all->sides[SIDE_PROXY].place.port = (uint16_t)proxy;
+    all->sides[SIDE_PROXY].process = proxy_pid;
+    g_auto(GStrv) pids = g_strsplit(server_pids, ",", SERVERS_MOST);
+    for (size_t i = 0; pids[i]; i++)
+        servers[i] = atoi(pids[i]);
+    for (int i = 0; i < SIDES; i++)
+        all->sides[i].servers = servers;
     g_auto(GStrv) counts = g_strsplit(callers, ",", CALLERS_MOST);
     for (size_t i = 0; counts[i]; i++)
         all->callers[all->callers_count++] = (unsigned)CLAMP(atoi(counts[i]), 1, 10000);

@@ -52,6 +52,12 @@ cpu_of(const slice_result *of)
 }
 
 static double
+servers_cpu_of(const slice_result *of)
+{
+    return of->servers_cpu_us;
+}
+
+static double
 calls_of(const slice_result *of)
 {
     return of->store_calls;
@@ -81,17 +87,33 @@ outside_interval(int count)
     return MAX(outside - 1, 0);
 }
 
+/* Sorts the values. */
 static interval
-ratio_of(slice_result of[2][ROUNDS_MOST], int count, member which)
+interval_of(double *values, int count)
 {
-    double values[ROUNDS_MOST];
-    for (int i = 0; i < count; i++)
-        values[i] = which(&of[0][i]) > 0 ? which(&of[1][i]) / which(&of[0][i]) : 0;
-    interval result = {.median = rounds_median(values, count)}; /* sorts them */
+    interval result = {.median = rounds_median(values, count)};
     int outside = outside_interval(count);
     result.low = values[outside];
     result.high = values[count - 1 - outside];
     return result;
+}
+
+static interval
+ratio_of(const slice_result *upper, const slice_result *lower, int count, member which)
+{
+    double values[ROUNDS_MOST];
+    for (int i = 0; i < count; i++)
+        values[i] = which(&lower[i]) > 0 ? which(&upper[i]) / which(&lower[i]) : 0;
+    return interval_of(values, count);
+}
+
+static interval
+values_of(const slice_result *of, int count, member which)
+{
+    double values[ROUNDS_MOST];
+    for (int i = 0; i < count; i++)
+        values[i] = which(&of[i]);
+    return interval_of(values, count);
 }
 
 /* Rates and times are medians; the number of callers served and of connections is that of the worst round. */
@@ -111,28 +133,46 @@ summary(const slice_result *of, int count)
     all.mean_us = median_of(of, count, mean_of);
     all.p99_us = median_of(of, count, p99_of);
     all.cpu_us = median_of(of, count, cpu_of);
+    all.servers_cpu_us = median_of(of, count, servers_cpu_of);
     all.store_calls = median_of(of, count, calls_of);
     return all;
 }
 
-compared
-rounds_compare(bench *all, work what, unsigned callers)
+static compared
+compare(slice_result of[SIDES][ROUNDS_MOST], int rounds, bool proxy)
 {
-    slice_result of[2][ROUNDS_MOST];
+    const slice_result *direct = of[SIDE_DIRECT], *gateway = of[SIDE_GATEWAY], *bare = of[SIDE_PROXY];
+    compared result = {.of = {summary(direct, rounds), summary(gateway, rounds)}, .has_proxy = proxy};
+    result.rate = ratio_of(gateway, direct, rounds, rate_of);
+    result.p50 = ratio_of(gateway, direct, rounds, p50_of);
+    result.mean = ratio_of(gateway, direct, rounds, mean_of);
+    result.p99 = ratio_of(gateway, direct, rounds, p99_of);
+    result.cpu = values_of(gateway, rounds, cpu_of);
+    if (!proxy)
+        return result;
+    result.of[SIDE_PROXY] = summary(bare, rounds);
+    result.to_proxy_rate = ratio_of(gateway, bare, rounds, rate_of);
+    result.to_proxy_p50 = ratio_of(gateway, bare, rounds, p50_of);
+    result.proxy_rate = ratio_of(bare, direct, rounds, rate_of);
+    result.proxy_p50 = ratio_of(bare, direct, rounds, p50_of);
+    return result;
+}
+
+compared
+rounds_compare(bench *all, work what, unsigned callers, bool proxy)
+{
+    slice_result of[SIDES][ROUNDS_MOST];
+    proxy = proxy && all->has_proxy;
+    int sides = proxy ? SIDES : SIDE_PROXY;
     for (int round = 0; round < all->rounds; round++) {
-        for (int turn = 0; turn < 2; turn++) {
-            int side = (round + turn) % 2;
+        for (int turn = 0; turn < sides; turn++) {
+            int side = (round + turn) % sides;
             of[side][round] = all->generated
                                   ? slice_run_generated(&all->sides[side], what, callers, all->slice_ms)
                                   : slice_run(&all->sides[side], what, callers, all->slice_ms);
         }
-        for (int side = 0; side < 2 && what == WORK_PUT && !all->unverified; side++)
-            scan_whole(&all->sides[side]);
     }
-    compared result = {.of = {summary(of[0], all->rounds), summary(of[1], all->rounds)}};
-    result.rate = ratio_of(of, all->rounds, rate_of);
-    result.p50 = ratio_of(of, all->rounds, p50_of);
-    result.mean = ratio_of(of, all->rounds, mean_of);
-    result.p99 = ratio_of(of, all->rounds, p99_of);
-    return result;
+    for (int side = 0; side < SIDE_PROXY && what == WORK_PUT && !all->unverified; side++)
+        scan_whole(&all->sides[side]);
+    return compare(of, all->rounds, proxy);
 }

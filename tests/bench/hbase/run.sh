@@ -7,10 +7,11 @@
 # --before compares with a keywayd of an earlier build instead of with Thrift2. --stamped sets order: stamp for the new
 # build's tables. --delay-ms delays every reply of HBase for both.
 #
-#   run.sh build/release --check                        the whole table; some minutes
+#   run.sh build/release --check                        the whole table; about ten minutes
 #   run.sh build/release --only put --callers 64 --rounds 3 --slice-ms 500 --rows 20000
 #   run.sh build/release --only put,get --callers 1,8,64 --generated
 #   run.sh build/release --before ../old/build/release/server/gateway/keywayd --rounds 21
+#   run.sh build/release --before ../old/build/release/server/gateway/keywayd --only calls --callers 1,8,64,256
 #   run.sh build/release --growth callers               CSV instead; also buckets, size, rows (growth.sh)
 set -euo pipefail
 build=$(realpath "$1")
@@ -120,5 +121,13 @@ if [ -n "$before" ]; then # with its own tables and catalog
   arguments+=(--before "$before_port" --before-pid "${started[-1]}")
   [ -z "$stamped" ] || arguments+=(--stamped)
 fi
+if [ -z "$before" ]; then # it serves the same protocol as the Thrift2 server that it forwards to
+  exec 5< <(exec "$build/tests/bench/hbase/bare_proxy" "${place##*:}")
+  proxy=$!
+  started+=("$proxy")
+  read -r proxy_port <&5
+  arguments+=(--proxy "$proxy_port" --proxy-pid "$proxy")
+fi
+arguments+=(--server-pids "$(cat "$hbase/master.pid" "$hbase/thrift-$form.pid" | paste -sd,)")
 [ $form = buffered ] || arguments+=(--framed)
 "$build/tests/bench/hbase/bench_hbase" --thrift "${place##*:}" --gateway "$port" "${arguments[@]}" "$@"

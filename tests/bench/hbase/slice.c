@@ -24,7 +24,7 @@ typedef struct slice {
     unsigned callers;
     uint64_t from_ns, to_ns;
     bool measuring, over;
-    double cpu_us, own_us;
+    double cpu_us, servers_cpu_us, own_us;
     kw_arena *arena;
     zipf popular;
     bool *answered;
@@ -87,6 +87,15 @@ slice_cpu_us(pid_t process)
         caller_group_fail(path, KW_BYTES_LITERAL("cannot be read"));
     fclose(file);
     return (double)(user + system) * 1e6 / (double)sysconf(_SC_CLK_TCK);
+}
+
+static double
+servers_cpu_us(const bench_side *side)
+{
+    double sum = 0;
+    for (const pid_t *at = side->servers; at && *at; at++)
+        sum += slice_cpu_us(*at);
+    return sum;
 }
 
 static double
@@ -166,6 +175,8 @@ choose(slice *of, unsigned caller, kind *ret_kind, uint64_t *ret_number)
         *ret_number = own_row(of, caller);
     else if (of->what == WORK_GET)
         *ret_number = kw_random_u64() % side->rows;
+    else if (of->what == WORK_GET_ONE)
+        *ret_number = 0;
     else if (of->what == WORK_GET_HOT)
         *ret_number = dice < 90 ? 0 : kw_random_u64() % side->rows;
     else
@@ -223,11 +234,13 @@ mark_time(slice *of, uint64_t now)
     if (!of->measuring && now >= of->from_ns) {
         of->measuring = true;
         of->cpu_us = slice_cpu_us(of->side->process);
+        of->servers_cpu_us = servers_cpu_us(of->side);
         of->own_us = own_cpu_us();
     }
     if (!of->over && now >= of->to_ns) {
         of->over = true;
         of->cpu_us = slice_cpu_us(of->side->process) - of->cpu_us;
+        of->servers_cpu_us = servers_cpu_us(of->side) - of->servers_cpu_us;
         of->own_us = own_cpu_us() - of->own_us;
     }
 }
@@ -270,6 +283,7 @@ finish_result(slice *of)
     slice_samples_summarize(&of->samples, result);
     if (of->over && result->calls) {
         result->cpu_us = of->cpu_us / (double)result->calls;
+        result->servers_cpu_us = of->servers_cpu_us / (double)result->calls;
         result->generator = of->own_us / us;
     }
     result->upstream = connections_to(of->side->thrift_port);

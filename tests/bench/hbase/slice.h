@@ -10,6 +10,7 @@ typedef enum work {
     WORK_PUT,
     WORK_GET,
     WORK_GET_HOT, /* 90 % of the gets on one key */
+    WORK_GET_ONE, /* all gets on one key */
     WORK_MIX_A,   /* like YCSB's: half reads, half updates, zipfian */
     WORK_MIX_B,   /* 95 % reads, 5 % updates, zipfian */
     WORK_MIX_E,   /* 95 % scans of up to 100 rows, 5 % inserts */
@@ -22,6 +23,7 @@ typedef struct bench_side {
     const way *way;
     group_server place;
     pid_t process;         /* process whose CPU time is measured; 0: none */
+    const pid_t *servers;  /* those of HBase and Thrift2, ended by 0; NULL: unknown */
     uint16_t thrift_port;  /* count connections to this port; 0: do not */
     uint64_t rows;         /* initial rows of BENCH_SALTED and of BENCH_ORDERED */
     uint32_t *generations; /* by number: the last acknowledged put of BENCH_SALTED */
@@ -40,6 +42,7 @@ typedef struct slice_result {
     uint64_t answered;                   /* calls, measured or not */
     double store_calls;                  /* gateway: calls to Thrift2, per answered call */
     double cpu_us;                       /* of the process, per call */
+    double servers_cpu_us;               /* of HBase and Thrift2, per call */
     double generator;                    /* CPU of this thread, as a share of one core */
     unsigned upstream;                   /* established connections to thrift_port, after the last call */
 } slice_result;

@@ -18,5 +18,7 @@ typedef struct table_row {
 /* Prints the head; first and second name the two ways. */
 void table_begin(const char *first, const char *second);
 void table_add(const table_row *row);
+/* The same with the spread of the value. */
+void table_add_spread(const table_row *row, double low, double high);
 /* True if every row so far met its target. */
 bool table_met(void);
