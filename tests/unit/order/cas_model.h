@@ -1,0 +1,59 @@
+/* A model of atomic operations with order: stamp. There is one record with two fields in one or two
+ * placements. Every write also writes the control cell kw:w. An atomic operation reads the row of the first
+ * placement and writes it on condition that kw:w is as it was read; then it writes the same cells with the
+ * same stamp to the other placement. A test chooses the safeguards and the possible failures; the search
+ * reports whether any history is wrong.
+ *
+ * The named exemption: a plain write that is in progress at the same time as an atomic operation on one of
+ * its fields can be ordered before it although the operation has not seen it. In the model such a write may
+ * have no effect. If others could have read it before the operation replaced it, the history is not followed.
+ */
+#pragma once
+
+#include "explore.h"
+
+/* Operations of the callers; bits. Field a is plain, field b is a counter. */
+enum {
+    CAS_PUT = 1,           /* a */
+    CAS_PUT_BOTH = 2,      /* a and b */
+    CAS_GET = 4,           /* both, from any placement */
+    CAS_REMOVE = 8,        /* the record */
+    CAS_REMOVE_FIELD = 16, /* a */
+    CAS_PUT_IF = 32,       /* a, if a is as the caller believes */
+    CAS_PUT_IF_OTHER = 64, /* b, if a is as the caller believes */
+    CAS_INCREMENT = 128,   /* b */
+};
+
+typedef struct cas_model {
+    unsigned kinds;
+    int calls;      /* in total */
+    int callers;    /* at the same time, at most 3 */
+    int ticks;      /* of the store's clock, in milliseconds */
+    int placements; /* 1 or 2 */
+    int error;    /* a gateway's latest possible time is at most this many milliseconds ahead of the clock */
+    int unknown;  /* calls whose reply is lost, or whose gateway dies; what it has sent can be applied late */
+    int repeats;  /* compares that HBase's own client sends again after a lost answer */
+    int slow;     /* rejections that come so late that they could be those of a repeated compare */
+    int purges;   /* how often a compaction drops the delete markers of a placement */
+    int expiries; /* how often the kw:w of a removal expires */
+    bool whole;   /* the whole record must be linearizable, not only each field */
+    bool fails;   /* atomic operations can fail before the compare is sent */
+
+    /* safeguards to remove */
+    bool no_writer;         /* puts do not write kw:w */
+    bool no_removal_writer; /* removals do not write it */
+    bool writer_too_low;    /* the kw:w of a removal has the stamp of its delete marker, which hides it */
+    bool no_compare;        /* atomic operations write without a condition */
+    bool low_stamps;        /* their stamp need not be above those that they read */
+    bool eager_answers;     /* they are answered before their stamp has surely passed */
+    bool eager_refusals;    /* "not met" is answered before what was read has surely passed */
+    bool follower_first;    /* the other placement is written before the first one */
+    bool skips_follower;    /* they are answered before the other placement has them */
+    bool fails_late;        /* they are answered FAILED though the first placement has them */
+    bool believes_refusals; /* a late rejection counts as that of a first attempt */
+    bool begins_again;      /* an operation whose compare got no answer begins again */
+    bool same_id;           /* all attempts write the same id */
+    bool expires_early;     /* the kw:w of a removal can expire between a read and its compare */
+} cas_model;
+
+explored cas_model_explore(const cas_model *model, uint64_t states_max);

@@ -1,0 +1,206 @@
+/* Atomic operations with order: stamp, explored exhaustively: right with all safeguards and any error of the
+ * clock, wrong without any one of them. */
+#include "cas_model.h"
+
+#include <glib.h>
+
+#define STATES_MAX 400000000
+
+static explored
+search(const cas_model *model)
+{
+    explored found = cas_model_explore(model, STATES_MAX);
+    g_test_message("%" G_GUINT64_FORMAT " states: %s", found.states, found.wrong ? found.wrong : "right");
+    return found;
+}
+
+static void
+is_right(cas_model model)
+{
+    model.calls = (int)explore_bound((uint64_t)model.calls, (uint64_t)model.calls + 1);
+    explored found = search(&model);
+    g_assert_true(found.complete);
+    g_assert_null(found.wrong);
+}
+
+static void
+is_wrong(cas_model model)
+{
+    explored found = search(&model);
+    g_assert_nonnull(found.wrong);
+    g_free(found.wrong);
+}
+
+static const cas_model one = {.kinds = CAS_PUT | CAS_REMOVE | CAS_GET | CAS_PUT_IF | CAS_INCREMENT,
+                              .calls = 3,
+                              .callers = 2,
+                              .ticks = 2,
+                              .placements = 1,
+                              .error = 1};
+
+static cas_model
+with_kinds(unsigned kinds, int calls)
+{
+    cas_model model = one;
+    model.kinds = kinds;
+    model.calls = calls;
+    return model;
+}
+
+static void
+test_one_placement(void)
+{
+    for (int error = 0; error <= 2; error++) {
+        cas_model model = one;
+        model.error = error;
+        model.callers = (int)explore_bound(2, 3);
+        is_right(model);
+    }
+    is_right(with_kinds(CAS_PUT | CAS_PUT_IF | CAS_REMOVE, 4));
+}
+
+static void
+test_two_placements(void)
+{
+    for (int error = 0; error <= (int)explore_bound(1, 2); error++) {
+        cas_model model = one;
+        model.error = error;
+        model.placements = 2;
+        model.ticks = (int)explore_bound(1, 2);
+        is_right(model);
+    }
+}
+
+static void
+test_two_columns(void)
+{
+    cas_model parts =
+        with_kinds(CAS_PUT_BOTH | CAS_REMOVE_FIELD | CAS_REMOVE | CAS_PUT_IF | CAS_INCREMENT | CAS_GET, 3);
+    parts.placements = 2;
+    parts.ticks = 1;
+    is_right(parts);
+    cas_model whole = with_kinds(CAS_PUT | CAS_PUT_IF | CAS_PUT_IF_OTHER | CAS_INCREMENT | CAS_GET, 3);
+    whole.whole = true;
+    is_right(whole);
+}
+
+static void
+test_unknown_outcomes(void)
+{
+    cas_model late = one, died = with_kinds(CAS_PUT | CAS_PUT_IF | CAS_GET, 3);
+    late.unknown = late.ticks = 1;
+    late.fails = true;
+    is_right(late);
+    died.unknown = died.ticks = 1; /* between the placements, too */
+    died.placements = 2;
+    is_right(died);
+    died.kinds = CAS_REMOVE | CAS_INCREMENT | CAS_GET;
+    is_right(died);
+}
+
+static void
+test_repeated_compares(void)
+{
+    cas_model again = one;
+    again.repeats = again.slow = again.ticks = 1;
+    is_right(again);
+    again.placements = 2;
+    is_right(again);
+    again.unknown = 1;
+    again.placements = 1;
+    again.kinds = CAS_REMOVE | CAS_INCREMENT | CAS_PUT_IF;
+    is_right(again);
+}
+
+static void
+test_compactions(void)
+{
+    cas_model dropped = one;
+    dropped.unknown = dropped.purges = dropped.expiries = dropped.ticks = 1;
+    dropped.kinds = CAS_PUT | CAS_REMOVE | CAS_INCREMENT | CAS_PUT_IF;
+    is_right(dropped);
+}
+
+static void
+test_no_writer(void)
+{
+    cas_model puts = with_kinds(CAS_PUT | CAS_PUT_IF, 3),
+              removals = with_kinds(CAS_REMOVE | CAS_INCREMENT, 4);
+    puts.no_writer = true;
+    is_wrong(puts);
+    removals.no_removal_writer = true;
+    is_wrong(removals);
+    removals.no_removal_writer = false;
+    removals.writer_too_low = true;
+    is_wrong(removals);
+}
+
+static void
+test_no_compare(void)
+{
+    cas_model none = one, low = with_kinds(CAS_INCREMENT, 3), same = low;
+    none.no_compare = true;
+    is_wrong(none);
+    low.low_stamps = true;
+    is_wrong(low);
+    same.repeats = same.slow = 1;
+    same.believes_refusals = true;
+    is_wrong(same);
+}
+
+static void
+test_not_waiting(void)
+{
+    cas_model answers = one, refusals = with_kinds(CAS_PUT | CAS_PUT_IF | CAS_GET, 4);
+    answers.eager_answers = true;
+    is_wrong(answers);
+    refusals.eager_refusals = true;
+    is_wrong(refusals);
+}
+
+static void
+test_followers(void)
+{
+    cas_model first = one, skipped = one, failed = one;
+    first.placements = skipped.placements = failed.placements = 2;
+    first.follower_first = true;
+    is_wrong(first);
+    skipped.skips_follower = true;
+    is_wrong(skipped);
+    failed.fails_late = true;
+    is_wrong(failed);
+}
+
+static void
+test_attempts(void)
+{
+    cas_model again = one, early = with_kinds(CAS_PUT | CAS_REMOVE | CAS_PUT_IF, 4), same = one;
+    again.unknown = 1;
+    again.begins_again = true;
+    is_wrong(again);
+    early.expiries = 1;
+    is_right(early);
+    early.expires_early = true;
+    is_wrong(early);
+    same.unknown = 1;
+    same.same_id = same.begins_again = true;
+    is_wrong(same);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/order/cas/one-placement", test_one_placement);
+    g_test_add_func("/order/cas/two-placements", test_two_placements);
+    g_test_add_func("/order/cas/two-columns", test_two_columns);
+    g_test_add_func("/order/cas/unknown-outcomes", test_unknown_outcomes);
+    g_test_add_func("/order/cas/repeated-compares", test_repeated_compares);
+    g_test_add_func("/order/cas/compactions", test_compactions);
+    g_test_add_func("/order/cas/without-kw-w-is-wrong", test_no_writer);
+    g_test_add_func("/order/cas/without-the-compare-is-wrong", test_no_compare);
+    g_test_add_func("/order/cas/not-waiting-is-wrong", test_not_waiting);
+    g_test_add_func("/order/cas/without-followers-is-wrong", test_followers);
+    g_test_add_func("/order/cas/attempts", test_attempts);
+    return g_test_run();
+}
