@@ -439,6 +439,7 @@ static void
 start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
     kw_gateway *gateway = self->gateway;
+    const kw_fence *fence = kw_catalog_fence(gateway->catalog);
     g_assert(!self->working);
     self->working = true;
     self->table = g_strdup(record->table);
@@ -451,7 +452,8 @@ start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
                            .loop = gateway->loop,
                            .keyring = gateway->keyring,
                            .deadline = kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms),
-                           .request_id = "change"};
+                           .request_id = "change",
+                           .era = fence ? kw_fence_era(fence) : 0};
     self->act = act_of(self, record);
     self->pass = record->pass;
     self->step = record->step;

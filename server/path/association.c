@@ -244,6 +244,7 @@ make_write(kw_association_lookup *self, kw_error *ret_error)
     self->check = check;
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .fenced = true,
+                             .era = all->call->era,
                              .table = table->association->store_table,
                              .row = self->row,
                              .cells = cells,
@@ -475,6 +476,7 @@ make_forget(forgetting *all, kw_association_lookup *lookup, forget_one *ret_one,
     }
     ret_one->write = (kw_write){.kind = KW_WRITE_DELETE,
                                 .fenced = true,
+                                .era = all->call->era,
                                 .table = table->association->store_table,
                                 .row = lookup->row,
                                 .columns = columns,

@@ -30,6 +30,7 @@ typedef struct kw_call {
     kw_bytes identity;        /* the caller's identity; empty: anonymous */
     kw_deadline deadline;
     const char *request_id;
+    uint64_t era; /* of the gateway's fence (base/fence.h) when the call began; 0 without one */
 } kw_call;
 
 /* Returns a copy of the call that outlives it: with its own arena, references to account, policy and keyring,

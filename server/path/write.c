@@ -145,6 +145,7 @@ add_write(kw_batch *batch, const kw_write *form, const kw_placed_row *row)
     write->durability = batch->options.durability;
     write->deadline = batch->call->deadline;
     write->fenced = true;
+    write->era = batch->call->era;
     batch->placements[batch->writes_count++] = row->placement;
 }
 

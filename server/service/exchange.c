@@ -255,7 +255,7 @@ start(kw_exchange *exchange)
     const kw_fence *fence = worker->service->settings.fence;
     kw_error refusal;
     if (fence)
-        exchange->era = kw_fence_era(fence);
+        exchange->era = exchange->call.era = kw_fence_era(fence);
     if (!is_allowed(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
     } else if (serving(exchange)->needs_store && !worker->gate_open) {

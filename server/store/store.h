@@ -125,8 +125,9 @@ typedef struct kw_write {
      * have been written, and only if that succeeded; otherwise it fails. A store that writes all rows of a
      * record at once ignores it. */
     uint8_t step;
-    bool once;   /* never sent twice, even with a timestamp */
-    bool fenced; /* of a record: not sent while the fence is shut (kw_store_set_fence) */
+    bool once;    /* never sent twice, even with a timestamp */
+    bool fenced;  /* of a record: not sent while the fence is shut (kw_store_set_fence) */
+    uint64_t era; /* fenced: not sent in another era of the fence than this one, in which its call began */
     /* In write_if: the further rows of the record, all different. */
     const kw_row_target *others;
     size_t others_count;
@@ -205,6 +206,7 @@ typedef struct kw_increment {
     kw_deadline deadline;
     const kw_ordering *ordering; /* NULL: execute the increment unchanged */
     bool fenced;                 /* see kw_write */
+    uint64_t era;                /* the same */
     /* The further rows of the record, all different, as in kw_store_handle_write_if: the old values are read
      * from `row`, and all rows get the same new cells. */
     const kw_row_target *others;
@@ -247,6 +249,7 @@ typedef struct kw_row_copy {
     /* Not NULL: the whole row as a read without an ordering returns it, with all versions. Then the store
      * does not read it; it must live until done. Ignored by a store with one writer. */
     const kw_row *stored, *to_stored;
+    uint64_t era; /* of its writes; see kw_write */
 } kw_row_copy;
 
 /* `results` is the caller's array of `count` elements, with one result per copy before done is called. An
@@ -262,6 +265,7 @@ typedef struct kw_row_sweep {
     kw_bytes table, row;
     const kw_ordering *ordering;
     int64_t until_ms;
+    uint64_t era; /* of its writes; see kw_write */
 } kw_row_sweep;
 /* As kw_store_handle_copy_rows. REFUSED (every result) by a store with one writer, which has no gone cells.
  */
@@ -280,6 +284,7 @@ typedef struct kw_get {
      * lacks cells; if that fails, the get fails. Needs an ordering with STAMP. In get_many, all of them are
      * in the same table. */
     const kw_row_target *other;
+    uint64_t era;             /* of what is written to the other row; see kw_write */
     const kw_column *columns; /* none: all */
     size_t columns_count;
     int32_t max_versions; /* per column; 0 means 1 */
@@ -463,8 +468,8 @@ uint64_t kw_store_last_doubt_ns(const kw_store *store);
 /* Sets the fence of the gateway's lease; NULL: none. A store that other processes use does not send a fenced
  * write while the fence is shut: the write fails with UNAVAILABLE, and its outcome is FAILED unless an
  * earlier attempt was sent. So a gateway that was suspended, and has lost its lease meanwhile, does not write
- * rows under a policy of that time. The fence must live until the store handles are closed or another one is
- * set. Any thread. */
+ * rows under a policy of that time, even if it has a lease again. The fence must live until the store handles
+ * are closed or another one is set. Any thread. */
 void kw_store_set_fence(kw_store *store, const kw_fence *fence);
 
 /* True if other processes can read and write the store. Any thread. */

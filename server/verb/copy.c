@@ -145,6 +145,7 @@ copy_of(const copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes to_
         .ordering = kw_store_is_shared(self->call->store) ? &table_of(self)->ordering : NULL,
         .both_ways = both,
         .stored = stored,
+        .era = self->call->era,
     };
     if (!back)
         return copy;
@@ -219,7 +220,8 @@ add_sweep(copy_slice *self, const kw_row *row)
     *sweep = (kw_row_sweep){.table = self->request->from->store_table,
                             .row = kw_arena_copy(self->call->arena, row->key),
                             .ordering = ordering,
-                            .until_ms = self->request->until_ms};
+                             .until_ms = self->request->until_ms,
+                             .era = self->call->era};
     self->visited[self->visited_count++] = sweep->row;
 }
 

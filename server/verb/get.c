@@ -397,6 +397,7 @@ kw_verb_get(kw_call *call, const kw_table *table, const kw_item *keys, size_t co
     self->found = new_found(call, count);
     self->reader = kw_reader_new(call, table, &table->paths[0], picks, picks_count, NULL);
     self->form = (kw_get){.max_versions = 1,
+                          .era = call->era,
                           .max_bytes = (size_t)kw_policy_model(call->policy)->limits.frame_bytes,
                           .account = call->account,
                           .call = call->number,

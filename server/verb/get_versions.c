@@ -182,6 +182,7 @@ form_of(const get_versions *self)
                    .max_bytes = (size_t)kw_policy_model(call->policy)->limits.frame_bytes,
                    .account = call->account,
                    .call = call->number,
+                   .era = call->era,
                    .deadline = call->deadline,
                    .ordering = &self->table->ordering};
     form.columns = kw_reader_columns(self->reader, &form.columns_count);

@@ -137,7 +137,8 @@ kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, co
                                 .amounts = amounts,
                                 .durability = options.durability,
                                 .deadline = call->deadline,
-                                .fenced = true};
+                                .fenced = true,
+                                .era = call->era};
     kw_error error = KW_ERROR_NONE;
     if (options.has_timestamp)
         kw_error_set(&error, KW_INVALID, "table %s: an increment takes no timestamp", table->name);

@@ -74,6 +74,7 @@ make_write(put_if *self, kw_error *ret_error)
     const kw_write_options *options = &self->options;
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .fenced = true,
+                             .era = call->era,
                              .ordering = &table->ordering,
                              .durability = options->durability,
                              .deadline = call->deadline};

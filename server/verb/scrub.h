@@ -101,6 +101,7 @@ typedef struct kw_scrub_repair {
     int64_t horizon_ms;
     bool raise;
     kw_deadline deadline;
+    uint64_t era; /* of the call */
 } kw_scrub_repair;
 void kw_scrub_repair_row(const kw_scrub_repair *repair, const kw_row *primary, const kw_row *other,
                          kw_arena *arena, GPtrArray *writes);

@@ -166,7 +166,8 @@ kw_row_copy
 kw_scrub_copy_of(const kw_scrub_job *job, kw_bytes primary_key, kw_bytes other_key)
 {
     const kw_scrub_sides *sides = job->sides;
-    return (kw_row_copy){.table = sides->all[0]->store_table,
+    return (kw_row_copy){.era = job->call->era,
+                         .table = sides->all[0]->store_table,
                          .row = primary_key,
                          .to_table = sides->all[1]->store_table,
                          .to_row = other_key,

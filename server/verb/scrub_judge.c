@@ -260,6 +260,7 @@ repair(judging *self)
     for (size_t i = 0; i < self->count; i++) {
         const kw_scrub_pair *pair = self->pairs[i];
         kw_scrub_repair how = {.other = self->other,
+                               .era = self->job->call->era,
                                .row = pair->other_key,
                                .horizon_ms = self->horizon_ms,
                                .raise = self->raised,

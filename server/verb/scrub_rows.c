@@ -193,7 +193,8 @@ add_write(const kw_scrub_repair *repair, kw_write_kind kind, int64_t timestamp, 
                         .row = repair->row,
                         .timestamp = timestamp,
                         .deadline = repair->deadline,
-                        .fenced = true};
+                        .fenced = true,
+                        .era = repair->era};
     g_ptr_array_add(writes, write);
     return write;
 }

@@ -402,7 +402,7 @@ test_sweep(kw_fixture *f)
     kw_written results[G_N_ELEMENTS(cases)];
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         kw_put_row(f, cases[i].row, cases[i].before);
-        sweeps[i] = (kw_row_sweep){f->table, B(cases[i].row), &kw_ordered, 20};
+        sweeps[i] = (kw_row_sweep){f->table, B(cases[i].row), &kw_ordered, 20, 0};
     }
     for (int again = 0; again < 2; again++) {
         bool done = false;

@@ -66,7 +66,8 @@ struct kw_hbase_call {
     bool repeatable;         /* sending the call twice has the same effect as sending it once */
     bool whole;              /* a multi-call: it is not sent again as a whole after a TIOError */
     bool changes;            /* a write: if it is sent and not answered, it may have been applied */
-    bool fenced;             /* not sent while the store's fence is shut */
+    bool fenced;             /* not sent while the store's fence is shut, or in another era of it */
+    uint64_t era;            /* the earliest one of its writes; see kw_write */
     const kw_hbase_pin *pin; /* scanners: use only this channel, never send again; NULL: use any channel */
     /* Reads of one caller: its account; otherwise NULL. The call is not sent if the caller has disconnected
      * or memory is exhausted. */

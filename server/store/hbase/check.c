@@ -143,6 +143,7 @@ kw_hbase_write_if(kw_store_handle *handle, const kw_write *write, const kw_check
     op->call.table = write->table;
     op->call.changes = true;
     op->call.fenced = write->fenced;
+    op->call.era = write->era;
     if (!kw_hbase_check_write(write, &error)) {
         kw_hbase_pool_reject(&kw_hbase_handle_of(handle)->pool, &op->call, &error);
         return;
@@ -216,6 +217,7 @@ kw_hbase_increment(kw_store_handle *handle, const kw_increment *increment, kw_in
                                .deadline = increment->deadline,
                                .changes = true,
                                .fenced = increment->fenced,
+                               .era = increment->era,
                                .keep = rows->arena,
                                .done = increment_done,
                                .user = op};

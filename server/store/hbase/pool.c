@@ -101,10 +101,11 @@ can_send(const kw_hbase_pool *pool, const kw_hbase_channel *channel)
     return channel->overdue_ns == 0 && channel->in_flight < (uint32_t)pool->store->settings.pipeline;
 }
 
+/* A call that began before the lease was lost has roles of that time, which others can have left since. */
 static bool
-is_shut(const kw_fence *fence)
+is_fenced_off(const kw_fence *fence, const kw_hbase_call *call)
 {
-    return fence && !kw_fence_is_open(fence);
+    return call->fenced && fence && (!kw_fence_is_open(fence) || call->era != kw_fence_era(fence));
 }
 
 static void
@@ -116,7 +117,7 @@ send_call(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call)
         kw_hbase_reject_late(pool, call);
         return;
     }
-    if (call->fenced && is_shut(atomic_load(&pool->store->fence))) {
+    if (is_fenced_off(atomic_load(&pool->store->fence), call)) {
         kw_hbase_reject_fenced(pool, call);
         return;
     }

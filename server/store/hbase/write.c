@@ -99,6 +99,7 @@ kw_hbase_write_prepare(kw_arena *arena, const kw_write *write, kw_durability dur
     ret_call->repeatable = !kw_hbase_is_once(write);
     ret_call->changes = true;
     ret_call->fenced = write->fenced;
+    ret_call->era = write->era;
 }
 
 /* --- a write in a call of its own ------------------------------------------------------------- */

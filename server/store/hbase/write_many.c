@@ -344,13 +344,18 @@ multi_delete_args(const chunk_sender *sender, chunk_piece piece, kw_durability d
     return args;
 }
 
-static bool
-has_fenced(const chunk_sender *sender, chunk_piece piece)
+/* Fences the call if one of its writes is fenced: with the earliest era of these. */
+static void
+set_fenced(chunk_sender *sender, chunk_piece piece)
 {
-    bool fenced = false;
-    for (size_t i = 0; i < piece.count; i++)
-        fenced = fenced || write_in(sender, piece.first + i)->fenced;
-    return fenced;
+    kw_hbase_call *call = &sender->call;
+    for (size_t i = 0; i < piece.count; i++) {
+        const kw_write *write = write_in(sender, piece.first + i);
+        if (!write->fenced)
+            continue;
+        call->era = call->fenced ? MIN(call->era, write->era) : write->era;
+        call->fenced = true;
+    }
 }
 
 /* Sends the piece on top. */
@@ -372,7 +377,7 @@ start_next(chunk_sender *sender)
         sender->call.table = sender->chunk->table;
         sender->call.repeatable = !sender->chunk->once;
         sender->call.changes = true;
-        sender->call.fenced = has_fenced(sender, piece);
+        set_fenced(sender, piece);
         sender->call.whole = true;
     }
     kw_hbase_pool_start(&op->handle->pool, &sender->call);

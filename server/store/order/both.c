@@ -308,6 +308,7 @@ add_write_back(both_op *op, const kw_get *get, const kw_row *merged, const kw_ro
     copy->ordering = op->ordering;
     copy->once = true;
     copy->fenced = true;
+    copy->era = get->era;
     op->writes[op->writes_count++] = copy;
 }
 

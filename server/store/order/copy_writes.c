@@ -71,6 +71,7 @@ kw_copy_writes_add_markers(kw_copy_writes *self, const kw_row_sweep *sweep, cons
                         .row = sweep->row,
                         .deadline = self->deadline,
                         .fenced = true,
+                        .era = sweep->era,
                         .own_timestamps = true,
                         .markers = markers,
                         .markers_count = count};
@@ -89,6 +90,7 @@ add_missing(kw_copy_writes *self, const kw_row_copy *copy, const kw_row *merged,
     write.table = back ? copy->table : copy->to_table;
     write.row = back ? copy->row : copy->to_row;
     write.fenced = true;
+    write.era = copy->era;
     kw_copy_writes_add(self, &write, owner);
 }
 

@@ -359,13 +359,15 @@ fill_call(counter_row *row)
     row->call = (kw_increment){.table = row->name.table,
                                .row = row->name.row,
                                .durability = first->increment->durability,
-                               .fenced = first->increment->fenced};
+                               .fenced = first->increment->fenced,
+                               .era = first->increment->era};
     for (GList *at; (at = row->waiting.head) && can_join(row, at->data);) {
         increment_op *op = at->data;
         g_queue_unlink(&row->waiting, at);
         row->ops[row->ops_count++] = op;
         op->position = row->ops_count;
         row->call.deadline = MAX(row->call.deadline, op->increment->deadline);
+        row->call.era = MIN(row->call.era, op->increment->era); /* rejects all if one began too early */
         if (row->ops_count == 1)
             copy_amounts(row, op->increment);
         else

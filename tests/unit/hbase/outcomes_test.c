@@ -10,13 +10,14 @@
 
 /* The last write is not fenced; the others are sent together. */
 static void
-write_three(fixture *on, const char *const *rows, bool open)
+write_three(fixture *on, const char *const *rows, uint64_t era, bool open)
 {
     bed_cell_write writes[3];
     answer answers[3] = {{0}};
     for (size_t i = 0; i < 3; i++) {
         bed_cell_write_init(&writes[i], "t", rows[i], "f", "v", 1700000000000 + open);
         writes[i].write.fenced = i < 2;
+        writes[i].write.era = i < 2 ? era : 0;
         kw_store_handle_write(on->bed.handle, &writes[i].write, bed_on_write, &answers[i]);
         for (size_t j = 0; i > 0 && j <= i; j++)
             bed_await(&on->bed, &answers[j].done);
@@ -31,18 +32,22 @@ write_three(fixture *on, const char *const *rows, bool open)
     }
 }
 
-/* Fenced writes are not sent while the fence is shut. */
+/* Fenced writes are not sent while the fence is shut; nor are those of calls that began before it was shut,
+ * when it is open again. */
 static void
 test_shut_fence(void)
 {
     static const char *const rows[] = {"fenced1", "fenced2", "free"};
+    static const char *const again[] = {"fenced3", "fenced4", "free2"};
     fixture on;
     kw_fence fence = {0};
     fixture_start(&on, 1, FRAMED_COMPACT);
     kw_store_set_fence(on.bed.store, &fence);
-    write_three(&on, rows, false);
+    write_three(&on, rows, 0, false);
+    kw_fence_shut(&fence);
     kw_fence_open_until(&fence, UINT64_MAX);
-    write_three(&on, rows, true);
+    write_three(&on, again, 0, false);
+    write_three(&on, rows, kw_fence_era(&fence), true);
     kw_store_set_fence(on.bed.store, NULL);
     fixture_stop(&on);
 }
