@@ -44,9 +44,9 @@ struct kw_embedded {
     kw_stamps stamps; /* used by the committer only */
     kw_committer *committer;
     kw_pool *pool;
-    kw_pool *filter_pool;                  /* for reads whose filter can take long */
-    rocksdb_readoptions_t *get_options;    /* for reads of one row, with its bloom filter */
-    rocksdb_readoptions_t *memory_options; /* as get_options, but fails if the read needs the disk */
+    kw_pool *filter_pool;                   /* for reads whose filter can take long */
+    rocksdb_readoptions_t *get_options;     /* for reads of one row, with its bloom filter */
+    rocksdb_readoptions_t *memory_options;  /* as get_options, but fails if the read needs the disk */
     rocksdb_readoptions_t *passing_options; /* as get_options, but keeps blocks out of the cache */
     rocksdb_readoptions_t *copy_options;    /* for copies of adjacent rows; the same */
     _Atomic kw_disk_state disk;
