@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,6 +72,14 @@ apply(const bench_gateway *gateway, const char *key, gint64 expected_version)
 
 /* --- start and stop ------------------------------------------------------------------------------- */
 
+/* The gateways do not outlive a benchmark that fails. */
+static void
+end_with_parent(gpointer unused)
+{
+    (void)unused;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 static uint16_t
 spawn(const char *keywayd, const char *file, GPid *ret_process)
 {
@@ -78,8 +87,8 @@ spawn(const char *keywayd, const char *file, GPid *ret_process)
     const char *const command[] = {keywayd, "--config", file, NULL};
     int out;
     char line[256];
-    must(g_spawn_async_with_pipes(NULL, (char **)(uintptr_t)command, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL,
-                                  NULL, ret_process, NULL, &out, NULL, &error),
+    must(g_spawn_async_with_pipes(NULL, (char **)(uintptr_t)command, NULL, G_SPAWN_DO_NOT_REAP_CHILD,
+                                  end_with_parent, NULL, ret_process, NULL, &out, NULL, &error),
          keywayd, error);
     FILE *from = fdopen(out, "r"); /* stays open */
     const char *colon = fgets(line, sizeof line, from) ? strrchr(line, ':') : NULL;
