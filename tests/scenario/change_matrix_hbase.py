@@ -27,7 +27,7 @@ from change_matrix_case import RULES, START, all_pairs, check_cells, check_reads
 from changing import apply, order, status, wait_for, wait_until_compared
 from keyway_gateway import Gateway, is_sanitized, wait_until
 from keyway_hbase import WIDE_CLOCK
-from keyway_thrift.ttypes import Code, Outcome
+from keyway_thrift.ttypes import Code, KeywayError, Outcome
 
 PAIRS_IN_CI = 4 if is_sanitized() else 10
 TABLES_TOGETHER = 14
@@ -145,13 +145,23 @@ class Batch:
             data.close()
 
     def is_written(self, data, name, write):
-        """On a busy machine, HBase's clock can be unknown for a time; then nothing is written."""
-        written = write_one(data, name, write)
-        if written.outcome == Outcome.OK:
-            return True
-        assert written.outcome == Outcome.FAILED and written.failure.code in (Code.UNAVAILABLE, Code.BUSY), (name, write, written)
-        self.counts["retries"] += 1
+        with self.clock_can_be_unknown():
+            written = write_one(data, name, write)
+            if written.outcome == Outcome.OK:
+                return True
+            assert written.outcome == Outcome.FAILED, (name, write, written)
+            raise KeywayError(code=written.failure.code, message=written.failure.message)
         return False
+
+    @contextlib.contextmanager
+    def clock_can_be_unknown(self):
+        """On a busy machine, HBase's clock can be unknown for a time; then nothing is written, and the call is repeated."""
+        try:
+            yield
+        except KeywayError as failure:
+            if failure.maybe_applied or failure.code not in (Code.UNAVAILABLE, Code.BUSY):
+                raise
+            self.counts["retries"] += 1
 
     def write_all(self, workers, phase, pause=0.0):
         """Begins the writes of a phase into all tables; call join with the result."""
@@ -171,8 +181,14 @@ class Batch:
         for gateway in self.gateways:
             data = gateway.data()
             for pair in self.pairs:
-                check_reads(data, pair.name, pair.reference, self.records)
+                wait_until(lambda data=data, pair=pair: self.are_equal(data, pair), f"reads of {pair.name}")
             data.close()
+
+    def are_equal(self, data, pair):
+        with self.clock_can_be_unknown():
+            check_reads(data, pair.name, pair.reference, self.records)
+            return True
+        return False
 
     def rows_of(self, pair, *store_tables):
         names = [*store_tables, pair.store_tables[pair.reference]]
