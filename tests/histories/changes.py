@@ -190,7 +190,7 @@ class Watch:
     def after(self, moment, table, until):
         """The change of the table at a time after this moment, and that time; None if none is under way."""
         with self.fresh:
-            answered = self.fresh.wait_for(lambda: self.asked_at > moment or self.ended.is_set(), max(until - time.monotonic(), 0.1))
+            answered = self.fresh.wait_for(lambda: self.asked_at > moment or self.ended.is_set(), max(until - time.monotonic(), 30))
             assert answered and not self.ended.is_set(), f"no gateway reports the changes of {table}"
             return self.found.get(table), self.asked_at
 
