@@ -94,10 +94,19 @@ def pairs(options):
     return made
 
 
+def numbers_of(options, step):
+    """The number of each history, or of each round's first one, until the time is over."""
+    until = time.monotonic() + options.seconds if options.seconds else float("inf")
+    for number in range(0, options.count, step):
+        if time.monotonic() > until:
+            return
+        yield number
+
+
 def one_by_one(options, place):
     """Yields each history, what its recorder found, and the problems that it printed."""
     chosen = pairs(options)
-    for number in range(options.count):
+    for number in numbers_of(options, 1):
         workload, fault = chosen[number % len(chosen)]
         history = rounds.History(place, options, number, workload, fault)
         place.workload = workload
@@ -107,23 +116,19 @@ def one_by_one(options, place):
 
 def in_rounds(options, place):
     """The same, with many histories at the same time."""
-    numbers = iter(range(0, options.count, options.together))
-    for number in numbers:
+    for number in numbers_of(options, options.together):
         place.mend()
         yield from rounds.run(options, place, number, names(options.workloads, WORKLOADS), names(options.faults, {}))
 
 
 def run_histories(options, place):
     sums = {"histories": 0, "right": 0, "WRONG": 0, "UNDECIDED": 0, "ok": 0, "failed": 0, "unknown": 0, "differing": 0}
-    until = time.monotonic() + options.seconds if options.seconds else float("inf")
     for history, found, complaints in (in_rounds if options.together else one_by_one)(options, place):
         print_history(history, found, complaints)
         sums["histories"] += 1
         sums[rounds.verdict_of(found)] += 1
         for key in ("ok", "failed", "unknown", "differing"):
             sums[key] += found[key]
-        if time.monotonic() > until:
-            break
     return sums
 
 
