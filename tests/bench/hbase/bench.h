@@ -45,6 +45,8 @@ typedef struct compared {
  * one. Puts are verified after the last round. */
 compared rounds_compare(bench *all, work what, unsigned callers, bool proxy);
 double rounds_median(double *values, int count);
+/* Sorts the values. */
+interval rounds_interval(double *values, int count);
 
 /* Reads all rows back, checks them and returns rows per second. */
 double scan_whole(bench_side *side);

@@ -87,9 +87,8 @@ outside_interval(int count)
     return MAX(outside - 1, 0);
 }
 
-/* Sorts the values. */
-static interval
-interval_of(double *values, int count)
+interval
+rounds_interval(double *values, int count)
 {
     interval result = {.median = rounds_median(values, count)};
     int outside = outside_interval(count);
@@ -104,7 +103,7 @@ ratio_of(const slice_result *upper, const slice_result *lower, int count, member
     double values[ROUNDS_MOST];
     for (int i = 0; i < count; i++)
         values[i] = which(&lower[i]) > 0 ? which(&upper[i]) / which(&lower[i]) : 0;
-    return interval_of(values, count);
+    return rounds_interval(values, count);
 }
 
 static interval
@@ -113,7 +112,7 @@ values_of(const slice_result *of, int count, member which)
     double values[ROUNDS_MOST];
     for (int i = 0; i < count; i++)
         values[i] = which(&of[i]);
-    return interval_of(values, count);
+    return rounds_interval(values, count);
 }
 
 /* Rates and times are medians; the number of callers served and of connections is that of the worst round. */
@@ -161,7 +160,7 @@ compare(slice_result of[SIDES][ROUNDS_MOST], int rounds, bool proxy)
 compared
 rounds_compare(bench *all, work what, unsigned callers, bool proxy)
 {
-    slice_result of[SIDES][ROUNDS_MOST];
+    slice_result of[SIDES][ROUNDS_MOST] = {0};
     proxy = proxy && all->has_proxy;
     int sides = proxy ? SIDES : SIDE_PROXY;
     for (int round = 0; round < all->rounds; round++) {
