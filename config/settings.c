@@ -458,7 +458,9 @@ static const kw_setting policy_settings[] = {
      .least = 0,
      .most = 256,
      .fallback = "0",
-     .about = "Number of event loops, each a thread. 0: one per core."},
+     .about =
+         "Number of event loops, each a thread. 0: with the store hbase one per four cores, at least one, so "
+         "that its batches are large; otherwise one per core."},
     {.name = "gateway_id",
      .kind = KW_KIND_TEXT,
      .offset = offsetof(kw_draft, model.gateway_id),

@@ -31,6 +31,7 @@
 
 /* Time limit for writing the queued log lines at the end. */
 #define LOG_DRAIN_MS 1000
+#define CORES_PER_LOOP 4 /* with HBase */
 
 const kw_model *
 kw_gateway_model(const kw_gateway *gateway)
@@ -57,11 +58,14 @@ on_reload_asked(void *user, kw_loop *loop, void (*done)(void *done_user, const k
     kw_reload_request(((kw_gateway *)user)->reload, loop, done, done_user);
 }
 
+/* By default. HBase needs several times the CPU time of the gateway for a call, and loops do not share
+ * batches: with fewer loops the batches are larger, and each row costs HBase less. */
 static unsigned
 loops_of(const kw_model *model)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return model->loops > 0 ? (unsigned)model->loops : (unsigned)CLAMP(cores, 1, 256);
+    long wanted = model->store.kind == KW_STORE_HBASE ? (cores + CORES_PER_LOOP - 1) / CORES_PER_LOOP : cores;
+    return model->loops > 0 ? (unsigned)model->loops : (unsigned)CLAMP(wanted, 1, 256);
 }
 
 /* A gateway that restarts must find its registration by this id. A gateway on an arbitrary port has no stable
