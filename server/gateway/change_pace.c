@@ -12,10 +12,8 @@
 /* With fewer calls, nobody uses the gateway. */
 #define CALLERS_MIN 5
 /* While callers use the gateway, a pause is at least this many times as long as the slice before. So slices
- * take a twelfth of the time in an embedded store, where they need the CPU time of this machine, and a sixth
- * in HBase. */
-#define PAUSE_PER_SLICE 11
-#define PAUSE_PER_SLICE_REMOTE 5
+ * take a sixth of the time, whatever they cost. */
+#define PAUSE_PER_SLICE 5
 /* Latencies may grow to this, compared with the last rest. */
 #define GROWTH 2
 #define SLACK_US 5000
@@ -71,10 +69,8 @@ end_window(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
 }
 
 uint64_t
-kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t slice_ns, bool remote,
-                    uint64_t now_ns)
+kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t slice_ns, uint64_t now_ns)
 {
-    uint64_t per_slice = remote ? PAUSE_PER_SLICE_REMOTE : PAUSE_PER_SLICE;
     uint64_t length_ns = pace->resting ? REST_NS : WORK_NS;
     if (pace->window_ns == 0)
         begin_window(pace, false, latency, now_ns);
@@ -82,7 +78,7 @@ kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t 
         end_window(pace, latency, now_ns);
     if (pace->resting)
         return pace->window_ns + REST_NS;
-    uint64_t least_ns = pace->has_callers ? MIN(per_slice * slice_ns, PAUSE_MOST_NS) : 0;
+    uint64_t least_ns = pace->has_callers ? MIN(PAUSE_PER_SLICE * slice_ns, PAUSE_MOST_NS) : 0;
     uint64_t pause_ns = MAX(pace->pause_ns, least_ns);
     return pause_ns > 0 ? now_ns + pause_ns : 0;
 }

@@ -22,7 +22,7 @@ typedef struct kw_change_pace {
     bool has_callers;  /* in the last window */
 } kw_change_pace;
 
-/* After a slice that took slice_ns; remote: in a store on other machines. latency: of all calls of callers
- * since the start. Returns when the next slice can start; 0: at once. */
+/* After a slice that took slice_ns. latency: of all calls of callers since the start. Returns when the next
+ * slice can start; 0: at once. */
 uint64_t kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t slice_ns,
-                             bool remote, uint64_t now_ns);
+                             uint64_t now_ns);

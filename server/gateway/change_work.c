@@ -85,12 +85,12 @@ find_record(const kw_coordinator *self, const kw_change_set *set, kw_change_reco
 
 /* When callers permit the next slice. */
 static uint64_t
-next_by_pace(kw_coordinator *self, bool remote)
+next_by_pace(kw_coordinator *self)
 {
     kw_histogram latency = {0};
     kw_service_latency_of_rows(self->gateway->service, &latency);
     uint64_t now_ns = kw_clock_mono_ns();
-    return kw_change_pace_next(&self->pace, &latency, now_ns - self->slice_began_ns, remote, now_ns);
+    return kw_change_pace_next(&self->pace, &latency, now_ns - self->slice_began_ns, now_ns);
 }
 
 static void
@@ -107,7 +107,7 @@ note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, d
     work->progress = progress;
     work->problem = KW_ERROR_NONE;
     work->not_before_ns = 0;
-    self->pace_until_ns = next_by_pace(self, record->writers == KW_CHANGE_SEVERAL_WRITERS);
+    self->pace_until_ns = next_by_pace(self);
     if (record->rows_per_second > 0)
         work->not_before_ns =
             kw_clock_mono_ns() + (uint64_t)((double)slice / (double)record->rows_per_second * NS_PER_S);

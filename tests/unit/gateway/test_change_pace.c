@@ -23,7 +23,7 @@ pass(scene *self, uint64_t ms, unsigned calls, uint64_t us)
             kw_histogram_add_us(&self->latency, us);
         self->now_ns += ms * MS / 10;
         bool rested = self->pace.resting;
-        next_ns = kw_change_pace_next(&self->pace, &self->latency, 0, false, self->now_ns);
+        next_ns = kw_change_pace_next(&self->pace, &self->latency, 0, self->now_ns);
         self->rests += self->pace.resting && !rested;
     }
     return next_ns;
@@ -33,7 +33,7 @@ static scene
 scene_new(void)
 {
     scene self = {.now_ns = 1000 * MS};
-    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 0, false, self.now_ns), ==, 0);
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 0, self.now_ns), ==, 0);
     return self;
 }
 
@@ -94,18 +94,14 @@ static void
 test_pauses_for_callers(void)
 {
     scene self = scene_with_rest(1000);
-    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, false, self.now_ns), ==,
-                     self.now_ns + 110 * MS);
-    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, true, self.now_ns), ==,
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==,
                      self.now_ns + 50 * MS);
-    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 5000 * MS, false, self.now_ns), ==,
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 5000 * MS, self.now_ns), ==,
                      self.now_ns + 1000 * MS);
     pass(&self, 500, 0, 0);
-    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, false, self.now_ns), ==, 0);
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==, 0);
     pass(&self, 500, 10, 1000);
-    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, false, self.now_ns), ==,
-                     self.now_ns + 110 * MS);
-    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, true, self.now_ns), ==,
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==,
                      self.now_ns + 50 * MS);
 }
 
