@@ -259,7 +259,7 @@ read_first(const search *with, const world *in, int index, int error)
     if (!with->model->low_stamps)
         of->stamp = MAX(of->stamp, above);
     of->pending = all_placements(with);
-    of->id = with->model->same_id && of->id ? of->id : next.next_id++;
+    of->id = next.next_id++;
     if (of->kind == CAS_INCREMENT)
         of->value = (uint8_t)(place_visible(from, B).value + 1);
     if (!of->met)

@@ -52,7 +52,6 @@ typedef struct cas_model {
     bool fails_late;        /* they are answered FAILED though the first placement has them */
     bool believes_refusals; /* a late rejection counts as that of a first attempt */
     bool begins_again;      /* an operation whose compare got no answer begins again */
-    bool same_id;           /* all attempts write the same id */
     bool expires_early;     /* the kw:w of a removal can expire between a read and its compare */
 } cas_model;
 
