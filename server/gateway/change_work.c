@@ -350,7 +350,8 @@ static void
 start_copy(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
     bool adds = kw_path_is_filling(path);
-    const kw_copy_request request = {.from = adds ? kw_path_scanned(path->table->paths) : &path->placements[1],
+    const kw_copy_request request = {.from =
+                                         adds ? kw_path_scanned(path->table->paths) : &path->placements[1],
                                      .to = &path->placements[0]};
     prepare_copy(self, record, request);
     kw_verb_copy(&self->call, &self->copy, on_copied, self);

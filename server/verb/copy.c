@@ -220,8 +220,8 @@ add_sweep(copy_slice *self, const kw_row *row)
     *sweep = (kw_row_sweep){.table = self->request->from->store_table,
                             .row = kw_arena_copy(self->call->arena, row->key),
                             .ordering = ordering,
-                             .until_ms = self->request->until_ms,
-                             .era = self->call->era};
+                            .until_ms = self->request->until_ms,
+                            .era = self->call->era};
     self->visited[self->visited_count++] = sweep->row;
 }
 
