@@ -116,6 +116,7 @@ class Holder(HBaseCase):
             return self.policy(key) + f"  u:\n    store_table: {self.name}_u\n    fields: {{id: string}}\n    key: {other}\n"
         a, b = self.start_two(rows=10)
         apply(a, both(HASHED, "[{field: id}]"))
+        put_all(a, "u", [record(id="x")])
         apply(a, both(SALTED, "[{field: id}]"), only_writer=True)
         apply(a, both(SALTED, "[{hash: {of: [id]}}, {field: id}]"), only_writer=True)
         for table in "tu":
