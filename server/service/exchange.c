@@ -252,10 +252,9 @@ static void
 start(kw_exchange *exchange)
 {
     const kw_service_worker *worker = exchange->worker;
-    const kw_fence *fence = worker->service->settings.fence;
     kw_error refusal;
-    if (fence)
-        exchange->era = exchange->call.era = kw_fence_era(fence);
+    /* Not the fence's own era: this loop may not have been given the policy of that era yet. */
+    exchange->era = exchange->call.era = worker->era;
     if (!is_allowed(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
     } else if (serving(exchange)->needs_store && !worker->gate_open) {

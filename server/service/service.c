@@ -46,6 +46,7 @@ typedef struct change {
     kw_service_worker *worker;
     kw_snapshot *snapshot; /* NULL if the gate changes */
     bool gate_open;
+    uint64_t era; /* of an open gate */
     kw_error gate;
 } change;
 
@@ -59,6 +60,7 @@ apply_change(kw_task *task)
         worker->snapshot = given->snapshot;
     } else {
         worker->gate_open = given->gate_open;
+        worker->era = given->era;
         worker->gate = given->gate;
     }
     g_free(given);
@@ -79,11 +81,14 @@ kw_service_set_policy(kw_service *service, kw_policy *policy, kw_keyring *keyrin
 static void
 set_gate(kw_service *service, bool open, const kw_error *why)
 {
+    const kw_fence *fence = service->settings.fence;
+    uint64_t era = open && fence ? kw_fence_era(fence) : 0;
     for (unsigned i = 0; i < service->settings.loops; i++) {
         change *given = g_new0(change, 1);
         given->task.run = apply_change;
         given->worker = &service->workers[i];
         given->gate_open = open;
+        given->era = era;
         if (why)
             given->gate = *why;
         kw_loop_post(given->worker->loop, &given->task);

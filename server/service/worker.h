@@ -37,6 +37,7 @@ typedef struct kw_service_worker {
     kw_worker_port *offload;  /* see offload.h */
     kw_snapshot *snapshot;
     bool gate_open;
+    uint64_t era;               /* of the fence when the gate was opened; 0: it never was */
     kw_error gate;              /* the error while it is shut */
     struct kw_exchange *active; /* list of calls that began and need the store */
     struct kw_hold *hold;       /* NULL: no table is held */
