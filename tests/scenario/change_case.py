@@ -9,7 +9,7 @@ from changing import apply, cells_of, expect_records, hash_prefix, put_all, stat
 from keyway_gateway import Gateway, plain, record, wait_until
 from keyway_thrift.ttypes import KeywayError
 
-SLOW = 800  # rows per second of a copy that must not end soon
+SLOW = 400  # rows per second of a copy that must not end soon
 SEED = int(os.environ.get("KW_SEED", time.time_ns() % 2**32))
 FIELDS = "    fields: {id: {type: string, max_bytes: 20}, ts: timestamp, note: string, n: {type: int, counter: true}}\n"
 HASHED = "[{hash: {algorithm: md5, of: [id], take: 4, as: hex}}, {field: id}, {field: ts}]"
