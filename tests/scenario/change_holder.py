@@ -283,6 +283,7 @@ class Orders(HBaseCase):
         b = self.gateways[1]
         self.begin()
         wait_until_compared(a, "t")
+        wait_until_compared(b, "t")
         call(a, "policyApply", self.policy(SALTED).replace("note: string", "note: string, more: string"), 2, None)
         wait_until(lambda: b.metric("keyway_policy_version") == 3, "version 3")
         self.refused(b, "policy version 3 was applied after version 2, which began the change", "cancel")
