@@ -29,7 +29,7 @@ from keyway_gateway import Gateway, is_sanitized, wait_until
 from keyway_hbase import WIDE_CLOCK
 from keyway_thrift.ttypes import Code, KeywayError, Outcome
 
-PAIRS_IN_CI = 4 if is_sanitized() else 10
+PAIRS_IN_CI = 4 if is_sanitized() else 6
 TABLES_TOGETHER = 14
 ORDERS = ["store", "stamp"]
 PHASES = ["before", "begin", "copied", "switch", "switched", "complete", "after"]
