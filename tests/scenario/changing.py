@@ -232,11 +232,12 @@ class Load:
         chance = random.Random(seed)
         data = None
         while not self.ended.is_set() and not self.failures:
+            tolerant = self.tolerant  # the call can end after the restart
             try:
                 data = data or self.gateway.data()
                 do(data, chance)
             except (TTransportException, OSError, EOFError, KeywayError) as failure:
-                if not (self.tolerant and self.is_of_restart(failure)):
+                if not ((tolerant or self.tolerant) and self.is_of_restart(failure)):
                     self.failures.append(failure)
                 with contextlib.suppress(Exception):
                     data.close()
