@@ -5,7 +5,7 @@ import time
 import unittest
 
 import changing
-from changing import apply, cells_of, expect_records, hash_prefix, put_all, status
+from changing import apply, expect_records, hash_prefix, put_all, status
 from keyway_gateway import Gateway, plain, record, wait_until
 from keyway_thrift.ttypes import KeywayError
 

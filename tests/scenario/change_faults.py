@@ -20,6 +20,8 @@ from keyway_gateway import PATIENCE, wait_until
 from keyway_thrift.ttypes import Code, KeywayError
 from thrift.transport.TTransport import TTransportException
 
+LATE_S = 3  # longer than a call may be late (see trouble)
+
 
 class Faults(HBaseCase):
     """Gateways are killed and stopped in versions of a change; another one, or the same after its restart, continues."""

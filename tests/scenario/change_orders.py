@@ -8,7 +8,7 @@ import unittest
 import changing
 from change_case import BY_TIME, FIELDS, HASHED, REFERENCE, SALTED, ChangeCase, hashed_order, policy
 from changing import apply, call, cells_of, keyway, order, put_all, status, wait_until_compared, wait_until_ended
-from keyway_gateway import Gateway, plain, record, value
+from keyway_gateway import Gateway, record, value
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Query
 
 

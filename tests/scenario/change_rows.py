@@ -9,7 +9,7 @@ import unittest
 import changing
 from change_case import BY_TIME, FIELDS, HASHED, SALTED, ChangeCase, policy
 from changing import apply, call, cells_of, json_lines, keyway, order, put_all, status, wait_for, wait_until_compared, wait_until_ended
-from keyway_gateway import Gateway, plain, record, wait_until
+from keyway_gateway import Gateway, record, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome, Query
 
 

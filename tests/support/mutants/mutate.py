@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import resource
 import shlex
 import signal
