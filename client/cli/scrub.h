@@ -1,8 +1,7 @@
 /* Comparisons slice by slice, for keyway scrub and keyway change diff.
  *
  *   scrub_run.c     fetches the slices, prints differences and progress
- *   scrub_state.c   the position and the counts: in memory, and in a file from which a comparison is
- * continued
+ *   scrub_state.c   the position and the counts: in memory, and in a file that lets a comparison continue
  */
 #pragma once
 

@@ -5,10 +5,12 @@
  *   kw_stream 1 -> one range scan, the batch being read and the batch read ahead
  *
  *   gather.c   takes rows in order until the page is full, and completes it
- *   flow.c     what to fetch next, and the memory that fetches hold     page.c    the rows and the position
- *   group.c    a merge group and its tree                               stream.c  one range scan
- *   points.c   single rows instead of range scans                       forecast.c   which streams run out
- * next
+ *   page.c     the rows of the page, and its position
+ *   flow.c     what to fetch next, and the memory that fetches hold
+ *   forecast.c which streams run out next
+ *   group.c    a merge group and its tree
+ *   stream.c   one range scan
+ *   points.c   single rows instead of range scans
  */
 #pragma once
 

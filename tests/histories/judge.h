@@ -5,8 +5,8 @@
  *   scans         are complete and in order; no record twice, no value from before or after the scan
  *   numbers       none is generated twice
  *   counters      with increments only: the final value is at least the sum of the acknowledged increments,
- * and at most that sum plus the increments of unknown outcome views         show the same in the end, except
- * after concurrent writes or writes of unknown outcome
+ *                 and at most that sum plus the increments of unknown outcome
+ *   views         show the same in the end, except after concurrent writes or writes of unknown outcome
  */
 #pragma once
 

@@ -1,11 +1,10 @@
 /* store_rows FOLDER TABLE...: prints the cells of store tables of an embedded store that no gateway has open.
  *
  *   table orders
- *   746162 643a6e 1700000000000 0000000000000007      row key, column, timestamp, value; all but the
- * timestamp in hex
+ *   746162 643a6e 1700000000000 0000000000000007      row key, column, timestamp, value
  *
- * All visible versions of a column are printed, newest first. A table that does not exist is printed as
- * "missing orders".
+ * Row keys, columns and values are in hexadecimal. All visible versions of a column are printed, newest
+ * first. A table that does not exist is printed as "missing orders".
  */
 #include "contract/sync.h"
 #include "store/embedded/embedded.h"

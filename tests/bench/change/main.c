@@ -1,7 +1,8 @@
 /* What an online change of a key rule costs while it is under way:
  *
  *   bench_change [--rows N] [--seconds N] [--rounds N] [--folder DIR] [--keywayd FILE] [--hbase PLACE]
- * [--check] bench_change --trace FILE.csv [--rows N] [--folder DIR] [--hbase PLACE]
+ *                [--check]
+ *   bench_change --trace FILE.csv [--rows N] [--folder DIR] [--hbase PLACE]
  *
  * Two gateways in the default configuration hold the same rows of three 100-byte cells in 16 buckets. One
  * keeps its key rule, the other changes it: first the records of a bucket are ordered by id, then by time. In

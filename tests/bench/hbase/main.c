@@ -2,9 +2,8 @@
  * keywayd, alternating, in one process.
  *
  *   bench_hbase --thrift PORT --gateway PORT [--gateway-pid PID] [--framed] [--only LIST] [--callers LIST]
- *               [--proxy PORT] [--proxy-pid PID]
- *               [--server-pids LIST] [--rounds N] [--slice-ms MS] [--rows N] [--warm SECONDS]
- * [--generated] [--check]
+ *               [--proxy PORT] [--proxy-pid PID] [--server-pids LIST] [--rounds N] [--slice-ms MS]
+ *               [--rows N] [--warm SECONDS] [--generated] [--check]
  *
  * With --before PORT, the port of a keywayd of an earlier build, it compares the two gateways instead. Both
  * use the same HBase and have their own tables.

@@ -2,10 +2,10 @@
  * BOTH_OLD, BOTH_NEW, BOTH_LAST and STORE_NEW). There is one record with fields a and b, its row in the old
  * placement O and its row in the new one N.
  *
- *   a write      begins -> is committed: the rows of all placements of its version, in one step -> is
- * answered a read       begins -> reads the row of one placement -> is answered the copier   copies the row
- * of O to N in one step, under BOTH_OLD a kill       drops the calls that run; the version in the catalog
- * stays
+ *   a write      begins -> is committed: the rows of all placements of its version, in one step -> is answered
+ *   a read       begins -> reads the row of one placement -> is answered
+ *   the copier   copies the row of O to N in one step, under BOTH_OLD
+ *   a kill       drops the calls that run; the version in the catalog stays
  *
  * An atomic operation compares field a in the row of the placement that gets read, and writes the rows of all
  * placements of its version in the same step.
