@@ -21,7 +21,8 @@ has_rule_of(const kw_path *path, const kw_placement_facts *recorded)
            g_str_equal(recorded->fingerprint, kw_layout_fingerprint(path->layout));
 }
 
-/* The paths that the catalog does not have; SIZE_MAX: the key rule of another one changes, too. */
+/* Lists the paths that the catalog does not have, and returns their number. SIZE_MAX: the key rule of another
+ * path changes, too. */
 static size_t
 list_added(const kw_change_proposal *proposal, const kw_table *table, const kw_path **ret_paths)
 {
@@ -111,7 +112,7 @@ explain_several(const kw_change_proposal *proposal, const kw_table *table, kw_er
     return true;
 }
 
-/* A change that is under way must end first. */
+/* True if another change of the table is under way, which must end first. */
 static bool
 explain_other(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {

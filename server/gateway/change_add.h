@@ -3,15 +3,15 @@
 
 #include "gateway/change_begin.h"
 
-/* The only path of the table that the catalog does not have, if the policy leaves the key rules of the others
- * as they are; NULL: there is none, or several. */
+/* The path that the policy adds to the table. NULL: it adds none or several, or changes the key rule of
+ * another path. */
 const kw_path *kw_change_find_added(const kw_change_proposal *proposal, const kw_table *table);
 
 /* Appends the record of a change that adds the path, or replaces the record of an earlier change of a path
- * with this name. False: the table cannot get a path now. */
+ * with this name. False: no path can be added to the table now. */
 bool kw_change_propose_path(const kw_change_proposal *proposal, const kw_table *table,
                             kw_change_record *records, size_t *count);
 
-/* Why the table cannot get the paths that the policy adds, or other ones while a path is added. False: there
- * are other reasons. */
+/* If the policy is refused because of the paths that it adds, or because of a path that is still being added:
+ * sets the reason. False: the policy is refused for another reason. */
 bool kw_change_explain_path(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason);

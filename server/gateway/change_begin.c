@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-/* The path of the model's text; NULL: none. */
+/* The path in the text of the policy; NULL: the text does not have it. */
 static const kw_model_path *
 find_model_path(const kw_policy *policy, const char *table, const char *path)
 {
@@ -37,7 +37,7 @@ recorded_placement(const kw_admission *preview, const kw_path *path)
     return recorded ? kw_path_facts_serving(recorded) : NULL;
 }
 
-/* The first path of the table from `from` on with another key rule than the catalog has; NULL: there is none.
+/* The first path, at or after `from`, whose key rule differs from that in the catalog; NULL: there is none.
  */
 static const kw_path *
 next_changed_path(const kw_admission *preview, const kw_table *table, size_t from)
@@ -58,8 +58,8 @@ after_path(const kw_path *path)
     return (size_t)(path - path->table->paths) + 1;
 }
 
-/* The only path of the table with another key rule than the catalog has; NULL: there is none, or several, or
- * the table has a new path. */
+/* The path whose key rule differs from that in the catalog. NULL: there is none, there are several, or the
+ * table has a new path. */
 static const kw_path *
 find_changed_path(const kw_change_proposal *proposal, const kw_table *table)
 {
@@ -157,7 +157,7 @@ has_old_rule(const kw_change_proposal *proposal, const kw_path *path, const kw_c
 
 /* --- what the operator must state ---------------------------------------------------------------------- */
 
-/* What a change in a store with several writers still needs; NULL: nothing. */
+/* Which statement of the operator is missing for a change in a store with several writers; NULL: none. */
 static const char *
 missing_statement(const kw_change_proposal *proposal)
 {
@@ -182,7 +182,7 @@ keeps_order(const kw_change_proposal *proposal, const kw_table *table)
     return !table->model->order || store == is_store_ordered(proposal, table);
 }
 
-/* The path of the table that can get another key rule; NULL: none can. */
+/* The path whose key rule can be changed to that of the policy; NULL: there is none. */
 static const kw_path *
 find_path_to_change(const kw_change_proposal *proposal, const kw_table *table)
 {
@@ -193,7 +193,8 @@ find_path_to_change(const kw_change_proposal *proposal, const kw_table *table)
 
 /* --- proposals ----------------------------------------------------------------------------------------- */
 
-/* Changes or appends the record of a table. False: the key rules of its paths stay, or cannot be changed. */
+/* Changes or appends the record of the table's change. False: no key rule of the table changes, or it cannot
+ * be changed. */
 static bool
 propose_table(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *records,
               size_t *count, kw_arena *arena)
@@ -238,7 +239,7 @@ needs_change(const kw_change_proposal *proposal, size_t table)
            (proposal->writers == KW_CHANGE_SEVERAL_WRITERS && kw_admission_conflict(proposal->preview));
 }
 
-/* The number of tables whose change would begin with the policy. */
+/* Counts the tables for which the policy would begin a change. */
 static size_t
 count_begins(const kw_change_proposal *proposal)
 {
@@ -252,8 +253,9 @@ count_begins(const kw_change_proposal *proposal)
     return count;
 }
 
-/* A cancelled change returns to the text of the version before. With several writers it does so only after
- * some versions of the chain, so the text must not concern other changes. */
+/* True if the policy would begin changes of several tables in a store with several writers. A cancelled
+ * change makes the text of the policy version before it current again, after some versions of the chain. That
+ * text must not take back the change of another table. */
 static bool
 has_too_many(const kw_change_proposal *proposal)
 {
@@ -293,7 +295,7 @@ is_changing(const kw_table *table, const kw_admission *preview)
     return false;
 }
 
-/* False: there are not several paths with other key rules. */
+/* Explains a refusal because the key rules of several paths change. False: there is at most one. */
 static bool
 explain_several(const kw_table *table, const kw_admission *preview, kw_error *ret_reason)
 {
@@ -321,7 +323,8 @@ explain_missing(const kw_change_proposal *proposal, const kw_table *table, kw_er
     return missing;
 }
 
-/* The change of a store with several writers goes back through several versions. */
+/* In a store with several writers a policy cannot cancel a change, because the change goes back through
+ * several versions. */
 static bool
 explain_cancel(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {

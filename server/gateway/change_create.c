@@ -38,7 +38,7 @@ has_family(const kw_family_spec *families, size_t count, const char *name)
     return false;
 }
 
-/* Those of the old store table, then those that only the policy has. */
+/* The families of the old store table, then those that only the policy has. */
 static void
 set_families(creating *self)
 {
@@ -86,7 +86,7 @@ create(creating *self)
     kw_verb_create_table(self->call, &self->request, on_created, self);
 }
 
-/* Without an answer the new store table begins with one region. */
+/* If the regions cannot be counted, the new store table begins with one region. */
 static void
 on_regions(void *user, kw_regions *regions, const kw_error *error)
 {

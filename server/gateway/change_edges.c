@@ -1,4 +1,5 @@
-/* The first and the last row key of a copy, pass or sweep, for its progress: see coordinator_internal.h. */
+/* The first and the last row key that a copy, pass or sweep visits. Progress is estimated from them; see
+ * coordinator_internal.h. */
 #include "gateway/coordinator_internal.h"
 
 void

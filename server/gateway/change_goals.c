@@ -1,8 +1,7 @@
 /* Orders of the operator, for a change in a store that several gateways write. Any gateway accepts them.
  *
- *   the record as the catalog has it -> is the order possible? -> its goal, pause, limit or comparison
- * changes
- *     -> the holder finds it there (change_holder.c)
+ *   the record in the catalog -> is the order possible? -> its goal, pause, limit or comparison changes
+ *     -> the holder reads the record (change_holder.c)
  */
 #include "base/log.h"
 #include "catalog/changes.h"
@@ -45,7 +44,7 @@ order_switch(const kw_change_order *order, kw_change_record *record, kw_arena *a
     return true;
 }
 
-/* It also takes back a cancellation. */
+/* Also withdraws an order to cancel. */
 static bool
 order_reverse(kw_change_record *record, kw_error *ret_error)
 {
@@ -80,7 +79,8 @@ order_complete(const kw_change_order *order, kw_change_record *record, kw_error 
     return true;
 }
 
-/* `current` is that of the catalog; this gateway can still serve an earlier version. */
+/* `current` is the current version of the policy in the catalog. This gateway can still serve an earlier one.
+ */
 static bool
 order_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
@@ -167,7 +167,8 @@ static void
 on_edited(void *user, const kw_current *current, const kw_error *error)
 {
     request *self = user;
-    bool refused = error && self->refusal.code != KW_OK; /* without the name of the catalog */
+    bool refused = error && self->refusal.code != KW_OK; /* the error of the catalog names the catalog
+                                                            first; `refusal` does not */
     if (!error)
         kw_coordinator_take_current(self->coordinator, current);
     kw_change_request_finish(self, refused ? &self->refusal : error);

@@ -1,11 +1,11 @@
 /* The holder of a change, in a store that several gateways write.
  *
- *   holder:  read the registrations -> decide (change_walk.c) -> a step, right after the read; or a slice of
- * work others:  read the registrations -> the holder has disappeared -> write oneself as the holder, if the
- * catalog still has that one
+ *   holder:  read the registrations -> decide (change_walk.c) -> a step, right after the read, or a slice
+ *   others:  read the registrations -> the holder has disappeared -> become the holder in the record, if it
+ *            still has that one
  *
- * Two gateways can believe that they are the holder for a moment. Each step is one conditional put, so only
- * one of them sets a version. A slice of work can be repeated, and the new holder begins none before
+ * For a moment, two gateways can consider themselves the holder. Each step is one conditional put, so only
+ * one of them sets a version. A slice of work can be repeated, and the new holder begins one only when
  * `store.late` has passed.
  */
 #include "base/log.h"
@@ -18,9 +18,9 @@
 #define READ_REPORTS_MS 100
 #define READ_WORKING_MS 1000
 #define READ_WAITING_MS 5000
-/* How often the others do. */
+/* How often other gateways read registrations. */
 #define READ_OTHERS_MS 3000
-/* Without a read for so long, nothing is known about the other gateways: the holder does no work. */
+/* If the last read is older, the holder does not know whether the other gateways live, and does no work. */
 #define STALE_MS 5000
 #define AGAIN_MS 100
 #define STAMPS_AHEAD_MS 100
@@ -42,7 +42,7 @@ kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
            kw_change_set_has_step(gateway->served_changes, record) && (!fence || kw_fence_is_open(fence));
 }
 
-/* Timestamps differ from the store's clock by at most this. */
+/* The maximum difference between a timestamp that a gateway assigns and the store's clock. */
 static int64_t
 stamp_width_ms(const kw_model_hbase *store)
 {
@@ -131,8 +131,8 @@ start_take(kw_coordinator *self, const kw_change_record *record)
     kw_jobs_add(&self->gateway->jobs, &self->take);
 }
 
-/* Each take starts the next one. Changes that are not given up until the deadline are taken over when the
- * registration has disappeared. */
+/* Gives up one change after another: the end of each put starts the next one. Other gateways take over
+ * changes that were not given up before the deadline, after the registration has disappeared. */
 static void
 leave_next(kw_coordinator *self)
 {
@@ -264,7 +264,7 @@ read_interval_ms(const kw_change_record *record, const kw_change_work *work)
                                                      : READ_WORKING_MS;
 }
 
-/* How long until the time at which the holder waits no longer. */
+/* How long the holder still waits. */
 static uint64_t
 wait_ms(const kw_change_work *work, const kw_change_times *times)
 {
@@ -273,7 +273,7 @@ wait_ms(const kw_change_work *work, const kw_change_times *times)
     return work->next.until_ns > times->now_ns ? (work->next.until_ns - times->now_ns) / NS_PER_MS + 1 : 0;
 }
 
-/* A step waits for the next read, so that it is decided by what the registrations say now. */
+/* The holder decides a step only after it has read the registrations again. */
 static uint64_t
 tick_record(kw_coordinator *self, const kw_change_record *record)
 {

@@ -4,19 +4,21 @@
  *   any gateway     what the operator orders: goal, pause, limit, comparison (which resets the progress)
  *   another one     itself as the holder, when the holder has disappeared
  *
- * Each write changes the record as it was read, on the condition that the catalog still has it so. The holder
- * writes its progress every few seconds only, so an order can reset the progress in between. Then the
- * progress of the holder since its last write does not count, because the work begins again.
+ * A gateway reads the record, changes it, and writes it on the condition that the catalog still has the
+ * record that was read. The holder writes its progress only every few seconds. If an order resets the
+ * progress in between, the work begins again, and what the holder has done since its last write does not
+ * count.
  */
 #pragma once
 
 #include "catalog/changes.h"
 
-/* A change with one writer has the progress of that one.
+/* Merges the record of a change that several gateways write. A change with one writer has the progress of
+ * that writer.
  *
- * The record with what the catalog has (`theirs`), and with the progress of this gateway (`mine`), unless
- * another gateway has changed the progress since the catalog had `base`. NULL: there is none. Texts are
- * those of the arguments. */
+ * Returns the record in the catalog (`theirs`) with the progress of this gateway (`mine`). If another gateway
+ * has changed the progress since the catalog had `base`, the result keeps the progress of `theirs`. `base`
+ * and `mine` can be NULL. The result borrows the texts of the arguments. */
 kw_change_record kw_change_merge(const kw_change_record *base, const kw_change_record *mine,
                                  const kw_change_record *theirs);
 

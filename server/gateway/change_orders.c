@@ -79,7 +79,7 @@ request_free(request *self)
     kw_arena_free(self->arena);
 }
 
-/* Ends the job of an order. */
+/* Answers the caller and ends the job of the order. */
 void
 kw_change_request_finish(kw_change_request *self, const kw_error *error)
 {
@@ -108,7 +108,7 @@ on_written(void *user, const kw_error *error)
     kw_change_request_finish(user, error);
 }
 
-/* Only the record changes: no call behaves differently. */
+/* For orders that change only the record, so that no call behaves differently. */
 void
 kw_change_request_write_record(kw_change_request *self)
 {
@@ -118,7 +118,7 @@ kw_change_request_write_record(kw_change_request *self)
 
 /* --- orders that make a step ----------------------------------------------------------------------- */
 
-/* BOTH_OLD, or the version in which a path is filled. */
+/* True in the versions in which queries read the old placement: BOTH_OLD and FILLING. */
 static bool
 reads_old(const request *self)
 {
@@ -257,7 +257,7 @@ kw_change_request_run(kw_job *job)
         kw_change_request_refuse(self, KW_REFUSED, "no change of it is under way");
         return;
     }
-    self->before = kw_change_set_ref(gateway->changes); /* it has the texts of the record */
+    self->before = kw_change_set_ref(gateway->changes); /* owns the texts of the record */
     self->record = set->records[index];
     const char *version = kw_chain_version_of(self->record.version)->name;
     if (self->order.expected && !g_str_equal(self->order.expected, version))
@@ -296,7 +296,7 @@ on_shown(void *user, const kw_current *current, const kw_error *error)
     end_show(self);
 }
 
-/* Other gateways write the records, too. */
+/* Reads the records first, because other gateways write them, too. */
 static void
 show(request *self)
 {

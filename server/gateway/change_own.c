@@ -1,5 +1,5 @@
-/* Orders that the gateway gives itself: to continue a change that the operator has completed, and, as the
- * holder of a change in a store with several writers, to set the next version.
+/* Orders that the gateway gives itself. It continues a change after the operator has ordered `complete`. As
+ * the holder of a change in a store with several writers, it sets the next version.
  */
 #include "base/log.h"
 #include "gateway/change_request.h"
@@ -7,15 +7,15 @@
 
 #include <stdatomic.h>
 
-#define LOOK_AGAIN_MS 60000 /* the wall clock can be set */
+#define LOOK_AGAIN_MS 60000 /* at least so often, because the wall clock can be set */
 #define AGAIN_NS (UINT64_C(1000) * 1000 * 1000)
 /* A version is set only if the registrations were read within this time. */
 #define FRESH_NS (UINT64_C(1000) * 1000 * 1000)
 
 typedef kw_change_request request;
 
-/* True if the operator has completed the change, which has not ended; or if all rows of an added path are
- * there. */
+/* True if the change must continue without an order: the operator has ordered `complete` and the change has
+ * not ended, or an added path has all rows. */
 static bool
 is_to_continue(const kw_change_record *record)
 {
@@ -38,7 +38,7 @@ due_in_ms(const kw_coordinator *coordinator, const kw_change_record *record)
 
 /* --- carrying out --------------------------------------------------------------------------------------- */
 
-/* True if the registrations were read just now, by the holder. */
+/* True if this gateway is the holder and has just read the registrations. */
 static bool
 is_decided_now(const kw_coordinator *coordinator, const kw_change_record *record, const kw_change_work *work)
 {
@@ -46,7 +46,7 @@ is_decided_now(const kw_coordinator *coordinator, const kw_change_record *record
            kw_clock_boot_ns() - work->read_ns < FRESH_NS;
 }
 
-/* Jobs before this one can have changed what is to be done. */
+/* Decides again, because jobs before this one can have changed the record. */
 static void
 run_walk(request *self)
 {
@@ -83,7 +83,7 @@ run_own(kw_job *job)
     else if (is_to_continue(&set->records[index]))
         kw_change_request_run(job);
     else
-        kw_change_request_finish(self, NULL); /* an order before this one has decided otherwise */
+        kw_change_request_finish(self, NULL); /* an earlier order has changed the record */
 }
 
 static request *
@@ -123,14 +123,15 @@ kw_change_start_step(kw_coordinator *coordinator, const kw_change_record *record
     kw_jobs_add(&coordinator->gateway->jobs, &self->job);
 }
 
-/* Starts to complete a change for which that is due. Returns when it must be called again. */
+/* Starts to continue one change whose time has come. Returns in how many milliseconds it must be called
+ * again. */
 uint64_t
 kw_change_own_start_due(kw_coordinator *coordinator)
 {
     const kw_change_set *set = coordinator->gateway->changes;
     uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;
     if (coordinator->continuing || !set || coordinator->gateway->state != KW_GATEWAY_SERVING ||
-        kw_coordinator_earlier_in_use(coordinator)) /* not in the queue, which would hold other jobs */
+        kw_coordinator_earlier_in_use(coordinator)) /* waits here: in the queue, it would delay other jobs */
         return UINT64_MAX;
     for (size_t i = 0; i < set->count; i++) {
         uint64_t in_ms = due_in_ms(coordinator, &set->records[i]);
@@ -145,7 +146,8 @@ kw_change_own_start_due(kw_coordinator *coordinator)
 
 /* --- the end -------------------------------------------------------------------------------------------- */
 
-/* Another gateway has set a version meanwhile, or an order has changed the goal: it is read first. */
+/* The step failed because another gateway has set a version, or an order has changed the goal. Reads the
+ * record before the next attempt. */
 static void
 end_walked(request *self, const kw_error *error)
 {

@@ -5,16 +5,17 @@
 #define NS_PER_MS (UINT64_C(1000) * 1000)
 #define WORK_NS (500 * NS_PER_MS)
 #define REST_NS (250 * NS_PER_MS)
-/* The first rest comes soon, because without it nothing is known; later ones are rare. */
+/* A rest follows this many working windows. The first rest comes earlier, because there is no measurement
+ * before it. */
 #define WINDOWS_PER_REST 16
-/* With fewer calls, the latencies of a window say nothing. */
+/* With fewer calls, the latencies of a window are not representative. */
 #define CALLS_MIN 50
 /* With fewer calls, nobody uses the gateway. */
 #define CALLERS_MIN 5
 /* While callers use the gateway, a pause is at least this many times as long as the slice before. So slices
  * take a sixth of the time, whatever they cost. */
 #define PAUSE_PER_SLICE 5
-/* Latencies may grow to this, compared with the last rest. */
+/* The p99 can grow to GROWTH times that of the last rest plus SLACK_US before the pauses become longer. */
 #define GROWTH 2
 #define SLACK_US 5000
 #define PAUSE_LEAST_NS NS_PER_MS
@@ -29,7 +30,7 @@ begin_window(kw_change_pace *pace, bool resting, const kw_histogram *latency, ui
     pace->windows = resting ? 0 : pace->windows + 1;
 }
 
-/* The calls of the window. */
+/* The histogram of the calls in the window. */
 static void
 subtract(const kw_histogram *all, const kw_histogram *before, kw_histogram *ret_window)
 {

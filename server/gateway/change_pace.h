@@ -1,10 +1,9 @@
 /* Internal to gateway: how fast rows are copied and compared while callers use the gateway. Pure.
  *
  *   slice, while callers use the gateway --> a pause of several times its duration
- *   working window -> p99 of the callers' calls --> much more than in the last rest: longer pauses between
- * slices
+ *   working window -> p99 of the callers' calls --> much more than in the last rest: longer pauses
  *                                              \-> otherwise: shorter ones
- *   rest: a short window without slices, now and then, shows what callers see without the work
+ *   rest: a short window without slices, from time to time, measures the latencies without the work
  */
 #pragma once
 
@@ -17,12 +16,12 @@ typedef struct kw_change_pace {
     uint64_t window_ns; /* when the window began; 0: none did */
     bool resting;
     unsigned windows;  /* working windows since the last rest */
-    uint64_t quiet_us; /* p99 in the last rest with enough calls; 0: unknown */
+    uint64_t quiet_us; /* p99 of the last rest with enough calls; 0: unknown */
     uint64_t pause_ns; /* between slices */
     bool has_callers;  /* in the last window */
 } kw_change_pace;
 
-/* After a slice that took slice_ns. latency: of all calls of callers since the start. Returns when the next
- * slice can start; 0: at once. */
+/* Call it after each slice. slice_ns: the duration of the slice. latency: of all calls of callers since the
+ * start of the gateway. Returns when the next slice can start; 0: at once. */
 uint64_t kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t slice_ns,
                              uint64_t now_ns);

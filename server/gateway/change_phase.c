@@ -1,5 +1,5 @@
-/* The state of a change in a store that several gateways write, for people. The holder knows what it waits
- * for; other gateways know what the catalog says. */
+/* The state of a change in a store that several gateways write, for people. The holder shows what it waits
+ * for. Other gateways show what the record in the catalog implies. */
 #include "gateway/coordinator_internal.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -152,7 +152,7 @@ next_for_goal(const kw_change_record *record, kw_arena *arena)
     g_assert_not_reached();
 }
 
-/* Each version can have work: a copy, a pass or a sweep, also on the way back. */
+/* `pause` and `compare` are possible while there is work: a copy, a pass or a sweep, also on the way back. */
 const char *
 kw_change_next_of(const kw_change_record *record, kw_arena *arena)
 {

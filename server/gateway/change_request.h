@@ -1,4 +1,4 @@
-/* Private to the coordinator: an order of the operator while it is carried out. */
+/* Private to the coordinator: an order while it is carried out, of the operator or of the gateway itself. */
 #pragma once
 
 #include "gateway/coordinator_internal.h"
@@ -10,19 +10,19 @@ struct kw_change_request {
     kw_change_request *next_open;
     kw_arena *arena;
     kw_change_order order;
-    kw_loop *loop; /* the caller's; NULL: it was answered */
+    kw_loop *loop; /* the caller's loop; NULL: there is no caller, or it was answered */
     kw_change_done done;
     void *user;
     /* a step */
     bool continues;      /* the gateway's own order, to continue a change that the operator completed */
     bool walks;          /* the gateway's own order, as the holder of a change with several writers */
-    const char *path;    /* of such a change */
+    const char *path;    /* of a change that the gateway continues by itself */
     kw_change_next next; /* the step */
-    uint64_t revision;   /* of gateway->stored_changes, when a state was read */
-    kw_error refusal;    /* why the record as read does not allow the order */
-    uint64_t until_ns;   /* how long it waits */
+    uint64_t revision;   /* gateway->stored_revision when the records were read */
+    kw_error refusal;    /* why the record that was read does not allow the order */
+    uint64_t until_ns;   /* when it stops waiting, with an error */
     bool stepping;
-    kw_change_record record; /* while the order is checked; after the step */
+    kw_change_record record; /* as the order changes it */
     kw_change_set *before, *after;
     kw_change_step step;
     kw_policy *policy;
@@ -38,16 +38,17 @@ void kw_change_request_refuse(kw_change_request *request, kw_code code, const ch
 /* Writes request->record to the catalog, then finishes the request. */
 void kw_change_request_write_record(kw_change_request *request);
 
-/* change_own.c: starts to continue changes for which that is due. Returns in how many milliseconds it must be
- * called again. */
+/* change_own.c: continues changes whose time has come. Returns in how many milliseconds it must be called
+ * again. */
 uint64_t kw_change_own_start_due(kw_coordinator *coordinator);
 /* The order that the gateway gave itself has ended; error can be NULL. */
 void kw_change_own_end(kw_change_request *request, const kw_error *error);
 
-/* Several writers: changes the record as the catalog has it, as the order says, then finishes the request. */
+/* For several writers: reads the record from the catalog, changes it as the order says, writes it, and
+ * finishes the request. */
 void kw_change_goal_order(kw_change_request *request);
-/* The same for a record that was read together with the number of the current policy version. Pure. False: it
- * is refused. Texts are in the arena. */
+/* Changes a record as the order says. Pure. `current`: the current policy version, read together with the
+ * record. False: the order is refused. Texts are in the arena. */
 bool kw_change_goal_edit(const kw_change_order *order, int64_t current, kw_change_record *record,
                          kw_arena *arena, kw_error *ret_error);
 

@@ -20,7 +20,7 @@ find_model(const kw_change_set *set, const kw_change_record *record)
     return NULL;
 }
 
-/* Copies through the printed form, which has every member. */
+/* Copies the records by printing and parsing them, so that no member is missed. */
 static const kw_change_record *
 copy_records(const kw_change_record *records, size_t count, kw_arena *arena, size_t *ret_count)
 {
@@ -157,8 +157,8 @@ kw_change_cancel_record(kw_change_record *record)
     record->now = record->old;
 }
 
-/* A table with order: stamp does at version 0 and 8 what it does without a change. If the change ends there,
- * no sweep would remove the gone cells that are left beside the last one. */
+/* At the versions 0 and 8, a table with order: stamp behaves as without a change. If its change ends there,
+ * no later sweep removes the gone cells that were written beside the last sweep. */
 static bool
 keeps_gone(const kw_change_record *record)
 {

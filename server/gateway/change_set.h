@@ -20,8 +20,9 @@ kw_change_set *kw_change_set_new(const kw_change_record *records, size_t count, 
  * can be NULL; see change_merge.h. */
 kw_change_set *kw_change_set_merge(const kw_change_set *base, const kw_change_set *mine,
                                    const kw_change_set *theirs);
-/* The same set with this record instead of the one with the same table and path; without it if the change has
- * ended and the policy's text names the path's placement. The caller owns the new set. */
+/* A copy of the set in which this record replaces the one with the same table and path. If the change has
+ * ended, and the policy's text names the placement that the path now has, no record is needed and the copy
+ * has none. The caller owns the new set. */
 kw_change_set *kw_change_set_replace(const kw_change_set *set, const kw_change_record *record);
 kw_change_set *kw_change_set_ref(kw_change_set *set);
 void kw_change_set_unref(kw_change_set *set); /* NULL is ignored */
@@ -29,7 +30,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_change_set, kw_change_set_unref)
 
 /* Index of the first record whose model is missing; set->count: none. */
 size_t kw_change_set_find_missing(const kw_change_set *set);
-/* References the model. Only before the set is used by others. */
+/* References the model. Only allowed before others use the set. */
 void kw_change_set_add_model(kw_change_set *set, size_t index, kw_model *old_model);
 
 /* True if the set has this change, with the same number of its version. */
@@ -40,8 +41,8 @@ bool kw_change_set_has_several_writers(const kw_change_set *set);
 /* Index of the record with the change of the table that is under way; set->count: none. */
 size_t kw_change_set_find_under_way(const kw_change_set *set, const char *table);
 
-/* The record after the change was cancelled: the path has the old placement only; a path that was being added
- * has none. */
+/* Changes the record to that of a cancelled change: the path has only its old placement. A path that was
+ * being added has none. */
 void kw_change_cancel_record(kw_change_record *record);
 
 /* Compiles the model with the placements of all records. Every model must be there. */

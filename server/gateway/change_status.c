@@ -12,7 +12,7 @@
 static uint64_t
 unrepaired(const kw_change_record *record)
 {
-    bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS; /* there the pass copies extra cells */
+    bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS; /* then the pass handles extra cells */
     return record->missing + record->different + (several ? 0 : record->extra) - record->repaired;
 }
 
@@ -78,7 +78,7 @@ kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *r
     const kw_model *model = kw_gateway_model(self->gateway);
     if (record->version != KW_CHAIN_BOTH_NEW && record->version != KW_CHAIN_6)
         return 0;
-    /* Calls that began before the switch could make such cursors until they ended. */
+    /* Calls that began before the switch could issue such cursors until they ended. */
     return record->version_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
 }
 

@@ -1,11 +1,12 @@
 /* The next version of a change.
  *
- *   an order; or, in a store with several writers, the holder's decision, which is checked again
- *     -> the rest below, at once: the reports of the gateways say that calls under earlier policies have
- * ended
+ *   one writer:       an order -> wait until no call uses an earlier policy --+
+ *   several writers:  the holder's decision, which is checked again ----------+
+ *                                                                             v
+ *                     the records with the next version -> the policy with its roles
+ *                         -> prepare (the catalog gets both in one put) -> serve
  *
- *   wait until no call uses an earlier policy -> the records with the next version
- *     -> the policy with its roles -> prepare (the catalog gets both in one put) -> serve
+ * The holder does not wait: the reports of the gateways say that calls under earlier policies have ended.
  */
 #include "base/log.h"
 #include "config/shared.h"
@@ -44,7 +45,7 @@ on_prepared(void *user, const kw_error *error)
         kw_change_request_finish(self, NULL);
 }
 
-/* The text that the policy has after the step: the old version's if the change is cancelled. */
+/* The text of the policy after the step. It is that of the old policy version if the change is cancelled. */
 static kw_model *
 model_after(request *self, kw_diagnostics *found)
 {
@@ -76,7 +77,7 @@ compile(request *self, kw_error *ret_error)
     return true;
 }
 
-/* The version that the holder has decided to set. */
+/* Sets the version that the holder has decided on. */
 static void
 set_walked(const kw_change_next *next, kw_change_record *record)
 {
@@ -91,7 +92,7 @@ set_walked(const kw_change_next *next, kw_change_record *record)
     }
 }
 
-/* The version that chain.c has for the step. */
+/* Sets the version that chain.c names for the order. */
 static void
 change_record(kw_change_action action, kw_change_record *record)
 {
@@ -105,7 +106,8 @@ change_record(kw_change_action action, kw_change_record *record)
     record->under_way = record->under_way && to != KW_CHAIN_STORE_NEW && to != KW_CHAIN_FILLED;
 }
 
-/* The text of a cancelled change's first version would replace that of a version applied since. */
+/* A cancellation makes the text from before the change current. It is refused if another version was applied
+ * since, because the text would replace that version. */
 static bool
 check_cancellation(const request *self, kw_error *ret_error)
 {
@@ -121,8 +123,8 @@ check_cancellation(const request *self, kw_error *ret_error)
         current, self->record.new_version, self->order.table);
 }
 
-/* Orders can have come since the holder decided, while a slice ended. The catalog would accept the step,
- * because the record in its base has them. */
+/* Checks again that the holder would decide on this step: while a slice ended, an order can have changed the
+ * record. The catalog would not detect this, because the step is based on the changed record. */
 static bool
 is_still_decided(const request *self)
 {

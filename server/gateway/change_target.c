@@ -77,7 +77,7 @@ keeps_less_long(const kw_family_spec *new, const kw_family_spec *old)
     return new->ttl_seconds > 0 && (old->ttl_seconds == 0 || new->ttl_seconds < old->ttl_seconds);
 }
 
-/* The new store table must have the family, and show at least the cells that the old one shows. */
+/* Checks that the new store table has the family, and keeps at least the cells that the old one keeps. */
 static bool
 check_family(const families *self, const kw_family_spec *old, kw_error *ret_error)
 {

@@ -50,7 +50,7 @@ has_name(const GPtrArray *names, const char *name)
     return false;
 }
 
-/* A dead one can have registered and died since the last read. */
+/* Also counts a gateway that has registered and died since the last read. */
 static bool
 any_disappeared(const kw_change_walk *walk, const kw_change_follower *followers, size_t count)
 {
@@ -174,7 +174,8 @@ is_back(const kw_change_record *record)
     return place_of(kw_change_goal_version(record)) < place_of(record->version);
 }
 
-/* The versions of a table with order: stamp end where its change ends. Then only its control cells are left.
+/* The step to the next version. A table with order: stamp has no further version when its change ends: the
+ * last step only sweeps its control cells.
  */
 static kw_chain_step
 step_of(const kw_change_record *record, bool *ret_ends)
@@ -198,7 +199,7 @@ wait_for(kw_change_wait wait, uint64_t until_ns)
     return (kw_change_next){.act = KW_CHANGE_ACT_WAIT, .wait = wait, .until_ns = until_ns};
 }
 
-/* The times that must have passed. */
+/* Waits for the reports of all gateways, and for the times that the step needs. */
 static kw_change_next
 check_times(const kw_change_walk *walk, uint64_t number, unsigned needs, const kw_change_times *times)
 {
@@ -212,7 +213,7 @@ check_times(const kw_change_walk *walk, uint64_t number, unsigned needs, const k
     return wait_for(KW_CHANGE_WAIT_NONE, 0);
 }
 
-/* The writes of the work that has ended. */
+/* Waits until writes that the work gave up can no longer be applied. */
 static kw_change_next
 check_work(const kw_change_walk *walk, const kw_change_times *times)
 {
@@ -221,7 +222,7 @@ check_work(const kw_change_walk *walk, const kw_change_times *times)
                 : wait_for(KW_CHANGE_WAIT_GRACE, walk->doubt_ns + times->late_ns);
 }
 
-/* The control cells of earlier versions. */
+/* Waits until the control cells of earlier versions are old enough to be removed. */
 static kw_change_next
 check_sweep(const kw_change_walk *walk, const kw_change_record *record, const kw_change_times *times)
 {
@@ -231,7 +232,7 @@ check_sweep(const kw_change_walk *walk, const kw_change_record *record, const kw
                                               : wait_for(KW_CHANGE_WAIT_NONE, 0);
 }
 
-/* The work that is left; WAIT: none. */
+/* The work that is left before a step that has these needs; WAIT: none. */
 static kw_change_act
 find_work(const kw_change_record *record, unsigned needs)
 {
@@ -312,7 +313,8 @@ forget_copy(kw_change_record *record)
     record->example = "";
 }
 
-/* Rows that could not be copied can be gone, or have been removed: only a copy counts them. */
+/* A row that could not be copied can have been removed since. Only another copy can tell how many are left.
+ */
 static void
 copy_again(kw_change_record *record)
 {

@@ -9,12 +9,13 @@
  * operator.
  *
  * A grace is over when no write that was given up can still be applied. A living gateway reports a version
- * only then. For a gateway that has disappeared, and for all that did so before this gateway became the
- * holder, the holder waits `store.late`; and so it does after work, for the work's own writes.
+ * only when its own grace is over. The holder waits `store.late` after a gateway has disappeared, after it
+ * became the holder itself (because it does not know which gateways disappeared before), and after its work,
+ * if a write of the work was given up.
  *
  * A sweep spares the control cells of the last `call_ns` and `store.late`, because a call with a lower
- * timestamp can still be under way. A version that leaves control cells is swept only when those of the
- * versions before it are older: they do not expire, and no other sweep follows.
+ * timestamp can still be under way. Under a version that leaves control cells, the sweep begins only when all
+ * cells of the versions before are old enough to be removed: they do not expire, and no other sweep follows.
  */
 #pragma once
 
@@ -31,27 +32,28 @@ typedef struct kw_change_walk {
     uint64_t reported_ns; /* when all were first seen to have reported; 0: not yet */
 } kw_change_walk;
 
-/* The walk of a gateway that has become the holder now. Times are those of kw_clock_boot_ns. */
+/* Begins the walk of a gateway that has just become the holder. All times are of kw_clock_boot_ns. */
 void kw_change_walk_init(kw_change_walk *walk, const kw_change_record *record, uint64_t now_ns);
 void kw_change_walk_clear(kw_change_walk *walk);
 
-/* Call it with all registrations that have the table, read under the record, at or after the time of the
- * read. */
+/* Call it after each read of the registrations. `followers`: all registrations that have the table. `record`:
+ * as it was when they were read. `now_ns`: when the read ended, or later. */
 void kw_change_walk_note(kw_change_walk *walk, const kw_change_record *record,
                          const kw_change_follower *followers, size_t count, uint64_t now_ns);
 
 typedef enum kw_change_act {
     KW_CHANGE_ACT_WAIT,
     KW_CHANGE_ACT_STEP, /* set the version `to` */
-    KW_CHANGE_ACT_END,  /* the same, or without another version (KW_CHAIN_COUNT), and the change ends with it:
-                           with the old placement if the goal is CANCELLED, else with the new one */
+    KW_CHANGE_ACT_END,  /* end the change, with the version `to` or, if that is KW_CHAIN_COUNT, with the
+                           present one. The path keeps the old placement if the goal is CANCELLED,
+                           otherwise the new one */
     KW_CHANGE_ACT_COPY, /* a slice of work */
     KW_CHANGE_ACT_COMPARE,
     KW_CHANGE_ACT_PASS,
     KW_CHANGE_ACT_SWEEP
 } kw_change_act;
 
-/* What it waits for. */
+/* What the holder waits for. */
 typedef enum kw_change_wait {
     KW_CHANGE_WAIT_NONE,
     KW_CHANGE_WAIT_REPORTS, /* of gateways (kw_change_walk.unreported) */
@@ -78,12 +80,12 @@ typedef struct kw_change_times {
     bool cursors_expired;
 } kw_change_times;
 
-/* For a change with several writers that is under way. */
+/* Decides what the holder does now. The change must be under way and have several writers. */
 kw_change_next kw_change_walk_next(const kw_change_walk *walk, const kw_change_record *record,
                                    const kw_change_times *times);
 
-/* What the record says without the registrations: true if the goal is reached, and only an order lets the
- * change go on; and the work that is left under the present version (WAIT: none). */
+/* These functions need only the record. True if the goal is reached, so that the change continues only after
+ * an order. */
 bool kw_change_waits_for_order(const kw_change_record *record);
 kw_change_act kw_change_work_left(const kw_change_record *record);
 /* The version where the goal is reached. From 7 on, only the end can be reached. */
@@ -92,14 +94,16 @@ kw_chain_id kw_change_goal_version(const kw_change_record *record);
 bool kw_change_reads_old(const kw_change_record *record);
 /* True if the change can only end with the new placement. */
 bool kw_change_is_final(const kw_change_record *record);
-/* Which placement a sweep is for. */
+/* True if a sweep visits the rows of the new placement, false: of the old one. */
 bool kw_change_sweeps_new(const kw_change_record *record);
 
-/* Sets the next version in the record: its number, and no pass made under it yet. now_ms: wall clock. */
+/* Sets the next version in the record, and resets its pass. now_ms: wall clock. */
 void kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms);
-/* Compares all rows again; with rows that could not be copied, and `copies`, also copies them again. */
+/* Lets all rows be compared again. If `copies`, and some rows could not be copied, lets all rows be copied
+ * again, too. */
 void kw_change_compare_again(kw_change_record *record, bool copies);
-/* No work has begun: the record shows no progress of it. */
+/* Resets the progress of the present work that the record shows. */
 void kw_change_forget_rates(kw_change_record *record);
-/* Sets another goal. A pass for a step in the other direction must be made again. */
+/* Sets another goal. If the change then goes in the other direction, a pass that has been made does not count
+ * any more. */
 void kw_change_set_goal(kw_change_record *record, kw_change_goal goal);

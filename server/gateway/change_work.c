@@ -1,4 +1,5 @@
-/* One slice at a time, of one change after another: first all rows are copied, then they are compared. */
+/* Does the work of changes in slices: copies all rows, then compares them. One slice runs at a time; changes
+ * take turns. */
 #include "base/log.h"
 #include "gateway/coordinator_internal.h"
 
@@ -6,8 +7,8 @@
 
 #define COPY_ROWS 500
 #define COMPARE_ROWS 500
-/* In a store with several writers, while no callers use the gateway: a slice then reads rows while it writes
- * others. */
+/* The rows of a copy slice in a store with several writers, while no callers use the gateway. Such a slice
+ * reads rows while it writes others. */
 #define COPY_ROWS_QUIET 5000
 /* A row that differs is read again after this time, in case it was being written. */
 #define SETTLE_MS 100
@@ -65,9 +66,9 @@ end_slice(kw_coordinator *self)
     kw_coordinator_wake(self, 0);
 }
 
-/* The record that the slice was for. False if the record does not begin where the slice began: the change has
- * ended, the comparison has started again, or the policy was loaded with earlier progress. Its texts live as
- * long as `set`. */
+/* Finds the record for which the slice was done. False if the slice does not continue the progress of the
+ * record: the change has ended, the comparison has started again, or the policy was loaded with earlier
+ * progress. Its texts live as long as `set`. */
 static bool
 find_record(const kw_coordinator *self, const kw_change_set *set, kw_change_record *ret_record)
 {
@@ -83,7 +84,7 @@ find_record(const kw_coordinator *self, const kw_change_set *set, kw_change_reco
     return record->pass == self->pass && kw_bytes_equal(record->copied_to, self->copy.after);
 }
 
-/* When callers permit the next slice. */
+/* When the next slice can start, so that callers are not slowed down too much. */
 static uint64_t
 next_by_pace(kw_coordinator *self)
 {
@@ -113,7 +114,8 @@ note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, d
             kw_clock_mono_ns() + (uint64_t)((double)slice / (double)record->rows_per_second * NS_PER_S);
 }
 
-/* In a store with several writers, other gateways show these rates. */
+/* Writes the rates to the record, so that the other gateways of a store with several writers can show them.
+ */
 static void
 set_rates(kw_coordinator *self, bool end, kw_change_record *record)
 {
@@ -196,7 +198,8 @@ pass_after(const kw_change_record *record, kw_change_act act)
     return old ? KW_CHANGE_PASS_NEW : KW_CHANGE_PASS_ENDED;
 }
 
-/* A pass visits the rows of one placement, then those of the other one. */
+/* The progress of all of the present work: a pass visits the rows of one placement, then those of the other.
+ */
 static double
 progress_of(const kw_change_record *record, kw_change_act act, double progress)
 {
@@ -321,7 +324,7 @@ note_beginning(kw_coordinator *self, const kw_change_record *record)
         return;
     work->began_ns = kw_clock_mono_ns();
     work->rows = 0;
-    work->progress_before = NAN; /* set by the first slice */
+    work->progress_before = NAN; /* unknown until the first slice has ended */
 }
 
 static const kw_path *
@@ -333,7 +336,7 @@ find_path(const kw_policy *policy, const kw_change_record *record)
     return path && kw_path_is_changing(path) ? path : NULL;
 }
 
-/* What all slices of a copy, pass or sweep have in common. */
+/* Prepares the request of a slice of a copy, pass or sweep. */
 static void
 prepare_copy(kw_coordinator *self, const kw_change_record *record, kw_copy_request request)
 {
@@ -380,8 +383,9 @@ start_pass(kw_coordinator *self, const kw_change_record *record, const kw_path *
     kw_verb_copy(&self->call, &self->copy, on_passed, self);
 }
 
-/* Every write of the versions before has ended. If this version leaves no control cells, all of them are
- * removed; otherwise those of calls that can still be under way, which have younger timestamps, stay. */
+/* Sets the timestamp up to which the sweep removes control cells. All writes of earlier versions have ended.
+ * So if this version leaves no control cells, the sweep removes all. Otherwise it spares the younger ones,
+ * because calls with such timestamps can still be under way. */
 static bool
 find_sweep_time(const kw_coordinator *self, const kw_change_record *record, int64_t *ret_until_ms)
 {

@@ -103,7 +103,8 @@ find_same(const kw_change_set *set, const kw_change_record *record)
     return set ? kw_changes_find(set->records, set->count, record->table, record->path) : NULL;
 }
 
-/* A change of which this gateway is the holder, and has progress that the catalog does not have; NULL: none.
+/* A change of which this gateway is the holder, with progress that is not in the catalog yet; NULL: there is
+ * none.
  */
 static const kw_change_record *
 find_unsaved(const kw_coordinator *self)
@@ -119,7 +120,7 @@ find_unsaved(const kw_coordinator *self)
     return NULL;
 }
 
-/* New texts are those of gateway->changes, which can be replaced while the put is under way. */
+/* Copies the texts that belong to gateway->changes, because it can be replaced while the put is under way. */
 static void
 copy_texts(kw_change_record *record, kw_arena *arena)
 {
@@ -145,7 +146,8 @@ edit_progress(void *user, int64_t current, kw_change_record *record, kw_arena *a
 
 static void on_saved(void *user, const kw_error *error);
 
-/* The progress that was written is this gateway's, which can have gone on since. */
+/* If this gateway's progress was written, the records in the catalog are now the known ones. The work can
+ * have made more progress since. */
 static void
 on_progress_saved(void *user, const kw_current *current, const kw_error *error)
 {
@@ -224,7 +226,7 @@ publish_if_due(kw_coordinator *self)
     kw_change_publish(self->gateway);
 }
 
-/* Queries that need a path that is being filled are refused with its progress. */
+/* Publishes how much of an added path is filled, for the error of queries that need the path. */
 static void
 show_filling(kw_coordinator *self)
 {
@@ -248,7 +250,8 @@ call_idle(kw_task *task)
     self->idle_done(self->idle_user);
 }
 
-/* A task, because the slice ends in a callback of the store handle, which is closed next. */
+/* Reports from a task: the last slice can end in a callback of the store handle, and idle_done closes the
+ * store handle. */
 static void
 report_idle(kw_coordinator *self)
 {

@@ -1,10 +1,9 @@
 /* Internal to gateway: carries out changes of key rules. First, in a store that only this gateway writes:
  *
  *   policy applied, or an order of the operator --> step: compile the policy with the next roles
- *        --> prepare (the catalog gets facts and records) --> serve --> calls under the policy before end
- * ("drained")
- *                                                                           |
- *                         copy slices <-- compare slices <-- next work <----+--> the next order
+ *        --> prepare (the catalog gets facts and records) --> serve --> earlier calls end ("drained")
+ *                                                                          |
+ *                            copy all rows, then compare them, in slices <-+-> the next order
  *
  * The records in the catalog say what to do: after a restart the work continues there. The coordinator
  * changes them in gateway->changes after each slice, and writes them to the catalog about every two seconds;
@@ -30,14 +29,15 @@ kw_coordinator *kw_coordinator_new(kw_gateway *gateway);
 /* Call it when a policy has replaced `old` in service. */
 void kw_coordinator_note_served(kw_coordinator *self, kw_policy *old);
 
-/* The catalog has these records, which do not differ from those of the policy in service (kw_changes_differ).
- * Ignored while another version is being loaded or set. */
+/* Call it when the catalog was read and its records do not differ (kw_changes_differ) from those of the
+ * policy in service. Ignored while another version is being loaded or set. */
 void kw_coordinator_note_stored(kw_coordinator *self, struct kw_change_set *stored);
 
-/* Call it when the gateway begins to serve, and when work can go on: looks for work in `in_ms`. */
+/* Looks for work in `in_ms`. Call it when the gateway begins to serve, and when work can continue. */
 void kw_coordinator_wake(kw_coordinator *self, uint64_t in_ms);
 
-/* How long a step of a change waits until no call runs under an earlier policy, and the error afterwards. */
+/* How long a step of a change waits for calls under earlier policies, and the error when they have not ended
+ * by then. */
 #define KW_EARLIER_WAIT_NS (UINT64_C(10) * 1000 * 1000 * 1000)
 #define KW_EARLIER_IN_USE                                                                                    \
     "calls that began before the last step of the change still run; try again when they have ended"
@@ -54,8 +54,9 @@ void kw_coordinator_order(void *user, const kw_change_order *order, kw_loop *loo
 
 /* Call it when draining begins: ends the work after the slice in progress, and answers waiting callers. */
 void kw_coordinator_stop(kw_coordinator *self);
-/* Then: calls done, later, when no slice is in progress, so that the store handle can be closed. Once. */
+/* Call it once, after kw_coordinator_stop. Calls done later, when no slice is in progress, so that the store
+ * handle can be closed. */
 void kw_coordinator_when_idle(kw_coordinator *self, void (*done)(void *user), void *user);
-/* Call it before the loop is freed, and the other one after the loop was freed. */
+/* Call kw_coordinator_close before the loop is freed, and kw_coordinator_free after that. */
 void kw_coordinator_close(kw_coordinator *self);
 void kw_coordinator_free(kw_coordinator *self);

@@ -24,7 +24,7 @@
 #include "gateway/coordinator.h"
 #include "verb/verb.h"
 
-/* The copy or comparison of one change, as far as the catalog does not need it. */
+/* The work of one change: the part of its state that is not in the catalog. */
 typedef struct kw_change_work {
     char *table, *path;
     int64_t started_ms;     /* of the change */
@@ -35,7 +35,7 @@ typedef struct kw_change_work {
     uint64_t not_before_ns; /* the next slice starts then: the limit of rows per second, or after a failure */
     unsigned tries;         /* comparisons of the present slice */
     kw_error problem;       /* of the last slice or step; KW_OK: none */
-    /* The first and the last row key of the copy, pass or sweep, when it began on this gateway; NULL: unknown
+    /* the first and the last row key of the copy, pass or sweep when it began on this gateway; NULL: unknown
      */
     GBytes *first, *last;
     /* in a store with several writers */
@@ -51,7 +51,7 @@ typedef struct kw_change_request kw_change_request;
 struct kw_coordinator {
     kw_gateway *gateway;
     kw_timer *timer;
-    uint64_t wake_ns; /* when it fires; 0: it does not run */
+    uint64_t wake_ns; /* when the timer fires; 0: it does not run */
     bool stopped;
     GPtrArray *older;   /* policies that were in service before, and that calls may still use */
     GPtrArray *works;   /* of kw_change_work */
@@ -86,10 +86,10 @@ struct kw_coordinator {
     /* followers, and who is the holder */
     bool reading;
     char *read_table, *read_path;
-    kw_job take; /* writes this gateway as the holder, or no gateway */
+    kw_job take; /* makes this gateway the holder in the record, or leaves the record without a holder */
     bool taking; /* the job is queued or running */
     char *take_table, *take_path;
-    char *take_from; /* the holder that is replaced; it must still be this one */
+    char *take_from; /* the holder that is replaced, if the record still has it */
     kw_deadline leave_until;
     size_t leave_index; /* of the next change to give up */
     bool saved_mine;    /* the save wrote this gateway's progress */
@@ -104,16 +104,16 @@ void kw_coordinator_update(kw_coordinator *self, const kw_change_record *record)
 /* Writes the progress in gateway->changes to the catalog. Only from a job. */
 void kw_coordinator_write(kw_coordinator *self, void (*done)(void *user, const kw_error *error), void *user);
 
-/* True if the catalog, as far as is known, has this gateway as the holder of the change. */
+/* True if this gateway is the holder of the change, by the last known record. */
 bool kw_change_holds(const kw_coordinator *self, const kw_change_record *record);
 /* Reads the registrations, decides what the holder does next, and starts its steps. Replaces a holder that
  * has disappeared. Returns in how many milliseconds it must be called again. */
 uint64_t kw_change_holder_tick(kw_coordinator *self);
-/* True if the version of the change is in service here, and the lease is valid: work can be done. */
+/* True if this gateway can do work: it serves the version of the change, and its lease is valid. */
 bool kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
 /* Call it when draining begins: other gateways become the holder of its changes. */
 void kw_change_holder_leave(kw_coordinator *self);
-/* The times that kw_change_walk_next needs, for now. */
+/* The times that kw_change_walk_next needs, with the present one. */
 kw_change_times kw_change_times_now(const kw_coordinator *self, const kw_change_record *record);
 
 /* Reports the versions in service to the other gateways when no call uses an earlier one. Returns in how many
@@ -125,28 +125,29 @@ void kw_change_reports_restart(kw_coordinator *self);
 /* Sets the next version of a change as its holder, if kw_change_walk_next still decides so. */
 void kw_change_start_step(kw_coordinator *self, const kw_change_record *record);
 
-/* For several writers: the phase, and the commands that are possible now. Texts are in the arena. */
+/* For several writers, as texts in the arena: the phase, and the commands that are possible now. */
 const char *kw_change_phase_of(const kw_change_record *record, const kw_change_work *work, kw_arena *arena);
 const char *kw_change_next_of(const kw_change_record *record, kw_arena *arena);
 
-/* The catalog has these records now. False if this gateway serves another version of a change: it must be
- * loaded first. */
+/* Adopts the records that were read from the catalog. False if the catalog has another version of a change
+ * than this gateway serves: that version is loaded first. */
 bool kw_coordinator_take_current(kw_coordinator *self, const kw_current *current);
 
-/* The first and the last row key, which only the first slice of a copy, pass or sweep looks up. */
+/* Only the first slice of a copy, pass or sweep looks up the first and the last row key. Keeps those that it
+ * found. */
 void kw_change_edges_keep(kw_change_work *work, const kw_copy_result *result);
-/* Sets those of the request, whose `after` is set. */
+/* Sets those that were kept in the request. `after` of the request must be set. */
 void kw_change_edges_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
 void kw_change_edges_forget(kw_change_work *work);
 
 /* The work of the change; created if there is none. */
 kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *record);
 /* Starts a slice if a change needs one now. Returns in how many milliseconds it must be called again;
- * UINT64_MAX: when something has changed. */
+ * UINT64_MAX: not before something has changed. */
 uint64_t kw_change_work_start(kw_coordinator *self);
 
-/* Continues the order that waits if its time has come, and changes that the operator has completed.
- * Returns in how many milliseconds it must be called again, as kw_change_work_start does. */
+/* Continues the order that waits, if its time has come, and changes for which the operator has ordered
+ * `complete`. Returns what kw_change_work_start returns. */
 uint64_t kw_change_orders_tick(kw_coordinator *self);
 /* Answers all callers with an error. */
 void kw_change_orders_end(kw_coordinator *self);
@@ -157,7 +158,7 @@ void kw_change_status_of(kw_coordinator *self, const kw_change_record *record, k
 /* The rates of the present work, as this gateway does it; see kw_change_status. */
 void kw_change_rates_of(const kw_change_work *work, double *ret_progress, double *ret_rows_per_second,
                         int64_t *ret_left_ms);
-/* Why the operator cannot order a switch now; NULL: nothing prevents it. In the arena. */
+/* Why the operator cannot order a switch now, in the arena; NULL: the operator can. */
 const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena);
 /* True if all rows are copied and compared, so that queries can read an added path. */
 bool kw_change_is_filled(const kw_change_record *record);

@@ -61,14 +61,14 @@ on_idle(void *user)
     kw_sequences_close(gateway->sequences, on_sequences_closed, gateway);
 }
 
-/* A slice of a change can wait for a timer, and then use the store handle again. */
+/* Waits for the slice of a change, which can wait for a timer and then use the store handle again. */
 static void
 on_drained(void *user)
 {
     kw_gateway *gateway = user;
     kw_net_free(gateway->net);
     gateway->net = NULL;
-    if (gateway->catalog) /* the holder's last job waits for those before it */
+    if (gateway->catalog) /* the jobs that leave changes run first */
         kw_catalog_end_repeats(gateway->catalog);
     kw_coordinator_when_idle(gateway->coordinator, on_idle, gateway);
 }

@@ -11,8 +11,9 @@
 /* For /readyz and systemd, while the lame duck runs. */
 #define KW_DRAIN_LEAVING "shutting down, but still serving"
 
-/* What a signal to end does: it begins the lame duck (timeouts.lame_duck), in which the gateway serves but is
- * not ready, and drains after that. It drains at once if there is no lame duck, or if it runs already. */
+/* Handles a signal to end. The first one begins the lame duck (timeouts.lame_duck): the gateway still serves
+ * but is not ready, and drains afterwards. The gateway drains at once if timeouts.lame_duck is 0, or at a
+ * second signal. */
 void kw_drain_request(kw_gateway *gateway);
 
 /* The function of the timer `lame_duck`. */

@@ -19,7 +19,7 @@ struct kw_follower {
     bool queued; /* the job is queued or running */
     bool stopped;
     bool polling;
-    uint64_t revision; /* of gateway->stored_changes when the poll began */
+    uint64_t revision; /* gateway->stored_revision when the poll began */
     kw_policy *policy; /* being prepared */
     /* What the last poll found. */
     int64_t seen;
@@ -156,7 +156,7 @@ poll_ms(const kw_follower *self)
     return kw_change_set_has_several_writers(self->seen_changes) ? POLL_CHANGE_MS : POLL_MS;
 }
 
-/* What has changed without a step needs no other policy. */
+/* The records differ from those in service, but not in their versions: no other policy must be loaded. */
 static void
 note_in_service(kw_follower *self)
 {
@@ -189,8 +189,9 @@ on_current(void *user, const kw_current *current, const kw_error *error)
     self->polling = false;
     if (self->stopped)
         return;
-    bool outdated = self->revision != self->gateway->stored_revision; /* written meanwhile, by this gateway */
-    if (!error && !outdated) /* an error is the store's problem: /readyz names it */
+    bool outdated = self->revision != self->gateway->stored_revision; /* this gateway has written records
+                                                                         since the poll began */
+    if (!error && !outdated) /* /readyz reports errors of the store */
         note_current(self, current);
     kw_timer_start_ms(self->timer, poll_ms(self));
 }

@@ -1,8 +1,10 @@
 /* Internal to gateway: follows the policy that the catalog keeps, and the versions of changes of key rules.
  *
- *   each second, more often during a change: what is current? -- another version --> load it -> prepare ->
- * serve |                                     |          | v                        keep the old one, try
- * again later the rest of the records of changes is noted: goal, holder, progress
+ *   each second, more often during a change: what is current?
+ *     another version --------------------------> load it -> prepare -> serve
+ *                                                    |          |
+ *                                                    +----------+--> cannot be served: keep the old one, retry
+ *     same versions, other records of changes --> note the goal, holder and progress
  *
  * Only on stores that other processes use: otherwise only this gateway changes the policy. Main thread only.
  */
@@ -10,9 +12,9 @@
 
 #include "gateway/gateway_internal.h"
 
-/* NULL if there is nothing to follow. It begins at once. The other functions ignore NULL. */
+/* Begins to poll at once. NULL if there is nothing to follow; the other functions ignore NULL. */
 kw_follower *kw_follower_new(kw_gateway *gateway);
-/* Reads the catalog now: what this gateway knows is out of date. */
+/* Reads the catalog now. Call it when this gateway finds that its records are out of date. */
 void kw_follower_wake(kw_follower *self);
 /* Ends the polls: when draining begins. */
 void kw_follower_stop(kw_follower *self);

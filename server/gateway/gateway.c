@@ -1,8 +1,8 @@
 /* Opens the modules in the order of their dependencies, runs the main loop until the gateway has drained, and
  * closes the modules in the reverse order.
  *
- *   open_all -> serve: signals, admin interface, serving.c -> the loop runs until drain.c stops it ->
- * close_all */
+ *   open_all -> serve: signals, admin interface, serving.c -> loop, until drain.c stops it -> close_all
+ */
 #include "gateway/gateway.h"
 
 #include "base/log.h"
@@ -58,8 +58,9 @@ on_reload_asked(void *user, kw_loop *loop, void (*done)(void *done_user, const k
     kw_reload_request(((kw_gateway *)user)->reload, loop, done, done_user);
 }
 
-/* By default. HBase needs several times the CPU time of the gateway for a call, and loops do not share
- * batches: with fewer loops the batches are larger, and each row costs HBase less. */
+/* The number of loops if it is not set. For each call, HBase needs several times as much CPU time as the
+ * gateway. Loops do not share batches, so fewer loops have larger batches, in which a row costs HBase less.
+ */
 static unsigned
 loops_of(const kw_model *model)
 {

@@ -9,8 +9,8 @@
  *       +-------------------------------------------------------+   refused, or cannot listen
  *
  * After a signal, SERVING and WAITING continue for timeouts.lame_duck, while /readyz returns 503 already.
- * Preparing a policy (prepare.h) creates its missing tables and lets the layout guard compare it with the
- * store. WAITING listens and answers UNAVAILABLE. Everything runs on the main thread's loop.
+ * Preparing a policy (prepare.h) creates its missing store tables, and compares it with the catalog. WAITING
+ * listens and answers UNAVAILABLE. Everything runs on the main thread's loop.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ enum {
     KW_EXIT_OK = 0,
     KW_EXIT_POLICY = 1,  /* the policy file has problems */
     KW_EXIT_USAGE = 2,   /* wrong options */
-    KW_EXIT_REFUSED = 3, /* the layout guard refused the policy */
+    KW_EXIT_REFUSED = 3, /* the catalog does not permit the policy */
     KW_EXIT_FAILED = 4   /* cannot open the store, or cannot listen on a port */
 };
 

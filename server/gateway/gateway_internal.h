@@ -41,25 +41,26 @@ typedef struct kw_gateway {
     kw_trim trimmed;
     uint64_t watchdog_ms;
 
-    kw_policy *policy; /* being served, or prepared */
+    kw_policy *policy; /* the policy in service; before the gateway serves, the one that is being prepared */
     _Atomic int64_t policy_loaded_at_ms;
     kw_keyring *keyring;
     kw_store *store;
     kw_store_handle *handle; /* of the main loop */
     kw_sequences *sequences;
-    char *id;                                 /* unique among the gateways of the store */
-    struct kw_change_set *changes;            /* of the policy in service, or the one prepared; NULL: the
-                                                 catalog does not keep the policy, or was not read yet */
-    struct kw_change_set *stored_changes;     /* what the catalog had when this gateway last read or wrote it;
-                                                 NULL: neither */
-    uint64_t stored_revision;                 /* incremented when it is replaced */
-    struct kw_change_set *served_changes;     /* of the policy in service when it began to be served */
-    uint64_t changes_revision;                /* incremented when it is replaced */
-    struct kw_coordinator *coordinator;       /* coordinator.c */
-    kw_catalog *catalog;                      /* NULL if the store keeps nothing */
-    kw_jobs jobs;                             /* changes of the policy or the catalog */
-    struct kw_preparing *present_preparation; /* prepare.c */
-    struct kw_catalog_job *catalog_jobs;      /* catalog_jobs.c: jobs that have not ended */
+    char *id;                                  /* unique among the gateways of the store */
+    struct kw_change_set *changes;             /* the records of changes that `policy` was compiled with;
+                                                  NULL: the catalog does not keep the policy, or was not
+                                                  read yet */
+    struct kw_change_set *stored_changes;      /* the records that the catalog had when this gateway last
+                                                  read or wrote them; NULL: it has done neither */
+    uint64_t stored_revision;                  /* incremented when it is replaced */
+    struct kw_change_set *served_changes;      /* those with which the policy in service began to be served */
+    uint64_t changes_revision;                 /* incremented when it is replaced */
+    struct kw_coordinator *coordinator;        /* coordinator.c */
+    kw_catalog *catalog;                       /* NULL if the store keeps nothing */
+    kw_jobs jobs;                              /* changes of the policy or the catalog */
+    struct kw_preparing *present_preparation;  /* prepare.c */
+    struct kw_catalog_job *catalog_jobs;       /* catalog_jobs.c: jobs that have not ended */
     struct kw_policy_request *policy_requests; /* policy_requests.c: requests without an answer */
     _Atomic unsigned policy_applies;           /* requests without an answer, by kind */
     _Atomic unsigned policy_reads;
@@ -98,10 +99,10 @@ void kw_gateway_serve_version(kw_gateway *gateway, kw_policy *policy);
 
 /* Replaces the records of changes; references them. */
 void kw_gateway_set_changes(kw_gateway *gateway, struct kw_change_set *changes);
-/* The catalog has these records. References them. */
+/* Notes that the catalog has these records. References them. */
 void kw_gateway_set_stored(kw_gateway *gateway, struct kw_change_set *stored);
-/* The same, for records of the policy in service or the one that is prepared: gateway->changes becomes a copy
- * with the newest progress of this gateway. */
+/* The same, if they have the versions of `policy`. gateway->changes becomes a copy of them with the newest
+ * progress of this gateway. */
 void kw_gateway_note_stored(kw_gateway *gateway, struct kw_change_set *stored);
 
 /* True if the catalog keeps the tables. */

@@ -1,7 +1,6 @@
 /* Internal to gateway: the ports that the gateway listens on.
  *
- *   open: read the certificates -> start: listen, start the event loops -> change of state -> report the
- * ports
+ *   open: read the certificates -> start: listen, start the event loops -> change of state -> report ports
  *
  * The last two steps happen once, when the gateway begins to serve or to wait for the store. */
 #pragma once

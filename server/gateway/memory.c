@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #define MIB ((int64_t)1024 * 1024)
-/* Memory that the default limits and the default cache need. */
+/* The memory that the default limits and the default cache need together. */
 #define DEFAULTS_NEED (168 * MIB)
 
 bool

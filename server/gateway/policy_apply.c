@@ -27,7 +27,7 @@ fail(kw_policy_request *self, kw_code code, const char *text)
 
 /* --- another version is current -------------------------------------------------------------------- */
 
-/* Names the version that is current, and who applied it. */
+/* Answers with the version that is current, and who applied it. */
 static void
 on_other_version(void *user, const kw_version *version, const kw_error *error)
 {
@@ -95,7 +95,7 @@ on_prepared(void *user, const kw_error *error)
     kw_log(KW_LOG_INFO, "gateway", "policy version applied",
            KW_LOG_FACT("policy_version", self->applied.version), KW_LOG_FACT("author", self->order.author),
            KW_LOG_FACT("reason", self->order.reason));
-    if (self->base) /* else the coordinator has newer progress */
+    if (self->base) /* otherwise the coordinator's records are newer */
         kw_gateway_note_stored(gateway, self->changes);
     if (gateway->net)
         kw_gateway_serve_version(gateway, self->policy);
@@ -123,7 +123,7 @@ is_unchanged(const kw_policy_request *self)
     return text && kw_bytes_equal(kw_bytes_of_text(text), self->order.text);
 }
 
-/* The counters of the current version must remain where they are. */
+/* Refuses a policy that moves the counters of the current version. */
 static bool
 check_counters(const kw_policy_request *self, kw_error *ret_error)
 {
@@ -155,7 +155,7 @@ find_refusal(const kw_policy_request *self, const kw_admission *admission)
     return found;
 }
 
-/* What the policy would change beside what this request has already proposed. */
+/* The proposal for what the policy changes in addition to what this request has already proposed. */
 static kw_change_proposal
 proposal_of(const kw_policy_request *self, const kw_admission *preview)
 {
@@ -334,8 +334,8 @@ on_old_loaded(void *user, kw_policy *policy, const kw_error *error)
     kw_policy_request *self = user;
     kw_gateway *gateway = self->gateway;
     kw_error refusal;
-    (void)error; /* nothing was imported yet, or this gateway cannot read the version: compares with the
-                    catalog */
+    (void)error; /* no policy was imported yet, or this gateway cannot read the version: compares only with
+                    the facts in the catalog */
     self->old = policy;
     if (gateway->state >= KW_GATEWAY_DRAINING) {
         fail(self, KW_UNAVAILABLE, "the gateway is shutting down");

@@ -4,8 +4,8 @@
  *     -> prepare, as at a reload; its put of the facts makes the version current -> serve it
  *
  * If the preview refuses tables only because one of their paths has another key rule, the key rule is changed
- * online: the policy is compiled again with both placements of the path, and the rest is the same. Afterwards
- * the coordinator moves the rows. */
+ * online: the policy is compiled again with both placements of the path, and then handled like any other.
+ * Afterwards the coordinator moves the rows. */
 #pragma once
 
 #include "gateway/policy_requests.h"

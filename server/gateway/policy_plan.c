@@ -93,7 +93,7 @@ describe_added(const kw_table *old, const kw_path *path, kw_buffer *lines)
                           "the path when it has all rows.\n");
 }
 
-/* Changes of key rules that begin with this version, or that it cancels; and paths that are added. */
+/* Describes changes of key rules that begin with this version or that it cancels, and paths that it adds. */
 static void
 describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
 {

@@ -165,7 +165,7 @@ on_held(void *user)
 {
     preparing *self = user;
     if (!self->waiting)
-        return; /* the preparation has ended in between */
+        return; /* the preparation has ended since then */
     self->waiting = false;
     kw_timer_stop(self->timer);
     if (!is_ending(self))
@@ -281,7 +281,7 @@ create_next(preparing *self)
     kw_verb_create_table(&self->call, &self->create, on_created, self);
 }
 
-/* Also without create_missing: the operator has ordered the change. */
+/* These store tables are created even without create_missing, because the operator has ordered the change. */
 static void
 on_targets_created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
 {
@@ -333,8 +333,9 @@ ends_change(const preparing *self)
     return false;
 }
 
-/* The end of a cancelled change makes an earlier text of the policy current: a version applied before that
- * would be lost. The commit fails if a cancellation is ordered after the check. */
+/* Refuses another policy version while a change is being cancelled. The end of the cancellation makes an
+ * earlier text of the policy current, so the other version would be lost. If a cancellation is ordered after
+ * this check, the commit fails. */
 static bool
 check_cancellations(const preparing *self, kw_error *ret_error)
 {

@@ -67,7 +67,7 @@ kw_serving_needs_time(const kw_policy *policy)
     return needs;
 }
 
-/* Call it before the calls under the policy begin. */
+/* Must be called before calls under the policy begin. */
 static void
 announce_policy(kw_gateway *gateway)
 {
@@ -96,7 +96,8 @@ kw_gateway_set_stored(kw_gateway *gateway, kw_change_set *stored)
     kw_change_set_unref(old);
 }
 
-/* The catalog has the progress of up to two seconds ago. A slice in progress continues from the newest one.
+/* The progress in the catalog can be two seconds old. A slice in progress continues from this gateway's own
+ * progress.
  */
 void
 kw_gateway_note_stored(kw_gateway *gateway, kw_change_set *stored)
@@ -132,7 +133,7 @@ kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyr
     announce_policy(gateway);
     kw_service_set_policy(gateway->service, policy, keyring);
     if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost)
-        kw_service_open_gate(gateway->service); /* was shut because an admission was refused */
+        kw_service_open_gate(gateway->service); /* an earlier admission was refused, which shut the gate */
     kw_net_set_limits(gateway->net, kw_connections_limits(model));
 }
 
