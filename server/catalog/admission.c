@@ -43,7 +43,7 @@ policy_has(const kw_admission *admission, const char *table)
     return kw_policy_find_table(admission->policy, kw_bytes_of_text(table)) != NULL;
 }
 
-/* The recorded table whose new name this one has; NULL if it is new. */
+/* The recorded table that gets this table's name; NULL if the table is new. */
 static const kw_facts *
 find_renamed(const kw_admission *admission, const kw_facts *wanted)
 {
@@ -236,7 +236,7 @@ static void
 on_created(void *user, bool created, const kw_error *error)
 {
     kw_admission *admission = user;
-    (void)created; /* by this gateway or another one: it exists */
+    (void)created; /* the table exists now, whoever created it */
     if (error)
         fail(admission, error);
     else

@@ -1,7 +1,8 @@
-/* Whether other gateways, as they are registered, can serve at the same time as the policy.
+/* Decides from the registrations of other gateways whether they can serve at the same time as the policy.
  *
  * A gateway serves a table in the same way if the digests agree. While a key rule changes in a store with
- * several writers, digests differ at the begin and at the end, and gateways serve two neighboring versions:
+ * several writers, digests differ when the change begins and ends, and gateways serve two neighboring
+ * versions:
  *
  *   the step that this admission makes   the others must serve the table with
  *   begin                                the old placement alone, and follow the catalog's policy
@@ -11,8 +12,8 @@
  *   none, after the end                  the kept placement alone, or with one that is retired
  *
  * A gateway that registers later than this admission reads changes the catalog's id before it serves, and
- * then the commit is rejected. So it is admitted with the version before the step or with the one after it,
- * and reports it before the next one.
+ * then the commit is rejected. So it is admitted with the version before the step or after it, and reports
+ * that version before the next step.
  */
 #include "catalog/admission_internal.h"
 
@@ -97,7 +98,7 @@ with_retired(const kw_facts *wanted, size_t path, const kw_placement_facts *reti
     return with_placements(wanted, path, both, 2, arena);
 }
 
-/* Those after the end of a change of the path. */
+/* Adds the forms that gateways can serve after a change of the path has ended. */
 static void
 add_ended(const kw_admission *admission, size_t table, size_t path, accepted *to)
 {
@@ -115,7 +116,7 @@ find_several(const kw_change_record *records, size_t count, const char *table, c
     return found && found->under_way && found->writers == KW_CHANGE_SEVERAL_WRITERS ? found : NULL;
 }
 
-/* Without a step of the path. */
+/* Adds the forms that gateways can serve if this admission makes no step of the path. */
 static void
 add_followed(const kw_admission *admission, size_t table, size_t path, accepted *to)
 {
@@ -130,7 +131,7 @@ add_followed(const kw_admission *admission, size_t table, size_t path, accepted 
         to->forms[to->count++] = with_old_alone(wanted, path, admission->arena);
 }
 
-/* The placements that the path has before its end. */
+/* The facts with the placements that the path has before its change ends. */
 static const kw_facts *
 before_end(const kw_admission *admission, size_t table, size_t path)
 {
@@ -144,7 +145,8 @@ before_end(const kw_admission *admission, size_t table, size_t path)
     return with_placements(wanted, path, live, count, admission->arena);
 }
 
-/* True if this admission makes a step of the path, in a store with several writers. */
+/* Sets the forms that are accepted for a step of the path. False: this admission makes no step of the path,
+ * or the store has one writer. */
 static bool
 accept_step(const kw_admission *admission, size_t table, size_t path, accepted *to)
 {
@@ -229,7 +231,8 @@ check_report(const kw_change_record *present, const kw_registration *of, kw_erro
                         present->table, present->path, of->id, kw_chain_version_of(present->version)->name);
 }
 
-/* Such a gateway would serve the old placement alone, and the change would wait for its reports. */
+/* Refuses a change beside a gateway that does not follow the catalog's policy. It would serve the old
+ * placement alone, and the change would wait for its reports forever. */
 static bool
 check_follows(const kw_admission *admission, const char *table, const kw_registration *other,
               kw_error *ret_error)

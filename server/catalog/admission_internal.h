@@ -25,7 +25,7 @@ struct kw_admission {
     const kw_version_draft *next; /* the version after it, which becomes current; NULL: none */
     kw_version_name next_name;
     const kw_change_step *step; /* the caller's; NULL: none */
-    kw_change_step taken;       /* the same, with the base of the image */
+    kw_change_step taken;       /* the same step, but its base has the records that the image has */
     bool preview;
     kw_error *refusals; /* of a preview: one for each table */
     kw_error conflict;
@@ -44,11 +44,11 @@ bool kw_admission_check_owners(const kw_admission *admission, size_t table, kw_e
 void kw_admission_settle(kw_admission *admission);
 bool kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *evidence,
                           kw_error *ret_error);
-/* UNAVAILABLE if the policy is not of the version of a change that the catalog will have. */
+/* UNAVAILABLE if the policy was compiled for another version of a change than the catalog will have. */
 bool kw_admission_check_versions(const kw_admission *admission, kw_error *ret_error);
 /* admission_gateways.c */
 bool kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error);
-/* The tables that no dead gateway must still be registered with when the facts are put. */
+/* The tables whose dead registrations must be removed before the facts are put. */
 size_t kw_admission_list_cleared(const kw_admission *admission, const char *const **ret_tables);
 
 /* admission_records.c. UNAVAILABLE if the catalog's records are not the base of the step. */

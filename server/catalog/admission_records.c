@@ -1,4 +1,5 @@
-/* The records of changes in an admission (changes.h): the step that it is for, and what the commit puts. */
+/* The records of changes in an admission (changes.h): checks the step, and decides which records the commit
+ * puts. */
 #include "catalog/admission_internal.h"
 
 #include <string.h>
@@ -9,7 +10,8 @@ is_of_several(const kw_change_record *record)
     return record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS;
 }
 
-/* What gateways write between two steps, other than the progress of the holder. */
+/* True if both records have the same of what gateways write between two steps, except the progress of the
+ * holder. */
 static bool
 same_orders(const kw_change_record *a, const kw_change_record *b)
 {
@@ -23,7 +25,7 @@ find_in_base(const kw_change_step *step, const kw_change_record *record)
     return kw_changes_find(step->base, step->base_count, record->table, record->path);
 }
 
-/* A step must not undo an order or a takeover. */
+/* Refuses a step that would undo an order of the operator, or the takeover by another holder. */
 static bool
 check_orders(const kw_admission *admission, const kw_change_record *base, kw_error *ret_error)
 {
@@ -124,7 +126,8 @@ renamed_to(const kw_admission *admission, const char *table)
     return NULL;
 }
 
-/* With several writers, another gateway can have edited a record that the step leaves as it is. */
+/* The newest form of a record that the step does not change: with several writers, another gateway can have
+ * edited it. */
 static kw_change_record
 newest(const kw_admission *admission, const kw_change_record *record)
 {
@@ -169,8 +172,8 @@ is_given(const kw_facts *wanted, const kw_change_record *record)
     return false;
 }
 
-/* A table under another name would begin without rows in the placement that it had before its key rule was
- * changed. */
+/* Refuses a renamed table whose text still names the placement from before its key rule was changed: there it
+ * would begin without rows. */
 bool
 kw_admission_check_given(const kw_admission *admission, size_t table, kw_error *ret_error)
 {

@@ -44,12 +44,12 @@ kw_catalog *kw_catalog_new(const kw_catalog_settings *settings);
 /* Removes the registration if the store answers within a second, then calls closed. An admission in progress
  * ends with an error, at the latest when the store handle is closed. */
 void kw_catalog_close(kw_catalog *catalog, void (*closed)(void *user), void *user);
-/* From now on, puts of which the store has not said whether they were applied end with that error, instead of
- * being repeated until it is certain. For a gateway that stops: jobs before the close can end. */
+/* From now on, a put with an unknown outcome ends with its error. Without this, it is repeated until its
+ * outcome is certain. A gateway that stops calls this, so that the jobs before the close can end. */
 void kw_catalog_end_repeats(kw_catalog *catalog);
-/* Lets kw_catalog_close leave the registration in the catalog until it has expired. For a gateway whose
- * writes can still be applied after its end: so the gateway that holds a change sees that it was there, and
- * waits for them. */
+/* Lets kw_catalog_close leave the registration in the catalog until it has expired. A gateway calls this if
+ * its writes can still be applied after its end. The holder of a change then finds the registration, and
+ * waits for the writes. */
 void kw_catalog_leave_registration(kw_catalog *catalog);
 void kw_catalog_free(kw_catalog *catalog); /* NULL is ignored */
 

@@ -4,7 +4,7 @@
  *   a change is under way    the path has two placements, in which the version of the change defines what is
  *                            written and read (change/chain.h)
  *   it has ended             the record remains, because the policy's text still names the layout and the
- * store table that the path had before its first change
+ *                            store table that the path had before its first change
  *
  * The cell is written in the same conditional put as the facts of the table, so both change at once.
  */
@@ -50,23 +50,23 @@ typedef enum kw_change_pass {
 typedef struct kw_change_record {
     const char *table;
     const char *path;
-    kw_placed_rule given; /* what the policy's text says */
-    kw_placed_rule now;   /* the placement of the text's key rule */
+    kw_placed_rule given; /* the layout and the store table in the policy's text */
+    kw_placed_rule now;   /* the placement that has the text's key rule */
     bool under_way;
     /* The rest is only used while the change is under way. */
     kw_placed_rule old;
-    kw_placed_rule old_given;    /* what the text of old_version says */
+    kw_placed_rule old_given;    /* those in the text of old_version */
     kw_version_name old_version; /* the policy version with the old key rule */
-    int64_t new_version;         /* number of the policy version that began the change */
+    int64_t new_version;         /* the policy version that began the change */
     kw_chain_id version;
     /* The rest of this group is for several writers. */
     kw_change_writers writers;
     uint64_t step; /* counts the versions that were set, from 1, so that each has a number of its own */
     kw_change_goal goal;
-    kw_change_pass pass; /* of a version that needs KW_CHAIN_PASSED or KW_CHAIN_SWEPT before the next one */
+    kw_change_pass pass; /* used if the next version needs KW_CHAIN_PASSED or KW_CHAIN_SWEPT */
     const char *holder;  /* the registration of the gateway that sets versions and copies rows; "": none */
     bool store_order;    /* the table had order: store before the change, and gets it back */
-    /* The present copy, comparison, pass or sweep, for people who ask another gateway than the holder. */
+    /* The present copy, comparison, pass or sweep, so that every gateway can show it. */
     uint64_t work_ppm;             /* 0 to 1,000,000 */
     uint64_t work_rows_per_second; /* 0: unknown, or it does not run */
     uint64_t work_left_ms;         /* 0: unknown */
@@ -107,30 +107,32 @@ const kw_change_record *kw_changes_find(const kw_change_record *records, size_t 
 /* Leaves out the records of the table, or (path is not NULL) that of the path. False if there are none. */
 bool kw_changes_remove(const kw_change_record *records, size_t count, const char *table, const char *path,
                        kw_arena *arena, const kw_change_record **ret_left, size_t *ret_count);
-/* True if the records differ in more than what is written between two steps (progress, pause, limit, goal,
- * holder, pass): then gateways must load the policy again. */
+/* True if gateways must load the policy again. Not compared is what is written between two steps: progress,
+ * pause, limit, goal, holder and pass. */
 bool kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_record *b, size_t b_count);
 /* The same for the records of one path; NULL: there is none. */
 bool kw_change_record_differs(const kw_change_record *a, const kw_change_record *b);
 
-/* A step of a change. The placements of paths may differ from the catalog's where the new records differ from
- * its records:
+/* A step of a change. The placements of a path can differ from the catalog's only if the record of the path
+ * does:
  *   - a path gets a second placement, whose store table has no rows: the change begins
  *   - roles of placements change: the next version of the change
  *   - a path keeps one of two placements: the change has ended. The other one becomes retired
  * The commit writes the records in the same put. Without a step, placements must be those of the catalog.
  *
  * With several writers, a step goes only to a neighbor in the chain (change/chain.h); a change begins with
- * ENTER_HELD (order: store) or 0, and ends where gateways do what they do without a change, or beside it.
+ * ENTER_HELD (order: store) or 0, and ends at a version in which gateways behave as without a change, or at a
+ * neighbor of it.
  * What it needs:
- *   - to begin: all other gateways that serve the table follow the catalog's policy (REFUSED: one does not),
- * and serve it with the old placement (BUSY: one does not). The commit removes dead ones
- *   - later: this gateway holds the change, and all gateways with the table, this one included, have reported
- * the present version. The commit removes dead ones. Those that register later are admitted with the new
- * version
+ *   - to begin: all other gateways that serve the table follow the catalog's policy (otherwise REFUSED), and
+ *     serve the table with the old placement (otherwise BUSY)
+ *   - later: this gateway is the holder of the change, and all gateways with the table, this one included,
+ *     have reported the present version. Gateways that register later are admitted with the new version
  *   - goal, holder, completing, pause and limit are still those of the base
- * UNAVAILABLE: the catalog does not have the base, or one of these is not so. The records that the step
- * leaves as they are in its base stay as the catalog has them. */
+ *
+ * Dead registrations do not count, and the commit removes them. UNAVAILABLE: the catalog does not have the
+ * base, or one of these conditions is false. Records that are the same in the step and in its base are not
+ * written: the catalog's own stay.  */
 typedef struct kw_change_step {
     const kw_change_record *records; /* all that the catalog will have */
     size_t count;
@@ -176,9 +178,9 @@ void kw_catalog_edit_change(kw_catalog *catalog, const char *table, const char *
 
 /* --- several writers: what gateways report ---------------------------------------------------------- */
 
-/* What a gateway says in its registration about one change: it has served the version with this number, and
- * all its calls under the versions before have ended. A gateway that gave up on a write reports the next
- * version only when that write can no longer be applied (store.late). */
+/* A gateway's report about one change, in its registration: it serves the version with this number, and all
+ * its calls under earlier versions have ended. A gateway that gave up on a write reports the next version
+ * only when that write can no longer be applied (store.late). */
 typedef struct kw_change_report {
     const char *table;
     const char *path;
@@ -195,11 +197,10 @@ typedef struct kw_change_follower {
     const char *id;       /* of the gateway, for people */
     bool itself;
     bool dead;     /* its lease has expired; a step removes its registration first */
-    uint64_t step; /* that it has reported for the change; 0: none yet */
+    uint64_t step; /* number of the version that it has reported; 0: none yet */
 } kw_change_follower;
 
-/* Reads the registrations that have the table, after it registered this gateway. Everything lives until done
- * returns. */
+/* Registers this gateway, then reads the registrations that have the table. They live until done returns. */
 typedef void (*kw_change_followers_read)(void *user, const kw_change_follower *followers, size_t count,
                                          const kw_error *error);
 void kw_catalog_read_followers(kw_catalog *catalog, const kw_change_record *record, kw_deadline deadline,

@@ -1,6 +1,6 @@
-/* Records of changes as JSON; see changes.h. Every member must be there with its type, and no other one: a
- * version with other members also has another form of the facts. The members for several writers are there if
- * the change has them. */
+/* Records of changes as JSON; see changes.h. A record must have exactly these members with their types: a
+ * version of Keyway with other members also has another form of the facts. A record has the members for
+ * several writers only if the change has several writers. */
 #include "catalog/changes.h"
 #include "catalog/json.h"
 
@@ -110,7 +110,7 @@ print_rule(JsonBuilder *to, const kw_placed_rule *rule)
     json_builder_end_object(to);
 }
 
-/* Texts with bytes of row keys could otherwise not be read back. */
+/* Prints a text that can contain bytes of row keys in a form that can be read back. */
 static void
 print_text(JsonBuilder *to, const char *text)
 {
@@ -405,7 +405,7 @@ kw_changes_parse(kw_bytes cell, kw_arena *arena, kw_change_record **ret_records,
                         kw_show(cell).text);
 }
 
-/* What is stored can be read back. */
+/* Refuses records that could not be read back. */
 bool
 kw_changes_print_to_put(const kw_change_record *records, size_t count, kw_arena *arena, kw_bytes *ret_cell,
                         kw_error *ret_error)

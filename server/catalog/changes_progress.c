@@ -11,7 +11,8 @@ typedef struct progress {
     void *user;
 } progress;
 
-/* Other gateways edit the records of several writers, so those of the catalog stay. */
+/* Puts the progress of changes with one writer. Records of several writers stay as the catalog has them,
+ * because other gateways edit them. */
 static bool
 decide_progress(kw_changes_editing *editing, kw_error *ret_error)
 {

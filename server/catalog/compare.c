@@ -197,7 +197,7 @@ check_not_retired(const comparing *self, const kw_path_facts *path, const kw_pat
     return true;
 }
 
-/* For a path that begins to serve: the table must be empty, and so must be the path's store table. */
+/* Checks a path that begins to serve: the table and the path's store table must be empty. */
 static bool
 check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
                kw_error *ret_error)
@@ -253,7 +253,8 @@ merge_path(comparing *self, const kw_path_facts *path, const kw_path_facts *old,
             kw_change_is_verified(self->step, self->recorded, path->name, &to->placements[0]);
 }
 
-/* A step neither moves rows that calls read, nor excludes calls of the version before. */
+/* Compares a path whose change makes a step. A step does not move rows that calls read, and calls of the
+ * version before can still run. */
 static bool
 compare_step(comparing *self, const kw_path_facts *path, const kw_path_facts *old, kw_path_step step,
              kw_error *ret_error)
@@ -291,8 +292,8 @@ compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
     return true;
 }
 
-/* A path that this policy does not have: its rows are no longer updated. Calls that read it must end before;
- * nobody reads a path whose addition is cancelled. */
+/* Retires a path that this policy does not have. Its rows are no longer updated, so calls that read it must
+ * have ended. No call reads a path whose addition is cancelled. */
 static bool
 retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
 {

@@ -36,7 +36,7 @@ kw_change_is_verified(const kw_change_step *step, const kw_facts *recorded, cons
                       const kw_placement_facts *kept)
 {
     const kw_change_record *base = find_base(step, recorded, path);
-    bool added = kw_chain_adds_path(base->version); /* ends only when it was compared */
+    bool added = kw_chain_adds_path(base->version); /* then it must have been compared */
     return is_new(base, kept) ? base->compared || added : kept->verified;
 }
 
@@ -71,7 +71,7 @@ refuse_used(const kw_facts *wanted, const kw_path_facts *path, const kw_path_fac
                         wanted->table, path->name, used->store_table, owner->name);
 }
 
-/* The rows of the new placement must all be those of the change. */
+/* Refuses a new placement that has rows already, or whose store table was used by another path. */
 static bool
 check_empty(const kw_facts *recorded, const kw_facts *wanted, const kw_path_facts *path,
             const kw_evidence *evidence, kw_error *ret_error)
@@ -113,7 +113,7 @@ leads_to(kw_chain_id from, kw_chain_id to)
     return kw_chain_next(from, KW_CHAIN_FORWARD).to == to || kw_chain_next(from, KW_CHAIN_BACK).to == to;
 }
 
-/* The version in which gateways do what they do before and after a change. */
+/* The version before (or after: forward) the change, in which gateways behave as without a change. */
 static kw_chain_id
 end_of(const kw_change_record *base, bool forward)
 {
@@ -190,7 +190,7 @@ refuse_under_way(const kw_facts *wanted, const kw_path_facts *old, kw_error *ret
                         wanted->table, old->name, wanted->table);
 }
 
-/* States are those of the version of the change. */
+/* True if the states of the placements are those of the change's version. */
 static bool
 has_states(const kw_path_facts *old, const kw_path_facts *path)
 {

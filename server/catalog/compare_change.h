@@ -15,15 +15,16 @@ typedef enum kw_path_step {
 kw_path_step kw_change_step_of_path(const kw_change_step *step, const kw_facts *recorded,
                                     const kw_facts *wanted, const char *path);
 
-/* For a step other than NONE of a path with live placements. REFUSED if `path` does not have the placements
- * that the step leaves, if the placement to fill is not empty, or if several writers could not go from one
- * version to the other. */
+/* Checks a step (not NONE) of a path with live placements. REFUSED if `path` does not have the placements
+ * that it has after the step, if the placement to fill is not empty, or if the chain of several writers has
+ * no such step. */
 bool kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_facts *recorded,
                           const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
                           const kw_evidence *evidence, kw_error *ret_error);
 
-/* For a path without a step. REFUSED or UNAVAILABLE if a change is under way and the policy (path; NULL: it
- * does not have the path) is not that of its version, or if only the policy has one. */
+/* Checks a path without a step. path: that of the policy; NULL: the policy does not have it. REFUSED or
+ * UNAVAILABLE if a change of the path is under way and the policy was not compiled for its version, or if
+ * only the policy has a change. */
 bool kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_path_facts *path,
                           kw_error *ret_error);
 

@@ -47,7 +47,7 @@ copy_reports(const kw_change_report *reports, size_t count, kw_arena *arena)
     return copies;
 }
 
-/* A new registration after the loss of one has the same reports: they remain true. */
+/* If the registration is lost, the next one has the same reports, because they remain true. */
 void
 kw_catalog_report_changes(kw_catalog *catalog, const kw_change_report *reports, size_t count)
 {

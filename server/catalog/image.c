@@ -1,4 +1,4 @@
-/* See image.h. One range scan over the table up to the texts of policies, row by row. */
+/* See image.h. Reads the table row by row, up to the texts of policies, with one range scan. */
 #include "catalog/image.h"
 
 #include "store/check.h"

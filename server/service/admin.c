@@ -1,4 +1,4 @@
-/* check, reload, forget and stats. */
+/* The methods check, reload, forget and stats. */
 #include "config/reader.h"
 #include "service/candidate.h"
 #include "service/methods.h"

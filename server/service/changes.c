@@ -160,8 +160,8 @@ read_expected(const kw_exchange *exchange, kw_bytes version, kw_change_order *or
     return true;
 }
 
-/* An option that another action needs is an error, so that no order means something else than its caller
- * thinks. */
+/* Rejects options that are for another action, so that an order never does something else than its caller
+ * expects. */
 static bool
 check_action_options(const kw_api_ChangeOptions *options, const kw_change_order *order, kw_error *ret_error)
 {

@@ -38,7 +38,7 @@ decode_placement(const kw_placement *placement, kw_bytes row_key, kw_arena *aren
                               .text = kw_bytes_of_text(kw_bytes_to_binary_text(key.pieces[i].bytes, arena))};
 }
 
-/* The paths to decode under: the named one, or all. */
+/* Finds the paths under whose rules the key is decoded: the named one, or all. */
 static bool
 find_paths(const kw_table *table, const kw_api_Admin_decodeKey_args *args, size_t *ret_from, size_t *ret_to,
            kw_error *ret_error)
@@ -57,7 +57,7 @@ find_paths(const kw_table *table, const kw_api_Admin_decodeKey_args *args, size_
     return true;
 }
 
-/* Decodes under each placement: while a key rule changes, a path has two. */
+/* Decodes the key under the rule of each placement: while a key rule changes, a path has two. */
 static bool
 decode(const kw_table *table, const kw_api_Admin_decodeKey_args *args, kw_arena *arena, decoded *ret_decoded,
        kw_error *ret_error)
@@ -91,7 +91,7 @@ reply(kw_exchange *exchange, const decoded *result, const kw_error *error)
 typedef struct decoding {
     kw_offload offload;
     kw_arena *arena;
-    kw_policy *policy; /* the result has names of it */
+    kw_policy *policy; /* the result contains names that it owns */
     decoded result;
 } decoding;
 

@@ -253,7 +253,7 @@ start(kw_exchange *exchange)
 {
     const kw_service_worker *worker = exchange->worker;
     kw_error refusal;
-    /* Not the fence's own era: this loop may not have been given the policy of that era yet. */
+    /* The era of the loop, not that of the fence: the loop may not have the policy of the fence's era yet. */
     exchange->era = exchange->call.era = worker->era;
     if (!is_allowed(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);

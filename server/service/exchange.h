@@ -14,7 +14,8 @@
 
 typedef struct kw_read_queue kw_read_queue;
 
-/* How the records of a call with many ended; empty for other calls, and for a call that fails as a whole. */
+/* How the records of a putMany, removeMany or getMany ended. Empty for other calls, and for a call that fails
+ * as a whole. */
 typedef struct kw_record_outcomes {
     uint32_t good, failed_sum;
     uint32_t failed[KW_INTERNAL + 1]; /* by code */
@@ -56,9 +57,9 @@ void kw_exchange_begin(kw_service_worker *worker, kw_request *request);
 /* Begins a call that was held, under the present policy. */
 void kw_exchange_resume(kw_exchange *exchange);
 
-/* Before the exchange waits for the gateway: from now on it uses no table, and does not keep the policy under
- * which it began. Otherwise a change of the policy that waits until nothing uses the earlier one would wait
- * for it. */
+/* Drops the policy under which the call began. A call that waits for the gateway, and uses no table, must
+ * drop it: otherwise a change of the policy that waits for calls under the earlier one would wait for this
+ * call. */
 void kw_exchange_let_policy_go(kw_exchange *exchange);
 
 /* Called by the alarm of an exchange when its deadline has passed. */

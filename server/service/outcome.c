@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-/* Mistakes of callers and overload are no warnings, because the callers get the reason. */
+/* Mistakes of callers and overload are logged below warnings, because the callers get the reason. */
 static kw_log_level
 level_of(kw_code code)
 {
@@ -105,7 +105,7 @@ count_records(const kw_exchange *exchange, kw_method_metrics *metrics)
 
 /* --- calls --------------------------------------------------------------------------------------- */
 
-/* A call of which every record failed counts with the code of the first. */
+/* If all records of a call failed, the call counts with the code of the first record. */
 static kw_code
 code_of_call(const kw_exchange *exchange, kw_code code)
 {

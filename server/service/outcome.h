@@ -9,8 +9,8 @@
 
 #define KW_OUTCOME_LOG_MAX 50
 
-/* Logs the failure of a call, and forgets the outcomes of its records, which the reply does not have. Returns
- * the id for the error; NULL if the failure was not logged. */
+/* Logs the failure of a call, and drops the outcomes of its records, because the reply does not have them.
+ * Returns the id for the error; NULL if the failure was not logged. */
 const char *kw_outcome_log_failure(kw_exchange *exchange, const kw_error *error);
 
 /* Notes the outcome of one record of a call with many; NULL: it succeeded. */

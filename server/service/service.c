@@ -148,7 +148,7 @@ on_handle_closed(void *user)
     closing ended = *(closing *)user;
     g_free(user);
     ended.worker->handle = NULL;
-    kw_generator_free(ended.worker->maker); /* now that the store has answered all its requests */
+    kw_generator_free(ended.worker->maker); /* the store has answered all its requests */
     ended.worker->maker = NULL;
     kw_page_prefetcher_free(g_steal_pointer(&ended.worker->ahead));
     kw_alarms_ring_all(ended.worker->alarms); /* ends calls that are queued, or were left by worker threads */

@@ -37,7 +37,7 @@ typedef struct kw_apply_order {
 } kw_apply_order;
 
 typedef struct kw_applied {
-    int64_t version; /* current now, or after a dry run the one that it would be */
+    int64_t version; /* the number of the new version; after a dry run, the number that it would have */
     const char *plan;
     bool refused; /* only after a dry run */
     bool changed;
@@ -74,7 +74,7 @@ typedef struct kw_change_order {
     const char *expected; /* the version that the caller saw, for example "both-old"; NULL: any */
     const char *author;
     uint64_t rows_per_second; /* THROTTLE; 0: no limit */
-    bool leave_foreign;       /* SWITCH: although rows could not be decoded and were not copied */
+    bool leave_foreign;       /* SWITCH: even if rows could not be decoded and were not copied */
     bool expire_cursors;      /* COMPLETE: does not wait until cursors of the old key rule have expired */
 } kw_change_order;
 
@@ -111,7 +111,8 @@ typedef struct kw_change_status {
     int64_t cursors_until_ms; /* wall clock: when the last cursor of the old key rule expires; 0: unknown */
     const char *problem;      /* why the last step failed; "": it did not */
     const char *goal;   /* several writers: what was ordered last, for example "switched"; "": one writer */
-    size_t unreported;  /* several writers, at the holder: gateways that it waits for */
+    size_t unreported;  /* several writers, if this gateway is the holder: number of gateways that it waits
+                           for */
     const char *holder; /* several writers: id of the gateway that carries it out; "": unknown */
 } kw_change_status;
 typedef void (*kw_change_done)(void *user, const kw_change_status *changes, size_t count,

@@ -281,8 +281,8 @@ typedef struct kw_get {
     /* Not NULL: the record has a second row, in the other placement of a changing path. The result has the
      * newest cells of both rows, under the key `row`; of cells with equal timestamps, those of `row`, which
      * must be in the placement that puts write last. Before it is returned, it is written to the row that
-     * lacks cells; if that fails, the get fails. Needs an ordering with STAMP. In get_many, all of them are
-     * in the same table. */
+     * lacks cells; if that fails, the get fails. Needs an ordering with STAMP. In get_many, all second rows
+     * are in the same table. */
     const kw_row_target *other;
     uint64_t era;             /* of what is written to the other row; see kw_write */
     const kw_column *columns; /* none: all */
@@ -467,9 +467,9 @@ uint64_t kw_store_last_doubt_ns(const kw_store *store);
 
 /* Sets the fence of the gateway's lease; NULL: none. A store that other processes use does not send a fenced
  * write while the fence is shut: the write fails with UNAVAILABLE, and its outcome is FAILED unless an
- * earlier attempt was sent. So a gateway that was suspended, and has lost its lease meanwhile, does not write
- * rows under a policy of that time, even if it has a lease again. The fence must live until the store handles
- * are closed or another one is set. Any thread. */
+ * earlier attempt was sent. So a gateway that was suspended until its lease ended does not write rows under
+ * its old policy, even after it has got another lease. The fence must live until the store handles are closed
+ * or another one is set. Any thread. */
 void kw_store_set_fence(kw_store *store, const kw_fence *fence);
 
 /* True if other processes can read and write the store. Any thread. */

@@ -6,8 +6,8 @@
  *                                                      --> copy the rows in the store --> answer
  *
  * In a store with one writer, only the row keys are scanned. The store copies each row as it is at that
- * moment, so it does not matter how old the scanned keys are. A row that was removed since has only its
- * removal to copy. A record that is put after its place was scanned has been written to both placements.
+ * moment, so it does not matter how old the scanned keys are. If a row was removed since then, only its
+ * removal is copied. A record that is put after its place was scanned has been written to both placements.
  *
  * In a store with several writers, whole rows are scanned, which costs much less than to read them one by
  * one. Such a store copies rows as they were read, however long ago (store/order/copy.c). While rows are
@@ -18,7 +18,7 @@
  * then does not name its record. In a store with several writers this is harmless: a removal only matters if
  * one of the placements has cells that it hides, and a pass also visits the rows of that placement.
  *
- * A sweep reads below the hiding, and needs no records.
+ * A sweep reads rows with their control cells, and does not decode records.
  */
 #include "path/reader.h"
 #include "store/control.h"
@@ -46,7 +46,7 @@ typedef struct copy_slice {
     bool names_records; /* the row keys hold the identity fields */
     bool whole;         /* scans whole rows, with their control cells */
     kw_range_scan *scan;
-    kw_bytes *edge; /* the one that `scan` finds */
+    kw_bytes *edge; /* where the row key that `scan` finds is stored */
     kw_bytes first, last;
     /* scanning */
     bool fetching;
@@ -95,7 +95,7 @@ is_sweep(const copy_slice *self)
 
 static void advance(copy_slice *self);
 
-/* The slice ends as soon as nothing is being written. */
+/* The slice ends with the error as soon as no write is in progress. */
 static void
 fail(copy_slice *self, const kw_error *error)
 {
@@ -257,7 +257,8 @@ visit_rows(copy_slice *self, kw_rows *rows)
 
 /* --- scanning ------------------------------------------------------------------------------------ */
 
-/* Requests the columns of identity fields that the row key does not hold, and of every row one cell. */
+/* The filter of a scan of row keys: it returns one cell of every row, and the columns of identity fields that
+ * the row key does not hold. */
 static kw_bytes
 filter_of(const copy_slice *self)
 {
@@ -374,7 +375,7 @@ needs_more(const copy_slice *self)
     return !self->ended && (!self->any || space);
 }
 
-/* Starts what can be done now. */
+/* Starts the next scan and the next copy, if they can start now. */
 static void
 advance(copy_slice *self)
 {

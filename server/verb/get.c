@@ -1,8 +1,9 @@
 /* get: finds the rows of each record, reads them with one multi-get, decodes records. If columns were chosen,
  * a row without any of them can still exist: a second request reads its first cell. If a record can be in
  * several rows (path/rows.h), the newest one counts. While gets read both placements of the path, the store
- * merges the record's two rows, and can read them only without a filter. So that rows above limits.frame are
- * not read as a whole, a request between the two finds a column that one of the rows has.
+ * merges the record's two rows, and can read them only without a filter. The second request would then read
+ * whole rows, which can exceed limits.frame. So another request before it finds a column that one of the rows
+ * has, as a hint.
  *
  *   columns --> no cell --> hints --> columns, with that of the hint --> no cell --> whole rows
  */
@@ -19,9 +20,9 @@
 /* The requests. */
 typedef enum get_stage {
     GET_COLUMNS,
-    GET_HINTS, /* of records in two rows: a column */
-    GET_THERE, /* is the record there? */
-    GET_WHOLE  /* the same, if what the hint was for has been removed since */
+    GET_HINTS, /* a column of records in two rows */
+    GET_THERE, /* whether the record exists */
+    GET_WHOLE  /* the same without a filter, if the column of the hint was removed since */
 } get_stage;
 
 typedef struct get {
@@ -40,7 +41,7 @@ typedef struct get {
     const kw_get **list;             /* of gets: those to send */
     size_t *owners;                  /* parallel to list: indexes of the records */
     size_t asked;
-    size_t from, part; /* of the list: the gets that were sent; all of one store table */
+    size_t from, part; /* the part of the list that was sent; all of one store table */
     size_t empty;      /* gets before them that found no cells, at the start of the list */
     get_stage stage;
     kw_get *hints;            /* GET_HINTS */
@@ -219,7 +220,7 @@ read_hints(get *self, const kw_rows *rows)
     }
 }
 
-/* Without a filter, because a hint was of no use. */
+/* Reads whole rows, because the columns of hints were removed in between. */
 static void
 ask_whole(get *self)
 {

@@ -46,7 +46,7 @@ finish(get_versions *self, const kw_error *error)
 
 /* --- timestamps ----------------------------------------------------------------------------------- */
 
-/* The index of the first timestamp that is not newer. */
+/* The index of the first timestamp in `all` that is not newer than this one. */
 static size_t
 place_of(const timestamps *all, int64_t timestamp)
 {

@@ -289,7 +289,7 @@ compare_all(scrub *self)
     self->gets = KW_ARENA_ARRAY(arena, kw_get, self->records_count);
     self->list = KW_ARENA_ARRAY(arena, const kw_get *, self->records_count);
     self->suspects = KW_ARENA_ARRAY(arena, kw_scrub_pair *, self->records_count);
-    self->side = self->position.stage ? SIZE_MAX : 0; /* before the first one */
+    self->side = self->position.stage ? SIZE_MAX : 0; /* the next side is the first one */
     next_side(self);
 }
 

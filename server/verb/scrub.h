@@ -30,15 +30,15 @@
  * removals write the other row (N) first, and the correct row (O) after that. So N has every cell of O that
  * was read before N, or a newer write of it, and only these differences are repaired:
  *
- *   O has a visible cell, and N lacks it     unless N has removed it, or has as many newer versions of the
- * column both have it, with different values      (writes of one millisecond) N has a cell that O has removed
- * N lacks the removal
+ *   O has a visible cell, and N lacks it     unless N has removed it, or has a newer cell of the column and
+ *                                            as many cells of it as O (the family keeps no more versions)
+ *   both have it, with different values      (writes of one millisecond)
+ *   N has a cell that O has removed          N lacks the removal
  *
- * What only N has is left alone: a write in flight, or one of unknown outcome that reached N and not O. It
- * was not acknowledged, so that it may take effect at any time. Deleting it could hide a write in flight,
- * whose put to O is still to be acknowledged. The pass under version 3 gives it to O, or gives N what O has,
- * before N is read. The same holds for a removal that only N has. Such records are counted as orphans, for
- * information.
+ * A cell or a removal that only N has is not repaired. It is of a write in flight, or of one with an unknown
+ * outcome that reached N and not O, which can take effect at any time. Deleting it could hide a write that O
+ * is about to acknowledge. Before N is read, the pass under version 3 copies such cells to O, or replaces
+ * them by those of O. Their records are counted as orphans, for information.
  */
 #pragma once
 

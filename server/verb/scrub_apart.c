@@ -1,5 +1,5 @@
-/* See scrub.h. Of two rows of a record, in a store with several writers: what must be equal in them, and what
- * only the other row has. Both rows are as they are stored, with gone cells. */
+/* See scrub.h. Selects, of two rows of a record in a store with several writers, the cells that must be equal
+ * in them, and the cells that only the other row has. Both rows have all that is stored, with gone cells. */
 #include "verb/scrub.h"
 
 #include "store/control.h"
@@ -75,7 +75,7 @@ is_displaced(const apart *self, const kw_row *from, const kw_row *in, const kw_c
            count_visible(self, in, cell) >= count_visible(self, from, cell);
 }
 
-/* The other row must have this cell of the primary one. */
+/* True if the other row must have this cell of the primary row. */
 static bool
 is_needed(const apart *self, const kw_cell *cell)
 {
@@ -83,7 +83,7 @@ is_needed(const apart *self, const kw_cell *cell)
            !is_displaced(self, self->primary, self->other, cell);
 }
 
-/* The cell of the other row is compared: the primary row has it, too, or has removed it. */
+/* True if the cell of the other row is compared: the primary row has it, too, or has removed it. */
 static bool
 is_comparable(const apart *self, const kw_cell *cell)
 {
@@ -92,7 +92,7 @@ is_comparable(const apart *self, const kw_cell *cell)
     return has_cell(self->primary, cell) || is_hidden(self, self->primary, cell);
 }
 
-/* Only the other row has the cell, and the primary row has not removed it. */
+/* True if only the other row has the cell, and the primary row has not removed it. */
 static bool
 is_extra(const apart *self, const kw_cell *cell)
 {

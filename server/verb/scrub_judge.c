@@ -115,7 +115,7 @@ note_repaired(judging *self, const kw_scrub_pair *pair)
         self->job->differences[pair->difference].repaired = true;
 }
 
-/* True if the pairs have cells that only the other row has, and that are left alone. */
+/* True if the pairs differ only in cells that only the other row has, and that are not repaired. */
 static bool
 are_extra(const judging *self)
 {
@@ -230,8 +230,8 @@ copied(void *user)
     read_both(self);
 }
 
-/* For the placements of a change, the store copies the rows that differ, and of rows without cells the delete
- * markers. Else all is written. */
+/* Continues after the writes of a repair. For the placements of a change, the store then copies the rows that
+ * differ, and the delete markers of rows without cells. */
 static void
 repaired(void *user)
 {

@@ -50,7 +50,7 @@ copy(large *self, kw_bytes primary_key, kw_bytes other_key)
                               &self->written, copied, self);
 }
 
-/* Encodes the record's key on the side that was not scanned, whose rule can be unable to. */
+/* Encodes the record's key on the side that was not scanned, if its rule can encode it. */
 static void
 copy_record(large *self, const kw_record *record)
 {

@@ -1,11 +1,11 @@
 /* Gets of both rows of a record, in the old and the new placement, while its key rule changes.
  *
- *   get `row`   --+--> merge --> write to each row what it lacks --> the clock has passed all --> select,
- * answer get `other` --'               (one mutation per row)
+ *   get `row`   --+--> merge --> write to each row what it lacks --> the clock has passed all timestamps
+ *   get `other` --'              (one mutation per row)                --> select --> answer
  *
- * Both rows are read below everything that hides cells, with all that the write-back needs. A removal in one
- * row hides cells of both. Only then the columns, time range, versions, filter and limits of the caller's get
- * are applied, so that the result is that of a get of the merged row.
+ * Both rows are read with their control cells and hidden cells, because the write-back needs them, and a
+ * removal in one row hides cells of both. The columns, time range, versions, filter and limits of the
+ * caller's get are applied to the merged row.
  *
  * A write-back is sent once: a second attempt could let the first one arrive after a later put with the same
  * timestamp. If it fails, the get fails: otherwise a later get could miss what this one returned.

@@ -9,14 +9,14 @@
  * Nothing keeps others from writing the rows meanwhile. That is harmless: a copied cell has the timestamp
  * that it had, and a copied removal the timestamp of the removal, so a later write wins although it arrives
  * sooner. Cells with equal timestamps are the exception: of them, HBase keeps the one that arrives last. So a
- * copy one way can replace a later cell of the same millisecond, which the copy both ways mends. A copy both
- * ways must run only while puts are spaced (kw_ordering). tests/unit/change explores these steps.
+ * copy one way can replace a later cell of the same millisecond. A later copy both ways corrects this. A copy
+ * both ways must run only while puts are spaced (kw_ordering). tests/unit/change explores these steps.
  *
- * Below the hiding: the reads return gone cells and the cells that they hide. What a gone cell hides is not
- * copied; the gone cell is, with delete markers up to its value in the same mutation. HBase does not return
- * its delete markers, so those that have no gone cell cannot be copied: those of removals with a caller's
- * timestamp, and those of tables with order: store. Cells that are deleted in a family that keeps deleted
- * cells are not copied either.
+ * The reads return gone cells, and the cells that they hide. A hidden cell is not copied. A gone cell is,
+ * together with delete markers up to its value in the same mutation. HBase does not return its delete
+ * markers, so those that have no gone cell cannot be copied: those of removals with a caller's timestamp, and
+ * those of tables with order: store. Cells that are deleted in a family that keeps deleted cells are not
+ * copied either.
  */
 #include "store/order/copy.h"
 
@@ -36,7 +36,7 @@ typedef struct copy_call {
     void *user;
 } copy_call;
 
-/* A part of the copies, which are done one group after the other. */
+/* A series: a part of the copies of the call. It does one group of copies after the other. */
 typedef struct copying {
     copy_call *call;
     kw_order_handle *handle;
@@ -73,7 +73,7 @@ free_rows(copying *op)
     kw_rows_free(g_steal_pointer(&op->to_rows));
 }
 
-/* A row cannot be read: neither can the others of the series. */
+/* Fails the remaining copies of the series, because a row cannot be read. */
 static void
 fail_rest(copying *op, const kw_error *error)
 {
@@ -135,7 +135,7 @@ on_large_copied(void *user)
     copy_next(op);
 }
 
-/* Leaves out the copies from the first row on that did not fit. False: the first one did not. */
+/* Drops the copies from the first row that did not fit into the read. False: not even one row fit. */
 static bool
 keep_whole(copying *op, const kw_rows *rows)
 {

@@ -3,7 +3,7 @@
 
 #include "store/refuse.h"
 
-/* Maximum number of writes of one multi-write in progress at the same time, of those that read before. */
+/* How many writes that need a read first can be in progress at the same time, for each multi-write. */
 #define SINGLES_MAX 64
 
 static kw_order_store *
@@ -91,7 +91,7 @@ handle_write(kw_store_handle *base, const kw_write *write, kw_write_done done, v
 
 typedef struct many many;
 
-/* A write of a multi-write that is done by itself. */
+/* A write of a multi-write that is sent alone. */
 typedef struct single {
     many *owner;
     size_t index;

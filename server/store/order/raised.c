@@ -15,7 +15,7 @@
 
 /* Of the cells, only the timestamps are needed. */
 #define KEYS_FILTER "KeyOnlyFilter ()"
-/* A higher timestamp was not assigned by any clock (kw_order_ns). */
+/* No clock has assigned a higher timestamp (kw_order_ns). */
 #define STAMP_MAX_MS INT64_C(8000000000000)
 
 typedef enum raised_state {

@@ -171,7 +171,8 @@ passed(void *user, kw_wait_result result)
         fail_wait(op, result);
 }
 
-/* Then gateways set timestamps, too, which a region server's clock can reach later than the store's. */
+/* True if gateways set timestamps, too. The clock of a region server can pass such a timestamp later than the
+ * store's clock. */
 static bool
 is_raised(const removal *op)
 {

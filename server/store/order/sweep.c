@@ -1,5 +1,5 @@
-/* Removes gone cells: see kw_row_sweep. For each row one mutation that also deletes what they hide: a
- * compaction can have dropped the delete marker of a removal before one of the cells that it hides arrived.
+/* Removes gone cells: see kw_row_sweep. One mutation per row removes its gone cells and what they hide: a
+ * compaction can have dropped the delete marker of a removal before a cell arrived that the removal hides.
  */
 #include "store/order/copy.h"
 
