@@ -27,14 +27,13 @@ goes_back(const kw_change_record *record)
 static bool
 order_switch(const kw_change_order *order, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
-    if (record->goal == KW_CHANGE_GOAL_SWITCHED || !kw_change_reads_old(record))
+    if (goes_back(record))
         return refuse(ret_error, record,
-                      goes_back(record) ? "it is going back to the old rows; wait for that"
-                                        : "the switch was ordered already");
+                      "its change is going back to the old rows; wait until it has done so");
+    if (record->goal == KW_CHANGE_GOAL_SWITCHED || !kw_change_reads_old(record))
+        return refuse(ret_error, record, "the switch was ordered already");
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return refuse(ret_error, record, "its change is being cancelled");
-    if (goes_back(record))
-        return refuse(ret_error, record, "it is going back to the old rows; wait for that");
     const char *why = record->version == KW_CHAIN_2
                           ? kw_change_why_not_switch(record, order->leave_foreign, arena)
                           : "its rows have not been copied yet";
@@ -57,7 +56,7 @@ order_reverse(kw_change_record *record, kw_error *ret_error)
     if (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED)
         return refuse(ret_error, record,
                       kw_change_reads_old(record) ? "queries read the old rows already"
-                                                  : "it is going back to the old rows already");
+                                                  : "its change is going back to the old rows already");
     kw_change_set_goal(record, KW_CHANGE_GOAL_REVERSED);
     return true;
 }
@@ -73,7 +72,8 @@ order_complete(const kw_change_order *order, kw_change_record *record, kw_error 
             ret_error, record,
             record->goal == KW_CHANGE_GOAL_SWITCHED
                 ? "the switch has not ended; see keyway change status"
-                : "queries read the old rows, or will; order the switch first: keyway change switch");
+                : "queries read the old rows, or its change is going back to them; order the switch first: "
+                  "keyway change switch");
     record->completing = !order->expire_cursors;
     kw_change_set_goal(record, KW_CHANGE_GOAL_COMPLETED);
     return true;

@@ -254,7 +254,7 @@ kw_change_request_run(kw_job *job)
     }
     size_t index = set ? kw_change_set_find_under_way(set, self->order.table) : 0;
     if (!set || index == set->count) {
-        kw_change_request_refuse(self, KW_REFUSED, "no change of it is under way");
+        kw_change_request_refuse(self, KW_REFUSED, "no change is under way");
         return;
     }
     self->before = kw_change_set_ref(gateway->changes); /* owns the texts of the record */

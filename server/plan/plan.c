@@ -39,8 +39,8 @@ refuse_filling(const kw_path *path, const char *need, kw_arena *arena, kw_error 
                         path->table->name);
 }
 
-/* True if the query, which the other paths cannot answer, or only from all rows, could be answered by a path
- * that is being filled. */
+/* True if a path that is being filled could answer the query, and the other paths cannot, or only by reading
+ * all rows. */
 static bool
 needs_filling(const kw_record_query *query, const kw_normalized_query *normalized,
               const kw_path_analysis *best, kw_arena *arena, kw_error *ret_error)

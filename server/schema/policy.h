@@ -36,7 +36,7 @@ typedef struct kw_placement {
     const kw_layout *layout;
     kw_bytes store_table; /* "ns:name" or "name" */
     kw_role role;
-    bool complete; /* has every acknowledged write: scans read it, or cursors that were made under it go on */
+    bool complete; /* has every acknowledged write, so that scans and earlier cursors can read it */
 } kw_placement;
 
 struct kw_path {

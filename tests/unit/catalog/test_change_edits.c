@@ -169,7 +169,7 @@ test_edit_refused(void)
     edit.refuses = false;
     begin_edit(&edit, "by_ts", KW_DEADLINE_NONE);
     g_assert_cmpint(wait_edit(&edit), ==, KW_REFUSED);
-    g_assert_nonnull(strstr(edit.error.text, "table t: no key rule of it is being changed"));
+    g_assert_nonnull(strstr(edit.error.text, "table t: no change is under way"));
     g_assert_cmpuint(edit.calls, ==, 0);
     ended(&self);
 }
