@@ -94,9 +94,12 @@ kw_file_is_readable(const char *path, size_t bytes_max, char ret_why[KW_FILE_WHY
     return file >= 0;
 }
 
-unsigned
-kw_file_permissions(const char *path)
+bool
+kw_file_permits(const char *path, unsigned bits, char ret_permissions[KW_FILE_PERMISSIONS_SIZE])
 {
     struct stat facts;
-    return stat(path, &facts) == 0 ? facts.st_mode & 0777 : 0;
+    if (stat(path, &facts) < 0 || !(facts.st_mode & 0777 & bits))
+        return false;
+    g_snprintf(ret_permissions, KW_FILE_PERMISSIONS_SIZE, "%04o", (unsigned)(facts.st_mode & 0777));
+    return true;
 }

@@ -17,5 +17,7 @@ char *kw_file_read(const char *path, size_t bytes_max, size_t *ret_size, char re
 /* True if kw_file_read could read it now: for files that a library opens by name. */
 bool kw_file_is_readable(const char *path, size_t bytes_max, char ret_why[KW_FILE_WHY_MAX]);
 
-/* The permissions (0644) of the file or folder; 0 if it does not exist. */
-unsigned kw_file_permissions(const char *path);
+/* True if the file or folder exists and has one of these permission bits, for example 0007: what other users
+ * can do. ret_permissions: all of its permissions as text, for example "0644". */
+#define KW_FILE_PERMISSIONS_SIZE 8
+bool kw_file_permits(const char *path, unsigned bits, char ret_permissions[KW_FILE_PERMISSIONS_SIZE]);

@@ -51,14 +51,12 @@ keyring_of(char *const *keys, const char *from, kw_error *ret_error)
 static void
 warn_if_readable(const char *file, unsigned others)
 {
-    unsigned permissions = kw_file_permissions(file);
-    if (!(permissions & others))
+    char permissions[KW_FILE_PERMISSIONS_SIZE];
+    if (!kw_file_permits(file, others, permissions))
         return;
-    char mode[16];
-    snprintf(mode, sizeof mode, "%04o", permissions);
     g_autofree char *hint = g_strdup_printf("chmod 600 %s", file);
     kw_log(KW_LOG_WARN, "gateway", "other users can use the cursor key", KW_LOG_FACT("file", file),
-           KW_LOG_FACT("permissions", mode), KW_LOG_FACT("hint", hint));
+           KW_LOG_FACT("permissions", permissions), KW_LOG_FACT("hint", hint));
 }
 
 static kw_keyring *

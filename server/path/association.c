@@ -6,38 +6,20 @@
  *    |                       |
  *    '--- not applied, or outcome unknown
  */
-#include "path/association.h"
+#include "path/association_internal.h"
 
 #include "path/cells.h"
 
 #include <glib.h>
 #include <xxhash.h>
 
-/* Most conditional writes of one call in flight. */
-#define WRITES_MAX 32
-
 /* Most attempts for one record. Each one after the first follows a write of another gateway, or a write with
  * unknown outcome. */
 #define TRIES_MAX 5
 
-typedef struct lookups lookups;
+typedef kw_association_lookups lookups;
 
-struct kw_association_lookup {
-    lookups *all;
-    const kw_record *record;
-    kw_association_entry *entry;
-    kw_bytes *keys;      /* by number of the placement; empty: no choice, or not known yet */
-    kw_bytes *defaults;  /* default keys; empty: not computed yet */
-    bool *held;          /* true if the association holds the key */
-    int64_t *written_ms; /* timestamps of the association's cells */
-    kw_bytes row;        /* row key in the association */
-    unsigned tries;
-    kw_get get;
-    kw_write write;
-    kw_check check;
-};
-
-struct lookups {
+struct kw_association_lookups {
     kw_call *call;
     const kw_table *table;
     bool create;
@@ -77,9 +59,8 @@ is_chosen(const kw_placement *placement)
     return kw_layout_choice(placement->layout).kind != KW_CHOICE_NONE;
 }
 
-/* The column of a placement. A new layout has other row keys, so it has its own column. */
-static kw_bytes
-qualifier_of(const kw_placement *placement, kw_arena *arena)
+kw_bytes
+kw_association_qualifier(const kw_placement *placement, kw_arena *arena)
 {
     return kw_bytes_of_text(
         kw_arena_printf(arena, "%s/%u", placement->path->name, kw_layout_number(placement->layout)));
@@ -113,7 +94,7 @@ take_row(kw_association_lookup *self, const kw_row *row, kw_error *ret_error)
     for (size_t i = 0; i < table->placements_count; i++) {
         if (!is_chosen(&table->placements[i]))
             continue;
-        kw_bytes qualifier = qualifier_of(&table->placements[i], arena);
+        kw_bytes qualifier = kw_association_qualifier(&table->placements[i], arena);
         for (uint32_t cell = 0; cell < row->cells_count; cell++) {
             if (!kw_bytes_equal(row->cells[cell].family, table->default_family) ||
                 !kw_bytes_equal(row->cells[cell].qualifier, qualifier))
@@ -144,8 +125,8 @@ kw_placement_default_key(const kw_placement *placement, const kw_record *record,
     return kw_layout_encode_chosen(placement->layout, record, *ret_bucket, key, ret_error);
 }
 
-static bool
-default_key(kw_association_lookup *self, size_t number, kw_error *ret_error)
+bool
+kw_association_default_key(kw_association_lookup *self, size_t number, kw_error *ret_error)
 {
     kw_buffer key = KW_BUFFER_EMPTY;
     uint32_t bucket;
@@ -165,7 +146,8 @@ static bool
 is_ending(kw_association_lookup *self, size_t number)
 {
     return self->held[number] && self->written_ms[number] < self->all->old_from &&
-           default_key(self, number, NULL) && !kw_bytes_equal(self->keys[number], self->defaults[number]);
+           kw_association_default_key(self, number, NULL) &&
+           !kw_bytes_equal(self->keys[number], self->defaults[number]);
 }
 
 /* True if nothing has to be written to the association. */
@@ -185,7 +167,7 @@ take_default_keys(kw_association_lookup *self, kw_error *ret_error)
     for (size_t i = 0; i < self->all->table->placements_count; i++) {
         if (!is_chosen(&self->all->table->placements[i]) || self->keys[i].size)
             continue;
-        if (!default_key(self, i, ret_error))
+        if (!kw_association_default_key(self, i, ret_error))
             return false;
         self->keys[i] = self->defaults[i];
     }
@@ -227,10 +209,10 @@ make_write(kw_association_lookup *self, kw_error *ret_error)
         bool known = self->keys[i].size > 0;
         if (!is_chosen(&table->placements[i]) || (known && !is_ending(self, i)))
             continue;
-        if (!default_key(self, i, ret_error))
+        if (!kw_association_default_key(self, i, ret_error))
             return false;
         kw_cell cell = {.family = table->default_family,
-                        .qualifier = qualifier_of(&table->placements[i], all->call->arena),
+                        .qualifier = kw_association_qualifier(&table->placements[i], all->call->arena),
                         .value = known ? self->keys[i] : self->defaults[i]};
         if (count == 0 || (!known && check.has_value))
             check = (kw_check){.family = cell.family,
@@ -303,7 +285,7 @@ written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 static void
 write_next(lookups *all)
 {
-    for (; all->begun < all->waiting_count && all->open < WRITES_MAX; all->open++)
+    for (; all->begun < all->waiting_count && all->open < KW_ASSOCIATION_WRITES_MAX; all->open++)
         send_write(all->waiting[all->begun++]);
     if (all->open == 0)
         all->done(all->user, all->found);
@@ -398,107 +380,4 @@ kw_association_find(kw_call *call, const kw_table *table, const kw_record *const
         kw_store_handle_get(call->handle, all->list[0], arrived, all);
     else
         kw_store_handle_get_many(call->handle, all->list, all->asked_count, arrived, all);
-}
-
-/* --- removing association rows --------------------------------------------------------------------- */
-
-typedef struct forgetting forgetting;
-
-typedef struct forget_one {
-    forgetting *all;
-    size_t index;
-    kw_write write;
-    kw_check check;
-} forget_one;
-
-struct forgetting {
-    kw_call *call;
-    const kw_table *table;
-    forget_one *rows;
-    size_t count;
-    size_t begun;
-    size_t open;
-    kw_error *errors;
-    kw_association_forgotten done;
-    void *user;
-};
-
-static void forget_next(forgetting *all);
-
-/* Not applied: the row is gone or holds another key. */
-static void
-forgotten(void *user, kw_outcome outcome, bool applied, const kw_error *error)
-{
-    forget_one *self = user;
-    forgetting *all = self->all;
-    (void)applied;
-    if (outcome != KW_OUTCOME_OK)
-        all->errors[self->index] = *error;
-    all->open--;
-    forget_next(all);
-}
-
-static void
-forget_next(forgetting *all)
-{
-    for (; all->begun < all->count && all->open < WRITES_MAX; all->open++) {
-        forget_one *self = &all->rows[all->begun++];
-        kw_store_handle_write_if(all->call->handle, &self->write, &self->check, forgotten, self);
-    }
-    if (all->open == 0)
-        all->done(all->user, all->errors);
-}
-
-/* Builds a delete of the columns that hold default keys, on the condition that the first of them is
- * unchanged: the cells of a row were written together. False: there are none, or an error. */
-static bool
-make_forget(forgetting *all, kw_association_lookup *lookup, forget_one *ret_one, kw_error *ret_error)
-{
-    const kw_table *table = all->table;
-    kw_arena *arena = all->call->arena;
-    kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, table->placements_count);
-    size_t count = 0;
-    for (size_t i = 0; i < table->placements_count; i++) {
-        if (!lookup->held[i])
-            continue;
-        if (!default_key(lookup, i, ret_error))
-            return false;
-        if (!kw_bytes_equal(lookup->keys[i], lookup->defaults[i]))
-            continue;
-        columns[count] = (kw_column){.family = table->default_family,
-                                     .qualifier = qualifier_of(&table->placements[i], arena)};
-        if (count++ == 0)
-            ret_one->check = (kw_check){.family = columns[0].family,
-                                        .qualifier = columns[0].qualifier,
-                                        .compare = KW_COMPARE_EQUAL,
-                                        .has_value = true,
-                                        .value = lookup->defaults[i]};
-    }
-    ret_one->write = (kw_write){.kind = KW_WRITE_DELETE,
-                                .fenced = true,
-                                .era = all->call->era,
-                                .table = table->association->store_table,
-                                .row = lookup->row,
-                                .columns = columns,
-                                .columns_count = count,
-                                .timestamp = KW_TIMESTAMP_NONE,
-                                .deadline = all->call->deadline};
-    return count > 0;
-}
-
-void
-kw_association_forget(kw_call *call, const kw_table *table, const kw_association_entry *const *entries,
-                      size_t count, kw_association_forgotten done, void *user)
-{
-    forgetting *all = KW_ARENA_NEW(call->arena, forgetting);
-    *all = (forgetting){.call = call, .table = table, .done = done, .user = user};
-    all->rows = KW_ARENA_ARRAY(call->arena, forget_one, count);
-    all->errors = KW_ARENA_ARRAY(call->arena, kw_error, count);
-    for (size_t i = 0; i < count; i++) {
-        forget_one *one = &all->rows[all->count];
-        *one = (forget_one){.all = all, .index = i};
-        if (entries[i] && make_forget(all, entries[i]->lookup, one, &all->errors[i]))
-            all->count++;
-    }
-    forget_next(all);
 }

@@ -48,6 +48,15 @@ kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier)
     return same ? found : NULL;
 }
 
+bool
+kw_control_is_in(const kw_ordering *ordering, const kw_row *row)
+{
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if (kw_is_control(ordering, &row->cells[i]))
+            return true;
+    return false;
+}
+
 const kw_cell *
 kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier)
 {

@@ -79,14 +79,12 @@ check_file(const char *what, const char *file, kw_error *ret_error)
 static void
 warn_if_readable(const char *file)
 {
-    unsigned permissions = kw_file_permissions(file);
-    if (!(permissions & 0007))
+    char permissions[KW_FILE_PERMISSIONS_SIZE];
+    if (!kw_file_permits(file, 0007, permissions))
         return;
-    char mode[16];
-    snprintf(mode, sizeof mode, "%04o", permissions);
     g_autofree char *hint = g_strdup_printf("chmod 600 %s", file);
     kw_log(KW_LOG_WARN, "net", "other users can use the private key", KW_LOG_FACT("file", file),
-           KW_LOG_FACT("permissions", mode), KW_LOG_FACT("hint", hint));
+           KW_LOG_FACT("permissions", permissions), KW_LOG_FACT("hint", hint));
 }
 
 static bool

@@ -209,9 +209,7 @@ static void
 add_sweep(copy_slice *self, const kw_row *row)
 {
     const kw_ordering *ordering = &table_of(self)->ordering;
-    bool control = false;
-    for (uint32_t i = 0; i < row->cells_count && !control; i++)
-        control = kw_is_control(ordering, &row->cells[i]);
+    bool control = kw_control_is_in(ordering, row);
     self->result.rows += !control;
     self->result.removed += control;
     if (!control)

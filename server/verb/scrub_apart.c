@@ -127,15 +127,6 @@ kw_scrub_extra(const kw_ordering *ordering, const kw_row *primary, const kw_row 
 }
 
 static bool
-has_control(const kw_ordering *ordering, const kw_row *row)
-{
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        if (kw_is_control(ordering, &row->cells[i]))
-            return true;
-    return false;
-}
-
-static bool
 is_own(const apart *self, const kw_cell *cell)
 {
     return is_visible(self, self->primary, cell);
@@ -145,7 +136,7 @@ kw_row
 kw_scrub_visible(const kw_ordering *ordering, const kw_row *row, kw_arena *arena)
 {
     const apart self = {ordering, row, row, arena};
-    return has_control(ordering, row) ? select_cells(&self, row, is_own) : *row;
+    return kw_control_is_in(ordering, row) ? select_cells(&self, row, is_own) : *row;
 }
 
 /* --- the rows of a comparison -------------------------------------------------------------------- */

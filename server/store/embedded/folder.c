@@ -144,14 +144,12 @@ check_format(const char *path, kw_error *ret_error)
 static void
 warn_if_shared(const char *path)
 {
-    unsigned permissions = kw_file_permissions(path);
-    if (!(permissions & 0027))
+    char permissions[KW_FILE_PERMISSIONS_SIZE];
+    if (!kw_file_permits(path, 0027, permissions))
         return;
-    char mode[16];
-    snprintf(mode, sizeof mode, "%04o", permissions);
     g_autofree char *hint = g_strdup_printf("chmod 700 %s", path);
     kw_log(KW_LOG_WARN, "embedded", "other users can use the data folder", KW_LOG_FACT("folder", path),
-           KW_LOG_FACT("permissions", mode), KW_LOG_FACT("hint", hint));
+           KW_LOG_FACT("permissions", permissions), KW_LOG_FACT("hint", hint));
 }
 
 bool

@@ -1,21 +1,12 @@
 /* What a read shows of the cells that it has read: see order_internal.h. */
 #include "store/order/order_internal.h"
 
-static bool
-has_control(const kw_ordering *ordering, const kw_row *row)
-{
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        if (kw_is_control(ordering, &row->cells[i]))
-            return true;
-    return false;
-}
-
 void
 kw_order_hide(const kw_ordering *ordering, kw_arena *arena, kw_row *row)
 {
     kw_row all = *row;
     uint32_t kept = 0;
-    if (!has_control(ordering, row))
+    if (!kw_control_is_in(ordering, row))
         return;
     all.cells = kw_arena_alloc(arena, row->cells_count * sizeof *row->cells);
     memcpy(all.cells, row->cells, row->cells_count * sizeof *row->cells);
