@@ -22,6 +22,8 @@ test_rows(void)
     g_assert_cmpuint(kw_demand_rows(&sixteen, 0), ==, 16 + 4 + 2);
     kw_demand frequent = {.wanted = 1000, .streams = 10, .taken = 49, .taken_by_all = 90};
     g_assert_cmpuint(kw_demand_expected(&frequent), ==, 500);
+    kw_demand many = {.wanted = 1000000, .streams = 2};
+    g_assert_cmpuint(kw_demand_rows(&many, 0), ==, 500000 + 707 + 353);
     kw_demand few = {.wanted = 3, .streams = 1};
     g_assert_cmpuint(kw_demand_rows(&few, 0), ==, 3);
 }

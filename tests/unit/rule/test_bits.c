@@ -104,6 +104,17 @@ test_most_parts(void)
     g_assert_nonnull(strstr(problems, "exceeds the maximum number of parts"));
 }
 
+/* Bits of a field that does not exist are one problem. */
+static void
+test_unknown_field(void)
+{
+    g_autofree char *problems =
+        test_refused("    fields: {ts: {type: timestamp, unit: s}, id: int}\n"
+                     "    key: [{bits: {of: nosuch, parts: [zero 1, seconds 32, id 31]}}]\n");
+    g_assert_nonnull(strstr(problems, "nosuch"));
+    g_assert_true(g_strrstr(problems, "error:") == strstr(problems, "error:"));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -113,5 +124,6 @@ main(int argc, char **argv)
     g_test_add_func("/rule/bits/time-outside-its-field", test_time_outside_its_field);
     g_test_add_func("/rule/bits/sign-of-numbers", test_sign_of_numbers);
     g_test_add_func("/rule/bits/most-parts", test_most_parts);
+    g_test_add_func("/rule/bits/unknown-field", test_unknown_field);
     return g_test_run();
 }

@@ -184,6 +184,14 @@ test_pieces_with_a_sequence(void)
     g_assert_cmpuint(clock->kind->count(clock, known, &span, false), <, 10);
     g_assert_cmpuint(clock->inputs_count, ==, 2);
     g_assert_cmpuint(clock->inputs[1], ==, 0); /* the sequence is the first field */
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_value values[3] = {test_number(1000), test_number(1270000000000)}; /* 1000 has four digits */
+    kw_piece_runs runs;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_false(clock->kind->runs(clock, values, &span, arena, &runs, &error));
+    g_assert_nonnull(strstr(error.text, "field n"));
+    values[0] = test_number(999);
+    g_assert_true(clock->kind->runs(clock, values, &span, arena, &runs, &error));
 }
 
 /* The number of midnight is zero, which has one digit. */
@@ -211,6 +219,56 @@ test_decimal_midnight(void)
     }
 }
 
+/* Without a range of its field, a calendar lists each piece that a time can have once: the days of a year, of
+ * which a leap year has all. */
+static void
+test_all_pieces(void)
+{
+    static const char *const parts[] = {"MM, dd", "dd, MM", "MM, dd, HH"};
+    const int64_t year_2020 = 1577836800000;
+    for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
+        g_autofree char *yaml = g_strdup_printf(
+            "    fields: {n: int, ts: {type: timestamp, column: 'd:ts'}, id: string}\n"
+            "    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n"
+            "    key: [{calendar: {of: ts, parts: [%s]}}, {field: {name: id, encoding: fixed, width: 4}}]\n",
+            parts[i]);
+        g_autoptr(kw_policy) policy = test_policy_with_hazards(yaml);
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_table *table = kw_policy_table(policy, 0);
+        const kw_bucket *pieces;
+        kw_span none = {.field = -1};
+        size_t count = clock_of(policy)->kind->enumerate(clock_of(policy), &none, arena, &pieces);
+        g_assert_cmpuint(count, ==, i < 2 ? 366 : 366 * 24);
+        g_autoptr(GHashTable) listed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+        for (size_t at = 0; at < count; at++)
+            g_assert_true(g_hash_table_add(listed, test_hex(pieces[at].bytes)));
+        for (int64_t hour = 0; hour < 366 * 24; hour++) {
+            kw_record record = kw_record_new(table, arena);
+            record.values[1] = test_number(year_2020 + hour * (DAY_MS / 24));
+            record.values[2] = test_text("abcd");
+            g_autofree char *key = test_key_hex(table, 0, &record);
+            key[2 * pieces[0].bytes.size] = '\0';
+            g_assert_true(g_hash_table_contains(listed, key));
+        }
+    }
+}
+
+/* Nothing is in a span after 5 ms up to 5 ms, although both ends are in the same minute. */
+static void
+test_empty_span(void)
+{
+    g_autoptr(kw_policy) policy = policy_with_clock("{calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm]}}");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_component *clock = clock_of(policy);
+    const bool known[3] = {false};
+    const kw_bucket *pieces;
+    kw_span span = span_of(5, 5);
+    g_assert_cmpuint(clock->kind->count(clock, known, &span, false), >, 0);
+    span.from_inclusive = false;
+    g_assert_cmpuint(clock->kind->count(clock, known, &span, false), ==, 0);
+    g_assert_cmpuint(clock->kind->enumerate(clock, &span, arena, &pieces), ==, 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -225,5 +283,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/calendars/stretches-of-bits", test_stretches_of_bits);
     g_test_add_func("/rule/calendars/pieces-with-a-sequence", test_pieces_with_a_sequence);
     g_test_add_func("/rule/calendars/decimal-midnight", test_decimal_midnight);
+    g_test_add_func("/rule/calendars/all-pieces", test_all_pieces);
+    g_test_add_func("/rule/calendars/empty-span", test_empty_span);
     return g_test_run();
 }

@@ -234,6 +234,10 @@ test_finer_times(void)
         yaml_of(&numbers, "{calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm, ss]}}, {field: n}");
     g_autofree char *hazards = test_hazards(yaml);
     g_assert_cmpstr(hazards, ==, "");
+    kw_test_numbers in_seconds = {"second", "UTC", 99, true};
+    g_autofree char *in_field = yaml_of(&in_seconds, "{field: ts}, {field: n}");
+    g_autofree char *none = test_hazards(in_field);
+    g_assert_cmpstr(none, ==, "");
 }
 
 /* The messages and their positions. */

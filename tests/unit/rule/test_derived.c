@@ -1,0 +1,70 @@
+/* Components that are computed from fields: the pieces within a span, and records without these fields. */
+#include "rule/component.h"
+#include "rule/policies.h"
+
+enum { N, M, ID, FIELDS };
+enum { MOD, SALT, COMPONENTS };
+
+static kw_policy *
+policy_with_buckets(void)
+{
+    return test_policy("    fields: {n: int, m: int, id: string}\n"
+                       "    key: [{mod: {of: n, buckets: 16}}, {salt: {of: [n, m], buckets: 8}},\n"
+                       "          {field: n}, {field: m}, {field: {name: id, encoding: raw}}]\n");
+}
+
+static const kw_component *
+component_of(const kw_policy *policy, size_t index)
+{
+    return kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, index);
+}
+
+static size_t
+count_within(const kw_component *component, int field, int64_t from, int64_t to)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_span span = {.field = field,
+                    .from = test_number(from),
+                    .to = test_number(to),
+                    .from_inclusive = true,
+                    .to_inclusive = true};
+    const kw_bucket *buckets;
+    return component->kind->enumerate(component, &span, arena, &buckets);
+}
+
+/* A short span of the field selects the buckets of its values. A span of another field, or of one field of
+ * several, selects all buckets. */
+static void
+test_spans(void)
+{
+    g_autoptr(kw_policy) policy = policy_with_buckets();
+    g_assert_cmpuint(count_within(component_of(policy, MOD), N, 3, 5), ==, 3);
+    g_assert_cmpuint(count_within(component_of(policy, MOD), N, 3, 300), ==, 16);
+    g_assert_cmpuint(count_within(component_of(policy, MOD), M, 3, 5), ==, 16);
+    g_assert_cmpuint(count_within(component_of(policy, SALT), N, 3, 3), ==, 8);
+}
+
+/* A record without the fields has no piece. */
+static void
+test_missing_fields(void)
+{
+    g_autoptr(kw_policy) policy = policy_with_buckets();
+    const kw_value none[FIELDS] = {{.kind = KW_VALUE_NONE}};
+    for (size_t index = 0; index < COMPONENTS; index++) {
+        const kw_component *component = component_of(policy, index);
+        kw_buffer piece = KW_BUFFER_EMPTY;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_false(component->kind->encode(component, none, KW_BYTES_NONE, &piece, &error));
+        g_assert_nonnull(strstr(error.text, "field n"));
+        kw_buffer_clear(&piece);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/rule/derived/spans", test_spans);
+    g_test_add_func("/rule/derived/missing-fields", test_missing_fields);
+    return g_test_run();
+}
