@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from keyway_gateway import Ready, is_sanitized, plain, record, value  # noqa: E402
-from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
+from keyway_hbase import PATIENT, TEMPORARY_CODES, WIDE_CLOCK, Patient, hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import Options, Order, Outcome, Query, Range  # noqa: E402
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated  # noqa: E402
 
@@ -124,7 +124,7 @@ def open_data(gateway):
     """A client with the codec in C: Python's is slow for a hundred thousand rows."""
     data = gateway.data()
     data._iprot = data._oprot = TBinaryProtocolAccelerated(data._iprot.trans)
-    return data
+    return data if gateway.is_embedded else Patient(data)
 
 
 def pages(data, query):
@@ -151,10 +151,10 @@ def load(data, events):
     for start in range(0, len(shuffled), 1000):
         records = [to_record(event) for event in shuffled[start:start + 1000]]
         end = time.monotonic() + 120
-        while records:  # a busy HBase makes the gateway reply that the caller should retry
+        while records:  # if HBase is busy, some puts fail or have no answer; all can be repeated
             written = data.putMany("order_events", records, Options())
             bad = [one for one in written if one.outcome != Outcome.OK]
-            if bad and (time.monotonic() > end or not all(one.failure.retry_after_ms for one in bad)):
+            if bad and (time.monotonic() > end or not all(one.failure.code in TEMPORARY_CODES for one in bad)):
                 sys.exit(f"putMany: {bad[0]}")
             records = [record for record, one in zip(records, written) if one.outcome != Outcome.OK]
             time.sleep(0.25 if bad else 0)
@@ -259,6 +259,7 @@ def main():
     chance = random.Random(seed)
     events = Events(seed, orders)
     with Ready(POLICY.replace("STORE", store).replace("NAME", name)) as gateway:
+        gateway.is_embedded = form is None
         data = open_data(gateway)
         with step(f"{len(events.by_time)} events written"):
             load(data, events)

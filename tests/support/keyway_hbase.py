@@ -1,6 +1,7 @@
 """The addresses of the test fixture's HBase. KW_HBASE_ENV names the file that contains them."""
 import os
 import sys
+import time
 
 SKIPPED = 77
 
@@ -8,6 +9,35 @@ SKIPPED = 77
 PATIENT = "connect_timeout: 30s"
 # On such a machine HBase's clock is known only to seconds: let writes wait instead of rejecting them.
 WIDE_CLOCK = "clock_width: 10s"
+
+
+# Codes of errors after which a caller repeats a call.
+TEMPORARY_CODES = (5, 6, 7)  # BUSY, TIMEOUT, UNAVAILABLE
+
+
+class Patient:
+    """A client that repeats calls that fail temporarily, as callers should. On a machine with many more threads than cores,
+    a lease renewal or a measurement of the clock can have no answer in time; until the next one, the gateway answers no
+    calls. For reads, and for writes that can be repeated."""
+
+    def __init__(self, client, seconds=120):
+        self._client = client
+        self._seconds = seconds
+
+    def __getattr__(self, name):
+        method = getattr(self._client, name)
+
+        def call(*arguments):
+            end = time.monotonic() + self._seconds
+            while True:
+                try:
+                    return method(*arguments)
+                except Exception as error:  # pylint: disable=broad-except
+                    if getattr(error, "code", None) not in TEMPORARY_CODES or time.monotonic() > end:
+                        raise
+                    print(f"repeated: {name}: {error}", flush=True)
+                    time.sleep((getattr(error, "retry_after_ms", None) or 250) / 1000)
+        return call
 
 
 def skip(why):
