@@ -236,7 +236,7 @@ static void
 on_created(void *user, bool created, const kw_error *error)
 {
     kw_admission *admission = user;
-    (void)created; /* the table exists now, whoever created it */
+    (void)created; /* this gateway or another one created it */
     if (error)
         fail(admission, error);
     else

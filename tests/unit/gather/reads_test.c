@@ -290,6 +290,27 @@ test_sizes_of_multi_gets(void)
     }
 }
 
+/* Points are read with the columns of the gather, of which one can be a whole family. */
+static void
+test_columns_of_points(void)
+{
+    static const kw_column columns[] = {
+        {.family = KW_BYTES_LITERAL("f"), .whole_family = true},
+        {.family = KW_BYTES_LITERAL("g"), .qualifier = KW_BYTES_LITERAL("q")}};
+    fixture *self = fixture_of_points(5);
+    kw_gather_spec spec = fixture_spec(self);
+    spec.columns = columns;
+    spec.columns_count = G_N_ELEMENTS(columns);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_read_page(self, gather, 5, 1 << 20);
+    g_assert_cmpuint(noted.get.columns_count, ==, 2);
+    g_assert_true(noted.get.columns[0].whole_family && !noted.get.columns[1].whole_family);
+    g_assert_true(kw_bytes_equal(noted.get.columns[0].family, columns[0].family));
+    g_assert_true(kw_bytes_equal(noted.get.columns[1].qualifier, columns[1].qualifier));
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
 /* A page reads no more points than it has rows. */
 static void
 test_points_of_a_page(void)
@@ -413,6 +434,7 @@ main(int argc, char **argv)
     g_test_add_func("/gather/reads/memory used up", test_memory_used_up);
     g_test_add_func("/gather/reads/order of points", test_order_of_points);
     g_test_add_func("/gather/reads/sizes of multi-gets", test_sizes_of_multi_gets);
+    g_test_add_func("/gather/reads/columns of points", test_columns_of_points);
     g_test_add_func("/gather/reads/points of a page", test_points_of_a_page);
     g_test_add_func("/gather/reads/tiny buffer", test_tiny_buffer);
     g_test_add_func("/gather/reads/charges", test_charges);

@@ -138,6 +138,9 @@ test_generated(void)
         {GENERATED("type: int", "{kind: snowflake, form: partitioned}",
                    "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, constant 0 1, n 24]}}"),
          "cannot hold every generated value"},
+        {GENERATED("type: int", "{kind: snowflake, form: partitioned}",
+                   "{bits: {of: id, parts: [zero 2, high 31, low 31]}}"), /* minutes up to 31 */
+         "cannot hold every generated value"},
         {GENERATED("type: int", "snowflake",
                    "{bits: {of: id, parts: [zero 1, minute 6, seconds 32, worker 9, n 16]}}"),
          "has a minute in its bits that differs from its time"},

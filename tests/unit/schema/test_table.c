@@ -60,6 +60,44 @@ test_lookups(void)
     kw_policy_unref(kw_policy_ref(policy));
 }
 
+static kw_model *
+model_of(const char *text, kw_diagnostics *diagnostics)
+{
+    size_t count;
+    const kw_component_schema *const *schemas = kw_rule_schemas(&count);
+    return kw_model_read_text("test", text, strlen(text), schemas, count, diagnostics);
+}
+
+/* A check returns a good policy, and reports the problems of every table of a bad one. */
+static void
+test_check(void)
+{
+    static const char good[] = "tables:\n  b: {fields: {id: string}, key: [field: id]}\n"
+                               "  a: {fields: {id: string}, key: [field: id]}\n";
+    static const char bad[] = "tables:\n  b: {fields: {id: string}, key: [field: other]}\n"
+                              "  a: {fields: {id: string}, key: [field: another]}\n";
+    g_autoptr(kw_diagnostics) none = kw_diagnostics_new("test"), two = kw_diagnostics_new("test");
+    g_autoptr(kw_model) model = model_of(good, none), bad_model = model_of(bad, two);
+    g_autoptr(kw_policy) policy = kw_policy_check(model, none);
+    g_assert_cmpuint(kw_diagnostics_count(none), ==, 0);
+    g_assert_cmpuint(kw_policy_table_count(policy), ==, 2);
+    g_assert_nonnull(kw_policy_find_table(policy, KW_BYTES_LITERAL("b")));
+    g_assert_null(kw_policy_check(bad_model, two));
+    g_assert_cmpuint(kw_diagnostics_count(two), ==, 2);
+}
+
+/* A policy is shared while there is more than one reference to it. */
+static void
+test_references(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(TABLE);
+    g_assert_false(kw_policy_is_shared(policy));
+    kw_policy *second = kw_policy_ref(policy);
+    g_assert_true(kw_policy_is_shared(policy));
+    kw_policy_unref(second);
+    g_assert_false(kw_policy_is_shared(policy));
+}
+
 typedef struct kw_test_check {
     const char *field;
     kw_value value;
@@ -92,6 +130,9 @@ static const kw_test_check checks[] = {
     {"raw", BYTES("\xff\0"), NULL},
     {"state", TEXT("open"), NULL},
     {"state", TEXT("opne"), "value \"opne\" is not a declared value; did you mean \"open\"?"},
+    /* at most 79 bytes of the value are shown */
+    {"state", TEXT("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggghhhhhhhhhh"),
+     "value \"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggghhh...\" is not"},
 };
 
 static void
@@ -339,6 +380,8 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/schema/table/default-columns", test_default_columns);
     g_test_add_func("/schema/table/lookups", test_lookups);
+    g_test_add_func("/schema/table/check", test_check);
+    g_test_add_func("/schema/table/references", test_references);
     g_test_add_func("/schema/table/checks", test_checks);
     g_test_add_func("/schema/table/cells", test_cells);
     g_test_add_func("/schema/table/bad_cells", test_bad_cells);

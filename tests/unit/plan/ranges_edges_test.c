@@ -1,0 +1,42 @@
+/* The exact ends of ranges, and how many ranges a path is expected to have. */
+#include "plan/planner.h"
+
+#include <string.h>
+
+/* A range begins after every key that begins with an excluded value, however long the value is. */
+static void
+test_excluded_values(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {id: string}\n    key: [{field: {name: id, encoding: raw}}]\n");
+    static const struct {
+        const char *query, *plan;
+    } cases[] = {
+        {"id>0123456789abcdef id<=x full", "primary: [0123456789abcdef\\x00,x\\x00)"},
+        {"id>0123456789abcde id<0123456789abcdef full", "primary: [0123456789abcde\\x00,0123456789abcdef)"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+        g_assert_cmpstr(planner_plan_text(planner, cases[i].query), ==, cases[i].plan);
+}
+
+/* The values of a list multiply the ranges of a path in the same way whether a hash or a field has them. Of
+ * paths with equally many ranges, the first is used. */
+static void
+test_lists_in_a_hash(void)
+{
+    const char *yaml = "    fields: {a: int, b: int, ts: timestamp}\n"
+                       "    key: [{field: a}, {field: b}, {field: ts}]\n"
+                       "    paths: {second: {key: [{hash: {of: [a, b], take: 2, as: hex}}, {field: ts}, "
+                       "{field: a}, {field: b}]}}\n";
+    g_autoptr(kw_test_planner) planner = planner_new(yaml);
+    g_assert_true(g_str_has_prefix(planner_plan_text(planner, "a=1 b=1,2,3"), "primary: "));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/plan/ranges-edges/excluded-values", test_excluded_values);
+    g_test_add_func("/plan/ranges-edges/lists-in-a-hash", test_lists_in_a_hash);
+    return g_test_run();
+}
