@@ -415,6 +415,22 @@ test_damaged_rows(void)
     desk_free(self);
 }
 
+/* A message shows at most 79 bytes of a value in the key, and of one in a column. */
+static void
+test_long_values_in_messages(void)
+{
+    desk *self = desk_new(policy);
+    g_autofree char *key = g_strnfill(90, 'k'), *column = g_strnfill(90, 'c');
+    g_autofree char *record = g_strdup_printf("id=%s", key), *cells = g_strdup_printf("d:id=%s", column);
+    g_autofree char *expected = g_strdup_printf(
+        "field id is \"%.73s...\" in the row key and \"%.73s...\" in its column", key, column);
+    kw_row row = row_of(self, "stored", record, cells);
+    const char *text = decoded(self, reader_of(self, "stored", "", NULL), "stored", &row);
+    if (!strstr(text, expected))
+        g_error("\"%s\" does not contain \"%s\"", text, expected);
+    desk_free(self);
+}
+
 /* A message shows at most 64 bytes of a key and of the name of an entry. */
 static void
 test_long_names_in_messages(void)
@@ -495,6 +511,7 @@ main(int argc, char **argv)
     g_test_add_func("/path/reader/needed fields", test_needed_fields);
     g_test_add_func("/path/reader/next row", test_next_row);
     g_test_add_func("/path/reader/damaged rows", test_damaged_rows);
+    g_test_add_func("/path/reader/long values in messages", test_long_values_in_messages);
     g_test_add_func("/path/reader/long names in messages", test_long_names_in_messages);
     g_test_add_func("/path/reader/size of a map", test_size_of_a_map);
     g_test_add_func("/path/reader/values", test_values);

@@ -267,6 +267,23 @@ test_outcomes_of_paths(void)
     }
 }
 
+/* Each of the records of a call with many has its own rows. */
+static void
+test_outcomes_of_many_records(void)
+{
+    desk *self = desk_with_outcomes("ooooooooo"
+                                    "ooooooooo"
+                                    "ooooooooo"
+                                    "ouf");
+    const kw_written_record *results = put_records(self, "pairs", 10);
+    assert_ok(results, 9);
+    g_assert_cmpint(results[9].outcome, ==, KW_OUTCOME_UNKNOWN);
+    g_assert_cmpstr(results[9].error.text, ==,
+                    "applied under path primary, but possibly not under all paths: table pairs, path second: "
+                    "write 28 u");
+    desk_free(self);
+}
+
 /* The buckets of one path: the path is named once, and only if the table has others. */
 static void
 test_outcomes_of_buckets(void)
@@ -448,6 +465,7 @@ main(int argc, char **argv)
     g_test_add_func("/path/write/options", test_options);
     g_test_add_func("/path/write/numbers of records", test_numbers_of_records);
     g_test_add_func("/path/write/outcomes of paths", test_outcomes_of_paths);
+    g_test_add_func("/path/write/outcomes of many records", test_outcomes_of_many_records);
     g_test_add_func("/path/write/outcomes of buckets", test_outcomes_of_buckets);
     g_test_add_func("/path/write/outcomes of records", test_outcomes_of_records);
     g_test_add_func("/path/write/single write", test_single_write);
