@@ -205,7 +205,7 @@ class Candidate:
 
     def is_listed(self, listed):
         change = (self.file, self.before, self.after)
-        return change in listed and listed[change] in (None, self.previous)
+        return bool(listed.get(change, set()) & {None, self.previous})
 
     def text(self):
         return f'{self.file}:{self.line}\n      {self.before}\n   -> {self.after}'
@@ -224,7 +224,7 @@ def candidates_of(module, seed):
 
 
 def equivalents():
-    """The listed equivalent mutants: {(file, line, mutant): the line before, or None if any}."""
+    """The listed equivalent mutants: {(file, line, mutant): the lines before; None: any}."""
     path, found, entry = ROOT / 'tests' / 'mutants-equivalent.txt', {}, {}
     for number, text in enumerate([*path.read_text().splitlines(), ''] if path.exists() else [], 1):
         name, _, value = text.partition(': ')
@@ -237,7 +237,7 @@ def equivalents():
         elif entry:
             if len(entry) - ('after' in entry) < 4:
                 stop(f'{path}:{number}: the entry above needs file, line, mutant and reason')
-            found[entry['file'], entry['line'], entry['mutant']] = entry.get('after')
+            found.setdefault((entry['file'], entry['line'], entry['mutant']), set()).add(entry.get('after'))
             entry = {}
     return found
 

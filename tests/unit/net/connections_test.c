@@ -3,6 +3,7 @@
 
 #include <glib.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -388,6 +389,38 @@ count_iterations(net_host *host, void *user)
     uv_prepare_start(&prepare, count_one);
 }
 
+/* The descriptor of the other end of a connection, which is in this process, too. */
+static int
+other_end_of(int client)
+{
+    struct sockaddr_in here, peer;
+    socklen_t size = sizeof here;
+    g_assert_cmpint(getsockname(client, (struct sockaddr *)&here, &size), ==, 0);
+    for (int descriptor = 0; descriptor < 1024; descriptor++) {
+        size = sizeof peer;
+        if (getpeername(descriptor, (struct sockaddr *)&peer, &size) == 0 && peer.sin_family == AF_INET &&
+            peer.sin_port == here.sin_port)
+            return descriptor;
+    }
+    g_assert_not_reached();
+}
+
+/* The kernel notices a client that has disappeared. */
+static void
+test_keepalive(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = serve_one(host), on = 0, idle_s = 0;
+    socklen_t size = sizeof on;
+    int served = other_end_of(client);
+    g_assert_cmpint(getsockopt(served, SOL_SOCKET, SO_KEEPALIVE, &on, &size), ==, 0);
+    g_assert_cmpint(getsockopt(served, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, &size), ==, 0);
+    g_assert_cmpint(on, ==, 1);
+    g_assert_cmpint(idle_s, ==, 60);
+    close(client);
+    net_host_free(host);
+}
+
 /* A loop whose connections are quiet sleeps. */
 static void
 test_quiet_loop(void)
@@ -489,6 +522,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/connections/draining", test_draining);
     g_test_add_func("/net/connections/call before quiet", test_call_before_quiet);
     g_test_add_func("/net/connections/hurry", test_hurry);
+    g_test_add_func("/net/connections/keepalive", test_keepalive);
     g_test_add_func("/net/connections/quiet-loop", test_quiet_loop);
     g_test_add_func("/net/connections/thread-names", test_thread_names);
     g_test_add_func("/net/connections/alive", test_alive);
