@@ -1,10 +1,14 @@
-/* Listening on a name with several addresses. getaddrinfo is replaced: the name "several" has the addresses
- * in `names`. */
+/* Listening on a name with several addresses, and accepting. getaddrinfo is replaced: the name "several" has
+ * the addresses in `names`. So is accept4: it fails once with `accept_problem`. */
 #include "net/net.h"
 
+#include "base/metrics.h"
+
+#include <errno.h>
 #include <glib.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,6 +35,21 @@ __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo 
             to = &(*to)->ai_next;
     }
     return 0;
+}
+
+static _Atomic int accept_problem;
+
+int __real_accept4(int listening, struct sockaddr *ret_address, socklen_t *size, int flags);
+int __wrap_accept4(int listening, struct sockaddr *ret_address, socklen_t *size, int flags);
+
+int
+__wrap_accept4(int listening, struct sockaddr *ret_address, socklen_t *size, int flags)
+{
+    int problem = atomic_exchange(&accept_problem, 0);
+    if (problem == 0)
+        return __real_accept4(listening, ret_address, size, flags);
+    errno = problem;
+    return -1;
 }
 
 static bool
@@ -181,6 +200,37 @@ an_address_in_use_is_an_error(void)
     place_close(&other);
 }
 
+/* Connects, and waits until the connection is accepted. */
+static void
+connect_after(const place *at, int problem)
+{
+    int64_t accepted = kw_metrics_read(KW_METRIC_connections_accepted);
+    atomic_store(&accept_problem, problem);
+    g_assert_true(connects("127.0.0.1", at->port));
+    for (int tries = 0; kw_metrics_read(KW_METRIC_connections_accepted) == accepted; tries++) {
+        g_assert_cmpint(tries, <, 60000);
+        g_usleep(1000);
+    }
+    g_assert_cmpint(atomic_load(&accept_problem), ==, 0);
+}
+
+/* A connection that ends before it is accepted does not stop others; without a descriptor, the listener
+ * pauses. */
+static void
+lost_connections_do_not_pause_a_listener(void)
+{
+    static const int lost[] = {EINTR, ECONNABORTED, EPROTO, EPERM};
+    place at;
+    g_assert_true(place_open(&at, "127.0.0.1", 0));
+    int64_t failed = kw_metrics_read(KW_METRIC_accepts_failed);
+    for (size_t i = 0; i < G_N_ELEMENTS(lost); i++)
+        connect_after(&at, lost[i]);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_accepts_failed), ==, failed);
+    connect_after(&at, ENFILE);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_accepts_failed), ==, failed + 1);
+    place_close(&at);
+}
+
 int
 main(int count, char **arguments)
 {
@@ -190,5 +240,6 @@ main(int count, char **arguments)
     g_test_add_func("/net/listener/repeated", a_repeated_address_is_used_once);
     g_test_add_func("/net/listener/none", a_name_without_a_usable_address_is_an_error);
     g_test_add_func("/net/listener/in_use", an_address_in_use_is_an_error);
+    g_test_add_func("/net/listener/lost", lost_connections_do_not_pause_a_listener);
     return g_test_run();
 }

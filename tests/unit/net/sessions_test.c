@@ -356,6 +356,21 @@ charge_main(int64_t bytes)
     kw_budget_settle();
 }
 
+/* A connection without calls keeps no memory of large replies. */
+static void
+test_memory_of_large_replies(void)
+{
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
+    int client = client_open(host);
+    client_call(client, 1);
+    net_host_wait(host, 1);
+    net_host_reply(host, 0, 600 * 1024, 'a', false);
+    client_expect(client, 600 * 1024, 'a');
+    wait_for_metric(KW_METRIC_memory_replies, 0);
+    close(client);
+    net_host_free(host);
+}
+
 /* While memory is used up, the gateway does not read from a connection that holds much memory. It reads again
  * later. */
 static void
@@ -426,5 +441,6 @@ main(int argc, char **argv)
     g_test_add_func("/net/sessions/reported-once", test_ended_connections_are_reported_once);
     g_test_add_func("/net/sessions/pauses", test_pauses);
     g_test_add_func("/net/sessions/stalled", test_stalled_connections_are_closed);
+    g_test_add_func("/net/sessions/memory-of-large-replies", test_memory_of_large_replies);
     return g_test_run();
 }
