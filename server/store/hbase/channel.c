@@ -5,7 +5,9 @@
 
 #include "base/metrics.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 /* A larger buffer is freed once it is empty. */
 #define KEEP_BYTES ((size_t)4 * 1024 * 1024)
@@ -165,6 +167,17 @@ kw_hbase_channel_ping(kw_hbase_channel *channel)
     bool fits = send_message(channel, KW_HB_THBaseService_getThriftServerType, &nothing, NULL, NULL);
     g_assert(fits);
     channel->ping_sent_ns = channel->used_ns;
+}
+
+bool
+kw_hbase_channel_is_open(const kw_hbase_channel *channel)
+{
+    g_assert(channel->in_flight == 0);
+    char byte;
+    uv_os_fd_t socket;
+    if (uv_fileno((const uv_handle_t *)&channel->tcp, &socket) != 0)
+        return false;
+    return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 void

@@ -8,6 +8,8 @@
 /* After this many channels were lost with a call in flight and no reply in between, the server gets a
  * backoff. */
 #define LOSSES_MAX 4
+/* Before a call is sent on a channel that was idle for this time, its socket is checked. */
+#define QUIET_MS 1000
 
 static void open_channel(kw_hbase_server *server);
 
@@ -248,9 +250,23 @@ cost(const kw_hbase_server *server, const kw_hbase_channel *channel)
            (uint64_t)MIN(channel->in_flight, 0xffU) << 16 | MIN(channel->pins.length, 0xffffU);
 }
 
+/* True if the channel can be used. A server closes connections without calls and pings after a minute. If
+ * this process was paused for that long, the loop has not seen the end of the connection yet. A call that is
+ * sent nevertheless is certainly not executed, but Keyway could not know that. */
+static bool
+is_usable(kw_hbase_channel *channel, uint64_t now_ns)
+{
+    if (!is_idle(channel) || ms_since(channel->used_ns, now_ns) < QUIET_MS ||
+        kw_hbase_channel_is_open(channel))
+        return true;
+    kw_hbase_channel_close(channel, KW_HBASE_LOSS_CLOSED, "the server closed the connection");
+    return false;
+}
+
 kw_hbase_channel *
 kw_hbase_servers_choose(kw_hbase_pool *pool)
 {
+    uint64_t now_ns = kw_clock_mono_ns();
     kw_hbase_channel *best = NULL;
     uint64_t least = UINT64_MAX;
     uint32_t max_in_flight = (uint32_t)pool->store->settings.pipeline;
@@ -263,7 +279,7 @@ kw_hbase_servers_choose(kw_hbase_pool *pool)
                 channel->pinned.length || channel->overdue_ns > 0)
                 continue;
             uint64_t this_cost = cost(server, channel);
-            if (this_cost < least) {
+            if (this_cost < least && is_usable(channel, now_ns)) {
                 least = this_cost;
                 best = channel;
             }

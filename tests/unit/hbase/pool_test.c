@@ -320,6 +320,31 @@ test_stalled_loop_keeps_channel(void)
     kw_clock_inject(NULL, NULL);
 }
 
+/* The loop was stalled while the server closed the connection: the next call does not use it, so its outcome
+ * is certain although it must not be sent twice. */
+static void
+test_stalled_loop_detects_closed_channel(void)
+{
+    kw_clock_inject(NULL, travelled_mono_ns);
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    settings.channels = 1;
+    fixture_open_quiet(&on, &settings);
+    bed_await_ready(&on.bed);
+    for (int i = 0; i < 3; i++) {
+        bed_run_loop(&on.bed, 50);
+        uint32_t connections = thrift2_fake_connections(on.fakes[0]);
+        thrift2_fake_close_connections(on.fakes[0]);
+        while (thrift2_fake_open_connections(on.fakes[0]) > 0)
+            g_usleep(1000);
+        travelled_ns += UINT64_C(61000000000);
+        fixture_ok(fixture_put(&on, "r", UNSTAMPED, 60000));
+        g_assert_cmpuint(thrift2_fake_connections(on.fakes[0]), ==, connections + 1);
+    }
+    fixture_stop(&on);
+    kw_clock_inject(NULL, NULL);
+}
+
 /* --- many calls at once ----------------------------------------------------------------------- */
 
 /* Gets with an unsafe filter are never batched: there are as many calls as gets. */
@@ -628,6 +653,8 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/patience", test_patience);
     g_test_add_func("/hbase/pool/ping", test_ping);
     g_test_add_func("/hbase/pool/stalled-loop-keeps-channel", test_stalled_loop_keeps_channel);
+    g_test_add_func("/hbase/pool/stalled-loop-detects-closed-channel",
+                    test_stalled_loop_detects_closed_channel);
     g_test_add_func("/hbase/pool/balance", test_balance);
     g_test_add_func("/hbase/pool/opens-one-by-one", test_opens_one_by_one);
     g_test_add_func("/hbase/pool/pipeline", test_pipeline);
