@@ -214,6 +214,28 @@ connect_after(const place *at, int problem)
     g_assert_cmpint(atomic_load(&accept_problem), ==, 0);
 }
 
+/* A connection can get the descriptor 0. */
+static void
+every_descriptor_is_accepted(void)
+{
+    place at;
+    int64_t accepted = kw_metrics_read(KW_METRIC_connections_accepted);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = g_htonl(INADDR_LOOPBACK)};
+    g_assert_true(place_open(&at, "127.0.0.1", 0));
+    to.sin_port = g_htons(at.port);
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), input = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    g_assert_cmpint(connect(client, (struct sockaddr *)&to, sizeof to), ==, 0);
+    for (int tries = 0; kw_metrics_read(KW_METRIC_connections_accepted) == accepted; tries++) {
+        g_assert_cmpint(tries, <, 60000);
+        g_usleep(1000);
+    }
+    close(client);
+    place_close(&at);
+    g_assert_cmpint(dup2(input, STDIN_FILENO), ==, STDIN_FILENO);
+    close(input);
+}
+
 /* A connection that ends before it is accepted does not stop others; without a descriptor, the listener
  * pauses. */
 static void
@@ -241,5 +263,6 @@ main(int count, char **arguments)
     g_test_add_func("/net/listener/none", a_name_without_a_usable_address_is_an_error);
     g_test_add_func("/net/listener/in_use", an_address_in_use_is_an_error);
     g_test_add_func("/net/listener/lost", lost_connections_do_not_pause_a_listener);
+    g_test_add_func("/net/listener/descriptors", every_descriptor_is_accepted);
     return g_test_run();
 }

@@ -64,12 +64,35 @@ net_of_loops(loops *self)
 }
 
 static void
-stop(loops *self, kw_net *net)
+stop_within(loops *self, kw_net *net, uint64_t drain_ms)
 {
-    kw_net_drain(net, 0, self->main, drained, self);
+    kw_net_drain(net, drain_ms, self->main, drained, self);
     kw_loop_run(self->main);
     kw_net_free(net);
     kw_loop_free(self->main);
+}
+
+static void
+stop(loops *self, kw_net *net)
+{
+    stop_within(self, net, 0);
+}
+
+/* Starts the net and connects clients to it. */
+static void
+connect_clients(kw_net *net, int *ret_clients)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    kw_error error;
+    uint16_t port;
+    g_assert_true(kw_net_listen(net, "127.0.0.1", 0, NULL, &port, &error));
+    kw_net_start(net);
+    address.sin_port = g_htons(port);
+    address.sin_addr.s_addr = g_htonl(INADDR_LOOPBACK);
+    for (size_t i = 0; i < CLIENTS; i++) {
+        ret_clients[i] = socket(AF_INET, SOCK_STREAM, 0);
+        g_assert_cmpint(connect(ret_clients[i], (struct sockaddr *)&address, sizeof address), ==, 0);
+    }
 }
 
 /* The system distributes connections over all loops. */
@@ -78,19 +101,10 @@ test_every_loop_listens(void)
 {
     loops self;
     kw_net *net = net_of_loops(&self);
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    kw_error error;
-    uint16_t port;
-    g_assert_true(kw_net_listen(net, "127.0.0.1", 0, NULL, &port, &error));
-    kw_net_start(net);
-    address.sin_port = g_htons(port);
-    address.sin_addr.s_addr = g_htonl(INADDR_LOOPBACK);
     int clients[CLIENTS];
-    for (size_t i = 0; i < CLIENTS; i++) {
-        clients[i] = socket(AF_INET, SOCK_STREAM, 0);
-        g_assert_cmpint(connect(clients[i], (struct sockaddr *)&address, sizeof address), ==, 0);
+    connect_clients(net, clients);
+    for (size_t i = 0; i < CLIENTS; i++)
         client_call(clients[i], 1);
-    }
     unsigned all = 0;
     for (int i = 0; i < 120000 && all < CLIENTS; i++) {
         g_usleep(1000);
@@ -134,6 +148,38 @@ test_alive(void)
     stop(&self, net);
 }
 
+/* A drain without connections and listeners does not wait for its time limit. */
+static void
+test_drain_without_connections(void)
+{
+    loops self;
+    kw_net *net = net_of_loops(&self);
+    kw_net_start(net);
+    stop_within(&self, net, 600000);
+}
+
+/* A hurried drain closes the connections of every loop, even those with a partial message. */
+static void
+test_hurried_drain(void)
+{
+    loops self;
+    kw_net *net = net_of_loops(&self);
+    int clients[CLIENTS];
+    int64_t received = kw_metrics_read(KW_METRIC_bytes_in);
+    connect_clients(net, clients);
+    for (size_t i = 0; i < CLIENTS; i++)
+        client_send(clients[i], "\0\0\0", 3);
+    for (int i = 0; i < 120000 && kw_metrics_read(KW_METRIC_bytes_in) < received + 3 * CLIENTS; i++)
+        g_usleep(1000);
+    kw_net_drain(net, 600000, self.main, drained, &self);
+    kw_net_close_now(net);
+    kw_loop_run(self.main);
+    kw_net_free(net);
+    kw_loop_free(self.main);
+    for (size_t i = 0; i < CLIENTS; i++)
+        close(clients[i]);
+}
+
 /* Only a drain can be hurried. */
 static void
 test_hurry_without_drain(void)
@@ -158,6 +204,8 @@ main(int argc, char **argv)
     g_test_add_func("/net/loops/every-loop-listens", test_every_loop_listens);
     g_test_add_func("/net/loops/foreign-address", test_foreign_address);
     g_test_add_func("/net/loops/alive", test_alive);
+    g_test_add_func("/net/loops/drain-without-connections", test_drain_without_connections);
+    g_test_add_func("/net/loops/hurried-drain", test_hurried_drain);
     g_test_add_func("/net/loops/hurry-without-drain", test_hurry_without_drain);
     return g_test_run();
 }
