@@ -125,7 +125,7 @@ split(const kw_options *options, int argc, char **argv)
     return words;
 }
 
-/* Copies what GOption left to the caller's array, which has room: every part of a split word is an option or
+/* Copies what GOption left to the caller's array, which has space: every part of a split word is an option or
  * its value. The array ends with NULL. */
 static void
 keep_arguments(char *const *left, int left_count, int *argc, char **argv)

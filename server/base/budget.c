@@ -74,7 +74,7 @@ kw_account_is_over_share(const kw_account *account)
 }
 
 int64_t
-kw_budget_room(const kw_account *account)
+kw_budget_left(const kw_account *account)
 {
     int64_t most = kw_budget_limit();
     if (most == 0)
@@ -90,7 +90,7 @@ kw_budget_pressure(const kw_account *account)
     int64_t most = kw_budget_limit();
     if (most == 0 || kw_budget_used() < most - most / 5)
         return KW_PRESSURE_NONE;
-    return kw_budget_room(account) > 0 ? KW_PRESSURE_HIGH : KW_PRESSURE_FULL;
+    return kw_budget_left(account) > 0 ? KW_PRESSURE_HIGH : KW_PRESSURE_FULL;
 }
 
 size_t

@@ -55,7 +55,7 @@ void kw_budget_settle(void);
 
 /* Bytes that an account can still allocate before it meets KW_PRESSURE_FULL; INT64_MAX without a limit. NULL
  * stands for an account within its share. */
-int64_t kw_budget_room(const kw_account *account);
+int64_t kw_budget_left(const kw_account *account);
 kw_pressure kw_budget_pressure(const kw_account *account);
 
 /* How many bytes a thread can keep in a list of spare memory. Never more than `most`. */

@@ -17,7 +17,7 @@ typedef struct kw_growth {
 
 /* Allocates space for `factor` times as many branches. */
 static kw_branch *
-room_for(kw_growth *growing, size_t factor)
+space_for(kw_growth *growing, size_t factor)
 {
     size_t count;
     if (!__builtin_mul_overflow(growing->now.count, factor, &count) && count <= growing->limit) {
@@ -56,7 +56,7 @@ spread_list(kw_growth *growing, size_t field)
     if (bound->count < 2 || growing->now.count == 0 ||
         growing->now.items[0].values[field].kind != KW_VALUE_NONE)
         return true;
-    kw_branch *items = room_for(growing, bound->count);
+    kw_branch *items = space_for(growing, bound->count);
     if (!items)
         return false;
     size_t count = 0;
@@ -124,7 +124,7 @@ fan_out(kw_growth *growing, size_t at)
     const kw_span *span = growing->analysis->whole_round[at] ? &every : &growing->normalized->span;
     size_t buckets_count = component->kind->enumerate(component, span, growing->arena, &buckets);
     growing->now.fanned[at] = buckets_count;
-    kw_branch *items = room_for(growing, buckets_count);
+    kw_branch *items = space_for(growing, buckets_count);
     if (!items)
         return false;
     size_t count = 0;

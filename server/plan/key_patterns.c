@@ -126,7 +126,7 @@ forms_of(kw_pattern_search *self, size_t index, const kw_component *component)
 /* --- shapes ----------------------------------------------------------------------------------------- */
 
 static bool
-has_room(const kw_pattern_search *self, size_t more)
+has_space(const kw_pattern_search *self, size_t more)
 {
     for (size_t i = 0; i < self->count; i++)
         if (self->shapes[i].size + more > PATTERN_BYTES_MOST)
@@ -190,7 +190,7 @@ take(kw_pattern_search *self, size_t index)
     size_t longest = component->width;
     for (size_t i = 0; i < forms.count; i++)
         longest = MAX(longest, forms.items[i].size);
-    if (!has_room(self, longest))
+    if (!has_space(self, longest))
         return false;
     if (forms.count)
         multiply(self, &forms, component->width);

@@ -182,7 +182,7 @@ decoding_budget(const kw_exchange *exchange, size_t payload)
     size_t most = (size_t)kw_exchange_model(exchange)->limits.decoded_bytes;
     return payload <= KW_EXCHANGE_SMALL / WORK_FACTOR
                ? most
-               : MIN(most, (size_t)kw_budget_room(exchange->account) / 2);
+               : MIN(most, (size_t)kw_budget_left(exchange->account) / 2);
 }
 
 /* Unreadable arguments fail the call but not the connection, because the end of the message is known. */
@@ -218,7 +218,7 @@ fits_memory(const kw_exchange *exchange, size_t payload)
         return true;
     case KW_PRESSURE_HIGH:
         return payload <= KW_EXCHANGE_SMALL / WORK_FACTOR ||
-               (int64_t)payload * WORK_FACTOR <= kw_budget_room(exchange->account);
+               (int64_t)payload * WORK_FACTOR <= kw_budget_left(exchange->account);
     case KW_PRESSURE_FULL:
         return false;
     }

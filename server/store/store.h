@@ -37,7 +37,7 @@ typedef struct kw_range_scan kw_range_scan;
 #define KW_STORE_VALUE_MAX (10 * 1024 * 1024)
 
 /* Maximum number of rows that are written together for one record: 33 paths, with two rows each while the key
- * rules change, and room to spare. */
+ * rules change, and some more. */
 #define KW_STORE_RECORD_ROWS_MAX 128
 
 /* The timestamp of a write whose timestamp the store assigns (HBase's LATEST_TIMESTAMP). */

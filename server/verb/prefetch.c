@@ -126,7 +126,7 @@ sweep(void *user)
 
 /* Drops the oldest page that no call waits for. False if there is none. */
 static bool
-make_room(kw_page_prefetcher *ahead)
+make_space(kw_page_prefetcher *ahead)
 {
     if (ahead->pages.length < KW_PREFETCH_PAGES_MAX)
         return true;
@@ -146,7 +146,7 @@ is_worth_it(kw_page_prefetcher *ahead, uint64_t writes)
 {
     return !ahead->closing && atomic_load(ahead->writes) == writes &&
            ahead->reading < KW_PREFETCH_PAGES_MAX && kw_budget_pressure(NULL) == KW_PRESSURE_NONE &&
-           make_room(ahead);
+           make_space(ahead);
 }
 
 /* While memory is short, drops the pages that no call waits for. */

@@ -95,7 +95,7 @@ reply_most(kw_scan *self, size_t key_size)
 
 /* Accepts the row only if the page still fits into a reply. */
 static bool
-take_room(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
+reserve_space(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     size_t bytes = kw_reader_reply_bytes(self->reader), all = self->reply_bytes + bytes;
     bool fits = all <= self->limits.frame_bytes / 4 || all <= reply_most(self, row->key.size);
@@ -122,7 +122,7 @@ accept_row(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_e
     *ret_accepted = KW_ROW_DROPPED;
     if (self->plan->residual && !kw_plan_matches_in(self->plan, kw_gather_range(self->gather), record))
         return true;
-    if (!take_room(self, row, ret_accepted, ret_error))
+    if (!reserve_space(self, row, ret_accepted, ret_error))
         return false;
     if (*ret_accepted == KW_ROW_ACCEPTED) {
         kw_record kept = kw_reader_keep(self->reader, self->page_call->arena);
@@ -162,7 +162,7 @@ row_most(const kw_scan *self)
     size_t frame = (size_t)kw_policy_model(self->call.policy)->limits.frame_bytes;
     if (self->request.picks_count == 0)
         return frame;
-    return MAX(frame, (size_t)MIN(kw_budget_room(self->call.account) / 2, WIDE_ROW_BYTES));
+    return MAX(frame, (size_t)MIN(kw_budget_left(self->call.account) / 2, WIDE_ROW_BYTES));
 }
 
 /* Gathers the rows of the current plan. */

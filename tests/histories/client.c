@@ -126,8 +126,8 @@ receive(client *with, size_t size, uint64_t until_ns)
 {
     with->bytes.size = 0;
     while (with->bytes.size < size) {
-        uint8_t *room = kw_buffer_reserve(&with->bytes, size - with->bytes.size);
-        ssize_t got = recv(with->fd, room, size - with->bytes.size, 0);
+        uint8_t *space = kw_buffer_reserve(&with->bytes, size - with->bytes.size);
+        ssize_t got = recv(with->fd, space, size - with->bytes.size, 0);
         if (got > 0)
             with->bytes.size += (size_t)got;
         else if (got == 0 || errno != EAGAIN || !await(with, POLLIN, until_ns))

@@ -50,10 +50,10 @@ class ReplySize(unittest.TestCase):
 
     def store_large_record(self, gateway):
         """Stores a record larger than the next configuration's frame."""
-        with_room = gateway.data()
-        with_room.put("events", record(id="a", ts=2, note="small"), None)
-        with_room.put("events", record(id="a", ts=1, note="chosen", blob=b"y" * (200 * 1024)), None)
-        with_room.close()
+        with_space = gateway.data()
+        with_space.put("events", record(id="a", ts=2, note="small"), None)
+        with_space.put("events", record(id="a", ts=1, note="chosen", blob=b"y" * (200 * 1024)), None)
+        with_space.close()
         gateway.write_policy(SMALL)
         gateway.restart()
         return gateway.data()

@@ -18,7 +18,7 @@ CASES = [  # file name, its text, the problem that the check must report (None: 
     ("crowd_test.c", "", 'crowd_test.c:1: "crowd"'),
     ("a.py", "if this is None:\n    pass\n", None),
     ("a.md", "NULL when there is none. The planet replays displays near a year.\n", None),
-    ("a.c", "size_t room = 3; /* room for 3 bytes */\n", None),
+    ("a.c", "size_t space = 3; /* space for 3 bytes */\n", None),
 ]
 
 

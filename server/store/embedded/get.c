@@ -23,7 +23,7 @@ kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters)
 {
     if (most == 0 || !filters)
         return most;
-    int64_t available = MIN(kw_budget_room(account) / 2, FILTERED_ROW_BYTES);
+    int64_t available = MIN(kw_budget_left(account) / 2, FILTERED_ROW_BYTES);
     return MAX(most, (size_t)available);
 }
 

@@ -89,8 +89,8 @@ receive(link_to *link)
         case KW_WIRE_MORE:
             break;
         }
-        uint8_t *room = kw_buffer_reserve(&link->in, 65536);
-        ssize_t got = recv(link->fd, room, link->in.capacity - link->in.size, 0);
+        uint8_t *space = kw_buffer_reserve(&link->in, 65536);
+        ssize_t got = recv(link->fd, space, link->in.capacity - link->in.size, 0);
         if (got < 0 && errno == EAGAIN)
             caller_group_fail(link->where->name, KW_BYTES_LITERAL("no reply within a minute"));
         if (got <= 0)

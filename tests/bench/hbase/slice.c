@@ -38,9 +38,9 @@ typedef struct slice {
 void
 slice_samples_add(slice_samples *to, uint64_t ns)
 {
-    if (to->count == to->room) {
-        to->room = MAX(to->room * 2, 4096);
-        to->ns = g_renew(uint32_t, to->ns, to->room);
+    if (to->count == to->capacity) {
+        to->capacity = MAX(to->capacity * 2, 4096);
+        to->ns = g_renew(uint32_t, to->ns, to->capacity);
     }
     to->ns[to->count++] = (uint32_t)MIN(ns, UINT32_MAX);
 }

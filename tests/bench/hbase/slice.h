@@ -60,7 +60,7 @@ slice_result slice_run_generated(bench_side *side, work what, unsigned callers, 
 
 typedef struct slice_samples {
     uint32_t *ns;
-    size_t count, room;
+    size_t count, capacity;
 } slice_samples;
 void slice_samples_add(slice_samples *to, uint64_t ns);
 /* Sorts; fills p50_us, mean_us, p99_us. */

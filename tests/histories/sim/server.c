@@ -218,8 +218,8 @@ serve_all(connection *of)
             kw_buffer_consume(&in, consumed);
             continue;
         }
-        uint8_t *room = kw_buffer_reserve(&in, 65536);
-        ssize_t got = progress == KW_WIRE_MORE ? recv(of->fd, room, 65536, 0) : -1;
+        uint8_t *space = kw_buffer_reserve(&in, 65536);
+        ssize_t got = progress == KW_WIRE_MORE ? recv(of->fd, space, 65536, 0) : -1;
         good = got > 0;
         in.size += good ? (size_t)got : 0;
     }

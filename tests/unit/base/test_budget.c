@@ -57,7 +57,7 @@ pressure_rises_in_steps(void)
     g_assert_cmpint(kw_budget_used(), ==, 0);
     kw_account *small = kw_account_new(), *big = kw_account_new();
     g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_NONE);
-    g_assert_cmpint(kw_budget_room(small), ==, INT64_MAX);
+    g_assert_cmpint(kw_budget_left(small), ==, INT64_MAX);
     kw_budget_configure(160 * MIB);
     kw_account_charge(big, KW_MEMORY_REPLIES, 127 * MIB);
     g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_NONE);
@@ -69,7 +69,7 @@ pressure_rises_in_steps(void)
     kw_account_charge(big, KW_MEMORY_REPLIES, 22 * MIB);
     g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_FULL);
     g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_HIGH);
-    g_assert_cmpint(kw_budget_room(small), ==, 9 * MIB);
+    g_assert_cmpint(kw_budget_left(small), ==, 9 * MIB);
     kw_account_charge(small, KW_MEMORY_CALLS, 9 * MIB);
     g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_FULL);
     g_assert_cmpint(kw_budget_pressure(NULL), ==, KW_PRESSURE_FULL);

@@ -158,7 +158,7 @@ test_growth(void)
 }
 
 static void
-test_a_block_with_room_stays(void)
+test_a_block_with_space_stays(void)
 {
     kw_frame_pool pool = {0};
     kw_frame *frame = filled_frame(&pool, KW_FRAME_BLOCK, 500, NULL);
@@ -202,7 +202,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/frame-pool/bounded", test_pools_are_bounded);
     g_test_add_func("/net/frame-pool/charges", test_accounts_are_charged);
     g_test_add_func("/net/frame-pool/growth", test_growth);
-    g_test_add_func("/net/frame-pool/enough-space", test_a_block_with_room_stays);
+    g_test_add_func("/net/frame-pool/enough-space", test_a_block_with_space_stays);
     g_test_add_func("/net/frame-pool/held", test_a_held_block_is_not_moved);
     return g_test_run();
 }
