@@ -98,6 +98,7 @@ kw_changes_edit(editing *self)
         {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("changes")},
         {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("id")},
         {.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("policy")}};
+    g_assert(self->decide && self->done);
     self->get = (kw_get){.table = self->catalog->table,
                          .row = KW_CATALOG_FACTS_ROW,
                          .columns = columns,

@@ -217,6 +217,7 @@ static void
 start_read(kw_coordinator *self, const kw_change_record *record)
 {
     const kw_gateway *gateway = self->gateway;
+    g_assert(!self->reading && !self->read_table);
     self->reading = true;
     self->read_table = g_strdup(record->table);
     self->read_path = g_strdup(record->path);

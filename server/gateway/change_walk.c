@@ -74,6 +74,7 @@ void
 kw_change_walk_note(kw_change_walk *walk, const kw_change_record *record, const kw_change_follower *followers,
                     size_t count, uint64_t now_ns)
 {
+    g_assert(walk->present && walk->started_ms == record->started_ms);
     if (any_disappeared(walk, followers, count))
         walk->lost_ns = now_ns;
     if (walk->step != record->step)
@@ -266,6 +267,7 @@ kw_change_waits_for_order(const kw_change_record *record)
 kw_change_next
 kw_change_walk_next(const kw_change_walk *walk, const kw_change_record *record, const kw_change_times *times)
 {
+    g_assert(record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS);
     bool ends;
     kw_chain_step step = step_of(record, &ends);
     kw_change_act work = find_work(record, step.needs);

@@ -57,6 +57,7 @@ static void
 end_slice(kw_coordinator *self)
 {
     kw_policy *policy = (kw_policy *)(uintptr_t)self->call.policy;
+    g_assert(self->working && policy);
     kw_arena_free(self->call.arena);
     self->call = (kw_call){0};
     self->working = false;

@@ -106,7 +106,6 @@ session_parse(kw_session *session)
         continue;
     session->dispatching = false;
     session->held_back = unparsed(session) > 0 && session->state == KW_SESSION_OPEN && !can_accept(session);
-    settle_frame(session);
 }
 
 /* The rest of a partial message is read directly into its block. All other input is read into the loop's

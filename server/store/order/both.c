@@ -429,6 +429,7 @@ void
 kw_order_get_both(kw_order_handle *handle, const kw_get *const *gets, size_t count, bool single,
                   kw_get_done done, void *user)
 {
+    g_assert(count > 0 && gets[0]->ordering);
     kw_arena *arena = kw_arena_new_for(gets[0]->account, KW_MEMORY_STORE);
     both_op *op = KW_ARENA_NEW(arena, both_op);
     *op = (both_op){.handle = handle,

@@ -292,6 +292,7 @@ put_done(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 void
 kw_order_put_counters(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
+    g_assert(write->kind == KW_WRITE_PUT && write->counters > 0);
     put_counters *put = g_new(put_counters, 1);
     *put = (put_counters){done, user};
     compared *op = op_new(handle, write, put_done, put);

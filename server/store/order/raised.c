@@ -225,6 +225,7 @@ on_newest(void *user, kw_rows *rows, const kw_error *error)
 void
 kw_order_raise(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
+    g_assert(write->kind == KW_WRITE_PUT && write->timestamp == KW_TIMESTAMP_NONE);
     raised *put = g_new0(raised, 1);
     kw_budget_charge(KW_MEMORY_STORE, sizeof *put);
     *put = (raised){.handle = handle, .put = *write, .newest_ms = -1, .done = done, .user = user};

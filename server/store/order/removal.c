@@ -272,6 +272,7 @@ begin(void *user)
 void
 kw_order_remove(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
+    g_assert(write->kind == KW_WRITE_DELETE && write->ordering);
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     removal *op = KW_ARENA_NEW(arena, removal);
     *op = (removal){.handle = handle, .arena = arena, .write = write, .done = done, .user = user};

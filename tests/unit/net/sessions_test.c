@@ -371,27 +371,6 @@ test_memory_of_large_replies(void)
     net_host_free(host);
 }
 
-/* A connection without calls keeps no block of input, even if its last call was held back. */
-static void
-test_memory_of_input(void)
-{
-    kw_net_limits limits = net_host_limits();
-    limits.in_flight = 1;
-    net_host *host = net_host_new(limits, "127.0.0.1", NULL);
-    int client = client_open(host);
-    client_call(client, 10);
-    client_call(client, 10);
-    net_host_wait(host, 1);
-    net_host_reply(host, 0, 2, 'a', false);
-    net_host_wait(host, 2);
-    net_host_reply(host, 1, 2, 'b', false);
-    client_expect(client, 2, 'a');
-    client_expect(client, 2, 'b');
-    wait_for_metric(KW_METRIC_memory_frames, 0);
-    close(client);
-    net_host_free(host);
-}
-
 /* While memory is used up, the gateway does not read from a connection that holds much memory. It reads again
  * later. */
 static void
@@ -463,6 +442,5 @@ main(int argc, char **argv)
     g_test_add_func("/net/sessions/pauses", test_pauses);
     g_test_add_func("/net/sessions/stalled", test_stalled_connections_are_closed);
     g_test_add_func("/net/sessions/memory-of-large-replies", test_memory_of_large_replies);
-    g_test_add_func("/net/sessions/memory-of-input", test_memory_of_input);
     return g_test_run();
 }
