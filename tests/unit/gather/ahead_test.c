@@ -220,9 +220,9 @@ test_shares_of_ranges(void)
 
 enum { FORECAST_STREAMS = 4 };
 
-/* Each text has the keys of a stream's buffered rows, one letter each. A stream has ended if the text ends
- * with a full stop. Checks the number of rows that follow in a page of `wanted` rows after each stream has
- * run out. */
+/* Each text has the keys of a stream's buffered rows, one letter each; those after a bar are in the batch
+ * that was read ahead. A stream has ended if the text ends with a full stop. Checks the number of rows that
+ * follow in a page of `wanted` rows after each stream has run out. */
 static void
 check_forecast(const char *const texts[FORECAST_STREAMS], bool reversed, uint64_t wanted,
                const uint64_t expected[FORECAST_STREAMS])
@@ -232,14 +232,20 @@ check_forecast(const char *const texts[FORECAST_STREAMS], bool reversed, uint64_
     kw_stream streams[FORECAST_STREAMS] = {0};
     kw_row rows[FORECAST_STREAMS][26] = {0};
     kw_group group = {.gather = &gather, .streams = streams, .count = FORECAST_STREAMS};
+    kw_rows ahead[FORECAST_STREAMS] = {0};
     uint64_t left[FORECAST_STREAMS];
     for (size_t i = 0; i < FORECAST_STREAMS; i++) {
-        size_t count = strcspn(texts[i], ".");
-        for (size_t k = 0; k < count; k++)
+        size_t count = strcspn(texts[i], ".|"), size = strcspn(texts[i], ".");
+        for (size_t k = 0; k < size; k++)
             rows[i][k].key = kw_bytes_of((const uint8_t *)texts[i] + k, 1);
-        streams[i] = (kw_stream){.end = texts[i][count] == '.'};
+        streams[i] = (kw_stream){.end = texts[i][size] == '.'};
         streams[i].head = count ? rows[i] : NULL;
         streams[i].last = count ? rows[i] + count - 1 : NULL;
+        if (count < size) {
+            ahead[i].rows = rows[i] + count + 1;
+            ahead[i].count = size - count - 1;
+            streams[i].ahead = &ahead[i];
+        }
     }
     kw_forecast(&group, wanted, left);
     for (size_t i = 0; i < FORECAST_STREAMS; i++)
@@ -255,6 +261,7 @@ test_forecast(void)
     check_forecast((const char *const[]){"", "ab", "cz", "xy"}, false, 2, (uint64_t[]){0, 0, 0, 0});
     check_forecast((const char *const[]){"", "zy", "xb", "ca"}, true, 5, (uint64_t[]){0, 2, 0, 0});
     check_forecast((const char *const[]){"", "ab.", "cz", "xy."}, false, 12, (uint64_t[]){0, 0, 2, 0});
+    check_forecast((const char *const[]){"", "a|b.", "c|z", "x|y."}, false, 12, (uint64_t[]){0, 0, 2, 0});
     check_forecast((const char *const[]){"", "", "", "."}, false, 12, (uint64_t[]){0, 0, 0, 0});
 }
 

@@ -101,11 +101,26 @@ test_short_heads(void)
     kw_tree_free(tree);
 }
 
+/* The rank of a head depends on its own bytes only, not on those that follow it in memory. */
+static void
+test_rank_of_short_heads(void)
+{
+    kw_tree *tree = kw_tree_new(1, false);
+    for (size_t size = 0; size < 8; size++) {
+        uint8_t alone[8] = {0};
+        memcpy(alone, "abcdefgh", size);
+        g_assert_true(kw_tree_rank(tree, kw_bytes_of("abcdefgh", size)) ==
+                      kw_tree_rank(tree, kw_bytes_of(alone, size)));
+    }
+    kw_tree_free(tree);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gather/tree/sort", test_sort);
     g_test_add_func("/gather/tree/short heads", test_short_heads);
+    g_test_add_func("/gather/tree/rank of short heads", test_rank_of_short_heads);
     return g_test_run();
 }

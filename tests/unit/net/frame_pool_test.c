@@ -106,6 +106,24 @@ test_pools_are_bounded(void)
 #endif
 }
 
+/* While memory is short, no block stays. */
+static void
+test_no_spare_blocks_while_memory_is_short(void)
+{
+    static const int64_t budget = 16 << 20, used = 14 << 20;
+    kw_budget_configure(budget);
+    kw_budget_charge(KW_MEMORY_CALLS, used);
+    kw_budget_settle();
+    kw_frame_pool pool = {0};
+    kw_frame_unref(&pool, kw_frame_take(&pool, KW_FRAME_SMALL, NULL));
+    kw_frame_unref(&pool, kw_frame_take(&pool, KW_FRAME_BLOCK, NULL));
+    g_assert_cmpuint(pool.small.count + pool.blocks.count, ==, 0);
+    kw_frame_pool_clear(&pool);
+    kw_budget_charge(KW_MEMORY_CALLS, -used);
+    kw_budget_settle();
+    kw_budget_configure(0);
+}
+
 static void
 test_accounts_are_charged(void)
 {
@@ -200,6 +218,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/frame-pool/sizes", test_sizes);
     g_test_add_func("/net/frame-pool/used-again", test_spare_blocks_are_used_again);
     g_test_add_func("/net/frame-pool/bounded", test_pools_are_bounded);
+    g_test_add_func("/net/frame-pool/no-spare-blocks", test_no_spare_blocks_while_memory_is_short);
     g_test_add_func("/net/frame-pool/charges", test_accounts_are_charged);
     g_test_add_func("/net/frame-pool/growth", test_growth);
     g_test_add_func("/net/frame-pool/enough-space", test_a_block_with_space_stays);

@@ -99,9 +99,9 @@ on_drained(void *user)
     kw_loop_stop(((place *)user)->main);
 }
 
-/* Listens on `host` with two loops. Returns whether this succeeded. */
-static bool
-place_open(place *at, const char *host, uint16_t port)
+/* Makes a net with two loops, which does not listen yet. */
+static void
+place_new(place *at)
 {
     kw_net_handler handler = {
         .user = at, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close};
@@ -112,6 +112,13 @@ place_open(place *at, const char *host, uint16_t port)
                             .frame_ms = 10000,
                             .handshake_ms = 10000};
     *at = (place){.main = kw_loop_new(), .net = kw_net_new(2, limits, &handler)};
+}
+
+/* Listens on `host` with two loops. Returns whether this succeeded. */
+static bool
+place_open(place *at, const char *host, uint16_t port)
+{
+    place_new(at);
     bool good = kw_net_listen(at->net, host, port, NULL, &at->port, &at->error);
     kw_net_start(at->net);
     return good;
@@ -236,6 +243,22 @@ every_descriptor_is_accepted(void)
     close(input);
 }
 
+/* A listening socket can get the descriptor 0: that of a program whose standard input is closed. */
+static void
+a_listener_can_have_every_descriptor(void)
+{
+    place at;
+    place_new(&at);
+    int input = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    g_assert_true(kw_net_listen(at.net, "127.0.0.1", 0, NULL, &at.port, &at.error));
+    kw_net_start(at.net);
+    g_assert_true(connects("127.0.0.1", at.port));
+    place_close(&at);
+    g_assert_cmpint(dup2(input, STDIN_FILENO), ==, STDIN_FILENO);
+    close(input);
+}
+
 /* A connection that ends before it is accepted does not stop others; without a descriptor, the listener
  * pauses. */
 static void
@@ -264,5 +287,6 @@ main(int count, char **arguments)
     g_test_add_func("/net/listener/in_use", an_address_in_use_is_an_error);
     g_test_add_func("/net/listener/lost", lost_connections_do_not_pause_a_listener);
     g_test_add_func("/net/listener/descriptors", every_descriptor_is_accepted);
+    g_test_add_func("/net/listener/descriptor-0", a_listener_can_have_every_descriptor);
     return g_test_run();
 }

@@ -627,6 +627,28 @@ test_a_partial_message_times_out(void)
     server_free(server);
 }
 
+/* The time limit of a message begins with its first byte; later bytes do not extend it. */
+static void
+test_a_message_in_slow_pieces_times_out(void)
+{
+    enum { PIECE_MS = 20, PIECES_MOST = 500 };
+    kw_net_limits limits = default_limits;
+    limits.frame_ms = 200;
+    test_server *server = server_new(limits, 1, NULL);
+    int slow = connect_client(server);
+    static const uint8_t head[] = "\x00\x01\x00\x00\x80\x01\x00\x01\x00\x00\x00\x04"  /* 64 KiB; a call */
+                                  "echo\x00\x00\x00\x01\x0b\x00\x01\x00\x00\xff\x00"; /* a long text */
+    send_all(slow, (const char *)head, sizeof head - 1);
+    struct pollfd ended = {.fd = slow, .events = POLLIN};
+    int sent = 0;
+    while (sent < PIECES_MOST && poll(&ended, 1, PIECE_MS) == 0)
+        sent += send(slow, "a", 1, MSG_NOSIGNAL) == 1;
+    g_assert_cmpint(sent, >=, 5);
+    g_assert_cmpint(sent, <, PIECES_MOST);
+    close(slow);
+    server_free(server);
+}
+
 /* Connects a client whose call is in flight. Tries again if the test was so slow that the client was closed
  * as idle. */
 static int
@@ -664,6 +686,10 @@ test_idle_clients_are_closed(void)
     expect_reply(busy, "hold", 1);
     expect_end(busy);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken);
+    server_free(server);
+    limits.idle_ms = 1; /* the lowest limit; 0 is none */
+    server = server_new(limits, 1, NULL);
+    expect_end(connect_client(server));
     server_free(server);
 }
 
@@ -830,6 +856,7 @@ main(int count, char **arguments)
     g_test_add_func("/net/session/not-thrift", test_other_protocols_end_the_connection);
     g_test_add_func("/net/session/malformed-after-good", test_replies_before_malformed_input_are_sent);
     g_test_add_func("/net/session/partial-message", test_a_partial_message_times_out);
+    g_test_add_func("/net/session/slow-pieces", test_a_message_in_slow_pieces_times_out);
     g_test_add_func("/net/session/idle", test_idle_clients_are_closed);
     g_test_add_func("/net/session/queued-replies", test_queued_replies_do_not_count_as_unread);
     g_test_add_func("/net/session/connection-limit", test_connections_beyond_the_limit_are_closed);

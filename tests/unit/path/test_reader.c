@@ -319,6 +319,25 @@ test_cells_to_skip(void)
     desk_free(self);
 }
 
+/* A reader of the identity returns no other field, wherever the identity fields are among the fields. */
+static void
+test_identity_only(void)
+{
+    static const struct {
+        const char *table, *key, *cells, *text;
+    } cases[] = {{"lists", "id=a ts=7000", WHOLE_CELLS, "id=a ts=7000"},
+                 {"stored", "id=a", "d:b=#5 d:id=a", "id=a"},
+                 {"first", "id=a", "a:x=#1 d:b=#5", "id=a"}};
+    desk *self = desk_new(policy);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const kw_table *table = desk_table(self, cases[i].table);
+        kw_row row = row_of(self, cases[i].table, cases[i].key, cases[i].cells);
+        kw_reader *reader = kw_reader_new_identity(&self->call, table, &table->paths[0]);
+        g_assert_cmpstr(decoded(self, reader, cases[i].table, &row), ==, cases[i].text);
+    }
+    desk_free(self);
+}
+
 /* A row ends after its cells, whatever follows them in memory. */
 static void
 test_last_cell(void)
@@ -508,6 +527,7 @@ main(int argc, char **argv)
     g_test_add_func("/path/reader/every combination of picks", test_every_combination);
     g_test_add_func("/path/reader/cells to skip", test_cells_to_skip);
     g_test_add_func("/path/reader/last cell", test_last_cell);
+    g_test_add_func("/path/reader/identity only", test_identity_only);
     g_test_add_func("/path/reader/needed fields", test_needed_fields);
     g_test_add_func("/path/reader/next row", test_next_row);
     g_test_add_func("/path/reader/damaged rows", test_damaged_rows);

@@ -104,6 +104,28 @@ test_most_parts(void)
     g_assert_nonnull(strstr(problems, "exceeds the maximum number of parts"));
 }
 
+/* A number generated elsewhere contains the time of its record. Another time is refused; without a time,
+ * the number is enough. */
+static void
+test_number_of_another_time(void)
+{
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {ts: {type: timestamp, unit: s}, id: int}\n"
+                    "    key: [{bits: {of: id, time: ts, parts: [zero 1, seconds 32, worker 31]}}]\n");
+    const kw_layout *layout = kw_policy_table(policy, 0)->paths[0].layout;
+    kw_value number = test_number(INT64_C(5) << 31), none = {.kind = KW_VALUE_NONE};
+    kw_value times[] = {test_number(4), test_number(5), none};
+    for (size_t i = 0; i < G_N_ELEMENTS(times); i++) {
+        kw_value values[] = {times[i], number};
+        kw_buffer key = KW_BUFFER_EMPTY;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_cmpint(kw_layout_encode(layout, &(kw_record){.values = values}, &key, &error), ==, i != 0);
+        if (i == 0)
+            g_assert_nonnull(strstr(error.text, "value 4 differs from the time in the bits of field id"));
+        kw_buffer_clear(&key);
+    }
+}
+
 /* Bits of a field that does not exist are one problem. */
 static void
 test_unknown_field(void)
@@ -124,6 +146,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/bits/time-outside-its-field", test_time_outside_its_field);
     g_test_add_func("/rule/bits/sign-of-numbers", test_sign_of_numbers);
     g_test_add_func("/rule/bits/most-parts", test_most_parts);
+    g_test_add_func("/rule/bits/number-of-another-time", test_number_of_another_time);
     g_test_add_func("/rule/bits/unknown-field", test_unknown_field);
     return g_test_run();
 }

@@ -153,6 +153,25 @@ test_last_years(void)
     }
 }
 
+/* The last time that a calendar holds can be read back from its key. */
+static void
+test_last_time_in_a_key(void)
+{
+    g_autoptr(kw_policy) policy =
+        policy_with_clock("{calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm, ss, SSS]}}");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    const kw_layout *layout = table->paths[0].layout;
+    kw_value values[] = {test_number(0), test_number(INT64_C(253402300799999)), test_text("abcd")};
+    kw_record record = {.values = values}, back = kw_record_new(table, arena);
+    kw_buffer key = KW_BUFFER_EMPTY;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_layout_encode(layout, &record, &key, &error));
+    g_assert_true(kw_layout_decode(layout, kw_buffer_bytes(&key), arena, &back, &error));
+    g_assert_true(kw_value_equal(back.values[1], values[1]));
+    kw_buffer_clear(&key);
+}
+
 /* Bits whose time changes a byte that the minute shares every 2^26 seconds: 120 ranges are the 60 minutes of
  * two such stretches, from either end of the span. */
 static void
@@ -280,6 +299,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/calendars/seconds-before-a-calendar", test_seconds_before_a_calendar);
     g_test_add_func("/rule/calendars/counts-of-runs", test_counts_of_runs);
     g_test_add_func("/rule/calendars/last-years", test_last_years);
+    g_test_add_func("/rule/calendars/last-time-in-a-key", test_last_time_in_a_key);
     g_test_add_func("/rule/calendars/stretches-of-bits", test_stretches_of_bits);
     g_test_add_func("/rule/calendars/pieces-with-a-sequence", test_pieces_with_a_sequence);
     g_test_add_func("/rule/calendars/decimal-midnight", test_decimal_midnight);

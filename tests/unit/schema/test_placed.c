@@ -291,6 +291,17 @@ test_fields(void)
     assert_refused_change("    fields: {id: {type: string, column: 'd:id'}, n: int}\n    key: [field: id]\n",
                           "    fields: {id: string, n: int}\n    key: [hash: id, field: id]\n",
                           "path primary: the old key rule uses field id, which has another column");
+    static const char *const elsewhere[] = {"d:t", "e:ts", "e:t"};
+    for (size_t i = 0; i < G_N_ELEMENTS(elsewhere); i++) {
+        g_autofree char *fresh =
+            g_strdup_printf("    fields: {id: string, ts: {type: timestamp, column: '%s'}}\n"
+                            "    key: [field: ts, field: id]\n",
+                            elsewhere[i]);
+        assert_refused_change("    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}}\n"
+                              "    key: [hash: id, field: ts, field: id]\n",
+                              fresh,
+                              "path primary: the old key rule uses field ts, which has another column");
+    }
 #define KIND(values)                                                                                         \
     "    fields: {id: string, kind: {type: string, values: " values "}}\n    key: [enum: {field: kind}, "    \
     "field: id]\n"

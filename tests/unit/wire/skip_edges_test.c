@@ -3,6 +3,7 @@
 
 #include <glib.h>
 
+#define BINARY_TEXT 11
 #define BINARY_MAP 13
 #define BINARY_LIST 15
 #define LIMIT 1000
@@ -33,10 +34,35 @@ test_unknown_types(void)
     }
 }
 
+static void
+expect_depth(kw_bytes lists, kw_wire_progress progress)
+{
+    kw_skip skip;
+    size_t wanted;
+    kw_skip_begin_value(&skip, KW_WIRE_BINARY, BINARY_LIST, LIMIT, 1);
+    g_assert_cmpint(kw_skip_run(&skip, lists, &wanted), ==, progress);
+    if (progress == KW_WIRE_BROKEN)
+        g_assert_cmpint(skip.fault.kind, ==, KW_DECODE_DEPTH);
+    else
+        g_assert_cmpuint(skip.at, ==, lists.size);
+}
+
+/* An empty container does not count as nesting: there is nothing in it to skip. */
+static void
+test_empty_containers_at_the_depth_limit(void)
+{
+    static const uint8_t empty[] = {BINARY_LIST, 0, 0, 0, 1, BINARY_TEXT, 0, 0, 0, 0},
+                         filled[] = {BINARY_LIST, 0, 0, 0, 1, BINARY_TEXT, 0, 0, 0, 1, 0, 0, 0, 0};
+    expect_depth(kw_bytes_of(empty, sizeof empty), KW_WIRE_MESSAGE);
+    expect_depth(kw_bytes_of(filled, sizeof filled), KW_WIRE_BROKEN);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/wire/skip-edges/unknown-types", test_unknown_types);
+    g_test_add_func("/wire/skip-edges/empty-containers-at-the-depth-limit",
+                    test_empty_containers_at_the_depth_limit);
     return g_test_run();
 }

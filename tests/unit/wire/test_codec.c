@@ -207,6 +207,14 @@ bytes_are_the_known_ones(void)
     g_assert_true(kw_bytes_equal(kw_buffer_bytes(&out),
                                  KW_BYTES_LITERAL("\x21\x0a\x72\x2c\x14\2\x11\0\x14\1\x12\0\2\xfe\xff\3\0")));
     kw_buffer_clear(&out);
+
+    /* The short form of an id states a difference of at most 15: here from 41 to 56. */
+    int8_t byte = 7;
+    kw_odd_Odd near = {.short_ = true, .has_real = true, .has_bytes = true, .bytes = {&byte, 1}};
+    kw_wire_struct_encode(&out, KW_WIRE_COMPACT, &kw_odd_Odd_wire, &near);
+    g_assert_true(
+        kw_bytes_equal(kw_buffer_bytes(&out), KW_BYTES_LITERAL("\x21\7\x52\0\0\0\0\0\0\0\0\xf9\x13\7\0")));
+    kw_buffer_clear(&out);
 }
 
 static void

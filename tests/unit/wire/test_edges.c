@@ -222,6 +222,11 @@ static const verdict verdicts[] = {
     ACCEPTED(kw_odd_Odd, KW_WIRE_COMPACT, "\x21\1\xfe\xff\3\0"),
     REFUSED(kw_odd_Odd, KW_WIRE_COMPACT, "\x21\1\x80\x80\4\0", "field id 32768 does not fit"),
     REFUSED(kw_odd_Odd, KW_WIRE_COMPACT, "\x21\1\x81\x80\4\0", "field id -32769 does not fit"),
+    ACCEPTED(kw_odd_Odd, KW_WIRE_COMPACT, "\x21\3\xf0\xff\3\1\x71\0"), /* 32760, then 7 more */
+    REFUSED(kw_odd_Odd, KW_WIRE_COMPACT, "\x21\3\xf0\xff\3\1\x81\0", "field id 32768 does not fit"),
+    /* A double whose last byte is also the last byte of all is whole; what is missing follows it. */
+    REFUSED(kw_odd_Odd, KW_WIRE_BINARY, "\2\0\2\1\4\0\x29\1\2\3\4\5\6\7\x08", "Odd: the bytes end too early"),
+    REFUSED(kw_odd_Odd, KW_WIRE_COMPACT, "\x21\7\x52\1\2\3\4\5\6\7\x08", "Odd: the bytes end too early"),
     REFUSED(kw_odd_Odd, KW_WIRE_BINARY, "\2\0\2\2\0", "Odd.short: 2 is neither true nor false"),
     REFUSED(kw_odd_Odd, KW_WIRE_BINARY, "\2\0\2\1\x0f\0\x2e\2\0\0\0\1\2\0", "Odd.flags: 2 is neither"),
     REFUSED(kw_odd_Odd, KW_WIRE_BINARY, "\3\0\1\1\0", "Odd.short: the required field is missing"),
