@@ -111,8 +111,7 @@ decide_edit(kw_changes_editing *editing, kw_error *ret_error)
     const kw_catalog_image *image = editing->image;
     kw_change_record *record = find_under_way(self, image->changes, image->changes_count);
     if (!record)
-        return kw_error_set(ret_error, KW_REFUSED, "table %s: no change is under way",
-                            self->table);
+        return kw_error_set(ret_error, KW_REFUSED, "table %s: no change is under way", self->table);
     kw_change_record before = *record;
     if (!self->change(self->change_user, image->version.number, record, image->arena, ret_error))
         return false;

@@ -687,7 +687,7 @@ test_idle_clients_are_closed(void)
     expect_end(busy);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_broken), ==, broken);
     server_free(server);
-    limits.idle_ms = 1; /* the lowest limit; 0 is none */
+    limits.idle_ms = 1; /* the lowest limit: 0 stands for no limit */
     server = server_new(limits, 1, NULL);
     expect_end(connect_client(server));
     server_free(server);
