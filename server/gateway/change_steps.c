@@ -181,7 +181,7 @@ void
 kw_change_step_wait(kw_change_request *self)
 {
     kw_coordinator *coordinator = self->coordinator;
-    g_assert(!coordinator->running); /* orders are jobs, one at a time */
+    g_assert(!coordinator->running || coordinator->running == self); /* orders are jobs, one at a time */
     self->stepping = false;
     self->until_ns = kw_clock_mono_ns() + KW_EARLIER_WAIT_NS;
     coordinator->running = self;

@@ -191,7 +191,7 @@ class Orders(HBaseCase):
     def test_orders(self):
         a = self.start(2)
         b = self.gateways[1]
-        self.refused(b, "no key rule", "switch")
+        self.refused(b, "no change is under way", "switch")
         self.begin()
         order(b, "t", "pause")
         found = wait_for(b, "t", lambda found: found.phase == "paused", "the copy to pause")

@@ -149,13 +149,13 @@ class Drain(unittest.TestCase):
                 old.close()
 
     def test_a_lame_duck_ends(self):
-        with Gateway(POLICY + "timeouts: {{lame_duck: 700ms}}\n") as gateway:
+        with Gateway(POLICY + "timeouts: {{lame_duck: 3s}}\n") as gateway:
             began = time.monotonic()
             gateway.process.send_signal(signal.SIGTERM)
             wait_until(lambda: gateway.get("/readyz")[0] == 503, "/readyz to return 503")
             self.put_on_a_new_connection(gateway, 1)
             self.assertEqual(gateway.wait_for_exit(), 0)
-            self.assertGreater(time.monotonic() - began, 0.69)
+            self.assertGreater(time.monotonic() - began, 2.9)
 
     @staticmethod
     def is_refused(gateway):
