@@ -34,6 +34,63 @@ assemble_families(kw_read *read, const kw_draft_table *draft, kw_model_table *ta
     table->families_count = count;
 }
 
+/* --- tables with problems: the parts that can be checked nevertheless ---------------------------- */
+
+static bool
+is_broken_field(const kw_draft_table *draft, const char *name)
+{
+    for (size_t i = 0; i < draft->fields_count; i++)
+        if (!draft->fields[i].valid && strcmp(draft->fields[i].field.name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool
+names_broken_field(const kw_draft_table *draft, const kw_model_setting *setting)
+{
+    for (size_t i = 0; i < setting->texts_count; i++)
+        if (is_broken_field(draft, setting->texts[i]))
+            return true;
+    return is_broken_field(draft, setting->text);
+}
+
+/* True if the rule and the fields that it names have no problem. Otherwise further problems would be
+ * misleading. */
+static bool
+is_usable(const kw_draft_table *draft, const kw_model_path *path)
+{
+    bool usable = draft->fields_known && path->components_count > 0;
+    for (size_t i = 0; i < path->components_count; i++) {
+        const kw_model_component *component = &path->components[i];
+        usable = usable && !component->broken;
+        for (size_t j = 0; j < component->settings_count; j++)
+            usable = usable && !names_broken_field(draft, &component->settings[j]);
+    }
+    return usable;
+}
+
+static kw_model_table
+assemble_usable(kw_read *read, const kw_draft_table *draft)
+{
+    kw_model_table table = draft->table;
+    kw_model_field *fields = KW_MEMORY_ARRAY(read->memory, kw_model_field, draft->fields_count);
+    kw_model_path *paths = KW_MEMORY_ARRAY(read->memory, kw_model_path, draft->paths_count + 1);
+    for (size_t i = 0; i < draft->fields_count; i++)
+        if (draft->fields[i].valid)
+            fields[table.fields_count++] = draft->fields[i].field;
+    if (is_usable(draft, &draft->primary.path))
+        paths[table.paths_count++] = draft->primary.path;
+    for (size_t i = 0; i < draft->paths_count; i++)
+        if (is_usable(draft, &draft->paths[i].path))
+            paths[table.paths_count++] = draft->paths[i].path;
+    table.fields = fields;
+    table.paths = paths;
+    table.incomplete = true;
+    return table;
+}
+
+/* --- whole tables -------------------------------------------------------------------------------- */
+
 static kw_model_table
 assemble_table(kw_read *read, const kw_draft_table *draft)
 {
@@ -59,9 +116,9 @@ kw_assemble(kw_read *read, const kw_draft *draft)
     kw_model model = draft->model;
     kw_model_table *tables = KW_MEMORY_ARRAY(read->memory, kw_model_table, draft->tables_count);
     model.tables = tables;
-    model.tables_count = 0;
+    model.tables_count = draft->tables_count;
     for (size_t i = 0; i < draft->tables_count; i++)
-        if (draft->tables[i].valid)
-            tables[model.tables_count++] = assemble_table(read, &draft->tables[i]);
+        tables[i] = draft->tables[i].valid ? assemble_table(read, &draft->tables[i])
+                                           : assemble_usable(read, &draft->tables[i]);
     return model;
 }

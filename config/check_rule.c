@@ -76,9 +76,11 @@ resolve_rule(kw_read *read, const kw_draft_table *table, kw_model_path *path)
     size_t length = kw_read_enter(read, "key", 0);
     for (size_t i = 0; i < path->components_count; i++) {
         size_t inner = kw_read_enter(read, NULL, i);
+        size_t before = kw_diagnostics_count(read->diagnostics);
         components[i] = path->components[i];
         if (components[i].bare)
             resolve(read, table, &components[i]);
+        components[i].broken |= kw_diagnostics_count(read->diagnostics) > before;
         kw_read_leave(read, inner);
     }
     kw_read_leave(read, length);

@@ -183,8 +183,10 @@ void
 kw_check_table(kw_read *read, const kw_node *node, void *section)
 {
     kw_draft_table *table = section;
+    const kw_node *fields = node ? kw_node_find(node, "fields") : NULL;
     if (!node)
         return;
+    table->fields_known = fields && fields->kind == KW_NODE_MAP && !fields->lacks;
     name_store_tables(read, table);
     check_order(read, node, table);
     kw_check_rule_names(read, table);

@@ -127,7 +127,8 @@ typedef struct kw_model_setting {
 typedef struct kw_model_component {
     const char *name;
     kw_mark mark;
-    bool bare; /* written as a name only */
+    bool bare;   /* written as a name only */
+    bool broken; /* has a problem, so the model is only for further checks */
     const kw_model_setting *settings;
     size_t settings_count;
 } kw_model_component;
@@ -212,6 +213,7 @@ typedef struct kw_model_table {
     int atomics;                 /* increments and conditional writes are allowed: -1: not set, 0, 1 */
     bool updates;                /* a record can be put more than once */
     int64_t major_compaction_ms; /* interval at which the store removes expired cells: 7 d */
+    bool incomplete;             /* has a problem: it lacks fields and paths; kw_model_check_text */
 } kw_model_table;
 
 /* --- the gateway ------------------------------------------------------------------------------ */

@@ -8,6 +8,7 @@
 typedef struct frame {
     kw_node *node;    /* the open LIST or MAP */
     GPtrArray *items; /* its children; of a map, alternating keys and values */
+    size_t problems;  /* found before it was opened */
 } frame;
 
 typedef struct tree_builder {
@@ -78,6 +79,7 @@ scalar_new(tree_builder *builder, const yaml_event_t *event)
                            "quotes, '\\x00' stays and means the byte",
                            "a value cannot contain the character NUL");
         node->kind = KW_NODE_BROKEN;
+        node->damaged = true;
         size = strlen(text);
     }
     node->text = kw_memory_text(builder->memory, text, size);
@@ -103,7 +105,8 @@ open_node(tree_builder *builder, kw_node *node)
         return kw_diagnostics_add(builder->diagnostics, node->mark, NULL, "nested deeper than %d levels",
                                   KW_NODE_DEPTH_LIMIT);
     append_node(builder, node);
-    builder->open[builder->depth++] = (frame){node, g_ptr_array_new()};
+    builder->open[builder->depth++] =
+        (frame){node, g_ptr_array_new(), kw_diagnostics_count(builder->diagnostics)};
     return true;
 }
 
@@ -128,8 +131,10 @@ close_map(tree_builder *builder, kw_node *map, GPtrArray *items)
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     for (size_t i = 0; i < most; i++) {
         kw_node *key = g_ptr_array_index(items, 2 * i);
-        if (!usable_key(builder, key))
+        if (!usable_key(builder, key)) {
+            map->lacks = true;
             continue;
+        }
         const kw_node *first = g_hash_table_lookup(seen, key->text);
         if (first) {
             kw_diagnostics_add(builder->diagnostics, key->mark, NULL,
@@ -155,6 +160,7 @@ close_node(tree_builder *builder)
             memcpy(closed.node->items, closed.items->pdata, closed.items->len * sizeof(kw_node *));
     }
     g_ptr_array_unref(closed.items);
+    closed.node->damaged = kw_diagnostics_count(builder->diagnostics) > closed.problems;
 }
 
 static bool
@@ -180,7 +186,9 @@ on_alias(tree_builder *builder, const yaml_event_t *event)
 {
     kw_diagnostics_add(builder->diagnostics, mark_of(event->start_mark), "repeat the value where it is used",
                        "aliases are not allowed (*%.40s)", (const char *)event->data.alias.anchor);
-    append_node(builder, node_new(builder, KW_NODE_BROKEN, event));
+    kw_node *node = node_new(builder, KW_NODE_BROKEN, event);
+    node->damaged = true;
+    append_node(builder, node);
 }
 
 /* False stops the parser, after a problem was reported. */

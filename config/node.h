@@ -2,7 +2,8 @@
  *
  * Built from libyaml's events under fixed limits: size, depth, number of nodes. Anchors, aliases, tags,
  * duplicate keys, keys that are not plain text, and second documents are problems. A node with a reported
- * problem is BROKEN; readers report nothing more about it. */
+ * problem is BROKEN; readers report nothing more about it. The nodes around it are damaged: their parts can
+ * be read, but some are missing. */
 #pragma once
 
 #include "config/diagnostic.h"
@@ -16,6 +17,8 @@ typedef enum kw_node_kind { KW_NODE_SCALAR, KW_NODE_LIST, KW_NODE_MAP, KW_NODE_B
 
 typedef struct kw_node {
     kw_node_kind kind;
+    bool damaged; /* BROKEN, or the text within had a problem */
+    bool lacks;   /* of a MAP: an entry was dropped because its key is not plain text */
     kw_mark mark;
     /* SCALAR: NUL-terminated, without NUL inside. plain: written without quotes. */
     const char *text;

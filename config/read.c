@@ -327,7 +327,7 @@ kw_read_section(kw_read *read, const kw_section *section, const kw_node *node, v
     bool clean = kw_diagnostics_count(read->diagnostics) == before;
     if (section->check && (clean || section->check_always))
         section->check(read, map, into);
-    bool valid = kw_diagnostics_count(read->diagnostics) == before;
+    bool valid = kw_diagnostics_count(read->diagnostics) == before && !(node && node->damaged);
     if (section->valid_offset)
         memcpy((char *)into + section->valid_offset, &valid, sizeof valid);
 }

@@ -176,6 +176,7 @@ read_body(kw_read *read, const kw_component_schema *schema, const kw_node *body,
 static void
 read_component(kw_read *read, const kw_node *node, kw_model_component *component)
 {
+    component->broken = true;
     if (node->kind == KW_NODE_BROKEN)
         return;
     if (kw_node_is_empty(node) || node->kind == KW_NODE_LIST) {
@@ -189,6 +190,7 @@ read_component(kw_read *read, const kw_node *node, kw_model_component *component
             "has %zu names, must be one component", node->count);
         return;
     }
+    size_t before = kw_diagnostics_count(read->diagnostics);
     const kw_node *name = node->kind == KW_NODE_SCALAR ? node : node->keys[0];
     component->mark = node->mark;
     component->name = kw_memory_text(read->memory, name->text, strlen(name->text));
@@ -196,6 +198,7 @@ read_component(kw_read *read, const kw_node *node, kw_model_component *component
     const kw_component_schema *schema = component->bare ? NULL : known_component(read, name);
     if (schema)
         read_body(read, schema, node->items[0], component);
+    component->broken = node->damaged || kw_diagnostics_count(read->diagnostics) > before;
 }
 
 void

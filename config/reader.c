@@ -33,16 +33,6 @@ read_nodes(kw_read *read, const kw_node *root, const char *file, const char *tex
     return box_model(read, &draft, file, text, size);
 }
 
-/* Returns the model only if there was no problem. */
-static kw_model *
-unless_rejected(kw_model *model, const kw_diagnostics *diagnostics)
-{
-    if (kw_diagnostics_count(diagnostics) == 0)
-        return model;
-    kw_model_unref(model);
-    return NULL;
-}
-
 kw_model *
 kw_model_check_text(const char *file, const char *text, size_t size,
                     const kw_component_schema *const *components, size_t components_count,
@@ -55,7 +45,6 @@ kw_model_check_text(const char *file, const char *text, size_t size,
     }
     g_autoptr(kw_memory) nodes = kw_memory_new();
     const kw_node *root = kw_node_parse(nodes, text, size, diagnostics);
-    bool is_whole = kw_diagnostics_count(diagnostics) == 0; /* otherwise parts of tables are missing */
     if (!root)
         return NULL;
     kw_read read = {.memory = kw_memory_new(),
@@ -67,7 +56,17 @@ kw_model_check_text(const char *file, const char *text, size_t size,
     kw_model *model = read_nodes(&read, root, file, text, size);
     g_string_free(read.place, TRUE);
     g_array_unref(read.secrets);
-    return is_whole ? model : unless_rejected(model, diagnostics);
+    return model;
+}
+
+/* Returns the model only if there was no problem. */
+static kw_model *
+unless_rejected(kw_model *model, const kw_diagnostics *diagnostics)
+{
+    if (kw_diagnostics_count(diagnostics) == 0)
+        return model;
+    kw_model_unref(model);
+    return NULL;
 }
 
 kw_model *

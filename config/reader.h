@@ -17,9 +17,10 @@ kw_model *kw_model_read_text(const char *file, const char *text, size_t size,
 kw_model *kw_model_read_file(const char *file, const kw_component_schema *const *components,
                              size_t components_count, kw_diagnostics *diagnostics);
 
-/* The same two for checks that report further problems: the model of a rejected text has the tables without
- * problems, and defaults instead of invalid settings. It cannot be served. NULL if nothing of the text can be
- * used, for example because it is not YAML. */
+/* The same two for checks that report further problems: the model of a rejected text has defaults instead of
+ * invalid settings, and tables with problems lack the fields with problems, and the paths whose rules have
+ * problems or name such a field. It cannot be served. NULL if nothing of the text can be used, for example
+ * because it is not YAML. */
 kw_model *kw_model_check_text(const char *file, const char *text, size_t size,
                               const kw_component_schema *const *components, size_t components_count,
                               kw_diagnostics *diagnostics);

@@ -90,6 +90,7 @@ typedef struct kw_draft_field {
     const char *column;
     kw_mark column_mark;
     bool stored; /* has a column, named or default */
+    bool valid;  /* has no problem */
 } kw_draft_field;
 
 typedef struct kw_draft_path {
@@ -105,6 +106,7 @@ typedef struct kw_draft_table {
     size_t paths_count;
     kw_draft_field *fields;
     size_t fields_count;
+    bool fields_known; /* no name of a field is missing from the list */
     kw_model_family *families;
     size_t families_count;
     const char *marker; /* as in the file */

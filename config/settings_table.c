@@ -97,6 +97,7 @@ static const kw_section field_section = {
     .mark_offset = offsetof(kw_draft_field, field.mark),
     .name_offset = offsetof(kw_draft_field, field.name),
     .switch_offset = KW_OFFSET_NONE,
+    .valid_offset = offsetof(kw_draft_field, valid),
     .key_rule = KW_NAME_FIELD,
     .check = kw_check_field,
 };

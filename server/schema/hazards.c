@@ -185,7 +185,7 @@ check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
 /* -------------------------------------------------------------------------------------------------------- */
 
 static void
-check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path)
+check_rule(kw_hazards *hazards, const kw_table *table, const kw_path *path)
 {
     for (size_t index = 0; index < path->layout->count; index++)
         report_component(hazards, path, path->layout->components[index]);
@@ -193,18 +193,28 @@ check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path)
         check_clock_changes(hazards, path, path->layout->components[index]);
     for (size_t field = 0; field < table->fields_count; field++)
         check_repeated(hazards, table, path, field);
+}
+
+static void
+check_path(kw_hazards *hazards, const kw_table *table, const kw_path *path, bool whole)
+{
+    if (path->layout)
+        check_rule(hazards, table, path);
+    if (!whole)
+        return;
     check_numbers(hazards, path);
     check_rounds(hazards, table, path);
 }
 
 bool
-kw_hazards_find(kw_hazards *hazards, const kw_table *table, kw_diagnostics *diagnostics)
+kw_hazards_find(kw_hazards *hazards, const kw_table *table, bool whole, kw_diagnostics *diagnostics)
 {
     for (size_t number = 0; number < table->stores_count; number++) {
         if (!kw_diagnostics_may_continue(diagnostics, kw_arena_used(hazards->arena)))
             return false;
-        check_path(hazards, table, &table->paths[number]);
+        check_path(hazards, table, &table->paths[number], whole);
     }
-    kw_generated_check(hazards, table);
+    if (whole)
+        kw_generated_check(hazards, table);
     return true;
 }

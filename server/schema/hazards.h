@@ -15,5 +15,6 @@ typedef struct kw_hazards {
 void kw_hazards_add(kw_hazards *hazards, const kw_table *table, const kw_path *path, kw_mark mark,
                     const char *hint, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* Finds all hazards of a compiled table. False: see kw_diagnostics_may_continue. */
-bool kw_hazards_find(kw_hazards *hazards, const kw_table *table, kw_diagnostics *diagnostics);
+/* Finds all hazards of a table; if it has problems (not whole), only those of single key rules that could be
+ * compiled. False: see kw_diagnostics_may_continue. */
+bool kw_hazards_find(kw_hazards *hazards, const kw_table *table, bool whole, kw_diagnostics *diagnostics);

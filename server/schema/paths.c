@@ -256,6 +256,23 @@ compile_each(const compiling *self)
     return good;
 }
 
+/* The primary path can be missing from an incomplete model, or have problems; then there is nothing to
+ * compare with. */
+static bool
+check_identities(const compiling *self)
+{
+    bool good = true;
+    const kw_path *primary = self->paths;
+    if (self->table->stores_count == 0 || !primary->layout || strcmp(primary->name, "primary") != 0)
+        return true;
+    for (size_t index = 1; index < self->table->stores_count; index++)
+        if (self->paths[index].layout)
+            good =
+                check_identity(self->table, primary->layout, self->paths[index].layout, self->diagnostics) &&
+                good;
+    return good;
+}
+
 /* If a bucket is chosen, something must prevent a second put from choosing another one. */
 static bool
 check_choices(kw_table *table, kw_diagnostics *diagnostics)
@@ -304,8 +321,8 @@ kw_paths_compile(kw_policy *policy, kw_table *table, kw_path *paths, const kw_pl
 {
     const kw_placing **applied = KW_ARENA_ARRAY(policy->arena, const kw_placing *, table->model->paths_count);
     compiling self = {policy, table, paths, placings, applied, diagnostics};
-    bool good = compile_each(&self) && place_paths(&self);
-    for (size_t index = 1; good && index < table->stores_count; index++)
-        good = check_identity(table, paths[0].layout, paths[index].layout, diagnostics);
-    return good && check_all_circular(table, diagnostics) && check_choices(table, diagnostics);
+    bool good = compile_each(&self);
+    good = check_identities(&self) && good;
+    return good && !table->model->incomplete && place_paths(&self) &&
+           check_all_circular(table, diagnostics) && check_choices(table, diagnostics);
 }

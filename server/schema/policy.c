@@ -182,7 +182,7 @@ build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_di
     };
     set_marker(table);
     list_generated(policy, table);
-    if (model->paths_count == 0)
+    if (model->paths_count == 0 && !model->incomplete)
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
     if (!kw_paths_compile(policy, table, paths, placings, diagnostics))
         return false;
@@ -270,7 +270,7 @@ kw_policy_new_placed(kw_model *model, const kw_placing *items, size_t count, kw_
     sort_tables(policy);
     policy->hazards.arena = policy->arena;
     for (size_t number = 0; good && number < policy->tables_count; number++)
-        good = kw_hazards_find(&policy->hazards, &policy->tables[number], diagnostics);
+        good = kw_hazards_find(&policy->hazards, &policy->tables[number], true, diagnostics);
     return good ? g_steal_pointer(&policy) : NULL;
 }
 
@@ -282,8 +282,8 @@ kw_policy_check(kw_model *model, kw_diagnostics *diagnostics)
     for (size_t number = 0; number < model->tables_count; number++) {
         if (!kw_diagnostics_may_continue(diagnostics, kw_arena_used(policy->arena)))
             return NULL;
-        if (build_table(policy, number, &(kw_placings){NULL, 0}, diagnostics) &&
-            !kw_hazards_find(&policy->hazards, &policy->tables[number], diagnostics))
+        bool whole = build_table(policy, number, &(kw_placings){NULL, 0}, diagnostics);
+        if (!kw_hazards_find(&policy->hazards, &policy->tables[number], whole, diagnostics))
             return NULL;
     }
     kw_policy_refuse_hazards(policy, diagnostics);

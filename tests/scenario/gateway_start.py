@@ -18,7 +18,8 @@ HAZARD = """\
     key: [{{salt: {{buckets: 300, algorithm: phoenix}}}}, {{field: id}}]
 """
 
-# Problems that reading finds, problems that compiling finds, and a hazard.
+# Problems that reading finds, problems that compiling finds, and a hazard; also within one table. The path by_f is not
+# compiled, because its field f has a problem.
 MIXED = """\
 limits: {{memory: 1GiB,
   frame: 1B}}
@@ -34,6 +35,25 @@ tables:
   good:
     fields: {{c: string}}
     key: [field: c]
+  both:
+    fields: {{e: string, f: strng}}
+    key:
+      - hash: {{algorithm: md5, of: [ee], take: 4, as: hex}}
+      - field: e
+    families: {{d: {{ttl: long}}}}
+    paths:
+      by_f: {{key: [f, e]}}
+      by_e: {{key: [salt: {{buckets: 16, of: [eee]}}, e]}}
+      by_ee: {{key: [e, salt: {{buckets: 16, of: [e]}}, e]}}
+  short:
+    fields: {{h: string, i: string, j: strng}}
+    key: [h, i]
+    paths: {{by_i: {{key: [i]}}}}
+  twice:
+    fields: {{g: string}}
+    order: store
+    order: stamp
+    key: [salt: {{buckets: 16, of: [gg]}}, g]
   wide:
     fields: {{id: string}}
     key: [{{salt: {{buckets: 300, algorithm: phoenix}}}}, {{field: id}}]
@@ -103,7 +123,11 @@ class Start(unittest.TestCase):
     def expect_mixed_problems(self, lines, file):
         """One line for each problem of MIXED, in the order of the file."""
         parts = [":2:10: error: limits.frame: ", ":5:17: error: tables.unread.fields.a.type: unknown value 'strng'",
-                 ":10:37: error: .*bb.*", ":17:28: error: .*phoenix.* / hint: use at most 256 buckets"]
+                 ':10:37: error: .*"bb"', ":16:28: error: tables.both.fields.f.type: ", ':18:37: error: .*"ee"',
+                 ":20:25: error: tables.both.families.d.ttl: ", ':23:45: error: .*"eee"',
+                 ":24:54: error: path by_ee: field e is in the key twice", ":26:39: error: tables.short.fields.j.type: ",
+                 ":28:13: error: path by_i: field h of the primary key is missing", ":32:5: error: 'order' is given twice",
+                 ':33:36: error: .*"gg"', ":36:28: error: .*phoenix.* / hint: use at most 256 buckets"]
         self.assertEqual(len(lines), len(parts), lines)
         for line, part in zip(lines, parts):
             self.assertRegex(line, "^" + re.escape(file) + part)
@@ -114,7 +138,7 @@ class Start(unittest.TestCase):
         self.assertEqual(gateway.wait_for_exit(), 1)
         lines = [line for line in gateway.log().splitlines() if ": error: " in line]
         gateway.__exit__(None, None, None)
-        self.assertEqual(len(lines), 3, lines)  # a hazard is no error here: the catalog can have rows under the rule
+        self.assertEqual(len(lines), 11, lines)  # a hazard is no error here: the catalog can have rows under the rule
 
     def expect_failure(self, policy, code, folder=None):
         gateway = Gateway(policy, folder=folder, expect_start=False)

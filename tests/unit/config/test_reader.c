@@ -418,9 +418,9 @@ test_borrowed_schemas(void)
     g_assert_cmpstr(kw_model_setting_find(part, "choice")->text, ==, "yes");
 }
 
-/* A model for further checks has the tables without problems, and is not given out to be served. */
+/* A model for further checks lacks what has problems, and is not given out to be served. */
 static void
-test_tables_without_problems(void)
+test_tables_with_problems(void)
 {
     static const char text[] = "limits: {frame: 1B}\n"
                                "tables: {a: {fields: {x: strng}, key: [field: x]},\n"
@@ -429,21 +429,52 @@ test_tables_without_problems(void)
     g_autoptr(kw_model) model =
         kw_model_check_text("test", text, strlen(text), SAMPLE_COMPONENTS, diagnostics);
     g_assert_cmpuint(kw_diagnostics_count(diagnostics), ==, 2);
-    g_assert_cmpuint(model->tables_count, ==, 1);
-    g_assert_cmpstr(model->tables[0].name, ==, "b");
+    g_assert_cmpuint(model->tables_count, ==, 2);
+    g_assert_true(model->tables[0].incomplete);
+    g_assert_cmpuint(model->tables[0].fields_count + model->tables[0].paths_count, ==, 0);
+    g_assert_false(model->tables[1].incomplete);
+    g_assert_cmpuint(model->tables[1].paths_count, ==, 1);
     g_autoptr(kw_diagnostics) again = kw_diagnostics_new("test");
     g_assert_null(kw_model_read_text("test", text, strlen(text), SAMPLE_COMPONENTS, again));
     g_assert_cmpuint(kw_diagnostics_count(again), ==, 2);
 }
 
-/* The rest of a text with a broken part would cause misleading problems. */
-static void
-test_a_broken_text_is_not_checked_further(void)
+/* The names of the paths of table a that can be checked further, although the text has one problem. */
+static char *
+usable_paths(const char *table)
 {
-    static const char text[] = "tables: {a: {fields: {x: string, x: int}, key: [field: x]}}";
+    g_autofree char *text = g_strdup_printf("tables: {a: {%s}}", table);
     g_autoptr(kw_diagnostics) diagnostics = kw_diagnostics_new("test");
-    g_assert_null(kw_model_check_text("test", text, strlen(text), SAMPLE_COMPONENTS, diagnostics));
+    g_autoptr(kw_model) model =
+        kw_model_check_text("test", text, strlen(text), SAMPLE_COMPONENTS, diagnostics);
+    GString *names = g_string_new(NULL);
     g_assert_cmpuint(kw_diagnostics_count(diagnostics), ==, 1);
+    g_assert_true(model->tables[0].incomplete);
+    for (size_t i = 0; i < model->tables[0].paths_count; i++)
+        g_string_append_printf(names, "%s ", model->tables[0].paths[i].name);
+    return g_string_free(names, FALSE);
+}
+
+/* A rule that misses something because of the problem would cause misleading problems. */
+static void
+test_rules_to_check_further(void)
+{
+    static const char *const cases[][2] = {
+        {"fields: {x: string, x: int}, key: [field: x]", "primary "},
+        {"fields: {x: string}, order: store, order: stamp, key: [field: x]", "primary "},
+        {"fields: {x: string, y: strng}, key: [field: x], paths: {p: {key: [field: y, field: x]}}",
+         "primary "},
+        {"fields: {x: string}, key: [feld: x], paths: {p: {key: [field: x]}}", "p "},
+        {"fields: {x: string}, key: [x, y], paths: {p: {key: [field: x]}}", "p "},
+        {"fields: {x: string, y: *z}, key: [field: y], paths: {p: {key: [field: x]}}", "p "},
+        {"fields: *z, key: [field: x]", ""},
+        {"fields: {x: string, [y]: int}, key: [field: x]", ""},
+        {"fields: {x: string}, key: [field: {name: x, name: y}], paths: {p: {key: [field: x]}}", "p "},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *usable = usable_paths(cases[i][0]);
+        g_assert_cmpstr(usable, ==, cases[i][1]);
+    }
 }
 
 static void
@@ -577,8 +608,8 @@ main(int count, char **arguments)
     g_test_add_func("/config/reader/columns/maps", test_maps);
     g_test_add_func("/config/reader/secrets", test_secrets);
     g_test_add_func("/config/reader/schemas-borrowed", test_borrowed_schemas);
-    g_test_add_func("/config/reader/check/tables", test_tables_without_problems);
-    g_test_add_func("/config/reader/check/broken", test_a_broken_text_is_not_checked_further);
+    g_test_add_func("/config/reader/check/tables", test_tables_with_problems);
+    g_test_add_func("/config/reader/check/broken", test_rules_to_check_further);
     g_test_add_func("/config/reader/files", test_files);
     g_test_add_func("/config/reader/bounds/size", test_size_limit);
     g_test_add_func("/config/reader/bounds/values", test_value_limit);
