@@ -447,7 +447,9 @@ static const kw_setting policy_settings[] = {
      .most = 64,
      .fallback = "127.0.0.1:9595",
      .section = &listener_section,
-     .about = "The addresses that clients connect to: one listener or a list of them."},
+     .about = "The addresses that clients connect to: one listener or a list of them. An address that this "
+              "machine does not "
+              "have is skipped with a warning, unless no other is left."},
     {.name = "admin",
      .kind = KW_KIND_SECTION,
      .section = &admin_section,

@@ -87,7 +87,8 @@ typedef struct kw_gateway {
         *warnings; /* texts about key rules that are served although new layouts cannot use them, or NULL */
     struct kw_change_publication *published; /* change_publication.c */
     kw_error why_not;                        /* the error of the last attempt to prepare */
-    kw_error not_followed;                   /* why the current version of the policy is not in service */
+    GPtrArray *not_listening; /* texts about listeners whose address the machine does not have, or NULL */
+    kw_error not_followed;    /* why the current version of the policy is not in service */
 } kw_gateway;
 
 const kw_model *kw_gateway_model(const kw_gateway *gateway);

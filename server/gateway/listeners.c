@@ -32,17 +32,41 @@ kw_listeners_close(kw_gateway *gateway)
         kw_tls_context_free(gateway->tls[i]);
     g_free(gateway->tls);
     g_free(gateway->ports);
+    if (gateway->not_listening)
+        g_ptr_array_unref(gateway->not_listening);
 }
 
+/* Skips a listener whose address this machine does not have, for example because its network is down. */
+static void
+skip(kw_gateway *gateway, const kw_model_listener *listener, const kw_error *error)
+{
+    kw_log(KW_LOG_WARN, "gateway", "not listening on an address that this machine does not have",
+           KW_LOG_FACT("host", listener->host), KW_LOG_FACT("port", listener->port),
+           KW_LOG_FACT("reason", error->text));
+    kw_mutex_lock(&gateway->lock);
+    if (!gateway->not_listening)
+        gateway->not_listening = g_ptr_array_new_with_free_func(g_free);
+    g_ptr_array_add(gateway->not_listening, g_strdup(error->text));
+    kw_mutex_unlock(&gateway->lock);
+}
+
+/* False if a port cannot be opened, or if the machine has none of the addresses. */
 static bool
 listen_all(kw_gateway *gateway, kw_error *ret_error)
 {
     const kw_model *model = kw_gateway_model(gateway);
-    for (size_t i = 0; i < gateway->listeners_count; i++)
-        if (!kw_net_listen(gateway->net, model->listeners[i].host, model->listeners[i].port, gateway->tls[i],
-                           &gateway->ports[i], ret_error))
+    size_t opened = 0;
+    for (size_t i = 0; i < gateway->listeners_count; i++) {
+        const kw_model_listener *listener = &model->listeners[i];
+        if (kw_net_listen(gateway->net, listener->host, listener->port, gateway->tls[i], &gateway->ports[i],
+                          ret_error))
+            opened++;
+        else if (ret_error->code == KW_NOT_FOUND && gateway->listeners_count > 1)
+            skip(gateway, listener, ret_error);
+        else
             return false;
-    return true;
+    }
+    return opened > 0;
 }
 
 bool

@@ -48,10 +48,14 @@ kw_port_file_write(const kw_gateway *gateway, kw_error *ret_error)
 {
     const kw_model *model = kw_gateway_model(gateway);
     g_autoptr(GString) line = g_string_new("listening");
+    const char *before = " on";
     g_autoptr(GString) file = g_string_new(NULL);
     for (size_t i = 0; i < gateway->listeners_count; i++) {
+        if (gateway->ports[i] == 0)
+            continue; /* not opened, see listeners.c */
         g_autofree char *text = address_text(model->listeners[i].host, gateway->ports[i]);
-        g_string_append_printf(line, "%s %s%s", i ? "," : " on", text, gateway->tls[i] ? " (TLS)" : "");
+        g_string_append_printf(line, "%s %s%s", before, text, gateway->tls[i] ? " (TLS)" : "");
+        before = ",";
         g_string_append_printf(file, "listener=%s\n", text);
     }
     if (gateway->admin) {

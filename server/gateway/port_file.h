@@ -4,5 +4,5 @@
 #include "gateway/gateway_internal.h"
 
 /* Prints a line on standard output, and writes the port file atomically: "listener=HOST:PORT" for each
- * listener in order, then "admin=HOST:PORT". */
+ * open listener in order, then "admin=HOST:PORT". */
 bool kw_port_file_write(const kw_gateway *gateway, kw_error *ret_error);

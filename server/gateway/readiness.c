@@ -34,12 +34,19 @@ is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *l
 }
 
 static void
+add_all(const GPtrArray *texts, void (*add_warning)(void *list, const char *text), void *list)
+{
+    for (guint i = 0; texts && i < texts->len; i++)
+        add_warning(list, texts->pdata[i]);
+}
+
+static void
 list_warnings(void *user, void (*add_warning)(void *list, const char *text), void *list)
 {
     kw_gateway *gateway = user;
     kw_mutex_lock(&gateway->lock);
-    for (guint i = 0; gateway->warnings && i < gateway->warnings->len; i++)
-        add_warning(list, gateway->warnings->pdata[i]);
+    add_all(gateway->warnings, add_warning, list);
+    add_all(gateway->not_listening, add_warning, list);
     if (gateway->not_followed.code != KW_OK)
         add_warning(list, gateway->not_followed.text);
     kw_mutex_unlock(&gateway->lock);

@@ -251,7 +251,8 @@ static bool
 refuse_address(const listening *self, kw_error *ret_error)
 {
     bool is_name = strcmp(self->host, self->address) != 0;
-    return kw_error_set(ret_error, KW_UNAVAILABLE, "cannot listen on %s:%u%s%s: %s", self->host, self->port,
+    kw_code code = is_unavailable(self->problem) ? KW_NOT_FOUND : KW_UNAVAILABLE;
+    return kw_error_set(ret_error, code, "cannot listen on %s:%u%s%s: %s", self->host, self->port,
                         is_name ? ": its address " : "", is_name ? self->address : "",
                         g_strerror(-self->problem));
 }

@@ -335,6 +335,27 @@ class Start(unittest.TestCase):
             for listener in (0, 1):
                 self.assertEqual(gateway.data(listener=listener).tables(), ["events"])
 
+    def test_an_address_that_the_machine_lacks(self):
+        """One of several addresses is skipped, whichever it is; the log and /readyz say so. 198.51.100.1 is reserved for documentation."""
+        for listen in ("[127.0.0.1:0, 198.51.100.1:9595]", "[198.51.100.1:9595, 127.0.0.1:0]"):
+            with Gateway(POLICY.replace("listen: 127.0.0.1:0", f"listen: {listen}")) as gateway:
+                [(host, port)] = gateway.addresses
+                self.assertEqual(host, "127.0.0.1")
+                self.assertGreater(port, 0)
+                self.assertEqual(gateway.data().tables(), ["events"])
+                reason = "cannot listen on 198.51.100.1:9595: Cannot assign requested address"
+                self.assertEqual(gateway.ready(), {"ready": True, "reasons": [], "warnings": [reason]})
+                self.assertIn("not listening on an address that this machine does not have", gateway.log())
+        self.assertIn("198.51.100.9", self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", "listen: [198.51.100.1:1, 198.51.100.9:2]"), 4))
+        self.assertIn("198.51.100.1", self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", "listen: 198.51.100.1:1"), 4))
+
+    def test_one_of_several_ports_is_taken(self):
+        """A client of this address would reach the other program."""
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            log = self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", f"listen: [127.0.0.1:0, 127.0.0.1:{port}]"), 4)
+            self.assertIn(f"127.0.0.1:{port}: Address already in use", log)
+
     def test_the_built_in_policy(self):
         """Starts without a policy file. The built-in ports are fixed, so another process can have them."""
         gateway = Gateway(None, expect_start=False)
