@@ -3,6 +3,7 @@
 #include "config/diagnostic.h"
 #include "service/hold.h"
 #include "service/methods.h"
+#include "service/outcome.h"
 #include "service/read_queue.h"
 #include "service/show.h"
 #include "wire/table.h"
@@ -80,10 +81,10 @@ add_active(kw_exchange *exchange)
 
 /* Rejects a message that is not a valid call of a known method, with Thrift's TApplicationException. */
 static void
-refuse_message(kw_request *request, const kw_wire_message *message, kw_wire_exception_type type,
-               const char *text)
+refuse_message(kw_service_worker *worker, kw_request *request, const kw_wire_message *message,
+               kw_wire_exception_type type, const char *text)
 {
-    kw_metrics_add(KW_METRIC_calls_failed, 1);
+    kw_outcome_log_refusal(worker, request, message->name, text);
     if (message->type == KW_WIRE_ONEWAY) {
         kw_request_drop(request);
         return;
@@ -98,7 +99,7 @@ refuse_message(kw_request *request, const kw_wire_message *message, kw_wire_exce
 }
 
 static void
-refuse_method(kw_request *request, const kw_wire_message *message)
+refuse_method(kw_service_worker *worker, kw_request *request, const kw_wire_message *message)
 {
     const char *names[KW_API_METHOD_COUNT + 1] = {0};
     char shown[KW_SHOWN_MAX], text[2 * KW_SHOWN_MAX];
@@ -108,7 +109,7 @@ refuse_method(kw_request *request, const kw_wire_message *message)
     const char *near = kw_nearest_name(name, names);
     g_snprintf(text, sizeof text, "there is no method %s%s%s%s", kw_show_name(message->name, shown),
                near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    refuse_message(request, message, KW_WIRE_EXCEPTION_UNKNOWN_METHOD, text);
+    refuse_message(worker, request, message, KW_WIRE_EXCEPTION_UNKNOWN_METHOD, text);
 }
 
 static char *
@@ -204,7 +205,8 @@ decode_args(kw_exchange *exchange, const kw_wire_message *message)
         kw_exchange_fail_for_memory(exchange);
         return false;
     }
-    refuse_message(exchange->request, message, KW_WIRE_EXCEPTION_PROTOCOL_ERROR, error.text);
+    refuse_message(exchange->worker, exchange->request, message, KW_WIRE_EXCEPTION_PROTOCOL_ERROR,
+                   error.text);
     kw_exchange_dispose(exchange);
     return false;
 }
@@ -279,13 +281,13 @@ kw_exchange_begin(kw_service_worker *worker, kw_request *request)
         return;
     }
     if (message.type != KW_WIRE_CALL && message.type != KW_WIRE_ONEWAY) {
-        refuse_message(request, &message, KW_WIRE_EXCEPTION_INVALID_MESSAGE_TYPE,
+        refuse_message(worker, request, &message, KW_WIRE_EXCEPTION_INVALID_MESSAGE_TYPE,
                        "the message is not a call");
         return;
     }
     const kw_wire_method *method = kw_wire_method_find(kw_api_methods, KW_API_METHOD_COUNT, message.name);
     if (!method) {
-        refuse_method(request, &message);
+        refuse_method(worker, request, &message);
         return;
     }
     kw_exchange *exchange = exchange_new(worker, request, &message, method);

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "service/methods.h"
+#include "service/show.h"
 
 #include <stdatomic.h>
 
@@ -57,6 +58,17 @@ kw_outcome_log_failure(kw_exchange *exchange, const kw_error *error)
                KW_LOG_FACT("method", exchange->method->name), KW_LOG_FACT("code", kw_code_name(error->code)),
                KW_LOG_FACT("peer", kw_request_peer(exchange->request)), KW_LOG_FACT("reason", error->text));
     return logged ? exchange->request_id : NULL;
+}
+
+void
+kw_outcome_log_refusal(kw_service_worker *worker, const kw_request *request, kw_bytes method,
+                       const char *reason)
+{
+    char shown[KW_SHOWN_MAX];
+    kw_metrics_add(KW_METRIC_calls_failed, 1);
+    if (can_log(worker, KW_LOG_INFO))
+        kw_log(KW_LOG_INFO, "service", "message refused", KW_LOG_FACT("method", kw_show_name(method, shown)),
+               KW_LOG_FACT("peer", kw_request_peer(request)), KW_LOG_FACT("reason", reason));
 }
 
 /* --- records ------------------------------------------------------------------------------------- */

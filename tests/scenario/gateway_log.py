@@ -1,12 +1,24 @@
 """The log: each line is one object with one key for each fact, in both formats. The request id of an error is in the
 log. Calls and their records are counted by outcome."""
+import contextlib
 import json
 import re
+import socket
+import threading
 import unittest
 
-from keyway_gateway import (POLICY, Gateway, binary_message, framed, receive_frame, record, reply_head, wait_until)
+from keyway_gateway import (EXCEPTION, POLICY, REPLY, Gateway, binary_message, framed, receive_frame, record, reply_head,
+                            wait_until)
 from keyway_thrift.ttypes import Code, KeywayError, Options, Outcome, Query
 
+# A table whose numbers come from a Redis.
+NUMBERED = POLICY.replace("tables:\n", """\
+sequences: {{counters: redis, redis: "127.0.0.1:REDIS"}}
+tables:
+  numbered:
+    fields: {{id: string, n: {{type: int, generate: {{kind: sequence}}}}}}
+    key: [id]
+""")
 HOSTILE = 'a"b\\c=d e\nlevel=error event=forged\x1b[31m'
 PAIR = re.compile(r'([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"=\\]+)(?: |$)')
 LOGGED_PER_SECOND = 50  # failed calls, per loop
@@ -34,6 +46,35 @@ def read_json(line):
     found = json.loads(line, object_pairs_hook=without_repeats)
     assert all(isinstance(value, (str, int)) for value in found.values()), f"a fact has parts: {line}"
     return found
+
+
+class Redis:
+    """A Redis that answers SELECT, and INCRBY with the bytes in `answer`; None: it does not answer."""
+
+    def __init__(self):
+        self.answer = None
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self.serve, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def serve(self, connection):
+        with connection, contextlib.suppress(OSError):
+            while read := connection.recv(4096):
+                for command in re.findall(rb"SELECT|INCRBY", read):
+                    reply = b"+OK\r\n" if command == b"SELECT" else self.answer
+                    if reply:
+                        connection.sendall(reply)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
 
 
 def facts_of(gateway, read, event):
@@ -76,6 +117,54 @@ class Log(unittest.TestCase):
 
     def test_logfmt(self):
         self.check_format("logfmt", read_logfmt)
+
+    def test_every_code(self):
+        """The request id of every error that a gateway sends is in the log at the default level, with the reason.
+
+        DENIED and INTERNAL have a unit test only (service_outcome): nothing is denied, and nothing is known to be wrong."""
+        with Redis() as redis, Gateway(NUMBERED.replace("REDIS", str(redis.port))) as gateway, \
+                Gateway(POLICY + "limits: {{batch_records: 1, peer_connections: 1}}\n") as limited:
+            data, admin = gateway.data(), gateway.admin()
+
+            def number(answer, deadline_ms=60000):
+                def call():
+                    redis.answer = answer
+                    data.put("numbered", record(id="x"), Options(deadline_ms=deadline_ms))
+                return call
+
+            first = limited.data()
+            first.tables()  # its connection is the only one of this peer
+            provoked = {
+                Code.INVALID: (gateway, lambda: data.put("events", {}, None)),
+                Code.NOT_FOUND: (gateway, lambda: data.describe("nowhere")),
+                Code.LIMIT: (limited, lambda: first.putMany("events", [record(id="x", ts=1)] * 2, None)),
+                Code.BUSY: (limited, lambda: limited.data().tables()),
+                Code.UNAVAILABLE: (gateway, number(b"-LOADING later\r\n")),
+                Code.REFUSED: (gateway, lambda: admin.policyApply(POLICY, 0, None)),
+                Code.CORRUPT: (gateway, number(b"+text\r\n")),
+                Code.TIMEOUT: (gateway, number(None, 300)),  # the last one: a later reply would be that of this addition
+            }
+            for code, (where, call) in provoked.items():
+                with self.subTest(code=Code._VALUES_TO_NAMES[code]):
+                    error = self.refused(call)
+                    self.assertEqual(error.code, code, error.message)
+                    [line] = [line for line in facts_of(where, read_logfmt, "call failed") if line["request"] == error.request_id]
+                    self.assertEqual((line["code"], line["reason"]), (Code._VALUES_TO_NAMES[code], error.message))
+            first.close()
+
+    def test_a_message_that_is_no_call(self):
+        """It has no request id, because Thrift's own error has no member for it; the log has its method and peer."""
+        with Gateway(POLICY) as gateway:
+            with gateway.connect() as connection:
+                peer = "%s:%d" % connection.getsockname()
+                for message in (binary_message("putt"), binary_message("put", b"\x0c"), binary_message("put", kind=REPLY)):
+                    connection.sendall(framed(message))
+                    self.assertEqual(reply_head(receive_frame(connection))[0], EXCEPTION)
+            lines = facts_of(gateway, read_logfmt, "message refused")
+            self.assertEqual([(line["level"], line["method"], line["peer"]) for line in lines],
+                             [("info", '"putt"', peer), ("info", '"put"', peer), ("info", '"put"', peer)])
+            self.assertIn('did you mean "put"?', lines[0]["reason"])
+            self.assertEqual(gateway.metric("keyway_calls_failed_total"), 3)
 
     def test_problems_of_a_policy(self):
         """Each problem of a reload has a line, with its position."""

@@ -5,6 +5,8 @@
 #include "unit/service/fixture.h"
 
 #include <glib.h>
+#include <stdio.h>
+#include <unistd.h>
 
 const char *__wrap_kw_request_peer(const kw_request *request);
 
@@ -134,13 +136,41 @@ log_failure(service_fixture *fix, kw_code code)
     return kw_outcome_log_failure(&fix->exchange, &error);
 }
 
-/* Every code is logged at the default level. */
+/* What log_failure logs. The caller frees the text. */
+static char *
+logged_failure(service_fixture *fix, kw_code code)
+{
+    int saved = dup(STDERR_FILENO);
+    FILE *file = tmpfile();
+    char *text = g_malloc0(1000);
+    dup2(fileno(file), STDERR_FILENO);
+    g_assert_cmpstr(log_failure(fix, code), ==, "id-1");
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(file);
+    g_assert_cmpuint(fread(text, 1, 999, file), >, 0);
+    fclose(file);
+    return text;
+}
+
+/* The id of an error is in the log at the default level, whatever the code is. */
+static void
+every_code_is_logged(void)
+{
+    service_fixture *fix = open_fixture();
+    for (int code = KW_OK + 1; code <= KW_INTERNAL; code++) {
+        g_autofree char *text = logged_failure(fix, (kw_code)code);
+        g_autofree char *part = g_strdup_printf("request=id-1 method=putMany code=%s peer=peer reason=why",
+                                                kw_code_name((kw_code)code));
+        g_assert_nonnull(strstr(text, part));
+    }
+    close_fixture(fix);
+}
+
 static void
 an_id_only_if_it_was_logged(void)
 {
     service_fixture *fix = open_fixture();
-    for (int code = KW_OK + 1; code <= KW_INTERNAL; code++)
-        g_assert_cmpstr(log_failure(fix, (kw_code)code), ==, "id-1");
     kw_log_configure(KW_LOG_ERROR, false);
     g_assert_null(log_failure(fix, KW_INVALID));
     g_assert_null(log_failure(fix, KW_TIMEOUT));
@@ -174,6 +204,7 @@ main(int count, char **arguments)
     g_test_add_func("/service/outcome/all", all_records_fail);
     g_test_add_func("/service/outcome/late", records_of_a_late_call);
     g_test_add_func("/service/outcome/failure", a_call_that_fails_has_no_records);
+    g_test_add_func("/service/outcome/codes", every_code_is_logged);
     g_test_add_func("/service/outcome/id", an_id_only_if_it_was_logged);
     g_test_add_func("/service/outcome/limit", a_limit_for_each_kind);
     return g_test_run();
