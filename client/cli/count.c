@@ -128,7 +128,7 @@ run(kw_cli *cli, const kw_query_words *words, const kw_table_info *table, char *
     kw_interrupts_catch();
     scan = begin(cli, query, &error);
     if (scan == NULL)
-        return stopped(0, error);
+        return kw_interrupted() == 0 ? kw_cli_fail(error, "count") : stopped(0, error);
     count = count_rows(table->name, scan, &error);
     if (error != NULL || kw_interrupted() != 0)
         return stopped(count, error);

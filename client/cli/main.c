@@ -43,6 +43,27 @@ static const struct {
     {"help", "[COMMAND]", "print the options of a command", run_help},
 };
 
+/* What people type who know other tools. */
+static const struct {
+    const char *word;
+    const char *name;
+} synonyms[] = {
+    {"delete", "remove"},  {"rm", "remove"},      {"insert", "put"},        {"write", "put"},
+    {"read", "get"},       {"query", "scan"},     {"select", "scan"},       {"load", "import"},
+    {"list", "tables"},    {"ls", "tables"},      {"show", "describe"},     {"plan", "explain"},
+    {"incr", "increment"}, {"drop", "forget"},    {"diff", "policy diff"},  {"apply", "policy apply"},
+    {"metrics", "stats"},  {"validate", "check"}, {"version", "--version"},
+};
+
+static const char *
+synonym_of(const char *word)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(synonyms); i++)
+        if (g_str_equal(word, synonyms[i].word))
+            return synonyms[i].name;
+    return NULL;
+}
+
 static char *
 summary(void)
 {
@@ -92,7 +113,9 @@ run(kw_cli *cli, int argc, char **argv)
         if (g_str_equal(argv[1], commands[i].name))
             return commands[i].run(cli, argc - 1, argv + 1);
     }
-    nearest = kw_text_nearest(argv[1], names);
+    nearest = synonym_of(argv[1]);
+    if (nearest == NULL)
+        nearest = kw_text_nearest(argv[1], names);
     if (nearest != NULL)
         return kw_cli_usage("there is no command \"%s\"; did you mean \"%s\"?", argv[1], nearest);
     return kw_cli_usage("there is no command \"%s\"", argv[1]);

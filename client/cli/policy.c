@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/show.h"
+#include "cli/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -173,6 +174,20 @@ static const struct {
     {"check", kw_command_check},
 };
 
+static int
+run_unknown(const char *name)
+{
+    const char *names[G_N_ELEMENTS(subcommands) + 1] = {NULL};
+    const char *nearest;
+
+    for (gsize i = 0; i < G_N_ELEMENTS(subcommands); i++)
+        names[i] = subcommands[i].name;
+    nearest = kw_text_nearest(name, names);
+    if (nearest != NULL)
+        return kw_cli_usage("there is no command \"policy %s\"; did you mean \"policy %s\"?", name, nearest);
+    return kw_cli_usage("there is no command \"policy %s\"", name);
+}
+
 int
 kw_command_policy(kw_cli *cli, int argc, char **argv)
 {
@@ -185,7 +200,9 @@ kw_command_policy(kw_cli *cli, int argc, char **argv)
     for (gsize i = 0; argc > 1 && i < G_N_ELEMENTS(subcommands); i++)
         if (g_str_equal(argv[1], subcommands[i].name))
             return subcommands[i].run(cli, argc - 1, argv + 1);
-    if (!kw_cli_parse(cli, "policy", "",
+    if (argc > 1 && argv[1][0] != '-')
+        return run_unknown(argv[1]);
+    if (!kw_cli_parse(cli, "policy", "[COMMAND]",
                       "Prints the policy that the gateway serves.\n\n"
                       "Commands (`keyway policy COMMAND --help`):\n"
                       "  import FILE   take tables and sequences from a policy file into the catalog\n"

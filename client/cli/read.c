@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define VERSIONS_MAX 1000
+#define NOT_GIVEN G_MININT
 
 static int
 get(kw_cli *cli, const kw_table_info *table, const char *columns, char *const *fields, int count)
@@ -34,7 +35,7 @@ kw_command_get(kw_cli *cli, int argc, char **argv)
 {
     g_autofree char *columns = NULL;
     g_autoptr(kw_table_info) table = NULL;
-    int versions = 0, code;
+    int versions = NOT_GIVEN, code;
     const GOptionEntry entries[] = {
         {"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
          "Fields and entries (MAP.NAME) to print in addition to the key", "FIELD,..."},
@@ -45,13 +46,13 @@ kw_command_get(kw_cli *cli, int argc, char **argv)
     if (!kw_cli_parse(cli, "get", "TABLE KEYFIELD=VALUE...", "Prints the record with these key fields.",
                       entries, NULL, 2, -1, &argc, &argv, &code))
         return code;
-    if (versions < 0 || versions > VERSIONS_MAX)
+    if (versions != NOT_GIVEN && (versions < 1 || versions > VERSIONS_MAX))
         return kw_cli_usage("--versions %d: must be 1 to %d", versions, VERSIONS_MAX);
     table = kw_cli_describe(cli, argv[1], &code);
     if (table == NULL)
         return code;
-    return versions > 0 ? kw_get_versions(cli, table, columns, versions, argv + 2, argc - 2)
-                        : get(cli, table, columns, argv + 2, argc - 2);
+    return versions != NOT_GIVEN ? kw_get_versions(cli, table, columns, versions, argv + 2, argc - 2)
+                                 : get(cli, table, columns, argv + 2, argc - 2);
 }
 
 /* "(12 rows, 16 scanned, efficiency 1.33)" */

@@ -230,6 +230,25 @@ split_key(const kw_table_info *table, kw_record *amounts, kw_record *key)
     }
 }
 
+static bool
+are_integers(const kw_table_info *table, const kw_record *amounts, GError **error)
+{
+    g_autofree const char **fields = kw_record_fields(amounts);
+
+    for (const char **field = fields; *field != NULL; field++) {
+        const kw_field_info *info = kw_table_info_field(table, *field);
+        kw_value value = kw_record_get(amounts, *field);
+
+        if (!info->key && value.kind != KW_VALUE_NUMBER && value.kind != KW_VALUE_MAP) {
+            g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                        "table %s, field %s: only int fields can be incremented, not fields of type %s",
+                        table->name, info->name, info->type);
+            return false;
+        }
+    }
+    return true;
+}
+
 static int
 increment(kw_cli *cli, const kw_table_info *table, char *const *fields, int count)
 {
@@ -239,7 +258,7 @@ increment(kw_cli *cli, const kw_table_info *table, char *const *fields, int coun
     kw_call_options options = kw_cli_call_options(cli);
     GError *error = NULL;
 
-    if (!kw_record_parse(table, fields, count, amounts, &error))
+    if (!kw_record_parse(table, fields, count, amounts, &error) || !are_integers(table, amounts, &error))
         return kw_cli_fail(error, "increment");
     split_key(table, amounts, key);
     if (kw_record_size(amounts) == 0)

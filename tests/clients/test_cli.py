@@ -115,6 +115,8 @@ class Writing(Case):
             out = self.run_ok(gateway, "increment", "order_events", "order_id=A", "ts=1", "visits=-7", "-o", "jsonl")
             self.assertEqual(json.loads(out), {"visits": -2})
             self.run_bad(2, gateway, "increment", "order_events", "order_id=A", "ts=1", "--raw")
+            for wrong in ("amount=1", "status=1"):
+                self.assertIn("only int fields can be incremented", self.run_bad(3, gateway, "increment", "order_events", "order_id=A", "ts=1", wrong))
             out = self.run_ok(gateway, "allocate", "order_events", "visits", "5", "-o", "jsonl")
             self.assertEqual(json.loads(out), {"first": 100, "last": 104})
             out = self.run_ok(gateway, "allocate", "order_events", "visits", "ts=17", "-o", "jsonl")

@@ -51,6 +51,16 @@ class Options(Case):
         self.assertIn("-x1", self.run_bad(2, self.gateway, "scan", "order_events", "-x1"))
         self.assertIn("not an output format", self.run_bad(2, self.gateway, "scan", "order_events", "-oxml"))
 
+    def test_words_of_other_tools(self):
+        for word, name in (("delete", "remove"), ("list", "tables"), ("diff", "policy diff"), ("version", "--version")):
+            self.assertIn(f'there is no command "{word}"; did you mean "{name}"?', self.run_bad(2, self.gateway, word, "x"))
+
+    def test_commands_of_a_command(self):
+        self.assertIn('there is no command "policy dif"; did you mean "policy diff"?', self.run_bad(2, self.gateway, "policy", "dif"))
+        self.assertIn('there is no command "policy xyz"\n', self.run_bad(2, self.gateway, "policy", "xyz"))
+        self.assertIn('did you mean "change status"?', self.run_bad(2, self.gateway, "change", "stats"))
+        self.assertIn("keyway policy [OPTION…] [COMMAND]", self.run_ok(self.gateway, "policy", "--help"))
+
     def test_help(self):
         for words in (["scan"], ["policy", "diff"], ["change", "switch"]):
             with self.subTest(words=words):

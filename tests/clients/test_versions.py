@@ -59,7 +59,7 @@ class Fake(Case):
             gateway.handler.versions = []
             self.assertIn("has no such record\n", self.run_bad(4, gateway, *words))
             self.assertIn("none of these columns", self.run_bad(4, gateway, *words, "-c", "city"))
-            for number in ("-1", "1001"):
+            for number in ("-1", "0", "1001"):
                 self.assertIn("must be 1 to 1000", self.run_bad(2, gateway, *words[:-1], number))
 
 
