@@ -73,7 +73,7 @@ print_rule(const kw_layout *layout, char sign, kw_buffer *out)
         kw_buffer_printf(out, "    %c %s\n", sign, kw_layout_component_text(layout, index));
 }
 
-/* Prints whether the layout guard will reject the change, and what to do. */
+/* Prints whether the catalog will reject the change, and what happens to the rows. */
 static void
 print_consequence(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 {
@@ -81,12 +81,18 @@ print_consequence(const kw_path *old, const kw_path *fresh, kw_buffer *out)
     bool same_number = before->layout == after->layout;
     bool same_store = strcmp(before->store_table, after->store_table) == 0;
     if (same_number || same_store)
-        kw_buffer_printf(out, "    rejected if rows were written under the old rule: it needs %s%s%s\n",
+        kw_buffer_printf(out,
+                         "    policy.source file: rejected if rows were written under the old rule: it needs "
+                         "%s%s%s\n",
                          same_number ? "a layout number of its own" : "",
                          same_number && same_store ? " and " : "",
                          same_store ? "a store table of its own" : "");
-    kw_buffer_printf(out, "    rows in %.*s are not found under the new rule: they must be rewritten\n",
-                     (int)old->store_table.size, (const char *)old->store_table.data);
+    kw_buffer_printf(
+        out,
+        "    policy.source file: rows in %.*s are not found under the new rule: they must be "
+        "rewritten\n"
+        "    policy.source store: `keyway policy apply` moves the rows while the table is served\n",
+        (int)old->store_table.size, (const char *)old->store_table.data);
 }
 
 static void

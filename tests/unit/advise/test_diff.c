@@ -65,7 +65,9 @@ test_ring(void)
     g_assert_cmpfloat(share(shrunk, "ring"), ==, share(grown, "ring"));
     ASSERT_CONTAINS(grown, "path primary: another key rule (layout 1, ");
     ASSERT_CONTAINS(grown, "it needs a layout number of its own and a store table of its own");
-    ASSERT_CONTAINS(grown, "rows in t are not found under the new rule");
+    ASSERT_CONTAINS(grown, "policy.source file: rows in t are not found under the new rule");
+    ASSERT_CONTAINS(grown,
+                    "policy.source store: `keyway policy apply` moves the rows while the table is served");
     ASSERT_CONTAINS(grown, "    range of id: 10 ranges by path primary -> 11 ranges by path primary\n");
 }
 
