@@ -50,8 +50,10 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
     g_autoptr(GOptionContext) context = g_option_context_new("- gateway for HBase over Thrift");
     g_option_context_add_main_entries(context, entries, NULL);
     g_option_context_set_description(
-        context, "Without --config, keywayd serves the built-in policy: an embedded store in ./keyway-data "
-                 "and an example table.\nSignals: SIGHUP reads the policy again; SIGTERM shuts down.");
+        context,
+        "Without --config, keywayd serves the built-in policy: an embedded store in ./keyway-data, "
+        "an example\ntable, Thrift on 127.0.0.1:9595 and HTTP on 127.0.0.1:9596. `keyway policy` prints it."
+        "\nSignals: SIGHUP reads the policy again; SIGTERM shuts down.");
     if (!g_option_context_parse(context, count, arguments, ret_failed))
         return false;
     if (wanted->diff_file && *count == 2) {
