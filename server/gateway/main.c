@@ -67,8 +67,8 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
     }
     if (*count == 1)
         return true;
-    g_set_error(ret_failed, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "unexpected argument \"%s\"",
-                (*arguments)[1]);
+    g_set_error(ret_failed, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+                "unexpected argument \"%s\"; --config FILE names the policy to serve", (*arguments)[1]);
     return false;
 }
 

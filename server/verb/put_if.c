@@ -146,8 +146,8 @@ kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                      .done = done,
                      .user = user};
     kw_error error;
-    if (!kw_atomic_check_path(call, table, "put_if", &error) ||
-        !kw_atomic_check_order(call, table, "put_if", &error) || !make_check(self, condition, &error))
+    if (!kw_atomic_check_path(call, table, "putIf", &error) ||
+        !kw_atomic_check_order(call, table, "putIf", &error) || !make_check(self, condition, &error))
         fail(self, &error);
     else if (table->generated_count > 0)
         kw_generator_fill(call->maker, call->arena, table, &self->filling, 1, call->deadline, made, self);

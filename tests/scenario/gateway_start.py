@@ -76,6 +76,7 @@ class Start(unittest.TestCase):
             code, _, errors = run(*wrong)
             self.assertEqual(code, 2, wrong)
             self.assertIn("--help", errors)
+        self.assertIn('unexpected argument "keyway.yaml"; --config FILE names the policy', run("keyway.yaml")[2])
 
     def test_schema_and_reference(self):
         code, out, _ = run("--print-schema")

@@ -178,7 +178,9 @@ regions_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fa
     if (failure)
         error = failure->error;
     else if (answer->success.count == 0)
-        kw_error_set(&error, KW_NOT_FOUND, "the store has no table '%s'", kw_show(call->table).text);
+        kw_error_set(&error, KW_NOT_FOUND,
+                     "the store has no table '%s'; `keyway create` creates the store tables of a table",
+                     kw_show(call->table).text);
     if (failure || answer->success.count == 0) {
         kw_metrics_add(KW_METRIC_store_errors, 1);
         kw_regions_free(regions);

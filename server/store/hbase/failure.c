@@ -13,7 +13,8 @@ typedef struct known_text {
 
 /* Class and text as HBase 2.6 writes them. */
 static const known_text known_texts[] = {
-    {"TableNotFoundException", KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, true, "the store has no table '%s'"},
+    {"TableNotFoundException", KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, true,
+     "the store has no table '%s'; `keyway create` creates the store tables of a table"},
     {"TableExistsException", KW_HBASE_TABLE_EXISTS, KW_REFUSED, true, "the store already has a table '%s'"},
     {"NamespaceExistException", KW_HBASE_NAMESPACE_EXISTS, KW_REFUSED, true, NULL},
     {"NamespaceNotFoundException", KW_HBASE_OTHER, KW_NOT_FOUND, true,

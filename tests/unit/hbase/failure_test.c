@@ -27,11 +27,14 @@ static const struct {
     bool maybe_applied;
     const char *expected;
 } known[] = {
-    {"ns:orders", false, KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
+    {"ns:orders", false, KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false,
+     "the store has no table 'ns:orders'; `keyway create` creates the store tables of a table"},
     {"Failed 1 action: org.apache.hadoop.hbase.TableNotFoundException: ns:orders: 1 time", true,
-     KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
+     KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, false,
+     "the store has no table 'ns:orders'; `keyway create` creates the store tables of a table"},
     {"Failed 2 actions: ns:orders: 2 times, servers with issues: null", true, KW_HBASE_TABLE_MISSING,
-     KW_NOT_FOUND, false, "the store has no table 'ns:orders'"},
+     KW_NOT_FOUND, false,
+     "the store has no table 'ns:orders'; `keyway create` creates the store tables of a table"},
     {"org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException: Column family cf_1 does not "
      "exist in "
      "region ns:orders,,1.ab. in table 'ns:orders', {NAME => 'f'}\n\tat "

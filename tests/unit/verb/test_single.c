@@ -175,7 +175,7 @@ test_two_paths(void)
     g_assert_false(increment(self, "t", "id=a", "n", 1));
     ASSERT_REJECTED(self, "table t: increment works on tables with one path; this one has 2");
     put_if(self, "t", "id=a note=z", "note", KW_COMPARE_EQUAL, TEXT("x"));
-    ASSERT_REJECTED(self, "table t: put_if works on tables with one path; this one has 2");
+    ASSERT_REJECTED(self, "table t: putIf works on tables with one path; this one has 2");
     g_assert_cmpuint(self->control->operations, ==, before);
     desk_free(self);
 }
