@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "catalog/others.h"
 #include "support/seed.h"
+#include "support/slow_build.h"
 
 #include <stdlib.h>
 
@@ -559,7 +560,7 @@ test_right(void)
     uint8_t counts[STEPS_MAX];
     explore(NULL, 0, number_from("KW_ORDERS_DEPTH", 1));
     g_assert_cmpuint(schedules, >, 100);
-    unsigned dice = number_from("KW_ORDERS_RANDOM", 300);
+    unsigned dice = number_from("KW_ORDERS_RANDOM", 300 / KW_TEST_STEP(3));
     for (unsigned i = 0; i < dice; i++)
         run_right(NULL, 0, counts, true);
     g_test_message("%" G_GUINT64_FORMAT " schedules", schedules);
@@ -618,10 +619,12 @@ main(int argc, char **argv)
     g_random_set_seed((guint32)test_seed());
     world_policies_new();
     g_test_add_func("/catalog/change orders/right", test_right);
-    g_test_add_func("/catalog/change orders/without reports", test_without_reports);
-    g_test_add_func("/catalog/change orders/without drains", test_without_drains);
-    g_test_add_func("/catalog/change orders/without removal", test_without_removal);
-    g_test_add_func("/catalog/change orders/without versions", test_without_versions);
+    if (!KW_SLOW_BUILD) { /* they search for schedules, not for errors of memory */
+        g_test_add_func("/catalog/change orders/without reports", test_without_reports);
+        g_test_add_func("/catalog/change orders/without drains", test_without_drains);
+        g_test_add_func("/catalog/change orders/without removal", test_without_removal);
+        g_test_add_func("/catalog/change orders/without versions", test_without_versions);
+    }
     int failed = g_test_run();
     world_policies_free();
     return failed;

@@ -2,6 +2,7 @@
  * together return all rows, in both directions and with replies in any order. No row is lost when a read
  * fails. A gather can be closed at any time. */
 #include "fixture.h"
+#include "support/slow_build.h"
 
 static fixture_shape
 random_shape(void)
@@ -138,7 +139,7 @@ walk_faults(bool reversed, kw_code code)
     self->control->fail_code = code;
     bool failed = true;
     uint64_t n = 0;
-    for (n = 1; failed; n++) {
+    for (n = 1; failed; n += KW_TEST_STEP(3)) {
         failed = false;
         self->control->fail_at = self->control->operations + n;
         kw_gather_spec spec = fixture_spec(self);

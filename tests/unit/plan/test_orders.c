@@ -6,10 +6,11 @@
  * - If the time field directly follows a calendar of it, rows of an ordered query are exactly in its order.
  */
 #include "plan/world.h"
+#include "support/slow_build.h"
 
 #include <stdlib.h>
 
-#define TABLES 300
+#define TABLES (300 / KW_TEST_STEP(5))
 #define QUERIES 8
 #define ATTEMPTS 3 /* longer queries with other limits, for each query */
 
@@ -299,8 +300,8 @@ test_random_rules(void)
         try_world(&world, usable, &tally);
     }
     print(&tally);
-    g_assert_cmpuint(tally.answered, >, 200);
-    g_assert_cmpuint(tally.rows, >, 200);
+    g_assert_cmpuint(tally.answered, >, 200 / KW_TEST_STEP(5));
+    g_assert_cmpuint(tally.rows, >, 200 / KW_TEST_STEP(5));
 }
 
 /* A short range skips buckets; the order of the others does not change. */
@@ -319,8 +320,8 @@ test_numbers(void)
         world_clear(&world);
     }
     print(&tally);
-    g_assert_cmpuint(tally.answered, >, 500);
-    g_assert_cmpuint(tally.rows, >, 500);
+    g_assert_cmpuint(tally.answered, >, 500 / KW_TEST_STEP(5));
+    g_assert_cmpuint(tally.rows, >, 500 / KW_TEST_STEP(5));
 }
 
 /* The time field follows a calendar of it, directly or after another component. */
@@ -353,7 +354,7 @@ test_time_after_calendar(void)
         "t0, order: desc}}",
     };
     kw_test_tally tally = {0};
-    for (size_t index = 0; index < 4 * G_N_ELEMENTS(keys); index++) {
+    for (size_t index = 0; index < 4 / KW_TEST_STEP(2) * G_N_ELEMENTS(keys); index++) {
         random_table rules = {.zone = "UTC"};
         rules.yaml =
             g_strdup_printf("    fields:\n      s0: string\n      s1: string\n      n0: int\n"
@@ -368,7 +369,7 @@ test_time_after_calendar(void)
         try_world(&world, usable, &tally);
     }
     print(&tally);
-    g_assert_cmpuint(tally.exact, >, 100);
+    g_assert_cmpuint(tally.exact, >, 100 / KW_TEST_STEP(2));
 }
 
 /* Two paths support the order of a query. The number of ranges of one of them grows with the interval. */
@@ -390,7 +391,7 @@ test_two_paths(void)
          "{salt: {of: s0, buckets: 2}}, {field: t0}, {field: n0}, {field: s0}"},
     };
     kw_test_tally tally = {0};
-    for (size_t index = 0; index < 12 * G_N_ELEMENTS(keys); index++) {
+    for (size_t index = 0; index < 12 / KW_TEST_STEP(3) * G_N_ELEMENTS(keys); index++) {
         random_table rules = {.zone = "UTC"};
         rules.yaml =
             g_strdup_printf("    fields:\n      s0: string\n      s1: string\n      n0: int\n"
@@ -404,7 +405,7 @@ test_two_paths(void)
         try_world(&world, usable, &tally);
     }
     print(&tally);
-    g_assert_cmpuint(tally.answered, >, 200);
+    g_assert_cmpuint(tally.answered, >, 200 / KW_TEST_STEP(5));
 }
 
 int
