@@ -490,7 +490,7 @@ test_single(void)
     g_assert_cmpint(self->error.code, ==, KW_INVALID);
     g_assert_nonnull(strstr(self->error.text, "increment needs to know a record's row"));
     put_if_absent(self, "log");
-    g_assert_nonnull(strstr(self->error.text, "put_if needs to know a record's row"));
+    g_assert_nonnull(strstr(self->error.text, "putIf needs to know a record's row"));
     desk_free(self);
 }
 
