@@ -342,7 +342,9 @@ struct AppliedPolicy {
   /** True if the policy is refused; only after a dry run. */
   3: required bool refused,
   /** False if the current version has the same text, so that there is no new version. */
-  4: required bool changed
+  4: required bool changed,
+  /** The tables whose rows are copied, because a key rule changes or a path is added. */
+  5: optional list<string> copied_tables
 }
 
 /** A version of a policy that the catalog keeps. */

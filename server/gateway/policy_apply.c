@@ -182,10 +182,10 @@ decide(kw_policy_request *self, kw_admission *admission)
     }
     kw_error refusal = find_refusal(self, admission);
     self->applied =
-        (kw_applied){.version = self->order.expected + 1,
-                     .changed = true,
-                     .refused = refusal.code != KW_OK,
-                     .plan = kw_policy_plan(self->old, self->policy, admission, &refusal, self->arena)};
+        (kw_applied){.version = self->order.expected + 1, .changed = true, .refused = refusal.code != KW_OK};
+    kw_policy_plan(&(kw_plan_of_policy){self->old, self->policy, self->order.policy, admission,
+                                        self->gateway->service, &refusal},
+                   self->arena, &self->applied);
     if (self->order.dry_run)
         kw_policy_request_finish(self, NULL);
     else if (self->applied.refused)

@@ -4,10 +4,19 @@
 
 #include <string.h>
 
+/* The time to compare queries seen lately, of all tables. */
+#define QUERIES_MS 200
+
 typedef struct planning {
     const kw_policy *old;
     const kw_policy *fresh;
+    const kw_policy *final;
     const kw_admission *preview;
+    const kw_service *service;
+    kw_arena *arena;
+    kw_effort effort;
+    kw_applied *applied;
+    const char **copied; /* as in *applied */
     kw_buffer out;
     bool shown; /* the reason of the refusal is in the plan */
 } planning;
@@ -79,11 +88,11 @@ describe_writes(const kw_table *table, kw_buffer *lines)
 }
 
 /* A path that the policy adds to a table with rows. */
-static void
+static bool
 describe_added(const kw_table *old, const kw_path *path, kw_buffer *lines)
 {
     if (!kw_path_is_filling(path) || !old || kw_table_find_path(old, kw_bytes_of_text(path->name)) >= 0)
-        return;
+        return false;
     kw_buffer_printf(lines, "  path %s: its rows are copied from path %s to store table ", path->name,
                      path->table->paths->name);
     describe_placement(path->placements, lines);
@@ -91,18 +100,22 @@ describe_added(const kw_table *old, const kw_path *path, kw_buffer *lines)
                           ", while the table is served.\n"
                           "    From now on each write is written to all paths in one commit. Queries can use "
                           "the path when it has all rows.\n");
+    return true;
 }
 
-/* Describes changes of key rules that begin with this version or that it cancels, and paths that it adds. */
-static void
+/* Describes changes of key rules that begin with this version or that it cancels, and paths that it adds.
+ * True if rows are copied. */
+static bool
 describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
 {
+    bool copies = false;
     for (size_t i = 0; i < fresh->paths_count; i++) {
         const kw_path *path = &fresh->paths[i];
         const kw_placement *before = second_placement(old, path->name);
         const kw_placement *after = second_placement(fresh, path->name);
-        describe_added(old, path, lines);
+        copies = describe_added(old, path, lines) || copies;
         if (after && !before) {
+            copies = true;
             kw_buffer_printf(lines, "  path %s: its rows move from store table ", path->name);
             describe_placement(after, lines);
             kw_buffer_append_text(lines, " to ");
@@ -116,6 +129,37 @@ describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *line
             kw_buffer_append_text(lines, "\n");
         }
     }
+    return copies;
+}
+
+/* Describes what becomes of the queries that this gateway has seen lately. */
+static void
+compare_queries(planning *self, const kw_table *old, const kw_table *fresh, bool copies, kw_buffer *lines)
+{
+    const kw_table *final = find_table(self->final, fresh->name);
+    kw_buffer found = KW_BUFFER_EMPTY;
+    size_t count = 0, compared = 0;
+    if (self->service && final) {
+        const kw_seen_query *queries = kw_service_seen_queries(self->service, old->name, self->arena, &count);
+        uint64_t list_values = (uint64_t)kw_policy_model(self->final)->limits.list_values;
+        compared = kw_seen_queries_compare(old, final, queries, count, list_values, &self->effort, &found);
+    }
+    if (copies && compared == 0 && count == 0)
+        kw_buffer_append_text(lines, "  This gateway answered no queries of the table in the last hour.\n");
+    if (copies || kw_buffer_bytes(&found).size > 0)
+        kw_buffer_append(lines, kw_buffer_bytes(&found));
+    kw_buffer_clear(&found);
+}
+
+static void
+plan_changes(planning *self, const kw_table *old, const kw_table *fresh, kw_buffer *lines)
+{
+    bool copies = describe_key_changes(old, fresh, lines);
+    if (copies)
+        self->copied[self->applied->copied_count++] =
+            kw_arena_text(self->arena, kw_bytes_of_text(fresh->name));
+    if (kw_buffer_bytes(lines).size > 0)
+        compare_queries(self, old, fresh, copies, lines);
 }
 
 static void
@@ -125,7 +169,7 @@ plan_table(planning *self, const kw_table *table)
     kw_buffer lines = KW_BUFFER_EMPTY;
     describe_table(self, table, &lines);
     if (old_table(self, table) && !refusal)
-        describe_key_changes(old_table(self, table), table, &lines);
+        plan_changes(self, old_table(self, table), table, &lines);
     if (refusal)
         kw_buffer_printf(&lines, "  REFUSED: %s\n", refusal->text);
     self->shown = self->shown || refusal;
@@ -169,20 +213,29 @@ list_sequences(planning *self)
                               "sequences\n  keep or lease changes when each gateway is restarted\n");
 }
 
-const char *
-kw_policy_plan(const kw_policy *old, const kw_policy *fresh, const kw_admission *preview,
-               const kw_error *refusal, kw_arena *arena)
+void
+kw_policy_plan(const kw_plan_of_policy *given, kw_arena *arena, kw_applied *ret_applied)
 {
-    planning self = {.old = old, .fresh = fresh, .preview = preview, .out = KW_BUFFER_EMPTY};
-    for (size_t i = 0; i < kw_policy_table_count(fresh); i++)
-        plan_table(&self, kw_policy_table(fresh, i));
+    size_t count = kw_policy_table_count(given->fresh);
+    planning self = {.old = given->old,
+                     .fresh = given->fresh,
+                     .final = given->final,
+                     .preview = given->preview,
+                     .service = given->service,
+                     .arena = arena,
+                     .effort = {.deadline = kw_deadline_in_ms(QUERIES_MS)},
+                     .applied = ret_applied,
+                     .copied = KW_ARENA_ARRAY(arena, const char *, count),
+                     .out = KW_BUFFER_EMPTY};
+    ret_applied->copied = self.copied;
+    for (size_t i = 0; i < count; i++)
+        plan_table(&self, kw_policy_table(given->fresh, i));
     list_removed(&self);
     list_sequences(&self);
-    if (refusal->code != KW_OK && !self.shown)
-        kw_buffer_printf(&self.out, "REFUSED: %s\n", refusal->text);
+    if (given->refusal->code != KW_OK && !self.shown)
+        kw_buffer_printf(&self.out, "REFUSED: %s\n", given->refusal->text);
     if (kw_buffer_bytes(&self.out).size == 0)
         kw_buffer_append_text(&self.out, "only the text changes\n");
-    const char *text = kw_arena_text(arena, kw_buffer_bytes(&self.out));
+    ret_applied->plan = kw_arena_text(arena, kw_buffer_bytes(&self.out));
     kw_buffer_clear(&self.out);
-    return text;
 }

@@ -67,6 +67,15 @@ copy_text(kw_arena *arena, const char *text)
     return kw_arena_text(arena, kw_bytes_of_text(text ? text : ""));
 }
 
+static const char *const *
+copy_texts(kw_arena *arena, const char *const *texts, size_t count)
+{
+    const char **copies = KW_ARENA_ARRAY(arena, const char *, count);
+    for (size_t i = 0; i < count; i++)
+        copies[i] = copy_text(arena, texts[i]);
+    return copies;
+}
+
 static void
 answer(request *self, reply *posted)
 {
@@ -81,6 +90,7 @@ answer_applied(request *self, const kw_error *error)
     reply *posted = reply_new(self, error);
     posted->applied = self->applied;
     posted->applied.plan = copy_text(posted->arena, self->applied.plan);
+    posted->applied.copied = copy_texts(posted->arena, self->applied.copied, self->applied.copied_count);
     answer(self, posted);
 }
 

@@ -125,6 +125,9 @@ bool kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan *
 bool kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                          const kw_plan **ret_plan, kw_error *ret_error);
 
+/* The range_limit of a table's queries: the ranges that lists of values can produce, and the buckets. */
+size_t kw_plan_range_limit(const kw_table *table, uint64_t list_values);
+
 /* True if the row keys of every placement in the plan hold the field. Then the ranges ensure the conditions
  * on it, and no cell needs to be checked. */
 bool kw_plan_keys_hold(const kw_plan *plan, size_t field);

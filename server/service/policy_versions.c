@@ -51,10 +51,16 @@ reply_applied(void *user, const kw_applied *applied, const kw_error *error)
         kw_exchange_fail(exchange, error);
         return;
     }
-    kw_api_AppliedPolicy result = {.version = applied->version,
-                                   .plan = kw_bytes_of_text(applied->plan),
-                                   .refused = applied->refused,
-                                   .changed = applied->changed};
+    kw_bytes *copied = KW_ARENA_ARRAY(exchange->call.arena, kw_bytes, applied->copied_count);
+    for (size_t i = 0; i < applied->copied_count; i++)
+        copied[i] = kw_bytes_of_text(applied->copied[i]);
+    kw_api_AppliedPolicy result = {
+        .version = applied->version,
+        .plan = kw_bytes_of_text(applied->plan),
+        .refused = applied->refused,
+        .changed = applied->changed,
+        .has_copied_tables = true,
+        .copied_tables = {.items = copied, .count = (uint32_t)applied->copied_count}};
     kw_exchange_reply(exchange, &(kw_api_Admin_policyApply_result){.has_success = true, .success = &result});
 }
 

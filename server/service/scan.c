@@ -3,6 +3,7 @@
 #include "service/page_reply.h"
 #include "service/query.h"
 #include "service/read_queue.h"
+#include "service/seen_queries.h"
 #include "verb/page.h"
 
 /* A page of more rows counts as large. */
@@ -18,10 +19,21 @@ reply_page(void *user, const kw_scan_page *page, const kw_error *error)
         kw_page_reply(exchange, page);
 }
 
+/* The first page of a query. */
+static void
+reply_first_page(void *user, const kw_scan_page *page, const kw_error *error)
+{
+    kw_exchange *exchange = user;
+    const kw_scan_request *request = exchange->prepared;
+    if (!error)
+        kw_seen_queries_note(exchange->worker->seen, &request->query, kw_clock_mono_ns());
+    reply_page(user, page, error);
+}
+
 static void
 start_scan(kw_exchange *exchange)
 {
-    kw_page_prefetcher_scan(exchange->worker->ahead, &exchange->call, exchange->prepared, reply_page,
+    kw_page_prefetcher_scan(exchange->worker->ahead, &exchange->call, exchange->prepared, reply_first_page,
                             exchange);
 }
 
@@ -68,7 +80,7 @@ kw_serve_next_page(kw_exchange *exchange)
 static void
 start_latest(kw_exchange *exchange)
 {
-    kw_verb_scan(&exchange->call, exchange->prepared, reply_page, exchange);
+    kw_verb_scan(&exchange->call, exchange->prepared, reply_first_page, exchange);
 }
 
 void

@@ -5,6 +5,7 @@
 #include "service/hold.h"
 #include "service/methods.h"
 #include "service/read_queue.h"
+#include "service/seen_queries.h"
 #include "service/worker.h"
 
 #include <glib.h>
@@ -212,8 +213,10 @@ kw_service_new(const kw_service_settings *settings, kw_policy *policy, kw_keyrin
     service->compilers = kw_workers_start(1, COMPILATIONS_MAX, "compiler");
     service->offloads = kw_workers_start(KW_OFFLOAD_THREADS, KW_OFFLOAD_QUEUE, "offload");
     service->workers = g_new0(kw_service_worker, settings->loops);
-    for (unsigned i = 0; i < settings->loops; i++)
+    for (unsigned i = 0; i < settings->loops; i++) {
         service->workers[i].metrics = g_new0(kw_method_metrics, KW_API_METHOD_COUNT);
+        service->workers[i].seen = kw_seen_queries_new();
+    }
     g_snprintf(service->id_prefix, sizeof service->id_prefix, "%08x", (unsigned)kw_random_u64());
     service->first_policy = kw_policy_ref(policy);
     service->first_keyring = kw_keyring_ref(keyring);
@@ -230,6 +233,7 @@ kw_service_free(kw_service *service)
         if (service->workers[i].snapshot)
             kw_snapshot_unref(service->workers[i].snapshot);
         g_free(service->workers[i].metrics);
+        kw_seen_queries_free(service->workers[i].seen);
     }
     kw_policy_unref(service->first_policy);
     kw_keyring_unref(service->first_keyring);
@@ -288,4 +292,17 @@ kw_service_latency_of_rows(const kw_service *service, kw_histogram *ret_sum)
     for (size_t method = 0; method < KW_API_METHOD_COUNT; method++)
         if (kw_method_of(method)->uses_rows)
             kw_service_latency(service, method, ret_sum);
+}
+
+/* --- queries seen lately ------------------------------------------------------------------------- */
+
+const kw_seen_query *
+kw_service_seen_queries(const kw_service *service, const char *table, kw_arena *arena, size_t *ret_count)
+{
+    g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(kw_seen_query));
+    for (unsigned i = 0; i < service->settings.loops; i++)
+        kw_seen_queries_collect(service->workers[i].seen, table, kw_clock_mono_ns(), arena, found);
+    *ret_count = found->len;
+    kw_bytes bytes = kw_arena_copy(arena, kw_bytes_of(found->data, found->len * sizeof(kw_seen_query)));
+    return (const kw_seen_query *)(const void *)bytes.data;
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "advise/seen.h"
 #include "base/fence.h"
 #include "base/metrics.h"
 #include "gather/cursor.h"
@@ -39,6 +40,8 @@ typedef struct kw_apply_order {
 typedef struct kw_applied {
     int64_t version; /* the number of the new version; after a dry run, the number that it would have */
     const char *plan;
+    const char *const *copied; /* tables whose rows are copied */
+    size_t copied_count;
     bool refused; /* only after a dry run */
     bool changed;
 } kw_applied;
@@ -185,3 +188,8 @@ uint64_t kw_service_records(const kw_service *service, size_t method, kw_code co
 void kw_service_latency(const kw_service *service, size_t method, kw_histogram *ret_sum);
 /* The same for all methods that read or write rows. */
 void kw_service_latency_of_rows(const kw_service *service, kw_histogram *ret_sum);
+
+/* The queries of the table that were answered in the last hour, one of each shape; in the arena. Any thread.
+ */
+const kw_seen_query *kw_service_seen_queries(const kw_service *service, const char *table, kw_arena *arena,
+                                             size_t *ret_count);

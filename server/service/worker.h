@@ -33,8 +33,9 @@ typedef struct kw_service_worker {
     kw_page_prefetcher *ahead;
     kw_alarms *alarms; /* deadlines of exchanges */
     kw_read_queues *read_queues;
-    kw_worker_port *compiler; /* compiles filters' expressions */
-    kw_worker_port *offload;  /* see offload.h */
+    kw_worker_port *compiler;     /* compiles filters' expressions */
+    kw_worker_port *offload;      /* see offload.h */
+    struct kw_seen_queries *seen; /* seen_queries.h */
     kw_snapshot *snapshot;
     bool gate_open;
     uint64_t era;               /* of the fence when the gate was opened; 0: it never was */

@@ -17,16 +17,6 @@ kw_page_limits_of(const kw_call *call, const kw_scan_request *request)
                             .frame_bytes = (size_t)limits->frame_bytes};
 }
 
-/* Most ranges that lists of values can produce, in addition to the buckets of a placement. */
-static size_t
-range_limit(const kw_call *call, const kw_table *table)
-{
-    uint64_t buckets = 0;
-    for (size_t i = 0; i < table->placements_count; i++)
-        buckets = MAX(buckets, kw_layout_buckets(table->placements[i].layout));
-    return (size_t)kw_policy_model(call->policy)->limits.list_values + (size_t)buckets;
-}
-
 bool
 kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effort *effort, kw_arena *arena,
                     const kw_plan **ret_plan, kw_error *ret_error)
@@ -34,7 +24,8 @@ kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effo
     kw_record_query *query = KW_ARENA_NEW(arena, kw_record_query);
     *query = request->query;
     query->limit = request->limit;
-    query->range_limit = range_limit(call, query->table);
+    query->range_limit =
+        kw_plan_range_limit(query->table, (uint64_t)kw_policy_model(call->policy)->limits.list_values);
     return kw_plan_make_within(query, effort, arena, ret_plan, ret_error);
 }
 

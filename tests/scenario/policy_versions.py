@@ -265,6 +265,7 @@ class Versions(unittest.TestCase):
         found = self.apply(a, self.with_field("note"), 1, dry_run=True)
         self.assertEqual((found.version, found.refused, found.changed), (2, False, True))
         self.assertEqual(found.plan, "table events\n  field note: new (string)\n")
+        self.assertEqual(found.copied_tables, [])
         found = self.apply(b, self.tables(other_key), 1, dry_run=True)
         self.assertTrue(found.refused)
         self.assertIn("  path primary: another key rule\n  REFUSED: table events, path primary: the key rule can be changed while the "

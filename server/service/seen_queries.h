@@ -1,0 +1,31 @@
+/* Internal to service: the queries that one loop has answered lately, one of each shape, so that the plan of
+ * a new policy can tell what becomes of them.
+ *
+ *   reply of a scan --note--> seen queries --collect--> plan of a policy (gateway/policy_plan.h)
+ *
+ * Two queries have the same shape if they use the same path, bind the same fields to one or to several
+ * values, have a range of the same field, and want the same order. Holds at most KW_SEEN_QUERIES_MAX queries
+ * of at most KW_SEEN_QUERY_BYTES each, and replaces the one that was seen longest ago.
+ */
+#pragma once
+
+#include "service/service.h"
+
+#include "plan/plan.h"
+
+#define KW_SEEN_QUERIES_MAX 64
+#define KW_SEEN_QUERY_BYTES 1024
+#define KW_SEEN_QUERIES_KEEP_NS (UINT64_C(3600) * 1000000000)
+
+typedef struct kw_seen_queries kw_seen_queries;
+
+kw_seen_queries *kw_seen_queries_new(void);
+void kw_seen_queries_free(kw_seen_queries *seen);
+
+/* Copies the query if its shape is new. Call this on one thread. */
+void kw_seen_queries_note(kw_seen_queries *seen, const kw_record_query *query, uint64_t now_ns);
+
+/* Adds the table's queries of the last KW_SEEN_QUERIES_KEEP_NS to `found`, an array of kw_seen_query, or
+ * their number to the query of the same shape in it. Copies into the arena. Any thread. */
+void kw_seen_queries_collect(kw_seen_queries *seen, const char *table, uint64_t now_ns, kw_arena *arena,
+                             GArray *found);
