@@ -572,10 +572,11 @@ typedef struct kw_apply_options {
 } kw_apply_options;
 
 typedef struct kw_applied_policy {
-    gint64 version; /* current now, or after a dry run the one that it would be */
-    char *plan;     /* what changes, for people */
-    bool refused;   /* only after a dry run */
-    bool changed;   /* false: the current version has the same text */
+    gint64 version;       /* current now, or after a dry run the one that it would be */
+    char *plan;           /* what changes, for people */
+    bool refused;         /* only after a dry run */
+    bool changed;         /* false: the current version has the same text */
+    char **copied_tables; /* tables whose rows are copied; NULL-terminated */
 } kw_applied_policy;
 
 typedef struct kw_policy_version {

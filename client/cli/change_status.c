@@ -3,24 +3,13 @@
 
 #include "cli/output.h"
 #include "cli/stamp.h"
+#include "cli/text.h"
 
 #include <string.h>
 
 #define TITLE_WIDTH 14
-#define MINUTE_MS 60000
-#define HOUR_MS 3600000
 
 /* --- texts ---------------------------------------------------------------------------------------- */
-
-static char *
-duration_text(gint64 ms)
-{
-    if (ms < MINUTE_MS)
-        return g_strdup_printf("%" G_GINT64_FORMAT " s", (ms + 999) / 1000);
-    if (ms < 2 * (gint64)HOUR_MS)
-        return g_strdup_printf("%" G_GINT64_FORMAT " min", (ms + MINUTE_MS - 1) / MINUTE_MS);
-    return g_strdup_printf("%" G_GINT64_FORMAT " h", (ms + HOUR_MS - 1) / HOUR_MS);
-}
 
 /* Only while a copy or comparison runs. */
 static bool
@@ -39,7 +28,7 @@ kw_change_phase(const kw_change_status *change)
     if (change->rows_per_second > 0)
         g_string_append_printf(text, ", %.0f rows per second", change->rows_per_second);
     if (change->left_ms > 0) {
-        g_autofree char *left = duration_text(change->left_ms);
+        g_autofree char *left = kw_text_of_duration(change->left_ms);
 
         g_string_append_printf(text, ", about %s left", left);
     }

@@ -1,36 +1,18 @@
 /* keyway count: counts the records that match a query. */
 #include "cli/cli.h"
+#include "cli/count_rows.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/query_words.h"
 
 #include <stdio.h>
-
-/* A field whose value is in the row key only, so that the store returns no columns; otherwise a field of the
- * key, whose column is small. */
-static const char *
-cheapest_field(const kw_table_info *table)
-{
-    const char *found = NULL;
-
-    for (guint i = 0; i < table->fields->len; i++) {
-        const kw_field_info *field = table->fields->pdata[i];
-
-        if (field->key && field->column == NULL)
-            return field->name;
-        if (field->key && found == NULL)
-            found = field->name;
-    }
-    return found;
-}
 
 static kw_query *
 build_query(const kw_cli *cli, const kw_query_words *words, const kw_table_info *table, char *const *bound,
             int bound_count, GError **error)
 {
     kw_query *query = kw_query_from_words(words, table, bound, bound_count, error);
-    const char *field = cheapest_field(table);
+    const char *field = kw_count_field(table);
 
     if (query == NULL)
         return NULL;
@@ -39,55 +21,6 @@ build_query(const kw_cli *cli, const kw_query_words *words, const kw_table_info 
     kw_query_full_scan(query, true);
     kw_query_deadline(query, cli->timeout_ms);
     return query;
-}
-
-static kw_scan *
-begin(kw_cli *cli, const kw_query *query, GError **error)
-{
-    for (int tries = 1;; tries++) {
-        g_autoptr(GError) failure = NULL;
-        kw_scan *scan = kw_client_scan(cli->client, query, &failure);
-
-        if (scan != NULL)
-            return scan;
-        if (!kw_cli_wait_to_retry(failure, tries)) {
-            g_propagate_error(error, g_steal_pointer(&failure));
-            return NULL;
-        }
-    }
-}
-
-/* False at the end, and on an error. */
-static bool
-next(kw_scan *scan, GError **error)
-{
-    const kw_record *record;
-
-    for (int tries = 1;; tries++) {
-        g_autoptr(GError) failure = NULL;
-
-        if (kw_scan_next(scan, &record, &failure))
-            return true;
-        if (failure == NULL)
-            return false;
-        if (!kw_cli_wait_to_retry(failure, tries)) {
-            g_propagate_error(error, g_steal_pointer(&failure));
-            return false;
-        }
-    }
-}
-
-static guint64
-count_rows(const char *table, kw_scan *scan, GError **error)
-{
-    kw_progress progress;
-    guint64 count = 0;
-
-    kw_progress_start(&progress, table);
-    while (kw_interrupted() == 0 && next(scan, error))
-        kw_progress_show(&progress, 0, 0, ++count);
-    kw_progress_end(&progress);
-    return count;
 }
 
 /* A plain number, for scripts. */
@@ -120,17 +53,16 @@ run(kw_cli *cli, const kw_query_words *words, const kw_table_info *table, char *
 {
     GError *error = NULL;
     g_autoptr(kw_query) query = build_query(cli, words, table, bound, bound_count, &error);
-    g_autoptr(kw_scan) scan = NULL;
     guint64 count;
+    bool complete;
 
     if (query == NULL)
         return kw_cli_fail(error, "count");
     kw_interrupts_catch();
-    scan = begin(cli, query, &error);
-    if (scan == NULL)
-        return kw_interrupted() == 0 ? kw_cli_fail(error, "count") : stopped(0, error);
-    count = count_rows(table->name, scan, &error);
-    if (error != NULL || kw_interrupted() != 0)
+    if (!kw_count_rows(cli, query, table->name, 0, &count, &complete, &error) && count == 0 &&
+        kw_interrupted() == 0)
+        return kw_cli_fail(error, "count");
+    if (!complete)
         return stopped(count, error);
     return print_count(cli, count) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }

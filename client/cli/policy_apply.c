@@ -1,9 +1,17 @@
 /* keyway policy import, keyway policy apply: write a new version of a policy that the catalog keeps. */
 #include "cli/cli.h"
+#include "cli/count_rows.h"
 #include "cli/file.h"
 #include "cli/output.h"
+#include "cli/text.h"
 
 #include <stdio.h>
+
+/* How long a dry run counts the rows of a table. */
+#define COUNT_US (5 * G_USEC_PER_SEC)
+
+/* The rate for which a dry run prints how long a copy takes. */
+#define COPY_ROWS_PER_SECOND 10000
 
 typedef struct apply_words {
     char *reason;
@@ -26,12 +34,51 @@ find_expected(kw_cli *cli, const apply_words *words, GError **error)
     return newest->len == 0 ? 0 : ((const kw_policy_version *)newest->pdata[0])->version;
 }
 
+/* Counts the rows of a table for some seconds. */
+static bool
+count_rows(const kw_cli *cli, const char *name, guint64 *ret_count, bool *ret_complete, GError **error)
+{
+    g_autoptr(kw_table_info) table = kw_client_describe(cli->client, name, error);
+    g_autoptr(kw_query) query = kw_query_new(name);
+
+    if (table == NULL)
+        return false;
+    if (kw_count_field(table) != NULL)
+        kw_query_column(query, kw_count_field(table));
+    kw_query_full_scan(query, true);
+    kw_query_deadline(query, cli->timeout_ms);
+    return kw_count_rows(cli, query, name, g_get_monotonic_time() + COUNT_US, ret_count, ret_complete, error);
+}
+
+/* Prints how many rows of a table are copied. */
 static void
-print_summary(const kw_applied_policy *applied, bool dry_run)
+print_rows(const kw_cli *cli, const char *name)
+{
+    GError *error = NULL;
+    guint64 count = 0;
+    bool complete = false;
+
+    if (!count_rows(cli, name, &count, &complete, &error)) {
+        printf("table %s: its rows could not be counted: %s\n", name, error->message);
+        g_error_free(error);
+        return;
+    }
+    g_autofree char *duration = kw_text_of_duration((gint64)(count * 1000 / COPY_ROWS_PER_SECOND));
+
+    printf("table %s: %s%" G_GUINT64_FORMAT " rows to copy, %s%s at %d rows/s%s\n", name,
+           complete ? "" : "more than ", count, complete ? "" : "more than ", duration, COPY_ROWS_PER_SECOND,
+           complete ? "" : " (`keyway count` counts them all)");
+}
+
+static void
+print_summary(const kw_cli *cli, const kw_applied_policy *applied, bool dry_run)
 {
     const char *plan = applied->plan;
 
     printf("%s", plan);
+    for (char **table = applied->copied_tables;
+         dry_run && !applied->refused && table != NULL && *table != NULL; table++)
+        print_rows(cli, *table);
     if (applied->refused)
         printf("refused: nothing was changed\n");
     else if (!applied->changed)
@@ -53,7 +100,7 @@ output_applied(const kw_cli *cli, const kw_applied_policy *applied, bool dry_run
     kw_output *output;
 
     if (cli->format == KW_OUTPUT_TABLE) {
-        print_summary(applied, dry_run);
+        print_summary(cli, applied, dry_run);
         return fflush(stdout) == 0;
     }
     output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));

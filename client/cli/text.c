@@ -196,3 +196,16 @@ kw_text_append_json(GString *to, const char *text)
     }
     g_string_append_c(to, '"');
 }
+
+#define MINUTE_MS 60000
+#define HOUR_MS 3600000
+
+char *
+kw_text_of_duration(gint64 ms)
+{
+    if (ms < MINUTE_MS)
+        return g_strdup_printf("%" G_GINT64_FORMAT " s", (ms + 999) / 1000);
+    if (ms < 2 * (gint64)HOUR_MS)
+        return g_strdup_printf("%" G_GINT64_FORMAT " min", (ms + MINUTE_MS - 1) / MINUTE_MS);
+    return g_strdup_printf("%" G_GINT64_FORMAT " h", (ms + HOUR_MS - 1) / HOUR_MS);
+}

@@ -15,6 +15,9 @@ char *kw_hex_of_bytes(GBytes *bytes);
 /* The shortest decimal that parses to the same double. */
 char *kw_text_from_real(double real);
 
+/* "12 s", "3 min" or "5 h", rounded up. */
+char *kw_text_of_duration(gint64 ms);
+
 /* False for characters that control a terminal or reorder the text around them: C0, DEL, C1, line and
  * paragraph separators, and the controls of bidirectional text. */
 bool kw_text_is_plain(gunichar character);

@@ -44,6 +44,7 @@ applied_of(const KeywayAppliedPolicy *thrift)
     copy->plan = g_strdup(thrift->plan);
     copy->refused = thrift->refused;
     copy->changed = thrift->changed;
+    copy->copied_tables = kw_texts_from_thrift(thrift->copied_tables);
     return copy;
 }
 
@@ -53,6 +54,7 @@ kw_applied_policy_free(kw_applied_policy *applied)
     if (applied == NULL)
         return;
     g_free(applied->plan);
+    g_strfreev(applied->copied_tables);
     g_free(applied);
 }
 

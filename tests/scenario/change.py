@@ -39,6 +39,8 @@ class Change(ChangeCase):
                 written.write(policy(SALTED))
             plan, _ = keyway(self.gateway, "policy", "apply", file, "--dry-run")
             self.assertIn("t_L2", plan)
+            self.assertIn("Queries that this gateway answered in the last hour: ", plan)
+            self.assertRegex(plan, r"\ntable t: (more than )?\d+ rows to copy, (more than )?\d+ s at 10000 rows/s")
             self.assertIsNone(status(self.gateway, "t"))
             keyway(self.gateway, "policy", "apply", file, "-m", "other buckets")
             waited, _ = keyway(self.gateway, "change", "status", "t", "--wait")

@@ -107,6 +107,7 @@ class Paths(ChangeCase):
             load.wait_for_scans()
             plan, _ = keyway(self.gateway, "policy", "apply", file, "--dry-run")
             self.assertIn("path by_time: its rows are copied from path primary to store table t_by_time", plan)
+            self.assertIn("rows to copy", plan)
             self.assertIsNone(status(self.gateway, "t"))
             self.add(4000)
             found = status(self.gateway, "t")
