@@ -58,6 +58,7 @@ void measure_hot(bench *all);
 void measure_connected(bench *all);
 void measure_latest(bench *all);
 void measure_order(bench *all);
+void measure_window(bench *all);
 void measure_scan(bench *all);
 void measure_mixes(bench *all);
 /* The cost of a gateway relative to one of an earlier build. stamped: its tables have order: stamp. only: a

@@ -54,8 +54,8 @@ link_close(link_to *link)
     g_free(link);
 }
 
-static void
-send_call(link_to *link, const kw_wire_method *method, const void *args)
+void
+link_start(link_to *link, const kw_wire_method *method, const void *args)
 {
     kw_wire_form form = link->where->form;
     link->out.size = 0;
@@ -100,13 +100,12 @@ receive(link_to *link)
 }
 
 const void *
-link_call(link_to *link, const kw_wire_method *method, const void *args)
+link_finish(link_to *link, const kw_wire_method *method)
 {
     kw_wire_message message;
     kw_error error = KW_ERROR_NONE;
     kw_wire_limits limits = {.decoded_bytes = MESSAGE_MAX * 4, .depth = KW_WIRE_DEPTH_DEFAULT};
     kw_wire_protocol protocol = link->where->form.protocol;
-    send_call(link, method, args);
     kw_bytes payload = receive(link);
     kw_arena_reset(link->arena);
     void *result = kw_arena_alloc0(link->arena, method->result->size);
@@ -117,4 +116,11 @@ link_call(link_to *link, const kw_wire_method *method, const void *args)
     if (!kw_wire_struct_decode(method->result, protocol, message.body, limits, link->arena, result, &error))
         caller_group_fail(link->where->name, kw_bytes_of_text(error.text));
     return result;
+}
+
+const void *
+link_call(link_to *link, const kw_wire_method *method, const void *args)
+{
+    link_start(link, method, args);
+    return link_finish(link, method);
 }

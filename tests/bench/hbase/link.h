@@ -12,3 +12,7 @@ void link_close(link_to *link);
 
 /* The result struct of the method, valid until the next call. */
 const void *link_call(link_to *link, const kw_wire_method *method, const void *args);
+
+/* The two halves of link_call, for calls on several links at once. */
+void link_start(link_to *link, const kw_wire_method *method, const void *args);
+const void *link_finish(link_to *link, const kw_wire_method *method);

@@ -26,14 +26,15 @@ static const struct {
     const char *name;
     void (*measure)(bench *all);
 } others[] = {{"hot", measure_hot},     {"connected", measure_connected}, {"latest", measure_latest},
-              {"order", measure_order}, {"scan", measure_scan},           {"mixes", measure_mixes}};
+              {"order", measure_order}, {"window", measure_window},       {"scan", measure_scan},
+              {"mixes", measure_mixes}};
 
 static gint thrift, gateway, gateway_pid, proxy, proxy_pid, before, before_pid, rounds = 7, slice_ms = 1000,
                                                                                 rows = 50000, warm = 12;
 static gboolean framed, check, generated, stamped;
 static gint growth_rows = 1000000;
 static char *grown_table = "kw_bench_grown";
-static char *only = "put,get,remove,increment,hot,connected,latest,order,scan,mixes",
+static char *only = "put,get,remove,increment,hot,connected,latest,order,window,scan,mixes",
             *callers = "1,8,64,256,1000", *growth, *server_pids = "";
 static pid_t servers[SERVERS_MOST + 1];
 
@@ -53,7 +54,8 @@ static const GOptionEntry options[] = {
     {"framed", 0, 0, G_OPTION_ARG_NONE, &framed, "Thrift2 is framed compact (default: buffered binary)",
      NULL},
     {"only", 0, 0, G_OPTION_ARG_STRING, &only,
-     "put,get,hot,connected,latest,order,scan,mixes; with --before: put,get,remove,increment,calls", "LIST"},
+     "put,get,hot,connected,latest,order,window,scan,mixes; with --before: put,get,remove,increment,calls",
+     "LIST"},
     {"callers", 0, 0, G_OPTION_ARG_STRING, &callers, "numbers of callers for put and get (1,8,64,256,1000)",
      "LIST"},
     {"rounds", 0, 0, G_OPTION_ARG_INT, &rounds, "rounds (7)", "N"},

@@ -13,13 +13,14 @@
 #   run.sh build/release --before ../old/build/release/server/gateway/keywayd --rounds 21
 #   run.sh build/release --before ../old/build/release/server/gateway/keywayd --only calls --callers 1,8,64,256
 #   run.sh build/release --growth callers               CSV instead; also buckets, size, rows (growth.sh)
+#   run.sh build/release --clock --rounds 9             cost of the heartbeats instead (bench_clock)
 set -euo pipefail
 build=$(realpath "$1")
 shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 support=$here/../../support/hbase
 work=$build/bench-hbase
-form=framed before= stamped= delay=
+form=framed before= stamped= delay= clock=
 if [ "${1:-}" = --buffered ]; then
   form=buffered
   shift
@@ -28,6 +29,7 @@ while [ $# -gt 0 ]; do
   case $1 in
   --before) before=$(realpath "$2"); shift 2 ;;
   --stamped) stamped=1; shift ;;
+  --clock) clock=1; shift ;;
   --delay-ms) delay=$2; shift 2 ;;
   *) break ;;
   esac
@@ -60,6 +62,12 @@ if [ -n "$delay" ]; then
   started+=($!)
   read -r link <&4
   place=127.0.0.1:$link
+fi
+server_pids=$(cat "$hbase/master.pid" "$hbase/thrift-$form.pid" | paste -sd,)
+if [ -n "$clock" ]; then
+  [ $form = buffered ] || set -- --framed "$@"
+  "$build/tests/bench/hbase/bench_clock" --thrift "${place##*:}" --server-pids "$server_pids" "$@"
+  exit
 fi
 read -r port admin before_port before_admin < <(python3 -c '
 import socket
@@ -128,6 +136,6 @@ if [ -z "$before" ]; then # it serves the same protocol as the Thrift2 server th
   read -r proxy_port <&5
   arguments+=(--proxy "$proxy_port" --proxy-pid "$proxy")
 fi
-arguments+=(--server-pids "$(cat "$hbase/master.pid" "$hbase/thrift-$form.pid" | paste -sd,)")
+arguments+=(--server-pids "$server_pids")
 [ $form = buffered ] || arguments+=(--framed)
 "$build/tests/bench/hbase/bench_hbase" --thrift "${place##*:}" --gateway "$port" "${arguments[@]}" "$@"
