@@ -18,9 +18,8 @@ typedef struct kw_hbase_clock {
     char name[24]; /* of this process, part of the names of its cells */
     kw_mutex lock; /* guards the rest */
     kw_known_time known;
-    bool peers_read;     /* the cells of all gateways were read since the time was last unknown */
-    int64_t newest_ns;   /* when the newest answered heartbeat was sent */
-    int64_t duration_ns; /* of heartbeats: a moving average */
+    bool peers_read;   /* the cells of all gateways were read since the time was last unknown */
+    int64_t newest_ns; /* when the newest answered heartbeat was sent */
     kw_hbase_heartbeats *sender;
     kw_task wake;
     bool wake_posted;

@@ -2,6 +2,7 @@
 
 #include "base/fine_timer.h"
 #include "base/log.h"
+#include "store/aim.h"
 
 #include <stdio.h>
 
@@ -19,7 +20,7 @@
 #define FAILED_US 20000
 #define FAILED_IDLE_US 500000
 #define LATER_US 60000000
-#define BURST_SIZE 5
+#define BURST_SIZE 3
 #define OFTEN 20                         /* with this many uses between two bursts, the clock is used often */
 #define FAST_NS (3 * (int64_t)NS_PER_MS) /* calls shorter than this are fast */
 #define CALL_MS 5000
@@ -39,6 +40,7 @@ struct heartbeat {
     kw_hbase_heartbeats *owner;
     heartbeat_state state;
     int64_t sent_ns, answered_ns;
+    kw_aimed aimed;
     uint8_t value[8]; /* unique to this put */
     kw_hbase_call call;
     kw_hb_THBaseService_put_args args;
@@ -56,7 +58,9 @@ struct kw_hbase_heartbeats {
     bool creating_table;
     bool failing;        /* the failure was logged; it is not logged again before a success */
     unsigned burst_left; /* heartbeats of the burst that are not sent yet */
-    uint64_t uses;       /* kw_hbase_clock.uses when the last burst started */
+    kw_aim aim;
+    kw_aimed aimed; /* the next heartbeat */
+    uint64_t uses;  /* kw_hbase_clock.uses when the last burst started */
     heartbeat heartbeats[CELLS];
     unsigned next_cell;
     uint64_t last_value;
@@ -120,24 +124,21 @@ randomized(uint64_t delay_us)
     return delay_us - kw_random_u64() % (delay_us / 5 + 1);
 }
 
-/* How long to wait before sending a heartbeat, so that it arrives as the store's clock reaches the next
- * millisecond. Each heartbeat of a burst assumes that the clock is at another point of the known interval,
- * from 0.3 to 0.7 of its width. */
+/* Aims the next heartbeat, and returns how long to wait before sending it. Heartbeats of a burst are aimed
+ * before and after the turn of a millisecond in alternation, beginning with the side that is known less
+ * exactly.
+ */
 static uint64_t
-until_next_ms_us(const kw_hbase_heartbeats *self)
+aim_us(kw_hbase_heartbeats *self, bool first)
 {
     kw_hbase_clock *clock = clock_of(self);
-    kw_span span;
+    int64_t now_ns = (int64_t)kw_clock_mono_ns();
+    kw_aim_side side = self->aimed.side == KW_AIM_AFTER ? KW_AIM_BEFORE : KW_AIM_AFTER;
     kw_mutex_lock(&clock->lock);
-    bool known = kw_known_time_recent(&clock->known, (int64_t)kw_clock_mono_ns(), &span);
-    int64_t duration_ns = clock->duration_ns;
+    if (first)
+        side = kw_aim_choose(&self->aim, &clock->known, now_ns);
     kw_mutex_unlock(&clock->lock);
-    if (!known)
-        return 0;
-    int64_t hundredths = 30 + (40 * (self->burst_left % BURST_SIZE) + 20) / BURST_SIZE;
-    int64_t now_ns = span.earliest_ns + (span.latest_ns - span.earliest_ns) * hundredths / 100;
-    uint64_t arrival_ns = (uint64_t)(now_ns + MIN(duration_ns, (int64_t)NS_PER_MS) / 2);
-    return (NS_PER_MS - arrival_ns % NS_PER_MS) / NS_PER_US;
+    return (uint64_t)(kw_aim_send_at(&self->aim, side, now_ns, &self->aimed) - now_ns) / NS_PER_US;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -210,9 +211,9 @@ record(kw_hbase_heartbeats *self, const heartbeat *beat, const kw_cell *cell)
     if (beat->sent_ns - clock->newest_ns > KW_TIME_FRESH_NS)
         clock->peers_read = false;
     clock->newest_ns = beat->sent_ns;
-    clock->duration_ns += (took_ns - clock->duration_ns) / 4;
     kw_known_time_add_heartbeat(&clock->known, &sample, (int64_t)kw_clock_mono_ns());
     kw_mutex_unlock(&clock->lock);
+    kw_aim_learn(&self->aim, &beat->aimed, &sample);
 }
 
 /* True if the cells of all gateways must be read: they have not been read yet, or not since heartbeats were
@@ -365,7 +366,7 @@ on_answered(kw_hbase_call *call, const void *result, const kw_hbase_failure *fai
     beat->sent_ns = (int64_t)call->since_ns;
     beat->answered_ns = (int64_t)kw_clock_mono_ns();
     if (self->burst_left)
-        schedule(self, until_next_ms_us(self), send_one);
+        schedule(self, aim_us(self, false), send_one);
     else
         read_timestamps(self);
 }
@@ -385,6 +386,7 @@ static void
 send_heartbeat(kw_hbase_heartbeats *self, heartbeat *beat)
 {
     beat->state = HEARTBEAT_SENT;
+    beat->aimed = self->aimed;
     kw_be64_store(beat->value, ++self->last_value);
     beat->cell = (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL(FAMILY),
                                       .qualifier = kw_bytes_of_text(beat->qualifier),
@@ -433,8 +435,9 @@ kw_hbase_heartbeats_start_burst(void *user)
     bool busy = period_us(self) == BUSY_EVERY_US;
     bool often = check_used_often(self);
     read_timestamps(self); /* of an unfinished burst */
-    self->burst_left = often && clock_of(self)->duration_ns < FAST_NS ? BURST_SIZE : 1;
-    schedule(self, busy ? until_next_ms_us(self) : 0, send_one);
+    self->burst_left = often && self->aim.duration_ns < FAST_NS ? BURST_SIZE : 1;
+    self->aimed = (kw_aimed){.aimed = false};
+    schedule(self, busy ? aim_us(self, true) : 0, send_one);
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
@@ -449,6 +452,7 @@ kw_hbase_heartbeats_new(kw_hbase_handle *handle)
     self->client_pause_ns =
         ((kw_hbase_store *)handle->base.store)->settings.client_pause_ms * (int64_t)NS_PER_MS;
     self->timers = kw_fine_timers_new(handle->base.loop);
+    kw_aim_init(&self->aim);
     for (unsigned i = 0; i < CELLS; i++) {
         self->heartbeats[i].owner = self;
         snprintf(self->heartbeats[i].qualifier, sizeof self->heartbeats[i].qualifier, "%s/%u",

@@ -10,17 +10,17 @@
  * cells of processes that have ended expire. Each put writes a unique value. If the get returns another
  * value, another put has left a greater timestamp in the cell, for example because the clock was set back.
  *
- *   put put put put put get             put put put put put get
- *   |---|---|---|---|                   |  one per millisecond, close to the start of each
- *   0                                   at most 100 ms later
+ *   put put put get             put put put get
+ *   |---|---|                   |  one per millisecond, close to the start of each
+ *   0                           at most 100 ms later
  *
  * While the clock is in use, a burst is sent ten times a second; after that, five times a second for a
- * minute, and then every ten seconds. A burst has five heartbeats if the clock is used often and calls are
+ * minute, and then every ten seconds. A burst has three heartbeats if the clock is used often and calls are
  * fast, because only then does an inexact clock delay callers noticeably. Otherwise it has one.
  *
- * While the clock is in use, heartbeats are timed to arrive just as the store's clock reaches the next
- * millisecond, assuming that this clock is near the middle of the known interval. The timestamp then shows
- * in which half of the interval the clock is, so the interval shrinks to about the duration of a put.
+ * While the clock is in use, heartbeats are timed to arrive just before or just after the store's clock
+ * reaches the next millisecond (store/aim.h). The interval then shrinks to little more than the duration of a
+ * put.
  *
  * One of the process's store handles sends the heartbeats. A heartbeat without a reply does not delay the
  * others. Everything runs on the loop of its store handle.

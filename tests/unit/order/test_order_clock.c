@@ -1,10 +1,12 @@
 /* The store's time as gateways know it (store/known_time.h): explored exhaustively, right with all safeguards
  * and wrong without any one of them; and examples. */
 #include "clock_model.h"
+#include "store/aim.h"
 #include "store/known_time.h"
 #include "support/slow_build.h"
 
 #include <glib.h>
+#include <stdlib.h>
 
 #define STATES_MAX 400000000
 #define NS_PER_MS INT64_C(1000000)
@@ -96,45 +98,140 @@ add_heartbeat(kw_known_time *known, int64_t sent_us, int64_t took_us)
     kw_known_time_add_heartbeat(known, &heartbeat, heartbeat.answered_ns);
 }
 
-/* The time to send a heartbeat of this duration so that it arrives when the middle of the known interval
- * reaches the next millisecond. */
-static int64_t
-aim_us(const kw_known_time *known, int64_t at_us, int64_t took_us)
+/* A gateway that sends bursts of three aimed heartbeats. All times are in microseconds. */
+typedef struct sender {
+    GRand *random;
+    kw_known_time known;
+    kw_aim aim;
+    int64_t now_us;
+    int64_t usual_us;  /* duration of a heartbeat */
+    double spread;     /* durations and moments of arrival vary by this share */
+    int64_t drift_ppm; /* of the store's clock */
+    int64_t ahead_us;  /* the store's clock minus ours at now_us 0 */
+    unsigned aimed, hit;
+    kw_heartbeat burst[3];
+    kw_aimed aims[3];
+} sender;
+
+static sender
+sender_new(int64_t usual_us, double spread, int64_t drift_ppm)
 {
-    kw_span span;
-    if (!kw_known_time_recent(known, at_us * 1000, &span))
-        return at_us;
-    int64_t arrival_us = (span.earliest_ns + (span.latest_ns - span.earliest_ns) / 2) / 1000 + took_us / 2;
-    return at_us + 1000 - arrival_us % 1000;
+    sender self = {.random = g_rand_new_with_seed((guint32)usual_us),
+                   .now_us = 1000000,
+                   .usual_us = usual_us,
+                   .spread = spread,
+                   .drift_ppm = drift_ppm,
+                   .ahead_us = AHEAD_US};
+    kw_known_time_init(&self.known, KW_TIME_FRESH_NS);
+    kw_aim_init(&self.aim);
+    return self;
 }
 
-/* Bursts of five: the interval is little wider than the duration of a heartbeat plus the drift of the two
- * clocks. */
+static double
+varied(sender *self)
+{
+    return g_rand_double_range(self->random, 1 - self->spread - 1e-9, 1 + self->spread + 1e-9);
+}
+
+static int64_t
+store_us(const sender *self, int64_t at_us)
+{
+    return at_us + self->ahead_us + at_us * self->drift_ppm / 1000000;
+}
+
+/* Sends a heartbeat when it is aimed, and waits for its answer. */
+static kw_heartbeat
+send_aimed(sender *self, kw_aim_side side, kw_aimed *ret_aimed)
+{
+    int64_t sent_us = (kw_aim_send_at(&self->aim, side, self->now_us * 1000, ret_aimed) + 999) / 1000;
+    int64_t took_us = (int64_t)((double)self->usual_us * varied(self));
+    int64_t arrived_us = sent_us + (int64_t)((double)took_us * varied(self) / 2);
+    self->now_us = sent_us + took_us;
+    return (kw_heartbeat){.sent_ns = sent_us * 1000,
+                          .answered_ns = self->now_us * 1000,
+                          .stamp_ms = store_us(self, arrived_us) / 1000};
+}
+
+static void
+send_burst(sender *self)
+{
+    kw_aim_side side = kw_aim_choose(&self->aim, &self->known, self->now_us * 1000);
+    for (int i = 0; i < 3; i++) {
+        self->burst[i] = send_aimed(self, side, &self->aims[i]);
+        side = side == KW_AIM_AFTER ? KW_AIM_BEFORE : KW_AIM_AFTER;
+    }
+    for (int i = 0; i < 3; i++) {
+        const kw_aimed *aimed = &self->aims[i];
+        kw_known_time_add_heartbeat(&self->known, &self->burst[i], self->now_us * 1000);
+        kw_aim_learn(&self->aim, aimed, &self->burst[i]);
+        self->aimed += aimed->aimed;
+        self->hit +=
+            aimed->aimed && (self->burst[i].stamp_ms >= aimed->turn_ms) == (aimed->side == KW_AIM_AFTER);
+    }
+    self->now_us += 80000 + g_rand_int_range(self->random, 0, 20000);
+}
+
+/* The width of the interval. It contains the true time. */
+static int64_t
+width_us(sender *self)
+{
+    kw_span span;
+    int64_t true_ns = store_us(self, self->now_us) * 1000;
+    g_assert_true(kw_known_time_read(&self->known, self->now_us * 1000, &span));
+    g_assert_cmpint(span.earliest_ns, <=, true_ns);
+    g_assert_cmpint(span.latest_ns, >=, true_ns);
+    return (span.latest_ns - span.earliest_ns) / 1000;
+}
+
+/* The mean width of the interval after each of many bursts. */
+static int64_t
+mean_width_us(sender *self)
+{
+    int64_t sum_us = 0;
+    for (int i = 0; i < 20; i++)
+        send_burst(self);
+    self->aimed = self->hit = 0;
+    for (int i = 0; i < 1000; i++) {
+        send_burst(self);
+        sum_us += width_us(self);
+    }
+    g_test_message("%d us wide when a heartbeat takes %d us; %u of %u heartbeats hit", (int)(sum_us / 1000),
+                   (int)self->usual_us, self->hit, self->aimed);
+    return sum_us / 1000;
+}
+
+/* The interval is little wider than the duration of a heartbeat plus the drift of the two clocks. */
 static void
 test_width(void)
 {
-    const int64_t drift_ns = 2 * 100000;
     for (int64_t took_us = 200; took_us <= 1000; took_us += 100) {
-        kw_known_time known;
-        kw_span span;
-        int64_t now_us = 1000000;
-        kw_known_time_init(&known, KW_TIME_FRESH_NS);
-        for (int64_t burst_us = now_us; burst_us <= 2000000; burst_us += 100000) {
-            now_us = burst_us;
-            for (int i = 0; i < 5; i++) {
-                now_us = aim_us(&known, now_us, took_us);
-                add_heartbeat(&known, now_us, took_us);
-                now_us += took_us;
-            }
-        }
-        int64_t true_ns = (now_us + AHEAD_US) * 1000;
-        g_assert_true(kw_known_time_read(&known, now_us * 1000, &span));
-        g_test_message("%d us wide when a heartbeat takes %d us",
-                       (int)((span.latest_ns - span.earliest_ns) / 1000), (int)took_us);
-        g_assert_cmpint(span.earliest_ns, <=, true_ns);
-        g_assert_cmpint(span.latest_ns, >=, true_ns);
-        g_assert_cmpint(span.latest_ns - span.earliest_ns, <, took_us * 1250 + drift_ns);
+        sender exact = sender_new(took_us, 0, 0), inexact = sender_new(took_us, 0.2, 20);
+        g_assert_cmpint(mean_width_us(&exact), <, took_us + 200);
+        g_assert_cmpint(mean_width_us(&inexact), <, took_us * 115 / 100 + 250);
+        g_assert_cmpuint(inexact.hit * 100, >, inexact.aimed * 60);
+        g_rand_free(exact.random);
+        g_rand_free(inexact.random);
     }
+}
+
+/* The store's clock is set: the interval becomes as narrow as before. */
+static void
+test_set(void)
+{
+    sender self = sender_new(400, 0.2, 20);
+    int64_t before_us = mean_width_us(&self);
+    for (int64_t set_us = 1700; set_us < 100000000; set_us *= -7) {
+        self.ahead_us += set_us;
+        for (int i = 0; i < 20; i++)
+            send_burst(&self);
+        g_assert_cmpint(llabs(self.aim.offset_ns / 1000 - (store_us(&self, self.now_us) - self.now_us)), <,
+                        150);
+        if (set_us > 0) /* `latest` does not go back */
+            g_assert_cmpint(width_us(&self), <, 2 * before_us);
+        else
+            self.ahead_us -= set_us;
+    }
+    g_rand_free(self.random);
 }
 
 static void
@@ -164,6 +261,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/clock/without-safeguards-is-wrong", test_without_safeguards);
     g_test_add_func("/order/clock/starts-without-safeguards-are-wrong", test_starts_without_safeguards);
     g_test_add_func("/order/clock/width", test_width);
+    g_test_add_func("/order/clock/set", test_set);
     g_test_add_func("/order/clock/unknown", test_unknown);
     return g_test_run();
 }

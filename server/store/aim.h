@@ -1,0 +1,43 @@
+/* When to send a heartbeat, so that the store's clock reaches the next millisecond just before or just after
+ * the heartbeat arrives. Such a heartbeat bounds the clock best (known_time.h): if the millisecond has begun,
+ * its timestamp is a tight lower bound; if not, a tight upper bound.
+ *
+ *        sent     arrives    answered         AFTER: arrives `margin` after the turn of the millisecond
+ *   ------|----------|----------|----->       BEFORE: arrives `margin` before it
+ *
+ * The aim estimates the difference of the two clocks more exactly than known_time.h can know it, because here
+ * an error only makes heartbeats miss. It assumes that the store sets the timestamp in the middle of a
+ * heartbeat's duration, and corrects its estimate by half of what a timestamp disagrees. Each miss makes the
+ * margin of its side larger, each hit makes it smaller, so about three of four heartbeats hit. Pure; not
+ * thread safe.
+ */
+#pragma once
+
+#include "store/known_time.h"
+
+typedef enum kw_aim_side { KW_AIM_BEFORE, KW_AIM_AFTER } kw_aim_side;
+
+typedef struct kw_aim {
+    bool started;        /* false: no heartbeat was answered yet */
+    int64_t offset_ns;   /* the store's clock minus ours; an estimate */
+    int64_t duration_ns; /* of heartbeats; a moving average */
+    int64_t margin_ns[2];
+} kw_aim;
+
+/* What a heartbeat was aimed at. */
+typedef struct kw_aimed {
+    bool aimed; /* false: it was sent without an aim */
+    kw_aim_side side;
+    int64_t turn_ms;
+} kw_aimed;
+
+void kw_aim_init(kw_aim *aim);
+
+/* The side whose bound of the known time is farther from the estimate. */
+kw_aim_side kw_aim_choose(const kw_aim *aim, const kw_known_time *known, int64_t now_ns);
+
+/* The time to send a heartbeat, from now_ns to a millisecond later; now_ns if nothing is known yet. */
+int64_t kw_aim_send_at(const kw_aim *aim, kw_aim_side side, int64_t now_ns, kw_aimed *ret_aimed);
+
+/* Learns from an answered heartbeat. */
+void kw_aim_learn(kw_aim *aim, const kw_aimed *aimed, const kw_heartbeat *heartbeat);
