@@ -63,7 +63,7 @@ print_rows(const kw_cli *cli, const char *name)
         g_error_free(error);
         return;
     }
-    g_autofree char *duration = kw_text_of_duration((gint64)(count * 1000 / COPY_ROWS_PER_SECOND));
+    g_autofree char *duration = kw_text_of_duration((gint64)(count / (COPY_ROWS_PER_SECOND / 1000)) + 1);
 
     printf("table %s: %s%" G_GUINT64_FORMAT " rows to copy, %s%s at %d rows/s%s\n", name,
            complete ? "" : "more than ", count, complete ? "" : "more than ", duration, COPY_ROWS_PER_SECOND,
