@@ -364,7 +364,7 @@ enum ChangeAction {
   /** Queries read the rows under the new key rule. All rows must be copied and compared. */
   SWITCH = 1,
   /** Undoes SWITCH: queries read the rows under the old key rule again. Not possible after COMPLETE. In a store that
-   *  several gateways write, it also takes back CANCEL while that is carried out. */
+   *  several gateways write, it also withdraws CANCEL, until the change has gone back to version 0. */
   REVERSE = 2,
   /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. Unless expire_cursors is
    *  set, the gateway first waits until the cursors of scans under the old key rule have expired; the call returns

@@ -43,14 +43,23 @@ order_switch(const kw_change_order *order, kw_change_record *record, kw_arena *a
     return true;
 }
 
+static bool
+withdraw_cancellation(kw_change_record *record, kw_error *ret_error)
+{
+    if (!kw_change_can_withdraw(record))
+        return refuse(ret_error, record,
+                      "its change is being cancelled, and removals no longer reach the new rows; wait until "
+                      "it has ended, then change the key rule again");
+    kw_change_set_goal(record, KW_CHANGE_GOAL_COPIED);
+    return true;
+}
+
 /* Also withdraws an order to cancel. */
 static bool
 order_reverse(kw_change_record *record, kw_error *ret_error)
 {
-    if (record->goal == KW_CHANGE_GOAL_CANCELLED) {
-        kw_change_set_goal(record, KW_CHANGE_GOAL_COPIED);
-        return true;
-    }
+    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+        return withdraw_cancellation(record, ret_error);
     if (kw_change_is_final(record))
         return refuse(ret_error, record, "its change is being completed and cannot go back");
     if (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED)

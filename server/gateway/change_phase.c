@@ -146,8 +146,9 @@ next_for_goal(const kw_change_record *record, kw_arena *arena)
             return "complete, reverse";
         return kw_change_reads_old(record) ? "reverse, cancel" : "reverse";
     case KW_CHANGE_GOAL_COMPLETED:
-    case KW_CHANGE_GOAL_CANCELLED:
         return "reverse";
+    case KW_CHANGE_GOAL_CANCELLED:
+        return kw_change_can_withdraw(record) ? "reverse" : "";
     }
     g_assert_not_reached();
 }

@@ -115,12 +115,10 @@ check_cancellation(const request *self, kw_error *ret_error)
     int64_t current = kw_policy_version(gateway->policy);
     if (!self->walks || self->order.action != KW_CHANGE_CANCEL || current == self->record.new_version)
         return true;
-    return kw_error_set(
-        ret_error, KW_REFUSED,
-        "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
-        ", which began the change, so it cannot be cancelled; to go on with it, run keyway change "
-        "reverse %s",
-        current, self->record.new_version, self->order.table);
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
+                        ", which began the change, so it cannot be cancelled",
+                        current, self->record.new_version);
 }
 
 /* Checks again that the holder would decide on this step: while a slice ended, an order can have changed the

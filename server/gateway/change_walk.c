@@ -164,6 +164,13 @@ kw_change_reads_old(const kw_change_record *record)
 }
 
 bool
+kw_change_can_withdraw(const kw_change_record *record)
+{
+    return record->goal == KW_CHANGE_GOAL_CANCELLED &&
+           kw_chain_version_of(record->version)->new_role.remove > 0;
+}
+
+bool
 kw_change_sweeps_new(const kw_change_record *record)
 {
     return kw_chain_version_of(record->version)->new_role.put > 0;

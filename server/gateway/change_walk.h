@@ -92,6 +92,9 @@ kw_change_act kw_change_work_left(const kw_change_record *record);
 kw_chain_id kw_change_goal_version(const kw_change_record *record);
 /* True if the operator can still end the change with the old placement, or switch: scans read it. */
 bool kw_change_reads_old(const kw_change_record *record);
+/* True if an order to cancel can be withdrawn: removals still reach the new rows. Later, a removal can leave
+ * no trace that a copy could take along, and the rows that were copied before would bring the record back. */
+bool kw_change_can_withdraw(const kw_change_record *record);
 /* True if the change can only end with the new placement. */
 bool kw_change_is_final(const kw_change_record *record);
 /* True if a sweep visits the rows of the new placement, false: of the old one. */

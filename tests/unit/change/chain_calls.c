@@ -11,7 +11,8 @@ static row_rules
 rules_of(const search *with, const call *of)
 {
     return (row_rules){.control = version_of(with, of->version)->control,
-                       .no_gone = with->model->no_gone,
+                       .no_gone =
+                           with->model->no_gone || (with->model->gone_expires && of->version == KW_CHAIN_0),
                        .no_writer = with->model->no_writer && is_write(of),
                        .gone_too_low = with->model->gone_too_low};
 }

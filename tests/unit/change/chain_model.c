@@ -343,7 +343,8 @@ report(const search *with, const world *in)
 static void
 turn(const search *with, const world *in)
 {
-    if (in->turns_left == 0 || any_call(in, is_active_work))
+    bool stale = in->back && version_of(with, in->at)->new_role.remove == 0;
+    if (in->turns_left == 0 || any_call(in, is_active_work) || (stale && !with->model->turns_late))
         return;
     world next = *in;
     next.turns_left--;

@@ -55,7 +55,9 @@ typedef struct chain_model {
     bool distinct; /* no write gets the stamp of an acknowledged one */
     bool gone_can_miss; /* a read that shows nothing is right also if the gone cell of a removal is missing */
 
-    bool no_copy; /* no rows are copied before the pass */
+    bool no_copy;      /* no rows are copied before the pass */
+    bool gone_expires; /* gone cells that removals leave under version 0 have expired when rows are copied;
+                          not together with `unknown` */
 
     /* safeguards to remove; others are columns of the versions */
     bool no_write_back;            /* a get of both placements returns without writing back */
@@ -71,7 +73,8 @@ typedef struct chain_model {
     bool acks_after_lease;         /* a gateway that was paused answers calls of an old version */
     bool sends_after_lease;        /* a gateway that was paused sends what it was about to send */
     bool low_atomics;              /* an atomic operation's stamp is not above those that it read */
-    bool sweeps_no_marker;         /* a sweep removes gone cells without deleting what they hide */
+    bool turns_late;       /* a change goes forward again from versions whose removals write O alone */
+    bool sweeps_no_marker; /* a sweep removes gone cells without deleting what they hide */
 } chain_model;
 
 /* The server's versions, and nothing else set. */

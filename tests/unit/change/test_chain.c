@@ -63,6 +63,10 @@ test_back(void)
     model.unknown = 1;
     model.turns = 2;
     chain_is_right("reversed, then forward again, one call given up", &model);
+    model = model_of(PUT | REMOVE | GET, 2);
+    model.turns = 2;
+    model.gone_expires = model.gone_can_miss = true;
+    chain_is_right("reversed, then forward again, gone cells of version 0 expire", &model);
 }
 
 /* Writes of one millisecond that run at the same time can end in another order in each placement. */

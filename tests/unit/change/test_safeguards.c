@@ -184,6 +184,17 @@ test_gone_cells(void)
     chain_is_wrong("a sweep does not delete what gone cells hide", &sweep);
 }
 
+/* N keeps what was copied to it. A removal that reaches O alone, and leaves no gone cell for the copy, would
+ * be undone by the pass. */
+static void
+test_forward_again(void)
+{
+    chain_model model = plain(2, 0);
+    model.turns = 2;
+    model.gone_expires = model.turns_late = true;
+    chain_is_wrong("forward again from a version in which removals do not write N", &model);
+}
+
 /* --- gateways --------------------------------------------------------------------------------- */
 
 static void
@@ -258,6 +269,7 @@ main(int argc, char **argv)
     g_test_add_func("/change/safeguards/spaced", test_spaced);
     g_test_add_func("/change/safeguards/spaced-versions", test_spaced_versions);
     g_test_add_func("/change/safeguards/gone-cells", test_gone_cells);
+    g_test_add_func("/change/safeguards/forward-again", test_forward_again);
     g_test_add_func("/change/safeguards/gateways", test_gateways);
     g_test_add_func("/change/safeguards/atomics", test_atomics);
     g_test_add_func("/change/safeguards/holds", test_holds);

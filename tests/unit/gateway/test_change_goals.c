@@ -48,6 +48,25 @@ test_cancel_after_other_version(void)
     g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
 }
 
+/* From version 0 on, removals do not reach the new rows. */
+static void
+test_withdraw(void)
+{
+    static const kw_chain_id late[] = {KW_CHAIN_0, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_ENTER_RAISED,
+                                       KW_CHAIN_ENTER_HELD};
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_error error;
+    for (size_t i = 0; i < G_N_ELEMENTS(late); i++) {
+        kw_change_record record = record_at(late[i], KW_CHANGE_GOAL_CANCELLED);
+        g_assert_false(order(KW_CHANGE_REVERSE, 2, &record, arena, &error));
+        g_assert_cmpint(error.code, ==, KW_REFUSED);
+        g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
+    }
+    kw_change_record record = record_at(KW_CHAIN_1, KW_CHANGE_GOAL_CANCELLED);
+    g_assert_true(order(KW_CHANGE_REVERSE, 2, &record, arena, &error));
+    g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_COPIED);
+}
+
 static void
 assert_next(kw_chain_id version, kw_change_goal goal, const char *next)
 {
@@ -70,6 +89,7 @@ test_next(void)
     assert_next(KW_CHAIN_4_BACK, KW_CHANGE_GOAL_REVERSED, "");
     assert_next(KW_CHAIN_3, KW_CHANGE_GOAL_REVERSED, "cancel");
     assert_next(KW_CHAIN_1, KW_CHANGE_GOAL_CANCELLED, "reverse");
+    assert_next(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED, "");
     assert_next(KW_CHAIN_LEAVE_RAISED, KW_CHANGE_GOAL_COMPLETED, "");
 }
 
@@ -78,6 +98,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gateway/change goals/cancel after other version", test_cancel_after_other_version);
+    g_test_add_func("/gateway/change goals/withdraw", test_withdraw);
     g_test_add_func("/gateway/change goals/next", test_next);
     return g_test_run();
 }
