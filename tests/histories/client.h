@@ -9,11 +9,14 @@ typedef struct client client;
 /* "host:port". Connects before the first call. */
 client *client_new(const char *address, int deadline_ms);
 void client_free(client *of);
+/* The next call connects again. */
+void client_hang_up(client *of);
 
 /* The table of the records. */
 typedef struct client_table {
     const char *name;
     const char *second_path; /* or NULL */
+    bool has_map;            /* the texts are entries of a map */
     unsigned prefix;         /* of this history's record names */
 } client_table;
 
@@ -25,6 +28,10 @@ bool client_do(client *with, const client_table *table, operation *of);
  * scan itself. filter "": none. False if it got no reply. */
 bool client_scan(client *with, const client_table *table, operation scan, unsigned from, unsigned to,
                  int page_rows, const char *filter, operations *to_rows);
+
+/* Reads at most `most` versions of the record of *of; appends them and then the read itself, of which *of has
+ * the number (`scan`). False if it got no reply. */
+bool client_versions(client *with, const client_table *table, operation of, int most, operations *to_rows);
 
 /* The error message of the last failed call; "" if it got no reply. */
 const char *client_why(const client *of);

@@ -1,5 +1,5 @@
 /* See judge.h. */
-#include "histories/judge.h"
+#include "histories/judge_private.h"
 
 #include "histories/linear.h"
 
@@ -9,14 +9,8 @@
 #define VIEWS 2
 #define ALL_FIELDS ((uint8_t)((1u << OPERATION_FIELDS) - 1))
 
-typedef struct bench {
-    const operations *all;
-    GString *wrong;
-    judgement result;
-} bench;
-
-static void
-complain(bench *at, const operation *of, const char *what)
+void
+judge_complain(bench *at, const operation *of, const char *what)
 {
     g_autofree char *text = of ? operation_text(of) : NULL;
     g_string_append_printf(at->wrong, "%s%s%s\n", what, text ? ": " : "", text ? text : "");
@@ -29,6 +23,12 @@ is_write(const operation *of)
            of->kind == OPERATION_INCREMENT;
 }
 
+static bool
+is_read(const operation *of)
+{
+    return of->kind == OPERATION_GET || of->kind == OPERATION_VERSIONS;
+}
+
 /* --- effects of operations ------------------------------------------------------------------------------ */
 
 /* True if a read returned this value, or a write used it. */
@@ -37,7 +37,7 @@ is_seen(const operations *all, uint32_t record, unsigned field, int64_t value)
 {
     for (guint i = 0; i < all->len; i++) {
         const operation *of = operation_at(all, i);
-        bool read = of->kind == OPERATION_GET && of->outcome == OPERATION_OK && of->fields >> field & 1;
+        bool read = is_read(of) && of->outcome == OPERATION_OK && of->fields >> field & 1;
         bool compared = (of->kind == OPERATION_PUT_IF && of->on == field) ||
                         (of->kind == OPERATION_INCREMENT && of->fields >> field & 1);
         if (of->record == record && ((read && of->values[field] == value) || compared))
@@ -74,7 +74,7 @@ effect_of(const operation *of, uint8_t fields)
     for (int i = 0; i < OPERATION_FIELDS; i++)
         if (of->kind == OPERATION_REMOVE || !(made.fields >> i & 1))
             made.values[i] = OPERATION_ABSENT;
-    if (of->kind == OPERATION_GET)
+    if (is_read(of))
         made.kind = EFFECT_READ;
     else if (of->kind == OPERATION_INCREMENT)
         made.kind = EFFECT_ADD;
@@ -89,7 +89,7 @@ concerns(const operation *of, uint32_t record, uint32_t view, uint8_t fields)
 {
     if (of->record != record || of->outcome == OPERATION_FAILED)
         return false;
-    if (of->kind == OPERATION_GET)
+    if (is_read(of))
         return of->view == view && of->outcome == OPERATION_OK && of->fields & fields;
     if (of->kind == OPERATION_PUT_IF && !(fields >> of->on & 1))
         return of->fields & fields && (of->applied || of->outcome == OPERATION_UNKNOWN);
@@ -112,6 +112,41 @@ add_effects(GArray *to, const operation *of, uint8_t fields, bool split)
     }
 }
 
+/* --- cells that expire ---------------------------------------------------------------------------------- */
+
+/* The store's clock and those of the region servers differ from this machine's by less. */
+#define EXPIRY_SLACK_NS (UINT64_C(150) * 1000 * 1000)
+
+/* True if another write has certainly replaced the put's value before it can expire. */
+static bool
+is_replaced_before(const operations *all, const operation *put, uint8_t field, uint64_t when_ns)
+{
+    for (guint i = 0; i < all->len && put->outcome == OPERATION_OK; i++) {
+        const operation *of = operation_at(all, i);
+        bool replaces = of->kind == OPERATION_PUT || of->kind == OPERATION_REMOVE;
+        if (of->record == put->record && replaces && of->outcome == OPERATION_OK && of->fields & field &&
+            of->begin_ns > put->end_ns && of->end_ns < when_ns)
+            return true;
+    }
+    return false;
+}
+
+/* A put of one field also removes its value later, if that is still the field's value then. */
+static void
+add_expiry(GArray *to, const operations *all, const operation *put, uint8_t field, int expires_ms)
+{
+    uint64_t ttl_ns = (uint64_t)expires_ms * 1000000;
+    effect made = effect_of(put, field);
+    made.begin_ns += ttl_ns - EXPIRY_SLACK_NS;
+    if (!made.fields || is_replaced_before(all, put, field, made.begin_ns))
+        return;
+    made.kind = EFFECT_EXPIRES;
+    made.end_ns += made.end_ns == OPERATION_NEVER ? 0 : ttl_ns + EXPIRY_SLACK_NS;
+    g_array_append_val(to, made);
+}
+
+/* --- objects -------------------------------------------------------------------------------------------- */
+
 static void
 judge_object(bench *at, uint32_t record, uint32_t view, uint8_t fields, bool split)
 {
@@ -119,8 +154,11 @@ judge_object(bench *at, uint32_t record, uint32_t view, uint8_t fields, bool spl
     const operation *where = NULL;
     for (guint i = 0; i < at->all->len; i++) {
         const operation *of = operation_at(at->all, i);
-        if (concerns(of, record, view, fields) && !is_idle(at->all, of, fields))
-            add_effects(effects, of, fields, split);
+        if (!concerns(of, record, view, fields) || is_idle(at->all, of, fields))
+            continue;
+        add_effects(effects, of, fields, split);
+        if (at->expires_ms && of->kind == OPERATION_PUT)
+            add_expiry(effects, at->all, of, fields, at->expires_ms);
     }
     g_autofree char *name = g_strdup_printf("record %u, fields %u, view %u: no order of the operations gives "
                                             "this answer",
@@ -129,7 +167,7 @@ judge_object(bench *at, uint32_t record, uint32_t view, uint8_t fields, bool spl
     case LINEAR_RIGHT:
         return;
     case LINEAR_WRONG:
-        complain(at, where, name);
+        judge_complain(at, where, name);
         return;
     case LINEAR_TOO_MANY:
         at->result.undecided++;
@@ -156,7 +194,7 @@ fields_of(const operations *all, uint32_t record)
     uint8_t fields = 0;
     for (guint i = 0; i < all->len; i++) {
         const operation *of = operation_at(all, i);
-        if (of->record == record && (is_write(of) || of->kind == OPERATION_GET))
+        if (of->record == record && (is_write(of) || is_read(of)))
             fields |= of->fields;
     }
     return fields;
@@ -199,98 +237,8 @@ judge_gets(bench *at)
         for (int field = 0; field < OPERATION_FIELDS; field++)
             shows = shows || of->values[field] != OPERATION_ABSENT;
         if (of->kind == OPERATION_GET && of->outcome == OPERATION_OK && of->applied && !shows)
-            complain(at, of, "a get returns a record without fields");
+            judge_complain(at, of, "a get returns a record without fields");
     }
-}
-
-/* --- scans ------------------------------------------------------------------------------------ */
-
-/* True if the record certainly existed during the whole scan. */
-static bool
-must_show(const operations *all, uint32_t record, const operation *scan)
-{
-    const operation *there = NULL;
-    for (guint i = 0; i < all->len; i++) {
-        const operation *of = operation_at(all, i);
-        bool puts = of->kind == OPERATION_PUT && of->outcome == OPERATION_OK && of->fields & 1;
-        if (of->record == record && puts && of->end_ns < scan->begin_ns &&
-            (!there || of->begin_ns > there->begin_ns))
-            there = of;
-    }
-    for (guint i = 0; there && i < all->len; i++) {
-        const operation *of = operation_at(all, i);
-        bool ended = of->outcome == OPERATION_OK && of->end_ns < there->begin_ns;
-        if (of->record == record && of->kind == OPERATION_REMOVE && of->outcome != OPERATION_FAILED &&
-            !ended && of->begin_ns < scan->end_ns)
-            return false;
-    }
-    return there != NULL;
-}
-
-/* True if the field can have had this value at some moment of the scan. */
-static bool
-could_show(const operations *all, const operation *row, unsigned field, const operation *scan)
-{
-    const operation *by = NULL;
-    for (guint i = 0; i < all->len && !by; i++) {
-        const operation *of = operation_at(all, i);
-        bool writes = of->kind == OPERATION_PUT || (of->kind == OPERATION_PUT_IF && of->applied) ||
-                      (of->kind == OPERATION_PUT_IF && of->outcome == OPERATION_UNKNOWN);
-        if (of->record == row->record && writes && of->outcome != OPERATION_FAILED &&
-            of->fields >> field & 1 && of->values[field] == row->values[field])
-            by = of;
-    }
-    if (!by || by->begin_ns > scan->end_ns)
-        return false;
-    for (guint i = 0; i < all->len && by->outcome == OPERATION_OK; i++) {
-        const operation *of = operation_at(all, i);
-        bool writes = of->kind == OPERATION_PUT || of->kind == OPERATION_REMOVE;
-        if (of->record == row->record && writes && of->outcome == OPERATION_OK && of->fields >> field & 1 &&
-            of->begin_ns > by->end_ns && of->end_ns < scan->begin_ns)
-            return false;
-    }
-    return true;
-}
-
-static void
-judge_row(bench *at, const operation *row, const operation *scan)
-{
-    for (unsigned field = 0; field < 2; field++)
-        if (row->fields >> field & 1 && row->values[field] != OPERATION_ABSENT &&
-            !could_show(at->all, row, field, scan))
-            complain(at, row, "a scan returns a value that was not stored during the scan");
-    if (row->values[0] == OPERATION_ABSENT && row->values[1] == OPERATION_ABSENT &&
-        row->values[2] == OPERATION_ABSENT && row->values[3] == OPERATION_ABSENT)
-        complain(at, row, "a scan returns a record without fields");
-}
-
-static void
-judge_scan(bench *at, const operation *scan, GHashTable *records)
-{
-    g_autoptr(GHashTable) shown = g_hash_table_new(NULL, NULL);
-    GHashTableIter iter;
-    gpointer record;
-    bool begun = false;
-    uint32_t last = 0;
-    for (guint i = 0; i < at->all->len; i++) {
-        const operation *row = operation_at(at->all, i);
-        if (row->kind != OPERATION_ROW || row->scan != scan->scan)
-            continue;
-        if (!g_hash_table_add(shown, GUINT_TO_POINTER(row->record)))
-            complain(at, row, "a scan returns a record twice");
-        else if (begun && row->record < last)
-            complain(at, row, "a scan returns records out of order");
-        last = row->record;
-        begun = true;
-        judge_row(at, row, scan);
-    }
-    g_hash_table_iter_init(&iter, records);
-    while (g_hash_table_iter_next(&iter, &record, NULL))
-        if (!g_hash_table_contains(shown, record) && must_show(at->all, GPOINTER_TO_UINT(record), scan)) {
-            g_autofree char *what =
-                g_strdup_printf("a scan does not return record %u", GPOINTER_TO_UINT(record));
-            complain(at, scan, what);
-        }
 }
 
 /* --- numbers, counters, views ----------------------------------------------------------------- */
@@ -303,7 +251,7 @@ judge_numbers(bench *at)
         operation *of = operation_at(at->all, i);
         if (of->kind == OPERATION_NUMBER && of->outcome == OPERATION_OK &&
             !g_hash_table_add(seen, &of->values[0]))
-            complain(at, of, "a number was generated twice");
+            judge_complain(at, of, "a number was generated twice");
     }
 }
 
@@ -339,7 +287,7 @@ judge_counter(bench *at, uint32_t record, unsigned field)
         return;
     int64_t value = last->values[field] == OPERATION_ABSENT ? 0 : last->values[field];
     if (value < least || value > most)
-        complain(at, last, "the final value of a counter is not between its limits");
+        judge_complain(at, last, "the final value of a counter is not between its limits");
 }
 
 /* A write of this value that did not fail, other than `concurrent`; or NULL. */
@@ -385,28 +333,28 @@ judge_views(bench *at, uint32_t record)
             continue;
         differ = true;
         if (!may_differ(at->all, record, field, one->values[field], other->values[field]))
-            complain(at, other, "two paths return different values of a record in the end");
+            judge_complain(at, other, "two paths return different values of a record in the end");
     }
     at->result.differing += differ;
 }
 
 judgement
-judge(const operations *all, judge_whole whole)
+judge(const operations *all, judge_rules rules)
 {
-    bench at = {.all = all, .wrong = g_string_new(NULL)};
+    bench at = {.all = all, .expires_ms = rules.expires_ms, .wrong = g_string_new(NULL)};
     g_autoptr(GHashTable) records = records_of(all);
     GHashTableIter iter;
     gpointer record;
     g_hash_table_iter_init(&iter, records);
     while (g_hash_table_iter_next(&iter, &record, NULL)) {
-        judge_record(&at, GPOINTER_TO_UINT(record), whole);
+        judge_record(&at, GPOINTER_TO_UINT(record), rules.whole);
         for (unsigned field = 2; field < OPERATION_FIELDS; field++)
             judge_counter(&at, GPOINTER_TO_UINT(record), field);
         judge_views(&at, GPOINTER_TO_UINT(record));
     }
-    for (guint i = 0; i < all->len; i++)
-        if (operation_at(all, i)->kind == OPERATION_SCAN && operation_at(all, i)->outcome == OPERATION_OK)
-            judge_scan(&at, operation_at(all, i), records);
+    judge_scans(&at, records);
+    if (rules.versions)
+        judge_versions(&at, rules.versions);
     judge_numbers(&at);
     judge_gets(&at);
     at.result.wrong = g_string_free(at.wrong, at.wrong->len == 0);

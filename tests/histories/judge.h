@@ -7,6 +7,8 @@
  *   counters      with increments only: the final value is at least the sum of the acknowledged increments,
  *                 and at most that sum plus the increments of unknown outcome
  *   views         show the same in the end, except after concurrent writes or writes of unknown outcome
+ *   versions      are the newest puts since the last removal, as many as the store keeps
+ *   expiry        a value is visible for as long as its cell lives, and not longer
  */
 #pragma once
 
@@ -18,11 +20,28 @@ typedef enum judge_whole {
     JUDGE_IN_STEP, /* the record in one step */
 } judge_whole;
 
+typedef struct judge_rules {
+    judge_whole whole;
+    int expires_ms; /* how long a cell lives; 0: forever. Only with JUDGE_FIELDS */
+    int versions; /* how many versions of a record the store keeps, if all puts are of whole records; 0: they
+                     are not judged */
+} judge_rules;
+
+/* Two puts of a field of a record had the same timestamp: which of them replaced the other one can differ
+ * between two placements. Keyway does not promise that it is the same; so both values count as equal. */
+typedef struct judge_tie {
+    uint32_t record;
+    int64_t one, other;
+} judge_tie;
+
 typedef struct judgement {
     char *wrong;        /* the errors, one per line (judgement_clear); NULL if the history is right */
     unsigned undecided; /* objects with too many concurrent operations to judge */
+    bool tied;          /* it is right only because ties count as equal; set by the caller of judge_untie */
     unsigned differing; /* records that two views show differently, for allowed reasons */
 } judgement;
 
-judgement judge(const operations *all, judge_whole whole);
+judgement judge(const operations *all, judge_rules rules);
+/* The same history with one value for both of each tie. */
+operations *judge_untie(const operations *all, const judge_tie *ties, size_t count);
 void judgement_clear(judgement *of);

@@ -14,7 +14,7 @@ main(int argc, char **argv)
     const workload *work = workload_find(argv[1]);
     for (int i = 2; i < argc; i++) {
         operations *all = operations_load(argv[i]);
-        judgement found = judge(all, work->whole);
+        judgement found = judge(all, work->rules);
         printf("%s: %s\n", argv[i], found.wrong ? found.wrong : "right");
         wrong |= found.wrong != NULL;
         judgement_clear(&found);

@@ -69,6 +69,14 @@ set_values(way *in, const effect *of)
             in->values[i] = of->values[i];
 }
 
+static void
+expire_values(way *in, const effect *of)
+{
+    for (int i = 0; i < OPERATION_FIELDS; i++)
+        if (of->fields >> i & 1 && in->values[i] == of->values[i])
+            in->values[i] = OPERATION_ABSENT;
+}
+
 static bool
 add_values(way *in, const effect *of)
 {
@@ -103,6 +111,9 @@ happen(way *in, const effect *of)
         if (met)
             set_values(in, of);
         return met;
+    case EFFECT_EXPIRES:
+        expire_values(in, of);
+        return true;
     case EFFECT_ADD:
         return add_values(in, of);
     }

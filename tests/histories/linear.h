@@ -16,6 +16,7 @@ typedef enum effect_kind {
     EFFECT_MET,     /* field `on` is `expected`; then fields = values */
     EFFECT_NOT_MET, /* field `on` is not `expected` */
     EFFECT_IF,      /* fields = values if field `on` is `expected`; the caller does not know */
+    EFFECT_EXPIRES, /* if the field has this value, it becomes absent */
     EFFECT_ADD      /* fields += values; if the outcome is known, they are the results */
 } effect_kind;
 

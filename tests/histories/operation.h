@@ -26,6 +26,10 @@ typedef enum operation_kind {
     OPERATION_ROW,       /* a row of the scan with number `scan`: values were read */
     OPERATION_SCAN,      /* the whole scan with number `scan`; rows is its row count */
     OPERATION_NUMBER,    /* the gateway generated the number values[0] */
+    OPERATION_VERSION, /* a version in the read with number `scan`, the newest first: values; its timestamp is
+                          results[0] */
+    OPERATION_VERSIONS, /* the whole read with number `scan`: values are those of the newest version,
+                           results[0] is the number of versions */
     OPERATION_KINDS
 } operation_kind;
 
@@ -40,7 +44,8 @@ typedef struct operation {
     operation_outcome outcome;
     uint8_t fields; /* bits */
     uint8_t on;
-    bool applied; /* put_if: the condition was met; get of all fields: the record exists */
+    bool applied; /* put_if: the condition was met; get of all fields: the record exists; scan: only records
+                     whose first text is even were asked for */
     bool last;    /* a read after all other operations had ended */
     int64_t expected;
     int64_t values[OPERATION_FIELDS];

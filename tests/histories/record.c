@@ -1,7 +1,8 @@
 /* Records one history and judges it: record --workload NAME --gateways ADDRESS,... [options].
  *
  *   callers execute the workload for a while (--until-line: until a line arrives) --> prints "quiet"
- *   reads a line: the faults have ended
+ *   reads lines "tie RECORD VALUE VALUE": the puts of these values had the same timestamp (judge.h)
+ *   reads another line: the faults have ended
  *   reads every record once more by each gateway and path --> judges the history, saves a wrong one
  *
  * Prints one line of JSON; exits with 1 if the history is wrong.
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,11 +27,13 @@
 #define BURSTS_RARER_NS                                                                                      \
     (UINT64_C(5) * 1000 * 1000 * 1000) /* a history that waits for long has enough calls */
 #define LAST_READ_MS 120000
+#define LATER_READS_MS 1000 /* longest time between two reads after the callers have ended */
+#define VERSIONS_READ 10
 
 static struct {
     char *workload, *gateways, *file, *table;
     int seed, callers, duration_ms, deadline_ms, pause_us, burst_ms, prefix, records;
-    gboolean until_line;
+    gboolean until_line, later_reads;
 } options = {.seed = 1, .callers = 8, .duration_ms = 500, .deadline_ms = 3000, .pause_us = 500, .prefix = 1};
 
 static GOptionEntry entries[] = {
@@ -38,6 +42,8 @@ static GOptionEntry entries[] = {
     {"table", 0, 0, G_OPTION_ARG_STRING, &options.table, "table (default: the workload's)", "NAME"},
     {"until-line", 0, 0, G_OPTION_ARG_NONE, &options.until_line,
      "record until a line arrives, for --duration at most", NULL},
+    {"later-reads", 0, 0, G_OPTION_ARG_NONE, &options.later_reads,
+     "read records now and then until the faults have ended", NULL},
     {"file", 0, 0, G_OPTION_ARG_STRING, &options.file, "file for a wrong history", "FILE"},
     {"seed", 0, 0, G_OPTION_ARG_INT, &options.seed, "", "N"},
     {"callers", 0, 0, G_OPTION_ARG_INT, &options.callers, "", "N"},
@@ -51,6 +57,7 @@ static GOptionEntry entries[] = {
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
 
 static atomic_bool asked_to_end;
+static GArray *ties; /* of judge_tie */
 
 typedef struct caller {
     kw_thread thread;
@@ -93,21 +100,15 @@ operation_for(caller *by, workload_step step)
         operation_kind kind;
         uint8_t fields;
     } forms[STEPS] = {
-        [STEP_PUT] = {OPERATION_PUT, 3},
-        [STEP_PUT_A] = {OPERATION_PUT, 1},
-        [STEP_PUT_B] = {OPERATION_PUT, 2},
-        [STEP_REMOVE] = {OPERATION_REMOVE, 15},
-        [STEP_REMOVE_A] = {OPERATION_REMOVE, 1},
-        [STEP_GET] = {OPERATION_GET, 15},
-        [STEP_GET_A] = {OPERATION_GET, 1},
-        [STEP_GET_PATH] = {OPERATION_GET, 15},
-        [STEP_PUT_IF] = {OPERATION_PUT_IF, 3},
-        [STEP_ADD] = {OPERATION_INCREMENT, 4},
-        [STEP_ADD_BOTH] = {OPERATION_INCREMENT, 12},
-        [STEP_PUT_COUNTER] = {OPERATION_PUT, 4},
-        [STEP_PUT_MIXED] = {OPERATION_PUT, 5},
-        [STEP_SCAN] = {OPERATION_SCAN, 15},
-        [STEP_SCAN_FILTER] = {OPERATION_SCAN, 15},
+        [STEP_PUT] = {OPERATION_PUT, 3},          [STEP_PUT_A] = {OPERATION_PUT, 1},
+        [STEP_PUT_B] = {OPERATION_PUT, 2},        [STEP_REMOVE] = {OPERATION_REMOVE, 15},
+        [STEP_REMOVE_A] = {OPERATION_REMOVE, 1},  [STEP_REMOVE_MAP] = {OPERATION_REMOVE, 3},
+        [STEP_GET] = {OPERATION_GET, 15},         [STEP_GET_A] = {OPERATION_GET, 1},
+        [STEP_GET_PATH] = {OPERATION_GET, 15},    [STEP_PUT_IF] = {OPERATION_PUT_IF, 3},
+        [STEP_ADD] = {OPERATION_INCREMENT, 4},    [STEP_ADD_BOTH] = {OPERATION_INCREMENT, 12},
+        [STEP_PUT_COUNTER] = {OPERATION_PUT, 4},  [STEP_PUT_MIXED] = {OPERATION_PUT, 5},
+        [STEP_SCAN] = {OPERATION_SCAN, 15},       [STEP_SCAN_FILTER] = {OPERATION_SCAN, 15},
+        [STEP_SCAN_MATCH] = {OPERATION_SCAN, 15}, [STEP_VERSIONS] = {OPERATION_VERSIONS, 15},
         [STEP_NUMBER] = {OPERATION_NUMBER, 1},
     };
     operation made = {.caller = by->number, .kind = forms[step].kind, .fields = forms[step].fields};
@@ -143,16 +144,31 @@ note_seen(caller *by, const operation *of)
 }
 
 static void
+scan(caller *by, workload_step step, operation made)
+{
+    /* The store compares decimal digits. */
+    static const char *const filters[STEPS] = {
+        [STEP_SCAN] = "",
+        [STEP_SCAN_FILTER] = "ColumnPrefixFilter ('a')",
+        [STEP_SCAN_MATCH] = "SingleColumnValueFilter ('d', 'a', =, 'regexstring:[02468]$', true, true)"};
+    if (step == STEP_SCAN_FILTER)
+        made.fields = 1;
+    made.applied = step == STEP_SCAN_MATCH;
+    client_scan(by->connection, &by->table, made, 0, by->records, g_rand_int_range(by->random, 3, 20),
+                filters[step], by->done);
+}
+
+static void
 take_step(caller *by)
 {
     workload_step step = choose_step(by);
     operation made = operation_for(by, step);
-    if (made.kind == OPERATION_SCAN) {
+    if (made.kind == OPERATION_SCAN || made.kind == OPERATION_VERSIONS)
         made.scan = by->number * 100000 + ++by->count;
-        const char *filter = step == STEP_SCAN_FILTER ? "ColumnPrefixFilter ('a')" : "";
-        made.fields = *filter ? 1 : 15;
-        client_scan(by->connection, &by->table, made, 0, by->records, g_rand_int_range(by->random, 3, 20),
-                    filter, by->done);
+    if (made.kind == OPERATION_SCAN) {
+        scan(by, step, made);
+    } else if (made.kind == OPERATION_VERSIONS) {
+        client_versions(by->connection, &by->table, made, VERSIONS_READ, by->done);
     } else if (client_do(by->connection, &by->table, &made)) {
         note_seen(by, &made);
         g_array_append_val(by->done, made);
@@ -199,29 +215,62 @@ call_for_a_while(void *user)
     }
 }
 
+/* Reads lines up to the next one that is no tie. */
+static void
+read_line(void)
+{
+    char line[100];
+    judge_tie tie;
+    do {
+        if (!fgets(line, sizeof line, stdin))
+            exit(2);
+        if (sscanf(line, "tie %" SCNu32 " %" SCNd64 " %" SCNd64, &tie.record, &tie.one, &tie.other) == 3)
+            g_array_append_val(ties, tie);
+    } while (g_str_has_prefix(line, "tie "));
+}
+
 /* --- the last reads ---------------------------------------------------------------------------------- */
 
-static bool
-read_last(caller *by, uint32_t record, uint32_t view)
+static operation
+read_of(const caller *by, uint32_t record, uint32_t view, operation_kind kind)
 {
     operation made = {.caller = by->number,
                       .record = record,
                       .view = view,
-                      .kind = OPERATION_GET,
+                      .kind = kind,
                       .fields = 15,
-                      .last = true,
                       .expected = OPERATION_ABSENT};
-    uint64_t until_ns = kw_clock_mono_ns() + (uint64_t)LAST_READ_MS * 1000000;
     for (int i = 0; i < OPERATION_FIELDS; i++)
-        made.results[i] = OPERATION_ABSENT;
-    while (!client_do(by->connection, &by->table, &made)) {
+        made.values[i] = made.results[i] = OPERATION_ABSENT;
+    return made;
+}
+
+/* False if it got no reply. */
+static bool
+read_once(caller *by, operation made)
+{
+    if (made.kind == OPERATION_VERSIONS) {
+        made.scan = by->number * 100000 + ++by->count;
+        return client_versions(by->connection, &by->table, made, VERSIONS_READ, by->done);
+    }
+    if (!client_do(by->connection, &by->table, &made))
+        return false;
+    g_array_append_val(by->done, made);
+    return true;
+}
+
+static bool
+read_last(caller *by, operation made)
+{
+    uint64_t until_ns = kw_clock_mono_ns() + (uint64_t)LAST_READ_MS * 1000000;
+    made.last = true;
+    while (!read_once(by, made)) {
         if (kw_clock_mono_ns() > until_ns) {
-            fprintf(stderr, "record %u cannot be read: %s\n", record, client_why(by->connection));
+            fprintf(stderr, "record %u cannot be read: %s\n", made.record, client_why(by->connection));
             return false;
         }
         g_usleep(20000);
     }
-    g_array_append_val(by->done, made);
     return true;
 }
 
@@ -233,31 +282,69 @@ read_all_last(caller *callers, size_t gateways)
         return true;
     for (size_t i = 0; i < gateways && i < (size_t)options.callers; i++)
         for (uint32_t record = 0; record < callers[i].records && good; record++) {
-            good = read_last(&callers[i], record, 0);
+            good = read_last(&callers[i], read_of(&callers[i], record, 0, OPERATION_GET));
             if (callers[i].table.second_path)
-                good = good && read_last(&callers[i], record, 1);
+                good = good && read_last(&callers[i], read_of(&callers[i], record, 1, OPERATION_GET));
+            if (callers[i].work->shares[STEP_VERSIONS])
+                good = good && read_last(&callers[i], read_of(&callers[i], record, 0, OPERATION_VERSIONS));
         }
     return good;
+}
+
+/* Reads records now and then, until a line arrives: what was written must stay. */
+static void
+read_until_line(caller *callers, size_t gateways)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    GRand *random = callers[0].random;
+    size_t count = MIN(gateways, (size_t)options.callers);
+    bool reads = options.later_reads && !callers[0].work->shares[STEP_NUMBER];
+    while (poll(&input, 1, reads ? g_rand_int_range(random, 1, LATER_READS_MS) : -1) == 0) {
+        caller *by = &callers[g_rand_int_range(random, 0, (gint32)count)];
+        uint32_t record = (uint32_t)g_rand_int_range(random, 0, (gint32)by->records);
+        bool views = by->table.second_path && g_rand_boolean(random);
+        read_once(by, read_of(by, record, views, OPERATION_GET));
+    }
+    read_line();
+}
+
+/* With the values of ties as one value. A tie is one version or several, which the first judgement knows. */
+static judgement
+judge_with_ties(const operations *all, const workload *work)
+{
+    judgement found = judge(all, work->rules);
+    if (!found.wrong || ties->len == 0)
+        return found;
+    judge_rules rules = work->rules;
+    rules.versions = 0;
+    operations *untied = judge_untie(all, (const judge_tie *)(void *)ties->data, ties->len);
+    judgement again = judge(untied, rules);
+    g_array_unref(untied);
+    if (again.wrong || strstr(found.wrong, "version")) {
+        judgement_clear(&again);
+        return found;
+    }
+    judgement_clear(&found);
+    again.tied = true;
+    return again;
 }
 
 static int
 tell(const operations *all, const workload *work, bool complete)
 {
-    judgement found = judge(all, work->whole);
+    judgement found = judge_with_ties(all, work);
     unsigned outcomes[3] = {0};
     for (guint i = 0; i < all->len; i++)
         outcomes[operation_at(all, i)->outcome]++;
-    if (found.wrong) {
+    if (found.wrong)
         fputs(found.wrong, stderr);
-        if (options.file)
-            operations_save(all, options.file);
-    }
+    if ((found.wrong || found.tied) && options.file)
+        operations_save(all, options.file);
     printf("{\"workload\": \"%s\", \"seed\": %d, \"ok\": %u, \"failed\": %u, \"unknown\": %u, \"undecided\": "
-           "%u, "
-           "\"differing\": %u, \"complete\": %s, \"right\": %s}\n",
+           "%u, \"differing\": %u, \"tied\": %s, \"complete\": %s, \"right\": %s}\n",
            work->name, options.seed, outcomes[OPERATION_OK], outcomes[OPERATION_FAILED],
-           outcomes[OPERATION_UNKNOWN], found.undecided, found.differing, complete ? "true" : "false",
-           found.wrong ? "false" : "true");
+           outcomes[OPERATION_UNKNOWN], found.undecided, found.differing, found.tied ? "true" : "false",
+           complete ? "true" : "false", found.wrong ? "false" : "true");
     bool right = !found.wrong;
     judgement_clear(&found);
     return right && complete ? 0 : 1;
@@ -272,6 +359,7 @@ caller_init(caller *by, unsigned number, const workload *work, const char *gatew
                    .work = work,
                    .table = {.name = options.table ? options.table : work->table,
                              .second_path = work->second_path,
+                             .has_map = work->has_map,
                              .prefix = (unsigned)options.prefix},
                    .records = options.records ? (unsigned)options.records : work->records,
                    .connection = client_new(gateway, options.deadline_ms),
@@ -284,14 +372,6 @@ caller_init(caller *by, unsigned number, const workload *work, const char *gatew
 }
 
 static void
-read_line(void)
-{
-    char line[16];
-    if (!fgets(line, sizeof line, stdin))
-        exit(2);
-}
-
-static void
 wait_for_callers(caller *callers)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -299,8 +379,10 @@ wait_for_callers(caller *callers)
         read_line();
     if (options.until_line)
         atomic_store(&asked_to_end, true);
-    for (int i = 0; i < options.callers; i++)
+    for (int i = 0; i < options.callers; i++) {
         kw_thread_join(&callers[i].thread);
+        client_hang_up(callers[i].connection);
+    }
 }
 
 int
@@ -316,6 +398,7 @@ main(int argc, char **argv)
     const workload *work = workload_find(options.workload);
     g_auto(GStrv) gateways = g_strsplit(options.gateways, ",", -1);
     size_t gateways_count = g_strv_length(gateways);
+    ties = g_array_new(FALSE, FALSE, sizeof(judge_tie));
     uint64_t begin_ns = kw_clock_mono_ns();
     for (unsigned i = 0; i < (unsigned)options.callers; i++)
         caller_init(&callers[i], i, work, gateways[i % gateways_count], begin_ns);
@@ -324,7 +407,7 @@ main(int argc, char **argv)
     wait_for_callers(callers);
     printf("quiet\n");
     fflush(stdout);
-    read_line();
+    read_until_line(callers, gateways_count);
     bool complete = read_all_last(callers, gateways_count);
     operations *all = operations_new();
     for (int i = 0; i < options.callers; i++)

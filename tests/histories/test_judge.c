@@ -68,9 +68,9 @@ begin(void)
 }
 
 static void
-end_with(judge_whole whole, bool right, const char *says)
+end_by(judge_rules rules, bool right, const char *says)
 {
-    judgement found = judge(all, whole);
+    judgement found = judge(all, rules);
     if (right)
         g_assert_cmpstr(found.wrong, ==, NULL);
     else
@@ -80,6 +80,12 @@ end_with(judge_whole whole, bool right, const char *says)
     g_assert_cmpuint(found.undecided, ==, 0);
     judgement_clear(&found);
     g_array_unref(all);
+}
+
+static void
+end_with(judge_whole whole, bool right, const char *says)
+{
+    end_by((judge_rules){.whole = whole}, right, says);
 }
 
 static void
@@ -350,6 +356,166 @@ test_scan_during_removal(void)
     is_right();
 }
 
+/* A scan with a filter: even values match. */
+static void
+test_filtered_scans(void)
+{
+    static const struct {
+        int64_t puts[2]; /* of record 2; the second one begins before the scan, and ends after it */
+        int64_t shown;   /* of record 2; 0: it is not returned */
+        const char *says;
+    } plans[] = {
+        {{12, 14}, 12, NULL}, {{12, 14}, 14, NULL}, {{12, 14}, 0, "does not return record 2"},
+        {{12, 13}, 12, NULL}, {{12, 13}, 0, NULL},  {{12, 13}, 13, "does not match"},
+        {{13, 14}, 14, NULL}, {{13, 14}, 0, NULL},  {{13, 15}, 0, NULL},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(plans); i++) {
+        begin();
+        then(OPERATION_PUT, 1, 11)->record = 1;
+        then(OPERATION_PUT, 1, plans[i].puts[0])->record = 2;
+        now += 10;
+        operation *second = add(OPERATION_PUT, 1, now, now + 40);
+        second->record = 2;
+        second->values[0] = plans[i].puts[1];
+        now += 20;
+        if (plans[i].shown)
+            row(2, plans[i].shown);
+        end_scan();
+        operation_at(all, all->len - 1)->applied = true;
+        end_with(JUDGE_FIELDS, !plans[i].says, plans[i].says);
+    }
+}
+
+/* --- cells that expire ------------------------------------------------------------------------- */
+
+#define MS UINT64_C(1000000)
+
+static void
+then_after(uint64_t ms, operation_kind kind, int64_t value)
+{
+    now += ms * MS;
+    then(kind, 1, value);
+}
+
+/* Cells live for a second; the clocks of the servers can differ a little. */
+static void
+test_expiry(void)
+{
+    static const struct {
+        uint64_t after_ms;
+        int64_t read;
+        bool right;
+    } plans[] = {{500, 7, true},   {500, NONE, false}, {1000, 7, true},  {1000, NONE, true},
+                 {2000, 7, false}, {2000, NONE, true}, {60000, 7, false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(plans); i++) {
+        begin();
+        then_after(1, OPERATION_PUT, 7);
+        then_after(plans[i].after_ms, OPERATION_GET, plans[i].read);
+        end_by((judge_rules){.expires_ms = 1000}, plans[i].right, NULL);
+    }
+    begin(); /* a value that was replaced does not expire */
+    then_after(1, OPERATION_PUT, 7);
+    then_after(900, OPERATION_PUT, 8);
+    then_after(700, OPERATION_GET, NONE);
+    end_by((judge_rules){.expires_ms = 1000}, false, NO_ORDER);
+    begin(); /* nor does it appear again */
+    then_after(1, OPERATION_PUT, 7);
+    then_after(2000, OPERATION_GET, NONE);
+    then_after(1, OPERATION_GET, 7);
+    end_by((judge_rules){.expires_ms = 1000}, false, NO_ORDER);
+    begin(); /* a put of unknown outcome that takes effect after a later put does expire */
+    unknown(then(OPERATION_PUT, 1, 7));
+    then_after(1, OPERATION_PUT, 8);
+    then_after(100, OPERATION_GET, 8);
+    then_after(100, OPERATION_GET, 7);
+    then_after(2000, OPERATION_GET, NONE);
+    end_by((judge_rules){.expires_ms = 1000}, true, NULL);
+}
+
+/* --- versions ---------------------------------------------------------------------------------- */
+
+/* Reads these versions, the newest first, with these timestamps. */
+static void
+read_versions(const int64_t *values, int count)
+{
+    now += 10 * MS;
+    for (int i = 0; i < count; i++) {
+        operation *version = add(OPERATION_VERSION, 3, now, now + MS);
+        version->scan = 1;
+        version->values[0] = values[i];
+        version->values[1] = values[i] + 100;
+        version->results[0] = 1000 - i;
+    }
+    operation *read = add(OPERATION_VERSIONS, 15, now, now + MS);
+    read->scan = 1;
+    for (int i = 0; i < 2; i++)
+        read->values[i] = count ? values[0] + 100 * i : NONE;
+}
+
+static void
+put_version(int64_t value)
+{
+    now += 10 * MS;
+    then(OPERATION_PUT, 3, value)->values[1] = value + 100;
+}
+
+static void
+test_versions(void)
+{
+    static const struct {
+        int64_t read[4];
+        const char *says;
+    } plans[] = {
+        {{4, 3, 2}, NULL},
+        {{4, 3}, "a version is missing"},
+        {{4, 2}, "a version is missing"},
+        {{4, 2, 1}, "a version is missing"},
+        {{3, 2, 1}, "a version is missing"},
+        {{4, 2, 3}, "wrong order"},
+        {{4, 3, 3}, "twice"},
+        {{4, 3, 9}, "no put has written"},
+        {{0}, "a version is missing"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(plans); i++) {
+        int count = 0;
+        begin();
+        for (int64_t value = 1; value <= 4; value++)
+            put_version(value);
+        while (plans[i].read[count])
+            count++;
+        read_versions(plans[i].read, count);
+        end_by((judge_rules){.whole = JUDGE_IN_STEP, .versions = 3}, !plans[i].says, plans[i].says);
+    }
+}
+
+static void
+test_removed_versions(void)
+{
+    for (int removed = 0; removed < 2; removed++) {
+        begin();
+        put_version(1);
+        now += 10 * MS;
+        then(OPERATION_REMOVE, 15, 0);
+        put_version(2);
+        read_versions((const int64_t[]){2, 1}, removed ? 2 : 1);
+        end_by((judge_rules){.whole = JUDGE_IN_STEP, .versions = 3}, !removed,
+               removed ? "that was removed" : NULL);
+    }
+}
+
+/* Puts in the same millisecond can be one version. */
+static void
+test_versions_of_one_moment(void)
+{
+    begin();
+    put_version(1);
+    then(OPERATION_PUT, 3, 2)->values[1] = 102;
+    read_versions((const int64_t[]){2}, 1);
+    end_by((judge_rules){.whole = JUDGE_IN_STEP, .versions = 3}, true, NULL);
+}
+
+/* --- numbers and paths ------------------------------------------------------------------------- */
+
 static void
 test_numbers(void)
 {
@@ -391,6 +557,32 @@ test_paths(void)
     is_right();
 }
 
+/* --- ties -------------------------------------------------------------------------------------- */
+
+/* Three puts with the same timestamp, and another one. */
+static void
+test_ties(void)
+{
+    static const judge_tie ties[] = {{0, 7, 8}, {0, 8, 9}, {1, 7, 5}};
+    static const struct {
+        int64_t reads[2];
+        bool right;
+    } plans[] = {{{9, 7}, true}, {{7, 8}, true}, {{5, 7}, false}, {{9, 5}, false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(plans); i++) {
+        begin();
+        then(OPERATION_PUT, 1, 5);
+        for (int64_t value = 7; value <= 9; value++)
+            add(OPERATION_PUT, 1, 100, 200)->values[0] = value;
+        now = 300;
+        then(OPERATION_GET, 1, plans[i].reads[0]);
+        then(OPERATION_GET, 1, plans[i].reads[1]);
+        operations *tied = all;
+        all = judge_untie(all, ties, G_N_ELEMENTS(ties));
+        g_array_unref(tied);
+        end_with(JUDGE_FIELDS, plans[i].right, NULL);
+    }
+}
+
 /* --- many -------------------------------------------------------------------------------------- */
 
 /* A register that takes its value at a random moment of each call. Its histories are right. With one read of
@@ -417,11 +609,11 @@ test_random(void)
             if (!puts && before != NONE && made->begin_ns > changed_ns)
                 where = all->len - 1;
         }
-        judgement found = judge(all, JUDGE_FIELDS);
+        judgement found = judge(all, (judge_rules){.whole = JUDGE_FIELDS});
         g_assert_cmpstr(found.wrong, ==, NULL);
         if (where) {
             operation_at(all, where)->values[0] = before == value ? 1 : 99999;
-            found = judge(all, JUDGE_FIELDS);
+            found = judge(all, (judge_rules){.whole = JUDGE_FIELDS});
             g_assert_nonnull(found.wrong);
             judgement_clear(&found);
         }
@@ -466,8 +658,14 @@ main(int argc, char **argv)
     g_test_add_func("/judge/many-unknown", test_many_unknown);
     g_test_add_func("/judge/scans", test_scans);
     g_test_add_func("/judge/scan-during-removal", test_scan_during_removal);
+    g_test_add_func("/judge/filtered-scans", test_filtered_scans);
+    g_test_add_func("/judge/expiry", test_expiry);
+    g_test_add_func("/judge/versions", test_versions);
+    g_test_add_func("/judge/removed-versions", test_removed_versions);
+    g_test_add_func("/judge/versions-of-one-moment", test_versions_of_one_moment);
     g_test_add_func("/judge/numbers", test_numbers);
     g_test_add_func("/judge/paths", test_paths);
+    g_test_add_func("/judge/ties", test_ties);
     g_test_add_func("/judge/random", test_random);
     g_test_add_func("/judge/file", test_file);
     return g_test_run();

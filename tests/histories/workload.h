@@ -9,6 +9,7 @@ typedef enum workload_step {
     STEP_PUT_B,
     STEP_REMOVE,      /* the record */
     STEP_REMOVE_A,    /* the first text */
+    STEP_REMOVE_MAP,  /* both texts, as a whole map */
     STEP_GET,         /* the record */
     STEP_GET_A,       /* the first text */
     STEP_GET_PATH,    /* the record, by its second path */
@@ -19,6 +20,8 @@ typedef enum workload_step {
     STEP_PUT_MIXED,   /* the first text and counter */
     STEP_SCAN,        /* page by page */
     STEP_SCAN_FILTER, /* with a filter that the store evaluates */
+    STEP_SCAN_MATCH,  /* with a filter on the first text, which puts change */
+    STEP_VERSIONS,    /* all versions of the record */
     STEP_NUMBER,      /* puts a record with a field that the gateway generates */
     STEPS
 } workload_step;
@@ -28,8 +31,9 @@ typedef struct workload {
     const char *table;
     const char *second_path;
     unsigned records; /* few, so that callers use the same records */
-    judge_whole whole;
+    judge_rules rules;
     unsigned shares[STEPS];
+    bool has_map; /* the texts are entries of a map */
 } workload;
 
 const workload *workload_find(const char *name); /* ends the program if the name is unknown */

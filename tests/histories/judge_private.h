@@ -1,0 +1,19 @@
+/* Shared by the files of the judge. */
+#pragma once
+
+#include "histories/judge.h"
+
+typedef struct bench {
+    const operations *all;
+    int expires_ms;
+    GString *wrong; /* a line for each error */
+    judgement result;
+} bench;
+
+/* of: the operation at which it shows, or NULL. */
+void judge_complain(bench *at, const operation *of, const char *what);
+
+/* judge_scans.c; records: the numbers of all records. */
+void judge_scans(bench *at, GHashTable *records);
+/* judge_versions.c; kept: how many versions of a record the store keeps. */
+void judge_versions(bench *at, int kept);
