@@ -2,10 +2,13 @@
  * "ok":
  *
  *   faults [lose=0.01] [drop=0.01] [late=0.01] [repeat=0.1] [slow=0.01] [delay_us=500] [late_ms=300]
- *          [slow_ms=100]              default: 0
+ *          [slow_ms=100] [held=0.01] [held_ms=1000] [blind=0.3] [blind_ms=1000]   default: 0
+ *   patience MS                             writes are applied within this time after they arrived, or never
  *   clock data|clock MS                     sets a region server's clock relative to this machine's
  *   stop N, go_on N, kill N, start N        the N-th Thrift2 server, from 0
  *   purge                                   a compaction drops the delete markers
+ *   ties                                    prints cells that replaced others with the same timestamp, before
+ *                                           "ok": see rows.h
  *   dump TABLE                              prints all cells, before "ok": see rows.h
  *
  * Exits at the end of its input.
@@ -18,33 +21,41 @@
 
 #define PORTS_MOST 8
 
+/* True if the word gives the fault this number. */
+static bool
+is_given(const char *word, const char *name, double *ret_number)
+{
+    if (!g_str_has_prefix(word, name) || word[strlen(name)] != '=')
+        return false;
+    *ret_number = g_ascii_strtod(word + strlen(name) + 1, NULL);
+    return true;
+}
+
 static sim_faults
 faults_of(char **words)
 {
     sim_faults made = {0};
+    const struct {
+        const char *name;
+        double *share;
+        int *number;
+    } all[] = {{"lose", &made.lose, NULL},       {"drop", &made.drop, NULL},
+               {"late", &made.late, NULL},       {"repeat", &made.repeat, NULL},
+               {"slow", &made.slow, NULL},       {"held", &made.held, NULL},
+               {"blind", &made.blind, NULL},     {"delay_us", NULL, &made.delay_us},
+               {"late_ms", NULL, &made.late_ms}, {"slow_ms", NULL, &made.slow_ms},
+               {"held_ms", NULL, &made.held_ms}, {"blind_ms", NULL, &made.blind_ms}};
     for (; *words; words++) {
-        const char *value = strchr(*words, '=');
-        if (!value)
+        double number = 0;
+        size_t at = 0;
+        while (at < G_N_ELEMENTS(all) && !is_given(*words, all[at].name, &number))
+            at++;
+        if (at == G_N_ELEMENTS(all))
             g_error("not a fault: %s", *words);
-        double number = g_ascii_strtod(value + 1, NULL);
-        if (g_str_has_prefix(*words, "lose="))
-            made.lose = number;
-        else if (g_str_has_prefix(*words, "drop="))
-            made.drop = number;
-        else if (g_str_has_prefix(*words, "late="))
-            made.late = number;
-        else if (g_str_has_prefix(*words, "repeat="))
-            made.repeat = number;
-        else if (g_str_has_prefix(*words, "slow="))
-            made.slow = number;
-        else if (g_str_has_prefix(*words, "slow_ms="))
-            made.slow_ms = (int)number;
-        else if (g_str_has_prefix(*words, "delay_us="))
-            made.delay_us = (int)number;
-        else if (g_str_has_prefix(*words, "late_ms="))
-            made.late_ms = (int)number;
+        if (all[at].share)
+            *all[at].share = number;
         else
-            g_error("not a fault: %s", *words);
+            *all[at].number = (int)number;
     }
     return made;
 }
@@ -56,6 +67,8 @@ obey(sim_servers *servers, char **words)
     if (strcmp(words[0], "faults") == 0) {
         sim_faults faults = faults_of(words + 1);
         sim_servers_set_faults(servers, &faults);
+    } else if (strcmp(words[0], "patience") == 0) {
+        sim_servers_set_patience(servers, (int)number);
     } else if (strcmp(words[0], "clock") == 0 && words[1] && words[2]) {
         sim_servers_set_clock(servers, strcmp(words[1], "clock") == 0 ? SIM_CLOCK : SIM_DATA,
                               strtoll(words[2], NULL, 10));
@@ -69,6 +82,8 @@ obey(sim_servers *servers, char **words)
         sim_servers_start_again(servers, number);
     } else if (strcmp(words[0], "dump") == 0 && words[1]) {
         sim_servers_dump(servers, words[1]);
+    } else if (strcmp(words[0], "ties") == 0) {
+        sim_servers_print_ties(servers);
     } else if (strcmp(words[0], "purge") == 0) {
         sim_servers_purge(servers);
     } else {

@@ -48,6 +48,7 @@ sim_rows_new(void)
     sim_rows *rows = g_new0(sim_rows, 1);
     rows->tables = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, table_free);
     rows->scanners = g_ptr_array_new();
+    rows->ties = g_string_new(NULL);
     return rows;
 }
 
@@ -59,6 +60,7 @@ sim_rows_free(sim_rows *rows)
             sim_scanner_free(rows->scanners->pdata[i]);
     g_ptr_array_unref(rows->scanners);
     g_hash_table_unref(rows->tables);
+    g_string_free(rows->ties, TRUE);
     g_free(rows);
 }
 
@@ -161,6 +163,7 @@ void
 sim_add_cell(sim_rows *rows, sim_row *row, sim_cell cell)
 {
     cell.sequence = ++rows->sequence;
+    sim_note_ties(rows, row, &cell);
     g_ptr_array_add(row->cells, g_memdup2(&cell, sizeof cell));
     if (row->cells->len > CELLS_MANY)
         drop_superfluous(row);

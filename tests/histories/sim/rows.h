@@ -33,6 +33,9 @@ void sim_rows_purge(sim_rows *rows);
  * delete-family, timestamp, TTL in milliseconds (0: none), value in hex. Nothing if there is no such table.
  */
 void sim_rows_dump(sim_rows *rows, const char *table);
+/* Prints a line for each put, since the last call, of a cell that had the same timestamp and another value:
+ * row key, qualifier and both values in hex. */
+void sim_rows_print_ties(sim_rows *rows);
 
 /* The result struct of the method, in the arena. */
 const void *sim_rows_answer(sim_rows *rows, kw_hb_method method, const void *args, kw_arena *arena);

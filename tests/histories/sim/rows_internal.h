@@ -53,6 +53,7 @@ struct sim_rows {
     GPtrArray *scanners; /* of sim_scanner; NULL: closed */
     int64_t clock_ms[SIM_REGIONS];
     uint64_t sequence;
+    GString *ties; /* lines of sim_rows_print_ties */
 };
 
 static inline kw_bytes
@@ -96,6 +97,9 @@ bool sim_newest(const sim_row *row, kw_bytes family, kw_bytes qualifier, int64_t
 
 sim_row *sim_find_row(const sim_table *table, kw_bytes key); /* NULL if it does not exist */
 sim_row *sim_make_row(sim_table *table, kw_bytes key);
+/* ties.c */
+void sim_note_ties(sim_rows *rows, const sim_row *row, const sim_cell *added);
+
 void sim_add_cell(sim_rows *rows, sim_row *row, sim_cell cell);
 
 /* writes.c. stamp: the timestamp of cells without one. Returns NULL, or the error. */

@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FRAME_MAX ((size_t)64 * 1024 * 1024)
@@ -34,6 +36,7 @@ struct sim_servers {
     sim_rows *rows;
     GRand *random;
     sim_faults faults;
+    int patience_ms;
     server *servers;
     size_t count;
 };
@@ -42,6 +45,7 @@ typedef struct connection {
     server *of;
     uint32_t life;
     int fd;
+    int64_t arrived_us; /* when the present call arrived: wall clock of the kernel */
     kw_thread thread;
 } connection;
 
@@ -65,8 +69,73 @@ is_compared(kw_hb_method method)
            method == KW_HB_THBaseService_checkAndMutate;
 }
 
+static bool
+is_write(kw_hb_method method)
+{
+    switch ((int)method) {
+    case KW_HB_THBaseService_put:
+    case KW_HB_THBaseService_putMultiple:
+    case KW_HB_THBaseService_deleteSingle:
+    case KW_HB_THBaseService_deleteMultiple:
+    case KW_HB_THBaseService_mutateRow:
+    case KW_HB_THBaseService_increment:
+        return true;
+    default:
+        return is_compared(method);
+    }
+}
+
+/* How many rows of a table that is not Keyway's own the call reads or writes; 0: other calls, and scans. */
+static uint32_t
+rows_of(kw_hb_method method, const void *args)
+{
+    static const char own[] = "keyway_";
+    if (!is_write(method) && method != KW_HB_THBaseService_get && method != KW_HB_THBaseService_getMultiple)
+        return 0;
+    kw_bytes table =
+        *(const kw_bytes *)((const uint8_t *)args + kw_hb_methods[method].args->fields[0].offset);
+    if (kw_bytes_starts_with(table, kw_bytes_of_text(own)))
+        return 0;
+    switch ((int)method) {
+    case KW_HB_THBaseService_putMultiple:
+        return ((const kw_hb_THBaseService_putMultiple_args *)args)->tputs.count;
+    case KW_HB_THBaseService_deleteMultiple:
+        return ((const kw_hb_THBaseService_deleteMultiple_args *)args)->tdeletes.count;
+    case KW_HB_THBaseService_getMultiple:
+        return ((const kw_hb_THBaseService_getMultiple_args *)args)->tgets.count;
+    default:
+        return 1;
+    }
+}
+
+/* Calls for more rows are those of copies, which would take too long. */
+#define HELD_ROWS_MOST 8
+#define HELD_READS_RARER 5
+
+static bool
+can_be_held(kw_hb_method method, const void *args)
+{
+    uint32_t rows = rows_of(method, args);
+    return rows > 0 && rows <= HELD_ROWS_MOST;
+}
+
+/* With such a get, a gateway learns of the present policy. */
+static bool
+is_catalog_get(kw_hb_method method, const void *args)
+{
+    return method == KW_HB_THBaseService_get &&
+           kw_bytes_equal(((const kw_hb_THBaseService_get_args *)args)->table,
+                          KW_BYTES_LITERAL("keyway_catalog"));
+}
+
+static int
+draw_below(GRand *random, int most)
+{
+    return most > 0 ? g_rand_int_range(random, 0, most) : 0;
+}
+
 static fate
-draw(sim_servers *all, kw_hb_method method)
+draw(sim_servers *all, kw_hb_method method, const void *args)
 {
     fate drawn = {0};
     kw_mutex_lock(&all->lock);
@@ -78,15 +147,19 @@ draw(sim_servers *all, kw_hb_method method)
         drawn.late = !drawn.drop && !drawn.lose && chance < faults->drop + faults->lose + faults->late;
         drawn.repeat = is_compared(method) && g_rand_double(all->random) < faults->repeat;
     }
-    if (faults->delay_us) {
-        drawn.before_us = g_rand_int_range(all->random, 0, faults->delay_us);
-        drawn.after_us = g_rand_int_range(all->random, 0, faults->delay_us);
-    }
-    if (!is_own(method) && faults->slow_ms && g_rand_double(all->random) < faults->slow)
+    drawn.before_us = draw_below(all->random, faults->delay_us);
+    drawn.after_us = draw_below(all->random, faults->delay_us);
+    if (!is_own(method) && g_rand_double(all->random) < faults->slow)
         *(g_rand_boolean(all->random) ? &drawn.before_us : &drawn.after_us) +=
-            g_rand_int_range(all->random, 0, faults->slow_ms) * 1000;
-    if (faults->late_ms)
-        drawn.late_ms = g_rand_int_range(all->random, 0, faults->late_ms);
+            draw_below(all->random, faults->slow_ms) * 1000;
+    double held = is_write(method) ? faults->held : faults->held / HELD_READS_RARER;
+    if (g_rand_double(all->random) < held && can_be_held(method, args))
+        drawn.after_us += draw_below(all->random, faults->held_ms) * 1000;
+    if (is_catalog_get(method, args) && g_rand_double(all->random) < faults->blind)
+        drawn.after_us += draw_below(all->random, faults->blind_ms) * 1000;
+    if (all->patience_ms && is_write(method))
+        drawn.before_us = MIN(drawn.before_us, all->patience_ms * 500);
+    drawn.late_ms = draw_below(all->random, faults->late_ms);
     kw_mutex_unlock(&all->lock);
     return drawn;
 }
@@ -100,11 +173,21 @@ sleep_us(int us)
 
 /* --- one call --------------------------------------------------------------------------------- */
 
-static const void *
-apply(sim_servers *all, kw_hb_method method, const void *args, kw_arena *arena)
+static bool
+is_too_late(const connection *of, kw_hb_method method)
 {
+    int patience_ms = of->of->all->patience_ms;
+    return patience_ms && is_write(method) &&
+           g_get_real_time() - of->arrived_us > (int64_t)patience_ms * 1000;
+}
+
+/* NULL if the call is given up instead. */
+static const void *
+apply(connection *of, kw_hb_method method, const void *args, kw_arena *arena)
+{
+    sim_servers *all = of->of->all;
     kw_mutex_lock(&all->lock);
-    const void *result = sim_rows_answer(all->rows, method, args, arena);
+    const void *result = is_too_late(of, method) ? NULL : sim_rows_answer(all->rows, method, args, arena);
     kw_mutex_unlock(&all->lock);
     return result;
 }
@@ -161,7 +244,7 @@ carry_out(connection *of, const kw_wire_message *message, const kw_wire_method *
 {
     sim_servers *all = of->of->all;
     kw_hb_method number = (kw_hb_method)(method - kw_hb_methods);
-    fate drawn = draw(all, number);
+    fate drawn = draw(all, number, args);
     if (drawn.late || drawn.drop)
         hang_up(of);
     if (drawn.drop)
@@ -170,19 +253,20 @@ carry_out(connection *of, const kw_wire_message *message, const kw_wire_method *
     if (drawn.late)
         sleep_us(drawn.late_ms * 1000);
     if (!wait_while_stopped(of)) {
-        if (draw(all, number).before_us % 2 == 0)
-            apply(all, number, args, arena);
+        if (draw(all, number, args).before_us % 2 == 0)
+            apply(of, number, args, arena);
         return false;
     }
-    const void *result = apply(all, number, args, arena);
-    if (drawn.repeat) {
+    const void *result = apply(of, number, args, arena);
+    if (drawn.repeat && result) {
         sleep_us(PAUSE_MS * 1000);
-        result = apply(all, number, args, arena);
+        result = apply(of, number, args, arena);
     }
     sleep_us(drawn.after_us);
-    if (drawn.lose)
+    if (drawn.lose || !result)
         hang_up(of);
-    return !drawn.late && !drawn.lose && wait_while_stopped(of) && answer(of, message, method, result);
+    return !drawn.late && !drawn.lose && result && wait_while_stopped(of) &&
+           answer(of, message, method, result);
 }
 
 static bool
@@ -203,6 +287,33 @@ serve(connection *of, kw_bytes payload)
 
 /* --- connections ------------------------------------------------------------------------------ */
 
+/* When the bytes arrived, by the kernel; this thread can be late. */
+static int64_t
+arrival_of(struct msghdr *message)
+{
+    struct timespec when;
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
+        if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_TIMESTAMPNS)
+            continue;
+        memcpy(&when, CMSG_DATA(at), sizeof when);
+        return (int64_t)when.tv_sec * 1000000 + when.tv_nsec / 1000;
+    }
+    return g_get_real_time();
+}
+
+static ssize_t
+receive(connection *of, uint8_t *to, size_t size)
+{
+    _Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct timespec)) * 2];
+    struct iovec bytes = {.iov_base = to, .iov_len = size};
+    struct msghdr message = {
+        .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    ssize_t got = recvmsg(of->fd, &message, 0);
+    if (got > 0)
+        of->arrived_us = arrival_of(&message);
+    return got;
+}
+
 static void
 serve_all(connection *of)
 {
@@ -219,7 +330,7 @@ serve_all(connection *of)
             continue;
         }
         uint8_t *space = kw_buffer_reserve(&in, 65536);
-        ssize_t got = progress == KW_WIRE_MORE ? recv(of->fd, space, 65536, 0) : -1;
+        ssize_t got = progress == KW_WIRE_MORE ? receive(of, space, 65536) : -1;
         good = got > 0;
         in.size += good ? (size_t)got : 0;
     }
@@ -246,6 +357,7 @@ welcome(server *to, int fd)
 {
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
     connection *made = g_new0(connection, 1);
     kw_mutex_lock(&to->all->lock);
     *made = (connection){.of = to, .life = to->life, .fd = fd};
@@ -310,6 +422,12 @@ sim_servers_set_faults(sim_servers *servers, const sim_faults *faults)
 }
 
 void
+sim_servers_set_patience(sim_servers *servers, int patience_ms)
+{
+    LOCKED(servers, servers->patience_ms = patience_ms);
+}
+
+void
 sim_servers_set_clock(sim_servers *servers, sim_region region, int64_t offset_ms)
 {
     LOCKED(servers, sim_rows_set_clock(servers->rows, region, offset_ms));
@@ -325,6 +443,12 @@ void
 sim_servers_dump(sim_servers *servers, const char *table)
 {
     LOCKED(servers, sim_rows_dump(servers->rows, table));
+}
+
+void
+sim_servers_print_ties(sim_servers *servers)
+{
+    LOCKED(servers, sim_rows_print_ties(servers->rows));
 }
 
 void

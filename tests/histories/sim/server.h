@@ -7,6 +7,9 @@
  *
  * After a dropped or lost call the connection is closed. A late call is applied some time after its
  * connection is closed.
+ *
+ * With a patience, a write is applied within this time after it arrived, or never, however busy the machine
+ * is; as with hbase.client.operation.timeout. The connection of a write that is not applied is closed.
  */
 #pragma once
 
@@ -19,17 +22,24 @@ typedef struct sim_faults {
     double lose, drop, late;
     double repeat; /* compared writes that HBase's own client retries after its pause */
     double slow;   /* calls that are delayed by up to slow_ms before or after they are applied */
+    double held;   /* writes of a few rows whose reply is delayed by up to held_ms; fewer reads */
+    double blind;  /* gets of the catalog whose reply is delayed by up to blind_ms: gateways learn late of
+                      others */
     int delay_us;  /* longest delay before and after a call is applied */
     int late_ms;   /* longest delay after the connection was closed */
     int slow_ms;
+    int held_ms;
+    int blind_ms;
 } sim_faults;
 
 /* Listens on these ports of 127.0.0.1. */
 sim_servers *sim_servers_start(const uint16_t *ports, size_t count, uint32_t seed);
 
 void sim_servers_set_faults(sim_servers *servers, const sim_faults *faults);
+void sim_servers_set_patience(sim_servers *servers, int patience_ms); /* 0: without limit */
 void sim_servers_set_clock(sim_servers *servers, sim_region region, int64_t offset_ms);
 void sim_servers_dump(sim_servers *servers, const char *table); /* see sim_rows_dump */
+void sim_servers_print_ties(sim_servers *servers);              /* see sim_rows_print_ties */
 void sim_servers_purge(sim_servers *servers);
 
 /* A paused process: calls wait until it continues. */
