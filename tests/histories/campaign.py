@@ -1,14 +1,17 @@
 """Records and judges histories: campaign.py [options]. Prints a line for each history, and totals.
 
     campaign.py --store sim --gateways 2 --faults late,kill_thrift --workloads all --count 100 --seed 7
-    campaign.py --store sim --gateways 2 --faults change,change_kill --together 14 --count 100
+    campaign.py --store sim --gateways 2 --faults change,change_kill --together 9 --count 100
 
-The seed of a history is --seed plus its number. To repeat a history, use its seed, workload and fault and --count 1.
-The machine's timing is not part of a seed, so try several times. A wrong history is written to a file in --keep, for
-judge_history. Exits with 1 if a history is wrong. A history in which an object has too many concurrent operations to be
-judged is neither right nor wrong, and is counted separately.
+The seed of a history is --seed plus its number; with --together, that is the seed of a round, and its histories have this
+seed times 1,000 plus a number. To repeat a history, use its seed, workload and fault and --count 1. The machine's timing is
+not part of a seed, so try several times. A wrong history is written to a file in --keep, for judge_history. Exits with 1 if
+a history is wrong. A history in which an object has too many concurrent operations to be judged is neither right nor wrong,
+and is counted separately. With --together, so is one beside which no change went on to another version.
 """
 import argparse
+import contextlib
+import itertools
 import os
 import random
 import signal
@@ -21,17 +24,11 @@ import places
 import rounds
 
 WORKLOADS = {
-    "store": ["records", "parts", "put_if", "put_if_put", "put_if_remove", "put_if_all", "counters", "counters_hot",
-              "counters_all", "scans", "numbers"],
-    "stamp": ["paths", "paths_parts", "stamped"],
+    "store": ["records", "parts", "hot", "watched", "put_if", "put_if_put", "put_if_remove", "put_if_all", "counters", "counters_hot",
+              "counters_all", "scans", "filtered", "maps", "expiring", "versions", "numbers"],
+    "stamp": ["paths", "paths_parts", "paths_watched", "stamped", "stamped_hot", "stamped_watched"],
 }
 WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"]
-
-# Not promised with order: store; keyway-policy(5), "Ordering guarantees", gives the reasons. The client inside Thrift2
-# can repeat a comparison that was applied; if the field was removed in between, it matches again and is applied twice. Without
-# removals a repeated comparison must be detected. Counters can be ahead of the clock of their server; if that clock differs
-# from the store's clock by more than store.max_clock_skew, their removal or put cannot wait until that time has surely passed.
-NOT_PROMISED = {"repeat": {"put_if_remove", "put_if_all", "counters_all"}, "clock_jumps": {"counters_all"}}
 
 
 def arguments():
@@ -54,9 +51,12 @@ def arguments():
     parser.add_argument("--bursts", type=int, default=0, help="all callers call at the same times: average milliseconds between them")
     parser.add_argument("--deadline", type=int, default=3000)
     parser.add_argument("--together", type=int, default=0, metavar="N",
-                        help="N histories at the same time, each beside a whole change of its own table")
+                        help="many histories at the same time, in N tables, beside changes of their key rules")
+    parser.add_argument("--groups", type=int, default=2, help="--together: groups of callers of each table")
+    parser.add_argument("--rounds", type=int, default=2, help="--together: rounds after which new gateways and a new store are used")
+    parser.add_argument("--until-wrong", action="store_true", help="stop after the first wrong history")
     parser.add_argument("--keep", default="")
-    parser.add_argument("--unpromised", action="store_true", help="also run what is not promised: see NOT_PROMISED")
+    parser.add_argument("--unpromised", action="store_true", help="also run what is not promised: see places.NOT_PROMISED")
     parser.add_argument("--old", action="store_true", help="the gateway supports neither order nor counters")
     return parser.parse_args()
 
@@ -65,23 +65,43 @@ def names(text, groups):
     return [name for part in text.split(",") for name in groups.get(part, [part])]
 
 
-def open_place(options):
-    tables = places.old_tables() if options.old else places.many_tables(options.together) if options.together else places.TABLES
+def open_place(options, seed):
+    tables = (places.old_tables() if options.old else places.many_tables(options.together, random.Random(seed)) if options.together
+              else places.TABLES)
     if options.store == "embedded":
         return changes.Changing(tables) if "change" in options.faults else places.Embedded(tables)
     if options.store == "sim":
-        return (changes.ChangingSim if "change" in options.faults else places.Sim)(tables, options.seed)
+        return (changes.ChangingSim if "change" in options.faults else places.Sim)(tables, seed)
     if options.store == "cluster":
         kind = cluster.ChangingCluster if "change" in options.faults else cluster.Cluster
-        return kind(tables, options.seed, options.region_servers, options.links, options.retries, options.server_clock)
+        return kind(tables, seed, options.region_servers, options.links, options.retries, options.server_clock)
     return places.HBase(tables, options.servers.split(","), f"h{os.getpid()}_{time.time_ns() % 10**9}")
 
 
+@contextlib.contextmanager
+def opened(options, seed):
+    """A place with gateways. Prints their logs after an error."""
+    place = open_place(options, seed)
+    try:
+        yield place.start(options.gateways)
+    except Exception:
+        print(place.logs(), file=sys.stderr)
+        raise
+    finally:
+        place.stop()
+
+
+def mark_of(found):
+    """What a history counts as."""
+    verdict = rounds.verdict_of(found)
+    return "apart" if verdict == "right" and found.get("steps") == 0 else verdict
+
+
 def print_history(history, found, complaints):
-    mark = rounds.verdict_of(found)
+    mark = mark_of(found)
     print(f"{mark} {history.workload} {history.fault} seed {history.seed}: {found['ok']} ok, {found['failed']} failed, "
           f"{found['unknown']} unknown" + (f", {found['undecided']} objects undecided" if found["undecided"] else "") +
-          (f", {found['differing']} differ" if found["differing"] else "") + history.orders, flush=True)
+          (f", {found['differing']} differ" if found["differing"] else "") + (", ties" if found["tied"] else "") + history.note, flush=True)
     if mark == "WRONG":
         print("    " + "\n    ".join(complaints.splitlines()[:6]), flush=True)
 
@@ -89,46 +109,52 @@ def print_history(history, found, complaints):
 def pairs(options):
     """All pairs of workload and fault, in an order that the seed determines."""
     made = [(workload, fault) for workload in names(options.workloads, WORKLOADS) for fault in names(options.faults, {})
-            if options.unpromised or workload not in NOT_PROMISED.get(fault, ())]
+            if options.unpromised or workload not in places.NOT_PROMISED.get(fault, ())]
     random.Random(options.seed).shuffle(made)
     return made
 
 
-def numbers_of(options, step):
-    """The number of each history, or of each round's first one, until the time is over."""
-    until = time.monotonic() + options.seconds if options.seconds else float("inf")
-    for number in range(0, options.count, step):
-        if time.monotonic() > until:
-            return
-        yield number
-
-
-def one_by_one(options, place):
-    """Yields each history, what its recorder found, and the problems that it printed."""
+def one_by_one(options, until):
+    """Until that time: yields each history, what its recorder found, and the problems that it printed."""
     chosen = pairs(options)
-    for number in numbers_of(options, 1):
-        workload, fault = chosen[number % len(chosen)]
-        history = rounds.History(place, options, number, workload, fault)
-        place.workload = workload
-        place.mend()
-        yield history, *history.run()
+    with opened(options, options.seed) as place:
+        for number in range(options.count):
+            if time.monotonic() > until:
+                return
+            workload, fault = chosen[number % len(chosen)]
+            history = rounds.History(place, options, number, workload, fault)
+            place.workload = workload
+            place.mend()
+            yield history, *history.run()
 
 
-def in_rounds(options, place):
-    """The same, with many histories at the same time."""
-    for number in numbers_of(options, options.together):
-        place.mend()
-        yield from rounds.run(options, place, number, names(options.workloads, WORKLOADS), names(options.faults, {}))
+def in_rounds(options, until):
+    """The same, with many histories at the same time. No round begins after `until`."""
+    for first in itertools.count(0, options.rounds):
+        prefix = 0
+        with opened(options, options.seed + first) as place:
+            for number in range(first, first + options.rounds):
+                if time.monotonic() > until:
+                    return
+                place.mend()
+                each = rounds.Round(place, options, number, prefix, names(options.workloads, WORKLOADS), names(options.faults, {}))
+                yield from each.run()
+                prefix += len(each.histories)
 
 
-def run_histories(options, place):
-    sums = {"histories": 0, "right": 0, "WRONG": 0, "UNDECIDED": 0, "ok": 0, "failed": 0, "unknown": 0, "differing": 0}
-    for history, found, complaints in (in_rounds if options.together else one_by_one)(options, place):
-        print_history(history, found, complaints)
-        sums["histories"] += 1
-        sums[rounds.verdict_of(found)] += 1
-        for key in ("ok", "failed", "unknown", "differing"):
-            sums[key] += found[key]
+def run_histories(options):
+    sums = {"histories": 0, "right": 0, "WRONG": 0, "UNDECIDED": 0, "apart": 0, "ok": 0, "failed": 0, "unknown": 0, "differing": 0, "tied": 0,
+            "steps": 0}
+    until = time.monotonic() + options.seconds if options.seconds else float("inf")
+    with contextlib.closing((in_rounds if options.together else one_by_one)(options, until)) as found_histories:
+        for history, found, complaints in found_histories:
+            print_history(history, found, complaints)
+            sums["histories"] += 1
+            sums[mark_of(found)] += 1
+            for key in ("ok", "failed", "unknown", "differing", "tied", "steps"):
+                sums[key] += found.get(key, 0)
+            if sums["right"] >= options.count or (options.until_wrong and sums["WRONG"]):
+                break
     return sums
 
 
@@ -137,17 +163,10 @@ def main():
     if options.keep:
         os.makedirs(options.keep, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the place is stopped
-    place = open_place(options)
-    try:
-        place.start(options.gateways)
-        sums = run_histories(options, place)
-    except BaseException:
-        print(place.logs(), file=sys.stderr)
-        raise
-    finally:
-        place.stop()
+    began = time.monotonic()
+    sums = run_histories(options)
     print(f"{options.store}, {options.gateways} gateway(s), {options.faults}: " +
-          ", ".join(f"{value} {name.lower()}" for name, value in sums.items()))
+          ", ".join(f"{value} {name.lower()}" for name, value in sums.items()) + f"; {time.monotonic() - began:.0f} s")
     sys.exit(1 if sums["WRONG"] else 0)
 
 

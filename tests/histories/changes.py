@@ -1,15 +1,17 @@
 """Places whose key rules can be changed, and changes of key rules as faults.
 
-The faults change... do one step of a change after the other, whichever is possible, beside one history. For `campaign.py
---together`, whole_change carries out one change of one table, from its beginning to its end.
+The faults change and change_kill do one step of a change after the other, whichever is possible, beside one history. For
+`campaign.py --together`, whole_change carries out one change of one table, from its beginning to its end, and beside.py has
+the faults.
 """
 import contextlib
 import logging
+import random
 import threading
 import time
 
 import places
-from keyway_gateway import Gateway, free_ports
+from keyway_gateway import PATIENCE, Gateway, free_ports
 from keyway_thrift.ttypes import ApplyOptions, ChangeAction, ChangeOptions, Code, KeywayError
 from thrift.transport.TTransport import TTransportException
 
@@ -23,6 +25,9 @@ KEYS = {
     "pair": ["[{field: id}, {field: part}]", "[{hash: {of: [part], take: 2}}, {field: part}, {field: id}]"],
     "pair.by_part": ["[{field: part}, {field: id}]", "[{salt: {of: [part], buckets: 4}}, {field: part}, {field: id}]"],
     "stamped": ["[{field: id}]", "[{salt: {of: [id], buckets: 2}}, {field: id}]"],
+    "mapped": ["[{field: id}]", "[{hash: {of: [id], take: 1}}, {field: id}]", "[{salt: {of: [id], buckets: 3}}, {field: id}]"],
+    "brief": ["[{field: id}]", "[{salt: {of: [id], buckets: 2}}, {field: id}]"],
+    "kept": ["[{field: id}]", "[{hash: {of: [id], take: 2}}, {field: id}]"],
     "made": ["[{field: id}]", "[{hash: {of: [id]}}, {field: id}]"],
 }
 # What the operator can order in which version of a change: forward, and back.
@@ -31,7 +36,7 @@ ORDERS = {"both-old": ("SWITCH", "CANCEL"), "both-new": ("COMPLETE", "REVERSE"),
 # A gateway that is asked while it is killed, paused or restarted.
 GONE = (TTransportException, OSError, EOFError)
 BACK = ("REVERSE", "CANCEL")
-BACKS_MOST = 2  # orders of one change
+BACKS_MOST = (0, 1, 2, 5)  # orders of one change: one of these numbers
 MORE_ORDERS = 0.04  # of an order while the change does not wait for one, at each look
 
 
@@ -39,9 +44,14 @@ class RuleChanges(places.Place):
     """Gateways with the policy in the catalog, so that key rules can be changed."""
 
     CHANGE_SECONDS = 300  # A change that takes longer hangs.
+    ROUND_SECONDS = 8  # In a round, no change begins later.
+    # A table with `order: stamp` keeps the control cells of the last change for so long.
+    CALL_MS = 3000
+    patience_ms = 120  # A late write is applied within this time.
 
     def __init__(self, tables, *arguments):
         super().__init__(tables, *arguments)
+        self.watch = None  # of the present round
         names = places.table_names(tables)
         self.keys = {f"{name}{path}": KEYS[name.partition("_")[0] + path] for name in names for path in ("", ".by_part")
                      if name.partition("_")[0] + path in KEYS}
@@ -68,21 +78,24 @@ class RuleChanges(places.Place):
             lines.append(line)
         return "\n".join(lines) + "\n"
 
+    def settings(self):
+        return f"policy: {{source: store}}\ntimeouts: {{call: {self.CALL_MS}ms}}\n"
+
     def start(self, gateways):
         self.ports = free_ports(2 * gateways)
         for number in range(gateways):
             ports = self.ports[2 * number:2 * number + 2]
-            self.gateways.append(Gateway(places.policy(*ports, self.store(), "", "policy: {source: store}\n")))
+            self.gateways.append(Gateway(places.policy(*ports, self.store(), "", self.settings())))
             self.start_gateway(number, ready=False)
         self.admin("policyApply", self.text({name: keys[0] for name, keys in self.keys.items()}), 0, None)
         for number in range(gateways):
             self.wait_gateway(number)
         return self
 
-    def admin(self, name, *arguments):
+    def admin(self, name, *arguments, patience=PATIENCE):
         """Calls a gateway; if there are several, one of them after the other."""
         self.called += 1
-        admin = self.gateways[self.called % len(self.gateways)].admin()
+        admin = self.gateways[self.called % len(self.gateways)].admin(patience=patience)
         try:
             return getattr(admin, name)(*arguments)
         finally:
@@ -120,10 +133,19 @@ class Changing(RuleChanges, places.Embedded):
 
 
 class ChangingSim(RuleChanges, places.Sim):
-    """Gateways whose key rules can be changed, over two Thrift2 servers of hbase_sim."""
+    """Gateways whose key rules can be changed, over two Thrift2 servers of hbase_sim. Writes are applied within store.late,
+    or never. Mostly that is less than a change takes for its versions, sometimes more."""
+
+    LATE_MS = (200, 200, 1500)
+
+    def __init__(self, tables, seed):
+        super().__init__(tables, seed)
+        self.late_ms = random.Random(f"late {seed}").choice(self.LATE_MS)
+        self.patience_ms = self.late_ms * 85 // 100
+        self.send(f"patience {self.patience_ms}")
 
     def store(self):
-        return super().store() + "  late: 200ms\n"
+        return super().store() + f"  late: {self.late_ms}ms\n"
 
 
 # --- one step after the other, beside one history ----------------------------------------------------------------------
@@ -165,15 +187,16 @@ def change_rules_and_kill(place, random, end):
 # --- whole changes of many tables at the same time -------------------------------------------------------------------
 
 class Watch:
-    """Reads the changes of all tables again and again."""
+    """Reads the changes of all tables again and again, and notes when their versions changed."""
 
-    INTERVAL = 0.15
+    INTERVAL = 0.1
 
     def __init__(self, place):
         self.place = place
         self.fresh = threading.Condition()
         self.found = {}  # by table
         self.asked_at = 0.0
+        self.steps = []  # (time, table)
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.look)
         self.thread.start()
@@ -182,10 +205,34 @@ class Watch:
         while not self.ended.wait(self.INTERVAL):
             asked_at = time.monotonic()
             with contextlib.suppress(KeywayError, *GONE):
-                found = {change.table: change for change in self.place.admin("changes", "")}
+                found = {change.table: change for change in self.place.admin("changes", "", patience=1)}
                 with self.fresh:
+                    self.note_steps(found)
                     self.found, self.asked_at = found, asked_at
                     self.fresh.notify_all()
+
+    def note_steps(self, found):
+        """One gateway learns of a version later than the other, so only a later version counts."""
+        now = time.monotonic()
+        for table in found.keys() | self.found.keys():
+            before, after = self.found.get(table), found.get(table)
+            if not before or not after or (after.version != before.version and after.version_at > before.version_at):
+                self.steps.append((now, table))
+
+    def steps_between(self, begin, end, table):
+        with self.fresh:
+            return sum(begin <= when <= end and which == table for when, which in self.steps)
+
+    def wait_for_step(self, table, ended):
+        """Waits until the change of the table goes on to another version, or has ended."""
+        began = time.monotonic()
+        while not (ended.is_set() or self.ended.is_set() or self.steps_between(began, time.monotonic(), table)):
+            ended.wait(self.INTERVAL)
+
+    def holders(self):
+        """The gateways that lead a change, by their gateway_id."""
+        with self.fresh:
+            return [change.holder for change in self.found.values() if change.holder]
 
     def after(self, moment, table, until):
         """The change of the table at a time after this moment, and that time; None if none is under way."""
@@ -219,19 +266,21 @@ def begin_whole(place, random, name, watch, until):
 def choose_order(random, found, back):
     """An order that is possible now, or None. While the change waits for one, soon. back: it can be one of BACK."""
     possible = [command.upper() for command in found.next_commands.split(", ") if command]
-    forward = [each for each in possible if each not in BACK]
+    chosen = [each for each in possible if each not in BACK]
     stuck = found.goal == "cancelled" and found.problem  # another policy was applied in between
     if random.random() >= (0.5 if found.waiting or stuck else MORE_ORDERS):
         return None
-    if stuck or (back and random.random() < 0.3):
-        forward = possible
-    return random.choice(forward) if forward else None
+    if stuck:
+        chosen = possible
+    elif back and random.random() < 0.4:
+        chosen = [each for each in possible if each in BACK] or possible
+    return random.choice(chosen) if chosen else None
 
 
 def whole_change(place, random, name, watch):
     """One change of a path, from its beginning to its end: orders forward and back at random. Returns the orders."""
     until = time.monotonic() + place.CHANGE_SECONDS
-    table, orders, backs = name.partition(".")[0], [], 0
+    table, orders, backs = name.partition(".")[0], [], random.choice(BACKS_MOST)
     begin_whole(place, random, name, watch, until)
     found, moment = None, 0.0
     while not found:  # one gateway learns of it later than the other
@@ -239,41 +288,16 @@ def whole_change(place, random, name, watch):
     missing = 0
     while missing < 2 * len(place.gateways):
         assert time.monotonic() < until, f"the change hangs: {found}"
-        action = choose_order(random, found, backs < BACKS_MOST) if found else None
+        action = choose_order(random, found, backs > 0) if found else None
         if action:
             with contextlib.suppress(KeywayError, *GONE):
                 place.order(table, action)
                 orders.append(action.lower())
-                backs += action in BACK
+                backs -= action in BACK
             moment = time.monotonic()
         found, moment = watch.after(moment, table, until)
         missing = 0 if found else missing + 1
     return orders
 
 
-def now_and_then(fault):
-    """A fault that comes and goes."""
-    def cause(place, random, end):
-        while not end.is_set():
-            places.pause(random, 0, 1)
-            enough = threading.Event()
-            ends = threading.Timer(random.uniform(0.1, 1), enough.set)
-            ends.start()
-            fault(place, random, enough)
-            ends.cancel()
-    return cause
-
-
-# What happens beside changes. A late call arrives within store.late of ChangingSim.
-BESIDE = {
-    "change": places.calm,
-    "change_kill": places.kill_gateways,
-    "change_late": now_and_then(places.misbehave(late=0.03, late_ms=120, lose=0.01, delay_us=500)),
-    "change_slow": now_and_then(places.misbehave(slow=0.1, slow_ms=700, delay_us=1000)),
-    "change_stop": now_and_then(places.stop_gateway),
-    "change_kill_thrift": now_and_then(places.kill_thrift),
-    "change_compactions": now_and_then(places.compactions_within(120)),
-    "change_clock_moves": places.region_moves([-20, -3, -1, 1, 2, 20]),
-}
-places.FAULTS.update({name: places.together(change_rules, beside) for name, beside in BESIDE.items()} |
-                     {"change": change_rules, "change_kill": change_rules_and_kill})
+places.FAULTS.update({"change": change_rules, "change_kill": change_rules_and_kill})

@@ -120,6 +120,8 @@ class ChangingCluster(changes.RuleChanges, Cluster):
 
     THRIFT_SETTINGS = thrift_settings(1000, 1500)
     CHANGE_SECONDS = 600
+    ROUND_SECONDS = 20
+    CALL_MS = 8000
 
     def store(self):
         return super().store() + "  late: 2s\n"

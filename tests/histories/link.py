@@ -7,12 +7,15 @@ import threading
 from keyway_gateway import free_ports
 
 
+TOO_LATE = 0.2  # seconds
+
+
 class Link:
     """Listens on its own port and forwards frames to another one.
 
-    faults: lose, drop and late are probabilities per message. lose: the reply and all later ones on its connection are
+    faults: lose, drop, late and held are probabilities per message. lose: the reply and all later ones on its connection are
     discarded. drop: the connection is closed instead of the reply. late: the connection is closed, and the request is
-    forwarded late_ms afterwards. Each reply is delayed by least_us to delay_us.
+    forwarded late_ms afterwards. held: the reply is delayed by up to held_ms. Each reply is delayed by least_us to delay_us.
     """
 
     def __init__(self, server_port, seed):
@@ -60,9 +63,11 @@ class Link:
                 frame = await read_frame(reader)
                 if self.happens("late"):
                     writer.close()
-                    await asyncio.sleep(self.faults.get("late_ms", 300) / 1000)
-                    server_writer.write(frame)
-                    await server_writer.drain()
+                    began, late = self.loop.time(), self.faults.get("late_ms", 300) / 1000
+                    await asyncio.sleep(late)
+                    if self.loop.time() - began < late + TOO_LATE:  # on a busy machine, it would be later than promised
+                        server_writer.write(frame)
+                        await server_writer.drain()
                     await asyncio.sleep(0.1)
                     return
                 server_writer.write(frame)
@@ -76,6 +81,8 @@ class Link:
                 most, least = self.faults.get("delay_us", 0), self.faults.get("least_us", 0)
                 if most or least:
                     await asyncio.sleep(self.random.uniform(least, max(most, least)) / 1e6)
+                if self.happens("held"):
+                    await asyncio.sleep(self.random.uniform(0, self.faults["held_ms"]) / 1e3)
                 if self.happens("drop"):
                     return
                 lost = lost or self.happens("lose")

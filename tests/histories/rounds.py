@@ -1,65 +1,82 @@
-"""Runs histories: one beside a fault, or many at the same time on the same gateways.
+"""Runs histories: one beside a fault, or many at the same time on the same gateways, beside changes of key rules.
 
-In a round, each history has its own table and a whole change of its key rule; the round's fault is beside all of them.
+In a round, the key rules of some tables change, one whole change of a table after the other. On each of these tables, groups of
+callers record one history after the other. Each history has its own records. It is judged at the end of the round: until then
+its records are read now and then, and the last time when all changes have ended. The round's fault is beside all of this.
 
-    recorders:   start ... record ... end, quiet        go on: the last reads, the verdict
-    changes:        begin, switch, ..., complete
-    the fault:   kills, late calls, ...          end
+    changes of a table:   begin, switch, ..., complete    begin, ...
+    a group:              |--history--|  |-history-|   |----history----|  ...     read and judge all
+    the fault:            kills, late calls, ...                             end
 """
+import collections
 import concurrent.futures
 import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import threading
+import time
 
+import beside
 import changes
 import places
 
-RECORD_MS_MOST = 600000  # A recorder of a round records until its change has ended.
+HISTORY_MS = (500, 2000)
+TROUBLE_SECONDS = 40  # after which changes end without faults
+HISTORIES_OF_GROUP = 20
+RECORD = re.compile(rb"h(\d{6})-(\d{4})")
+SEEDS_OF_ROUND = 1000  # The n-th history of a round has the round's seed times this, plus n.
 
 
 class History:
     """One history: a recorder, and a fault that occurs while it records."""
 
-    def __init__(self, place, options, number, workload, fault, table=""):
+    def __init__(self, place, options, number, workload, fault, table="", seed=None, duration=0):
         self.place = place
-        self.seed = options.seed + number
+        self.seed = options.seed + number if seed is None else seed
+        self.prefix = number + 1  # of the records' names
         self.workload = workload
         self.fault = fault
         self.table = table
-        self.orders = ""
+        self.note = ""
         self.recorder = None
+        self.began = self.ended = 0.0
         file = pathlib.Path(options.keep or ".") / f"{options.store}-{workload}-{fault}-{self.seed}.history"
         self.command = [os.environ["KW_RECORD_HISTORY"], "--workload", workload, "--gateways", place.addresses(),
                         "--seed", str(self.seed), "--callers", str(options.callers), "--pause", str(options.pause),
-                        "--bursts", str(options.bursts), "--deadline", str(options.deadline), "--prefix", str(number + 1)]
-        self.command += ["--duration", str(RECORD_MS_MOST if table else options.duration)]
+                        "--bursts", str(options.bursts), "--deadline", str(options.deadline), "--prefix", str(self.prefix),
+                        "--duration", str(duration or options.duration)]
         if table:
-            self.command += ["--table", table, "--until-line"]
+            self.command += ["--table", table, "--later-reads"]
         if options.keep:
             self.command += ["--file", str(file)]
 
     def start(self):
         self.recorder = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          stderr=subprocess.PIPE, text=True)
+        self.began = time.monotonic()
 
     def wait_for_quiet(self):
         quiet = self.recorder.stdout.readline()
         assert quiet == "quiet\n", self.recorder.stderr.read()
+        self.ended = time.monotonic()
 
-    def judge(self):
-        """Lets the recorder read all records again. Returns its verdict and the problems that it printed."""
-        verdict, complaints = self.recorder.communicate("go on\n", timeout=600)
+    def judge(self, ties=()):
+        """Lets the recorder read all records again. Returns its verdict and the problems that it printed. ties: numbers of
+        records and pairs of values that were put with the same timestamp."""
+        lines = [f"tie {record} {one} {other}\n" for record, one, other in ties]
+        verdict, complaints = self.recorder.communicate("".join(lines) + "go on\n", timeout=600)
         try:
             return json.loads(verdict), complaints
         except ValueError:
             raise AssertionError(f"the recorder exited with {self.recorder.returncode}: {complaints}") from None
 
     def kill(self):
-        self.recorder.kill()
-        self.recorder.communicate()
+        if self.recorder:
+            self.recorder.kill()
+            self.recorder.communicate()
 
     def run(self):
         """Returns the recorder's verdict and the problems that it printed."""
@@ -72,24 +89,14 @@ class History:
             self.kill()
             raise
 
-    def record_change(self, watch):
-        """Records beside a whole change of the table."""
-        chance = random.Random(self.seed)
-        places.pause(chance, 0, 0.3)
-        orders = changes.whole_change(self.place, chance, chance.choice(self.place.paths_of(self.table)), watch)
-        self.orders = f"; {', '.join(orders) or 'no orders'}"
-        places.pause(chance, 0, 0.2)
-        self.recorder.stdin.write("end\n")
-        self.recorder.stdin.flush()
-        self.wait_for_quiet()
-
 
 class Trouble:
     """A fault, from the beginning of a block to its end."""
 
-    def __init__(self, place, fault, seed, faults=None):
+    def __init__(self, place, fault, seed, faults=None, seconds=3600):
         self.place = place
         self.end = threading.Event()
+        self.timer = threading.Timer(seconds, self.end.set)
         self.failed = []
         self.thread = threading.Thread(target=self.cause, args=((faults or places.FAULTS)[fault], random.Random(seed)))
 
@@ -100,9 +107,11 @@ class Trouble:
             self.failed.append(error)
 
     def __enter__(self):
+        self.timer.start()
         self.thread.start()
 
     def __exit__(self, kind, error, trace):
+        self.timer.cancel()
         self.end.set()
         self.thread.join()
         if self.failed:
@@ -118,38 +127,110 @@ def verdict_of(found):
     return "UNDECIDED" if found["undecided"] else "right"
 
 
-def all_of(pool, function, histories):
-    """Calls the function with each history at the same time. Returns the results in order."""
-    return [called.result() for called in [pool.submit(function, history) for history in histories]]
+class Round:
+    """Many histories at the same time, beside changes of several tables. The seed determines tables, workloads, operations and
+    orders; how many histories there are depends on the time, too."""
 
+    def __init__(self, place, options, number, prefix, workloads, faults):
+        self.place = place
+        self.options = options
+        self.seed = options.seed + number
+        cycle, at = divmod(number, len(faults))
+        self.fault = random.Random(f"{options.seed} {cycle}").sample(faults, len(faults))[at]
+        self.prefix = prefix  # of the records of the first history
+        self.workloads = workloads
+        self.histories = []
+        self.lock = threading.Lock()
+        self.until = time.monotonic() + place.ROUND_SECONDS
+        self.orders = {}  # by table
 
-def choose(options, place, number, workloads, faults):
-    """The histories of a round. The seed determines them."""
-    chance = random.Random(options.seed + number)
-    fault = faults[number // options.together % len(faults)]
-    histories = []
-    for i, table in enumerate(places.table_names(place.tables)):
-        possible = [workload for workload in workloads if places.table_of(workload) == table.partition("_")[0]]
-        if possible:
-            histories.append(History(place, options, number + i, chance.choice(possible), fault, table))
-    return histories
+    def chance(self, *words):
+        return random.Random(f"{self.seed} {words}")
 
+    def choose_tables(self):
+        """Few tables change fast; many are many different histories."""
+        names = [name for name in places.table_names(self.place.tables) if self.possible(name)]
+        chance = self.chance("tables")
+        return chance.sample(names, min(chance.choice([2, 3, len(names)]), len(names)))
 
-def run(options, place, number, workloads, faults):
-    """One round. Returns each history, what its recorder found, and the problems that it printed."""
-    histories = choose(options, place, number, workloads, faults)
-    watch = changes.Watch(place)
-    with concurrent.futures.ThreadPoolExecutor(len(histories)) as pool:
+    def possible(self, table):
+        """The workloads for the table. What is not promised beside repeated calls is left out."""
+        kind = table.partition("_")[0]
+        left_out = places.NOT_PROMISED["repeat"] if self.fault == "change_repeat" else ()
+        atomic = f"  {table}:\n    order: stamp\n" not in self.place.tables or kind == "stamped"
+        return [each for each in self.workloads if places.table_of(each) == kind and each not in left_out and
+                (atomic or not each.startswith("put_if"))]
+
+    def change(self, table, ended, watch):
+        """Changes of the table, one after the other."""
+        chance = self.chance("changes", table)
+        orders = self.orders[table] = []
         try:
-            for history in histories:
-                history.start()
-            with Trouble(place, histories[0].fault, options.seed + number, changes.BESIDE):
-                all_of(pool, lambda history: history.record_change(watch), histories)
+            while not orders or time.monotonic() < self.until:
+                places.pause(chance, 0, 0.3)
+                orders.append(changes.whole_change(self.place, chance, chance.choice(self.place.paths_of(table)), watch))
+        finally:
+            ended.set()
+
+    def add(self, table, workload, group, number, duration):
+        with self.lock:
+            made = History(self.place, self.options, self.prefix + len(self.histories), workload, self.fault, table,
+                           self.seed * SEEDS_OF_ROUND + group * HISTORIES_OF_GROUP + number, duration)
+            self.histories.append(made)
+        return made
+
+    def record(self, table, group, ended, watch):
+        """The histories of one group. While a change stands still, none begins."""
+        chance = self.chance("group", group)
+        steps = 1
+        for number in range(HISTORIES_OF_GROUP):
+            places.pause(chance, 0, 0.3)
+            if steps == 0:
+                watch.wait_for_step(table, ended)
+            if ended.is_set() and number:
+                return
+            duration = chance.randint(*HISTORY_MS) if steps else HISTORY_MS[1]
+            history = self.add(table, chance.choice(self.possible(table)), group, number, duration)
+            history.start()
+            history.wait_for_quiet()
+            steps = watch.steps_between(history.began, history.ended, table)
+
+    def run(self):
+        """Yields each history, what its recorder found, and the problems that it printed."""
+        watch = self.place.watch = changes.Watch(self.place)
+        try:
+            self.record_all(watch)
             watch.stop()
-            judged = all_of(pool, History.judge, histories)
-            return [(history, *found) for history, found in zip(histories, judged)]
+            ties = self.ties()
+            for history in self.histories:
+                steps = watch.steps_between(history.began, history.ended, history.table)
+                history.note = f", {steps} steps"
+                found, complaints = history.judge(ties[history.prefix])
+                yield history, found | {"steps": steps}, complaints
         except BaseException:
             watch.stop()
-            for history in histories:
+            for history in self.histories:
                 history.kill()
             raise
+
+    def ties(self):
+        """Values that were put with the same timestamp, by the prefix of the records' names."""
+        found = collections.defaultdict(list)
+        for row, _, one, other in self.place.ties() if hasattr(self.place, "ties") else ():
+            name = RECORD.search(row)
+            if name and one.isdigit() and other.isdigit():
+                found[int(name[1])].append((int(name[2]), int(one), int(other)))
+        return found
+
+    def record_all(self, watch):
+        tables = self.choose_tables()
+        groups = self.options.groups
+        with concurrent.futures.ThreadPoolExecutor(len(tables) * (groups + 1)) as pool:
+            with Trouble(self.place, self.fault, self.seed, beside.FAULTS, TROUBLE_SECONDS):
+                called = []
+                for i, table in enumerate(tables):
+                    ended = threading.Event()
+                    called.append(pool.submit(self.change, table, ended, watch))
+                    called += [pool.submit(self.record, table, i * groups + group, ended, watch) for group in range(groups)]
+                for each in called:
+                    each.result()

@@ -10,7 +10,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export KEYWAYD=$build/server/gateway/keywayd KW_HBASE_SIM=$build/tests/histories/hbase_sim
 export KW_RECORD_HISTORY=$build/tests/histories/record_history KW_DISK_LIBRARY=$build/tests/hostile/libkw_test_disk.so PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH=$here:$here/../support:$build/python/gen
-changes=change,change_slow,change_late,change_stop,change_kill_thrift,change_compactions,change_clock_moves,change_kill
+changes=change,change_delay,change_slow,change_held,change_held_long,change_blind,change_late,change_cut,change_repeat,change_stop,change_stop_long,change_kill
+changes+=,change_restart,change_kill_thrift,change_stop_thrift,change_compactions,change_clock_moves,change_clocks_off,change_mixed
 wrong=0
 run() {
   echo "== seed $seed: $*"
@@ -20,9 +21,9 @@ for place in ${KW_HISTORIES:-embedded sim}; do
   case $place in
   embedded) run --store embedded --faults calm,kill,term,clock_back,disk_full --count 1500 ;;
   change) run --store embedded --faults change,change_kill --duration 800 --pause 3000 --count 600 ;;
-  change_sim) run --store sim --gateways 2 --together 7 --callers 5 --bursts 150 --count 2002 --faults "$changes" ;;
-  change_hbase) run --store cluster --gateways 2 --together 7 --callers 5 --bursts 300 --deadline 8000 --count 105 --faults \
-    change,change_stop,change_kill_thrift,change_kill ;;
+  change_sim) run --store sim --gateways 2 --together 9 --callers 5 --bursts 80 --count 10000 --faults "$changes" ;;
+  change_hbase) run --store cluster --links --gateways 2 --together 9 --callers 5 --bursts 300 --deadline 8000 --rounds 100 \
+    --count 100 --faults change,change_stop,change_kill_thrift,change_kill,change_late,change_cut,change_held,change_restart ;;
   sim) run --store sim --gateways 2 --count 2000 --faults \
     calm,delay,lost,late,repeat,stop_thrift,kill_thrift,clock_moves,clock_jumps,compactions,kill,stop,clocks_off ;;
   hbase) for gateways in 1 2; do

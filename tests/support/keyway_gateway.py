@@ -268,7 +268,7 @@ class Gateway:
             plain.close()
             raise
 
-    def client(self, service, framed=True, compact=False, listener=0):
+    def client(self, service, framed=True, compact=False, listener=0, patience=PATIENCE):
         """A generated client (keyway_thrift.Data or .Admin) with its own connection."""
         from thrift.protocol.TBinaryProtocol import TBinaryProtocol
         from thrift.protocol.TCompactProtocol import TCompactProtocol
@@ -278,7 +278,7 @@ class Gateway:
             raise ConnectionRefusedError("the gateway is being restarted")
         host, port = addresses[listener]
         wire = TSocket.TSocket(host, port)
-        wire.setTimeout(PATIENCE * 1000)
+        wire.setTimeout(patience * 1000)
         transport = TTransport.TFramedTransport(wire) if framed else TTransport.TBufferedTransport(wire)
         protocol = TCompactProtocol(transport) if compact else TBinaryProtocol(transport)
         transport.open()
