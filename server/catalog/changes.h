@@ -29,8 +29,8 @@ typedef enum kw_change_writers {
     KW_CHANGE_SEVERAL_WRITERS /* stores that several gateways use */
 } kw_change_writers;
 
-/* Where the operator wants the versions to lead. For several writers: one gateway, the holder, sets one
- * version after another until then. */
+/* The version that the operator wants to reach. Only with several writers: one gateway, the holder, sets one
+ * version after another until the goal is reached. */
 typedef enum kw_change_goal {
     KW_CHANGE_GOAL_COPIED,    /* 2: rows are copied and compared */
     KW_CHANGE_GOAL_SWITCHED,  /* 6 */
@@ -50,17 +50,18 @@ typedef enum kw_change_pass {
 typedef struct kw_change_record {
     const char *table;
     const char *path;
-    kw_placed_rule given; /* the layout and the store table in the policy's text */
-    kw_placed_rule now;   /* the placement that has the text's key rule */
+    kw_placed_rule given; /* the layout and the store table that the policy's text names; outdated after the
+                             first change */
+    kw_placed_rule now;   /* the layout and the store table of the rows under the text's key rule */
     bool under_way;
-    /* The rest is only used while the change is under way. */
+    /* Used only while the change is under way. */
     kw_placed_rule old;
     kw_placed_rule old_given;    /* those in the text of old_version */
     kw_version_name old_version; /* the policy version with the old key rule */
     int64_t new_version;         /* the policy version that began the change */
     kw_chain_id version;
-    /* The rest of this group is for several writers. */
     kw_change_writers writers;
+    /* Used only with KW_CHANGE_SEVERAL_WRITERS, while the change is under way. */
     uint64_t step; /* counts the versions that were set, from 1, so that each has a number of its own */
     kw_change_goal goal;
     kw_change_pass pass; /* used if the next version needs KW_CHAIN_PASSED or KW_CHAIN_SWEPT */
@@ -70,7 +71,7 @@ typedef struct kw_change_record {
     uint64_t work_ppm;             /* 0 to 1,000,000 */
     uint64_t work_rows_per_second; /* 0: unknown, or it does not run */
     uint64_t work_left_ms;         /* 0: unknown */
-    /* The rest is for one writer, too. */
+    /* Used with one writer and with several, while the change is under way. */
     int64_t version_at_ms; /* wall clock; when `version` was set */
     int64_t started_ms;
     const char *author;
@@ -83,9 +84,11 @@ typedef struct kw_change_record {
     uint64_t rows_copied;
     uint64_t rows_compared;
     uint64_t missing, different, extra, repaired;
-    uint64_t foreign;        /* rows that cannot be decoded under the old key rule */
-    const char *example;     /* the first of them; "": none */
-    kw_bytes copied_to;      /* the copy continues after this row key; empty: it has not begun */
+    uint64_t foreign;    /* rows that were not copied: the old rule cannot decode their key, or the new rule
+                            cannot encode their record */
+    const char *example; /* the first of them; "": none */
+    kw_bytes copied_to;  /* the present copy, pass or sweep continues after this row key; empty: it has not
+                            begun */
     kw_bytes compare_cursor; /* the comparison continues here; empty: it has not begun */
 } kw_change_record;
 
@@ -104,10 +107,11 @@ bool kw_changes_parse(kw_bytes cell, kw_arena *arena, kw_change_record **ret_rec
 /* NULL if there is none. */
 const kw_change_record *kw_changes_find(const kw_change_record *records, size_t count, const char *table,
                                         const char *path);
-/* Leaves out the records of the table, or (path is not NULL) that of the path. False if there are none. */
+/* Leaves out the records of the table, or (path is not NULL) that of the path. False if no record was left
+ * out. */
 bool kw_changes_remove(const kw_change_record *records, size_t count, const char *table, const char *path,
                        kw_arena *arena, const kw_change_record **ret_left, size_t *ret_count);
-/* True if gateways must load the policy again. Not compared is what is written between two steps: progress,
+/* True if gateways must load the policy again. Does not compare what is written between two steps: progress,
  * pause, limit, goal, holder and pass. */
 bool kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_record *b, size_t b_count);
 /* The same for the records of one path; NULL: there is none. */
@@ -127,12 +131,14 @@ bool kw_change_record_differs(const kw_change_record *a, const kw_change_record 
  *   - to begin: all other gateways that serve the table follow the catalog's policy (otherwise REFUSED), and
  *     serve the table with the old placement (otherwise BUSY)
  *   - later: this gateway is the holder of the change, and all gateways with the table, this one included,
- *     have reported the present version. Gateways that register later are admitted with the new version
+ *     have reported the present version
  *   - goal, holder, completing, pause and limit are still those of the base
  *
+ * Gateways that register later are admitted with the new version.
+ *
  * Dead registrations do not count, and the commit removes them. UNAVAILABLE: the catalog does not have the
- * base, or one of these conditions is false. Records that are the same in the step and in its base are not
- * written: the catalog's own stay.  */
+ * base any more, or one of the other conditions is false. Records that are the same in the step and in its
+ * base are not written: the catalog's own stay.  */
 typedef struct kw_change_step {
     const kw_change_record *records; /* all that the catalog will have */
     size_t count;
@@ -152,16 +158,16 @@ typedef void (*kw_current_read)(void *user, const kw_current *current, const kw_
 void kw_catalog_read_current_changes(kw_catalog *catalog, kw_deadline deadline, kw_current_read done,
                                      void *user);
 
-/* Writes records whose progress, pause or limit has changed, on the condition that the catalog still has
- * records that do not differ otherwise (kw_changes_differ). BUSY: they do. Does not write records of several
+/* Writes records whose progress, pause or limit has changed, on the condition that the catalog's
+ * records do not differ in other fields (kw_changes_differ). BUSY: they do. Does not write records of several
  * writers, see kw_catalog_edit_change. One call at a time, on the catalog's loop, not during an admission. */
 void kw_catalog_write_progress(kw_catalog *catalog, const kw_change_record *records, size_t count,
                                kw_deadline deadline, void (*done)(void *user, const kw_error *error),
                                void *user);
 
-/* Changes a record as the catalog has it now, with the policy version that is current there; can be called
- * several times. New texts must be in the arena. It must not change what kw_change_record_differs compares.
- * False: nothing is written. */
+/* Edits `record`, a copy of the catalog's record. current: the number of the catalog's current policy
+ * version. Called again after a conflict. New texts must be in the arena. It must not change what
+ * kw_change_record_differs compares. False: nothing is written. */
 typedef bool (*kw_change_edit)(void *user, int64_t current, kw_change_record *record, kw_arena *arena,
                                kw_error *ret_error);
 /* What the catalog has after the edit; lives until done returns. NULL exactly if error is set. */

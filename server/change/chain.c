@@ -4,7 +4,7 @@
 #include <glib.h>
 
 /* clang-format off */
-/* Roles: order of puts, order of removals, gets read it, scans read it. */
+/* Roles: order of puts, order of removals, whether get operations read it, whether scans do. */
 #define ALL    {1, 1, true, true}
 #define NONE   {0, 0, false, false}
 #define FIRST  {1, 1, false, false} /* of two placements: written first */
@@ -79,7 +79,7 @@ static const kw_chain_version versions[KW_CHAIN_COUNT] = {
     [KW_CHAIN_STORE_NEW] = {"store-new", NONE, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
         END, END},
 
-    /* Atomic operations read the placement that gets read, and write both in one commit. */
+    /* Atomic operations read the placement that get operations read, and write both in one commit. */
     [KW_CHAIN_BOTH_OLD] = {"both-old", ALL, {1, 1, false, false}, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BARE,
         STEP(BOTH_NEW, COPIED | ORDERED), STEP(STORE, ORDERED)},
     [KW_CHAIN_BOTH_NEW] = {"both-new", {1, 1, false, false}, ALL, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BOTH_COMPLETE,

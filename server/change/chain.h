@@ -2,11 +2,13 @@
  * another key rule. The table in chain.c is the only place that defines it; the explorations in
  * tests/unit/change read the same table. Pure.
  *
- *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4, 5, 6, 7, 8, LEAVE_..., STORE_NEW       forward
- *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4                                         back from 4 or earlier
- *   STORE, ENTER_..., 0, 1, 2, 2_SPACED, 3, 4_BACK, 5, 6_SPACED, 6                    back from 6 or 5
- *   STORE, BOTH_OLD, BOTH_NEW, BOTH_LAST, STORE_NEW   a store with one writer (the embedded store)
- *   STORE, FILLING, FILLED                            the same, a path is added
+ *   STORE -> ENTER_... -> 0 -> 1 -> 2 -> 2_SPACED -> 3 -> 4 -> 5 -> 6 -> 7 -> 8 -> LEAVE_... -> STORE_NEW
+ *   4 -> 3 -> 2_SPACED -> 2 -> 1 -> 0 -> ENTER_... -> STORE              back from 4 or earlier
+ *   6 -> 6_SPACED -> 5 -> 4_BACK -> 3 -> 2_SPACED -> 2 -> ...            back from 6 or 5
+ *   STORE -> BOTH_OLD -> BOTH_NEW -> BOTH_LAST -> STORE_NEW   a store with one writer (the embedded store)
+ *   STORE -> FILLING -> FILLED                                the same, a path is added
+ *
+ * The numbers are names; the table in chain.c says what gateways do in each version.
  *
  * When a path is added, the old placement is that of the path that has all rows, and the new one is that of
  * the added path. Both stay.
@@ -61,11 +63,13 @@ typedef enum kw_chain_stamp {
 } kw_chain_stamp;
 
 /* How increments and conditional puts run. Those that write in two steps (CAS) do it in the opposite order of
- * puts: the placement that gets read comes first. */
+ * puts: the placement that get operations read comes first. Gateways execute atomic operations only in NATIVE
+ * versions, and reject them with retry_after_ms in all others; the CAS values are for the explorations in
+ * tests/unit/change. */
 typedef enum kw_chain_atomics {
-    KW_CHAIN_NATIVE,      /* one operation of the store, which writes the rows of all placements that puts
-                             write (path/atomic.h) */
-    KW_CHAIN_HELD,        /* they wait for a later version, or are rejected with retry_after_ms */
+    KW_CHAIN_NATIVE,      /* one operation of the store, which writes the rows of all placements that put
+                             operations write (path/atomic.h) */
+    KW_CHAIN_HELD,        /* rejected with retry_after_ms */
     KW_CHAIN_CAS_OLD,     /* get, then checkAndMutate on kw:w, in the old placement */
     KW_CHAIN_CAS_OLD_NEW, /* the same, then the same cells to the new placement */
     KW_CHAIN_CAS_NEW_OLD,
@@ -78,11 +82,11 @@ enum {
     KW_CHAIN_GRACE = 1,   /* no call that was given up can still be applied (`store.late`) */
     KW_CHAIN_COPIED = 2,  /* the rows were copied to the new placement and compared */
     KW_CHAIN_PASSED = 4,  /* a pass gave both placements the newest cells of both; of cells with equal
-                             stamps, those of the placement that puts write last */
-    KW_CHAIN_ORDERED = 8, /* the operator has ordered it */
+                             stamps, those of the placement that put operations write last */
+    KW_CHAIN_ORDERED = 8, /* the operator has given the command */
     KW_CHAIN_CURSORS_EXPIRED = 16, /* cursors of the old layout have expired */
     KW_CHAIN_SKEW = 32,            /* max_clock_skew has passed since all have reported */
-    KW_CHAIN_SWEPT = 64,           /* control cells were removed */
+    KW_CHAIN_SWEPT = 64,           /* gone cells were removed (store/control.h) */
     KW_CHAIN_STORE_ORDER = 128     /* the table's order is `store`; other tables stop here */
 };
 

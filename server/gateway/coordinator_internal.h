@@ -76,17 +76,17 @@ struct kw_coordinator {
     char *table, *path;          /* of the slice */
     int64_t started_ms;          /* of its change */
     kw_change_request *requests; /* without an answer */
-    bool continuing;             /* a change that the operator has completed is being continued */
+    bool continuing;             /* a step runs of a change for which the operator has ordered `complete` */
     uint64_t continue_ns;        /* no earlier than this, after a failure */
     kw_change_request *running;  /* the one that makes a step; no slice starts before it ends */
     _Atomic unsigned requests_count;
     /* reports */
     bool drained;      /* no call has used an earlier policy since the one in service was served */
-    uint64_t doubt_ns; /* kw_store_last_doubt_ns at that time */
+    uint64_t doubt_ns; /* kw_store_last_doubt_ns when `drained` was set */
     /* followers, and who is the holder */
     bool reading;
     char *read_table, *read_path;
-    kw_job take; /* makes this gateway the holder in the record, or leaves the record without a holder */
+    kw_job take; /* makes this gateway the holder in the record, or removes it as the holder */
     bool taking; /* the job is queued or running */
     char *take_table, *take_path;
     char *take_from; /* the holder that is replaced, if the record still has it */
@@ -94,7 +94,7 @@ struct kw_coordinator {
     size_t leave_index; /* of the next change to give up */
     bool saved_mine;    /* the save wrote this gateway's progress */
     /* the end */
-    kw_task idle; /* run is set: it was posted */
+    kw_task idle; /* posted if idle.run is set */
     void (*idle_done)(void *user);
     void *idle_user;
 };
@@ -122,7 +122,7 @@ uint64_t kw_change_reports_tick(kw_coordinator *self);
 /* Call it when another policy is in service. */
 void kw_change_reports_restart(kw_coordinator *self);
 
-/* Sets the next version of a change as its holder, if kw_change_walk_next still decides so. */
+/* Call it on the holder: sets the next version of the change, if kw_change_walk_next still decides so. */
 void kw_change_start_step(kw_coordinator *self, const kw_change_record *record);
 
 /* For several writers, as texts in the arena: the phase, and the commands that are possible now. */

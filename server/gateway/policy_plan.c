@@ -18,7 +18,7 @@ typedef struct planning {
     kw_applied *applied;
     const char **copied; /* as in *applied */
     kw_buffer out;
-    bool shown; /* the reason of the refusal is in the plan */
+    bool shown; /* the reason for the refusal is in the plan */
 } planning;
 
 static const kw_table *

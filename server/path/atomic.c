@@ -71,7 +71,7 @@ is_read(const search *self, const kw_placement *placement)
     return placement->role.get && placement->path == &self->table->paths[0];
 }
 
-/* The row that gets read comes first: only its cells are compared or added to. */
+/* The row that get operations read comes first: only its cells are compared or added to. */
 static void
 rows_found(void *user, const kw_record_rows *found)
 {

@@ -1,6 +1,6 @@
-/* Atomic operations on a record: increment and put_if. They read the record's row in the placement that gets
- * read, and write all its rows in one commit. Only a store with one writer can commit several rows at once;
- * on other stores (kw_store_is_shared) the record must have only one row. */
+/* Atomic operations on a record: increment and put_if. They read the record's row in the placement that get
+ * operations read, and write all its rows in one commit. Only a store with one writer can commit several rows
+ * at once; on other stores (kw_store_is_shared) the record must have only one row. */
 #pragma once
 
 #include "path/rows.h"
@@ -16,8 +16,8 @@ bool kw_atomic_check_order(const kw_call *call, const kw_table *table, const cha
 
 /* All rows of a record, in the form of the store's operations. */
 typedef struct kw_atomic_rows {
-    kw_row_target first;         /* in the placement that gets read */
-    const kw_row_target *others; /* in the other placements that puts write */
+    kw_row_target first;         /* in the placement that get operations read */
+    const kw_row_target *others; /* in the other placements that put operations write */
     size_t others_count;
 } kw_atomic_rows;
 

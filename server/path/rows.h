@@ -1,9 +1,9 @@
 /* Finds the rows of a record that an operation uses. Only this module evaluates which placements an
  * operation reads or writes (kw_role).
  *
- *   GET      the row in the placement of the primary path that gets read. While gets read both placements of
- *            the path: one row in the placement that scans read, with the other placement's row as `other`
- *   PUT      a row in each placement that puts write, in all paths, in the order of kw_role.put
+ *   GET      the row in the placement of the primary path that get operations read. While they read both
+ *            placements of the path: one row in the placement that scans read, with the other placement's row as `other`
+ *   PUT      a row in each placement that put operations write, in all paths, in the order of kw_role.put
  *   REMOVE   a row in each placement that removals write, in all paths, in the order of kw_role.remove
  *
  * While a key rule changes, a record that one of the two rules cannot encode cannot be put, but it can be

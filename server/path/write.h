@@ -2,11 +2,11 @@
  * writes, sends them together and combines the results into one outcome per record. Lives in the call's
  * arena; used once.
  *
- *   OK       every row reported OK
+ *   OK       every row reported OK, and so did the association
  *   FAILED   certainly applied to no row
  *   UNKNOWN  everything else; the text names the path that failed
  *
- * A removal also removes the record's row in the association afterwards.
+ * After a record was removed, its cells with default keys are removed from the association.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ typedef struct kw_batch kw_batch;
 kw_batch *kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
                          const kw_write_options *options, kw_written_done done, void *user);
 
-/* Sets the generated fields of record `index` (slots of the table's fields). */
+/* Sets the generated fields of record `index` (an array with an element for each field of the table). */
 void kw_batch_made(kw_batch *batch, size_t index, kw_value *made);
 
 /* Rejects record `index`. */

@@ -52,8 +52,9 @@ typedef struct kw_record_query {
     uint64_t limit;     /* 0: no limit */
     size_t range_limit; /* maximum number of ranges (limits.list_values plus the buckets); 0: no limit and no
                            windows */
-    kw_window window;   /* the rest of an interval (kw_plan.rest, or a cursor's window); the plan covers its
-                           beginning */
+    kw_window
+        window; /* of the query to plan: the rest of an interval (kw_plan.rest, or a cursor's window),
+                   of   which the plan covers the beginning. In kw_plan.query: the part that it covers */
 } kw_record_query;
 
 /* The rows of one range are in logical order (the store's order, forward or reversed). Start is inclusive,
@@ -100,7 +101,7 @@ typedef struct kw_plan {
     /* After the ranges' known prefixes, the keys of matching rows match one of these patterns. */
     const kw_pattern *patterns;
     size_t patterns_count;      /* 0: there are none */
-    double expected_efficiency; /* rows scanned / rows returned */
+    double expected_efficiency; /* rows scanned per row returned: 1 is best */
     const char *const *notes; /* sentences for explain: what fanned out, what was pruned, which conditions are
                                  checked per row */
     size_t notes_count;

@@ -3,9 +3,9 @@
  *
  *   reply of a scan --note--> seen queries --collect--> plan of a policy (gateway/policy_plan.h)
  *
- * Two queries have the same shape if they use the same path, bind the same fields to one or to several
- * values, have a range of the same field, and want the same order. Holds at most KW_SEEN_QUERIES_MAX queries
- * of at most KW_SEEN_QUERY_BYTES each, and replaces the one that was seen longest ago.
+ * Two queries have the same shape if they differ only in their values, in the length of lists, and in the
+ * number of their limit. Holds at most KW_SEEN_QUERIES_MAX queries of at most KW_SEEN_QUERY_BYTES each, and
+ * replaces the one that was seen longest ago.
  */
 #pragma once
 
@@ -22,10 +22,12 @@ typedef struct kw_seen_queries kw_seen_queries;
 kw_seen_queries *kw_seen_queries_new(void);
 void kw_seen_queries_free(kw_seen_queries *seen);
 
-/* Copies the query if its shape is new. Call this on one thread. */
+/* Counts the query, and keeps a copy if its shape is new and its encoding has at most KW_SEEN_QUERY_BYTES.
+ * Any thread. */
 void kw_seen_queries_note(kw_seen_queries *seen, const kw_record_query *query, uint64_t now_ns);
 
-/* Adds the table's queries of the last KW_SEEN_QUERIES_KEEP_NS to `found`, an array of kw_seen_query, or
- * their number to the query of the same shape in it. Copies into the arena. Any thread. */
+/* Adds the table's queries that were last seen within KW_SEEN_QUERIES_KEEP_NS to `found`, an array of
+ * kw_seen_query. If it has a query of the same shape, only adds to its count. Copies into the arena. Any
+ * thread. */
 void kw_seen_queries_collect(kw_seen_queries *seen, const char *table, uint64_t now_ns, kw_arena *arena,
                              GArray *found);

@@ -5,11 +5,12 @@
  *        sent     arrives    answered         AFTER: arrives `margin` after the turn of the millisecond
  *   ------|----------|----------|----->       BEFORE: arrives `margin` before it
  *
- * The aim estimates the difference of the two clocks more exactly than known_time.h can know it, because here
- * an error only makes heartbeats miss. It assumes that the store sets the timestamp in the middle of a
- * heartbeat's duration, and corrects its estimate by half of what a timestamp disagrees. Each miss makes the
- * margin of its side larger, each hit makes it smaller, so about three of four heartbeats hit. Pure; not
- * thread safe.
+ * The aim estimates how far the store's clock is ahead of ours, as one number instead of bounds. The estimate
+ * can be wrong: then a heartbeat arrives on the other side of the turn (a miss), and nothing else happens.
+ * The aim assumes that the store sets the timestamp in the middle of a heartbeat's duration. If a timestamp
+ * contradicts the estimate, the estimate moves by half of the difference, or by all of it if the clock was
+ * set. Each miss makes the margin of its side larger, each hit makes it smaller, so about three of four
+ * heartbeats hit. Pure; not thread safe.
  */
 #pragma once
 

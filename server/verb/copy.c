@@ -7,7 +7,8 @@
  *
  * In a store with one writer, only the row keys are scanned. The store copies each row as it is at that
  * moment, so it does not matter how old the scanned keys are. If a row was removed since then, only its
- * removal is copied. A record that is put after its place was scanned has been written to both placements.
+ * removal is copied. A record that is put after the scan passed its row key has been written to both
+ * placements.
  *
  * In a store with several writers, whole rows are scanned, which costs much less than to read them one by
  * one. Such a store copies rows as they were read, however long ago (store/order/copy.c). While rows are
@@ -50,7 +51,7 @@ typedef struct copy_slice {
     kw_bytes first, last;
     /* scanning */
     bool fetching;
-    bool any;     /* a fetch has ended since `whole` was set */
+    bool any;     /* a fetch of the present scan returned rows, or the end */
     bool ended;   /* there are no more rows */
     size_t count; /* rows scanned */
     size_t bytes;
@@ -149,7 +150,7 @@ copy_of(const copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes to_
     };
     if (!back)
         return copy;
-    kw_row_copy turned = copy; /* the row that puts write last comes first */
+    kw_row_copy turned = copy; /* the row that put operations write last comes first */
     turned.table = copy.to_table;
     turned.row = copy.to_row;
     turned.to_table = copy.table;
@@ -173,7 +174,7 @@ add_copy(copy_slice *self, const kw_row *row, kw_row_copy *copies, kw_buffer *sc
         return;
     if (self->names_records)
         visible.cells_count =
-            MIN(visible.cells_count, 1); /* the same whether rows or their keys are scanned */
+            MIN(visible.cells_count, 1); /* decodes the same cell whether rows or their keys are scanned */
     if (!kw_reader_decode(self->reader, self->request->from, &visible, &record, &error)) {
         if (!removed)
             note_foreign(self, &error);

@@ -1,9 +1,9 @@
 /* get: finds the rows of each record, reads them with one multi-get, decodes records. If columns were chosen,
  * a row without any of them can still exist: a second request reads its first cell. If a record can be in
- * several rows (path/rows.h), the newest one counts. While gets read both placements of the path, the store
- * merges the record's two rows, and can read them only without a filter. The second request would then read
- * whole rows, which can exceed limits.frame. So another request before it finds a column that one of the rows
- * has, as a hint.
+ * several rows (path/rows.h), the newest one counts. While get operations read both placements of the path,
+ * the store merges the record's two rows, and can read them only without a filter. The second request would
+ * then read whole rows, which can exceed limits.frame. So another request before it finds a column that one
+ * of the rows has, as a hint.
  *
  *   columns --> no cell --> hints --> columns, with that of the hint --> no cell --> whole rows
  */

@@ -16,7 +16,7 @@
 
 #include <glib.h>
 
-/* Most bytes of a row of which only some columns are returned. */
+/* Maximum size in bytes of a row of which only some columns are returned. */
 #define WIDE_ROW_BYTES ((int64_t)256 * 1024 * 1024)
 
 struct kw_scan {
@@ -25,7 +25,7 @@ struct kw_scan {
     kw_scan_request request; /* limit: rows still wanted when the page began */
     kw_arena *planning;      /* arena of the plan */
     const kw_plan *plan;
-    bool over; /* the plan is exhausted: the next page begins with the next window */
+    bool over; /* the plan is exhausted, and another window follows: the next page begins with it */
     kw_reader *reader;
     kw_pushdown push;
     kw_position position;    /* where the gather begins, once the filter is compiled */
@@ -63,8 +63,8 @@ kw_scan_free(kw_scan *scan)
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
-/* Handles a row whose key does not follow the path's rule. An answer without it could be incomplete, unless
- * the row's columns do not match the query. */
+/* Handles a row whose key does not follow the path's rule. Drops it if its columns show that it does not
+ * match the query. Otherwise fails, because an answer without the row could be incomplete. */
 static bool
 accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, kw_acceptance *ret_accepted,
                kw_error *ret_error)
@@ -82,7 +82,7 @@ accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, kw_accepta
 /* Size of the heads of the reply, of the page and of its members. */
 #define HEAD_BYTES ((size_t)512)
 
-/* Most bytes of the page's records in the reply; the cursor needs the rest. */
+/* Maximum size in bytes of the page's records in the reply; the cursor needs the rest. */
 static size_t
 reply_most(kw_scan *self, size_t key_size)
 {
@@ -154,8 +154,8 @@ scan_new(const kw_call *call, const kw_scan_request *request)
     return self;
 }
 
-/* Most bytes of a row while it is read. The whole row may be read, because a record without any of the chosen
- * columns is returned, too; most of the row is then not returned. */
+/* Maximum size in bytes of a row while it is read. The whole row can be read even if only some of its columns
+ * are returned, because a record without any of the chosen columns is returned, too. */
 static size_t
 row_most(const kw_scan *self)
 {
@@ -346,7 +346,8 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
 
 /* --- whole scans ----------------------------------------------------------------------------------- */
 
-/* ret_error is set if good is false. Everything is allocated in the call's arena. */
+/* If `good` is false, the caller has set *ret_error: returns NULL. Everything is allocated in the call's
+ * arena. */
 static kw_scan *
 live_scan(const kw_call *call, const kw_scan_request *request, const kw_position *position, bool good,
           kw_error *ret_error)
@@ -369,8 +370,8 @@ copy_picks(const kw_scan_request *from, kw_arena *arena)
 }
 
 /* Copies a request by encoding and decoding its query, as a cursor does. Restores what that does not keep:
- * the placement, and full_scan, which decoding also sets for a query with a limit (this one has not been
- * planned yet). */
+ * the placement, and full_scan, because encoding sets it for every query with a limit. That is right for a
+ * cursor, whose query was accepted before; this query was not. */
 static bool
 copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, kw_error *ret_error)
 {

@@ -191,8 +191,9 @@ void kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done
 typedef enum kw_copy_mode {
     KW_COPY_ROWS, /* copies the rows of `from` to `to` */
     /* A pass, in a store with several writers: gives both rows of each record with a row in `from` the cells
-     * and removals of both. Of cells with equal timestamps, those of the placement that puts write last
-     * replace the others. A second pass in the other direction is needed for records without a row in `from`.
+     * and removals of both. Of cells with equal timestamps, those of the placement that put operations write
+     * last replace the others. A second pass in the other direction is needed for records without a row in
+     * `from`.
      */
     KW_COPY_BOTH,
     KW_COPY_SWEEP /* removes gone cells from the rows of `from`, in a store with several writers */

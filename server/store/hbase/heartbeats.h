@@ -11,12 +11,12 @@
  * value, another put has left a greater timestamp in the cell, for example because the clock was set back.
  *
  *   put put put get             put put put get
- *   |---|---|                   |  one per millisecond, close to the start of each
- *   0                           at most 100 ms later
+ *   |---|---|                   |  while the clock is in use: one per millisecond,
+ *   0                           the next burst at most 100 ms later
  *
- * While the clock is in use, a burst is sent ten times a second; after that, five times a second for a
- * minute, and then every ten seconds. A burst has three heartbeats if the clock is used often and calls are
- * fast, because only then does an inexact clock delay callers noticeably. Otherwise it has one.
+ * While the clock is in use, a burst is sent ten times a second; then five times a second, until a minute
+ * after the last use; and then every ten seconds. A burst has three heartbeats if the clock is used often and
+ * calls are fast, because only then does an inexact clock delay callers noticeably. Otherwise it has one.
  *
  * While the clock is in use, heartbeats are timed to arrive just before or just after the store's clock
  * reaches the next millisecond (store/aim.h). The interval then shrinks to little more than the duration of a
@@ -29,7 +29,7 @@
 
 #include "store/hbase/handle.h"
 
-/* After a use, the clock counts as busy for this time. */
+/* After a use, the clock counts as in use for this time. */
 #define KW_HBASE_CLOCK_BUSY_NS UINT64_C(5000000000)
 
 /* Allocates the sender of a store handle; it sends nothing yet. */

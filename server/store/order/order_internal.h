@@ -14,7 +14,7 @@
  *   increments.c  increments of one row that wait are sent as one
  *   stamp.c       order: stamp: writes of any number of records
  *   copy.c        copies of rows; large rows: copy_large.c; what they write: copy_writes.c
- *   sweep.c       removes control cells of removals from rows
+ *   sweep.c       removes gone cells (store/control.h) from rows
  *   steps.c       sends writes, those of one record in the order of their steps
  */
 #pragma once
@@ -124,12 +124,12 @@ void kw_wait_and_call(kw_order_handle *handle, kw_wait *wait);
 /* Waits for a random time of up to two milliseconds before a retry, after a conflict with another writer. */
 void kw_wait_and_retry(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
                        void (*done)(void *user, kw_wait_result result), void *user);
-/* Stops waiting; done is not called. Allowed if the wait is not pending. */
+/* Stops waiting; done is not called. Does nothing if the wait is not pending. */
 void kw_wait_cancel(kw_wait *wait);
 /* Ends every wait of the store handle with CLOSED. */
 void kw_waits_close(kw_order_handle *handle);
-/* The error for a wait that ended. doing: the interrupted operation, for example "the record was removed".
- * maybe: true if the operation may have been applied. */
+/* The error for a wait that ended. doing: completes "the deadline passed before", for example "the record was
+ * removed". maybe: true if the operation was possibly applied. */
 void kw_wait_error(const kw_order_handle *handle, kw_wait_result result, const char *doing, bool maybe,
                    kw_error *ret_error);
 
@@ -162,9 +162,9 @@ void kw_order_row_table_remove(GHashTable *rows, void *held, size_t size);
 kw_row kw_order_merge(const kw_ordering *ordering, const kw_row *authority, const kw_row *other,
                       kw_arena *arena);
 /* What must be written to the row `to` so that it has the visible cells and the removals of `merged`. ties:
- * also cells that have equal timestamps and other values in `to`. False: nothing. Sets the kind, cells,
- * markers and timestamps of *ret_write; the first cells are gone cells, each with the marker of the same
- * index. Borrows the cells. */
+ * also cells that have equal timestamps and other values in `to`. False: nothing must be written. Sets the
+ * kind, cells, markers and timestamps of *ret_write; the first cells are gone cells, each with the marker of
+ * the same index. Borrows the cells. */
 bool kw_order_missing(const kw_ordering *ordering, const kw_row *merged, const kw_row *to, bool ties,
                       kw_arena *arena, kw_write *ret_write);
 
@@ -214,7 +214,7 @@ typedef struct kw_order_waiter {
 void kw_order_put(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
 /* The put is in progress until kw_order_put_ends. ret_number: for kw_order_put_ends. */
 kw_order_row *kw_order_put_begins(kw_order_handle *handle, const kw_write *write, uint64_t *ret_number);
-/* Keeps the row until kw_order_put_ends with the result, as a put does. */
+/* Keeps the row until kw_order_put_ends is called with the returned number, as a put does. */
 uint64_t kw_order_row_hold(kw_order_handle *handle, kw_order_row *row);
 /* Frees the row if it has no other puts. ret_ready: initialized; gets the removals that can begin now. */
 void kw_order_put_ends(kw_order_handle *handle, kw_order_row *row, uint64_t number, GQueue *ret_ready);
