@@ -165,7 +165,7 @@ def without_association(gateways, data):
     same([plain(one.record) for one in data.getMany("log", [record(id=r["id"], ts=r["ts"]) for r in wanted], None, None)],
          wanted, "getMany")
     refused("increment needs to know a record's row", data.increment, "log", record(id="e0", ts=1000), {"hits": 1}, None)
-    refused("put_if needs to know a record's row", data.putIf, "log", record(id="e0", ts=1000, note="y"),
+    refused("putIf needs to know a record's row", data.putIf, "log", record(id="e0", ts=1000, note="y"),
             Condition("note", CompareOp.EQUAL, None), None)
     same(data.remove("log", record(id=wanted[0]["id"], ts=wanted[0]["ts"]), None, None).outcome, Outcome.OK, "remove")
     same(everything(data, "log"), wanted[1:], "all rows except the removed one")
