@@ -7,22 +7,6 @@
 
 #include <stdio.h>
 
-static kw_query *
-build_query(const kw_cli *cli, const kw_query_words *words, const kw_table_info *table, char *const *bound,
-            int bound_count, GError **error)
-{
-    kw_query *query = kw_query_from_words(words, table, bound, bound_count, error);
-    const char *field = kw_count_field(table);
-
-    if (query == NULL)
-        return NULL;
-    if (field != NULL)
-        kw_query_column(query, field);
-    kw_query_full_scan(query, true);
-    kw_query_deadline(query, cli->timeout_ms);
-    return query;
-}
-
 /* A plain number, for scripts. */
 static bool
 print_count(const kw_cli *cli, guint64 count)
@@ -52,14 +36,14 @@ static int
 run(kw_cli *cli, const kw_query_words *words, const kw_table_info *table, char *const *bound, int bound_count)
 {
     GError *error = NULL;
-    g_autoptr(kw_query) query = build_query(cli, words, table, bound, bound_count, &error);
+    g_autoptr(kw_query) query = kw_query_from_words(words, table, bound, bound_count, &error);
     guint64 count;
     bool complete;
 
     if (query == NULL)
         return kw_cli_fail(error, "count");
     kw_interrupts_catch();
-    if (!kw_count_rows(cli, query, table->name, 0, &count, &complete, &error) && count == 0 &&
+    if (!kw_count_rows(cli, query, table, 0, &count, &complete, &error) && count == 0 &&
         kw_interrupted() == 0)
         return kw_cli_fail(error, "count");
     if (!complete)

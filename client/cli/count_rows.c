@@ -3,8 +3,10 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 
-const char *
-kw_count_field(const kw_table_info *table)
+/* A field whose value is in the row key only, so that the store returns no columns. Otherwise a field of the
+ * key, whose column is small. NULL: the key has no field. */
+static const char *
+cheapest_field(const kw_table_info *table)
 {
     const char *found = NULL;
 
@@ -17,6 +19,18 @@ kw_count_field(const kw_table_info *table)
             found = field->name;
     }
     return found;
+}
+
+/* Lets the query read as little as possible of every matching record. */
+static void
+prepare(const kw_cli *cli, kw_query *query, const kw_table_info *table)
+{
+    const char *field = cheapest_field(table);
+
+    if (field != NULL)
+        kw_query_column(query, field);
+    kw_query_full_scan(query, true);
+    kw_query_deadline(query, cli->timeout_ms);
 }
 
 static kw_scan *
@@ -56,16 +70,19 @@ next(kw_scan *scan, GError **error)
 }
 
 bool
-kw_count_rows(const kw_cli *cli, const kw_query *query, const char *table, gint64 end_us, guint64 *ret_count,
-              bool *ret_complete, GError **error)
+kw_count_rows(const kw_cli *cli, kw_query *query, const kw_table_info *table, gint64 end_us,
+              guint64 *ret_count, bool *ret_complete, GError **error)
 {
     GError *failure = NULL;
-    g_autoptr(kw_scan) scan = begin(cli, query, &failure);
+    g_autoptr(kw_scan) scan = NULL;
     kw_progress progress;
-    bool more = scan != NULL;
+    bool more;
 
     *ret_count = 0;
-    kw_progress_start(&progress, table);
+    prepare(cli, query, table);
+    scan = begin(cli, query, &failure);
+    more = scan != NULL;
+    kw_progress_start(&progress, table->name);
     while (more && kw_interrupted() == 0 && (end_us == 0 || g_get_monotonic_time() < end_us)) {
         more = next(scan, &failure);
         if (more)

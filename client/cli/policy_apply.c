@@ -43,11 +43,8 @@ count_rows(const kw_cli *cli, const char *name, guint64 *ret_count, bool *ret_co
 
     if (table == NULL)
         return false;
-    if (kw_count_field(table) != NULL)
-        kw_query_column(query, kw_count_field(table));
-    kw_query_full_scan(query, true);
-    kw_query_deadline(query, cli->timeout_ms);
-    return kw_count_rows(cli, query, name, g_get_monotonic_time() + COUNT_US, ret_count, ret_complete, error);
+    return kw_count_rows(cli, query, table, g_get_monotonic_time() + COUNT_US, ret_count, ret_complete,
+                         error);
 }
 
 /* Prints how many rows of a table are copied. */
