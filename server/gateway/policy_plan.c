@@ -137,18 +137,16 @@ static void
 compare_queries(planning *self, const kw_table *old, const kw_table *fresh, bool copies, kw_buffer *lines)
 {
     const kw_table *final = find_table(self->final, fresh->name);
-    kw_buffer found = KW_BUFFER_EMPTY;
-    size_t count = 0, compared = 0;
-    if (self->service && final) {
-        const kw_seen_query *queries = kw_service_seen_queries(self->service, old->name, self->arena, &count);
-        uint64_t list_values = (uint64_t)kw_policy_model(self->final)->limits.list_values;
-        compared = kw_seen_queries_compare(old, final, queries, count, list_values, &self->effort, &found);
-    }
-    if (copies && compared == 0 && count == 0)
+    const kw_seen_query *queries = NULL;
+    size_t count = 0;
+    if (self->service && final)
+        queries = kw_service_seen_queries(self->service, old->name, self->arena, &count);
+    if (count > 0)
+        kw_seen_queries_compare(old, final, queries, count,
+                                (uint64_t)kw_policy_model(self->final)->limits.list_values, &self->effort,
+                                lines);
+    else if (copies)
         kw_buffer_append_text(lines, "  This gateway answered no queries of the table in the last hour.\n");
-    if (copies || kw_buffer_bytes(&found).size > 0)
-        kw_buffer_append(lines, kw_buffer_bytes(&found));
-    kw_buffer_clear(&found);
 }
 
 static void

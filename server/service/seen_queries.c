@@ -58,9 +58,7 @@ mix(uint64_t hash, uint64_t more)
 static uint64_t
 mix_text(uint64_t hash, const char *text)
 {
-    for (; *text; text++)
-        hash = mix(hash, (uint8_t)*text);
-    return mix(hash, 0);
+    return mix(hash, kw_bytes_hash(kw_bytes_of_text(text)));
 }
 
 /* Uses names, because numbers of fields and paths differ between policies. */
