@@ -25,7 +25,7 @@ typedef struct kw_call {
     kw_store_handle *handle;
     kw_loop *loop;
     kw_keyring *keyring;
-    kw_generator *maker;      /* of the loop; generates missing values of records */
+    kw_generator *generator;  /* of the loop; generates missing values of records */
     kw_worker_port *compiler; /* of the loop; compiles filter expressions. NULL: they are compiled at once */
     kw_bytes identity;        /* the caller's identity; empty: anonymous */
     kw_deadline deadline;
@@ -50,8 +50,8 @@ typedef struct kw_write_options {
 /* The result of writing one record. */
 typedef struct kw_written_record {
     kw_outcome outcome;
-    kw_error error; /* set unless OK */
-    kw_record made; /* generated fields; values NULL if there are none or nothing was written */
+    kw_error error;      /* set unless OK */
+    kw_record generated; /* generated fields; values NULL if there are none or nothing was written */
 } kw_written_record;
 
 /* A record to write or a key to look up, with an error that the service already found in it (one wrong type

@@ -42,7 +42,7 @@ new_results(kw_call *call, size_t count)
         kw_arena_alloc(call->arena, count * sizeof *results); /* count was checked against a limit */
     for (size_t i = 0; i < count; i++) {
         results[i].outcome = KW_OUTCOME_OK;
-        results[i].made = (kw_record){0};
+        results[i].generated = (kw_record){0};
         kw_error_clear(&results[i].error);
     }
     return results;
@@ -87,9 +87,9 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
 }
 
 void
-kw_batch_made(kw_batch *batch, size_t index, kw_value *made)
+kw_batch_set_generated(kw_batch *batch, size_t index, kw_value *values)
 {
-    batch->results[index].made = (kw_record){made};
+    batch->results[index].generated = (kw_record){values};
 }
 
 void

@@ -23,7 +23,7 @@ kw_batch *kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *it
                          const kw_write_options *options, kw_written_done done, void *user);
 
 /* Sets the generated fields of record `index` (an array with an element for each field of the table). */
-void kw_batch_made(kw_batch *batch, size_t index, kw_value *made);
+void kw_batch_set_generated(kw_batch *batch, size_t index, kw_value *values);
 
 /* Rejects record `index`. */
 void kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error);

@@ -93,9 +93,9 @@ fill_part_done(kw_fill_call *call)
 void
 kw_fill_call_set(kw_fill_call *call, kw_filling *filling, size_t field, kw_value value)
 {
-    if (!filling->made)
-        filling->made = kw_record_new(call->table, call->arena).values;
-    filling->made[field] = filling->values[field] = value;
+    if (!filling->generated)
+        filling->generated = kw_record_new(call->table, call->arena).values;
+    filling->generated[field] = filling->values[field] = value;
     kw_metrics_add(KW_METRIC_sequence_numbers, 1);
 }
 

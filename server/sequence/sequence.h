@@ -55,7 +55,8 @@ void kw_generator_free(kw_generator *self);
 /* One record to complete. */
 typedef struct kw_filling {
     kw_value *values; /* of the record; generated values are stored here */
-    kw_value *made; /* result: slots of the same fields with the generated values, in the arena; NULL: none */
+    kw_value
+        *generated; /* result: slots of the same fields with the generated values, in the arena; NULL: none */
     kw_error error; /* result, unless already set: then the record is skipped. INVALID for a value that the
                      * caller must not set, LIMIT at the end of a range, ... */
 } kw_filling;

@@ -167,7 +167,7 @@ exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_messa
                                .handle = worker->handle,
                                .loop = worker->loop,
                                .keyring = worker->snapshot->keyring,
-                               .maker = worker->maker,
+                               .generator = worker->generator,
                                .compiler = worker->compiler,
                                .identity = subject ? kw_bytes_of_text(subject) : KW_BYTES_NONE,
                                .deadline = KW_DEADLINE_NONE,

@@ -120,7 +120,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     worker->loop = loop;
     worker->index = index;
     worker->handle = kw_store_open_handle(service->settings.store, loop);
-    worker->maker = kw_generator_new(service->settings.sequences, loop, worker->handle);
+    worker->generator = kw_generator_new(service->settings.sequences, loop, worker->handle);
     worker->ahead = kw_page_prefetcher_new(loop, &service->writes);
     worker->alarms = kw_alarms_new(loop, kw_exchange_on_deadline);
     worker->read_queues = kw_read_queues_new(loop);
@@ -149,8 +149,8 @@ on_handle_closed(void *user)
     closing ended = *(closing *)user;
     g_free(user);
     ended.worker->handle = NULL;
-    kw_generator_free(ended.worker->maker); /* the store has answered all its requests */
-    ended.worker->maker = NULL;
+    kw_generator_free(ended.worker->generator); /* the store has answered all its requests */
+    ended.worker->generator = NULL;
     kw_page_prefetcher_free(g_steal_pointer(&ended.worker->ahead));
     kw_alarms_ring_all(ended.worker->alarms); /* ends calls that are queued, or were left by worker threads */
     kw_alarms_free(g_steal_pointer(&ended.worker->alarms));
@@ -177,7 +177,7 @@ on_offload_closed(void *user)
 
 /* Stops the worker threads: the drain is over, so their results are not needed. */
 static void
-on_maker_closed(void *user)
+on_generator_closed(void *user)
 {
     closing *self = user;
     kw_workers_shut(self->worker->service->offloads);
@@ -193,7 +193,7 @@ on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
     *self = (closing){worker, closed, closed_user};
     kw_hold_close(worker);
     kw_page_prefetcher_close(worker->ahead);
-    kw_generator_close(worker->maker, on_maker_closed, self);
+    kw_generator_close(worker->generator, on_generator_closed, self);
 }
 
 kw_net_handler

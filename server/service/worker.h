@@ -29,7 +29,7 @@ typedef struct kw_service_worker {
     kw_service *service;
     kw_loop *loop;
     kw_store_handle *handle;
-    kw_generator *maker;
+    kw_generator *generator;
     kw_page_prefetcher *ahead;
     kw_alarms *alarms; /* deadlines of exchanges */
     kw_read_queues *read_queues;

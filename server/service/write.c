@@ -31,9 +31,9 @@ written_out(writing *what, const kw_written_record *result, kw_api_Written *out)
         out->has_failure = true;
         out->failure = kw_reply_budget_add_failure(&what->reply_budget, &error, arena);
     }
-    if (result->made.values && result->outcome != KW_OUTCOME_FAILED) {
+    if (result->generated.values && result->outcome != KW_OUTCOME_FAILED) {
         out->has_made = true;
-        out->made = kw_convert_record_out(what->table, &result->made, arena);
+        out->made = kw_convert_record_out(what->table, &result->generated, arena);
     }
 }
 

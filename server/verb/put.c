@@ -38,25 +38,25 @@ send_all(put *self)
 }
 
 static void
-made(void *user)
+generated(void *user)
 {
     put *self = user;
     for (size_t i = 0; i < self->count; i++)
-        if (self->fillings[i].made)
-            kw_batch_made(self->batch, i, self->fillings[i].made);
+        if (self->fillings[i].generated)
+            kw_batch_set_generated(self->batch, i, self->fillings[i].generated);
     send_all(self);
 }
 
 static void
-make(put *self)
+generate(put *self)
 {
     kw_call *call = self->call;
     self->fillings = KW_ARENA_ARRAY(call->arena, kw_filling, self->count);
     for (size_t i = 0; i < self->count; i++)
         self->fillings[i] =
             (kw_filling){.values = self->items[i].record.values, .error = self->items[i].error};
-    kw_generator_fill(call->maker, call->arena, self->table, self->fillings, self->count, call->deadline,
-                      made, self);
+    kw_generator_fill(call->generator, call->arena, self->table, self->fillings, self->count, call->deadline,
+                      generated, self);
 }
 
 void
@@ -69,7 +69,7 @@ kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t c
     put *self = KW_ARENA_NEW(call->arena, put);
     *self = (put){.batch = batch, .call = call, .table = table, .items = items, .count = count};
     if (table->generated_count > 0)
-        make(self);
+        generate(self);
     else
         send_all(self);
 }

@@ -95,7 +95,7 @@ decided(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
     put_if *self = user;
     if (!error) {
-        self->done(self->user, applied, (kw_record){applied ? self->filling.made : NULL}, NULL);
+        self->done(self->user, applied, (kw_record){applied ? self->filling.generated : NULL}, NULL);
         return;
     }
     kw_error named = *error;
@@ -119,7 +119,7 @@ found(void *user, const kw_atomic_rows *rows, const kw_error *error)
 }
 
 static void
-made(void *user)
+generated(void *user)
 {
     put_if *self = user;
     kw_error error = self->filling.error;
@@ -150,7 +150,8 @@ kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
         !kw_atomic_check_order(call, table, "putIf", &error) || !make_check(self, condition, &error))
         fail(self, &error);
     else if (table->generated_count > 0)
-        kw_generator_fill(call->maker, call->arena, table, &self->filling, 1, call->deadline, made, self);
+        kw_generator_fill(call->generator, call->arena, table, &self->filling, 1, call->deadline, generated,
+                          self);
     else
-        made(self);
+        generated(self);
 }

@@ -83,7 +83,7 @@ assert_refused(desk *self, const kw_written_record *results, size_t count, kw_co
         g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_FAILED);
         g_assert_cmpint(results[i].error.code, ==, code);
         g_assert_cmpstr(results[i].error.text, ==, text);
-        g_assert_null(results[i].made.values);
+        g_assert_null(results[i].generated.values);
     }
     g_assert_cmpuint(self->control->operations, ==, 0);
 }
@@ -95,7 +95,7 @@ assert_ok(const kw_written_record *results, size_t count)
         g_assert_cmpstr(results[i].error.text, ==, "");
         g_assert_cmpint(results[i].error.code, ==, KW_OK);
         g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_OK);
-        g_assert_null(results[i].made.values);
+        g_assert_null(results[i].generated.values);
     }
 }
 
@@ -352,7 +352,7 @@ test_rejected_records(void)
     kw_error_set(&wrong, KW_INVALID, "it is wrong");
     self->done = false;
     kw_batch *batch = kw_batch_begin(&self->call, table, items, 4, &self->options, desk_done, self);
-    kw_batch_made(batch, 0, items[0].record.values);
+    kw_batch_set_generated(batch, 0, items[0].record.values);
     kw_batch_add(batch, 0, &form);
     kw_batch_refuse(batch, 1, &wrong);
     kw_batch_add(batch, 2, &form);
@@ -365,8 +365,8 @@ test_rejected_records(void)
         g_assert_cmpint(self->written[i].outcome, ==, codes[i] == KW_OK ? KW_OUTCOME_OK : KW_OUTCOME_FAILED);
     }
     g_assert_cmpstr(self->written[1].error.text, ==, "it is wrong");
-    g_assert_true(self->written[0].made.values == items[0].record.values);
-    g_assert_null(self->written[3].made.values);
+    g_assert_true(self->written[0].generated.values == items[0].record.values);
+    g_assert_null(self->written[3].generated.values);
     g_assert_cmpuint(kw_memory_store_rows(self->store, "pairs"), ==, 2);
     g_assert_cmpuint(kw_memory_store_rows(self->store, "pairs_second"), ==, 2);
     desk_free(self);

@@ -245,7 +245,8 @@ const char *
 bed_fill(bed *self, size_t gateway, const char *record)
 {
     kw_filling *filling = fill(self, gateway, record);
-    return filling->error.code == KW_OK ? bed_text(self, filling->made) : error_text(self, &filling->error);
+    return filling->error.code == KW_OK ? bed_text(self, filling->generated)
+                                        : error_text(self, &filling->error);
 }
 
 int64_t
@@ -255,8 +256,8 @@ bed_number(bed *self, size_t gateway, const char *record, const char *name)
     if (filling->error.code != KW_OK)
         g_error("%s", error_text(self, &filling->error));
     int field = kw_table_find_field(self->table, kw_bytes_of_text(name));
-    g_assert_cmpint(filling->made[field].kind, ==, KW_VALUE_NUMBER);
-    return filling->made[field].number;
+    g_assert_cmpint(filling->generated[field].kind, ==, KW_VALUE_NUMBER);
+    return filling->generated[field].number;
 }
 
 static void

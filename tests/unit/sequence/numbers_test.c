@@ -206,7 +206,7 @@ test_one_block_per_call(void)
     int field = kw_table_find_field(self->table, KW_BYTES_LITERAL("seq"));
     int64_t expected = 1;
     for (size_t i = 0; i < 1000; i++) {
-        g_assert_true((fillings[i].made == NULL) == (i == 500));
+        g_assert_true((fillings[i].generated == NULL) == (i == 500));
         if (i != 500)
             g_assert_cmpint(fillings[i].values[field].number, ==, expected++);
     }

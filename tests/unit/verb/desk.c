@@ -75,14 +75,14 @@ desk_new_over(kw_store *store, const char *policy_text)
     self->policy = read_policy(policy_text);
     self->keyring = kw_keyring_new(&key, 1);
     self->sequences = kw_sequences_new(kw_policy_model(self->policy), self->loop, self->handle);
-    self->maker = kw_generator_new(self->sequences, self->loop, self->handle);
+    self->generator = kw_generator_new(self->sequences, self->loop, self->handle);
     self->call = (kw_call){.arena = kw_arena_new(),
                            .policy = self->policy,
                            .store = self->store,
                            .handle = self->handle,
                            .loop = self->loop,
                            .keyring = self->keyring,
-                           .maker = self->maker,
+                           .generator = self->generator,
                            .deadline = KW_DEADLINE_NONE,
                            .request_id = "test"};
     return self;
@@ -100,7 +100,7 @@ desk_free(desk *self)
     if (self->control)
         g_assert_cmpuint(self->control->runs_open, ==, 0);
     self->done = false;
-    kw_generator_close(self->maker, closed, self);
+    kw_generator_close(self->generator, closed, self);
     desk_wait(self);
     self->done = false;
     kw_sequences_close(self->sequences, closed, self);
@@ -108,7 +108,7 @@ desk_free(desk *self)
     self->done = false;
     kw_store_handle_close(self->handle, closed, self);
     desk_wait(self);
-    kw_generator_free(self->maker);
+    kw_generator_free(self->generator);
     kw_sequences_free(self->sequences);
     kw_keyring_unref(self->keyring);
     kw_policy_unref(self->policy);

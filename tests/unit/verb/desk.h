@@ -16,7 +16,7 @@ typedef struct desk {
     kw_policy *policy;
     kw_keyring *keyring;
     kw_sequences *sequences;
-    kw_generator *maker;
+    kw_generator *generator;
     kw_call call; /* its arena is reset by desk_clear */
     kw_write_options options;
     /* The last answer. */

@@ -48,8 +48,8 @@ open_desk(void)
 static kw_value
 generated_value(desk *self, const kw_written_record *written, const char *field)
 {
-    g_assert_nonnull(written->made.values);
-    return written->made.values[desk_field(self, "notes", field)];
+    g_assert_nonnull(written->generated.values);
+    return written->generated.values[desk_field(self, "notes", field)];
 }
 
 static void
@@ -66,7 +66,7 @@ test_put(void)
     g_assert_nonnull(strstr(text, "seq=7 id=0"));
     g_assert_nonnull(strstr(text, "note=hello"));
     written = desk_put(self, "notes", "seq=99 id=mine at=5");
-    g_assert_null(written->made.values);
+    g_assert_null(written->generated.values);
     g_assert_cmpstr(desk_get(self, "notes", "seq=99", NULL), ==, "at=5 seq=99 id=mine");
     g_assert_cmpstr(
         desk_get(self, "notes", "", NULL), ==,

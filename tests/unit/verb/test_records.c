@@ -11,7 +11,7 @@ test_put_get(void)
     const kw_written_record *put = desk_put(self, "orders", "order_id=A1 ts=5000 status=new amount=2.5");
     g_assert_cmpint(put->outcome, ==, KW_OUTCOME_OK);
     g_assert_cmpint(put->error.code, ==, KW_OK);
-    g_assert_null(put->made.values);
+    g_assert_null(put->generated.values);
     g_assert_cmpuint(kw_memory_store_rows(self->store, "orders"), ==, 1);
     g_assert_cmpuint(kw_memory_store_rows(self->store, "orders_by_time"), ==, 1);
     kw_bytes key = kw_memory_store_key(self->store, "orders", 0);
