@@ -21,11 +21,11 @@
 
 struct kw_scan {
     kw_call call;            /* its arena holds plan, query and filter */
-    bool lives;              /* outlives a page: call is a copy of its own */
+    bool spans_pages;        /* call is a copy of its own, and outlives a page */
     kw_scan_request request; /* limit: rows still wanted when the page began */
     kw_arena *planning;      /* arena of the plan */
     const kw_plan *plan;
-    bool over; /* the plan is exhausted, and another window follows: the next page begins with it */
+    bool window_read; /* the plan's window was read, and another follows: the next page begins with it */
     kw_reader *reader;
     kw_pushdown push;
     kw_position position;    /* where the gather begins, once the filter is compiled */
@@ -38,12 +38,12 @@ struct kw_scan {
     void *user;
     GArray *records; /* kw_record, in the arena of page_call */
     kw_page_limits limits;
-    kw_deadline turn_back; /* after this time, the page ends with the current window */
-    bool later;            /* windows were exhausted for this page; rows scanned in them, and bytes */
-    uint64_t scanned;
-    size_t bytes;
-    size_t reply_bytes;  /* of the page's records, in the reply */
-    size_t cursor_bytes; /* without the key; 0: not known */
+    kw_deadline stop_by;  /* after this time, the page ends with the current window */
+    bool in_later_window; /* earlier windows were read for this page */
+    uint64_t scanned;     /* rows, in those windows */
+    size_t bytes;         /* of rows, in those windows */
+    size_t reply_bytes;   /* of the page's records, in the reply */
+    size_t cursor_bytes;  /* without the key; 0: not known */
 };
 
 void
@@ -57,7 +57,7 @@ kw_scan_free(kw_scan *scan)
     g_array_free(scan->records, TRUE);
     kw_arena_free(scan->scratch);
     kw_arena_free(scan->planning);
-    if (scan->lives)
+    if (scan->spans_pages)
         kw_call_release(&scan->call);
 }
 
@@ -180,7 +180,7 @@ gather_rows(kw_scan *self, const kw_position *position)
                            .buffer_bytes =
                                (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,
                            .limit = self->request.limit ? self->request.limit - self->records->len : 0,
-                           .more_pages = self->lives,
+                           .more_pages = self->spans_pages,
                            .row_bytes = row_most(self),
                            .account = self->call.account,
                            .call = self->call.number,
@@ -212,7 +212,7 @@ answer(kw_scan *self, const kw_gathered *last, bool end)
                          .table = self->request.query.table};
     kw_gathered all = {.count = page.count, .position = last->position};
     if (!end)
-        page.cursor = kw_page_cursor(self->page_call, &self->request, self->plan, &all, self->over);
+        page.cursor = kw_page_cursor(self->page_call, &self->request, self->plan, &all, self->window_read);
     if (self->request.limit)
         self->request.limit -= page.count;
     self->done(self->user, &page, NULL);
@@ -224,8 +224,8 @@ static void
 fail(kw_scan *self, const kw_error *error)
 {
     kw_error copy = *error;
-    bool worth = self->later && (self->records->len || !self->request.patient);
-    if (copy.code == KW_TIMEOUT && worth)
+    bool is_answer = self->in_later_window && (self->records->len || !self->request.patient);
+    if (copy.code == KW_TIMEOUT && is_answer)
         answer(self, &(kw_gathered){.count = 0}, false);
     else
         self->done(self->user, NULL, &copy);
@@ -234,10 +234,10 @@ fail(kw_scan *self, const kw_error *error)
 static bool
 page_is_full(const kw_scan *self)
 {
-    bool turns_back = !self->request.patient && kw_deadline_passed(self->turn_back);
+    bool time_is_up = !self->request.patient && kw_deadline_passed(self->stop_by);
     bool is_short = self->records->len > 0 && kw_budget_pressure(self->call.account) != KW_PRESSURE_NONE;
     return is_short || self->records->len >= self->limits.rows || self->bytes >= self->limits.bytes ||
-           turns_back;
+           time_is_up;
 }
 
 static void paged(void *user, const kw_gathered *gathered, const kw_error *error);
@@ -250,7 +250,7 @@ gather_page(kw_scan *self)
                    self->page_call->deadline, paged, self);
 }
 
-/* Opens the window after the exhausted one. */
+/* Opens the window after the one that was read. */
 static bool
 open_next_window(kw_scan *self, kw_error *ret_error)
 {
@@ -266,7 +266,7 @@ open_next_window(kw_scan *self, kw_error *ret_error)
     kw_arena_free(self->planning);
     self->planning = planning;
     self->plan = plan;
-    self->over = false;
+    self->window_read = false;
     gather_rows(self, &from_the_start);
     return true;
 }
@@ -286,14 +286,14 @@ paged(void *user, const kw_gathered *gathered, const kw_error *error)
         return;
     }
     bool enough = self->request.limit && self->records->len >= self->request.limit;
-    self->over = gathered->end && !enough && self->plan->rest.limit > 0;
+    self->window_read = gathered->end && !enough && self->plan->rest.limit > 0;
     self->bytes += gathered->bytes;
-    if (!self->over || page_is_full(self)) {
-        answer(self, gathered, gathered->end && !self->over);
+    if (!self->window_read || page_is_full(self)) {
+        answer(self, gathered, gathered->end && !self->window_read);
         return;
     }
     self->scanned += gathered->scanned;
-    self->later = true;
+    self->in_later_window = true;
     if (open_next_window(self, &late))
         gather_page(self);
     else
@@ -331,14 +331,14 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
     scan->user = user;
     g_array_set_size(scan->records, 0);
     scan->limits = kw_page_limits_of(call, &scan->request);
-    scan->turn_back = half_way(call->deadline);
-    scan->later = false;
+    scan->stop_by = half_way(call->deadline);
+    scan->in_later_window = false;
     scan->scanned = 0;
     scan->bytes = 0;
     scan->reply_bytes = 0;
     if (!scan->gather)
         kw_compile(call, scan->push.prepared, filter_ready, scan, &scan->compiling);
-    else if (scan->over && !open_next_window(scan, &error))
+    else if (scan->window_read && !open_next_window(scan, &error))
         fail(scan, &error);
     else
         gather_page(scan);
@@ -353,7 +353,7 @@ live_scan(const kw_call *call, const kw_scan_request *request, const kw_position
           kw_error *ret_error)
 {
     kw_scan *self = scan_new(call, request);
-    self->lives = true;
+    self->spans_pages = true;
     if (good && open_plan(self, position, ret_error))
         return self;
     kw_scan_free(self);
