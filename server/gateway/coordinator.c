@@ -6,6 +6,8 @@
 #include "gateway/coordinator_internal.h"
 #include "gateway/follower.h"
 
+#include <unistd.h>
+
 #define DRAIN_POLL_MS 10
 #define PUBLISH_NS (UINT64_C(500) * 1000 * 1000)
 #define SAVE_NS (UINT64_C(2000) * 1000 * 1000)
@@ -335,6 +337,7 @@ kw_coordinator_new(kw_gateway *gateway)
 {
     kw_coordinator *self = g_new0(kw_coordinator, 1);
     self->gateway = gateway;
+    kw_change_pace_init(&self->pace, (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1));
     self->timer = kw_timer_new(gateway->loop, on_timer, self);
     self->older = g_ptr_array_new_with_free_func((GDestroyNotify)kw_policy_unref);
     self->works = g_ptr_array_new_with_free_func(work_free);

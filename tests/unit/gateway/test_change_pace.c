@@ -33,6 +33,7 @@ static scene
 scene_new(void)
 {
     scene self = {.now_ns = 1000 * MS};
+    kw_change_pace_init(&self.pace, 8);
     g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 0, self.now_ns), ==, 0);
     return self;
 }
@@ -106,6 +107,18 @@ test_pauses_for_callers(void)
 }
 
 static void
+test_cores(void)
+{
+    static const unsigned pauses[][2] = {{1, 23}, {2, 11}, {3, 7}, {4, 5}, {64, 5}, {0, 23}};
+    for (size_t i = 0; i < G_N_ELEMENTS(pauses); i++) {
+        kw_change_pace pace = {.has_callers = true};
+        kw_change_pace_init(&pace, pauses[i][0]);
+        g_assert_cmpuint(pace.pauses, ==, pauses[i][1]);
+        g_assert_false(pace.has_callers);
+    }
+}
+
+static void
 test_rests_again(void)
 {
     scene self = scene_with_rest(1000);
@@ -123,6 +136,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-pace/slow callers", test_slow_callers);
     g_test_add_func("/gateway/change-pace/fast callers", test_fast_callers);
     g_test_add_func("/gateway/change-pace/pauses for callers", test_pauses_for_callers);
+    g_test_add_func("/gateway/change-pace/cores", test_cores);
     g_test_add_func("/gateway/change-pace/rests again", test_rests_again);
     return g_test_run();
 }
