@@ -97,14 +97,21 @@ void bench_gateway_stop(bench_gateway *gateway);
 
 /* Begins the change; returns when rows can be copied. */
 void bench_begin_change(const bench_gateway *gateway);
-typedef enum bench_order { BENCH_SWITCH, BENCH_COMPLETE, BENCH_PAUSE, BENCH_RESUME } bench_order;
-/* False if the change is not ready for the order. Uses its own connection: any thread. Returns when a switch
- * or a completion has ended. */
+typedef enum bench_order {
+    BENCH_SWITCH,
+    BENCH_REVERSE,
+    BENCH_COMPLETE,
+    BENCH_PAUSE,
+    BENCH_RESUME
+} bench_order;
+/* False if the change is not ready for the order. Uses its own connection: any thread. Returns when a switch,
+ * its reversal or a completion has ended. */
 bool bench_order_change(const bench_gateway *gateway, bench_order order);
 
 typedef struct bench_progress {
     int64_t copied, compared; /* rows */
     bool all_copied, all_compared;
+    bool ready; /* only an order is missing */
 } bench_progress;
 bench_progress bench_change_progress(const bench_gateway *gateway);
 
@@ -128,7 +135,8 @@ typedef struct bench_ordered {
     bool good;
     double took_s;
     double longest_us;  /* the longest put */
-    double pass_s;      /* of version 3, in which a pass visits all rows */
+    double passes_s;    /* HBase: until version 3, with the passes before it */
+    double held_s;      /* HBase: from version 3 to 5, in which atomic operations are held */
     double both_us;     /* p50 of the gets in version 4 */
     unsigned both_gets; /* their number */
 } bench_ordered;

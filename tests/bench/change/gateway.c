@@ -192,6 +192,7 @@ bool
 bench_order_change(const bench_gateway *gateway, bench_order order)
 {
     static const kw_change_action actions[] = {[BENCH_SWITCH] = KW_CHANGE_SWITCH,
+                                               [BENCH_REVERSE] = KW_CHANGE_REVERSE,
                                                [BENCH_COMPLETE] = KW_CHANGE_COMPLETE,
                                                [BENCH_PAUSE] = KW_CHANGE_PAUSE,
                                                [BENCH_RESUME] = KW_CHANGE_RESUME};
@@ -203,6 +204,8 @@ bench_order_change(const bench_gateway *gateway, bench_order order)
     must(after || g_error_matches(error, KW_CLIENT_ERROR, KW_CLIENT_REFUSED), "order a change", error);
     if (after && order == BENCH_SWITCH)
         wait_for_version(gateway, gateway->on_hbase ? "6" : "both-new");
+    else if (after && order == BENCH_REVERSE)
+        wait_for_version(gateway, gateway->on_hbase ? "2" : "both-old");
     else if (after && order == BENCH_COMPLETE)
         wait_for_version(gateway, NULL);
     return after != NULL;
@@ -222,6 +225,7 @@ bench_change_progress(const bench_gateway *gateway)
         all.compared = MAX(all.compared, status->rows_compared);
         all.all_copied |= status->copied;
         all.all_compared |= status->compared;
+        all.ready |= status->copied && status->compared && status->waiting && !status->paused;
     }
     return all;
 }

@@ -24,24 +24,6 @@ run_order(gpointer data)
     return NULL;
 }
 
-bench_ordered
-bench_order_under_puts(bench_gateway *gateway, bench_order order)
-{
-    order_run run = {.gateway = gateway, .order = order};
-    GThread *thread = g_thread_new("order", run_order, &run);
-    bench_work work = {.call = BENCH_PUT,
-                       .callers = BENCH_CALLERS,
-                       .seconds = 3600,
-                       .stop = &run.done,
-                       .number = &gateway->next_put};
-    bench_slice puts = bench_callers_run(gateway->callers, &work);
-    g_thread_join(thread);
-    bench_ordered ordered = {
-        .took_s = run.took_s, .good = run.good, .longest_us = bench_percentile_us(puts.replies, 1)};
-    g_array_unref(puts.replies);
-    return ordered;
-}
-
 /* --- versions during a switch --------------------------------------------------------------------- */
 
 static gpointer
@@ -64,6 +46,25 @@ find_version(const GArray *versions, const char *name, uint64_t *ret_from_ns, ui
         return true;
     }
     return false;
+}
+
+static double
+seconds_in(const GArray *versions, const char *name)
+{
+    uint64_t from_ns, until_ns;
+    return find_version(versions, name, &from_ns, &until_ns) ? (double)(until_ns - from_ns) / 1e9 : 0;
+}
+
+/* Versions that were too short to be seen do not count. */
+static void
+measure_versions(const GArray *versions, bench_ordered *ordered)
+{
+    static const char *const held[] = {"3", "4", "4-back", "5"};
+    uint64_t from_ns, until_ns;
+    for (size_t i = 0; i < G_N_ELEMENTS(held); i++)
+        ordered->held_s += seconds_in(versions, held[i]);
+    if (versions->len > 0 && find_version(versions, "3", &from_ns, &until_ns))
+        ordered->passes_s = (double)(from_ns - g_array_index(versions, bench_version, 0).since_ns) / 1e9;
 }
 
 /* Gets that began and ended in version 4. */
@@ -100,11 +101,33 @@ bench_switch_under_gets(bench_gateway *gateway, uint64_t rows)
     g_thread_join(thread);
     GArray *versions = g_thread_join(watch);
     bench_ordered ordered = {.took_s = run.took_s, .good = run.good};
-    uint64_t from_ns, until_ns;
-    if (find_version(versions, "3", &from_ns, &until_ns))
-        ordered.pass_s = (double)(until_ns - from_ns) / 1e9;
+    measure_versions(versions, &ordered);
     measure_both(versions, gets.replies, &ordered);
     g_array_unref(gets.replies);
+    g_array_unref(versions);
+    return ordered;
+}
+
+/* --- under puts ----------------------------------------------------------------------------------- */
+
+bench_ordered
+bench_order_under_puts(bench_gateway *gateway, bench_order order)
+{
+    order_run run = {.gateway = gateway, .order = order};
+    GThread *watch = g_thread_new("versions", run_watch, &run);
+    GThread *thread = g_thread_new("order", run_order, &run);
+    bench_work work = {.call = BENCH_PUT,
+                       .callers = BENCH_CALLERS,
+                       .seconds = 3600,
+                       .stop = &run.done,
+                       .number = &gateway->next_put};
+    bench_slice puts = bench_callers_run(gateway->callers, &work);
+    g_thread_join(thread);
+    GArray *versions = g_thread_join(watch);
+    bench_ordered ordered = {
+        .took_s = run.took_s, .good = run.good, .longest_us = bench_percentile_us(puts.replies, 1)};
+    measure_versions(versions, &ordered);
+    g_array_unref(puts.replies);
     g_array_unref(versions);
     return ordered;
 }

@@ -13,6 +13,7 @@
 #define SLICE_END_HBASE_US 400000
 #define POLL_US 2000
 #define RESUME_MOST_US 5000000
+#define RESUME_PASS_US 200000
 
 typedef enum measurement { PUT, RATE, REMOVE, GET, SCAN, MEASUREMENTS } measurement;
 
@@ -32,13 +33,14 @@ static const struct {
 #define GAP_MORE_US 10000
 #define COPY_LIMIT 0.7
 #define SWITCH_LIMIT_S 5
+#define HELD_LIMIT_S 4
 #define MEMORY_LIMIT_MIB 64
 #define BOTH_LIMIT 1.5
 
 #define BEFORE "before" /* its ratios show the noise, and have no targets */
 
 typedef enum side { UNCHANGED, CHANGED, SIDES } side;
-typedef enum task { NO_TASK, COPY, COMPARE } task; /* of the changed gateway */
+typedef enum task { NO_TASK, COPY, COMPARE, PASS } task; /* of the changed gateway */
 
 typedef struct stage {
     task task;
@@ -119,6 +121,8 @@ static bool
 task_runs(const bench *self, task wanted_task)
 {
     bench_progress progress = bench_change_progress(self->gateways[CHANGED]);
+    if (wanted_task == PASS)
+        return progress.all_compared && !progress.ready;
     return wanted_task == COPY ? !progress.all_copied : progress.all_copied && !progress.all_compared;
 }
 
@@ -130,17 +134,17 @@ task_rows(const bench *self)
     return progress.copied + progress.compared;
 }
 
-/* After a resume, returns when the first rows are done. */
+/* After a resume, returns when the first rows are done. A pass does not count its rows. */
 static void
-pause_task(const bench *self, bool pause)
+pause_task(const bench *self, task of, bool pause)
 {
     const bench_gateway *gateway = self->gateways[CHANGED];
     int64_t rows = pause ? 0 : task_rows(self);
+    int most_us = pause ? 0 : of == PASS ? RESUME_PASS_US : RESUME_MOST_US;
     bench_order_change(gateway, pause ? BENCH_PAUSE : BENCH_RESUME);
     if (pause)
         g_usleep(gateway->on_hbase ? SLICE_END_HBASE_US : SLICE_END_US);
-    for (int waited_us = 0; !pause && waited_us < RESUME_MOST_US && task_rows(self) == rows;
-         waited_us += POLL_US)
+    for (int waited_us = 0; waited_us < most_us && task_rows(self) == rows; waited_us += POLL_US)
         g_usleep(POLL_US);
 }
 
@@ -149,10 +153,10 @@ slice(bench *self, stage *now, side on, measurement of)
 {
     bool with_task = now->task != NO_TASK && on == CHANGED;
     if (with_task)
-        pause_task(self, false);
+        pause_task(self, now->task, false);
     now->values[of][on][now->rounds] = calls(self, on, of, now);
     if (with_task)
-        pause_task(self, true);
+        pause_task(self, now->task, true);
 }
 
 /* False if the task ended before the end of the round. */
@@ -270,13 +274,13 @@ static double
 task_rate(const bench *self, task of)
 {
     const bench_gateway *gateway = self->gateways[CHANGED];
-    pause_task(self, false);
+    pause_task(self, of, false);
     bench_progress before = bench_change_progress(gateway);
     gint64 began_us = g_get_monotonic_time();
     g_usleep((gulong)(RATE_SLICES * self->options->seconds * 1e6));
     bench_progress after = bench_change_progress(gateway);
     double took_s = (double)(g_get_monotonic_time() - began_us) / 1e6;
-    pause_task(self, true);
+    pause_task(self, of, true);
     return (double)(of == COPY ? after.copied - before.copied : after.compared - before.compared) / took_s;
 }
 
@@ -334,7 +338,7 @@ wait_for_task(const bench *self, task of)
     bench_order_change(self->gateways[CHANGED], BENCH_RESUME);
     for (;;) {
         bench_progress progress = bench_change_progress(self->gateways[CHANGED]);
-        if (of == COPY ? progress.all_copied : progress.all_compared)
+        if (of == COPY ? progress.all_copied : of == COMPARE ? progress.all_compared : progress.ready)
             return;
         g_usleep(10000);
     }
@@ -342,13 +346,22 @@ wait_for_task(const bench *self, task of)
 
 /* --- orders --------------------------------------------------------------------------------------- */
 
-/* Gives the order while 64 callers put. The time of a completion on HBase depends on the number of rows,
- * whose control cells are removed. */
+static void
+print_held(bench *self, const bench_ordered *ordered)
+{
+    printf("%s: passes until version 3 %.2f s; atomic operations held for %.2f s (at most %d s)", self->stage,
+           ordered->passes_s, ordered->held_s, HELD_LIMIT_S);
+    target(self, "seconds held", ordered->held_s, ordered->held_s <= HELD_LIMIT_S);
+}
+
+/* Gives the order while 64 callers put. The time of a reversal and of a completion on HBase depends on what
+ * was written since. */
 static void
 order_under_load(bench *self, const char *name, bench_order order)
 {
+    const bench_gateway *gateway = self->gateways[CHANGED];
     bench_ordered ordered = bench_order_under_puts(self->gateways[CHANGED], order);
-    bool limited = order == BENCH_SWITCH || !self->gateways[CHANGED]->on_hbase;
+    bool limited = order == BENCH_SWITCH || !gateway->on_hbase;
     self->stage = name;
     printf("\n%s with 64 callers: %.2f s, the longest put %.0f ms", name, ordered.took_s,
            ordered.longest_us / 1000);
@@ -358,10 +371,11 @@ order_under_load(bench *self, const char *name, bench_order order)
         target(self, "seconds", ordered.took_s, ordered.good && ordered.took_s <= SWITCH_LIMIT_S);
     else
         printf("\n");
+    if (gateway->on_hbase && order != BENCH_COMPLETE)
+        print_held(self, &ordered);
 }
 
-/* Switches while one caller gets. On HBase, the switch includes a pass over all rows, and gets read both rows
- * in one of its versions. */
+/* Switches while one caller gets. On HBase, gets read both rows in one of its versions. */
 static void
 switch_under_gets(bench *self)
 {
@@ -369,11 +383,10 @@ switch_under_gets(bench *self)
         bench_switch_under_gets(self->gateways[CHANGED], (uint64_t)self->options->rows / 2);
     double ratio = self->get_before_us > 0 ? ordered.both_us / self->get_before_us : 0;
     self->stage = "switch";
-    printf(
-        "\nswitch with one caller that gets, %d gateways: %.2f s, of which %.2f s in the pass over all rows",
-        BENCH_GATEWAYS, ordered.took_s, ordered.pass_s);
-    printf(" (at most %d s)", SWITCH_LIMIT_S);
+    printf("\nswitch with one caller that gets, %d gateways: %.2f s (at most %d s)", BENCH_GATEWAYS,
+           ordered.took_s, SWITCH_LIMIT_S);
     target(self, "seconds", ordered.took_s, ordered.good && ordered.took_s <= SWITCH_LIMIT_S);
+    print_held(self, &ordered);
     printf(
         "get p50 in version 4, which reads both rows: %.0f us in %u gets, %.2f of that before (at most %.1f)",
         ordered.both_us, ordered.both_gets, ratio, BOTH_LIMIT);
@@ -415,14 +428,22 @@ bench_load(bench_gateway *const *gateways, size_t count, uint64_t rows)
 static void
 copy_and_compare(bench *self)
 {
-    pause_task(self, true);
+    pause_task(self, COPY, true);
     measure_task(self, COPY);
     run_stage(self, "both rows written, while rows are copied", COPY);
     wait_for_task(self, COPY);
-    pause_task(self, true);
+    pause_task(self, COMPARE, true);
     measure_task(self, COMPARE);
     run_stage(self, "both rows written, while rows are compared", COMPARE);
     wait_for_task(self, COMPARE);
+    if (!self->options->hbase)
+        return;
+    gint64 began_us = g_get_monotonic_time();
+    pause_task(self, PASS, true);
+    run_stage(self, "both rows written, while a pass gives both the newest cells", PASS);
+    wait_for_task(self, PASS);
+    printf("\nthe first pass, with the slices of this stage: %.2f s\n",
+           (double)(g_get_monotonic_time() - began_us) / 1e6);
 }
 
 /* Of all gateways of the table. */
@@ -460,10 +481,12 @@ bench_stages(const bench_options *options, bench_gateway *unchanged, bench_gatew
     copy_and_compare(&self);
     measure_memory(&self, changed_mib, unchanged_mib);
     run_stage(&self, "both rows written, all rows compared", NO_TASK);
-    if (options->hbase)
+    if (options->hbase) {
         switch_under_gets(&self);
-    else
-        order_under_load(&self, "switch", BENCH_SWITCH);
+        order_under_load(&self, "reverse", BENCH_REVERSE);
+        wait_for_task(&self, PASS);
+    }
+    order_under_load(&self, "switch", BENCH_SWITCH);
     run_stage(&self, "both rows written, new rows read", NO_TASK);
     order_under_load(&self, "complete", BENCH_COMPLETE);
     run_stage(&self, "after", NO_TASK);

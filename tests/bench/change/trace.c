@@ -42,6 +42,9 @@ run_change(gpointer data)
     enter(self, "comparing");
     while (!bench_change_progress(self->gateway).all_compared)
         g_usleep(STEP_NS / 1000);
+    enter(self, "passing"); /* on HBase */
+    while (!bench_change_progress(self->gateway).ready)
+        g_usleep(STEP_NS / 1000);
     enter(self, "both written");
     g_usleep(QUIET_US);
     enter(self, "switch");
