@@ -62,11 +62,19 @@ typedef struct kw_change_record {
     kw_chain_id version;
     kw_change_writers writers;
     /* Used only with KW_CHANGE_SEVERAL_WRITERS, while the change is under way. */
-    uint64_t step; /* counts the versions that were set, from 1, so that each has a number of its own */
+    uint64_t step;     /* counts the versions that were set, from 1, so that each has a number of its own */
+    uint64_t rounds;   /* how often this version was set again since, for another pass or sweep */
+    int64_t set_at_ms; /* timestamps of calls of this version, or of a later one, are not lower; 0: unknown */
     kw_change_goal goal;
     kw_change_pass pass; /* used if the next version needs KW_CHAIN_PASSED or KW_CHAIN_SWEPT */
     const char *holder;  /* the registration of the gateway that sets versions and copies rows; "": none */
     bool store_order;    /* the table had order: store before the change, and gets it back */
+    /* Passes have given both placements the same cells with timestamps below this one; 0: no pass has visited
+     * all records. */
+    int64_t settled_ms;
+    /* Sweeps have removed the control cells with lower timestamps; 0: no sweep has visited all records. */
+    int64_t swept_ms;
+    bool short_round; /* the last pass or sweep left little for the next one */
     /* The present copy, comparison, pass or sweep, so that every gateway can show it. */
     uint64_t work_ppm;             /* 0 to 1,000,000 */
     uint64_t work_rows_per_second; /* 0: unknown, or it does not run */

@@ -66,10 +66,19 @@ static const member of_change[] = {
 };
 
 static const member of_several_writers[] = {
-    MEMBER(WRITERS, writers),    MEMBER(COUNT, step),
-    MEMBER(GOAL, goal),          MEMBER(PASS, pass),
-    MEMBER(TEXT, holder),        MEMBER(FLAG, store_order),
-    MEMBER(COUNT, work_ppm),     MEMBER(COUNT, work_rows_per_second),
+    MEMBER(WRITERS, writers),
+    MEMBER(COUNT, step),
+    MEMBER(COUNT, rounds),
+    MEMBER(NUMBER, set_at_ms),
+    MEMBER(GOAL, goal),
+    MEMBER(PASS, pass),
+    MEMBER(TEXT, holder),
+    MEMBER(FLAG, store_order),
+    MEMBER(NUMBER, settled_ms),
+    MEMBER(NUMBER, swept_ms),
+    MEMBER(FLAG, short_round),
+    MEMBER(COUNT, work_ppm),
+    MEMBER(COUNT, work_rows_per_second),
     MEMBER(COUNT, work_left_ms),
 };
 

@@ -107,10 +107,13 @@ is_complete(const kw_path_facts *old, const kw_placement_facts *kept)
     return found && found->state == KW_PLACEMENT_COMPLETE;
 }
 
+/* A version under which passes or sweeps are made can be set again. */
 static bool
 leads_to(kw_chain_id from, kw_chain_id to)
 {
-    return kw_chain_next(from, KW_CHAIN_FORWARD).to == to || kw_chain_next(from, KW_CHAIN_BACK).to == to;
+    kw_chain_step forward = kw_chain_next(from, KW_CHAIN_FORWARD), back = kw_chain_next(from, KW_CHAIN_BACK);
+    bool repeats = (forward.needs | back.needs) & (KW_CHAIN_PASSED | KW_CHAIN_SWEPT);
+    return forward.to == to || back.to == to || (from == to && repeats);
 }
 
 /* The version before (or after: forward) the change, in which gateways behave as without a change. */

@@ -38,6 +38,7 @@ typedef enum kw_chain_id {
     KW_CHAIN_7,
     KW_CHAIN_8,        /* a table with `order: stamp` after its change */
     KW_CHAIN_6_SPACED, /* on the way back */
+    KW_CHAIN_6_PASS,   /* passes run */
     KW_CHAIN_4_BACK,
     KW_CHAIN_LEAVE_STAMPED,
     KW_CHAIN_LEAVE_RAISED,

@@ -21,7 +21,7 @@ refuse(kw_error *ret_error, const kw_change_record *record, const char *why)
 static bool
 goes_back(const kw_change_record *record)
 {
-    return record->goal == KW_CHANGE_GOAL_REVERSED && record->version != KW_CHAIN_2;
+    return record->goal == KW_CHANGE_GOAL_REVERSED && !kw_change_is_at_rest(record);
 }
 
 static bool
@@ -34,9 +34,11 @@ order_switch(const kw_change_order *order, kw_change_record *record, kw_arena *a
         return refuse(ret_error, record, "the switch was ordered already");
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return refuse(ret_error, record, "its change is being cancelled");
-    const char *why = record->version == KW_CHAIN_2
+    const char *why = kw_change_is_at_rest(record)
                           ? kw_change_why_not_switch(record, order->leave_foreign, arena)
                           : "its rows have not been copied yet";
+    if (!why && record->settled_ms == 0)
+        why = "its rows are copied and compared, but the first pass over both store tables has not ended";
     if (why)
         return refuse(ret_error, record, why);
     kw_change_set_goal(record, KW_CHANGE_GOAL_SWITCHED);
@@ -106,8 +108,7 @@ order_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_erro
 static bool
 order_compare(kw_change_record *record, kw_error *ret_error)
 {
-    if (record->version != KW_CHAIN_2 || record->goal == KW_CHANGE_GOAL_CANCELLED ||
-        record->goal == KW_CHANGE_GOAL_SWITCHED)
+    if (!kw_change_is_at_rest(record))
         return refuse(ret_error, record,
                       "rows are compared again only before the switch, after they were copied");
     kw_change_compare_again(record, true);
@@ -149,6 +150,9 @@ check_expected(const kw_change_order *order, const kw_change_record *record, kw_
                kw_error *ret_error)
 {
     const char *version = kw_chain_version_of(record->version)->name, *expected = order->expected;
+    bool passes = kw_change_is_at_rest(record) && record->version == KW_CHAIN_2_SPACED;
+    if (passes && g_strcmp0(expected, kw_chain_version_of(KW_CHAIN_2)->name) == 0)
+        return true; /* it leaves 2 now and then, for a pass */
     return !expected || g_str_equal(expected, version) ||
            refuse(ret_error, record, kw_change_other_version(version, expected, arena));
 }

@@ -24,6 +24,7 @@
 #define STALE_MS 5000
 #define AGAIN_MS 100
 #define STAMPS_AHEAD_MS 100
+#define SET_AT_SPARE_MS 5
 #define LEAVE_MS 2000 /* for all changes */
 
 bool
@@ -54,13 +55,33 @@ kw_change_times_now(const kw_coordinator *self, const kw_change_record *record)
 {
     const kw_model *model = kw_gateway_model(self->gateway);
     const kw_model_hbase *store = &model->store.hbase;
-    int64_t call_ms = model->timeouts.call_ms + stamp_width_ms(store);
+    int64_t width_ms = stamp_width_ms(store) + 2 * store->max_clock_skew_ms;
+    kw_span now;
+    bool known = kw_store_time(self->gateway->store, &now);
+    const kw_path *path = kw_change_find_path(self->gateway->policy, record);
+    bool two = path && path->placements_count == 2;
     return (kw_change_times){.now_ns = kw_clock_boot_ns(),
+                             .store_ms = known ? now.earliest_ns / (int64_t)NS_PER_MS : 0,
                              .late_ns = (uint64_t)store->late_ms * NS_PER_MS,
                              .skew_ns = (uint64_t)store->max_clock_skew_ms * NS_PER_MS,
-                             .call_ns = (uint64_t)call_ms * NS_PER_MS,
+                             .width_ns = (uint64_t)width_ms * NS_PER_MS,
+                             .selects = two && kw_copy_selects(&path->placements[0], &path->placements[1]),
                              .cursors_expired =
                                  kw_clock_wall_ms() >= kw_change_cursors_until_ms(self, record)};
+}
+
+/* A call gets the latest possible time as its timestamp. The store's clock goes back by at most
+ * max_clock_skew, when the region of the clock moves. */
+bool
+kw_change_set_at(const kw_coordinator *self, int64_t *ret_set_at_ms)
+{
+    const kw_model_hbase *store = &kw_gateway_model(self->gateway)->store.hbase;
+    kw_span now;
+    if (!kw_store_time(self->gateway->store, &now))
+        return false;
+    *ret_set_at_ms =
+        MAX(now.earliest_ns / (int64_t)NS_PER_MS - store->max_clock_skew_ms - SET_AT_SPARE_MS, 1);
+    return true;
 }
 
 /* --- the holder's name in the catalog ------------------------------------------------------------------ */

@@ -77,19 +77,26 @@ compile(request *self, kw_error *ret_error)
     return true;
 }
 
-/* Sets the version that the holder has decided on. */
-static void
-set_walked(const kw_change_next *next, kw_change_record *record)
+/* Sets the version that the holder has decided on. False: the store's clock, which the version needs, is
+ * unknown. */
+static bool
+set_walked(const kw_coordinator *coordinator, const kw_change_next *next, kw_change_record *record)
 {
     bool ends = next->act == KW_CHANGE_ACT_END;
+    int64_t set_at_ms = 0;
+    if (!ends && kw_change_needs_time(next->to) && !kw_change_set_at(coordinator, &set_at_ms)) {
+        kw_store_keep_time_known(coordinator->gateway->store);
+        return false;
+    }
     if (!ends) {
-        kw_change_set_version(record, next->to, kw_clock_wall_ms());
+        kw_change_set_version(record, next->to, kw_clock_wall_ms(), set_at_ms);
     } else if (kw_change_reads_old(record)) {
         kw_change_cancel_record(record);
     } else {
         record->version = KW_CHAIN_STORE_NEW;
         record->under_way = false;
     }
+    return true;
 }
 
 /* Sets the version that chain.c names for the order. */
@@ -154,9 +161,11 @@ take_step(request *self)
         kw_change_request_finish(self, NULL);
         return;
     }
-    if (self->walks)
-        set_walked(&self->next, &self->record);
-    else
+    if (self->walks && !set_walked(self->coordinator, &self->next, &self->record)) {
+        kw_change_request_finish(self, NULL);
+        return;
+    }
+    if (!self->walks)
         change_record(self->order.action, &self->record);
     self->after = kw_change_set_replace(self->before, &self->record);
     if (!compile(self, &error)) {

@@ -6,6 +6,14 @@
  * more, because clocks drift. */
 #define GAP_NS (UINT64_C(2) * 1000 * 1000)
 #define WORK (KW_CHAIN_COPIED | KW_CHAIN_PASSED | KW_CHAIN_SWEPT)
+/* While the change waits for the operator, a pass is made again after this time, so that a switch finds few
+ * records to visit. */
+#define REFRESH_MS 60000
+/* After a pass or sweep that took no longer since its version was set, little is left for the next one. */
+#define SHORT_ROUND_MS 1500
+/* One that takes more than this share of the time of the one before does not get short by repetition. */
+#define SHRINKS 0.75
+#define ROUNDS_MAX 10
 
 /* --- reports ----------------------------------------------------------------------------------------- */
 
@@ -112,6 +120,7 @@ place_of(kw_chain_id version)
                                          KW_CHAIN_4,
                                          KW_CHAIN_4_BACK,
                                          KW_CHAIN_5,
+                                         KW_CHAIN_6_PASS,
                                          KW_CHAIN_6_SPACED,
                                          KW_CHAIN_6,
                                          KW_CHAIN_7,
@@ -182,24 +191,50 @@ is_back(const kw_change_record *record)
     return place_of(kw_change_goal_version(record)) < place_of(record->version);
 }
 
-/* The step to the next version. A table with order: stamp has no further version when its change ends: the
- * last step only sweeps its control cells.
+bool
+kw_change_is_at_rest(const kw_change_record *record)
+{
+    bool there = record->version == KW_CHAIN_2 || record->version == KW_CHAIN_2_SPACED;
+    return there && kw_change_goal_version(record) == KW_CHAIN_2;
+}
+
+/* times: NULL if only a pass that must be made counts. */
+static bool
+is_pass_due(const kw_change_record *record, const kw_change_times *times)
+{
+    bool old = times && times->selects && times->store_ms - record->settled_ms > REFRESH_MS;
+    return record->settled_ms == 0 || old;
+}
+
+static kw_chain_step
+step_at_rest(const kw_change_record *record, bool due)
+{
+    kw_chain_step forward = kw_chain_next(record->version, KW_CHAIN_FORWARD);
+    if (record->version == KW_CHAIN_2)
+        return forward;
+    return due ? (kw_chain_step){KW_CHAIN_2, forward.needs & ~(unsigned)KW_CHAIN_ORDERED}
+               : kw_chain_next(record->version, KW_CHAIN_BACK);
+}
+
+/* The versions of a table with order: stamp end where its change ends. Then only its control cells are left.
  */
 static kw_chain_step
-step_of(const kw_change_record *record, bool *ret_ends)
+step_of(const kw_change_record *record, const kw_change_times *times, bool *ret_ends)
 {
     kw_chain_id goal = kw_change_goal_version(record);
     bool ends = record->goal == KW_CHANGE_GOAL_CANCELLED || goal == last_version(record);
     bool arrived = record->version == goal;
     kw_chain_step step =
-        arrived && ends ? (kw_chain_step){KW_CHAIN_COUNT, KW_CHAIN_GRACE | KW_CHAIN_SWEPT}
-                        : kw_chain_next(record->version, is_back(record) ? KW_CHAIN_BACK : KW_CHAIN_FORWARD);
+        kw_change_is_at_rest(record) ? step_at_rest(record, is_pass_due(record, times))
+        : arrived && ends
+            ? (kw_chain_step){KW_CHAIN_COUNT, KW_CHAIN_GRACE | KW_CHAIN_SWEPT}
+            : kw_chain_next(record->version, is_back(record) ? KW_CHAIN_BACK : KW_CHAIN_FORWARD);
     g_assert(step.to != KW_CHAIN_COUNT || (arrived && ends));
     *ret_ends = ends && (arrived || (record->store_order && step.to == goal));
     return step;
 }
 
-/* --- the decision ------------------------------------------------------------------------------------- */
+/* --- what a step waits for ---------------------------------------------------------------------------- */
 
 static kw_change_next
 wait_for(kw_change_wait wait, uint64_t until_ns)
@@ -230,17 +265,7 @@ check_work(const kw_change_walk *walk, const kw_change_times *times)
                 : wait_for(KW_CHANGE_WAIT_GRACE, walk->doubt_ns + times->late_ns);
 }
 
-/* Waits until the control cells of earlier versions are old enough to be removed. */
-static kw_change_next
-check_sweep(const kw_change_walk *walk, const kw_change_record *record, const kw_change_times *times)
-{
-    uint64_t until_ns = walk->reported_ns + times->call_ns + times->late_ns;
-    bool leaves = kw_chain_version_of(record->version)->control;
-    return leaves && times->now_ns < until_ns ? wait_for(KW_CHANGE_WAIT_SWEEP, until_ns)
-                                              : wait_for(KW_CHANGE_WAIT_NONE, 0);
-}
-
-/* The work that is left before a step that has these needs; WAIT: none. */
+/* The work that is left; WAIT: none. */
 static kw_change_act
 find_work(const kw_change_record *record, unsigned needs)
 {
@@ -259,7 +284,9 @@ kw_change_act
 kw_change_work_left(const kw_change_record *record)
 {
     bool ends;
-    return find_work(record, step_of(record, &ends).needs);
+    kw_change_act work = find_work(record, step_of(record, NULL, &ends).needs);
+    bool passes = kw_change_is_at_rest(record) && record->settled_ms == 0;
+    return work == KW_CHANGE_ACT_WAIT && passes ? KW_CHANGE_ACT_PASS : work;
 }
 
 /* The next step needs an order. */
@@ -267,8 +294,58 @@ bool
 kw_change_waits_for_order(const kw_change_record *record)
 {
     bool ends, arrived = record->version == kw_change_goal_version(record);
-    kw_chain_step step = step_of(record, &ends);
+    kw_chain_step step = step_of(record, NULL, &ends);
+    if (kw_change_is_at_rest(record))
+        return record->copied && record->compared && record->settled_ms > 0;
     return arrived && !ends && find_work(record, step.needs) == KW_CHANGE_ACT_WAIT;
+}
+
+bool
+kw_change_holds_callers(kw_chain_id version)
+{
+    return kw_chain_version_of(version)->atomics == KW_CHAIN_HELD;
+}
+
+/* --- rounds ------------------------------------------------------------------------------------------- */
+
+/* True if the step needs another pass or sweep under this version, after one that has ended. */
+static bool
+needs_round(const kw_change_record *record, kw_chain_step step, const kw_change_times *times)
+{
+    if (!(step.needs & (KW_CHAIN_PASSED | KW_CHAIN_SWEPT)) || kw_change_is_at_rest(record))
+        return false;
+    if (step.to == KW_CHAIN_COUNT)
+        return record->rounds == 0;
+    bool shortens = times->selects || step.needs & KW_CHAIN_SWEPT;
+    return shortens && !kw_change_holds_callers(record->version) && !record->short_round &&
+           record->rounds < ROUNDS_MAX;
+}
+
+static kw_change_next
+next_round(const kw_change_walk *walk, const kw_change_record *record, kw_chain_step step,
+           const kw_change_times *times)
+{
+    uint64_t until_ns = walk->reported_ns + times->width_ns;
+    if (step.to == KW_CHAIN_COUNT && times->now_ns < until_ns)
+        return wait_for(KW_CHANGE_WAIT_SWEEP, until_ns);
+    return (kw_change_next){.act = KW_CHANGE_ACT_STEP, .to = record->version};
+}
+
+/* --- the next act ------------------------------------------------------------------------------------- */
+
+static kw_change_next
+next_work(const kw_change_record *record, kw_change_act work)
+{
+    return record->paused ? wait_for(KW_CHANGE_WAIT_RESUME, 0) : (kw_change_next){.act = work};
+}
+
+/* When another pass is due, the change leaves 2 by itself, and returns after it. */
+static bool
+waits_for_order(const kw_change_record *record, const kw_change_times *times)
+{
+    bool rests = kw_change_is_at_rest(record);
+    bool passes = rests && (record->version != KW_CHAIN_2 || (!record->paused && is_pass_due(record, times)));
+    return kw_change_waits_for_order(record) && !passes;
 }
 
 kw_change_next
@@ -276,23 +353,23 @@ kw_change_walk_next(const kw_change_walk *walk, const kw_change_record *record, 
 {
     g_assert(record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS);
     bool ends;
-    kw_chain_step step = step_of(record, &ends);
+    kw_chain_step step = step_of(record, times, &ends);
     kw_change_act work = find_work(record, step.needs);
-    if (kw_change_waits_for_order(record))
+    if (waits_for_order(record, times))
         return wait_for(KW_CHANGE_WAIT_ORDER, 0);
     kw_change_next next = check_times(walk, record->step, step.needs, times);
     if (next.wait == KW_CHANGE_WAIT_NONE && step.needs & WORK && work == KW_CHANGE_ACT_WAIT)
         next = check_work(walk, times);
-    if (next.wait == KW_CHANGE_WAIT_NONE && work == KW_CHANGE_ACT_SWEEP)
-        next = check_sweep(walk, record, times);
     if (next.wait != KW_CHANGE_WAIT_NONE)
         return next;
-    if (work != KW_CHANGE_ACT_WAIT && record->paused)
-        return wait_for(KW_CHANGE_WAIT_RESUME, 0);
     if (work != KW_CHANGE_ACT_WAIT)
-        return (kw_change_next){.act = work};
+        return next_work(record, work);
     if (step.needs & KW_CHAIN_CURSORS_EXPIRED && record->completing && !times->cursors_expired)
         return wait_for(KW_CHANGE_WAIT_CURSORS, 0);
+    if (needs_round(record, step, times))
+        return next_round(walk, record, step, times);
+    if (record->paused && record->version == KW_CHAIN_2 && kw_change_is_at_rest(record))
+        return wait_for(KW_CHANGE_WAIT_RESUME, 0); /* another pass */
     return (kw_change_next){.act = ends ? KW_CHANGE_ACT_END : KW_CHANGE_ACT_STEP, .to = step.to};
 }
 
@@ -309,6 +386,7 @@ forget_pass(kw_change_record *record)
 {
     kw_change_forget_rates(record);
     record->pass = KW_CHANGE_PASS_OLD;
+    record->short_round = false;
     record->copied_to = KW_BYTES_NONE;
 }
 
@@ -347,14 +425,39 @@ kw_change_compare_again(kw_change_record *record, bool copies)
 /* A copy counts for as long as writes go to both placements: so not in version 1, but after a reverse. It
  * only saves time: a pass copies what a copy has missed (tests/unit/change, "no-copy"). */
 void
-kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms)
+kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms, int64_t set_at_ms)
 {
+    record->rounds = record->version == version ? record->rounds + 1 : 0;
     record->version = version;
     record->version_at_ms = now_ms;
+    record->set_at_ms = set_at_ms;
     record->step++;
     forget_pass(record);
     if (version == KW_CHAIN_1)
         forget_copy(record);
+    if (place_of(version) <= place_of(KW_CHAIN_1))
+        record->settled_ms = 0;
+    else if (place_of(version) <= place_of(KW_CHAIN_7))
+        record->swept_ms = 0;
+}
+
+bool
+kw_change_needs_time(kw_chain_id version)
+{
+    return kw_chain_version_of(version)->control;
+}
+
+/* Everything with a timestamp lower than that at which the version was set has been visited. */
+void
+kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms, int64_t before_ms)
+{
+    bool shrinks = record->rounds == 0 || before_ms == 0 || (double)took_ms < SHRINKS * (double)before_ms;
+    record->pass = KW_CHANGE_PASS_ENDED;
+    record->short_round = (took_ms >= 0 && took_ms <= SHORT_ROUND_MS) || !shrinks;
+    if (act == KW_CHANGE_ACT_PASS)
+        record->settled_ms = MAX(record->settled_ms, record->set_at_ms);
+    else
+        record->swept_ms = MAX(record->swept_ms, record->set_at_ms);
 }
 
 void

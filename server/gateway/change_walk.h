@@ -13,9 +13,23 @@
  * became the holder itself (because it does not know which gateways disappeared before), and after its work,
  * if a write of the work was given up.
  *
- * A sweep spares the control cells of the last `call_ns` and `store.late`, because a call with a lower
- * timestamp can still be under way. Under a version that leaves control cells, the sweep begins only when all
- * cells of the versions before are old enough to be removed: they do not expire, and no other sweep follows.
+ * Passes are repeated, because atomic operations are held during the last one, under 3 or 5. After the
+ * comparison, a pass under 2_SPACED visits all records; then the change returns to 2, where writes take less
+ * time. Further passes visit only the records that were written since the pass before began: one now and
+ * then, while the change waits for the operator, and after the order one after the other, until one was
+ * short.
+ *
+ *   2 -> 2_SPACED: pass -> 2 -> (order) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
+ *
+ * Which records a pass visits is decided by the timestamps of their cells. When all gateways have reported a
+ * version, no call is under way with a timestamp lower than `set_at_ms` of the version. So a pass that begins
+ * then leaves nothing older to do: `settled_ms`. A version that is set again gives a later `set_at_ms`.
+ * tests/unit/change explores this.
+ *
+ * Sweeps are repeated in the same way, first under 8 (or 0), and leave control cells with timestamps from
+ * `set_at_ms` on: a call with a lower one can still be under way. A change that ends there sets the version
+ * once more when the control cells of the version before are older: they do not expire, and no other sweep
+ * follows.
  */
 #pragma once
 
@@ -59,7 +73,7 @@ typedef enum kw_change_wait {
     KW_CHANGE_WAIT_REPORTS, /* of gateways (kw_change_walk.unreported) */
     KW_CHANGE_WAIT_TIME,    /* a time that must pass after all have reported, until `until_ns` */
     KW_CHANGE_WAIT_GRACE,   /* store.late, until `until_ns` */
-    KW_CHANGE_WAIT_SWEEP,   /* control cells are too young, until `until_ns` */
+    KW_CHANGE_WAIT_SWEEP,   /* control cells of the version before are too young, until `until_ns` */
     KW_CHANGE_WAIT_RESUME,  /* the operator has paused the work */
     KW_CHANGE_WAIT_CURSORS, /* cursors of the old key rule have not expired */
     KW_CHANGE_WAIT_ORDER    /* the goal is reached */
@@ -74,9 +88,12 @@ typedef struct kw_change_next {
 
 typedef struct kw_change_times {
     uint64_t now_ns;  /* kw_clock_boot_ns */
+    int64_t store_ms; /* the store's clock has surely passed it; 0: unknown */
     uint64_t late_ns; /* store.late */
     uint64_t skew_ns; /* store.max_clock_skew */
-    uint64_t call_ns; /* how long a call runs at most, with the difference of the gateways' clocks */
+    /* Calls that ended this long before a version is set have timestamps lower than its set_at_ms. */
+    uint64_t width_ns;
+    bool selects; /* a pass can visit only the records with recent cells (kw_copy_selects) */
     bool cursors_expired;
 } kw_change_times;
 
@@ -101,9 +118,19 @@ bool kw_change_is_final(const kw_change_record *record);
 /* True if a sweep visits the rows of the new placement, false: of the old one. */
 bool kw_change_sweeps_new(const kw_change_record *record);
 
-/* Sets the next version in the record, increases `step`, and resets its pass and the rates of its work.
- * Version 1 also resets the copy and the comparison. now_ms: wall clock. */
-void kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms);
+/* Sets the next version in the record, or the same one again (another round): increases `step`, and resets its
+ * pass and the rates of its work. Version 1 also resets the copy and the comparison.
+ * now_ms: wall clock. set_at_ms: calls that begin from now on do not get a lower timestamp; 0: unknown. */
+void kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms, int64_t set_at_ms);
+/* True if the version must be set with a known time: passes or sweeps are made under it. */
+bool kw_change_needs_time(kw_chain_id version);
+/* A pass or sweep of all rows that it must visit has ended, after took_ms since the version was set.
+ * before_ms: the same of the round before; 0: unknown. */
+void kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms, int64_t before_ms);
+/* True if atomic operations are held under the version, so that work under it must be short. */
+bool kw_change_holds_callers(kw_chain_id version);
+/* True if the change waits for the operator under 2, or is to: then it goes to 2_SPACED only for a pass. */
+bool kw_change_is_at_rest(const kw_change_record *record);
 /* Lets all rows be compared again. If `copies`, and some rows could not be copied, lets all rows be copied
  * again, too. */
 void kw_change_compare_again(kw_change_record *record, bool copies);

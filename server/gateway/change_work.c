@@ -1,7 +1,7 @@
 /* Does the work of changes in slices: copies all rows, then compares them. One slice runs at a time; changes
  * take turns. */
 #include "base/log.h"
-#include "gateway/coordinator_internal.h"
+#include "gateway/change_slice.h"
 
 #include <math.h>
 
@@ -53,8 +53,8 @@ kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
 
 /* --- after a slice ------------------------------------------------------------------------------------ */
 
-static void
-end_slice(kw_coordinator *self)
+void
+kw_change_slice_end(kw_coordinator *self)
 {
     kw_policy *policy = (kw_policy *)(uintptr_t)self->call.policy;
     g_assert(self->working && policy);
@@ -67,11 +67,8 @@ end_slice(kw_coordinator *self)
     kw_coordinator_wake(self, 0);
 }
 
-/* Finds the record for which the slice was done. False if the slice does not continue the progress of the
- * record: the change has ended, the comparison has started again, or the policy was loaded with earlier
- * progress. Its texts live as long as `set`. */
-static bool
-find_record(const kw_coordinator *self, const kw_change_set *set, kw_change_record *ret_record)
+bool
+kw_change_slice_record(const kw_coordinator *self, const kw_change_set *set, kw_change_record *ret_record)
 {
     const kw_change_record *record = kw_changes_find(set->records, set->count, self->table, self->path);
     if (!record || !record->under_way || record->started_ms != self->started_ms || record->step != self->step)
@@ -85,6 +82,15 @@ find_record(const kw_coordinator *self, const kw_change_set *set, kw_change_reco
     return record->pass == self->pass && kw_bytes_equal(record->copied_to, self->copy.after);
 }
 
+/* A pass under a version that does not wait for the operator, and that others have made short. */
+bool
+kw_change_slice_hurries(const kw_change_record *record)
+{
+    bool follows = record->settled_ms > 0 || record->swept_ms > 0;
+    return record->writers == KW_CHANGE_SEVERAL_WRITERS &&
+           (kw_change_holds_callers(record->version) || (follows && !kw_change_is_at_rest(record)));
+}
+
 /* When the next slice can start, so that callers are not slowed down too much. */
 static uint64_t
 next_by_pace(kw_coordinator *self)
@@ -95,8 +101,9 @@ next_by_pace(kw_coordinator *self)
     return kw_change_pace_next(&self->pace, &latency, now_ns - self->slice_began_ns, now_ns);
 }
 
-static void
-note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, double progress)
+void
+kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows,
+                          double progress)
 {
     kw_change_work *work = kw_change_work_of(self, record);
     uint64_t slice = rows;
@@ -109,16 +116,14 @@ note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows, d
     work->progress = progress;
     work->problem = KW_ERROR_NONE;
     work->not_before_ns = 0;
-    self->pace_until_ns = next_by_pace(self);
-    if (record->rows_per_second > 0)
+    self->pace_until_ns = kw_change_slice_hurries(record) ? 0 : next_by_pace(self);
+    if (record->rows_per_second > 0 && !kw_change_holds_callers(record->version))
         work->not_before_ns =
             kw_clock_mono_ns() + (uint64_t)((double)slice / (double)record->rows_per_second * NS_PER_S);
 }
 
-/* Writes the rates to the record, so that the other gateways of a store with several writers can show them.
- */
-static void
-set_rates(kw_coordinator *self, bool end, kw_change_record *record)
+void
+kw_change_slice_set_rates(kw_coordinator *self, bool end, kw_change_record *record)
 {
     double progress, rows_per_second;
     int64_t left_ms;
@@ -131,12 +136,12 @@ set_rates(kw_coordinator *self, bool end, kw_change_record *record)
     record->work_left_ms = (uint64_t)MAX(left_ms, 0);
 }
 
-static void
-note_failure(kw_coordinator *self, const char *doing, const kw_error *error)
+void
+kw_change_slice_fail(kw_coordinator *self, const char *doing, const kw_error *error)
 {
     g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
     kw_change_record record;
-    if (find_record(self, set, &record)) {
+    if (kw_change_slice_record(self, set, &record)) {
         kw_change_work *work = kw_change_work_of(self, &record);
         if (work->problem.code == KW_OK)
             kw_log(KW_LOG_ERROR, "change", doing, KW_LOG_FACT("table", self->table),
@@ -144,11 +149,11 @@ note_failure(kw_coordinator *self, const char *doing, const kw_error *error)
         work->problem = *error;
         work->not_before_ns = kw_clock_mono_ns() + PAUSE_AFTER_FAILURE_NS;
     }
-    end_slice(self);
+    kw_change_slice_end(self);
 }
 
-static void
-end_phase(kw_coordinator *self, const kw_change_record *record, const char *text)
+void
+kw_change_slice_end_phase(kw_coordinator *self, const kw_change_record *record, const char *text)
 {
     kw_change_work *work = kw_change_work_of(self, record);
     kw_log(KW_LOG_INFO, "change", text, KW_LOG_FACT("table", record->table),
@@ -170,68 +175,25 @@ on_copied(void *user, const kw_copy_result *result, const kw_error *error)
     g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
     kw_change_record record;
     if (error) {
-        note_failure(self, "rows could not be copied, the copy will be tried again", error);
+        kw_change_slice_fail(self, "rows could not be copied, the copy will be tried again", error);
         return;
     }
-    if (find_record(self, set, &record)) {
+    if (kw_change_slice_record(self, set, &record)) {
         record.rows_copied += result->rows;
         record.foreign += result->foreign;
         record.copied_to = result->end ? KW_BYTES_NONE : result->after;
         record.copied = result->end;
         if (result->example && !record.example[0])
             record.example = result->example;
-        note_rows(self, &record, result->rows + result->removed + result->foreign, result->progress);
-        set_rates(self, result->end, &record);
+        kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->foreign,
+                                  result->progress);
+        kw_change_slice_set_rates(self, result->end, &record);
         kw_change_edges_keep(kw_change_work_of(self, &record), result);
         kw_coordinator_update(self, &record);
         if (result->end)
-            end_phase(self, &record, "all rows are copied");
+            kw_change_slice_end_phase(self, &record, "all rows are copied");
     }
-    end_slice(self);
-}
-
-/* --- a pass, and a sweep -------------------------------------------------------------------------------- */
-
-static kw_change_pass
-pass_after(const kw_change_record *record, kw_change_act act)
-{
-    bool old = act == KW_CHANGE_ACT_PASS && record->pass == KW_CHANGE_PASS_OLD;
-    return old ? KW_CHANGE_PASS_NEW : KW_CHANGE_PASS_ENDED;
-}
-
-/* The progress of all of the present work: a pass visits the rows of one placement, then those of the other.
- */
-static double
-progress_of(const kw_change_record *record, kw_change_act act, double progress)
-{
-    if (act != KW_CHANGE_ACT_PASS)
-        return progress;
-    return (progress + (record->pass == KW_CHANGE_PASS_NEW)) / 2;
-}
-
-static void
-on_passed(void *user, const kw_copy_result *result, const kw_error *error)
-{
-    kw_coordinator *self = user;
-    g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
-    kw_change_record record;
-    if (error) {
-        note_failure(self, "a pass over all rows has failed, it will be tried again", error);
-        return;
-    }
-    if (find_record(self, set, &record)) {
-        note_rows(self, &record, result->rows + result->removed + result->foreign,
-                  progress_of(&record, self->act, result->progress));
-        kw_change_edges_keep(kw_change_work_of(self, &record), result);
-        record.copied_to = result->end ? KW_BYTES_NONE : result->after;
-        if (result->end)
-            record.pass = pass_after(&record, self->act);
-        set_rates(self, record.pass == KW_CHANGE_PASS_ENDED, &record);
-        kw_coordinator_update(self, &record);
-        if (record.pass == KW_CHANGE_PASS_ENDED)
-            end_phase(self, &record, "a pass over all rows has ended");
-    }
-    end_slice(self);
+    kw_change_slice_end(self);
 }
 
 static void
@@ -272,11 +234,11 @@ note_compared(kw_coordinator *self, const kw_scrub_result *result, kw_change_rec
     record->rows_compared += result->rows;
     record->compare_cursor = result->cursor;
     record->compared = result->cursor.size == 0;
-    note_rows(self, record, result->rows + result->large, result->progress);
-    set_rates(self, record->compared, record);
+    kw_change_slice_note_rows(self, record, result->rows + result->large, result->progress);
+    kw_change_slice_set_rates(self, record->compared, record);
     kw_coordinator_update(self, record);
     if (record->compared)
-        end_phase(self, record, "all rows are compared");
+        kw_change_slice_end_phase(self, record, "all rows are compared");
 }
 
 static void
@@ -286,16 +248,16 @@ on_compared(void *user, const kw_scrub_result *result, const kw_error *error)
     g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
     kw_change_record record;
     if (error) {
-        note_failure(self, "rows could not be compared, the comparison will be tried again", error);
+        kw_change_slice_fail(self, "rows could not be compared, the comparison will be tried again", error);
         return;
     }
-    if (find_record(self, set, &record)) {
+    if (kw_change_slice_record(self, set, &record)) {
         if (must_repeat(self, result, &record))
             kw_coordinator_update(self, &record);
         else
             note_compared(self, result, &record);
     }
-    end_slice(self);
+    kw_change_slice_end(self);
 }
 
 /* --- the next slice ----------------------------------------------------------------------------------- */
@@ -328,8 +290,8 @@ note_beginning(kw_coordinator *self, const kw_change_record *record)
     work->progress_before = NAN; /* unknown until the first slice has ended */
 }
 
-static const kw_path *
-find_path(const kw_policy *policy, const kw_change_record *record)
+const kw_path *
+kw_change_find_path(const kw_policy *policy, const kw_change_record *record)
 {
     const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
     int index = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
@@ -337,13 +299,13 @@ find_path(const kw_policy *policy, const kw_change_record *record)
     return path && kw_path_is_changing(path) ? path : NULL;
 }
 
-/* Prepares the request of a slice of a copy, pass or sweep. */
-static void
-prepare_copy(kw_coordinator *self, const kw_change_record *record, kw_copy_request request)
+void
+kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw_copy_request request)
 {
     kw_change_work *work = kw_change_work_of(self, record);
     bool quiet = record->writers == KW_CHANGE_SEVERAL_WRITERS && !self->pace.has_callers &&
                  record->rows_per_second == 0;
+    quiet = quiet || kw_change_slice_hurries(record);
     request.after = kw_arena_copy(self->call.arena, record->copied_to);
     kw_change_edges_get(work, &request, self->call.arena);
     request.max_rows = quiet ? COPY_ROWS_QUIET : COPY_ROWS;
@@ -357,7 +319,7 @@ start_copy(kw_coordinator *self, const kw_change_record *record, const kw_path *
     const kw_copy_request request = {.from =
                                          adds ? kw_path_scanned(path->table->paths) : &path->placements[1],
                                      .to = &path->placements[0]};
-    prepare_copy(self, record, request);
+    kw_change_slice_prepare(self, record, request);
     kw_verb_copy(&self->call, &self->copy, on_copied, self);
 }
 
@@ -373,50 +335,6 @@ start_comparison(kw_coordinator *self, const kw_change_record *record, const kw_
     kw_verb_scrub(&self->call, &self->compare, on_compared, self);
 }
 
-/* placements[0] is the new one. */
-static void
-start_pass(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
-{
-    bool new = record->pass == KW_CHANGE_PASS_NEW;
-    const kw_copy_request request = {
-        .mode = KW_COPY_BOTH, .from = &path->placements[new ? 0 : 1], .to = &path->placements[new ? 1 : 0]};
-    prepare_copy(self, record, request);
-    kw_verb_copy(&self->call, &self->copy, on_passed, self);
-}
-
-/* Sets the timestamp up to which the sweep removes control cells. All writes of earlier versions have ended.
- * So if this version leaves no control cells, the sweep removes all. Otherwise it spares the younger ones,
- * because calls with such timestamps can still be under way. */
-static bool
-find_sweep_time(const kw_coordinator *self, const kw_change_record *record, int64_t *ret_until_ms)
-{
-    const kw_model *model = kw_gateway_model(self->gateway);
-    kw_span now;
-    if (!kw_chain_version_of(record->version)->control) {
-        *ret_until_ms = KW_TIMESTAMP_NONE - 1;
-        return true;
-    }
-    if (!kw_store_time(self->gateway->store, &now)) {
-        kw_store_keep_time_known(self->gateway->store);
-        return false;
-    }
-    *ret_until_ms = now.earliest_ns / NS_PER_MS - model->timeouts.call_ms - model->store.hbase.late_ms;
-    return true;
-}
-
-static void
-start_sweep(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
-{
-    static const kw_error unknown = {.code = KW_UNAVAILABLE, .text = "the store's clock is not known"};
-    const kw_copy_request request = {.mode = KW_COPY_SWEEP,
-                                     .from = &path->placements[kw_change_sweeps_new(record) ? 0 : 1]};
-    prepare_copy(self, record, request);
-    if (find_sweep_time(self, record, &self->copy.until_ms))
-        kw_verb_copy(&self->call, &self->copy, on_passed, self);
-    else
-        note_failure(self, "control cells could not be removed, it will be tried again", &unknown);
-}
-
 static void
 start_act(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
@@ -428,10 +346,10 @@ start_act(kw_coordinator *self, const kw_change_record *record, const kw_path *p
         start_comparison(self, record, path);
         return;
     case KW_CHANGE_ACT_PASS:
-        start_pass(self, record, path);
+        kw_change_start_pass(self, record, path);
         return;
     case KW_CHANGE_ACT_SWEEP:
-        start_sweep(self, record, path);
+        kw_change_start_sweep(self, record, path);
         return;
     case KW_CHANGE_ACT_WAIT:
     case KW_CHANGE_ACT_STEP:
@@ -478,7 +396,7 @@ kw_change_work_start(kw_coordinator *self)
     for (size_t i = 0; i < set->count; i++) {
         const kw_change_record *record = &set->records[(self->record + i) % set->count];
         bool needed = act_of(self, record) != KW_CHANGE_ACT_WAIT;
-        const kw_path *path = needed ? find_path(self->gateway->policy, record) : NULL;
+        const kw_path *path = needed ? kw_change_find_path(self->gateway->policy, record) : NULL;
         if (!path)
             continue;
         const kw_change_work *work = kw_change_work_of(self, record);

@@ -2,6 +2,7 @@
  *
  *   coordinator.c    starts work and waiting orders when calls under earlier policies have ended
  *   change_work.c    slices of the copy and of the comparison
+ *   change_passes.c  slices of passes and sweeps
  *   change_edges.c   what a slice knows from the slice before
  *   change_pace.c    how fast they follow each other
  *   change_orders.c  orders of the operator
@@ -39,7 +40,9 @@ typedef struct kw_change_work {
      */
     GBytes *first, *last;
     /* in a store with several writers */
-    bool holding; /* this gateway is the holder; else the next two are unused */
+    bool scan_all;    /* the next slice of a pass or sweep visits all rows, because a scan by time failed */
+    int64_t round_ms; /* how long the last pass or sweep took since its version was set; 0: unknown */
+    bool holding;     /* this gateway is the holder; else the next two are unused */
     kw_change_walk walk;
     kw_change_next next; /* what it does */
     uint64_t read_ns;    /* when registrations were last read; 0: never */
@@ -116,6 +119,10 @@ void kw_change_holder_leave(kw_coordinator *self);
 /* The times that kw_change_walk_next needs, with the present one. */
 kw_change_times kw_change_times_now(const kw_coordinator *self, const kw_change_record *record);
 
+/* No call that begins from now on, on any gateway, gets a timestamp lower than this one. False while the
+ * store's clock is unknown. */
+bool kw_change_set_at(const kw_coordinator *self, int64_t *ret_set_at_ms);
+
 /* Reports the versions in service to the other gateways when no call uses an earlier one. Returns in how many
  * milliseconds it must be called again. */
 uint64_t kw_change_reports_tick(kw_coordinator *self);
@@ -139,6 +146,9 @@ void kw_change_edges_keep(kw_change_work *work, const kw_copy_result *result);
 /* Sets those that were kept in the request. `after` of the request must be set. */
 void kw_change_edges_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
 void kw_change_edges_forget(kw_change_work *work);
+
+/* The path as the policy has it while it changes; NULL: it does not. */
+const kw_path *kw_change_find_path(const kw_policy *policy, const kw_change_record *record);
 
 /* The work of the change; created if there is none. */
 kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *record);

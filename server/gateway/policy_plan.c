@@ -78,7 +78,8 @@ describe_writes(const kw_table *table, kw_buffer *lines)
     bool store_order = table->ordering.order == KW_WRITE_ORDER_STORE;
     kw_buffer_printf(
         lines,
-        "    Versions: %s0, 1, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after `keyway change "
+        "    Versions: %s0, 1, 2, 2-spaced, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after "
+        "`keyway change "
         "complete` 7, 8%s.\n"
         "    From version 2 to 7, each write goes to both store tables, one after the other.\n"
         "    Until the change ends, increments and conditional writes fail (UNAVAILABLE), and no other "

@@ -210,6 +210,16 @@ kw_path_scanned(const kw_path *path)
 }
 
 bool
+kw_placement_names_records(const kw_placement *placement)
+{
+    const kw_table *table = placement->path->table;
+    bool held = true;
+    for (size_t i = 0; held && i < table->fields_count; i++)
+        held = !table->fields[i].identity || kw_layout_holds_field(placement->layout, i);
+    return held;
+}
+
+bool
 kw_path_is_filling(const kw_path *path)
 {
     return !find_scanned(path);

@@ -125,6 +125,10 @@ bool kw_path_is_changing(const kw_path *path);
 /* For messages: "42 % of the rows are copied", in the arena. */
 const char *kw_path_filled_text(const kw_path *path, kw_arena *arena);
 
+/* True if the row keys of the placement hold all identity fields. Otherwise a row without visible cells does
+ * not show which record it belongs to. */
+bool kw_placement_names_records(const kw_placement *placement);
+
 /* The placement of a path that scans read. The path must not be one that is being filled. */
 const kw_placement *kw_path_scanned(const kw_path *path);
 

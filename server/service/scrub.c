@@ -130,6 +130,19 @@ find_changing(const kw_table *table, const kw_path **ret_path, kw_error *ret_err
                         "no change is under way in table %s, so there is nothing to compare", table->name);
 }
 
+/* In a store with several writers, a repair can write an older value over one of the same millisecond that
+ * another call is writing. The change's own comparison is followed by passes, which mend that. */
+static bool
+check_repair(const kw_exchange *exchange, const kw_scrub_request *request, kw_error *ret_error)
+{
+    return !request->repair || !kw_store_is_shared(exchange->call.store) ||
+           kw_error_set(
+               ret_error, KW_REFUSED,
+               "table %s: in this store the gateways repair the rows of a change themselves; order keyway "
+               "change compare, or compare them without repair",
+               request->table->name);
+}
+
 void
 kw_serve_change_diff(kw_exchange *exchange)
 {
@@ -140,7 +153,8 @@ kw_serve_change_diff(kw_exchange *exchange)
     if (kw_exchange_has_stored_policy(exchange, &error) &&
         kw_exchange_find_table(exchange, args->has_table, args->table, &self->request.table, &error) &&
         find_changing(self->request.table, &self->request.changing, &error) &&
-        read_options(self, args->has_options ? args->options : NULL, &error))
+        read_options(self, args->has_options ? args->options : NULL, &error) &&
+        check_repair(exchange, &self->request, &error))
         kw_verb_scrub(&exchange->call, &self->request, reply, self);
     else
         kw_exchange_fail(exchange, &error);

@@ -15,12 +15,21 @@
 /* Written by a removal of the record; the value is the timestamp up to which cells are removed ("gone
  * cell"). */
 #define KW_CONTROL_GONE KW_BYTES_LITERAL("\0kw:r")
+/* Written by a put with a timestamp of its caller's while a key rule changes, with the present time as its
+ * timestamp ("trace"). A pass that reads only recent cells finds the row by it. */
+#define KW_CONTROL_TRACE KW_BYTES_LITERAL("\0kw:t")
 
 /* True if gateways set timestamps, so that rows can have gone cells, and reads wait for the clock. */
 static inline bool
 kw_uses_gone_cells(const kw_ordering *ordering)
 {
     return ordering->order != KW_WRITE_ORDER_STORE;
+}
+
+static inline bool
+kw_leaves_traces(const kw_ordering *ordering)
+{
+    return ordering->order == KW_WRITE_ORDER_STAMP && ordering->keeps_gone;
 }
 
 static inline bool

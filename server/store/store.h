@@ -249,6 +249,9 @@ typedef struct kw_row_copy {
     /* Not NULL: the whole row as a read without an ordering returns it, with all versions. Then the store
      * does not read it; it must live until done. Ignored by a store with one writer. */
     const kw_row *stored, *to_stored;
+    /* With both_ways: both rows have the same cells with lower timestamps, and only the others are read; 0:
+     * all. `stored` and `to_stored` need not have the older ones. */
+    int64_t time_from;
     uint64_t era; /* of its writes; see kw_write */
 } kw_row_copy;
 
@@ -259,8 +262,9 @@ void kw_store_handle_copy_rows(kw_store_handle *handle, const kw_row_copy *copie
                                kw_deadline deadline, kw_written *results, void (*done)(void *user),
                                void *user);
 
-/* Removes gone cells with timestamps up to the given one from rows, together with all cells that they hide.
- * For a store with several writers; every write with a lower timestamp must have ended. Can be repeated. */
+/* Removes gone cells with timestamps up to the given one from rows, together with all cells that they hide,
+ * and traces of puts. For a store with several writers; every write with a lower timestamp must have ended.
+ * Can be repeated. */
 typedef struct kw_row_sweep {
     kw_bytes table, row;
     const kw_ordering *ordering;

@@ -23,6 +23,7 @@
  */
 #include "path/reader.h"
 #include "store/control.h"
+#include "verb/edge.h"
 #include "verb/pushdown.h"
 #include "verb/scrub.h"
 #include "verb/share.h"
@@ -34,12 +35,14 @@
 /* After this many bytes, a slice does not scan more. */
 #define SLICE_BYTES_MAX ((size_t)4 << 20)
 #define FIRST_CELL KW_BYTES_LITERAL("FirstKeyOnlyFilter ()")
+#define CONTROL KW_BYTES_LITERAL("ColumnPrefixFilter ('\0kw:')")
 /* Every row, with its control cells. */
 #define FIRST_OR_CONTROL                                                                                     \
     KW_BYTES_LITERAL("FirstKeyOnlyFilter () OR QualifierFilter (=, 'binaryprefix:\0kw:')")
 
 typedef struct copy_slice {
     kw_call *call;
+    int64_t since_ms; /* the request's; 0: all rows are scanned */
     const kw_copy_request *request;
     kw_copy_done done;
     void *user;
@@ -146,6 +149,7 @@ copy_of(const copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes to_
         .ordering = kw_store_is_shared(self->call->store) ? &table_of(self)->ordering : NULL,
         .both_ways = both,
         .stored = stored,
+        .time_from = self->since_ms,
         .era = self->call->era,
     };
     if (!back)
@@ -158,6 +162,23 @@ copy_of(const copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes to_
     turned.stored = NULL;
     turned.to_stored = stored;
     return turned;
+}
+
+/* A put with a timestamp of its caller's has left a trace: then the cells that the scan did not return are
+ * needed, too. A scan of keys returns no traces. */
+static bool
+needs_old_cells(const copy_slice *self, const kw_row *row)
+{
+    return !self->whole || kw_control_find(&table_of(self)->ordering, row, KW_CONTROL_TRACE);
+}
+
+static kw_row_copy
+copy_of_scanned(const copy_slice *self, kw_bytes key, const kw_row *row, kw_bytes to_row)
+{
+    bool all = self->since_ms && needs_old_cells(self, row);
+    kw_row_copy copy = copy_of(self, key, self->whole && !all ? row : NULL, to_row);
+    copy.time_from = all ? 0 : copy.time_from;
+    return copy;
 }
 
 /* Plans the copy of a row whose record can be decoded. */
@@ -188,7 +209,7 @@ add_copy(copy_slice *self, const kw_row *row, kw_row_copy *copies, kw_buffer *sc
         self->result.removed += removed;
         self->visited[self->visited_count] = key;
         copies[self->visited_count++] =
-            copy_of(self, key, self->whole ? row : NULL, kw_arena_copy(arena, kw_buffer_bytes(scratch)));
+            copy_of_scanned(self, key, row, kw_arena_copy(arena, kw_buffer_bytes(scratch)));
     }
 }
 
@@ -262,7 +283,7 @@ static kw_bytes
 filter_of(const copy_slice *self)
 {
     if (is_sweep(self))
-        return FIRST_OR_CONTROL;
+        return self->request->scan_all ? FIRST_OR_CONTROL : CONTROL;
     if (self->names_records)
         return FIRST_CELL;
     size_t count;
@@ -278,6 +299,8 @@ spec_of(const copy_slice *self)
                                 .max_versions = 1,
                                 .filter = filter_of(self),
                                 .filters_cells_only = true,
+                                .time_from = self->since_ms,
+                                .time_to = self->since_ms ? INT64_MAX : 0,
                                 .with_removed = self->names_records && !is_sweep(self),
                                 .keep_blocks_out_of_cache = true,
                                 .max_row_bytes =
@@ -287,11 +310,25 @@ spec_of(const copy_slice *self)
                                 .ordering = is_sweep(self) ? NULL : &table_of(self)->ordering};
 }
 
+/* Only the family of control cells is read. */
+static void
+limit_sweep(const copy_slice *self, kw_range_scan_spec *spec)
+{
+    kw_column *family = KW_ARENA_NEW(self->call->arena, kw_column);
+    if (!is_sweep(self) || self->request->scan_all)
+        return;
+    *family = (kw_column){.family = table_of(self)->ordering.family, .whole_family = true};
+    spec->columns = family;
+    spec->columns_count = 1;
+}
+
 static kw_range_scan_spec
 spec_of_whole_rows(const copy_slice *self)
 {
     return (kw_range_scan_spec){.table = self->request->from->store_table,
                                 .max_versions = INT32_MAX,
+                                .time_from = self->since_ms,
+                                .time_to = self->since_ms ? INT64_MAX : 0,
                                 .keep_blocks_out_of_cache = true,
                                 .max_row_bytes = FETCH_BYTES_MAX,
                                 .account = self->call->account,
@@ -356,6 +393,7 @@ static void
 scan(copy_slice *self)
 {
     kw_range_scan_spec spec = self->whole ? spec_of_whole_rows(self) : spec_of(self);
+    limit_sweep(self, &spec);
     kw_bytes after = self->scanned;
     if (after.size) {
         uint8_t *start = kw_arena_alloc(self->call->arena, after.size + 1);
@@ -389,10 +427,9 @@ advance(copy_slice *self)
 /* --- the first and the last row key -------------------------------------------------------------- */
 
 static void next_edge(copy_slice *self);
-static void fetch_edge(copy_slice *self);
 
 static void
-edge_fetched(void *user, kw_rows *rows, const kw_error *error)
+edge_found(void *user, kw_bytes key, const kw_error *error)
 {
     copy_slice *self = user;
     if (error) {
@@ -400,30 +437,17 @@ edge_fetched(void *user, kw_rows *rows, const kw_error *error)
         finish(self);
         return;
     }
-    bool none_yet = rows->count == 0 && !rows->end;
-    if (rows->count)
-        *self->edge = kw_arena_copy(self->call->arena, rows->rows[0].key);
-    kw_rows_free(rows);
-    if (none_yet) {
-        fetch_edge(self);
-        return;
-    }
-    kw_range_scan_close(g_steal_pointer(&self->scan));
+    *self->edge = key;
     next_edge(self);
 }
 
-static void
-fetch_edge(copy_slice *self)
-{
-    kw_range_scan_fetch(self->scan, 1, 1, false, self->call->deadline, edge_fetched, self);
-}
-
-/* Finds the last key, then the first one, unless the slice begins with it. */
+/* Finds the last key, then the first one, unless the slice begins with it. The progress of a scan by time
+ * would say nothing. */
 static void
 next_edge(copy_slice *self)
 {
     bool at_first = self->request->after.size == 0;
-    bool know = self->last.size && (self->first.size || at_first);
+    bool know = self->since_ms > 0 || (self->last.size && (self->first.size || at_first));
     if (know || self->edge == &self->first || (self->edge && at_first)) {
         scan(self);
         return;
@@ -431,20 +455,16 @@ next_edge(copy_slice *self)
     self->edge = self->last.size ? &self->first : self->edge ? &self->first : &self->last;
     kw_range_scan_spec spec = spec_of(self);
     spec.reversed = self->edge == &self->last;
-    self->scan = kw_store_handle_open_range_scan(self->call->handle, &spec);
-    fetch_edge(self);
+    spec.filter = is_sweep(self) ? FIRST_CELL : spec.filter;
+    kw_edge_find(self->call, &spec, edge_found, self);
 }
 
 /* --- all ----------------------------------------------------------------------------------------- */
 
-static bool
-keys_name_records(const copy_slice *self)
+bool
+kw_copy_selects(const kw_placement *from, const kw_placement *to)
 {
-    const kw_table *table = table_of(self);
-    bool held = true;
-    for (size_t i = 0; held && i < table->fields_count; i++)
-        held = !table->fields[i].identity || kw_layout_holds_field(self->request->from->layout, i);
-    return held;
+    return kw_placement_names_records(from) && kw_placement_names_records(to);
 }
 
 void
@@ -454,8 +474,10 @@ kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, v
     bool copies = request->mode != KW_COPY_SWEEP;
     g_assert(copies ? request->to->path->table == path->table : request->to == NULL);
     g_assert(request->max_rows > 0 && request->max_rows <= KW_COPY_ROWS_MAX);
+    g_assert(request->since_ms == 0 || !copies || kw_copy_selects(request->from, request->to));
     copy_slice *self = KW_ARENA_NEW(call->arena, copy_slice);
     *self = (copy_slice){.call = call,
+                         .since_ms = request->scan_all ? 0 : request->since_ms,
                          .request = request,
                          .done = done,
                          .user = user,
@@ -465,6 +487,6 @@ kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, v
                          .scanned = request->after,
                          .result = {.after = request->after}};
     self->reader = kw_reader_new_identity(call, path->table, path);
-    self->names_records = keys_name_records(self);
+    self->names_records = kw_placement_names_records(request->from);
     next_edge(self);
 }

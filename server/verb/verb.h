@@ -203,10 +203,15 @@ typedef struct kw_copy_request {
     kw_copy_mode mode;
     const kw_placement *from;
     const kw_placement *to; /* NULL for a sweep */
-    int64_t until_ms;       /* sweep: gone cells with timestamps up to it; see kw_row_sweep */
-    kw_bytes after;         /* the last row key of the previous slice; empty: begin with the first row */
-    kw_bytes first, last;   /* of the result of an earlier slice; empty: the slice finds them */
-    uint32_t max_rows;      /* 1 to KW_COPY_ROWS_MAX */
+    int64_t until_ms;       /* sweep: control cells with timestamps up to it; see kw_row_sweep */
+    /* Pass, sweep: the slice needs to visit only rows that have a cell (sweep: a control cell) with this
+     * timestamp or a later one; of a pass, older cells must be the same in both placements, and
+     * kw_copy_selects must be true. 0: all rows. */
+    int64_t since_ms;
+    bool scan_all;        /* nevertheless scans all rows, so that the slice ends after max_rows of them */
+    kw_bytes after;       /* the last row key of the previous slice; empty: begin with the first row */
+    kw_bytes first, last; /* of the result of an earlier slice; empty: the slice finds them */
+    uint32_t max_rows;    /* 1 to KW_COPY_ROWS_MAX */
 } kw_copy_request;
 
 typedef struct kw_copy_result {
@@ -222,6 +227,9 @@ typedef struct kw_copy_result {
     double progress;      /* 0 to 1: the share of the rows up to `after`, estimated from the row keys */
 } kw_copy_result;
 
+/* True if rows of a pass can be selected by time: the row keys under both rules hold the identity fields.
+ * Otherwise the row of a removed record does not name the record, so its other row could not be found. */
+bool kw_copy_selects(const kw_placement *from, const kw_placement *to);
 /* A failed slice can be repeated. Everything in the result is in the call's arena. */
 typedef void (*kw_copy_done)(void *user, const kw_copy_result *result, const kw_error *error);
 void kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *user);

@@ -27,7 +27,7 @@ class Faults(HBaseCase):
     """Gateways are killed and stopped in versions of a change; another one, or the same after its restart, continues."""
     FORWARD = ["enter-held", "enter-raised", "enter-stamped", "0", "1", "2", "2-spaced", "3", "4", "5", "6", "7", "8", "leave-stamped",
                "leave-raised", "leave-held"]
-    BACK = ["6-spaced", "5", "4-back", "3", "2-spaced"]
+    BACK = ["6-spaced", "6-pass", "5", "4-back", "3", "2-spaced"]
     GOAL = {"2": "switch", "6": "complete"}
     KILLS = int(os.environ.get("KW_KILLS", 1))  # versions in which a gateway is killed on the way forward
     LONG = "KW_KILLS" in os.environ

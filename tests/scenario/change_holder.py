@@ -147,8 +147,7 @@ class Holder(HBaseCase):
         self.wait_for_reports(a)
         self.assertIn(f"{self.name}_1", status(a, "t").phase)
         wait_until(lambda: re.search(r'^keyway_change_unreported_gateways{.*} 1$', a.get("/metrics")[1], re.M), "the metric")
-        version = status(a, "t").version
-        self.assertEqual(version, "2-spaced")
+        self.assertIn(status(a, "t").version, ("2", "2-spaced"))  # "2" if b had not reported it after the first pass
         self.wait_for_version("6", gateway=a)
         self.put(a, "x", 1)
         b.process.send_signal(signal.SIGCONT)
@@ -250,8 +249,14 @@ class Orders(HBaseCase):
             order(a, "t", "reverse")
         finally:
             b.process.send_signal(signal.SIGCONT)
-        # b shows what the catalog has, which the holder writes a moment after it shows it itself.
-        wait_for(b, "t", lambda found: found.goal == "copied" and found.version == "2" and found.compared, "all rows to be copied again")
+
+        def is_copied(found):
+            return found.goal == "copied" and found.version == "2" and found.compared and found.waiting
+
+        # b shows what the catalog has, which the holder writes a moment after it shows it itself. At first it still shows
+        # the state from before the cancellation.
+        again = wait_for(a, "t", is_copied, "all rows to be copied again")
+        wait_for(b, "t", lambda found: is_copied(found) and found.version_at >= again.version_at, "the other gateway to show that")
         self.lead("switch", "6", gateway=b)
         self.expect_all(self.stable)
 

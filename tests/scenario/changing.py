@@ -74,7 +74,9 @@ def wait_for(gateway, table, condition, what):
 
 
 def wait_until_compared(gateway, table):
-    return wait_for(gateway, table, lambda found: found.copied and found.compared, "all rows to be copied and compared")
+    """On HBase also until the first pass has ended, so that a switch can be ordered."""
+    return wait_for(gateway, table, lambda found: found.copied and found.compared and (found.waiting or not found.holder),
+                    "all rows to be copied and compared")
 
 
 def wait_until_ended(gateway, table):

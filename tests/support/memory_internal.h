@@ -101,6 +101,8 @@ memory_cell *memory_find_cell(const memory_row *in, kw_bytes family, kw_bytes qu
 void memory_set_cell(memory_row *in, kw_bytes family, kw_bytes qualifier, kw_bytes value, int64_t timestamp);
 void memory_apply(memory_store *store, const kw_write *write);
 /* Copies the selected cells of the row; false if there are none. */
+/* Removes the cells of other times; false: none is left. Both 0: all times. */
+bool memory_limit_times(int64_t from, int64_t to, kw_row *row);
 bool memory_read_row(const memory_row *from, const kw_column *columns, size_t columns_count, kw_rows *into,
                      kw_row *to);
 

@@ -174,6 +174,17 @@ memory_apply(memory_store *store, const kw_write *write)
 
 /* Copies the selected cells of the row; false if there are none. */
 bool
+memory_limit_times(int64_t from, int64_t to, kw_row *row)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if ((!from && !to) || (row->cells[i].timestamp >= from && row->cells[i].timestamp < to))
+            row->cells[kept++] = row->cells[i];
+    row->cells_count = kept;
+    return kept > 0;
+}
+
+bool
 memory_read_row(const memory_row *from, const kw_column *columns, size_t columns_count, kw_rows *into,
                 kw_row *to)
 {

@@ -135,7 +135,8 @@ memory_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes
             rows->rows = more_rows(rows, &capacity);
         kw_row *row = &rows->rows[rows->count];
         *row = (kw_row){0};
-        if (memory_read_row(found, run->spec.columns, run->spec.columns_count, rows, row) && passes(run, row))
+        if (memory_read_row(found, run->spec.columns, run->spec.columns_count, rows, row) &&
+            memory_limit_times(run->spec.time_from, run->spec.time_to, row) && passes(run, row))
             rows->count++;
     }
     store->control.rows_read += rows->scanned;

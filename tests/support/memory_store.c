@@ -268,6 +268,7 @@ memory_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count
             memory_read_row(from, gets[i]->columns, gets[i]->columns_count, rows, &rows->rows[i]);
         else
             rows->rows[i].key = kw_arena_copy(rows->arena, gets[i]->row);
+        memory_limit_times(gets[i]->time_from, gets[i]->time_to, &rows->rows[i]);
         apply_filter(gets[i], &rows->rows[i]);
         rows->scanned += rows->rows[i].cells_count > 0;
         store->control.cells_got += rows->rows[i].cells_count;

@@ -87,8 +87,8 @@ static bool
 goes_with(const kw_row_copy *one, const kw_row_copy *other)
 {
     return kw_bytes_equal(one->table, other->table) && kw_bytes_equal(one->to_table, other->to_table) &&
-           one->both_ways == other->both_ways && !one->stored == !other->stored &&
-           !one->to_stored == !other->to_stored;
+           one->both_ways == other->both_ways && one->time_from == other->time_from &&
+           !one->stored == !other->stored && !one->to_stored == !other->to_stored;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -184,6 +184,8 @@ read_rows(copying *op, bool to_rows)
         op->gets[i] = (kw_get){.table = to_rows ? copy->to_table : copy->table,
                                .row = to_rows ? copy->to_row : copy->row,
                                .max_versions = INT32_MAX,
+                               .time_from = copy->time_from,
+                               .time_to = copy->time_from ? INT64_MAX : 0,
                                .max_bytes = ROW_BYTES_MAX,
                                .keep_blocks_out_of_cache = true,
                                .deadline = op->deadline};

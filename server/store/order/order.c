@@ -20,13 +20,17 @@ typedef enum route {
     ROUTE_REMOVAL,
     ROUTE_COUNTERS,
     ROUTE_RAISED,
-    ROUTE_STAMP
+    ROUTE_STAMP,
+    ROUTE_TRACE
 } route;
 
 static route
 route_of(const kw_write *write)
 {
     const kw_ordering *ordering = write->ordering;
+    if (ordering && write->timestamp != KW_TIMESTAMP_NONE && write->kind == KW_WRITE_PUT &&
+        kw_leaves_traces(ordering))
+        return ROUTE_TRACE;
     if (!ordering || write->timestamp != KW_TIMESTAMP_NONE)
         return ROUTE_UNCHANGED;
     if (ordering->order == KW_WRITE_ORDER_STAMP)
@@ -38,27 +42,31 @@ route_of(const kw_write *write)
     return ordering->atomics && write->counters ? ROUTE_COUNTERS : ROUTE_PUT;
 }
 
-typedef struct one_stamp {
+/* A write that is done as a multi-write. */
+typedef struct one_write {
     const kw_write *write;
     kw_written result;
     kw_write_done done;
     void *user;
-} one_stamp;
+} one_write;
 
 static void
-one_stamped(void *user)
+one_written(void *user)
 {
-    one_stamp one = *(one_stamp *)user;
+    one_write one = *(one_write *)user;
     g_free(user);
     one.done(one.user, one.result.outcome, one.result.outcome == KW_OUTCOME_OK ? NULL : &one.result.error);
 }
 
 static void
-stamp_one(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
+write_one(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
-    one_stamp *one = g_new0(one_stamp, 1);
-    *one = (one_stamp){.write = write, .done = done, .user = user};
-    kw_order_stamp(handle, &one->write, 1, &one->result, one_stamped, one);
+    one_write *one = g_new0(one_write, 1);
+    *one = (one_write){.write = write, .done = done, .user = user};
+    if (route_of(write) == ROUTE_TRACE)
+        kw_order_trace(handle, &one->write, 1, &one->result, one_written, one);
+    else
+        kw_order_stamp(handle, &one->write, 1, &one->result, one_written, one);
 }
 
 static void
@@ -82,7 +90,8 @@ handle_write(kw_store_handle *base, const kw_write *write, kw_write_done done, v
         kw_order_raise(handle, write, done, user);
         return;
     case ROUTE_STAMP:
-        stamp_one(handle, write, done, user);
+    case ROUTE_TRACE:
+        write_one(handle, write, done, user);
         return;
     }
 }
@@ -187,6 +196,8 @@ write_batch(kw_order_handle *handle, const kw_write *const *writes, size_t count
 {
     if (route_of(writes[0]) == ROUTE_STAMP)
         kw_order_stamp(handle, writes, count, results, done, user);
+    else if (route_of(writes[0]) == ROUTE_TRACE)
+        kw_order_trace(handle, writes, count, results, done, user);
     else if (kw_order_has_steps(writes, count))
         kw_order_write_in_steps(handle, writes, count, results, done, user);
     else

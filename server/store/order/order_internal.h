@@ -13,6 +13,7 @@
  *   compared.c    order: store: puts of counters, conditional writes
  *   increments.c  increments of one row that wait are sent as one
  *   stamp.c       order: stamp: writes of any number of records
+ *   trace.c       puts with timestamps of their callers while a key rule changes
  *   copy.c        copies of rows; large rows: copy_large.c; what they write: copy_writes.c
  *   sweep.c       removes gone cells (store/control.h) from rows
  *   steps.c       sends writes, those of one record in the order of their steps
@@ -246,5 +247,8 @@ bool kw_order_has_steps(const kw_write *const *writes, size_t count);
 void kw_order_forget_filter(kw_order_handle *handle);
 /* Fails waiting increments with UNAVAILABLE. */
 void kw_order_increments_close(kw_order_handle *handle);
+/* Puts with timestamps of their callers, while a key rule changes: see trace.c. */
+void kw_order_trace(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
+                    void (*done)(void *user), void *user);
 void kw_order_stamp(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                     void (*done)(void *user), void *user);

@@ -1,6 +1,6 @@
-/* Removes gone cells: see kw_row_sweep. One mutation per row removes its gone cells and what they hide: a
- * compaction can have dropped the delete marker of a removal before a cell arrived that the removal hides.
- */
+/* Removes gone cells and traces of puts: see kw_row_sweep. One mutation per row removes its gone cells and
+ * what they hide: a compaction can have dropped the delete marker of a removal before a cell arrived that the
+ * removal hides. */
 #include "store/order/copy.h"
 
 #define GONE_FILTER "QualifierFilter (=, 'binaryprefix:\0kw:')"
@@ -63,19 +63,35 @@ add_pair(const sweeping *op, const kw_cell *cell, const kw_marker *hidden, kw_ma
     return 2;
 }
 
+/* Adds the markers that remove the control cell; returns their number. */
+static size_t
+add_markers(const sweeping *op, const kw_row_sweep *sweep, const kw_cell *cell, kw_marker *ret_markers)
+{
+    kw_marker hidden;
+    if (cell->timestamp > sweep->until_ms)
+        return 0;
+    if (kw_control_marker(sweep->ordering, cell, &hidden))
+        return add_pair(op, cell, &hidden, ret_markers);
+    if (!kw_bytes_equal(cell->qualifier, KW_CONTROL_TRACE) || !kw_is_control(sweep->ordering, cell))
+        return 0;
+    ret_markers[0] =
+        (kw_marker){.column = keep(op, cell->family, cell->qualifier), .until_ms = cell->timestamp};
+    return 1;
+}
+
 /* Adds the writes for the row. Those of different gone cells do not depend on each other. */
 static void
 add_sweep(sweeping *op, size_t index, const kw_row *row)
 {
     const kw_row_sweep *sweep = &op->sweeps[index];
     kw_marker *markers = KW_ARENA_ARRAY(op->writes.arena, kw_marker, 2 * (size_t)row->cells_count);
-    kw_marker hidden;
     size_t count = 0, bytes = 0;
     for (uint32_t i = 0; i < row->cells_count; i++) {
         const kw_cell *cell = &row->cells[i];
-        if (cell->timestamp > sweep->until_ms || !kw_control_marker(sweep->ordering, cell, &hidden))
+        size_t added = add_markers(op, sweep, cell, markers + count);
+        count += added;
+        if (added == 0)
             continue;
-        count += add_pair(op, cell, &hidden, markers + count);
         bytes += 2 * (row->key.size + cell->qualifier.size + cell->family.size) + PAIR_OVERHEAD;
         if (bytes < KW_COPY_PART_BYTES)
             continue;

@@ -162,8 +162,9 @@ test_forward(void)
     town_put(self.in, "t2", "row");
     edit(self.a, set_compared, NULL);
     self.change->record.copied = self.change->record.compared = true;
-    WALK(&self, KW_CHAIN_2_SPACED, KW_CHAIN_3, KW_CHAIN_4, KW_CHAIN_5, KW_CHAIN_6, KW_CHAIN_7, KW_CHAIN_8,
-         KW_CHAIN_LEAVE_STAMPED, KW_CHAIN_LEAVE_RAISED, KW_CHAIN_LEAVE_HELD, KW_CHAIN_STORE_NEW);
+    WALK(&self, KW_CHAIN_2_SPACED, KW_CHAIN_2, KW_CHAIN_2_SPACED, KW_CHAIN_2_SPACED, KW_CHAIN_3, KW_CHAIN_4,
+         KW_CHAIN_5, KW_CHAIN_6, KW_CHAIN_7, KW_CHAIN_8, KW_CHAIN_8, KW_CHAIN_LEAVE_STAMPED,
+         KW_CHAIN_LEAVE_RAISED, KW_CHAIN_LEAVE_HELD, KW_CHAIN_STORE_NEW);
     finish_verified(&self, true);
 }
 
@@ -185,8 +186,9 @@ test_back_and_cancel(void)
 {
     setup self = served_by_two();
     WALK(&self, TO_2, KW_CHAIN_2_SPACED, KW_CHAIN_3, KW_CHAIN_4, KW_CHAIN_5, KW_CHAIN_6, KW_CHAIN_6_SPACED,
-         KW_CHAIN_5, KW_CHAIN_4_BACK, KW_CHAIN_3, KW_CHAIN_2_SPACED, KW_CHAIN_2, KW_CHAIN_1, KW_CHAIN_0,
-         KW_CHAIN_ENTER_STAMPED, KW_CHAIN_ENTER_RAISED, KW_CHAIN_ENTER_HELD);
+         KW_CHAIN_6_PASS, KW_CHAIN_6_PASS, KW_CHAIN_5, KW_CHAIN_4_BACK, KW_CHAIN_3, KW_CHAIN_2_SPACED,
+         KW_CHAIN_2, KW_CHAIN_1, KW_CHAIN_0, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_ENTER_RAISED,
+         KW_CHAIN_ENTER_HELD);
     finish_verified(&self, false);
 }
 

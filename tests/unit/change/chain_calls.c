@@ -36,7 +36,8 @@ acknowledge(const search *with, world *in, call *of)
 {
     bool spaced = version_of(with, of->version)->spaced || is_removal(of);
     raise_floor(in, STAMP_OF(of->write) + spaced);
-    world_use_stamp(in, STAMP_OF(of->write), false);
+    if (of->kind != CHAIN_PUT_OWN) /* only one */
+        world_use_stamp(in, STAMP_OF(of->write), false);
     for (unsigned i = 0; i < CELLS; i++) {
         if (!(fields_of(of) >> i & 1))
             continue;
@@ -59,6 +60,18 @@ answer_read(world *in, call *of)
     raise_floor(in, of->newest);
 }
 
+/* Every call with a lower stamp than `set_at` has ended before the pass began. */
+static void
+end_pass(const search *with, world *in, const call *of)
+{
+    if (of->scans == OLD) {
+        in->done |= CHAIN_PASSED_OLD;
+        return;
+    }
+    in->done |= KW_CHAIN_PASSED;
+    in->settled = with->model->settles_at_begin ? of->until : in->set_at;
+}
+
 /* The call has done all its work. */
 static void
 end_call(const search *with, world *in, call *of)
@@ -66,7 +79,7 @@ end_call(const search *with, world *in, call *of)
     if (of->kind == CHAIN_COPY && of->state == CALL_ACTIVE)
         in->done |= KW_CHAIN_COPIED;
     else if (of->kind == CHAIN_PASS && of->state == CALL_ACTIVE)
-        in->done |= KW_CHAIN_PASSED;
+        end_pass(with, in, of);
     else if (!is_work(of) && is_acknowledged(with, of)) {
         if (of->kind == CHAIN_GET || of->kind == CHAIN_SCAN)
             answer_read(in, of);
@@ -106,6 +119,8 @@ expand_write(const search *with, const world *in, int index)
         row_remove(to, of->kind == CHAIN_REMOVE, of->write, rules_of(with, of));
     else
         row_put(to, fields_of(of), of->write, rules_of(with, of));
+    if (of->touch)
+        row_touch(to, of->touch);
     of->stage++;
     if (ends_now(with, of) || write_target(with, of) < 0)
         end_call(with, &next, of);
@@ -239,14 +254,29 @@ places_to_read(const search *with, const call *of)
     }
 }
 
+/* What a read of the placement returns. */
+static row
+view_of(const world *in, call *of, int place)
+{
+    row view = row_read_since(&in->rows[place], of->since);
+    if (of->kind == CHAIN_PASS && of->scans == place && view.touched)
+        of->since = 0; /* then the whole rows are read */
+    return of->since ? view : row_read(&in->rows[place]);
+}
+
 static void
 read_place(const search *with, const world *in, int index, int place)
 {
     world next = *in;
     call *of = &next.calls[index];
     uint8_t all = places_to_read(with, of);
-    of->rows[place] = row_read(&in->rows[place]);
+    of->rows[place] = view_of(in, of, place);
     of->todo |= BIT(place);
+    if (of->kind == CHAIN_PASS && of->scans == place && row_is_empty(&of->rows[place])) {
+        end_call(with, &next, of);
+        world_step(with, &next, &in->calls[index], place == OLD ? READS_OLD : READS_NEW);
+        return;
+    }
     if (of->todo == all) {
         of->todo = 0;
         prepare(with, in, of, all);
@@ -279,8 +309,9 @@ expand_read(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
     uint8_t to_read = places_to_read(with, of) & (uint8_t)~of->todo;
+    bool scans_first = of->kind == CHAIN_PASS && of->todo == 0;
     for (int place = 0; place < PLACES; place++) {
-        if (of->stage == 0 && to_read >> place & 1)
+        if (of->stage == 0 && to_read >> place & 1 && !(scans_first && of->scans != place))
             read_place(with, in, index, place);
         if (of->stage == 1 && of->todo >> place & 1)
             write_place(with, in, index, place);

@@ -14,6 +14,7 @@
 static const char *const names[CHAIN_KINDS][EVENTS] = {
     [CHAIN_PUT] = EVENTS_OF("put"),
     [CHAIN_PUT_BOTH] = EVENTS_OF("put of both fields"),
+    [CHAIN_PUT_OWN] = EVENTS_OF("put with an own timestamp"),
     [CHAIN_REMOVE] = EVENTS_OF("removal"),
     [CHAIN_REMOVE_FIELD] = EVENTS_OF("removal of a"),
     [CHAIN_GET] = EVENTS_OF("get"),
@@ -85,16 +86,10 @@ is_active_work(const world *in, const call *of)
 }
 
 static bool
-is_active_write(const world *in, const call *of)
-{
-    (void)in;
-    return of->write && of->state == CALL_ACTIVE;
-}
-
-static bool
 is_of_version_before(const world *in, const call *of)
 {
-    return of->version == in->from && of->state == CALL_ACTIVE;
+    bool before = in->from == in->at ? of->outdated : of->version == in->from;
+    return before && of->state == CALL_ACTIVE;
 }
 
 call *
@@ -215,6 +210,23 @@ begin_write(const search *with, const world *in, const call *sample, event what)
     }
 }
 
+/* An old timestamp: see chain_model_explore. */
+#define OWN_STAMP 2
+
+static void
+begin_own(const search *with, const world *in, const call *sample, event what)
+{
+    world next = *in;
+    call *of = world_free_slot(&next);
+    if (world_uses_stamp(in, OWN_STAMP))
+        return;
+    *of = *sample;
+    of->write = RANK(OWN_STAMP, 0);
+    of->touch = with->model->no_trace ? 0 : in->floor;
+    world_use_stamp(&next, OWN_STAMP, true);
+    world_step(with, &next, &(call){.kind = of->kind, .write = of->write}, what);
+}
+
 static void
 begin_read(const search *with, const world *in, const call *sample, event what)
 {
@@ -232,14 +244,17 @@ runs_atomics(const kw_chain_version *version)
 }
 
 static void
-begin_under(const search *with, const world *in, uint8_t version)
+begin_under(const search *with, const world *in, uint8_t version, bool before)
 {
-    event what = version == in->at ? BEGINS : BEGINS_BEFORE;
+    event what = before ? BEGINS_BEFORE : BEGINS;
     for (uint8_t kind = CHAIN_PUT; kind <= CHAIN_ATOMIC; kind++) {
         call sample = {.kind = kind, .state = CALL_ACTIVE, .version = version};
+        sample.outdated = before && in->from == in->at;
         if (!(with->model->kinds >> kind & 1))
             continue;
-        if (is_write(&sample))
+        if (kind == CHAIN_PUT_OWN)
+            begin_own(with, in, &sample, what);
+        else if (is_write(&sample))
             begin_write(with, in, &sample, what);
         else if (kind != CHAIN_ATOMIC || runs_atomics(version_of(with, version)))
             begin_read(with, in, &sample, what);
@@ -256,9 +271,9 @@ begin_calls(const search *with, const world *in)
         return;
     world next = *in;
     next.calls_left--;
-    begin_under(with, &next, in->at);
+    begin_under(with, &next, in->at, false);
     if (in->moving)
-        begin_under(with, &next, in->from);
+        begin_under(with, &next, in->from, true);
 }
 
 /* --- versions --------------------------------------------------------------------------------- */
@@ -280,6 +295,15 @@ drop_late_calls(world *in)
             memset(&in->calls[i], 0, sizeof in->calls[i]);
 }
 
+/* When all gateways have reported, no call is under way with a lower stamp than `set_at`. */
+static uint8_t
+until_of(const search *with, const world *in, chain_kind kind)
+{
+    if (kind == CHAIN_SWEEP)
+        return with->model->sweeps_young ? in->floor : in->set_at;
+    return kind == CHAIN_PASS && with->model->settles_at_begin ? in->floor : 0;
+}
+
 static void
 begin_work(const search *with, const world *in, chain_kind kind, bool grace)
 {
@@ -287,7 +311,9 @@ begin_work(const search *with, const world *in, chain_kind kind, bool grace)
     const call work = {.kind = (uint8_t)kind,
                        .state = CALL_ACTIVE,
                        .version = in->at,
-                       .until = kind == CHAIN_SWEEP ? in->floor : 0};
+                       .scans = kind == CHAIN_PASS && in->done & CHAIN_PASSED_OLD ? NEW : OLD,
+                       .since = kind == CHAIN_PASS ? in->settled : 0,
+                       .until = until_of(with, in, kind)};
     if (grace && !in->graced)
         drop_late_calls(&next);
     next.graced = 1;
@@ -295,18 +321,52 @@ begin_work(const search *with, const world *in, chain_kind kind, bool grace)
     world_step(with, &next, &work, BEGINS);
 }
 
+/* A copy counts, and both placements stay the same, for as long as puts go to both. */
 static void
 set_version(const search *with, const world *in, kw_chain_step to)
 {
     world next = *in;
+    const kw_chain_version *version = version_of(with, (uint8_t)to.to);
+    bool both = version->old_role.put && version->new_role.put;
     if (!in->moving)
         next.from = in->at;
     next.at = (uint8_t)to.to;
     next.moving = 1;
-    next.graced = next.done = 0;
+    next.graced = 0;
+    next.done = both ? in->done & KW_CHAIN_COPIED : 0;
+    next.settled = both ? in->settled : 0;
+    if (both && with->model->no_whole_pass && in->settled == 0)
+        next.settled = in->floor;
+    next.set_at = in->floor;
     if (to.needs & KW_CHAIN_GRACE && !(to.needs & WORK))
         drop_late_calls(&next);
-    world_event(with, &next, with->model->versions[to.to].name);
+    world_event(with, &next, version->name);
+}
+
+/* Calls that have begun before end before the next pass. */
+static void
+begin_round(const search *with, const world *in)
+{
+    world next = *in;
+    next.rounds_left--;
+    next.from = in->at;
+    next.moving = 1;
+    next.graced = 0;
+    next.done = in->done & KW_CHAIN_COPIED;
+    next.set_at = in->floor;
+    for (int i = 0; i < SLOTS; i++)
+        next.calls[i].outdated = next.calls[i].state == CALL_ACTIVE;
+    world_event(with, &next, "the version is set again");
+}
+
+/* Until the operator gives the order, the change waits in 2. */
+static void
+rest(const search *with, const world *in)
+{
+    world next = *in;
+    next.rounds_left--;
+    if (in->at == KW_CHAIN_2_SPACED && !in->back)
+        set_version(with, &next, version_of(with, in->at)->back);
 }
 
 static void
@@ -320,10 +380,15 @@ advance(const search *with, const world *in)
     if ((in->moving && !with->model->far_apart) || at_end || to.to == KW_CHAIN_COUNT ||
         any_call(in, is_active_work))
         return;
-    if (work)
+    if (work) {
         begin_work(with, in, work & KW_CHAIN_COPIED ? CHAIN_COPY : CHAIN_PASS, to.needs & KW_CHAIN_GRACE);
-    else
-        set_version(with, in, to);
+        return;
+    }
+    set_version(with, in, to);
+    if (to.needs & KW_CHAIN_PASSED && in->rounds_left && !in->moving) {
+        begin_round(with, in);
+        rest(with, in);
+    }
 }
 
 static void
@@ -349,17 +414,20 @@ turn(const search *with, const world *in)
     world next = *in;
     next.turns_left--;
     next.back = !in->back;
-    next.graced = next.done = 0;
+    next.graced = 0;
+    next.done = in->done & KW_CHAIN_COPIED;
     world_event(with, &next, next.back ? "the change is reversed" : "the change goes forward again");
 }
 
-/* Sweeps the gone cells of removals that every call with a lower stamp has ended after: all older than now.
- */
+/* Sweeps the gone cells of removals that every call with a lower stamp has ended after. */
 static void
 sweep(const search *with, const world *in)
 {
-    if (in->sweeps_left == 0 || in->moving || in->at != with->model->last || any_call(in, is_active_work) ||
-        any_call(in, is_active_write))
+    if (in->moving || in->at != with->model->last || any_call(in, is_active_work))
+        return;
+    if (in->rounds_left)
+        begin_round(with, in);
+    if (in->sweeps_left == 0)
         return;
     world next = *in;
     next.sweeps_left--;
@@ -415,12 +483,15 @@ chain_model_explore(const chain_model *model, uint64_t states_max)
     if (version->both_complete)
         first->rows[OLD] = first->rows[NEW] = initial;
     first->at = (uint8_t)model->first;
-    first->floor = 2;
+    first->floor = model->kinds & CHAIN_BIT(PUT_OWN) ? OWN_STAMP + 1 : 2;
+    first->settled = version->both_complete ? first->floor : 0;
+    first->set_at = first->floor;
     first->calls_left = (uint8_t)model->calls;
     first->unknown_left = (uint8_t)model->unknown;
     first->purges_left = (uint8_t)model->purges;
     first->turns_left = (uint8_t)model->turns;
     first->sweeps_left = (uint8_t)model->sweeps;
+    first->rounds_left = (uint8_t)model->rounds;
     for (unsigned i = 0; i < CELLS; i++)
         first->seen[i] = first->acked[i] = RANK(1, 0);
     return explore(first, sizeof *first, expand, (void *)model, states_max);

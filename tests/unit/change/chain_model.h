@@ -24,6 +24,7 @@ typedef enum chain_kind {
     CHAIN_NOTHING,
     CHAIN_PUT,          /* field a */
     CHAIN_PUT_BOTH,     /* fields a and b */
+    CHAIN_PUT_OWN,      /* field a, with an old timestamp of the caller's, once */
     CHAIN_REMOVE,       /* the record */
     CHAIN_REMOVE_FIELD, /* a */
     CHAIN_GET,
@@ -48,7 +49,9 @@ typedef struct chain_model {
     int purges;                                /* how often a compaction drops the delete markers of a row */
     int turns;                                 /* how often the direction changes */
     int sweeps;                                /* of control cells, under version `last` */
-    bool ties; /* writes in progress can have equal stamps; writes of one millisecond count as equal */
+    int rounds; /* how often a version is set again for another pass, or the change returns from 2_SPACED to 2
+                 */
+    bool ties;  /* writes in progress can have equal stamps; writes of one millisecond count as equal */
 
     bool resends;  /* a write that got no answer from a placement can be sent there again, instead of being
                       given up; the first attempt can be applied later */
@@ -75,6 +78,10 @@ typedef struct chain_model {
     bool low_atomics;              /* an atomic operation's stamp is not above those that it read */
     bool turns_late;       /* a change goes forward again from versions whose removals write O alone */
     bool sweeps_no_marker; /* a sweep removes gone cells without deleting what they hide */
+    bool sweeps_young;     /* a sweep does not spare gone cells that calls with lower stamps can follow */
+    bool no_trace;         /* puts with a caller's timestamp leave no trace */
+    bool settles_at_begin; /* a pass counts for all stamps before it began */
+    bool no_whole_pass;    /* no pass visits all records: the first one, those written since 2 */
 } chain_model;
 
 /* The server's versions, and nothing else set. */

@@ -12,6 +12,9 @@
 #define ATOMICS 4
 #define STAMPS_MAX 31
 
+/* In world.done, beside the bits of chain.h: a pass has visited the rows of O. */
+#define CHAIN_PASSED_OLD 128
+
 typedef enum call_state {
     CALL_NONE,
     CALL_ACTIVE,
@@ -29,6 +32,10 @@ typedef struct call {
     uint8_t todo;       /* reads: bits, the placements still to read or to write back to */
     uint8_t newest;     /* reads: the newest timestamp read */
     uint8_t until;      /* sweeps: of removals with lower stamps */
+    uint8_t scans;      /* passes: the placement whose rows are visited */
+    uint8_t since;      /* passes: of cells with this timestamp and later ones */
+    uint8_t touch;      /* puts with a caller's timestamp: that of the trace */
+    uint8_t outdated;   /* of a gateway that has not reported the present round */
     rank before[CELLS]; /* what was acknowledged or read before the call began */
     rank result[CELLS];
     row rows[PLACES]; /* what was read; then what to write back */
@@ -39,8 +46,10 @@ typedef struct world {
     call calls[SLOTS]; /* sorted: equal states have equal bytes */
     uint8_t at, from;  /* versions; `from` while some gateways have not reported */
     uint8_t moving, back, graced, done;
-    uint8_t calls_left, unknown_left, purges_left, turns_left, sweeps_left;
+    uint8_t calls_left, unknown_left, purges_left, turns_left, sweeps_left, rounds_left;
     uint8_t floor;            /* no new write gets a lower stamp */
+    uint8_t set_at;           /* `floor` when the present version, or round, was set */
+    uint8_t settled;          /* both placements have the same cells with lower timestamps */
     rank seen[CELLS];         /* the newest write acknowledged or returned by a get */
     rank acked[CELLS];        /* the newest write acknowledged */
     rank removed[CELLS];      /* the newest removal that has begun */
@@ -78,7 +87,7 @@ is_removal(const call *of)
 static inline bool
 is_write(const call *of)
 {
-    return of->kind == CHAIN_PUT || of->kind == CHAIN_PUT_BOTH || is_removal(of);
+    return of->kind == CHAIN_PUT || of->kind == CHAIN_PUT_BOTH || of->kind == CHAIN_PUT_OWN || is_removal(of);
 }
 
 static inline bool

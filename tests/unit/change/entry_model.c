@@ -33,6 +33,8 @@ typedef struct call {
 typedef struct world {
     uint8_t now, ticks_left, calls_left, unknown_left, purges_left, next_value;
     uint8_t at, from, moving, reported_at, swept, wrong;
+    uint8_t set_at;      /* when the version was set */
+    uint8_t swept_until; /* gone cells with lower timestamps have been swept */
     cell cell;
     uint8_t marker, gone; /* gone: the stamp of a removal; its cell is one millisecond later */
     uint8_t generation;   /* kw:g: the number of atomic operations that were applied */
@@ -370,13 +372,20 @@ drop_late_calls(world *in)
             memset(&in->calls[i], 0, sizeof in->calls[i]);
 }
 
+/* In a version that leaves gone cells, those of calls under way stay; the next sweep leaves out the others.
+ */
 static void
 sweep(const search *with, const world *in)
 {
     world next = *in;
+    bool leaves = version_of(with, in->at)->control;
+    uint8_t gone_at = (uint8_t)(in->gone + 1);
     drop_late_calls(&next); /* after the grace */
-    delete_until(&next, in->gone);
-    next.gone = 0;
+    if (in->gone && (leaves ? gone_at < in->set_at : gone_at >= in->swept_until)) {
+        delete_until(&next, in->gone);
+        next.gone = 0;
+    }
+    next.swept_until = leaves ? in->set_at : in->swept_until;
     next.swept = 1;
     step(with, &next, "control cells are swept", -1);
 }
@@ -398,7 +407,8 @@ advance(const search *with, const world *in)
     next.from = in->at;
     next.at = (uint8_t)to.to;
     next.moving = 1;
-    next.reported_at = 0;
+    next.reported_at = next.swept = 0;
+    next.set_at = in->now;
     if (to.needs & KW_CHAIN_GRACE)
         drop_late_calls(&next);
     step(with, &next, with->model->versions[to.to].name, -1);
@@ -466,7 +476,7 @@ entry_model_explore(const entry_model *model, uint64_t states_max)
     first->purges_left = (uint8_t)model->purges;
     first->next_value = 1;
     first->at = (uint8_t)model->first;
-    first->reported_at = first->now;
+    first->reported_at = first->set_at = first->now;
     monitor_init(&first->monitor, 1, 0);
     return explore(first, sizeof *first, expand, (void *)model, states_max);
 }

@@ -55,6 +55,8 @@ hide(row *in)
         in->a_gone = 0;
     if (in->writer_at <= in->row_marker)
         in->writer = in->writer_at = 0;
+    if (in->touched <= in->row_marker)
+        in->touched = 0;
 }
 
 void
@@ -129,6 +131,37 @@ row_read(const row *from)
     row read = *from;
     read.row_marker = read.a_marker = 0;
     return read;
+}
+
+row
+row_read_since(const row *from, uint8_t since)
+{
+    row read = row_read(from);
+    for (unsigned i = 0; i < CELLS; i++)
+        if (STAMP_OF(read.cells[i]) < since)
+            read.cells[i] = 0;
+    if (STAMP_OF(read.row_gone) + 1 < since)
+        read.row_gone = 0;
+    if (STAMP_OF(read.a_gone) + 1 < since)
+        read.a_gone = 0;
+    if (read.writer_at < since)
+        read.writer = read.writer_at = 0;
+    if (read.touched < since)
+        read.touched = 0;
+    return read;
+}
+
+bool
+row_is_empty(const row *of)
+{
+    return !(of->cells[A] || of->cells[B] || of->row_gone || of->a_gone || of->touched);
+}
+
+void
+row_touch(row *of, uint8_t at)
+{
+    if (at > of->row_marker)
+        of->touched = MAX(of->touched, at);
 }
 
 row

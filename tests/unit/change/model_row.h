@@ -27,6 +27,7 @@ typedef struct row {
     rank writer;       /* kw:w: the write */
     uint8_t writer_at; /* its timestamp */
     uint8_t row_marker, a_marker;
+    uint8_t touched; /* the timestamp of the trace: a cell that puts with timestamps of their callers leave */
 } row;
 
 typedef struct row_rules {
@@ -51,6 +52,11 @@ void row_purge(row *of, bool control);
 
 /* What a read of the row returns: the row without markers. */
 row row_read(const row *from);
+/* The same, of cells with this timestamp and later ones. */
+row row_read_since(const row *from, uint8_t since);
+bool row_is_empty(const row *of);
+/* Leaves a trace. */
+void row_touch(row *of, uint8_t at);
 /* The newest of each cell; of equal stamps that of `authority`. */
 row row_merge(const row *authority, const row *other);
 /* What must be written to `to` so that it has the cells of `merged`; `ties`: including cells with the same

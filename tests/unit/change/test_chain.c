@@ -3,6 +3,7 @@
 
 #define PUT CHAIN_BIT(PUT)
 #define BOTH CHAIN_BIT(PUT_BOTH)
+#define PUT_OWN CHAIN_BIT(PUT_OWN)
 #define REMOVE CHAIN_BIT(REMOVE)
 #define REMOVE_A CHAIN_BIT(REMOVE_FIELD)
 #define GET CHAIN_BIT(GET)
@@ -69,6 +70,29 @@ test_back(void)
     chain_is_right("reversed, then forward again, gone cells of version 0 expire", &model);
 }
 
+/* Passes are repeated before the operator gives the order, and after it until the last one was short. */
+static void
+test_rounds(void)
+{
+    chain_model model = model_of(PUT | REMOVE | GET, 3), back = model_of(PUT | REMOVE | GET | SCAN, 2);
+    model.rounds = back.rounds = model.unknown = back.unknown = back.turns = 1;
+    model.first = KW_CHAIN_2;
+    back.first = KW_CHAIN_6;
+    back.last = KW_CHAIN_7;
+    chain_is_right("a pass more, one call given up", &model);
+    chain_is_right("a pass more, reversed", &back);
+}
+
+static void
+test_own_timestamps(void)
+{
+    chain_model model = model_of(PUT | PUT_OWN | REMOVE | GET, 2);
+    model.unknown = model.turns = 1;
+    model.first = KW_CHAIN_2;
+    model.last = KW_CHAIN_7;
+    chain_is_right("a put with an old timestamp, one call given up, reversed", &model);
+}
+
 /* Writes of one millisecond that run at the same time can end in another order in each placement. */
 static void
 test_ties(void)
@@ -107,7 +131,7 @@ test_sweep(void)
 {
     chain_model model = model_of(PUT | REMOVE | GET, 3);
     model.first = KW_CHAIN_6;
-    model.unknown = model.purges = model.sweeps = 1;
+    model.unknown = model.purges = model.sweeps = model.rounds = 1;
     chain_is_right("a sweep of control cells", &model);
 }
 
@@ -130,6 +154,8 @@ main(int argc, char **argv)
     g_test_add_func("/change/chain/late-calls", test_late_calls);
     g_test_add_func("/change/chain/parts-of-a-record", test_parts);
     g_test_add_func("/change/chain/back", test_back);
+    g_test_add_func("/change/chain/rounds", test_rounds);
+    g_test_add_func("/change/chain/own-timestamps", test_own_timestamps);
     g_test_add_func("/change/chain/ties", test_ties);
     g_test_add_func("/change/chain/sent-again", test_sent_again);
     g_test_add_func("/change/chain/atomics", test_atomics);

@@ -84,10 +84,13 @@ test_enter(void)
 static void
 test_leave(void)
 {
-    entry_model model = leaving(PLAIN, 3), late = leaving(ALL, 2);
+    entry_model model = leaving(PLAIN, 3), late = leaving(ALL, 2), swept = leaving(PLAIN, 2);
     is_right("leaving", model);
     late.unknown = late.purges = 1;
     is_right("leaving, one call given up, one compaction", late);
+    swept.first = KW_CHAIN_8;
+    swept.purges = 1;
+    is_right("leaving, most gone cells are swept before", swept);
 }
 
 static void

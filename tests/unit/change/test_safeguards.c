@@ -114,6 +114,34 @@ test_pass(void)
     chain_is_wrong("no pass on the way back", &back);
 }
 
+/* The passes before those under 3 and 5 make these short. They count only for the records whose writes they
+ * have seen. */
+static void
+test_early_passes(void)
+{
+    chain_model late = plain(2, 1), begin = plain(2, 0), back = reversed(2), none = plain(2, 0);
+    begin.settles_at_begin = true;
+    chain_is_wrong("the next pass leaves out writes in progress when the one before began", &begin);
+    drop_need(&late, KW_CHAIN_2_SPACED, KW_CHAIN_GRACE);
+    chain_is_wrong("no grace before the first pass", &late);
+    back.versions[KW_CHAIN_6_SPACED].back = back.versions[KW_CHAIN_6_PASS].back;
+    chain_is_wrong("on the way back, a pass directly after 6", &back);
+    none.no_whole_pass = none.no_copy = true;
+    chain_is_wrong("no pass visits all records, and no copy", &none);
+}
+
+/* A pass does not find what is written with an old timestamp, unless it leaves a trace. */
+static void
+test_own_timestamps(void)
+{
+    chain_model model = model_of(CHAIN_BIT(PUT_OWN) | CHAIN_BIT(GET), 2);
+    model.unknown = model.turns = 1;
+    model.last = KW_CHAIN_6;
+    chain_is_right("a put with an old timestamp leaves a trace", &model);
+    model.no_trace = true;
+    chain_is_wrong("a put with an old timestamp leaves no trace", &model);
+}
+
 /* Safeguards of the copy: the pass would repair what is lost without them. They keep that little. Stamps
  * are distinct, so that plain writes alone do not need the pass. Two protect against a removal that reaches O
  * alone: the copier takes it along, and removals reach N before the first put does. */
@@ -122,6 +150,8 @@ test_copy(void)
 {
     chain_model without_pass = plain(2, 1);
     without_pass.distinct = true;
+    drop_need(&without_pass, KW_CHAIN_2_SPACED, KW_CHAIN_PASSED);
+    drop_need(&without_pass, KW_CHAIN_2_SPACED, KW_CHAIN_GRACE);
     drop_need(&without_pass, KW_CHAIN_3, KW_CHAIN_PASSED);
     chain_is_right("no pass, plain writes, distinct stamps", &without_pass);
 
@@ -141,7 +171,7 @@ static void
 test_spaced(void)
 {
     static const kw_chain_id forward[] = {KW_CHAIN_2_SPACED, KW_CHAIN_3, KW_CHAIN_4, KW_CHAIN_5};
-    static const kw_chain_id back[] = {KW_CHAIN_6_SPACED, KW_CHAIN_5, KW_CHAIN_4_BACK};
+    static const kw_chain_id back[] = {KW_CHAIN_6_SPACED, KW_CHAIN_6_PASS, KW_CHAIN_5, KW_CHAIN_4_BACK};
     for (size_t i = 0; i < G_N_ELEMENTS(forward); i++) {
         chain_model model = plain(3, 0);
         model.versions[forward[i]].spaced = false;
@@ -171,7 +201,8 @@ test_spaced_versions(void)
 static void
 test_gone_cells(void)
 {
-    chain_model none = plain(2, 0), low = plain(2, 0), dropped = plain(2, 0), sweep = plain(2, 1);
+    chain_model none = plain(2, 0), low = plain(2, 0), dropped = plain(2, 0), sweep = plain(2, 1),
+                young = plain(3, 0);
     none.no_gone = low.gone_too_low = dropped.compaction_drops_control = true;
     none.purges = low.purges = 1;
     dropped.purges = 2;
@@ -182,6 +213,10 @@ test_gone_cells(void)
     sweep.sweeps = sweep.purges = 1;
     sweep.sweeps_no_marker = true;
     chain_is_wrong("a sweep does not delete what gone cells hide", &sweep);
+    young.first = KW_CHAIN_7;
+    young.sweeps = young.purges = 1;
+    young.sweeps_young = true;
+    chain_is_wrong("a sweep removes gone cells that calls with lower stamps can follow", &young);
 }
 
 /* N keeps what was copied to it. A removal that reaches O alone, and leaves no gone cell for the copy, would
@@ -265,6 +300,8 @@ main(int argc, char **argv)
     g_test_add_func("/change/safeguards/scan-too-early", test_scan_too_early);
     g_test_add_func("/change/safeguards/authority-last", test_authority_last);
     g_test_add_func("/change/safeguards/pass", test_pass);
+    g_test_add_func("/change/safeguards/early-passes", test_early_passes);
+    g_test_add_func("/change/safeguards/own-timestamps", test_own_timestamps);
     g_test_add_func("/change/safeguards/copy", test_copy);
     g_test_add_func("/change/safeguards/spaced", test_spaced);
     g_test_add_func("/change/safeguards/spaced-versions", test_spaced_versions);

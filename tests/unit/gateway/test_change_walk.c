@@ -7,8 +7,10 @@
 #define MS UINT64_C(1000000)
 #define LATE_NS (40 * 1000 * MS)
 #define SKEW_NS (20 * MS)
-#define CALL_NS (30 * 1000 * MS)
-#define STEPS_MAX 200
+#define WIDTH_NS (300 * MS)
+#define STEPS_MAX 300
+/* The first pass or sweep of a version takes this time, and each further one a tenth of the one before. */
+#define FIRST_ROUND_MS 100000
 
 typedef struct scene {
     kw_change_walk walk;
@@ -20,6 +22,9 @@ typedef struct scene {
     kw_chain_id left; /* the version before the end */
     /* what has happened since the version was set */
     uint64_t reported_ns, lost_ns;
+    int64_t round_ms;   /* of the last pass or sweep */
+    unsigned repeated;  /* how often a version was set again */
+    int64_t settled_ms; /* of the record, when the last pass began */
     bool copied, compared, passed, swept, expired;
 } scene;
 
@@ -44,7 +49,11 @@ static scene
 scene_new(kw_chain_id version, kw_change_goal goal, bool store_order)
 {
     scene self = {.record = record_at(version, goal, store_order),
-                  .times = {.now_ns = 1000 * MS, .late_ns = LATE_NS, .skew_ns = SKEW_NS, .call_ns = CALL_NS},
+                  .times = {.now_ns = 1000 * MS,
+                            .late_ns = LATE_NS,
+                            .skew_ns = SKEW_NS,
+                            .width_ns = WIDTH_NS,
+                            .selects = true},
                   .followers = {{.instance = "a", .id = "A", .itself = true}, {.instance = "b", .id = "B"}},
                   .count = 2,
                   .lost_ns = 1000 * MS};
@@ -55,6 +64,7 @@ scene_new(kw_chain_id version, kw_change_goal goal, bool store_order)
 static kw_change_next
 next_of(scene *self)
 {
+    self->times.store_ms = (int64_t)(self->times.now_ns / MS);
     kw_change_walk_note(&self->walk, &self->record, self->followers, self->count, self->times.now_ns);
     return kw_change_walk_next(&self->walk, &self->record, &self->times);
 }
@@ -83,12 +93,15 @@ check_needs(const scene *self, unsigned needs)
         g_assert_true(self->record.store_order);
 }
 
-/* The step that the table has: forward or back. */
+/* The step that the table has: forward or back; or the same version again, for another pass or sweep. */
 static unsigned
 needs_of(kw_chain_id from, kw_chain_id to)
 {
     kw_chain_step forward = kw_chain_next(from, KW_CHAIN_FORWARD), back = kw_chain_next(from, KW_CHAIN_BACK);
-    g_assert_true(to == forward.to || to == back.to);
+    unsigned work = KW_CHAIN_PASSED | KW_CHAIN_SWEPT;
+    g_assert_true(to == forward.to || to == back.to || to == from);
+    if (to == from)
+        return forward.needs & work ? forward.needs & work : back.needs & work;
     return to == forward.to ? forward.needs : back.needs;
 }
 
@@ -100,18 +113,37 @@ check_work(const scene *self)
     g_assert_false(self->record.paused);
 }
 
+/* The last sweep of a change that ends under its version removes the control cells of the version before. */
+static void
+check_round(const scene *self)
+{
+    bool end = self->record.version == KW_CHAIN_0 || self->record.version == KW_CHAIN_8;
+    g_assert_false(kw_change_holds_callers(self->record.version));
+    g_assert_true(self->passed || self->swept);
+    if (end && !self->record.store_order)
+        g_assert_cmpuint(self->times.now_ns, >=, self->reported_ns + WIDTH_NS);
+    else
+        g_assert_cmpint(self->round_ms, >, 1500);
+}
+
 static void
 step(scene *self, const kw_change_next *next)
 {
+    if (next->to == self->record.version)
+        check_round(self);
+    self->repeated += next->to == self->record.version;
+    self->round_ms = next->to == self->record.version ? self->round_ms : 0;
     self->left = self->record.version;
     self->ended = next->act == KW_CHANGE_ACT_END;
+    if (next->to == KW_CHAIN_COUNT)
+        g_assert_cmpuint(self->record.rounds, >, 0);
     if (next->to == KW_CHAIN_COUNT)
         check_needs(self, KW_CHAIN_GRACE | KW_CHAIN_SWEPT);
     else
         check_needs(self, needs_of(self->record.version, next->to));
     if (next->to == KW_CHAIN_COUNT)
         return;
-    kw_change_set_version(&self->record, next->to, 1);
+    kw_change_set_version(&self->record, next->to, 1, (int64_t)(self->times.now_ns / MS));
     self->reported_ns = 0;
     self->copied = self->compared = self->passed = self->swept = false;
 }
@@ -127,6 +159,15 @@ report(scene *self)
             return;
         }
     g_assert_not_reached();
+}
+
+static void
+end_round(scene *self, kw_change_act act)
+{
+    int64_t took_ms = self->round_ms ? self->round_ms / 10 : FIRST_ROUND_MS;
+    self->settled_ms = self->record.settled_ms;
+    kw_change_end_round(&self->record, act, took_ms, self->round_ms);
+    self->round_ms = took_ms;
 }
 
 /* Does what the walk demands. False: it waits for the operator. */
@@ -147,16 +188,16 @@ act(scene *self, const kw_change_next *next)
         return true;
     case KW_CHANGE_ACT_PASS:
         check_work(self);
-        g_assert_true(self->record.version == KW_CHAIN_3 || self->record.version == KW_CHAIN_5);
+        g_assert_true(kw_chain_version_of(self->record.version)->spaced);
         self->record.pass++;
         self->passed = self->record.pass == KW_CHANGE_PASS_ENDED;
+        if (self->passed)
+            end_round(self, next->act);
         return true;
     case KW_CHANGE_ACT_SWEEP:
         check_work(self);
-        if (kw_chain_version_of(self->record.version)->control)
-            g_assert_cmpuint(self->times.now_ns, >=, self->reported_ns + CALL_NS + LATE_NS);
         self->swept = true;
-        self->record.pass = KW_CHANGE_PASS_ENDED;
+        end_round(self, next->act);
         return true;
     case KW_CHANGE_ACT_STEP:
     case KW_CHANGE_ACT_END:
@@ -197,6 +238,15 @@ run(scene *self)
         g_assert_cmpuint(++steps, <, STEPS_MAX);
 }
 
+/* Returns what the walk waits for after the event. */
+static kw_change_wait
+wait_of(scene *self)
+{
+    kw_change_next next = next_of(self);
+    g_assert_cmpint(next.act, ==, KW_CHANGE_ACT_WAIT);
+    return next.wait;
+}
+
 /* --- every version with every goal ---------------------------------------------------------------------- */
 
 static bool
@@ -235,7 +285,7 @@ check_end(const scene *self, kw_chain_id from)
     else
         g_assert_cmpint(self->record.version, ==, KW_CHAIN_2);
     if (!self->ended && self->record.version == KW_CHAIN_2)
-        g_assert_true(self->record.copied && self->record.compared);
+        g_assert_true(self->record.copied && self->record.compared && self->record.settled_ms > 0);
     if (self->ended && store)
         g_assert_cmpint(self->left, ==, completed ? KW_CHAIN_LEAVE_HELD : KW_CHAIN_ENTER_HELD);
 }
@@ -312,9 +362,87 @@ test_copy_counts(void)
     run(&self);
     g_assert_cmpint(self.record.version, ==, KW_CHAIN_2);
     g_assert_true(self.record.copied && self.record.compared && !self.copied);
-    kw_change_set_version(&self.record, KW_CHAIN_1, 1);
-    g_assert_false(self.record.copied || self.record.compared);
+    kw_change_set_version(&self.record, KW_CHAIN_1, 1, 1);
+    g_assert_false(self.record.copied || self.record.compared || self.record.settled_ms);
     kw_change_walk_clear(&self.walk);
+}
+
+/* --- passes ----------------------------------------------------------------------------------------------
+ */
+
+#define MINUTE_NS (61 * 1000 * MS)
+
+/* The first pass visits all records. While the change waits, each later one begins where the one before could
+ * miss a write: when its version was set. */
+static void
+test_passes_while_waiting(void)
+{
+    scene self = scene_new(KW_CHAIN_1, KW_CHANGE_GOAL_COPIED, false);
+    run(&self);
+    g_assert_cmpint(self.settled_ms, ==, 0);
+    int64_t settled_ms = self.record.settled_ms;
+    g_assert_cmpint(settled_ms, >, 0);
+    g_assert_cmpint(settled_ms, <, self.times.store_ms);
+    g_assert_cmpuint(self.repeated, ==, 0);
+    self.times.now_ns += MINUTE_NS;
+    g_assert_true(kw_change_waits_for_order(&self.record));
+    run(&self);
+    g_assert_cmpint(self.settled_ms, ==, settled_ms);
+    g_assert_cmpint(self.record.settled_ms, >=, settled_ms + (int64_t)(MINUTE_NS / MS));
+    g_assert_cmpint(self.record.version, ==, KW_CHAIN_2);
+    self.times.selects = false; /* it would visit all records */
+    self.times.now_ns += MINUTE_NS;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
+    kw_change_walk_clear(&self.walk);
+}
+
+/* After the order, passes are repeated until one was short. Under 3, where atomic operations are held, there
+ * is one. */
+static void
+check_rounds(kw_chain_id from, kw_change_goal goal, bool selects, unsigned repeated)
+{
+    scene self = scene_new(from, goal, false);
+    self.record.copied = self.record.compared = true;
+    self.record.settled_ms = 1;
+    self.times.selects = selects;
+    run(&self);
+    check_end(&self, from);
+    g_assert_cmpuint(self.repeated, ==, repeated);
+    kw_change_walk_clear(&self.walk);
+}
+
+static void
+test_rounds(void)
+{
+    check_rounds(KW_CHAIN_2, KW_CHANGE_GOAL_SWITCHED, true, 2); /* 100, 10 and 1 s */
+    check_rounds(KW_CHAIN_6, KW_CHANGE_GOAL_REVERSED, true, 2);
+    check_rounds(KW_CHAIN_2, KW_CHANGE_GOAL_SWITCHED, false, 0);
+    check_rounds(KW_CHAIN_7, KW_CHANGE_GOAL_COMPLETED, true, 1);
+}
+
+static kw_change_record
+record_of_round(uint64_t rounds, int64_t took_ms, int64_t before_ms)
+{
+    kw_change_record record = record_at(KW_CHAIN_2_SPACED, KW_CHANGE_GOAL_SWITCHED, false);
+    record.rounds = rounds;
+    record.set_at_ms = 77;
+    kw_change_end_round(&record, KW_CHANGE_ACT_PASS, took_ms, before_ms);
+    g_assert_cmpint(record.settled_ms, ==, 77);
+    g_assert_cmpint(record.pass, ==, KW_CHANGE_PASS_ENDED);
+    return record;
+}
+
+/* Passes that do not get shorter end, too. */
+static void
+test_short_rounds(void)
+{
+    g_assert_true(record_of_round(0, 1500, 0).short_round);
+    g_assert_false(record_of_round(0, 1501, 0).short_round);
+    g_assert_false(record_of_round(0, 90000, 100000).short_round); /* of an earlier version */
+    g_assert_false(record_of_round(1, 70000, 100000).short_round);
+    g_assert_true(record_of_round(1, 80000, 100000).short_round);
+    g_assert_false(record_of_round(1, 80000, 0).short_round); /* another gateway made the one before */
+    g_assert_false(record_of_round(0, -5, 0).short_round);    /* the wall clock was set back */
 }
 
 /* --- single needs ----------------------------------------------------------------------------------------
@@ -328,15 +456,6 @@ advance_to(scene *self, kw_change_act wanted)
         g_assert_true(act(self, &next));
         g_assert_cmpuint(++steps, <, STEPS_MAX);
     }
-}
-
-/* Returns what the walk waits for after the event. */
-static kw_change_wait
-wait_of(scene *self)
-{
-    kw_change_next next = next_of(self);
-    g_assert_cmpint(next.act, ==, KW_CHANGE_ACT_WAIT);
-    return next.wait;
 }
 
 /* A gateway that has the table and has not reported stops the steps and the work; a dead one does not, but
@@ -425,11 +544,11 @@ test_report_of_older_step(void)
 {
     scene self = scene_new(KW_CHAIN_2_SPACED, KW_CHANGE_GOAL_SWITCHED, false);
     advance_to(&self, KW_CHANGE_ACT_STEP);
-    kw_change_set_version(&self.record, KW_CHAIN_3, 1);
+    kw_change_set_version(&self.record, KW_CHAIN_3, 1, 1);
     g_assert_cmpint(kw_change_walk_next(&self.walk, &self.record, &self.times).wait, ==,
                     KW_CHANGE_WAIT_REPORTS);
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_REPORTS);
-    kw_change_set_version(&self.record, KW_CHAIN_4, 1);
+    kw_change_set_version(&self.record, KW_CHAIN_4, 1, 1);
     report(&self);
     report(&self); /* before the registrations are read again */
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_TIME);
@@ -444,6 +563,10 @@ test_pause(void)
     self.record.paused = true;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_RESUME);
     self.record.copied = self.record.compared = true;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_RESUME); /* the first pass */
+    self.record.settled_ms = 1;
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
+    self.times.now_ns += MINUTE_NS;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
     kw_change_walk_clear(&self.walk);
 }
@@ -468,6 +591,9 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-walk/turns", test_turns);
     g_test_add_func("/gateway/change-walk/turn-forgets-pass", test_turn_forgets_pass);
     g_test_add_func("/gateway/change-walk/copy-counts", test_copy_counts);
+    g_test_add_func("/gateway/change-walk/passes-while-waiting", test_passes_while_waiting);
+    g_test_add_func("/gateway/change-walk/rounds", test_rounds);
+    g_test_add_func("/gateway/change-walk/short-rounds", test_short_rounds);
     g_test_add_func("/gateway/change-walk/gateways", test_gateways);
     g_test_add_func("/gateway/change-walk/gateway-first-seen-dead", test_gateway_first_seen_dead);
     g_test_add_func("/gateway/change-walk/gateway-leaves", test_gateway_leaves);

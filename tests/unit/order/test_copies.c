@@ -112,6 +112,44 @@ test_gone_without_marker(void)
     }
 }
 
+/* Both rows have the same cells with lower timestamps than 10. So only the others are read, of each row as of
+ * a row that its caller has read. */
+static void
+test_time_from(void)
+{
+    static const example young[] = {
+        {"newer cells", true, "f:a=2@11 f:a=1@9 f:b=1@8", "f:a=1@9 f:b=2@12 f:b=1@8",
+         "f:a=2@11 f:a=1@9 f:b=2@12 f:b=1@8", "f:a=2@11 f:a=1@9 f:b=2@12 f:b=1@8"},
+        {"older cells are left alone", true, "f:a=1@9 f:b=1@11", "f:a=2@9 f:c=1@8", NULL,
+         "f:a=2@9 f:b=1@11 f:c=1@8"},
+        {"a removal hides older cells", true, "f:kw:r=9@10", "f:a=1@9", NULL, "f:kw:r=9@10"},
+        {"ties", true, "f:a=1@10", "f:a=2@10", NULL, "f:a=1@10"},
+    };
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(young); i++) {
+        const example *of = &young[i / 2];
+        order_bed bed = order_bed_new();
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        g_test_message("%s", of->what);
+        order_write_row(&bed, "old", "r", of->old);
+        order_write_row(&bed, "new", "r", of->new);
+        kw_row_copy copy = copy_of("r", true);
+        kw_row row = order_row(arena, of->old);
+        uint32_t kept = 0;
+        for (uint32_t j = 0; j < row.cells_count; j++)
+            if (row.cells[j].timestamp >= 10)
+                row.cells[kept++] = row.cells[j];
+        row.cells_count = kept;
+        copy.time_from = 10;
+        copy.stored = i % 2 ? &row : NULL;
+        kw_written result = {.outcome = KW_OUTCOME_UNKNOWN};
+        kw_sync_copy(&bed.sync, &copy, 1, &result);
+        g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
+        order_assert_row(&bed, "old", "r", of->old_after ? of->old_after : of->old);
+        order_assert_row(&bed, "new", "r", of->new_after ? of->new_after : of->new);
+        order_bed_free(&bed);
+    }
+}
+
 static void
 test_many(void)
 {
@@ -424,6 +462,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/order/copies/examples", test_examples);
     g_test_add_func("/order/copies/gone-without-marker", test_gone_without_marker);
+    g_test_add_func("/order/copies/time-from", test_time_from);
     g_test_add_func("/order/copies/many", test_many);
     g_test_add_func("/order/copies/failed-writes", test_failed_writes);
     g_test_add_func("/order/copies/failed-reads", test_failed_reads);

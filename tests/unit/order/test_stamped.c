@@ -127,6 +127,55 @@ test_taken_in_one_row(void)
     order_bed_free(&bed);
 }
 
+/* While a key rule changes, a put with a timestamp of its caller's leaves a trace with the present time. It
+ * is not acknowledged any later, and its caller can read it at once. */
+static void
+test_trace(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    order_answer answer = {0}, many = {0}, unspaced = {0}, removed = {0};
+    kw_write put = order_put(arena, &spaced, "r", "a=1 b=2"), other = order_put(arena, &spaced, "s", "a=1");
+    kw_write without = order_put(arena, &stamped, "t", "a=1"),
+             removal = order_removal(arena, &spaced, "r", "b");
+    const kw_write *both[2] = {&put, &other};
+    put.timestamp = other.timestamp = without.timestamp = removal.timestamp = 5;
+    kw_simulated_set_time_ms(bed.rows, 990, 1000);
+    kw_store_handle_write(bed.sync.handle, &put, order_on_write, &answer);
+    order_await(&bed, &answer);
+    order_assert_row(&bed, "old", "r", "f:kw:t=5@1000 f:a=1@5 f:b=2@5");
+    kw_simulated_set_time_ms(bed.rows, 1001, 1002);
+    kw_store_handle_write_many(bed.sync.handle, both, 2, many.written, order_on_many, &many);
+    order_await(&bed, &many);
+    order_assert_row(&bed, "old", "s", "f:kw:t=5@1002 f:a=1@5");
+    kw_store_handle_write(bed.sync.handle, &without, order_on_write, &unspaced);
+    order_await(&bed, &unspaced);
+    order_assert_row(&bed, "old", "t", "f:a=1@5");
+    kw_store_handle_write(bed.sync.handle, &removal, order_on_write, &removed);
+    order_await(&bed, &removed);
+    order_assert_row(&bed, "old", "r", "f:kw:t=5@1002 f:kw:t=5@1000 f:a=1@5");
+    order_bed_free(&bed);
+}
+
+/* Without the time there is no trace, so the put fails. */
+static void
+test_trace_without_time(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    order_answer answer = {0};
+    kw_write put = order_put(arena, &spaced, "r", "a=1");
+    put.timestamp = 5;
+    put.deadline = kw_deadline_in_ms(50);
+    kw_simulated_set_time_unknown(bed.rows);
+    kw_store_handle_write(bed.sync.handle, &put, order_on_write, &answer);
+    order_await(&bed, &answer);
+    g_assert_cmpint(answer.written[0].outcome, ==, KW_OUTCOME_FAILED);
+    g_assert_cmpint(answer.written[0].error.code, !=, KW_OK);
+    order_assert_row(&bed, "old", "r", "");
+    order_bed_free(&bed);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -135,5 +184,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/stamped/gone", test_gone);
     g_test_add_func("/order/stamped/rows in other order", test_rows_in_other_order);
     g_test_add_func("/order/stamped/taken in one row", test_taken_in_one_row);
+    g_test_add_func("/order/stamped/trace", test_trace);
+    g_test_add_func("/order/stamped/trace without time", test_trace_without_time);
     return g_test_run();
 }

@@ -31,6 +31,8 @@ test_sweep(void)
         {"f:kw:cf:a=10@11 f:kw:cf:b=20@21 f:kw:fg:=10@11 f:c=1@5 g:a=1@11", 20,
          "f:kw:cf:b=20@21 f:c=1@5 g:a=1@11"},
         {"f:kw:g=1@5 f:a=1@5", 20, "f:kw:g=1@5 f:a=1@5"},
+        {"f:kw:t=5@20 f:a=1@5", 20, "f:a=1@5"}, /* the trace of a put */
+        {"f:kw:t=5@21 f:a=1@5", 20, "f:kw:t=5@21 f:a=1@5"},
         {"", 20, ""},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -74,7 +74,9 @@ apart_put(apart_fixture *self, apart_side sides, const char *record, int64_t tim
 {
     write_to(self, sides);
     self->desk->options = (kw_write_options){.has_timestamp = timestamp > 0, .timestamp = timestamp};
+    self->table->ordering.keeps_gone = timestamp == 0 || self->traces;
     g_assert_cmpstr(desk_put(self->desk, self->table->name, record)->error.text, ==, "");
+    self->table->ordering.keeps_gone = true;
     write_to(self, BOTH);
 }
 

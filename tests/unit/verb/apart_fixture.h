@@ -13,6 +13,7 @@ typedef struct apart_fixture {
     kw_table *table;
     kw_path *path;
     kw_placement placements[2]; /* the new one, then the old one, which is scanned */
+    bool traces;                /* puts with a timestamp leave traces */
 } apart_fixture;
 
 /* table: "now", whose keys hold the identity, or "coarse_now", whose keys do not hold the exact time. */

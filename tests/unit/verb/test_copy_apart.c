@@ -186,6 +186,89 @@ test_unnamed(void)
     tear_down(&self);
 }
 
+/* Only records with a cell that is recent enough are visited, and older cells stay as they are. */
+static void
+test_since(void)
+{
+    fixture self;
+    set_up(&self, "now");
+    put_examples(&self);
+    self.request.since_ms = 2000;
+    visit(&self, KW_COPY_BOTH, OLD);
+    g_assert_cmpuint(self.sum.rows, ==, 0);
+    g_assert_cmpuint(self.sum.removed, ==, 1); /* f: of what was read, only the gone cell is left */
+    visit(&self, KW_COPY_BOTH, NEW);
+    g_assert_cmpuint(self.sum.rows, ==, 1);    /* c */
+    g_assert_cmpuint(self.sum.removed, ==, 2); /* e, and f, which the pass has just written */
+    expect_in(&self, OLD, "id=b n=1", "none");
+    expect_in(&self, NEW, "id=a n=1", "none");
+    expect_in(&self, OLD, "id=c n=1", "id=c n=1 note=y tags.k=5");
+    expect_in(&self, NEW, "id=c n=1", "id=c n=1 note=y");
+    expect_record(&self, "id=e n=1", "none");
+    expect_record(&self, "id=f n=1", "id=f n=1 tags.k=5");
+    tear_down(&self);
+}
+
+/* A trace makes a pass visit a record that was put with an old timestamp, and read all of it. */
+static void
+test_trace(void)
+{
+    for (int large = 0; large < 2; large++) {
+        fixture self;
+        set_up(&self, "now");
+        self.apart.traces = true;
+        apart_put(&self.apart, NEW, "id=a n=1 note=x", 1000);
+        apart_put(&self.apart, OLD, "id=b n=1 note=x", 1000);
+        self.request.since_ms = kw_clock_wall_ms() - 60000;
+        if (large) { /* then keys are scanned */
+            self.apart.control->fail_code = KW_LIMIT;
+            self.apart.control->fail_at = self.apart.control->operations + 1;
+        }
+        visit(&self, KW_COPY_BOTH, NEW);
+        expect_record(&self, "id=a n=1", "id=a n=1 note=x");
+        visit(&self, KW_COPY_BOTH, OLD);
+        expect_record(&self, "id=b n=1", "id=b n=1 note=x");
+        self.request.until_ms = kw_clock_wall_ms() + 1000;
+        visit(&self, KW_COPY_SWEEP, NEW);
+        g_assert_cmpuint(self.sum.removed, ==, 1);
+        visit(&self, KW_COPY_SWEEP, NEW);
+        g_assert_cmpuint(self.sum.removed, ==, 0);
+        tear_down(&self);
+    }
+}
+
+/* Rows of removed records could not be found by keys that do not hold the identity. */
+static void
+test_selects(void)
+{
+    static const char *const tables[] = {"now", "coarse_now"};
+    for (int i = 0; i < 2; i++) {
+        fixture self;
+        set_up(&self, tables[i]);
+        g_assert_cmpint(kw_copy_selects(&self.apart.placements[0], &self.apart.placements[1]), ==, i == 0);
+        tear_down(&self);
+    }
+}
+
+/* A scan that selects rows can be too slow: then all are scanned. */
+static void
+test_scan_all(void)
+{
+    fixture self;
+    set_up(&self, "now");
+    put_examples(&self);
+    self.request.since_ms = 2000;
+    self.request.scan_all = true;
+    visit(&self, KW_COPY_BOTH, OLD);
+    visit(&self, KW_COPY_BOTH, NEW);
+    expect_equal_records(&self);
+    self.request.until_ms = kw_clock_wall_ms() + 1000;
+    visit(&self, KW_COPY_SWEEP, NEW);
+    g_assert_cmpuint(self.sum.rows, ==, 4);
+    g_assert_cmpuint(self.sum.removed, ==, 2);
+    tear_down(&self);
+}
+
 static void
 test_sweep(void)
 {
@@ -194,12 +277,11 @@ test_sweep(void)
     put_examples(&self);
     self.request.until_ms = kw_clock_wall_ms() + 1000;
     visit(&self, KW_COPY_SWEEP, OLD);
-    g_assert_cmpuint(self.sum.rows, ==, 4);
+    g_assert_cmpuint(self.sum.rows, ==, 0); /* only rows with control cells are scanned */
     g_assert_cmpuint(self.sum.removed, ==, 1);
     g_autofree char *old = apart_rows(&self.apart, OLD);
     g_assert_null(strstr(old, "gone"));
     visit(&self, KW_COPY_SWEEP, NEW);
-    g_assert_cmpuint(self.sum.rows, ==, 4);
     g_assert_cmpuint(self.sum.removed, ==, 1); /* the row disappears */
     expect(&self, NEW,
            "row 0: d:note=new@1000\n"
@@ -373,6 +455,10 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy apart/pass", test_pass);
     g_test_add_func("/verb/copy apart/ties of the new placement", test_ties_of_new);
     g_test_add_func("/verb/copy apart/unnamed", test_unnamed);
+    g_test_add_func("/verb/copy apart/since", test_since);
+    g_test_add_func("/verb/copy apart/trace", test_trace);
+    g_test_add_func("/verb/copy apart/selects", test_selects);
+    g_test_add_func("/verb/copy apart/scan all", test_scan_all);
     g_test_add_func("/verb/copy apart/sweep", test_sweep);
     g_test_add_func("/verb/copy apart/sweep until", test_sweep_until);
     g_test_add_func("/verb/copy apart/failures", test_failures);

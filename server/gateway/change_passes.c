@@ -1,0 +1,103 @@
+/* Slices of passes and sweeps (change_walk.h says when they are made). A pass visits the rows of one
+ * placement, then those of the other one. The first one visits all rows, those after it only rows with a cell
+ * that is not older than `settled_ms`; sweeps do the same with `swept_ms`. */
+#include "gateway/change_slice.h"
+
+#define NS_PER_MS (1000 * 1000)
+
+static kw_change_pass
+pass_after(const kw_change_record *record, kw_change_act act)
+{
+    bool old = act == KW_CHANGE_ACT_PASS && record->pass == KW_CHANGE_PASS_OLD;
+    return old ? KW_CHANGE_PASS_NEW : KW_CHANGE_PASS_ENDED;
+}
+
+static double
+progress_of(const kw_change_record *record, kw_change_act act, double progress)
+{
+    if (act != KW_CHANGE_ACT_PASS)
+        return progress;
+    return (progress + (record->pass == KW_CHANGE_PASS_NEW)) / 2;
+}
+
+static void
+end_round(kw_coordinator *self, kw_change_record *record)
+{
+    kw_change_work *work = kw_change_work_of(self, record);
+    int64_t took_ms = kw_clock_wall_ms() - record->version_at_ms;
+    kw_change_end_round(record, self->act, took_ms, work->round_ms);
+    work->round_ms = took_ms;
+}
+
+/* A scan that selects few rows can take longer than a call may. Then the next slice scans all rows, which
+ * makes progress for certain. */
+static void
+note_slow_scan(kw_coordinator *self, const kw_error *error)
+{
+    g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
+    kw_change_record record;
+    bool slow = error->code == KW_TIMEOUT || error->code == KW_LIMIT;
+    bool selects = self->copy.since_ms > 0 || self->act == KW_CHANGE_ACT_SWEEP;
+    if (slow && selects && kw_change_slice_record(self, set, &record))
+        kw_change_work_of(self, &record)->scan_all = true;
+}
+
+static void
+on_passed(void *user, const kw_copy_result *result, const kw_error *error)
+{
+    kw_coordinator *self = user;
+    g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
+    kw_change_record record;
+    if (error) {
+        note_slow_scan(self, error);
+        kw_change_slice_fail(self, "rows of a pass or sweep have failed, they will be tried again", error);
+        return;
+    }
+    if (kw_change_slice_record(self, set, &record)) {
+        kw_change_work *work = kw_change_work_of(self, &record);
+        kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->foreign,
+                                  progress_of(&record, self->act, result->progress));
+        kw_change_edges_keep(work, result);
+        work->scan_all = false;
+        record.copied_to = result->end ? KW_BYTES_NONE : result->after;
+        if (result->end)
+            record.pass = pass_after(&record, self->act);
+        if (record.pass == KW_CHANGE_PASS_ENDED)
+            end_round(self, &record);
+        kw_change_slice_set_rates(self, record.pass == KW_CHANGE_PASS_ENDED, &record);
+        kw_coordinator_update(self, &record);
+        if (record.pass == KW_CHANGE_PASS_ENDED)
+            kw_change_slice_end_phase(self, &record, "a pass or sweep has ended");
+    }
+    kw_change_slice_end(self);
+}
+
+/* placements[0] is the new one. */
+void
+kw_change_start_pass(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
+{
+    bool new = record->pass == KW_CHANGE_PASS_NEW;
+    const kw_placement *from = &path->placements[new ? 0 : 1], *to = &path->placements[new ? 1 : 0];
+    const kw_copy_request request = {.mode = KW_COPY_BOTH,
+                                     .from = from,
+                                     .to = to,
+                                     .since_ms = kw_copy_selects(from, to) ? record->settled_ms : 0,
+                                     .scan_all = kw_change_work_of(self, record)->scan_all};
+    kw_change_slice_prepare(self, record, request);
+    kw_verb_copy(&self->call, &self->copy, on_passed, self);
+}
+
+/* Every write of the versions before has ended. If this version leaves no control cells, all of them are
+ * removed; otherwise those of calls that can still be under way, which have younger timestamps, stay. */
+void
+kw_change_start_sweep(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
+{
+    bool leaves = kw_chain_version_of(record->version)->control;
+    const kw_copy_request request = {.mode = KW_COPY_SWEEP,
+                                     .from = &path->placements[kw_change_sweeps_new(record) ? 0 : 1],
+                                     .since_ms = record->swept_ms,
+                                     .scan_all = kw_change_work_of(self, record)->scan_all,
+                                     .until_ms = leaves ? record->set_at_ms - 1 : KW_TIMESTAMP_NONE - 1};
+    kw_change_slice_prepare(self, record, request);
+    kw_verb_copy(&self->call, &self->copy, on_passed, self);
+}

@@ -1,0 +1,31 @@
+/* Private to the coordinator: what the slices of all kinds of work have in common. change_work.c starts a
+ * slice and has those of the copy and the comparison, change_passes.c those of passes and sweeps. */
+#pragma once
+
+#include "gateway/coordinator_internal.h"
+
+/* The record that the slice was for. False if the record does not begin where the slice began: the change has
+ * ended, the comparison has started again, or the policy was loaded with earlier progress. Its texts live as
+ * long as `set`. */
+bool kw_change_slice_record(const kw_coordinator *self, const kw_change_set *set,
+                            kw_change_record *ret_record);
+/* `rows` were visited. progress: 0 to 1, of the present work. */
+void kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows,
+                               double progress);
+/* In a store with several writers, other gateways show the rates of the work. */
+void kw_change_slice_set_rates(kw_coordinator *self, bool end, kw_change_record *record);
+/* The slice is repeated after a pause. Ends it. */
+void kw_change_slice_fail(kw_coordinator *self, const char *doing, const kw_error *error);
+/* All rows were visited. */
+void kw_change_slice_end_phase(kw_coordinator *self, const kw_change_record *record, const char *text);
+void kw_change_slice_end(kw_coordinator *self);
+
+/* Completes the request of a copy, pass or sweep, into self->copy. */
+void kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw_copy_request request);
+/* True if the work must not wait for callers: they wait for it, or the operator does. */
+bool kw_change_slice_hurries(const kw_change_record *record);
+
+/* --- change_passes.c ----------------------------------------------------------------------------------- */
+
+void kw_change_start_pass(kw_coordinator *self, const kw_change_record *record, const kw_path *path);
+void kw_change_start_sweep(kw_coordinator *self, const kw_change_record *record, const kw_path *path);
