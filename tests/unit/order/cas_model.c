@@ -41,7 +41,7 @@ monitors_of(const search *with)
 static bool
 was_applied(const op *of)
 {
-    return (of->phase == APPLIED || of->phase == REFUSED_LATE) && !(of->pending & FIRST);
+    return of->phase >= READ && !(of->pending & FIRST);
 }
 
 static int
@@ -163,7 +163,8 @@ arrive(const search *with, const world *in, int index, unsigned where)
     of->pending &= (uint8_t)~BIT(where);
     if (where == 0 && op_is_plain(of))
         note_unnoticed(&next, index, newest);
-    if (is_late(index) && !of->pending && op_is_plain(of))
+    bool nobodys = of->specs[0] < 0 && of->specs[1] < 0;
+    if (is_late(index) && !of->pending && (op_is_plain(of) || nobodys))
         memset(of, 0, sizeof *of);
     step(with, &next, names[where], index);
 }
@@ -199,6 +200,15 @@ expand_get(const search *with, const world *in, int index)
 }
 
 /* --- atomic operations ------------------------------------------------------------------------ */
+
+static bool
+is_taken(const search *with, const world *in, uint8_t stamp)
+{
+    for (int i = 0; i < CALLERS_MAX; i++)
+        if (with->model->no_ties && in->ops[i].phase != IDLE && in->ops[i].stamp == stamp)
+            return true;
+    return false;
+}
 
 static uint8_t
 unseen_by(const world *in)
@@ -239,7 +249,7 @@ begin_again(const search *with, const world *in, int index, const char *action)
     op *of = &next.ops[index];
     end_second_spec(with, &next, of);
     of->phase = BEGUN;
-    of->exempt = 0;
+    of->exempt = of->asked = 0;
     step(with, &next, action, index);
 }
 
@@ -249,7 +259,7 @@ read_first(const search *with, const world *in, int index, int error)
     world next = *in;
     op *of = &next.ops[index];
     const place *from = &in->places[0];
-    uint8_t above = (uint8_t)(place_newest(from, true) + 1);
+    uint8_t above = (uint8_t)(place_newest(from, true) + !with->model->equal);
     of->phase = READ;
     of->newest = place_newest(from, false);
     of->met = !op_is_condition(of) || place_visible(from, A).value == of->believed;
@@ -264,6 +274,8 @@ read_first(const search *with, const world *in, int index, int error)
         of->value = (uint8_t)(place_visible(from, B).value + 1);
     if (!of->met)
         of->stamp = 0;
+    if (of->met && is_taken(with, in, of->stamp))
+        return;
     if (of->met ? begin_second_spec(with, &next, of) : error == 0)
         step(with, &next, of->met ? "reads the first placement" : "reads that the condition is not met",
              index);
@@ -290,6 +302,9 @@ apply_compared(const search *with, const world *in, int index)
         return;
     exempt_replaced(&next, of);
     place_apply(with->model, &next.places[0], of);
+    for (int i = 0; i < OPS; i++)
+        if (next.ops[i].phase == READ && next.ops[i].id == of->id)
+            next.ops[i].pending &= (uint8_t)~FIRST;
     of->pending &= (uint8_t)~FIRST;
     of->phase = APPLIED;
     if (of->specs[0] < 0) /* an attempt that was given up */
@@ -302,15 +317,20 @@ refuse_compared(const search *with, const world *in, int index)
 {
     world next = *in;
     if (is_late(index)) {
-        memset(&next.ops[index], 0, sizeof next.ops[index]);
+        if (next.ops[index].specs[0] >= 0 && was_applied(&next.ops[index])) /* by the other attempt */
+            next.ops[index].phase = APPLIED;
+        else
+            memset(&next.ops[index], 0, sizeof next.ops[index]);
         step(with, &next, "compare is rejected", index);
         return;
     }
-    begin_again(with, in, index, "compare is rejected");
-    if (!in->slow_left)
+    bool asked = in->ops[index].asked;
+    if (!asked || with->model->believes_refusals)
+        begin_again(with, in, index, "compare is rejected");
+    if (!asked && !in->slow_left)
         return;
     next.ops[index].phase = REFUSED_LATE;
-    next.slow_left--;
+    next.slow_left -= !asked;
     step(with, &next, "compare is rejected late", index);
 }
 
@@ -337,6 +357,21 @@ leave_attempt(const search *with, const world *in, int index)
     begin_again(with, &next, index, "begins again without an answer");
 }
 
+/* The same compare again: at most one of the two is applied. */
+static void
+ask_again(const search *with, const world *in, int index)
+{
+    int to = free_entry(in);
+    if (to < 0 || !in->asks_left || is_late(index))
+        return;
+    world next = *in;
+    next.asks_left--;
+    next.ops[index].asked = 1;
+    next.ops[to] = in->ops[index];
+    next.ops[to].specs[0] = next.ops[to].specs[1] = -1;
+    step(with, &next, "compare is sent again", index);
+}
+
 static void
 expand_compare(const search *with, const world *in, int index)
 {
@@ -352,7 +387,8 @@ expand_compare(const search *with, const world *in, int index)
         refuse_compared(with, in, index);
     if (with->model->begins_again)
         leave_attempt(with, in, index);
-    if (with->model->fails && !is_late(index))
+    ask_again(with, in, index);
+    if (with->model->fails && !is_late(index) && !of->asked)
         fail(with, in, index);
 }
 
@@ -364,6 +400,21 @@ result_of(const op *of)
     return of->kind == CAS_INCREMENT ? (uint16_t)(of->value << 4 * B) : 0;
 }
 
+/* The first attempt can be applied later. */
+static void
+send_again(const search *with, const world *in, int index)
+{
+    int to = free_entry(in);
+    if (!in->resends_left || to < 0)
+        return;
+    world next = *in;
+    next.resends_left--;
+    next.ops[index].resent = 1;
+    next.ops[to] = in->ops[index];
+    next.ops[to].specs[0] = next.ops[to].specs[1] = -1;
+    step(with, &next, "is sent again to the second placement", index);
+}
+
 static void
 expand_applied(const search *with, const world *in, int index)
 {
@@ -373,7 +424,10 @@ expand_applied(const search *with, const world *in, int index)
         arrive(with, in, index, 1);
     if (is_late(index))
         return;
-    if (written && (in->now >= of->stamp || with->model->eager_answers))
+    if (of->pending & SECOND)
+        send_again(with, in, index);
+    bool spaced = of->resent && !with->model->eager_resends;
+    if (written && (in->now >= of->stamp + spaced || with->model->eager_answers))
         answer(with, in, index, result_of(of), "is answered");
     if (of->pending && with->model->fails_late)
         fail(with, in, index);
@@ -397,6 +451,7 @@ expand_refused_late(const search *with, const world *in, int index)
     } else if (writer.value == of->id) {
         world next = *in;
         next.ops[index].phase = APPLIED;
+        next.ops[index].pending &= (uint8_t)~FIRST;
         step(with, &next, "finds its own id", index);
     } else if (writer.stamp < of->stamp) {
         begin_again(with, in, index, "finds an older id");
@@ -411,7 +466,7 @@ expand_atomic(const search *with, const world *in, int index)
     const op *of = &in->ops[index];
     switch ((phase)of->phase) {
     case BEGUN:
-        for (int error = 0; error <= with->model->error; error++)
+        for (int error = -with->model->below; error <= with->model->error; error++)
             read_first(with, in, index, error);
         break;
     case READ:
@@ -491,7 +546,7 @@ begin_call(const search *with, const world *in, int index, unsigned kind, int ch
     }
     of->specs[0] = (int8_t)spec_begin(&next.specs, spec_of(of));
     next.calls_left--;
-    if (of->specs[0] >= 0)
+    if (of->specs[0] >= 0 && !(op_is_plain(of) && is_taken(with, in, of->stamp)))
         step(with, &next, names[__builtin_ctz(kind)], index);
 }
 
@@ -537,7 +592,8 @@ expand_world(const search *with, const world *in)
 {
     bool comparing = false;
     for (int i = 0; i < OPS; i++)
-        comparing = comparing || (in->ops[i].phase == READ && in->ops[i].met);
+        comparing =
+            comparing || (in->ops[i].phase == READ && in->ops[i].met) || in->ops[i].phase == REFUSED_LATE;
     if (in->ticks_left) {
         world next = *in;
         next.now++;
@@ -586,10 +642,12 @@ explored
 cas_model_explore(const cas_model *model, uint64_t states_max)
 {
     g_autofree world *first = g_new0(world, 1);
-    first->now = 2;
+    first->now = (uint8_t)(2 + model->below);
     first->ticks_left = (uint8_t)model->ticks;
     first->calls_left = (uint8_t)model->calls;
     first->unknown_left = (uint8_t)model->unknown;
+    first->asks_left = (uint8_t)model->asks;
+    first->resends_left = (uint8_t)model->resends;
     first->repeats_left = (uint8_t)model->repeats;
     first->slow_left = (uint8_t)model->slow;
     first->purges_left = (uint8_t)model->purges;

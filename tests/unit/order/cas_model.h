@@ -32,6 +32,11 @@ typedef struct cas_model {
     int placements; /* 1 or 2 */
     int error;    /* a gateway's latest possible time is at most this many milliseconds ahead of the clock */
     int unknown;  /* calls whose reply is lost, or whose gateway dies; what it has sent can be applied late */
+    int below;    /* the stamp of an atomic operation can be this many milliseconds below the store's time */
+    bool equal;   /* and equal to the newest that it read */
+    int asks;     /* compares that got no answer and are sent again, with the same id */
+    int resends;  /* writes of the other placement that got no answer and are sent again */
+    bool no_ties; /* writes in progress at the same time have different stamps */
     int repeats;  /* compares that HBase's own client sends again after a lost answer */
     int slow;     /* rejections that come so late that they could be those of a repeated compare */
     int purges;   /* how often a compaction drops the delete markers of a placement */
@@ -51,6 +56,7 @@ typedef struct cas_model {
     bool skips_follower;    /* they are answered before the other placement has them */
     bool fails_late;        /* they are answered FAILED though the first placement has them */
     bool believes_refusals; /* a late rejection counts as that of a first attempt */
+    bool eager_resends;     /* after a second attempt, later writes can get the same stamp */
     bool begins_again;      /* an operation whose compare got no answer begins again */
     bool expires_early;     /* the kw:w of a removal can expire between a read and its compare */
 } cas_model;

@@ -49,13 +49,16 @@ typedef struct op {
     uint8_t pending; /* bits: placements where it has not arrived yet */
     uint8_t unseen;  /* bits: operations that had not arrived at the first placement when it was read */
     uint8_t exempt;
-    uint8_t from; /* gets: the placement */
+    uint8_t asked;  /* the compare was sent twice */
+    uint8_t resent; /* the other placement was written twice */
+    uint8_t from;   /* gets: the placement */
     uint16_t read;
     int8_t specs[2]; /* the second one: atomic operations, as the other placement sees them */
 } op;
 
 typedef struct world {
-    uint8_t now, ticks_left, calls_left, unknown_left, repeats_left, slow_left, purges_left, expiries_left;
+    uint8_t now, ticks_left, calls_left, unknown_left, asks_left, resends_left, repeats_left, slow_left,
+        purges_left, expiries_left;
     uint8_t next_value, next_id, wrong;
     place places[PLACES];
     op ops[OPS];

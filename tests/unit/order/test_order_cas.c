@@ -98,6 +98,23 @@ test_unknown_outcomes(void)
     is_right(died);
 }
 
+/* One placement: a stamp that is equal to the newest in the row, and lower than the clock. */
+static void
+test_low_stamps(void)
+{
+    cas_model low = one, late;
+    low.equal = true;
+    low.below = 1;
+    is_right(low);
+    late = low;
+    late.unknown = late.purges = late.expiries = late.ticks = 1;
+    late.kinds = CAS_PUT | CAS_REMOVE | CAS_PUT_IF;
+    is_right(late);
+    low.placements = 2;
+    low.equal = false;
+    is_wrong(low);
+}
+
 static void
 test_repeated_compares(void)
 {
@@ -110,6 +127,36 @@ test_repeated_compares(void)
     again.placements = 1;
     again.kinds = CAS_REMOVE | CAS_INCREMENT | CAS_PUT_IF;
     is_right(again);
+}
+
+static void
+test_asking_again(void)
+{
+    cas_model again = with_kinds(CAS_PUT | CAS_REMOVE | CAS_PUT_IF | CAS_INCREMENT, 3);
+    again.asks = again.ticks = 1;
+    is_right(again);
+    again.placements = 2;
+    is_right(again);
+    again.placements = 1;
+    again.purges = again.expiries = 1;
+    again.kinds = CAS_REMOVE | CAS_PUT_IF;
+    is_right(again);
+    again.believes_refusals = true;
+    is_wrong(again);
+}
+
+/* If writes in progress have equal stamps, the first attempt can replace a value that was read. */
+static void
+test_sending_again(void)
+{
+    cas_model again = with_kinds(CAS_PUT | CAS_PUT_IF | CAS_INCREMENT | CAS_GET, 3);
+    again.placements = 2;
+    again.resends = again.ticks = 1;
+    is_wrong(again);
+    again.no_ties = true;
+    is_right(again);
+    again.eager_resends = true;
+    is_wrong(again);
 }
 
 static void
@@ -193,6 +240,9 @@ main(int argc, char **argv)
     g_test_add_func("/order/cas/two-columns", test_two_columns);
     g_test_add_func("/order/cas/unknown-outcomes", test_unknown_outcomes);
     g_test_add_func("/order/cas/repeated-compares", test_repeated_compares);
+    g_test_add_func("/order/cas/low-stamps", test_low_stamps);
+    g_test_add_func("/order/cas/asking-again", test_asking_again);
+    g_test_add_func("/order/cas/sending-again", test_sending_again);
     g_test_add_func("/order/cas/compactions", test_compactions);
     g_test_add_func("/order/cas/without-kw-w-is-wrong", test_no_writer);
     g_test_add_func("/order/cas/without-the-compare-is-wrong", test_no_compare);
