@@ -85,7 +85,7 @@ rows_found(void *user, const kw_record_rows *found)
     *rows = (kw_atomic_rows){.others = others};
     for (size_t i = 0; i < found->count; i++) {
         const kw_placed_row *row = &found->rows[i];
-        kw_row_target target = {row->placement->store_table, row->key};
+        kw_row_target target = {row->placement->store_table, row->key, row->step};
         if (is_read(self, row->placement))
             rows->first = target;
         else

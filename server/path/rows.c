@@ -157,7 +157,7 @@ join_rows(const finding *self, kw_record_rows *found, kw_placed_row *rows)
     if (!self->gets_both || found->count < 2)
         return;
     kw_row_target *other = KW_ARENA_NEW(self->call->arena, kw_row_target);
-    *other = (kw_row_target){rows[1].placement->store_table, rows[1].key};
+    *other = (kw_row_target){.table = rows[1].placement->store_table, .row = rows[1].key};
     g_assert(found->count == 2 && rows[0].placement->path == rows[1].placement->path);
     rows[0].other = other;
     found->count = 1;

@@ -29,6 +29,19 @@ kw_control_cell(const kw_ordering *ordering, kw_bytes qualifier, uint64_t value,
                      .timestamp = timestamp};
 }
 
+kw_cell
+kw_control_writer(const kw_ordering *ordering, int64_t stamp_ms, uint64_t id, int64_t timestamp,
+                  kw_arena *arena)
+{
+    uint8_t *bytes = kw_arena_alloc(arena, KW_CONTROL_WRITER_BYTES);
+    kw_be64_store(bytes, (uint64_t)stamp_ms);
+    kw_be64_store(bytes + 8, id);
+    return (kw_cell){.family = ordering->family,
+                     .qualifier = KW_CONTROL_WRITER,
+                     .value = kw_bytes_of(bytes, KW_CONTROL_WRITER_BYTES),
+                     .timestamp = timestamp};
+}
+
 const kw_cell *
 kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier)
 {
@@ -110,15 +123,23 @@ kw_control_marker(const kw_ordering *ordering, const kw_cell *cell, kw_marker *r
     return true;
 }
 
-kw_check
-kw_control_unchanged(const kw_ordering *ordering, const kw_row *row, kw_arena *arena)
+bool
+kw_control_is_swept(const kw_ordering *ordering, const kw_cell *cell)
 {
-    const kw_cell *generation = kw_control_find(ordering, row, KW_CONTROL_GENERATION);
+    kw_marker ignored;
+    bool trace = kw_is_control(ordering, cell) && kw_bytes_equal(cell->qualifier, KW_CONTROL_TRACE);
+    return trace || kw_control_marker(ordering, cell, &ignored);
+}
+
+kw_check
+kw_control_unchanged(const kw_ordering *ordering, kw_bytes qualifier, const kw_row *row, kw_arena *arena)
+{
+    const kw_cell *found = kw_control_find(ordering, row, qualifier);
     return (kw_check){.family = ordering->family,
-                      .qualifier = KW_CONTROL_GENERATION,
+                      .qualifier = qualifier,
                       .compare = KW_COMPARE_EQUAL,
-                      .has_value = generation != NULL,
-                      .value = generation ? kw_arena_copy(arena, generation->value) : KW_BYTES_NONE};
+                      .has_value = found != NULL,
+                      .value = found ? kw_arena_copy(arena, found->value) : KW_BYTES_NONE};
 }
 
 const kw_column *

@@ -3,6 +3,10 @@
  *
  * A gone cell is written by a removal. It has a timestamp one millisecond after that of the removal, and a
  * read sees it, so it hides removed cells even if the delete marker is lost.
+ *
+ * kw:w is written by every write of a table with order: stamp and atomic operations. No two writes write the
+ * same value, so an atomic operation can write on condition that no write came after its read. That of a
+ * removal has the timestamp of its gone cells, and expires as they do.
  */
 #pragma once
 
@@ -18,6 +22,17 @@
 /* Written by a put with a timestamp of its caller's while a key rule changes, with the present time as its
  * timestamp ("trace"). A pass that reads only recent cells finds the row by it. */
 #define KW_CONTROL_TRACE KW_BYTES_LITERAL("\0kw:t")
+
+/* The last write: its timestamp and an id, 16 bytes. */
+#define KW_CONTROL_WRITER KW_BYTES_LITERAL("\0kw:w")
+#define KW_CONTROL_WRITER_BYTES 16
+
+/* True if every write writes kw:w. */
+static inline bool
+kw_writes_writer(const kw_ordering *ordering)
+{
+    return ordering->order == KW_WRITE_ORDER_STAMP && ordering->atomics;
+}
 
 /* True if gateways set timestamps, so that rows can have gone cells, and reads wait for the clock. */
 static inline bool
@@ -44,6 +59,9 @@ kw_bytes kw_control_gone_column(const kw_column *column, kw_arena *arena);
 /* A gone cell or kw:g, with a value of 8 bytes. */
 kw_cell kw_control_cell(const kw_ordering *ordering, kw_bytes qualifier, uint64_t value, int64_t timestamp,
                         kw_arena *arena);
+/* kw:w of a write with this stamp and id; the cell's own timestamp is `timestamp`. */
+kw_cell kw_control_writer(const kw_ordering *ordering, int64_t stamp_ms, uint64_t id, int64_t timestamp,
+                          kw_arena *arena);
 /* The newest cell of this column; NULL: none. The row's cells must be in HBase's order. */
 const kw_cell *kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier);
 /* True if the row has a control cell. */
@@ -54,12 +72,15 @@ const kw_cell *kw_control_find(const kw_ordering *ordering, const kw_row *row, k
 int64_t kw_control_removed_until(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier);
 /* False if the cell is not a gone cell. ret_marker: what it removes; borrows the cell's bytes. */
 bool kw_control_marker(const kw_ordering *ordering, const kw_cell *cell, kw_marker *ret_marker);
+/* True if sweeps remove the cell: gone cells and traces. kw:w stays, except that of a removal. */
+bool kw_control_is_swept(const kw_ordering *ordering, const kw_cell *cell);
 /* The timestamp up to which the cell's column was removed; -1: never. The arena is used as scratch memory
  * only. */
 int64_t kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_cell *cell,
                               kw_arena *arena);
-/* A check that kw:g still has the value (or absence) read in this row. */
-kw_check kw_control_unchanged(const kw_ordering *ordering, const kw_row *row, kw_arena *arena);
+/* A check that the control cell with this qualifier still has the value (or absence) read in this row. */
+kw_check kw_control_unchanged(const kw_ordering *ordering, kw_bytes qualifier, const kw_row *row,
+                              kw_arena *arena);
 /* The columns of a write and the control columns that belong to them. */
 const kw_column *kw_control_columns(const kw_ordering *ordering, const kw_column *columns, size_t count,
                                     kw_arena *arena, size_t *ret_count);

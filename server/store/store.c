@@ -6,6 +6,7 @@
 #include "base/metrics.h"
 #include "store/check.h"
 #include "store/class.h"
+#include "store/control.h"
 #include "store/refuse.h"
 
 static void
@@ -133,13 +134,14 @@ kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *write
 /* --- conditional writes ------------------------------------------------------------------------- */
 
 static bool
-check_others(const kw_store_handle *handle, size_t others_count, kw_error *ret_error)
+check_others(const kw_store_handle *handle, const kw_ordering *ordering, size_t others_count,
+             kw_error *ret_error)
 {
-    if (others_count == 0 || !kw_store_is_shared(handle->store))
+    if (others_count == 0 || !kw_store_is_shared(handle->store) || (ordering && kw_writes_writer(ordering)))
         return true;
     return kw_error_set(ret_error, KW_REFUSED,
-                        "increments and conditional writes of several rows work only in the embedded store: "
-                        "this store cannot write several rows in one commit");
+                        "increments and conditional writes of several rows need order: stamp and atomics: "
+                        "true in this store, which cannot write several rows in one commit");
 }
 
 void
@@ -149,7 +151,7 @@ kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const k
     assert_valid(handle, done);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_condition(write, check, &error) ||
-        !check_others(handle, write->others_count, &error)) {
+        !check_others(handle, write->ordering, write->others_count, &error)) {
         kw_refuse_write_if(handle, &error, done, user);
         return;
     }
@@ -164,7 +166,7 @@ kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment
     assert_valid(handle, done);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_increment(increment, &error) ||
-        !check_others(handle, increment->others_count, &error)) {
+        !check_others(handle, increment->ordering, increment->others_count, &error)) {
         kw_refuse_increment(handle, &error, done, user);
         return;
     }

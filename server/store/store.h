@@ -93,6 +93,7 @@ typedef enum kw_write_kind { KW_WRITE_PUT, KW_WRITE_DELETE } kw_write_kind;
 typedef struct kw_row_target {
     kw_bytes table;
     kw_bytes row;
+    uint8_t step; /* of write_if and increments: as kw_write.step, for the rows after the first one */
 } kw_row_target;
 
 /* A delete marker: it deletes the cells of a column, a family or the row that have this timestamp or a lower
@@ -190,9 +191,10 @@ typedef void (*kw_write_if_done)(void *user, kw_outcome outcome, bool applied, c
 
 /* Atomically executes the write if the newest cell of the checked column meets the check. Not retried once it
  * was sent. With `others`, the check reads only write->row; if it is met, the same write with the same
- * timestamp reaches all rows in one commit, or none of them. At most KW_STORE_RECORD_ROWS_MAX rows. Fails
- * with REFUSED if there are others and the store is shared (kw_store_is_shared): it has no commit over
- * several rows. */
+ * timestamp reaches all rows. At most KW_STORE_RECORD_ROWS_MAX rows. In a store with one writer, it reaches
+ * all of them in one commit, or none of them. A shared store (kw_store_is_shared) has no commit over several
+ * rows: it writes the first row, then the others, and REFUSED is the answer unless the ordering is STAMP with
+ * atomics. If a row is not certainly written, the outcome is UNKNOWN. */
 void kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                               kw_write_if_done done, void *user);
 

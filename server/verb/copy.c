@@ -226,15 +226,17 @@ copy_rows(copy_slice *self, const kw_rows *rows)
                               self->written, on_rows_done, self);
 }
 
-/* Plans the sweep of a row with control cells. */
+/* Plans the sweep of a row with gone cells or traces. */
 static void
 add_sweep(copy_slice *self, const kw_row *row)
 {
     const kw_ordering *ordering = &table_of(self)->ordering;
-    bool control = kw_control_is_in(ordering, row);
-    self->result.rows += !control;
-    self->result.removed += control;
-    if (!control)
+    bool swept = false;
+    for (uint32_t i = 0; i < row->cells_count && !swept; i++)
+        swept = kw_control_is_swept(ordering, &row->cells[i]);
+    self->result.rows += !swept;
+    self->result.removed += swept;
+    if (!swept)
         return;
     kw_row_sweep *sweep = &self->sweeps[self->visited_count];
     *sweep = (kw_row_sweep){.table = self->request->from->store_table,

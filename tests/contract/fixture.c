@@ -85,6 +85,7 @@ kw_contract_add_tests_of_order(const char *prefix, kw_contract_factory factory)
 {
     begin(prefix, factory);
     kw_contract_add_ordered_copies();
+    kw_contract_add_ordered_atomics();
 }
 
 void

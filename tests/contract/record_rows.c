@@ -19,7 +19,7 @@ typedef struct rows {
 static rows
 rows_of(kw_fixture *f, const char *row, const char *second)
 {
-    return (rows){row, {{make_other(f), B(row)}, {f->table, B(second)}}};
+    return (rows){row, {{.table = make_other(f), .row = B(row)}, {.table = f->table, .row = B(second)}}};
 }
 
 static kw_write

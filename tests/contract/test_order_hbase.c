@@ -1,4 +1,4 @@
-/* Runs the tests of copies and sweeps on store/order over the hbase store:
+/* Runs the tests of copies, sweeps and atomic operations on store/order over the hbase store:
  *
  *   test_order_hbase --simulated          over the simulated HBase, in this process
  *   test_order_hbase [--framed]           over a real HBase

@@ -41,10 +41,12 @@ typedef struct call {
     const kw_get *const *gets;
     const kw_write *one_write;
     const kw_get *one_get;
+    const kw_check *check; /* of a single conditional write */
     size_t count;
     kw_written *results; /* NULL: a single write */
     union {
         kw_write_done write;
+        kw_write_if_done write_if;
         kw_get_done get;
         void (*many)(void *user);
     } done;
@@ -63,9 +65,18 @@ set_failure(kw_fate fate, bool changes, kw_error *ret_error)
     ret_error->maybe_applied = changes && fate != KW_FATE_FAILED;
 }
 
+static void
+prepare(kw_arena *arena, const kw_write *write, const kw_check *check, kw_hbase_call *ret_call)
+{
+    if (check)
+        kw_hbase_check_prepare(arena, write, check, ret_call);
+    else
+        kw_hbase_write_prepare(arena, write, KW_DURABILITY_DEFAULT, ret_call);
+}
+
 /* The caller can free the write before it is applied. */
 static void
-keep_late(simulated_store *store, const kw_write *write)
+keep_late(simulated_store *store, const kw_write *write, const kw_check *check)
 {
     late_write *late = g_new0(late_write, 1);
     late->arena = kw_arena_new();
@@ -81,27 +92,33 @@ keep_late(simulated_store *store, const kw_write *write)
         markers[i].column = *kw_hbase_copy_columns(late->arena, &write->markers[i].column, 1);
     }
     copy.markers = markers;
-    kw_hbase_write_prepare(late->arena, &copy, KW_DURABILITY_DEFAULT, &late->prepared);
+    kw_check condition = check ? *check : (kw_check){0};
+    condition.family = kw_arena_copy(late->arena, condition.family);
+    condition.qualifier = kw_arena_copy(late->arena, condition.qualifier);
+    condition.value = kw_arena_copy(late->arena, condition.value);
+    prepare(late->arena, &copy, check ? &condition : NULL, &late->prepared);
     g_queue_push_tail(&store->late, late);
 }
 
-static void
-apply(simulated_store *store, const kw_write *write)
+/* False if the condition was not met. */
+static bool
+apply(simulated_store *store, const kw_write *write, const kw_check *check)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_hbase_call prepared = {0};
-    kw_hbase_write_prepare(arena, write, KW_DURABILITY_DEFAULT, &prepared);
-    sim_rows_answer(store->rows, prepared.method, prepared.args, arena);
+    prepare(arena, write, check, &prepared);
+    const void *result = sim_rows_answer(store->rows, prepared.method, prepared.args, arena);
+    return !check || kw_hbase_check_was_applied(&prepared, result);
 }
 
 static kw_outcome
-write_one(simulated_store *store, kw_fate fate, const kw_write *write, kw_error *ret_error)
+write_one(simulated_store *store, kw_fate fate, const kw_write *write, const kw_check *check,
+          bool *ret_applied, kw_error *ret_error)
 {
     bool answered = fate == KW_FATE_ANSWERED || fate == KW_FATE_HELD;
-    if (answered || fate == KW_FATE_LOST)
-        apply(store, write);
+    *ret_applied = (answered || fate == KW_FATE_LOST) && apply(store, write, check);
     if (fate == KW_FATE_LATE)
-        keep_late(store, write);
+        keep_late(store, write, check);
     if (answered)
         return KW_OUTCOME_OK;
     set_failure(fate, true, ret_error);
@@ -163,12 +180,17 @@ static void
 write_all(call *of)
 {
     kw_written single, *results = of->results ? of->results : &single;
+    bool applied = false;
     for (size_t i = 0; i < of->count; i++)
-        results[i].outcome = write_one(of->store, of->fates[i], of->writes[i], &results[i].error);
+        results[i].outcome =
+            write_one(of->store, of->fates[i], of->writes[i], of->check, &applied, &results[i].error);
+    const kw_error *error = of->results || single.outcome == KW_OUTCOME_OK ? NULL : &single.error;
     if (of->results)
         of->done.many(of->user);
+    else if (of->check)
+        of->done.write_if(of->user, single.outcome, !error && applied, error);
     else
-        of->done.write(of->user, single.outcome, single.outcome == KW_OUTCOME_OK ? NULL : &single.error);
+        of->done.write(of->user, single.outcome, error);
 }
 
 static void
@@ -183,12 +205,13 @@ execute(call *of)
 }
 
 static kw_fate
-draw(simulated_store *store, const kw_write *write, const kw_get *get)
+draw(simulated_store *store, const kw_write *write, const kw_get *get, const kw_check *check)
 {
     kw_simulated_call info = {.table = write ? write->table : get->table,
                               .row = write ? write->row : get->row,
                               .write = write,
                               .get = get,
+                              .check = check,
                               .number = ++store->calls};
     return store->fate ? store->fate(store->fate_user, &info) : KW_FATE_ANSWERED;
 }
@@ -200,7 +223,8 @@ run(kw_task *task)
     bool held = false;
     of->fates = g_new0(kw_fate, of->count);
     for (size_t i = 0; i < of->count; i++) {
-        of->fates[i] = draw(of->store, of->writes ? of->writes[i] : NULL, of->gets ? of->gets[i] : NULL);
+        of->fates[i] =
+            draw(of->store, of->writes ? of->writes[i] : NULL, of->gets ? of->gets[i] : NULL, of->check);
         held = held || of->fates[i] == KW_FATE_HELD;
     }
     if (held)
@@ -234,6 +258,14 @@ handle_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t
 {
     start(handle,
           &(call){.writes = writes, .count = count, .results = results, .done.many = done, .user = user});
+}
+
+static void
+handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check, kw_write_if_done done,
+                void *user)
+{
+    start(handle,
+          &(call){.one_write = write, .check = check, .count = 1, .done.write_if = done, .user = user});
 }
 
 static void
@@ -279,6 +311,7 @@ open_handle(kw_store *store, kw_loop *loop)
 {
     static const kw_store_handle_class handle_class = {.write = handle_write,
                                                        .write_many = handle_write_many,
+                                                       .write_if = handle_write_if,
                                                        .get = handle_get,
                                                        .get_many = handle_get_many,
                                                        .close = handle_close};
@@ -462,7 +495,7 @@ kw_simulated_put(kw_store *store, const char *table, const char *row, const char
                     .cells = &cell,
                     .cells_count = 1,
                     .timestamp = timestamp};
-    apply(store_of(store), &put);
+    apply(store_of(store), &put, NULL);
 }
 
 void
@@ -473,7 +506,7 @@ kw_simulated_print(GString *to, const kw_cell *cell)
     name = control ? kw_bytes_skip(name, 1) : name;
     g_string_append_printf(to, "%s%.*s:%.*s=", to->len ? " " : "", (int)cell->family.size,
                            (const char *)cell->family.data, (int)name.size, (const char *)name.data);
-    if (control && cell->value.size == 8)
+    if (control && (cell->value.size == 8 || cell->value.size == 16))
         g_string_append_printf(to, "%llu", (unsigned long long)kw_be64_load(cell->value.data));
     else
         g_string_append_len(to, (const char *)cell->value.data, (gssize)cell->value.size);

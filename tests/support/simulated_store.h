@@ -1,6 +1,6 @@
 /* A store over the simulated HBase rows (histories/sim/rows.h) in the test's own process, without sockets.
  * The test sets the clock that store/order sees, and decides what happens to each read and write: it can hold
- * it, lose its reply, or apply it late. It has no scans, increments and conditional writes. One loop.
+ * it, lose its reply, or apply it late. It has no scans and increments. One loop.
  */
 #pragma once
 
@@ -21,6 +21,7 @@ typedef struct kw_simulated_call {
     kw_bytes table, row;
     const kw_write *write; /* NULL: it is a get */
     const kw_get *get;     /* NULL: it is a write */
+    const kw_check *check; /* NULL: the write has no condition */
     unsigned number;       /* counts all calls from 1 */
 } kw_simulated_call;
 

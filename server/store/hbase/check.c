@@ -43,12 +43,11 @@ reversed(kw_compare compare)
 }
 
 static void
-prepare_put(check_op *op, const kw_write *write, const kw_check *check)
+prepare_put(kw_arena *arena, const kw_write *write, const kw_check *check, kw_hbase_call *call)
 {
-    kw_hb_THBaseService_checkAndPut_args *args =
-        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_checkAndPut_args);
-    kw_hb_TPut *put = KW_ARENA_NEW(op->arena, kw_hb_TPut);
-    kw_hbase_to_put(op->arena, write, write->durability, put);
+    kw_hb_THBaseService_checkAndPut_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_checkAndPut_args);
+    kw_hb_TPut *put = KW_ARENA_NEW(arena, kw_hb_TPut);
+    kw_hbase_to_put(arena, write, write->durability, put);
     *args = (kw_hb_THBaseService_checkAndPut_args){.table = write->table,
                                                    .row = write->row,
                                                    .family = check->family,
@@ -56,17 +55,17 @@ prepare_put(check_op *op, const kw_write *write, const kw_check *check)
                                                    .has_value = check->has_value,
                                                    .value = check->value,
                                                    .tput = put};
-    op->call.method = KW_HB_THBaseService_checkAndPut;
-    op->call.args = args;
+    call->method = KW_HB_THBaseService_checkAndPut;
+    call->args = args;
 }
 
 static void
-prepare_delete(check_op *op, const kw_write *write, const kw_check *check)
+prepare_delete(kw_arena *arena, const kw_write *write, const kw_check *check, kw_hbase_call *call)
 {
     kw_hb_THBaseService_checkAndDelete_args *args =
-        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_checkAndDelete_args);
-    kw_hb_TDelete *removal = KW_ARENA_NEW(op->arena, kw_hb_TDelete);
-    kw_hbase_to_delete(op->arena, write, write->durability, removal);
+        KW_ARENA_NEW(arena, kw_hb_THBaseService_checkAndDelete_args);
+    kw_hb_TDelete *removal = KW_ARENA_NEW(arena, kw_hb_TDelete);
+    kw_hbase_to_delete(arena, write, write->durability, removal);
     *args = (kw_hb_THBaseService_checkAndDelete_args){.table = write->table,
                                                       .row = write->row,
                                                       .family = check->family,
@@ -74,16 +73,16 @@ prepare_delete(check_op *op, const kw_write *write, const kw_check *check)
                                                       .has_value = check->has_value,
                                                       .value = check->value,
                                                       .tdelete = removal};
-    op->call.method = KW_HB_THBaseService_checkAndDelete;
-    op->call.args = args;
+    call->method = KW_HB_THBaseService_checkAndDelete;
+    call->args = args;
 }
 
 /* Thrift2's handler requires a value; an empty one means "absent". */
 static void
-prepare_mutate(check_op *op, const kw_write *write, const kw_check *check)
+prepare_mutate(kw_arena *arena, const kw_write *write, const kw_check *check, kw_hbase_call *call)
 {
     kw_hb_THBaseService_checkAndMutate_args *args =
-        KW_ARENA_NEW(op->arena, kw_hb_THBaseService_checkAndMutate_args);
+        KW_ARENA_NEW(arena, kw_hb_THBaseService_checkAndMutate_args);
     *args = (kw_hb_THBaseService_checkAndMutate_args){
         .table = write->table,
         .row = write->row,
@@ -92,13 +91,25 @@ prepare_mutate(check_op *op, const kw_write *write, const kw_check *check)
         .compareOp = reversed(check->compare),
         .has_value = true,
         .value = check->has_value ? check->value : KW_BYTES_NONE,
-        .rowMutations = kw_hbase_to_mutations(op->arena, write, write->durability)};
-    op->call.method = KW_HB_THBaseService_checkAndMutate;
-    op->call.args = args;
+        .rowMutations = kw_hbase_to_mutations(arena, write, write->durability)};
+    call->method = KW_HB_THBaseService_checkAndMutate;
+    call->args = args;
 }
 
-static bool
-was_applied(const kw_hbase_call *call, const void *result)
+void
+kw_hbase_check_prepare(kw_arena *arena, const kw_write *write, const kw_check *check, kw_hbase_call *call)
+{
+    kw_hbase_shape shape = kw_hbase_shape_of(write);
+    if (check->compare != KW_COMPARE_EQUAL || shape == KW_HBASE_SHAPE_MUTATIONS)
+        prepare_mutate(arena, write, check, call);
+    else if (shape == KW_HBASE_SHAPE_PUT)
+        prepare_put(arena, write, check, call);
+    else
+        prepare_delete(arena, write, check, call);
+}
+
+bool
+kw_hbase_check_was_applied(const kw_hbase_call *call, const void *result)
 {
     switch ((int)call->method) {
     case KW_HB_THBaseService_checkAndPut:
@@ -116,7 +127,7 @@ check_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     check_op *op = call->user;
     kw_write_if_done done = op->done;
     void *user = op->user;
-    bool applied = !failure && was_applied(call, result);
+    bool applied = !failure && kw_hbase_check_was_applied(call, result);
     kw_arena_free(op->arena);
     if (failure)
         kw_metrics_add(KW_METRIC_store_errors, 1);
@@ -132,7 +143,6 @@ kw_hbase_write_if(kw_store_handle *handle, const kw_write *write, const kw_check
 {
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     check_op *op = KW_ARENA_NEW(arena, check_op);
-    kw_hbase_shape shape = kw_hbase_shape_of(write);
     kw_error error;
     op->arena = arena;
     op->done = done;
@@ -148,12 +158,7 @@ kw_hbase_write_if(kw_store_handle *handle, const kw_write *write, const kw_check
         kw_hbase_pool_reject(&kw_hbase_handle_of(handle)->pool, &op->call, &error);
         return;
     }
-    if (check->compare != KW_COMPARE_EQUAL || shape == KW_HBASE_SHAPE_MUTATIONS)
-        prepare_mutate(op, write, check);
-    else if (shape == KW_HBASE_SHAPE_PUT)
-        prepare_put(op, write, check);
-    else
-        prepare_delete(op, write, check);
+    kw_hbase_check_prepare(arena, write, check, &op->call);
     kw_hbase_pool_start(&kw_hbase_handle_of(handle)->pool, &op->call);
 }
 

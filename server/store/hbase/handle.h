@@ -71,6 +71,10 @@ void kw_hbase_write_many(kw_store_handle *handle, const kw_write *const *writes,
 void kw_hbase_write_together(kw_store_handle *handle, const kw_write *const *writes, size_t count,
                              kw_written *results, bool *ret_sent, void (*done)(void *user), void *user);
 /* check.c */
+/* Sets the call's method and args for a conditional write; allocates in the arena. */
+void kw_hbase_check_prepare(kw_arena *arena, const kw_write *write, const kw_check *check,
+                            kw_hbase_call *call);
+bool kw_hbase_check_was_applied(const kw_hbase_call *call, const void *result);
 void kw_hbase_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                        kw_write_if_done done, void *user);
 void kw_hbase_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,

@@ -223,7 +223,7 @@ on_read(void *user, kw_rows *rows, const kw_error *error)
     int64_t newest_ms = newest_of(row);
     if (is_above_all(op, row, newest_ms))
         newest_ms = -1;
-    op->check = kw_control_unchanged(op->ordering, row, op->arena);
+    op->check = kw_control_unchanged(op->ordering, KW_CONTROL_GENERATION, row, op->arena);
     kw_rows_free(rows);
     if (met)
         wait_to_write(op, newest_ms);
@@ -307,6 +307,10 @@ kw_order_write_if(kw_store_handle *base, const kw_write *write, const kw_check *
 {
     kw_order_handle *handle = kw_order_handle_of(base);
     bool ordered = write->ordering && write->timestamp == KW_TIMESTAMP_NONE;
+    if (write->ordering && kw_writes_writer(write->ordering)) {
+        kw_order_cas_write(handle, write, check, done, user);
+        return;
+    }
     if (!ordered || write->ordering->order != KW_WRITE_ORDER_STORE) {
         handle->inner->class->write_if(handle->inner, write, check, done, user);
         return;

@@ -276,6 +276,7 @@ kw_order_handle_free_if_unused(kw_order_handle *handle)
     if (!handle->closed_inner || handle->range_scans)
         return;
     g_hash_table_destroy(handle->increments);
+    g_hash_table_destroy(handle->cas_rows);
     g_hash_table_destroy(handle->rows);
     kw_order_forget_filter(handle);
     g_free(handle);
@@ -301,6 +302,7 @@ close_all(void *user)
 {
     kw_order_handle *handle = user;
     kw_order_increments_close(handle);
+    kw_order_cas_close(handle);
     kw_waits_close(handle);
     kw_store_handle_close(handle->inner, inner_closed, handle);
 }
@@ -342,6 +344,7 @@ open_handle(kw_store *base, kw_loop *loop)
     handle->settings = &store_of(base)->settings;
     handle->timers = kw_fine_timers_new(loop);
     handle->increments = kw_order_row_table_new();
+    handle->cas_rows = kw_order_row_table_new();
     handle->rows = kw_order_row_table_new();
     g_queue_init(&handle->waits);
     return &handle->base;

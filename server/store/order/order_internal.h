@@ -12,10 +12,11 @@
  *   removal.c     order: store, and raised: the removal of a row
  *   compared.c    order: store: puts of counters, conditional writes
  *   increments.c  increments of one row that wait are sent as one
- *   stamp.c       order: stamp: writes of any number of records
+ *   stamp.c       order: stamp: writes of any number of records; stamps.c: reserves their stamps
  *   trace.c       puts with timestamps of their callers while a key rule changes
+ *   cas.h         order: stamp: atomic operations
  *   copy.c        copies of rows; large rows: copy_large.c; what they write: copy_writes.c
- *   sweep.c       removes gone cells (store/control.h) from rows
+ *   sweep.c       removes gone cells and traces (store/control.h) from rows
  *   steps.c       sends writes, those of one record in the order of their steps
  */
 #pragma once
@@ -42,6 +43,10 @@ kw_order_ns(int64_t ms)
     return MIN(ms, INT64_C(8000000000000)) * KW_NS_PER_MS;
 }
 
+/* In tables with kw:w: the longest time between a read and the write that depends on it, and between the
+ * moment at which a removal gets its stamp and the moment at which it is sent. */
+#define KW_ORDER_WINDOW_MS 30000
+
 /* How often a write starts again because others have changed the record in the meantime. */
 #define KW_ORDER_TRIES_MAX 50
 
@@ -66,6 +71,7 @@ typedef struct kw_order_handle {
     GHashTable *rows;       /* puts.c: rows with puts in progress */
     uint64_t started;       /* the last number assigned to a put or to a waiting removal */
     GHashTable *increments; /* increments.c: rows with increments in progress or waiting */
+    GHashTable *cas_rows;   /* cas_row.c: rows with atomic operations in progress or waiting */
     /* read.c: the prepared filter of the last read, and the one that was sent for it */
     kw_prepared *filter, *filter_sent;
     bool filter_keeps;
@@ -183,6 +189,26 @@ int64_t kw_order_newest(const kw_order_handle *handle, const kw_row *rows, size_
 void kw_order_get_both(kw_order_handle *handle, const kw_get *const *gets, size_t count, bool single,
                        kw_get_done done, void *user);
 
+/* True if the row, as a read without an ordering returns it, has all cells of the stamped put, or newer ones.
+ * Then the put counts as applied. The arena is used as scratch memory only. */
+bool kw_order_is_there(const kw_write *put, const kw_row *row, kw_arena *arena);
+
+/* --- stamps.c ------------------------------------------------------------------------------------ */
+
+/* Reserves one stamp for all rows of a record: at least stamp_ms, and not lower than the last one that was
+ * reserved for one of them. exclusive: no later write of them gets the same one in this process. */
+int64_t kw_order_reserve(kw_order_handle *handle, const kw_bytes *rows, size_t count, int64_t stamp_ms,
+                         bool exclusive, kw_arena *arena);
+
+/* How long the kw:w of a removal exists. It must not expire between the read of an atomic operation and its
+ * write: the read is older than the removal's arrival. Either can be applied `late` after it was sent; the
+ * rest is for pauses and for the difference of the clocks. */
+static inline int64_t
+kw_order_writer_ttl_ms(const kw_order_settings *settings)
+{
+    return 2 * settings->late_ms + 3 * KW_ORDER_WINDOW_MS;
+}
+
 /* --- operations by file -------------------------------------------------------------------------- */
 
 void kw_order_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user);
@@ -231,6 +257,13 @@ void kw_order_write_if(kw_store_handle *handle, const kw_write *write, const kw_
                        kw_write_if_done done, void *user);
 void kw_order_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                         void *user);
+/* With kw:w (kw_writes_writer). */
+void kw_order_cas_write(kw_order_handle *handle, const kw_write *write, const kw_check *check,
+                        kw_write_if_done done, void *user);
+void kw_order_cas_increment(kw_order_handle *handle, const kw_increment *increment, kw_increment_done done,
+                            void *user);
+/* Fails waiting atomic operations with UNAVAILABLE. */
+void kw_order_cas_close(kw_order_handle *handle);
 void kw_order_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, size_t count,
                         kw_deadline deadline, kw_written *results, void (*done)(void *user), void *user);
 void kw_order_sweep_rows(kw_store_handle *handle, const kw_row_sweep *sweeps, size_t count,

@@ -246,7 +246,7 @@ found(void *user, kw_rows *rows, const kw_error *error)
     }
     const kw_row *row = &rows->rows[0];
     int64_t newest_ms = newest_of(op, row);
-    op->check = kw_control_unchanged(op->write->ordering, row, op->arena);
+    op->check = kw_control_unchanged(op->write->ordering, KW_CONTROL_GENERATION, row, op->arena);
     kw_rows_free(rows);
     op->delete = *op->write;
     op->delete.ordering = NULL;

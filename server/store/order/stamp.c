@@ -111,27 +111,13 @@ wait_for_stamps(stamping *op)
 
 static void check_later(stamping *op);
 
-/* True if the row has all cells of the put, or newer ones. Then the put counts as applied. */
-static bool
-is_there(const stamping *op, const kw_write *put, const kw_row *row)
-{
-    for (size_t i = 0; i < put->cells_count; i++) {
-        const kw_cell *cell = &put->cells[i], *found = kw_order_find(row, cell->family, cell->qualifier);
-        bool own = found && found->timestamp == put->timestamp && kw_bytes_equal(found->value, cell->value);
-        bool newer = found && found->timestamp > put->timestamp;
-        if (!own && !newer && kw_control_gone_until(put->ordering, row, cell, op->arena) < put->timestamp)
-            return false;
-    }
-    return true;
-}
-
 static void
 on_checked(void *user, kw_rows *rows, const kw_error *error)
 {
     stamping *op = user;
     for (size_t i = 0; !error && i < op->doubtful_count; i++) {
         size_t at = op->doubtful_copies[i];
-        if (is_there(op, &op->copies[at], &rows->rows[i]))
+        if (kw_order_is_there(&op->copies[at], &rows->rows[i], op->arena))
             op->results[op->indexes[at]].outcome = KW_OUTCOME_OK;
     }
     kw_rows_free(rows);
@@ -200,54 +186,49 @@ written(void *user)
     check_later(op);
 }
 
+/* Adds kw:w. */
+static void
+prepare_put(const stamping *op, uint64_t id, kw_write *put)
+{
+    if (!kw_writes_writer(put->ordering))
+        return;
+    kw_cell *cells = KW_ARENA_ARRAY(op->arena, kw_cell, put->cells_count + 1);
+    memcpy(cells, put->cells, put->cells_count * sizeof *cells);
+    cells[put->cells_count] = kw_control_writer(put->ordering, put->timestamp, id, put->timestamp, op->arena);
+    put->cells = cells;
+    put->cells_count++;
+}
+
+/* An atomic operation that has read the row before the removal must find its kw:w. */
+static void
+prepare_writer(const stamping *op, uint64_t id, kw_write *removal, kw_cell *ret_cell)
+{
+    *ret_cell =
+        kw_control_writer(removal->ordering, removal->timestamp, id, removal->timestamp + 1, op->arena);
+    removal->extra_cells_count++;
+    removal->deadline = MIN(removal->deadline, kw_deadline_in_ms(KW_ORDER_WINDOW_MS));
+    if (removal->extra_cells_ttl_ms)
+        removal->extra_cells_ttl_ms = kw_order_writer_ttl_ms(op->handle->settings);
+}
+
 /* Delete markers up to the stamp, for families or columns, and the gone cells. */
 static void
-prepare_removal(stamping *op, kw_write *removal)
+prepare_removal(const stamping *op, uint64_t id, kw_write *removal)
 {
     const kw_ordering *ordering = removal->ordering;
     size_t count = MAX(removal->columns_count, 1);
-    kw_cell *gone = KW_ARENA_ARRAY(op->arena, kw_cell, count);
+    kw_cell *cells = KW_ARENA_ARRAY(op->arena, kw_cell, count + 1);
     uint64_t until = (uint64_t)removal->timestamp;
     for (size_t i = 0; i < count; i++) {
         kw_bytes name = removal->columns_count ? kw_control_gone_column(&removal->columns[i], op->arena)
                                                : KW_CONTROL_GONE;
-        gone[i] = kw_control_cell(ordering, name, until, removal->timestamp + 1, op->arena);
+        cells[i] = kw_control_cell(ordering, name, until, removal->timestamp + 1, op->arena);
     }
-    removal->extra_cells = gone;
+    removal->extra_cells = cells;
     removal->extra_cells_count = count;
     removal->extra_cells_ttl_ms = ordering->keeps_gone ? 0 : op->handle->settings->late_ms;
-}
-
-/* Reserves a stamp in a slot: at least stamp_ms, and not lower than that of any other write. exclusive: no
- * other write can get the same one. */
-static int64_t
-reserve_in_slot(_Atomic int64_t *slot, int64_t stamp_ms, bool exclusive)
-{
-    int64_t least = atomic_load(slot), reserved, next;
-    do {
-        reserved = MAX(stamp_ms, least);
-        next = exclusive ? reserved + 1 : reserved;
-        if (next == least)
-            return reserved;
-    } while (!atomic_compare_exchange_weak(slot, &least, next));
-    return reserved;
-}
-
-/* The different slots of the record's rows. */
-static size_t
-find_slots(const stamping *op, size_t first, size_t count, _Atomic int64_t **ret_slots)
-{
-    kw_order_store *store = kw_order_store_of(op->handle);
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        _Atomic int64_t *slot = &store->least_ms[kw_bytes_hash(op->writes[first + i]->row) % KW_ORDER_SLOTS];
-        size_t at = 0;
-        while (at < found && ret_slots[at] != slot)
-            at++;
-        if (at == found)
-            ret_slots[found++] = slot;
-    }
-    return found;
+    if (kw_writes_writer(ordering))
+        prepare_writer(op, id, removal, &cells[count]);
 }
 
 /* Reserves one stamp for all rows of a record. Other writes of the record can begin with another of its rows
@@ -255,14 +236,10 @@ find_slots(const stamping *op, size_t first, size_t count, _Atomic int64_t **ret
 static int64_t
 reserve_stamp(const stamping *op, size_t first, size_t count, int64_t stamp_ms, bool exclusive)
 {
-    _Atomic int64_t **slots = KW_ARENA_ARRAY(op->arena, _Atomic int64_t *, count);
-    size_t slots_count = find_slots(op, first, count, slots);
-    for (size_t i = 0, same = 0; same < slots_count; i = (i + 1) % slots_count) {
-        int64_t reserved = reserve_in_slot(slots[i], stamp_ms, exclusive);
-        same = reserved == stamp_ms ? same + 1 : 1;
-        stamp_ms = reserved;
-    }
-    return stamp_ms;
+    kw_bytes *rows = KW_ARENA_ARRAY(op->arena, kw_bytes, count);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = op->writes[first + i]->row;
+    return kw_order_reserve(op->handle, rows, count, stamp_ms, exclusive, op->arena);
 }
 
 static size_t
@@ -293,13 +270,16 @@ stamp_record(stamping *op, size_t first, size_t count, int64_t now_ms)
             fail(op, first + i, KW_OUTCOME_FAILED, &error);
         return;
     }
+    uint64_t id = kw_random_u64();
     for (size_t i = 0; i < count; i++) {
         kw_write *copy = &op->copies[op->sent];
         *copy = *op->writes[first + i];
         copy->timestamp = stamp_ms;
         copy->once = !is_removal(copy);
         if (is_removal(copy))
-            prepare_removal(op, copy);
+            prepare_removal(op, id, copy);
+        else
+            prepare_put(op, id, copy);
         op->stamped[op->sent] = copy;
         op->indexes[op->sent++] = first + i;
     }

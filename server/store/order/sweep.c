@@ -1,6 +1,9 @@
 /* Removes gone cells and traces of puts: see kw_row_sweep. One mutation per row removes its gone cells and
  * what they hide: a compaction can have dropped the delete marker of a removal before a cell arrived that the
- * removal hides. */
+ * removal hides.
+ * The kw:w of a removed record is removed, too, if no atomic operation can have read the row before the
+ * removal: while the table enters or leaves order: stamp there is none.
+ */
 #include "store/order/copy.h"
 
 #define GONE_FILTER "QualifierFilter (=, 'binaryprefix:\0kw:')"
@@ -63,20 +66,42 @@ add_pair(const sweeping *op, const kw_cell *cell, const kw_marker *hidden, kw_ma
     return 2;
 }
 
-/* Adds the markers that remove the control cell; returns their number. */
+/* True if the newest kw:w is that of the removal, and is not needed any more. */
+static bool
+ends_writer(const sweeping *op, const kw_row_sweep *sweep, const kw_row *row, const kw_cell *gone)
+{
+    kw_span time;
+    const kw_cell *writer = kw_control_find(sweep->ordering, row, KW_CONTROL_WRITER);
+    if (!writer || writer->timestamp != gone->timestamp || !kw_bytes_equal(gone->qualifier, KW_CONTROL_GONE))
+        return false;
+    if (sweep->ordering->order == KW_WRITE_ORDER_RAISED)
+        return true;
+    int64_t until_ms = writer->timestamp + kw_order_writer_ttl_ms(op->handle->settings);
+    return kw_store_time_estimate(kw_order_store_of(op->handle)->inner, &time) &&
+           time.earliest_ns > kw_order_ns(until_ms);
+}
+
 static size_t
-add_markers(const sweeping *op, const kw_row_sweep *sweep, const kw_cell *cell, kw_marker *ret_markers)
+add_cell(const sweeping *op, kw_bytes family, kw_bytes qualifier, int64_t until_ms, kw_marker *ret_marker)
+{
+    *ret_marker = (kw_marker){.column = keep(op, family, qualifier), .until_ms = until_ms};
+    return 1;
+}
+
+/* Adds the markers that remove the control cell, and kw:w with it; returns their number. */
+static size_t
+add_markers(const sweeping *op, const kw_row_sweep *sweep, const kw_row *row, const kw_cell *cell,
+            kw_marker *ret_markers)
 {
     kw_marker hidden;
-    if (cell->timestamp > sweep->until_ms)
+    if (cell->timestamp > sweep->until_ms || !kw_control_is_swept(sweep->ordering, cell))
         return 0;
-    if (kw_control_marker(sweep->ordering, cell, &hidden))
-        return add_pair(op, cell, &hidden, ret_markers);
-    if (!kw_bytes_equal(cell->qualifier, KW_CONTROL_TRACE) || !kw_is_control(sweep->ordering, cell))
-        return 0;
-    ret_markers[0] =
-        (kw_marker){.column = keep(op, cell->family, cell->qualifier), .until_ms = cell->timestamp};
-    return 1;
+    if (!kw_control_marker(sweep->ordering, cell, &hidden))
+        return add_cell(op, cell->family, cell->qualifier, cell->timestamp, ret_markers);
+    size_t count = add_pair(op, cell, &hidden, ret_markers);
+    if (ends_writer(op, sweep, row, cell))
+        count += add_cell(op, cell->family, KW_CONTROL_WRITER, cell->timestamp, ret_markers + count);
+    return count;
 }
 
 /* Adds the writes for the row. Those of different gone cells do not depend on each other. */
@@ -84,11 +109,11 @@ static void
 add_sweep(sweeping *op, size_t index, const kw_row *row)
 {
     const kw_row_sweep *sweep = &op->sweeps[index];
-    kw_marker *markers = KW_ARENA_ARRAY(op->writes.arena, kw_marker, 2 * (size_t)row->cells_count);
+    kw_marker *markers = KW_ARENA_ARRAY(op->writes.arena, kw_marker, 2 * (size_t)row->cells_count + 1);
     size_t count = 0, bytes = 0;
     for (uint32_t i = 0; i < row->cells_count; i++) {
         const kw_cell *cell = &row->cells[i];
-        size_t added = add_markers(op, sweep, cell, markers + count);
+        size_t added = add_markers(op, sweep, row, cell, markers + count);
         count += added;
         if (added == 0)
             continue;

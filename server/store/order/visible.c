@@ -1,4 +1,4 @@
-/* What a read shows of the cells that it has read: see order_internal.h. */
+/* What is visible of the cells that were read: see order_internal.h. */
 #include "store/order/order_internal.h"
 
 void
@@ -31,4 +31,19 @@ kw_order_newest(const kw_order_handle *handle, const kw_row *rows, size_t count,
             newest_ms = stamp_ms <= most_ms ? MAX(newest_ms, stamp_ms) : newest_ms;
         }
     return newest_ms;
+}
+
+bool
+kw_order_is_there(const kw_write *put, const kw_row *row, kw_arena *arena)
+{
+    for (size_t i = 0; i < put->cells_count; i++) {
+        const kw_cell *cell = &put->cells[i], *found = kw_order_find(row, cell->family, cell->qualifier);
+        int64_t stamp_ms = put->own_timestamps ? cell->timestamp : put->timestamp;
+        bool own = found && found->timestamp == stamp_ms && kw_bytes_equal(found->value, cell->value);
+        bool newer = found && found->timestamp > stamp_ms;
+        if (!own && !newer && !kw_is_control(put->ordering, cell) &&
+            kw_control_gone_until(put->ordering, row, cell, arena) < stamp_ms)
+            return false;
+    }
+    return true;
 }

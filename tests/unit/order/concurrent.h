@@ -26,6 +26,8 @@ typedef struct form {
     bool copies;   /* the copier runs: from the old placement to the new one */
     bool passes;   /* a pass runs, in both directions */
     bool sweeps;   /* gone cells are swept from the old placement */
+    bool atomics;  /* conditional writes and increments, too */
+    bool paths;    /* with `two`: both placements have all rows for good, and gets read either */
 } form;
 
 typedef struct town town;

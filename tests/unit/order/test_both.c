@@ -8,7 +8,7 @@ static const kw_ordering ordering = {
     .order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}, .spaced = true, .keeps_gone = true};
 #define ERA 7 /* of the fence, when the get began */
 
-static const kw_row_target other = {{(const uint8_t *)"new", 3}, {(const uint8_t *)"n", 1}};
+static const kw_row_target other = {.table = {(const uint8_t *)"new", 3}, .row = {(const uint8_t *)"n", 1}};
 
 /* Writes a row with its timestamps. */
 static void
@@ -361,8 +361,9 @@ test_clock_unknown(void)
 static void
 test_many(void)
 {
-    static const kw_row_target others[] = {{{(const uint8_t *)"new", 3}, {(const uint8_t *)"n0", 2}},
-                                           {{(const uint8_t *)"new", 3}, {(const uint8_t *)"n2", 2}}};
+    static const kw_row_target others[] = {
+        {.table = {(const uint8_t *)"new", 3}, .row = {(const uint8_t *)"n0", 2}},
+        {.table = {(const uint8_t *)"new", 3}, .row = {(const uint8_t *)"n2", 2}}};
     static const char *const rows[] = {"r0", "r1", "r2"}, *const answers[] = {"f:a=2@11", "f:a=5@10", ""};
     order_bed bed = bed_with("", "");
     kw_get gets[3];

@@ -17,6 +17,11 @@ static const form form_3_pass = {.order = KW_WRITE_ORDER_STAMP, .two = true, .pa
 static const form form_5_pass = {
     .order = KW_WRITE_ORDER_STAMP, .two = true, .new_last = true, .passes = true};
 
+static const form form_atomic = {.order = KW_WRITE_ORDER_STAMP, .atomics = true};
+static const form form_atomic_paths = {
+    .order = KW_WRITE_ORDER_STAMP, .atomics = true, .two = true, .paths = true};
+static const form form_atomic_2 = {.order = KW_WRITE_ORDER_STAMP, .atomics = true, .two = true};
+
 /* After a pass, each placement alone shows the right values. */
 static void
 read_each(town *in, form how)
@@ -78,6 +83,9 @@ static const pair pairs[] = {
     {"/order/concurrent/3 and 4", &form_3, &form_4},
     {"/order/concurrent/4 and 5", &form_4, &form_5},
     {"/order/concurrent/5 and 4-back", &form_5, &form_4_back},
+    {"/order/concurrent/atomics", &form_atomic, &form_atomic},
+    {"/order/concurrent/atomics of two paths", &form_atomic_paths, &form_atomic_paths},
+    {"/order/concurrent/atomics of two placements", &form_atomic_2, &form_atomic_2},
 };
 
 static void

@@ -4,18 +4,26 @@
 static const kw_ordering ordering = {
     .order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}, .keeps_gone = true};
 
+static const kw_ordering leaving = {.order = KW_WRITE_ORDER_RAISED, .family = {(const uint8_t *)"f", 1}};
+
 static void
-sweep_row(order_bed *bed, const char *row, int64_t until_ms)
+sweep_row_as(order_bed *bed, const kw_ordering *how, const char *row, int64_t until_ms)
 {
     kw_row_sweep sweep = {.table = KW_BYTES_LITERAL("old"),
                           .row = kw_bytes_of_text(row),
-                          .ordering = &ordering,
+                          .ordering = how,
                           .until_ms = until_ms};
     order_answer swept = {0};
     kw_store_handle_sweep_rows(bed->sync.handle, &sweep, 1, kw_deadline_in_ms(60000), swept.written,
                                order_on_many, &swept);
     order_await(bed, &swept);
     g_assert_cmpint(swept.written[0].outcome, ==, KW_OUTCOME_OK);
+}
+
+static void
+sweep_row(order_bed *bed, const char *row, int64_t until_ms)
+{
+    sweep_row_as(bed, &ordering, row, until_ms);
 }
 
 static void
@@ -41,6 +49,31 @@ test_sweep(void)
         sweep_row(&bed, "r", cases[i].until_ms);
         order_assert_row(&bed, "old", "r", cases[i].after);
         sweep_row(&bed, "r", cases[i].until_ms);
+        order_assert_row(&bed, "old", "r", cases[i].after);
+        order_bed_free(&bed);
+    }
+}
+
+/* The kw:w of a removed record is removed with its gone cell, unless atomic operations can still need it. */
+static void
+test_writer(void)
+{
+    static const struct {
+        const kw_ordering *how;
+        int64_t now_ms;
+        const char *before, *after;
+    } cases[] = {
+        {&leaving, 1000, "f:kw:r=10@11 f:kw:w=10@11", ""},
+        {&leaving, 1000, "f:kw:r=10@11 f:kw:w=12@12 f:a=1@12", "f:kw:w=12@12 f:a=1@12"},
+        {&leaving, 1000, "f:kw:cf:a=10@11 f:kw:w=10@11 f:b=1@5", "f:kw:w=10@11 f:b=1@5"},
+        {&ordering, 11 + 2 * LATE_MS + 90000, "f:kw:r=10@11 f:kw:w=10@11", "f:kw:w=10@11"},
+        {&ordering, 12 + 2 * LATE_MS + 90000, "f:kw:r=10@11 f:kw:w=10@11", ""},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        order_bed bed = order_bed_new();
+        order_write_row(&bed, "old", "r", cases[i].before);
+        kw_simulated_set_time_ms(bed.rows, cases[i].now_ms, cases[i].now_ms);
+        sweep_row_as(&bed, cases[i].how, "r", 20);
         order_assert_row(&bed, "old", "r", cases[i].after);
         order_bed_free(&bed);
     }
@@ -133,6 +166,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/order/sweep/rows", test_sweep);
+    g_test_add_func("/order/sweep/last-write", test_writer);
     g_test_add_func("/order/sweep/hidden", test_sweep_hidden);
     g_test_add_func("/order/sweep/and-removal", test_sweep_and_removal);
     g_test_add_func("/order/sweep/large", test_sweep_large);

@@ -1,0 +1,332 @@
+/* One round of atomic operations: see cas.h. */
+#include "store/order/cas.h"
+
+#include "store/check.h"
+
+/* How often a compare that got no answer is sent. */
+#define COMPARES_MAX 5
+
+static void send_compare(kw_cas_round *round);
+
+/* --- the end ------------------------------------------------------------------------------------ */
+
+static void
+fail(kw_cas_round *round, const kw_error *error)
+{
+    kw_error failure = *error;
+    failure.maybe_applied = failure.maybe_applied || round->doubtful;
+    kw_cas_finish(round, failure.maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, &failure);
+}
+
+static void
+fail_wait(kw_cas_round *round, kw_wait_result result)
+{
+    kw_error error;
+    kw_wait_error(round->handle, result, "the record was written", false, &error);
+    fail(round, &error);
+}
+
+static void
+fail_unknown(kw_cas_round *round)
+{
+    kw_error error;
+    kw_error_set(&error, KW_UNAVAILABLE,
+                 "table %s: the store did not confirm in time that the record was written",
+                 kw_show(round->put.table).text);
+    error.maybe_applied = true;
+    fail(round, &error);
+}
+
+static void
+on_applied(kw_cas_round *round)
+{
+    kw_cas_release(round);
+    kw_cas_write_others(round);
+}
+
+/* --- again -------------------------------------------------------------------------------------- */
+
+static void
+on_retry(void *user, kw_wait_result result)
+{
+    kw_cas_round *round = user;
+    if (result == KW_WAIT_DONE) {
+        kw_cas_absorb(round);
+        kw_cas_begin(round);
+    } else {
+        fail_wait(round, result);
+    }
+}
+
+/* Another write came after the read, and the compare was not applied. */
+static void
+begin_again(kw_cas_round *round)
+{
+    kw_rows_free(g_steal_pointer(&round->rows));
+    round->doubtful = false;
+    round->sent = 0;
+    kw_wait_and_retry(round->handle, &round->wait, round->deadline, on_retry, round);
+}
+
+static void
+on_send_again(void *user, kw_wait_result result)
+{
+    if (result == KW_WAIT_DONE)
+        send_compare(user);
+    else
+        fail_wait(user, result);
+}
+
+/* --- in doubt ----------------------------------------------------------------------------------- */
+
+/* After this time the kw:w of a removal that came after the read can have expired. */
+static bool
+is_too_late(const kw_cas_round *round)
+{
+    return kw_clock_mono_ns() > round->read_ns + KW_ORDER_WINDOW_MS * (uint64_t)KW_NS_PER_MS;
+}
+
+static bool
+is_unchanged(const kw_cas_round *round, const kw_cell *writer)
+{
+    if (!writer || !round->unchanged.has_value)
+        return !writer && !round->unchanged.has_value;
+    return kw_bytes_equal(writer->value, round->unchanged.value);
+}
+
+/* Its own id shows that the compare was applied. A kw:w with a lower timestamp shows that it was not, and
+ * never will be, because kw:w is not the one that it compares with any more. Without an answer the compare
+ * can be sent again, because at most one of the two can be applied. */
+static void
+decide_doubt(kw_cas_round *round, const kw_cell *writer)
+{
+    bool changed = !is_unchanged(round, writer);
+    if (writer && kw_bytes_equal(writer->value, round->writer))
+        on_applied(round);
+    else if (is_too_late(round))
+        fail_unknown(round);
+    else if (changed && writer && writer->timestamp < round->put.timestamp)
+        begin_again(round);
+    else if (!changed && round->lost && round->sent < COMPARES_MAX)
+        kw_wait_and_retry(round->handle, &round->wait, round->deadline, on_send_again, round);
+    else
+        fail_unknown(round);
+}
+
+static void
+on_writer(void *user, kw_rows *rows, const kw_error *error)
+{
+    kw_cas_round *round = user;
+    if (error)
+        fail_unknown(round);
+    else
+        decide_doubt(round, kw_control_find(round->put.ordering, &rows->rows[0], KW_CONTROL_WRITER));
+    kw_rows_free(rows);
+}
+
+static void
+read_writer(kw_cas_round *round)
+{
+    kw_column *column = KW_ARENA_NEW(round->arena, kw_column);
+    *column = (kw_column){round->put.ordering->family, KW_CONTROL_WRITER, false};
+    round->get.columns = column;
+    round->get.columns_count = 1;
+    kw_store_handle_get(round->handle->inner, &round->get, on_writer, round);
+}
+
+/* --- compare ------------------------------------------------------------------------------------ */
+
+/* True if the store's own client cannot have sent the compare before, nor has this round. */
+static bool
+is_first_attempt(const kw_cas_round *round)
+{
+    uint64_t pause_ns = (uint64_t)round->handle->settings->client_pause_ms * KW_NS_PER_MS;
+    return round->sent == 1 && kw_clock_mono_ns() - round->sent_ns < pause_ns;
+}
+
+static void
+on_compared(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+{
+    kw_cas_round *round = user;
+    round->lost = outcome == KW_OUTCOME_UNKNOWN;
+    if (outcome == KW_OUTCOME_OK && applied) {
+        on_applied(round);
+    } else if (outcome == KW_OUTCOME_OK && is_first_attempt(round)) {
+        begin_again(round);
+    } else if (outcome == KW_OUTCOME_FAILED) {
+        fail(round, error);
+    } else {
+        round->doubtful = true;
+        read_writer(round);
+    }
+}
+
+static void
+send_compare(kw_cas_round *round)
+{
+    round->sent++;
+    round->sent_ns = kw_clock_mono_ns();
+    kw_store_handle_write_if(round->handle->inner, &round->put, &round->unchanged, on_compared, round);
+}
+
+/* Adds kw:w. With timestamps of the caller's, only kw:w has the stamp. */
+static void
+prepare_put(kw_cas_round *round, int64_t stamp_ms)
+{
+    kw_write *put = &round->put;
+    kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, put->cells_count + 1);
+    memcpy(cells, put->cells, put->cells_count * sizeof *cells);
+    put->own_timestamps = round->given_ms != KW_TIMESTAMP_NONE;
+    for (size_t i = 0; put->own_timestamps && i < put->cells_count; i++)
+        cells[i].timestamp = round->given_ms;
+    kw_cell writer = kw_control_writer(put->ordering, stamp_ms, kw_random_u64(), stamp_ms, round->arena);
+    cells[put->cells_count++] = writer;
+    put->cells = cells;
+    put->timestamp = stamp_ms;
+    put->deadline = MIN(round->deadline, round->read_ns + KW_ORDER_WINDOW_MS * (uint64_t)KW_NS_PER_MS);
+    round->writer = writer.value;
+    round->unchanged =
+        kw_control_unchanged(put->ordering, KW_CONTROL_WRITER, &round->rows->rows[0], round->arena);
+}
+
+/* --- the stamp ---------------------------------------------------------------------------------- */
+
+static void
+on_seen_passed(void *user, kw_wait_result result)
+{
+    if (result == KW_WAIT_DONE)
+        kw_cas_finish(user, KW_OUTCOME_OK, NULL);
+    else
+        fail_wait(user, result);
+}
+
+/* Nothing is written. As with every read, the answer waits for what was read. */
+static void
+answer_unmet(kw_cas_round *round)
+{
+    round->wait = (kw_wait){.until_time_ns = kw_order_ns(kw_cas_newest_seen(round)),
+                            .known = true,
+                            .deadline = round->deadline,
+                            .done = on_seen_passed,
+                            .user = round};
+    kw_wait_and_call(round->handle, &round->wait);
+}
+
+/* True if the record's rows can get its writes in different orders. */
+static bool
+has_several_orders(const kw_cas_round *round)
+{
+    return round->others_count || round->put.ordering->spaced;
+}
+
+static void
+refuse_often(kw_cas_round *round)
+{
+    kw_error error;
+    kw_error_set(&error, KW_BUSY,
+                 "table %s: a record is written too often, more than once per millisecond; try again later",
+                 kw_show(round->put.table).text);
+    error.retry_after_ms = KW_ORDER_AHEAD_MS;
+    fail(round, &error);
+}
+
+static void
+write_with(kw_cas_round *round, int64_t least_ms, int64_t most_ms)
+{
+    int64_t stamp_ms = least_ms;
+    if (!kw_cas_evaluate(round)) {
+        answer_unmet(round);
+        return;
+    }
+    if (has_several_orders(round)) {
+        kw_bytes *rows = KW_ARENA_ARRAY(round->arena, kw_bytes, round->others_count + 1);
+        for (size_t i = 0; i < round->others_count; i++)
+            rows[i] = round->others[i].row;
+        rows[round->others_count] = round->put.row;
+        stamp_ms =
+            kw_order_reserve(round->handle, rows, round->others_count + 1, least_ms, true, round->arena);
+    }
+    if (stamp_ms > most_ms) {
+        refuse_often(round);
+        return;
+    }
+    prepare_put(round, stamp_ms);
+    send_compare(round);
+}
+
+/* REFUSED because of a timestamp that no gateway has given: the write would be hidden, or hide others. */
+static void
+refuse_ahead(kw_cas_round *round, int64_t newest_ms, int64_t left_ms)
+{
+    kw_error error;
+    kw_error_set(&error, KW_REFUSED,
+                 "table %s, row %s: its newest timestamp, %lld, is %lld ms ahead of the store's clock; try "
+                 "again after this time, or remove what has it with a timestamp of your own (remove "
+                 "--timestamp)",
+                 kw_show(round->put.table).text, kw_show(round->put.row).text, (long long)newest_ms,
+                 (long long)left_ms);
+    error.retry_after_ms = (uint32_t)MIN(left_ms, 60000);
+    fail(round, &error);
+}
+
+static void choose_stamp(kw_cas_round *round);
+
+static void
+on_time(void *user, kw_wait_result result)
+{
+    kw_cas_round *round = user;
+    if (result != KW_WAIT_DONE) {
+        fail_wait(round, result);
+        return;
+    }
+    round->time = round->wait.span;
+    choose_stamp(round);
+}
+
+static void
+wait_for_time(kw_cas_round *round, int64_t until_time_ns)
+{
+    round->wait = (kw_wait){.until_time_ns = until_time_ns,
+                            .known = true,
+                            .deadline = round->deadline,
+                            .done = on_time,
+                            .user = round};
+    kw_wait_and_call(round->handle, &round->wait);
+}
+
+static void
+choose_stamp(kw_cas_round *round)
+{
+    int64_t earliest_ms = round->time.earliest_ns / KW_NS_PER_MS;
+    int64_t latest_ms = round->time.latest_ns / KW_NS_PER_MS;
+    int64_t most_ms = latest_ms + KW_ORDER_AHEAD_MS, newest_ms = kw_cas_newest(round);
+    int64_t least_ms =
+        has_several_orders(round) ? MAX(newest_ms + 1, latest_ms) : MAX(newest_ms, earliest_ms);
+    if (least_ms <= most_ms)
+        write_with(round, least_ms, most_ms);
+    else if (newest_ms > most_ms + round->handle->settings->clock_width_ms)
+        refuse_ahead(round, newest_ms, newest_ms - latest_ms);
+    else
+        wait_for_time(round, kw_order_ns(least_ms - KW_ORDER_AHEAD_MS));
+}
+
+/* --- the read ----------------------------------------------------------------------------------- */
+
+static void
+on_read(void *user, kw_rows *rows, const kw_error *error)
+{
+    kw_cas_round *round = user;
+    round->rows = rows;
+    if (error)
+        fail(round, error);
+    else
+        wait_for_time(round, INT64_MIN);
+}
+
+void
+kw_cas_begin(kw_cas_round *round)
+{
+    kw_cas_prepare_get(round);
+    round->read_ns = kw_clock_mono_ns();
+    kw_store_handle_get(round->handle->inner, &round->get, on_read, round);
+}

@@ -1,0 +1,113 @@
+/* Internal to store/order: atomic operations with order: stamp, increments and conditional writes.
+ *
+ *   cas.c         a round: reads the row, and writes it on condition that kw:w is unchanged
+ *   cas_row.c     the operations of a row that wait; answers
+ *   cas_values.c  what the operations of a round read and write
+ *   cas_others.c  the record's other rows
+ *
+ *   operations of one row --> waiting --> round --> answers
+ *
+ *   the row and its control cells are read --> the clock is known --> evaluate --> stamp --> compare
+ *        ^                                                               |                     |
+ *        '--------- a first attempt was rejected ------------------------+---------------------+ applied
+ *                                                                        | not met             v
+ *                      answers <-- the clock has passed what was read <--'          the record's other rows
+ *                          ^                                                                   |
+ *                          '--------------- the clock has passed the stamp <-------------------'
+ *
+ * Increments of a row that wait are one round: their sums are written. A conditional write is a round of its
+ * own. A row has one round at a time until the compare is decided. tests/unit/order/cas_model.h explores
+ * these steps.
+ *
+ * The stamp is above all that was read. A record with one row has only one order of its cells, which is that
+ * of their arrival if stamps are equal. So there the stamp can be equal to the newest one, and it need not be
+ * later than the clock: then nothing has to wait for it.
+ */
+#pragma once
+
+#include "store/order/order_internal.h"
+
+typedef struct kw_cas_row kw_cas_row;
+
+/* The operation of one caller. */
+typedef struct kw_cas_op {
+    kw_cas_row *row;
+    const kw_increment *increment; /* NULL: it is a conditional write */
+    const kw_write *write;
+    const kw_check *check;
+    kw_increment_done incremented;
+    kw_write_if_done written;
+    void *user;
+    GList link;          /* in the waiting operations of the row, or in those of a round */
+    kw_fine_timer timer; /* while it waits: its deadline */
+    /* evaluated */
+    bool met;       /* its condition */
+    uint64_t *sums; /* of an increment, parallel to its columns */
+    kw_error error; /* why it cannot be executed; code KW_OK: it can */
+} kw_cas_op;
+
+typedef struct kw_cas_round {
+    kw_order_handle *handle;
+    kw_arena *arena; /* contains this struct */
+    kw_cas_row *row; /* NULL: decided */
+    GQueue ops;      /* of kw_cas_op; at least one */
+    kw_deadline deadline;
+    kw_wait wait;
+    kw_get get;
+    uint64_t read_ns; /* when the read was started */
+    kw_rows *rows;    /* what was read */
+    kw_span time;     /* after it */
+    kw_write put;     /* table, row and ordering are set at the beginning */
+    int64_t given_ms; /* the caller's timestamp; KW_TIMESTAMP_NONE: none */
+    kw_check unchanged;
+    kw_bytes writer; /* the value of kw:w that it writes */
+    uint64_t sent_ns;
+    unsigned sent; /* how often this compare was sent */
+    bool lost;     /* the last one got no answer */
+    bool doubtful; /* a compare may have been applied */
+    /* the record's other rows */
+    const kw_row_target *others;
+    size_t others_count;
+    kw_write *copies;
+    const kw_write **list;
+    kw_written *written;
+    size_t *indexes; /* of the list in the copies */
+    kw_written *listed;
+    size_t list_count;
+    size_t checks, checked;
+    bool again;  /* they were sent again */
+    bool spaced; /* no later write may get the same stamp */
+} kw_cas_round;
+
+/* --- cas.c ---------------------------------------------------------------------------------------- */
+
+/* Starts a round with the operations that it has. */
+void kw_cas_begin(kw_cas_round *round);
+
+/* --- cas_row.c ------------------------------------------------------------------------------------ */
+
+/* Adds waiting operations that can be executed together with those of the round. */
+void kw_cas_absorb(kw_cas_round *round);
+/* The compare is decided: the next round can begin. Does nothing the second time. */
+void kw_cas_release(kw_cas_round *round);
+/* Answers the operations and frees the round. Those with an error of their own are FAILED with it, and those
+ * with an unmet condition are OK. */
+void kw_cas_finish(kw_cas_round *round, kw_outcome outcome, const kw_error *error);
+
+/* --- cas_values.c --------------------------------------------------------------------------------- */
+
+/* The columns that the round reads. */
+void kw_cas_prepare_get(kw_cas_round *round);
+/* Evaluates the operations with what was read. False: there is nothing to write. */
+bool kw_cas_evaluate(kw_cas_round *round);
+/* The result of an increment of the round. */
+kw_rows *kw_cas_result(const kw_cas_round *round, const kw_cas_op *op);
+/* The newest timestamp that the write must exceed; -1: none. */
+int64_t kw_cas_newest(const kw_cas_round *round);
+/* The newest timestamp of what the operations have read; -1: none. */
+int64_t kw_cas_newest_seen(const kw_cas_round *round);
+
+/* --- cas_others.c --------------------------------------------------------------------------------- */
+
+/* Writes the other rows, waits for the clock, and finishes the round. */
+void kw_cas_write_others(kw_cas_round *round);

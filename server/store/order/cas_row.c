@@ -1,0 +1,293 @@
+/* The atomic operations of a row that wait, and the answers: see cas.h. */
+#include "store/order/cas.h"
+
+/* Of one round. */
+#define CALLERS_MAX 256
+#define COLUMNS_MAX 64
+
+struct kw_cas_row {
+    kw_order_row_key name;
+    kw_order_handle *handle;
+    GQueue waiting; /* of kw_cas_op */
+    bool deciding;  /* a round has not decided its compare */
+    bool pausing;
+    kw_wait pause;
+};
+
+static void begin_next(kw_cas_row *row);
+
+/* --- rows --------------------------------------------------------------------------------------- */
+
+static kw_cas_row *
+find_row(kw_order_handle *handle, kw_bytes table, kw_bytes key)
+{
+    kw_cas_row *row = kw_order_row_table_find(handle->cas_rows, table, key);
+    if (row)
+        return row;
+    row = kw_order_row_table_add(handle->cas_rows, sizeof *row, table, key);
+    row->handle = handle;
+    g_queue_init(&row->waiting);
+    return row;
+}
+
+static void
+free_if_idle(kw_cas_row *row)
+{
+    if (row->deciding || row->pausing || row->waiting.length)
+        return;
+    kw_order_row_table_remove(row->handle->cas_rows, row, sizeof *row);
+}
+
+/* --- answers ------------------------------------------------------------------------------------ */
+
+static void
+op_free(kw_cas_op *op)
+{
+    kw_budget_charge(KW_MEMORY_STORE, -(int64_t)sizeof *op);
+    g_free(op);
+}
+
+/* rows: of an increment that was applied. */
+static void
+answer(const kw_cas_op *op, kw_outcome outcome, kw_rows *rows, const kw_error *error)
+{
+    if (op->increment)
+        op->incremented(op->user, outcome, rows, error);
+    else
+        op->written(op->user, outcome, outcome == KW_OUTCOME_OK && op->met, error);
+}
+
+static void
+fail_waiting(kw_cas_op *op, const kw_error *error)
+{
+    kw_cas_op end = *op;
+    kw_fine_timer_cancel(op->row->handle->timers, &op->timer);
+    g_queue_unlink(&op->row->waiting, &op->link);
+    op_free(op);
+    answer(&end, KW_OUTCOME_FAILED, NULL, error);
+}
+
+static void
+on_deadline(void *user)
+{
+    kw_cas_op *op = user;
+    kw_cas_row *row = op->row;
+    kw_error error;
+    kw_error_set(&error, KW_TIMEOUT, "the deadline passed while the %s waited for others of its record",
+                 op->increment ? "increment" : "conditional write");
+    fail_waiting(op, &error);
+    free_if_idle(row);
+}
+
+static void
+finish_op(const kw_cas_round *round, kw_cas_op *op, kw_outcome outcome, const kw_error *error)
+{
+    kw_cas_op end = *op;
+    bool own_error = op->error.code != KW_OK, applied = !own_error && outcome == KW_OUTCOME_OK;
+    kw_rows *rows = applied && op->increment ? kw_cas_result(round, op) : NULL;
+    op_free(op);
+    if (own_error)
+        answer(&end, KW_OUTCOME_FAILED, NULL, &end.error);
+    else
+        answer(&end, outcome, rows, error);
+}
+
+void
+kw_cas_finish(kw_cas_round *round, kw_outcome outcome, const kw_error *error)
+{
+    kw_error copy = error ? *error : KW_ERROR_NONE;
+    kw_cas_release(round);
+    for (GList *at; (at = g_queue_pop_head_link(&round->ops));)
+        finish_op(round, at->data, outcome, error ? &copy : NULL);
+    kw_rows_free(round->rows);
+    kw_arena_free(round->arena);
+}
+
+/* --- rounds ------------------------------------------------------------------------------------- */
+
+static const kw_ordering *
+ordering_of(const kw_cas_op *op)
+{
+    return op->increment ? op->increment->ordering : op->write->ordering;
+}
+
+static bool
+same_others(const kw_increment *a, const kw_increment *b)
+{
+    bool same = a->others_count == b->others_count;
+    for (size_t i = 0; same && i < a->others_count; i++)
+        same = kw_bytes_equal(a->others[i].row, b->others[i].row) &&
+               kw_bytes_equal(a->others[i].table, b->others[i].table);
+    return same;
+}
+
+/* Operations of one policy have the same ordering. */
+static bool
+can_join(const kw_cas_round *round, size_t columns, const kw_cas_op *op)
+{
+    const kw_cas_op *first = round->ops.head->data;
+    return first->increment && op->increment && round->ops.length < CALLERS_MAX &&
+           first->increment->ordering == op->increment->ordering &&
+           first->increment->durability == op->increment->durability &&
+           columns + op->increment->columns_count <= COLUMNS_MAX &&
+           same_others(first->increment, op->increment);
+}
+
+static void
+add(kw_cas_round *round, kw_cas_op *op)
+{
+    const kw_increment *increment = op->increment;
+    uint64_t era = increment ? increment->era : op->write->era;
+    kw_fine_timer_cancel(op->row->handle->timers, &op->timer);
+    g_queue_unlink(&op->row->waiting, &op->link);
+    round->put.era =
+        round->ops.length ? MIN(round->put.era, era) : era; /* one that began too early is fatal */
+    round->deadline = MAX(round->deadline, increment ? increment->deadline : op->write->deadline);
+    g_queue_push_tail_link(&round->ops, &op->link);
+}
+
+void
+kw_cas_absorb(kw_cas_round *round)
+{
+    size_t columns = 0;
+    for (const GList *at = round->ops.head; at; at = at->next) {
+        const kw_cas_op *op = at->data;
+        columns += op->increment ? op->increment->columns_count : 0;
+    }
+    for (GList *at; (at = round->row->waiting.head) && can_join(round, columns, at->data);) {
+        kw_cas_op *op = at->data;
+        columns += op->increment->columns_count;
+        add(round, op);
+    }
+}
+
+static void
+set_target(kw_cas_round *round, const kw_cas_op *first)
+{
+    const kw_increment *increment = first->increment;
+    round->given_ms = increment ? KW_TIMESTAMP_NONE : first->write->timestamp;
+    if (!increment) {
+        round->put = *first->write;
+        round->others = first->write->others;
+        round->others_count = first->write->others_count;
+        round->put.others_count = 0;
+        return;
+    }
+    round->put = (kw_write){.kind = KW_WRITE_PUT,
+                            .table = increment->table,
+                            .row = increment->row,
+                            .durability = increment->durability,
+                            .fenced = increment->fenced};
+    round->others = increment->others;
+    round->others_count = increment->others_count;
+}
+
+static void
+begin_round(kw_cas_row *row)
+{
+    kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
+    kw_cas_round *round = KW_ARENA_NEW(arena, kw_cas_round);
+    kw_cas_op *first = row->waiting.head->data;
+    *round = (kw_cas_round){.handle = row->handle, .arena = arena, .row = row};
+    g_queue_init(&round->ops);
+    set_target(round, first);
+    round->put.ordering = ordering_of(first);
+    row->deciding = true;
+    add(round, first);
+    kw_cas_absorb(round);
+    kw_cas_begin(round);
+}
+
+static void
+begin_next(kw_cas_row *row)
+{
+    if (!row->deciding && !row->pausing && row->waiting.length)
+        begin_round(row);
+    free_if_idle(row);
+}
+
+static void
+on_pause_over(void *user, kw_wait_result result)
+{
+    kw_cas_row *row = user;
+    (void)result; /* a store handle that closes has failed all that waited */
+    row->pausing = false;
+    begin_next(row);
+}
+
+/* Each write of a record with several rows has a millisecond of its own. The next round waits until the
+ * clock has reached the present one, so that its operations do not wait for the clock in vain. */
+static void
+pause_until(kw_cas_row *row, int64_t stamp_ms)
+{
+    kw_span span;
+    bool known = kw_store_time_estimate(kw_order_store_of(row->handle)->inner, &span);
+    int64_t ahead_ns = known ? kw_order_ns(stamp_ms) - span.latest_ns : 0;
+    row->pause = (kw_wait){.until_ns = ahead_ns > 0 ? kw_clock_mono_ns() + (uint64_t)ahead_ns : 0,
+                           .until_time_ns = INT64_MIN,
+                           .deadline = KW_DEADLINE_NONE,
+                           .done = on_pause_over,
+                           .user = row};
+    row->pausing = true;
+    kw_wait_and_call(row->handle, &row->pause);
+}
+
+void
+kw_cas_release(kw_cas_round *round)
+{
+    kw_cas_row *row = g_steal_pointer(&round->row);
+    if (!row)
+        return;
+    row->deciding = false;
+    pause_until(row, round->others_count && round->sent ? round->put.timestamp : 0);
+}
+
+/* --- start -------------------------------------------------------------------------------------- */
+
+static void
+enqueue(kw_order_handle *handle, const kw_cas_op *filled, kw_bytes table, kw_bytes key, kw_deadline deadline)
+{
+    kw_cas_op *op = g_memdup2(filled, sizeof *filled);
+    kw_cas_row *row = find_row(handle, table, key);
+    kw_budget_charge(KW_MEMORY_STORE, sizeof *op);
+    op->row = row;
+    op->link.data = op;
+    g_queue_push_tail_link(&row->waiting, &op->link);
+    if (deadline != KW_DEADLINE_NONE)
+        kw_fine_timer_set(handle->timers, &op->timer, deadline, on_deadline, op);
+    begin_next(row);
+}
+
+void
+kw_order_cas_write(kw_order_handle *handle, const kw_write *write, const kw_check *check,
+                   kw_write_if_done done, void *user)
+{
+    g_assert(write->kind == KW_WRITE_PUT);
+    const kw_cas_op op = {.write = write, .check = check, .written = done, .user = user};
+    enqueue(handle, &op, write->table, write->row, write->deadline);
+}
+
+void
+kw_order_cas_increment(kw_order_handle *handle, const kw_increment *increment, kw_increment_done done,
+                       void *user)
+{
+    const kw_cas_op op = {.increment = increment, .incremented = done, .user = user};
+    enqueue(handle, &op, increment->table, increment->row, increment->deadline);
+}
+
+void
+kw_order_cas_close(kw_order_handle *handle)
+{
+    g_autoptr(GList) rows = g_hash_table_get_keys(handle->cas_rows);
+    kw_error error;
+    kw_error_set(&error, KW_UNAVAILABLE, "the gateway is shutting down");
+    for (GList *at = rows; at; at = at->next) {
+        kw_cas_row *row = at->data;
+        bool deciding = row->deciding;
+        row->deciding = true; /* keeps the row */
+        while (row->waiting.length)
+            fail_waiting(row->waiting.head->data, &error);
+        row->deciding = deciding;
+        free_if_idle(row);
+    }
+}

@@ -1,0 +1,248 @@
+/* What the operations of a round read and write: see cas.h. */
+#include "store/order/cas.h"
+
+#include "store/check.h"
+
+static const kw_cas_op *
+first_of(const kw_cas_round *round)
+{
+    return round->ops.head->data;
+}
+
+/* --- what is read ------------------------------------------------------------------------------- */
+
+static size_t
+count_columns(const kw_cas_round *round)
+{
+    size_t count = 0;
+    for (const GList *at = round->ops.head; at; at = at->next) {
+        const kw_cas_op *op = at->data;
+        count += op->increment ? op->increment->columns_count : 1;
+    }
+    return count;
+}
+
+static bool
+same_column(const kw_column *a, const kw_column *b)
+{
+    return kw_bytes_equal(a->qualifier, b->qualifier) && kw_bytes_equal(a->family, b->family);
+}
+
+/* The index of the column; `count` if it is not there. */
+static size_t
+find_column(const kw_column *columns, size_t count, const kw_column *column)
+{
+    size_t at = 0;
+    while (at < count && !same_column(&columns[at], column))
+        at++;
+    return at;
+}
+
+/* The columns of the increments, each one once. */
+static const kw_column *
+increment_columns(const kw_cas_round *round, size_t *ret_count)
+{
+    kw_column *columns = KW_ARENA_ARRAY(round->arena, kw_column, count_columns(round));
+    size_t count = 0;
+    for (const GList *at = round->ops.head; at; at = at->next) {
+        const kw_increment *increment = ((const kw_cas_op *)at->data)->increment;
+        for (size_t i = 0; i < increment->columns_count; i++)
+            if (find_column(columns, count, &increment->columns[i]) == count)
+                columns[count++] = increment->columns[i];
+    }
+    *ret_count = count;
+    return columns;
+}
+
+/* What a conditional write replaces is not read: the timestamps of cells are not later than that of kw:w. */
+static const kw_column *
+check_column(const kw_cas_round *round, size_t *ret_count)
+{
+    const kw_check *check = first_of(round)->check;
+    kw_column *column = KW_ARENA_NEW(round->arena, kw_column);
+    *column = (kw_column){.family = check->family, .qualifier = check->qualifier};
+    *ret_count = 1;
+    return column;
+}
+
+void
+kw_cas_prepare_get(kw_cas_round *round)
+{
+    const kw_ordering *ordering = round->put.ordering;
+    size_t count;
+    const kw_column *columns =
+        first_of(round)->increment ? increment_columns(round, &count) : check_column(round, &count);
+    columns = kw_control_columns(ordering, columns, count, round->arena, &count);
+    kw_column *all = KW_ARENA_ARRAY(round->arena, kw_column, count + 1);
+    memcpy(all, columns, count * sizeof *all);
+    all[count] = (kw_column){.family = ordering->family, .qualifier = KW_CONTROL_WRITER};
+    round->get = (kw_get){.table = round->put.table,
+                          .row = round->put.row,
+                          .columns = all,
+                          .columns_count = count + 1,
+                          .max_versions = 1,
+                          .deadline = round->deadline};
+}
+
+static bool
+is_writer(const kw_cell *cell)
+{
+    return kw_bytes_equal(cell->qualifier, KW_CONTROL_WRITER);
+}
+
+int64_t
+kw_cas_newest(const kw_cas_round *round)
+{
+    const kw_row *row = &round->rows->rows[0];
+    bool writes_all = first_of(round)->increment;
+    int64_t newest_ms = -1;
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if (writes_all || kw_is_control(round->put.ordering, &row->cells[i]))
+            newest_ms = MAX(newest_ms, row->cells[i].timestamp);
+    return newest_ms;
+}
+
+int64_t
+kw_cas_newest_seen(const kw_cas_round *round)
+{
+    const kw_row *row = &round->rows->rows[0];
+    int64_t newest_ms = -1;
+    for (uint32_t i = 0; i < row->cells_count; i++) {
+        kw_row one = {.cells = &row->cells[i], .cells_count = 1};
+        if (!is_writer(&row->cells[i]))
+            newest_ms = MAX(newest_ms, kw_order_newest(round->handle, &one, 1, round->time.latest_ns));
+    }
+    return newest_ms;
+}
+
+/* --- evaluation --------------------------------------------------------------------------------- */
+
+/* What is visible of the row; `rows` stays as it was read. */
+static kw_row
+visible_row(const kw_cas_round *round)
+{
+    kw_row row = round->rows->rows[0];
+    kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, row.cells_count);
+    if (row.cells_count)
+        memcpy(cells, row.cells, row.cells_count * sizeof *cells);
+    row.cells = cells;
+    kw_order_hide(round->put.ordering, round->arena, &row);
+    return row;
+}
+
+static bool
+evaluate_condition(kw_cas_round *round, const kw_row *visible)
+{
+    kw_cas_op *op = round->ops.head->data;
+    op->met = kw_check_is_met(op->check, kw_order_find(visible, op->check->family, op->check->qualifier));
+    round->put.cells = op->write->cells;
+    round->put.cells_count = op->write->cells_count;
+    return op->met;
+}
+
+/* The columns of all increments of a round. */
+typedef struct sums {
+    const kw_column *columns;
+    uint64_t *values;
+    bool *wrong; /* the stored value is not a number */
+    bool *added; /* an increment has been added */
+    size_t count;
+} sums;
+
+static sums
+read_sums(const kw_cas_round *round, const kw_row *visible)
+{
+    sums all;
+    all.columns = increment_columns(round, &all.count);
+    all.values = KW_ARENA_ARRAY(round->arena, uint64_t, all.count);
+    all.wrong = KW_ARENA_ARRAY(round->arena, bool, all.count);
+    all.added = KW_ARENA_ARRAY(round->arena, bool, all.count);
+    for (size_t i = 0; i < all.count; i++) {
+        const kw_cell *cell = kw_order_find(visible, all.columns[i].family, all.columns[i].qualifier);
+        all.wrong[i] = cell && cell->value.size != 8;
+        all.values[i] = cell && cell->value.size == 8 ? kw_be64_load(cell->value.data) : 0;
+    }
+    return all;
+}
+
+static bool
+check_numbers(const sums *all, kw_cas_op *op)
+{
+    const kw_increment *increment = op->increment;
+    kw_error_clear(&op->error);
+    for (size_t i = 0; i < increment->columns_count; i++)
+        if (all->wrong[find_column(all->columns, all->count, &increment->columns[i])])
+            return kw_error_set(&op->error, KW_INVALID,
+                                "table %s: the stored value of a counter does not have 8 bytes",
+                                kw_show(increment->table).text);
+    return true;
+}
+
+static void
+add_increment(const kw_cas_round *round, sums *all, kw_cas_op *op)
+{
+    const kw_increment *increment = op->increment;
+    op->sums = KW_ARENA_ARRAY(round->arena, uint64_t, increment->columns_count);
+    for (size_t i = 0; i < increment->columns_count; i++) {
+        size_t at = find_column(all->columns, all->count, &increment->columns[i]);
+        all->values[at] += (uint64_t)increment->amounts[i];
+        all->added[at] = true;
+        op->sums[i] = all->values[at];
+    }
+}
+
+static bool
+evaluate_increments(kw_cas_round *round, const kw_row *visible)
+{
+    sums all = read_sums(round, visible);
+    for (GList *at = round->ops.head; at; at = at->next) {
+        kw_cas_op *op = at->data;
+        op->met = check_numbers(&all, op);
+        if (op->met)
+            add_increment(round, &all, op);
+    }
+    kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, all.count);
+    round->put.cells = cells;
+    round->put.cells_count = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        if (!all.added[i])
+            continue;
+        uint8_t *value = kw_arena_alloc(round->arena, 8);
+        kw_be64_store(value, all.values[i]);
+        cells[round->put.cells_count++] = (kw_cell){.family = all.columns[i].family,
+                                                    .qualifier = all.columns[i].qualifier,
+                                                    .value = kw_bytes_of(value, 8)};
+    }
+    return round->put.cells_count > 0;
+}
+
+bool
+kw_cas_evaluate(kw_cas_round *round)
+{
+    kw_row visible = visible_row(round);
+    return first_of(round)->increment ? evaluate_increments(round, &visible)
+                                      : evaluate_condition(round, &visible);
+}
+
+/* --- results ------------------------------------------------------------------------------------ */
+
+kw_rows *
+kw_cas_result(const kw_cas_round *round, const kw_cas_op *op)
+{
+    const kw_increment *increment = op->increment;
+    kw_rows *rows = kw_rows_new();
+    kw_row *row = rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
+    row->key = kw_arena_copy(rows->arena, increment->row);
+    row->cells = KW_ARENA_ARRAY(rows->arena, kw_cell, increment->columns_count);
+    rows->count = rows->scanned = 1;
+    for (size_t i = 0; i < increment->columns_count; i++) {
+        uint8_t *value = kw_arena_alloc(rows->arena, 8);
+        kw_be64_store(value, op->sums[i]);
+        row->cells[row->cells_count++] =
+            (kw_cell){.family = kw_arena_copy(rows->arena, increment->columns[i].family),
+                      .qualifier = kw_arena_copy(rows->arena, increment->columns[i].qualifier),
+                      .value = kw_bytes_of(value, 8),
+                      .timestamp = round->put.timestamp};
+    }
+    return rows;
+}
