@@ -174,9 +174,6 @@ check_order(kw_read *read, const kw_node *node, const kw_draft_table *table)
         kw_read_problem(read, kw_node_find(node, "order")->mark, "use order: stamp",
                         "order: store does not work with several paths: the store would give each row of a "
                         "record its own timestamp, and the paths could differ permanently");
-    if (table->table.atomics == 1 && (several || (table->table.order && !store)))
-        kw_read_problem(read, kw_node_find(node, "atomics")->mark, "remove atomics",
-                        "atomics: true needs order: store, and a table with one path");
 }
 
 void

@@ -707,7 +707,7 @@ service Data {
   Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   /** Adds to integer fields and entries, and returns their new values. The gateway never retries it. On HBase,
-   *  increment, putIf and compareAndPut fail on tables where more than one path holds records. */
+   *  tables where more than one path holds records need `atomics: true` for increment, putIf and compareAndPut. */
   Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError failure),
   /** Writes the record if the stored record meets the condition. Returns whether it was written. */
   bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),

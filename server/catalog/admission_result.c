@@ -25,6 +25,13 @@ kw_admission_order(const kw_admission *admission, size_t table)
     return g_str_equal(order, "stamp") ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
 }
 
+bool
+kw_admission_atomics(const kw_admission *admission, size_t table)
+{
+    g_assert(table < admission->count);
+    return admission->changes[table].merged->atomics;
+}
+
 const kw_facts *
 kw_admission_recorded(const kw_admission *admission, size_t table)
 {

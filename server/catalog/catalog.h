@@ -93,6 +93,8 @@ void kw_admission_commit(kw_admission *admission, kw_deadline deadline,
 const kw_placement_facts *kw_admission_placement(const kw_admission *admission, size_t table, size_t path);
 /* The order of a table's writes: the policy's, or the catalog's if the policy names none. */
 kw_write_order kw_admission_order(const kw_admission *admission, size_t table);
+/* True if atomic operations are allowed: the policy's setting, or the catalog's. */
+bool kw_admission_atomics(const kw_admission *admission, size_t table);
 
 /* --- previews: what an admission would answer; they change nothing --------------------------------- */
 

@@ -385,6 +385,39 @@ refuse_atomics(const comparing *self, kw_error *ret_error)
                         self->wanted->table, self->wanted->table);
 }
 
+/* With order: stamp, an atomic operation relies on the control cells of all writes. */
+static bool
+refuse_stamped_atomics(const comparing *self, bool on, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: its rows were written with atomics: %s, and this policy has atomics: %s; "
+                        "with order: stamp "
+                        "this cannot change while the table has rows: put it back, or " COPY,
+                        self->wanted->table, on ? "false" : "true", on ? "true" : "false",
+                        self->wanted->table);
+}
+
+/* A policy that does not say whether atomic operations are allowed uses what the rows were written with. */
+static bool
+merged_atomics(const comparing *self, bool keeps)
+{
+    int given = self->wanted->atomics_given;
+    if (g_str_equal(self->merged->order, "store"))
+        return given != 0;
+    return given < 0 ? keeps && self->recorded->atomics : given;
+}
+
+static bool
+check_atomics(const comparing *self, kw_error *ret_error)
+{
+    bool was = self->recorded->atomics, is = self->merged->atomics;
+    if (was == is || !self->has_rows)
+        return true;
+    if (g_str_equal(self->merged->order, "store"))
+        return is || refuse_atomics(self, ret_error);
+    return self->evidence->one_writer || refuse_stamped_atomics(self, is, ret_error);
+}
+
 /* A policy that does not name an order uses that of the rows. */
 static bool
 compare_order(comparing *self, kw_error *ret_error)
@@ -393,15 +426,14 @@ compare_order(comparing *self, kw_error *ret_error)
     bool known = recorded && recorded->order[0];
     bool keeps = known && self->has_rows && !wanted->order_given;
     self->merged->order = keeps ? recorded->order : wanted->order;
-    self->merged->atomics =
-        (wanted->atomics || (keeps && wanted->store_atomics)) && g_str_equal(self->merged->order, "store");
+    bool same = recorded && g_str_equal(recorded->order, self->merged->order);
+    self->merged->atomics = merged_atomics(self, known && self->has_rows && same);
     if (!recorded)
         return true;
-    bool same = g_str_equal(recorded->order, self->merged->order);
     if (known && !same && self->has_rows)
         return refuse_order(self, ret_error);
-    if (recorded->atomics && !self->merged->atomics && self->has_rows)
-        return refuse_atomics(self, ret_error);
+    if (!check_atomics(self, ret_error))
+        return false;
     self->exclusive = self->exclusive || !same || recorded->atomics != self->merged->atomics;
     return true;
 }

@@ -90,8 +90,8 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     bool stamp = kw_table_default_order(table) == KW_WRITE_ORDER_STAMP;
     facts->order = stamp ? "stamp" : "store";
     facts->order_given = table->model->order != NULL;
-    facts->store_atomics = table->model->atomics != 0;
-    facts->atomics = !stamp && facts->store_atomics;
+    facts->atomics_given = table->model->atomics;
+    facts->atomics = stamp ? facts->atomics_given == 1 : facts->atomics_given != 0;
     facts->fields_count = table->fields_count;
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++)
@@ -193,6 +193,9 @@ kw_field_facts_column(const kw_field_facts *field, kw_arena *arena)
     return kw_arena_printf(arena, "%s:%s%s", field->family, field->qualifier, field->map ? "*" : "");
 }
 
+#define ATOMICS " atomics"
+#define NO_ATOMICS " no-atomics"
+
 /* --- digest ---------------------------------------------------------------------------------------- */
 
 /* One line for each fact that two gateways must agree on, sorted by name. */
@@ -253,7 +256,11 @@ kw_facts_digest(const kw_facts *facts, kw_arena *arena)
     char *text = kw_arena_alloc(arena, 2 * size + 1);
     for (unsigned i = 0; i < size; i++)
         g_snprintf(text + 2 * i, 3, "%02x", digest[i]);
-    return facts->order_given ? kw_arena_printf(arena, "%s %s", text, facts->order) : text;
+    return kw_arena_printf(arena, "%s%s%s%s", text, facts->order_given ? " " : "",
+                           facts->order_given ? facts->order : "",
+                           facts->atomics_given < 0 ? ""
+                           : facts->atomics_given   ? ATOMICS
+                                                    : NO_ATOMICS);
 }
 
 static const char *
@@ -262,20 +269,40 @@ default_order(const kw_facts *wanted)
     return wanted->paths_count > 1 ? "stamp" : "store";
 }
 
+static bool
+agrees_about_order(const char *theirs, const kw_facts *wanted, const kw_facts *recorded,
+                   const kw_facts *merged)
+{
+    bool known = recorded && recorded->order[0];
+    if (strstr(theirs, " stamp"))
+        return g_str_equal(merged->order, "stamp");
+    if (strstr(theirs, " store"))
+        return g_str_equal(merged->order, "store");
+    return g_str_equal(merged->order, default_order(wanted)) &&
+           (!known || g_str_equal(merged->order, recorded->order));
+}
+
+/* With order: store the digests themselves differ. */
+static bool
+agrees_about_atomics(const char *theirs, const kw_facts *recorded, const kw_facts *merged)
+{
+    if (!g_str_equal(merged->order, "stamp"))
+        return true;
+    if (strstr(theirs, ATOMICS) || strstr(theirs, NO_ATOMICS))
+        return merged->atomics == (strstr(theirs, ATOMICS) != NULL);
+    bool known = recorded && g_str_equal(recorded->order, "stamp");
+    return merged->atomics == (known && recorded->atomics);
+}
+
 bool
 kw_facts_agree(const char *theirs, const kw_facts *wanted, const kw_facts *recorded, const kw_facts *merged,
                kw_arena *arena)
 {
     const char *mine = kw_facts_digest(wanted, arena);
-    const char *their_order = strchr(theirs, ' ');
     size_t size = strcspn(theirs, " ");
     if (g_str_equal(theirs, mine))
         return true;
-    if (size != strcspn(mine, " ") || strncmp(theirs, mine, size) != 0)
-        return false;
-    if (their_order)
-        return g_str_equal(their_order + 1, merged->order);
-    bool known = recorded && recorded->order[0];
-    return g_str_equal(merged->order, default_order(wanted)) &&
-           (!known || g_str_equal(merged->order, recorded->order));
+    return size == strcspn(mine, " ") && strncmp(theirs, mine, size) == 0 &&
+           agrees_about_order(theirs, wanted, recorded, merged) &&
+           agrees_about_atomics(theirs, recorded, merged);
 }

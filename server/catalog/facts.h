@@ -51,8 +51,8 @@ typedef struct kw_facts {
     const char *marker; /* "family:qualifier=value always" or without "always" */
     const char *order;  /* "store" or "stamp"; "" in an entry of a version without orders */
     bool order_given;   /* the policy names it; not stored in the catalog */
-    bool atomics;       /* increments and conditional writes leave a control cell */
-    bool store_atomics; /* they do if the order is "store"; not stored in the catalog */
+    bool atomics; /* increments and conditional writes leave a control cell; with order "stamp" all writes */
+    int atomics_given; /* what the policy says: -1: nothing, 0, 1; not stored in the catalog */
     kw_field_facts *fields;
     size_t fields_count;
     kw_path_facts *paths; /* [0] is the primary path */
@@ -91,11 +91,12 @@ const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
 /* A digest of what two gateways must have in common to serve the table at the same time: paths, placements,
  * marker and counters. Other fields are not included, because the catalog merges those of several policies;
  * neither is the version of a change, which gateways report (changes.h). The digest is a SHA-256 as 64 hex
- * digits, in the arena. If the policy names an order, a space and the order follow. */
+ * digits, in the arena. If the policy names an order, a space and the order follow. If it says whether atomic
+ * operations are allowed, " atomics" or " no-atomics" follows. */
 const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);
 
 /* True if a gateway with this digest serves the table in the same way as one that serves `merged` from a
  * policy with `wanted`. recorded: the catalog's previous facts; NULL: none. A gateway whose policy names no
- * order uses the catalog's, or the default one. */
+ * order uses the catalog's, or the default one; the same applies to atomic operations with order: stamp. */
 bool kw_facts_agree(const char *theirs, const kw_facts *wanted, const kw_facts *recorded,
                     const kw_facts *merged, kw_arena *arena);

@@ -216,7 +216,8 @@ parse_table(JsonObject *from, kw_arena *arena, kw_facts *to)
     *to = (kw_facts){.table = kw_catalog_json_text(from, "table", arena),
                      .marker = kw_catalog_json_text(from, "marker", arena),
                      .order = kw_catalog_json_text(from, "order", arena),
-                     .atomics = flag_of(from, "atomics")};
+                     .atomics = flag_of(from, "atomics"),
+                     .atomics_given = -1};
     if (!to->table[0] || !objects_of(from, "fields", arena, &fields, &to->fields_count) ||
         !objects_of(from, "paths", arena, &paths, &to->paths_count))
         return false;

@@ -47,7 +47,8 @@ set_table_states(const preparing *self)
 {
     for (size_t i = 0; i < kw_policy_table_count(self->policy); i++) {
         const kw_table *table = kw_policy_table(self->policy, i);
-        kw_policy_set_order(self->policy, i, kw_admission_order(self->admission, i));
+        kw_policy_set_order(self->policy, i, kw_admission_order(self->admission, i),
+                            kw_admission_atomics(self->admission, i));
         for (size_t j = 0; j < table->stores_count; j++) {
             const kw_placement_facts *placement = kw_admission_placement(self->admission, i, j);
             kw_policy_set_path_state(self->policy, i, j, kw_placement_state_name(placement->state),

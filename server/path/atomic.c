@@ -6,13 +6,8 @@
 #define HELD_RETRY_MS 10000
 
 bool
-kw_atomic_check_path(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error)
+kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error)
 {
-    if (table->paths_count > 1 && kw_store_is_shared(call->store))
-        return kw_error_set(ret_error, KW_INVALID,
-                            "table %s: %s works on tables with one path; this one has %zu, which only the "
-                            "embedded store can change atomically",
-                            table->name, verb, table->paths_count);
     if (table->chosen && !table->association)
         return kw_error_set(
             ret_error, KW_INVALID,
@@ -22,7 +17,6 @@ kw_atomic_check_path(const kw_call *call, const kw_table *table, const char *ver
     return true;
 }
 
-/* A value in two rows cannot be compared or added to in one step of a shared store. */
 static bool
 refuse_held(const kw_table *table, const char *verb, kw_error *ret_error)
 {
@@ -34,27 +28,21 @@ refuse_held(const kw_table *table, const char *verb, kw_error *ret_error)
     return false;
 }
 
-/* True if it is the table's own order, not that of a version of a change. */
+/* A store with one writer orders all writes itself: it needs no control cells. */
 static bool
-is_stamped(const kw_table *table)
+are_allowed(const kw_call *call, const kw_table *table)
 {
-    kw_write_order order = table->changing_order ? kw_table_default_order(table) : table->ordering.order;
-    return order == KW_WRITE_ORDER_STAMP;
+    return kw_store_is_shared(call->store) ? table->atomics : table->model->atomics != 0;
 }
 
-/* A store with one writer orders all writes itself, whatever the table's order. */
 bool
 kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error)
 {
-    if (is_stamped(table) && kw_store_is_shared(call->store))
+    if (!are_allowed(call, table))
         return kw_error_set(ret_error, KW_INVALID,
-                            "table %s: %s needs order: store; with order: stamp the gateways give the "
-                            "timestamps, so values cannot be changed in place",
+                            "table %s: %s needs atomics: true in the table's policy, so that other writes of "
+                            "a record notice it",
                             table->name, verb);
-    if (table->model->atomics == 0)
-        return kw_error_set(ret_error, KW_INVALID,
-                            "table %s: %s needs atomics: true, so that removals notice it", table->name,
-                            verb);
     return !table->atomics_held || refuse_held(table, verb, ret_error);
 }
 

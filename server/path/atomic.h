@@ -1,17 +1,16 @@
 /* Atomic operations on a record: increment and put_if. They read the record's row in the placement that get
- * operations read, and write all its rows in one commit. Only a store with one writer can commit several rows
- * at once; on other stores (kw_store_is_shared) the record must have only one row. */
+ * operations read, and write all its rows: in one commit in a store with one writer, otherwise that row first
+ * (kw_store_handle_write_if). */
 #pragma once
 
 #include "path/rows.h"
 
 /* INVALID if the record's rows are unknown because a bucket is chosen at each put and there is no
- * association; or, on a shared store, if the table has more than one path. */
-bool kw_atomic_check_path(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error);
+ * association. */
+bool kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error);
 
-/* INVALID with atomics: false; or, on a shared store, with order: stamp, under which values cannot be
- * compared or added to in place. UNAVAILABLE with retry_after_ms if atomic operations are held
- * (kw_table.atomics_held): on a shared store, during all of a change of a key rule. */
+/* INVALID if the table does not allow atomic operations. UNAVAILABLE with retry_after_ms if atomic operations
+ * are held (kw_table.atomics_held): on a shared store, during all of a change of a key rule. */
 bool kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error);
 
 /* All rows of a record, in the form of the store's operations. */

@@ -128,22 +128,31 @@ list_generated(const kw_policy *policy, kw_table *table)
     table->generated = list;
 }
 
-/* Atomic operations need order: store. */
+/* Writes of RAISED leave no control cells. */
 static void
-set_order(kw_table *table, kw_write_order order)
+set_order(kw_table *table, kw_write_order order, bool atomics)
 {
-    bool counters = false;
+    bool counters = false, control = atomics && order != KW_WRITE_ORDER_RAISED;
     for (size_t index = 0; index < table->fields_count; index++)
         counters = counters || table->fields[index].counter;
-    bool atomics = order == KW_WRITE_ORDER_STORE && table->model->atomics != 0;
-    table->ordering = (kw_ordering){
-        .order = order, .atomics = atomics, .counters = counters && atomics, .family = table->default_family};
+    table->atomics = atomics;
+    table->ordering.order = order;
+    table->ordering.atomics = control;
+    table->ordering.counters = counters && control;
+    table->ordering.family = table->default_family;
+}
+
+/* What the policy says; the catalog can say more. */
+static bool
+allows_atomics(const kw_table *table, kw_write_order order)
+{
+    return order == KW_WRITE_ORDER_STORE ? table->model->atomics != 0 : table->model->atomics == 1;
 }
 
 void
 kw_table_set_changing_order(kw_table *table, const kw_placing *placing)
 {
-    set_order(table, placing->order);
+    set_order(table, placing->order, allows_atomics(table, kw_table_default_order(table)));
     table->changing_order = true;
     table->ordering.spaced = placing->spaced;
     table->ordering.keeps_gone = placing->keeps_gone;
@@ -187,7 +196,7 @@ build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_di
     if (!kw_paths_compile(policy, table, paths, placings, diagnostics))
         return false;
     if (!table->changing_order)
-        set_order(table, kw_table_default_order(table));
+        set_order(table, kw_table_default_order(table), allows_atomics(table, kw_table_default_order(table)));
     bool good = true;
     for (size_t index = 0; index < table->fields_count; index++)
         good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) &&
@@ -395,11 +404,11 @@ kw_policy_set_path_filled(kw_policy *policy, const char *table, const char *path
 }
 
 void
-kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order)
+kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool atomics)
 {
     g_assert(table < policy->tables_count);
-    if (!policy->tables[table].changing_order && policy->tables[table].ordering.order != order)
-        set_order(&policy->tables[table], order);
+    kw_table *of = &policy->tables[table];
+    set_order(of, of->changing_order ? of->ordering.order : order, atomics);
 }
 
 size_t

@@ -70,6 +70,7 @@ struct kw_table {
     bool changing;        /* a path has two placements, because its key rule is being changed; or it is being
                              added */
     bool changing_order;  /* and its version sets the order of writes, whatever policy and catalog say */
+    bool atomics;         /* in a store with several writers: increments and conditional writes are allowed */
     bool atomics_held;    /* so increments and conditional writes must be rejected for now */
     kw_ordering ordering; /* of rows with records; the rows of the association are not subject to it */
     bool chosen;          /* some path's rows do not follow from the record: see kw_layout_choice */
@@ -194,9 +195,9 @@ void kw_policy_set_path_filled(kw_policy *policy, const char *table, const char 
 
 /* The order of the policy, or its default: store for one path, stamp for several. */
 kw_write_order kw_table_default_order(const kw_table *table);
-/* Sets the order from the catalog if the policy does not name one. Ignored while the version of a change sets
- * it. Called before the policy is in service. */
-void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order);
+/* Sets the order from the catalog if the policy does not name one, and whether atomic operations are allowed.
+ * The order is ignored while the version of a change sets it. Called before the policy is in service. */
+void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool atomics);
 
 size_t kw_policy_table_count(const kw_policy *policy);
 const kw_table *kw_policy_table(const kw_policy *policy, size_t index);

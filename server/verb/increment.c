@@ -142,7 +142,7 @@ kw_verb_increment(kw_call *call, const kw_table *table, const kw_record *key, co
     kw_error error = KW_ERROR_NONE;
     if (options.has_timestamp)
         kw_error_set(&error, KW_INVALID, "table %s: an increment takes no timestamp", table->name);
-    else if (kw_atomic_check_path(call, table, "increment", &error) &&
+    else if (kw_atomic_check_path(table, "increment", &error) &&
              kw_atomic_check_order(call, table, "increment", &error) &&
              make_columns(self, picks_count, &error))
         kw_key_check(table, key, &error);

@@ -146,7 +146,7 @@ kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                      .done = done,
                      .user = user};
     kw_error error;
-    if (!kw_atomic_check_path(call, table, "putIf", &error) ||
+    if (!kw_atomic_check_path(table, "putIf", &error) ||
         !kw_atomic_check_order(call, table, "putIf", &error) || !make_check(self, condition, &error))
         fail(self, &error);
     else if (table->generated_count > 0)

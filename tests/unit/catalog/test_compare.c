@@ -98,6 +98,18 @@ static const test_case cases[] = {
     {"no control cells any more", BASE, BASE "    atomics: false\n", "t", "atomics: false does not hide",
      true},
     {"control cells from now on", BASE "    atomics: false\n", BASE, "t", NULL, true},
+    {"atomic operations with stamps", BASE "    order: stamp\n", BASE "    order: stamp\n    atomics: true\n",
+     "t",
+     "table t: its rows were written with atomics: false, and this policy has atomics: true; with order: "
+     "stamp this cannot change while the table has rows",
+     true},
+    {"no atomic operations with stamps any more", BASE BY_TS "    atomics: true\n",
+     BASE BY_TS "    atomics: false\n", "t t_by_ts",
+     "its rows were written with atomics: true, and this policy has atomics: false", true},
+    {"atomic operations with stamps are kept", BASE BY_TS "    atomics: true\n", BASE BY_TS, "t t_by_ts",
+     NULL, false},
+    {"atomic operations with stamps in an empty table", BASE BY_TS, BASE BY_TS "    atomics: true\n", "",
+     NULL, true},
     {"marker of an empty table", BASE, BASE "    marker: \"d:_0\"\n    marker_value: x\n", "", NULL, true},
     {"documentation", BASE, "    about: orders\n" BASE, "t", NULL, false},
     {"declared values", WITH_FIELD("      n: int\n"), WITH_FIELD("      n: {type: int, about: a number}\n"),
@@ -139,6 +151,7 @@ facts_of(const char *yaml, kw_arena *arena)
     if (!kw_facts_parse(text, arena, &facts, &error))
         g_error("%s", error.text);
     facts->order_given = printed->order_given;
+    facts->atomics_given = printed->atomics_given;
     return facts;
 }
 
@@ -422,6 +435,30 @@ test_orders_that_agree(void)
     g_assert_false(agree(BASE, BASE BY_TS, BASE, "t"));
 }
 
+#define ATOMICS "    atomics: true\n"
+#define NO_ATOMICS "    atomics: false\n"
+
+/* With order: stamp, a policy that does not say whether atomic operations are allowed uses what the rows were
+ * written with. */
+static void
+test_atomics_that_agree(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_facts *before = facts_of(STAMP ATOMICS BASE, arena);
+    g_assert_true(accept(before, STAMP BASE, "t", arena)->atomics);
+    g_assert_false(accept(before, STAMP BASE, "", arena)->atomics);
+    g_assert_false(accept(NULL, STAMP BASE, "", arena)->atomics);
+    g_assert_true(accept(NULL, ATOMICS BASE BY_TS, "", arena)->atomics);
+    g_assert_true(agree(STAMP BASE, STAMP ATOMICS BASE, STAMP ATOMICS BASE, "t"));
+    g_assert_true(agree(STAMP ATOMICS BASE, STAMP BASE, STAMP ATOMICS BASE, "t"));
+    g_assert_true(agree(STAMP NO_ATOMICS BASE, STAMP BASE, STAMP BASE, "t"));
+    g_assert_true(agree(ATOMICS BASE BY_TS, BASE BY_TS, ATOMICS BASE BY_TS, "t t_by_ts"));
+    g_assert_false(agree(STAMP ATOMICS BASE, STAMP BASE, STAMP BASE, ""));
+    g_assert_false(agree(STAMP BASE, STAMP ATOMICS BASE, STAMP BASE, "t"));
+    g_assert_false(agree(STAMP ATOMICS BASE, STAMP NO_ATOMICS BASE, STAMP ATOMICS BASE, "t"));
+    g_assert_false(agree(STAMP NO_ATOMICS BASE, STAMP ATOMICS BASE, STAMP BASE, ""));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -441,5 +478,6 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/facts/damaged", test_damaged);
     g_test_add_func("/catalog/facts/digest", test_digest);
     g_test_add_func("/catalog/facts/orders that agree", test_orders_that_agree);
+    g_test_add_func("/catalog/facts/atomics that agree", test_atomics_that_agree);
     return g_test_run();
 }

@@ -23,6 +23,8 @@ test_order(void)
     assert_order(ONE "    order: store\n", KW_WRITE_ORDER_STORE, true);
     assert_order(ONE "    order: stamp\n", KW_WRITE_ORDER_STAMP, false);
     assert_order(ONE "    order: store\n    atomics: false\n", KW_WRITE_ORDER_STORE, false);
+    assert_order(ONE "    order: stamp\n    atomics: true\n", KW_WRITE_ORDER_STAMP, true);
+    assert_order(TWO "    atomics: true\n", KW_WRITE_ORDER_STAMP, true);
 }
 
 /* Tables are found by name, whatever the order in which the policy declares them. */
@@ -72,11 +74,13 @@ test_changed_order(void)
     const kw_table *table = kw_policy_table(policy, 0);
     g_assert_true(table->ordering.counters && table->ordering.atomics);
     g_assert_true(kw_bytes_equal(table->ordering.family, KW_BYTES_LITERAL("d")));
-    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STAMP);
+    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STAMP, false);
     g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STAMP);
-    g_assert_false(table->ordering.counters || table->ordering.atomics);
-    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STORE);
-    g_assert_true(table->ordering.counters && table->ordering.atomics);
+    g_assert_false(table->ordering.counters || table->ordering.atomics || table->atomics);
+    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STAMP, true);
+    g_assert_true(table->ordering.counters && table->ordering.atomics && table->atomics);
+    kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STORE, true);
+    g_assert_true(table->ordering.counters && table->ordering.atomics && table->atomics);
     g_autoptr(kw_policy) first = /* the first field is a counter */
         test_policy("    fields: {c: {type: int, counter: true}, id: string}\n    key: [{field: id}]\n");
     g_assert_true(kw_policy_table(first, 0)->ordering.counters);

@@ -173,9 +173,9 @@ test_two_paths(void)
     kw_memory_store_share(self->store);
     uint64_t before = self->control->operations;
     g_assert_false(increment(self, "t", "id=a", "n", 1));
-    ASSERT_REJECTED(self, "table t: increment works on tables with one path; this one has 2");
+    ASSERT_REJECTED(self, "table t: increment needs atomics: true");
     put_if(self, "t", "id=a note=z", "note", KW_COMPARE_EQUAL, TEXT("x"));
-    ASSERT_REJECTED(self, "table t: putIf works on tables with one path; this one has 2");
+    ASSERT_REJECTED(self, "table t: putIf needs atomics: true");
     g_assert_cmpuint(self->control->operations, ==, before);
     desk_free(self);
 }
