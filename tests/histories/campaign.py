@@ -27,8 +27,9 @@ WORKLOADS = {
     "store": ["records", "parts", "hot", "watched", "put_if", "put_if_put", "put_if_remove", "put_if_all", "counters", "counters_hot",
               "counters_all", "scans", "filtered", "maps", "expiring", "versions", "numbers"],
     "stamp": ["paths", "paths_parts", "paths_watched", "stamped", "stamped_hot", "stamped_watched"],
+    "cas": ["cas_put_if", "cas_remove", "cas_counters", "cas_hot", "cas_all", "duo_put_if", "duo_counters", "duo_all"],
 }
-WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"]
+WORKLOADS["all"] = WORKLOADS["store"] + WORKLOADS["stamp"] + WORKLOADS["cas"]
 
 
 def arguments():

@@ -28,6 +28,9 @@ KEYS = {
     "mapped": ["[{field: id}]", "[{hash: {of: [id], take: 1}}, {field: id}]", "[{salt: {of: [id], buckets: 3}}, {field: id}]"],
     "brief": ["[{field: id}]", "[{salt: {of: [id], buckets: 2}}, {field: id}]"],
     "kept": ["[{field: id}]", "[{hash: {of: [id], take: 2}}, {field: id}]"],
+    "cas": ["[{field: id}]", "[{salt: {of: [id], buckets: 2}}, {field: id}]"],
+    "duo": ["[{field: id}, {field: part}]", "[{hash: {of: [part], take: 2}}, {field: part}, {field: id}]"],
+    "duo.by_part": ["[{field: part}, {field: id}]", "[{salt: {of: [part], buckets: 4}}, {field: part}, {field: id}]"],
     "made": ["[{field: id}]", "[{hash: {of: [id]}}, {field: id}]"],
 }
 # What the operator can order in which version of a change: forward, and back.

@@ -25,6 +25,10 @@ typedef struct judge_rules {
     int expires_ms; /* how long a cell lives; 0: forever. Only with JUDGE_FIELDS */
     int versions; /* how many versions of a record the store keeps, if all puts are of whole records; 0: they
                      are not judged */
+    /* Of tables with order: stamp and atomic operations: a put or removal in progress at the same time as an
+     * atomic operation on its fields is exempt (linear.h). In the second view, which does not decide them,
+     * atomic operations are writes of their results. */
+    bool exempt;
 } judge_rules;
 
 /* Two puts of a field of a record had the same timestamp: which of them replaced the other one can differ

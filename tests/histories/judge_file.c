@@ -1,4 +1,5 @@
-/* Judges histories in files: judge_file WORKLOAD FILE... Exits with 1 if one is wrong. */
+/* Judges histories in files: judge_file [--exempt] WORKLOAD FILE... Exits with 1 if one is wrong. --exempt:
+ * as record --exempt. */
 #include "histories/workload.h"
 
 #include <stdio.h>
@@ -7,14 +8,19 @@ int
 main(int argc, char **argv)
 {
     int wrong = 0;
+    bool exempt = argc > 1 && g_str_equal(argv[1], "--exempt");
+    argc -= exempt;
+    argv += exempt;
     if (argc < 3) {
-        fprintf(stderr, "usage: judge_file WORKLOAD FILE...\n");
+        fprintf(stderr, "usage: judge_file [--exempt] WORKLOAD FILE...\n");
         return 2;
     }
     const workload *work = workload_find(argv[1]);
     for (int i = 2; i < argc; i++) {
         operations *all = operations_load(argv[i]);
-        judgement found = judge(all, work->rules);
+        judge_rules rules = work->rules;
+        rules.exempt = rules.exempt || exempt;
+        judgement found = judge(all, rules);
         printf("%s: %s\n", argv[i], found.wrong ? found.wrong : "right");
         wrong |= found.wrong != NULL;
         judgement_clear(&found);

@@ -6,6 +6,7 @@
 typedef struct bench {
     const operations *all;
     int expires_ms;
+    bool exempt;    /* both: judge_rules */
     GString *wrong; /* a line for each error */
     judgement result;
 } bench;

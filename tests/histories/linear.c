@@ -10,6 +10,9 @@
 typedef struct way {
     int64_t values[OPERATION_FIELDS];
     uint64_t happened; /* bits: pending operations that have taken effect */
+    /* What operations that began before that time can still see: the values before exempt writes. 0: none */
+    uint64_t before_ns;
+    int64_t before[OPERATION_FIELDS];
 } way;
 
 /* A way to continue, among ways that differ only in which unknown operations have taken effect. */
@@ -56,9 +59,25 @@ static bool
 has_values(const way *in, const effect *of)
 {
     for (int i = 0; i < OPERATION_FIELDS; i++)
-        if (of->fields >> i & 1 && in->values[i] != of->values[i])
+        if (of->fields >> i & 1 && in->values[i] != of->values[i] && in->values[i] != OPERATION_ANY)
             return false;
     return true;
+}
+
+static void
+forget_before(way *in)
+{
+    in->before_ns = 0;
+    memset(in->before, 0, sizeof in->before);
+}
+
+/* The values before this write stay visible to operations that began before its end. */
+static void
+keep_before(way *in, const effect *of)
+{
+    if (!in->before_ns)
+        memcpy(in->before, in->values, sizeof in->before);
+    in->before_ns = in->before_ns ? MIN(in->before_ns, of->end_ns) : of->end_ns;
 }
 
 static void
@@ -131,7 +150,7 @@ static bool
 is_alike(const effect *a, const effect *b)
 {
     return a->end_ns == OPERATION_NEVER && b->end_ns == OPERATION_NEVER && a->kind == b->kind &&
-           a->fields == b->fields && a->on == b->on && a->expected == b->expected &&
+           a->exempt == b->exempt && a->fields == b->fields && a->on == b->on && a->expected == b->expected &&
            memcmp(a->values, b->values, sizeof a->values) == 0;
 }
 
@@ -198,18 +217,40 @@ add_way(search *with, way made)
 }
 
 static void
+add_if_possible(search *with, way next, int number)
+{
+    if (!happen(&next, with->under_way[number]))
+        return;
+    next.happened |= UINT64_C(1) << number;
+    add_way(with, next);
+}
+
+/* The operation takes effect on what everybody sees; or, if it compares or adds, on what it has read before
+ * an exempt write. */
+static void
+expand_one(search *with, const way *from, int number)
+{
+    const effect *of = with->under_way[number];
+    way next = *from;
+    forget_before(&next);
+    add_if_possible(with, next, number);
+    if (of->kind == EFFECT_WRITE && of->exempt) {
+        next = *from;
+        keep_before(&next, of);
+        add_if_possible(with, next, number);
+    } else if (of->kind != EFFECT_WRITE && of->begin_ns < from->before_ns) {
+        memcpy(next.values, from->before, sizeof next.values);
+        add_if_possible(with, next, number);
+    }
+}
+
+static void
 expand(search *with, const way *from)
 {
-    for (int i = 0; i < UNDER_WAY_MOST; i++) {
-        if (!(with->used >> i & 1) || from->happened >> i & 1 || changes_nothing(with->under_way[i]) ||
-            has_elder_twin(with, from, i))
-            continue;
-        way next = *from;
-        if (!happen(&next, with->under_way[i]))
-            continue;
-        next.happened |= UINT64_C(1) << i;
-        add_way(with, next);
-    }
+    for (int i = 0; i < UNDER_WAY_MOST; i++)
+        if (with->used >> i & 1 && !(from->happened >> i & 1) && !changes_nothing(with->under_way[i]) &&
+            !has_elder_twin(with, from, i))
+            expand_one(with, from, i);
 }
 
 static GPtrArray *
@@ -266,7 +307,7 @@ end_effect(search *with, const effect *of)
     with->used &= ~bit;
     for (guint i = 0; i < before->len; i++) {
         way kept = ((kept_way *)before->pdata[i])->way;
-        if (((kept_way *)before->pdata[i])->dropped || !(kept.happened & bit))
+        if (((kept_way *)before->pdata[i])->dropped || !(of->exempt || kept.happened & bit))
             continue;
         kept.happened &= ~bit;
         add_way(with, kept);

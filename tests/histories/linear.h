@@ -26,6 +26,9 @@ typedef struct effect {
     uint8_t fields;
     uint8_t on;
     bool known; /* ADD: results are known */
+    /* WRITE: an operation that compares or adds can replace it without having seen it, if both were in
+     * progress at the same time. Then it has no effect, or reads have seen it until then. */
+    bool exempt;
     int64_t expected;
     int64_t values[OPERATION_FIELDS];
     int64_t results[OPERATION_FIELDS];

@@ -15,7 +15,8 @@
 
 #define OPERATION_FIELDS 4
 #define OPERATION_NEVER UINT64_MAX
-#define OPERATION_ABSENT INT64_MIN /* the value of a field that does not exist */
+#define OPERATION_ABSENT INT64_MIN    /* the value of a field that does not exist */
+#define OPERATION_ANY (INT64_MIN + 1) /* a value that is not known */
 
 typedef enum operation_kind {
     OPERATION_PUT,       /* fields = values */

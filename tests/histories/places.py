@@ -74,6 +74,29 @@ tables:
       b: string
     key: [{field: id}]
     families: {d: {versions: 3}}
+  cas:
+    order: stamp
+    atomics: true
+    fields:
+      id: {type: string, max_bytes: 40}
+      a: string
+      b: string
+      n: {type: int, counter: true}
+      m: {type: int, counter: true}
+    key: [{field: id}]
+  duo:
+    atomics: true
+    fields:
+      id: {type: string, max_bytes: 40}
+      part: {type: string, max_bytes: 10}
+      a: string
+      b: string
+      n: {type: int, counter: true}
+      m: {type: int, counter: true}
+    key: [{field: id}, {field: part}]
+    paths:
+      by_part:
+        key: [{field: part}, {field: id}]
   made:
     fields:
       id: {type: string, max_bytes: 40}
@@ -84,7 +107,7 @@ tables:
 
 # The tables that workloads use, by the first word of the workload's name; others use `plain`.
 USED = {"counters": "counted", "scans": "salted", "filtered": "salted", "paths": "pair", "stamped": "stamped", "maps": "mapped",
-        "expiring": "brief", "versions": "kept", "numbers": "made"}
+        "expiring": "brief", "versions": "kept", "cas": "cas", "duo": "duo", "numbers": "made"}
 
 
 # Not promised with order: store; keyway-policy(5), "Ordering guarantees", gives the reasons. The client inside Thrift2
@@ -104,8 +127,8 @@ def table_names(tables):
     return [line.strip(" :") for line in tables.splitlines() if line.startswith("  ") and not line.startswith("   ")]
 
 
-MANY = ("plain", "salted", "pair", "mapped", "kept", "brief", "stamped", "counted", "made")
-NATIVE = ("counted", "made", "pair", "stamped")  # need increments, or have an order
+MANY = ("plain", "salted", "pair", "mapped", "kept", "brief", "stamped", "cas", "duo", "counted", "made")
+NATIVE = ("counted", "made", "pair", "stamped", "cas", "duo")  # need increments, or have an order
 
 
 def many_tables(count, random):
@@ -132,7 +155,7 @@ def split_tables(tables):
 
 def old_tables():
     """The same tables for a gateway that supports neither order nor counters."""
-    return TABLES.replace(", counter: true", "").replace("    order: stamp\n", "")
+    return TABLES.replace(", counter: true", "").replace("    order: stamp\n", "").replace("    atomics: true\n", "")
 
 
 def policy(port, admin, store, tables, extra=""):

@@ -50,6 +50,8 @@ class History:
                         "--duration", str(duration or options.duration)]
         if table:
             self.command += ["--table", table, "--later-reads"]
+        if options.store != "embedded" and "change" in fault:
+            self.command += ["--exempt"]
         if options.keep:
             self.command += ["--file", str(file)]
 

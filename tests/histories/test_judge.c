@@ -89,6 +89,12 @@ end_with(judge_whole whole, bool right, const char *says)
 }
 
 static void
+end_exempt(bool right, const char *says)
+{
+    end_by((judge_rules){.whole = JUDGE_FIELDS, .exempt = true}, right, says);
+}
+
+static void
 is_right(void)
 {
     end_with(JUDGE_FIELDS, true, NULL);
@@ -288,6 +294,65 @@ test_many_unknown(void)
         else
             is_right();
     }
+}
+
+/* A put in progress at the same time as a conditional put that does not see it. */
+static void
+begin_beside(uint64_t put_end, bool was_read)
+{
+    begin();
+    then(OPERATION_PUT, 1, 7);
+    add(OPERATION_PUT, 1, 20, put_end)->values[0] = 8;
+    if (was_read)
+        add(OPERATION_GET, 1, 30, 35)->values[0] = 8;
+    operation *compared = add(OPERATION_PUT_IF, 1, 40, 60);
+    compared->expected = 7;
+    compared->applied = true;
+    compared->values[0] = 9;
+    now = 200;
+    then(OPERATION_GET, 1, 9);
+}
+
+static void
+test_exempt(void)
+{
+    for (int was_read = 0; was_read < 2; was_read++) {
+        begin_beside(100, was_read);
+        end_with(JUDGE_FIELDS, false, NO_ORDER);
+        begin_beside(100, was_read);
+        end_exempt(true, NULL);
+        begin_beside(39, was_read); /* the put has ended before */
+        end_exempt(false, NO_ORDER);
+    }
+    begin_beside(100, true);
+    then(OPERATION_GET, 1, 8); /* after it was replaced */
+    end_exempt(false, NO_ORDER);
+}
+
+/* Atomic operations are not exempt, and neither is a put beside one of another field. */
+static void
+test_not_exempt(void)
+{
+    begin();
+    for (int i = 0; i < 2; i++) {
+        operation *compared = add(OPERATION_PUT_IF, 1, 10, 20);
+        compared->applied = true;
+        compared->values[0] = 7 + i;
+    }
+    end_exempt(false, NO_ORDER);
+    begin();
+    for (int i = 0; i < 2; i++) {
+        operation *added = add(OPERATION_INCREMENT, 4, 10, 20);
+        added->values[2] = added->results[2] = 1;
+    }
+    end_exempt(false, NO_ORDER);
+    begin();
+    add(OPERATION_PUT, 1, 10, 20)->values[0] = 7;
+    operation *other = add(OPERATION_INCREMENT, 4, 10, 20);
+    other->values[2] = other->results[2] = 1;
+    now = 30;
+    then(OPERATION_GET, 1, NONE);
+    end_exempt(false, NO_ORDER);
 }
 
 /* --- scans, numbers, paths -------------------------------------------------------------------- */
@@ -655,6 +720,8 @@ main(int argc, char **argv)
     g_test_add_func("/judge/whole-records", test_whole_records);
     g_test_add_func("/judge/two-winners", test_two_winners);
     g_test_add_func("/judge/counters", test_counters);
+    g_test_add_func("/judge/exempt", test_exempt);
+    g_test_add_func("/judge/not exempt", test_not_exempt);
     g_test_add_func("/judge/many-unknown", test_many_unknown);
     g_test_add_func("/judge/scans", test_scans);
     g_test_add_func("/judge/scan-during-removal", test_scan_during_removal);
