@@ -88,7 +88,7 @@ is_compiled_for(const kw_path *path, const kw_chain_version *version)
     return path->placements_count == 2 && same_role(&path->placements[0].role, &version->new_role) &&
            same_role(&path->placements[1].role, &version->old_role) &&
            table->ordering.order == kw_chain_order(version) && table->ordering.spaced == version->spaced &&
-           (table->atomics_held || version->atomics == KW_CHAIN_NATIVE);
+           table->atomics_held == kw_chain_holds_atomics(version, path == &table->paths[0]);
 }
 
 static bool

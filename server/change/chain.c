@@ -104,6 +104,12 @@ kw_chain_version_of(kw_chain_id id)
     return &versions[id];
 }
 
+bool
+kw_chain_holds_atomics(const kw_chain_version *version, bool primary)
+{
+    return primary && version->atomics == KW_CHAIN_HELD;
+}
+
 kw_write_order
 kw_chain_order(const kw_chain_version *version)
 {

@@ -63,14 +63,12 @@ typedef enum kw_chain_stamp {
     KW_CHAIN_STAMPED /* the gateway's clock */
 } kw_chain_stamp;
 
-/* How increments and conditional puts run. Those that write in two steps (CAS) do it in the opposite order of
- * puts: the placement that get operations read comes first. Gateways execute atomic operations only in NATIVE
- * versions, and reject them with retry_after_ms in all others; the CAS values are for the explorations in
- * tests/unit/change. */
+/* How increments and conditional puts run. Those that write in two steps (CAS: store/order/cas.h) do it in the
+ * opposite order of puts: the placement that get operations read comes first. */
 typedef enum kw_chain_atomics {
     KW_CHAIN_NATIVE,      /* one operation of the store, which writes the rows of all placements that put
                              operations write (path/atomic.h) */
-    KW_CHAIN_HELD,        /* rejected with retry_after_ms */
+    KW_CHAIN_HELD,        /* they wait, see kw_chain_holds_atomics */
     KW_CHAIN_CAS_OLD,     /* get, then checkAndMutate on kw:w, in the old placement */
     KW_CHAIN_CAS_OLD_NEW, /* the same, then the same cells to the new placement */
     KW_CHAIN_CAS_NEW_OLD,
@@ -114,6 +112,10 @@ typedef struct kw_chain_version {
 } kw_chain_version;
 
 const kw_chain_version *kw_chain_version_of(kw_chain_id id);
+
+/* True if atomic operations are held. While another path than the primary one changes, they decide in the
+ * primary path, and write the changing one as puts do: then they are never held. */
+bool kw_chain_holds_atomics(const kw_chain_version *version, bool primary);
 
 /* The order of writes that gateways use for the table under this version. */
 kw_write_order kw_chain_order(const kw_chain_version *version);

@@ -189,7 +189,7 @@ placing_of(const kw_change_record *record, kw_model *old_model)
     placing.role = version->new_role;
     placing.old_role = version->old_role;
     placing.both_complete = version->both_complete;
-    placing.atomics_held = version->atomics != KW_CHAIN_NATIVE;
+    placing.atomics_held = kw_chain_holds_atomics(version, g_str_equal(record->path, "primary"));
     placing.sets_order = record->writers == KW_CHANGE_SEVERAL_WRITERS;
     placing.order = kw_chain_order(version);
     placing.spaced = version->spaced;

@@ -65,27 +65,38 @@ describe_placement(const kw_placement *placement, kw_buffer *lines)
                      (const char *)placement->store_table.data, kw_layout_number(placement->layout));
 }
 
+static void
+describe_held(const kw_path *path, kw_buffer *lines)
+{
+    if (path == path->table->paths && path->table->model->atomics != 0)
+        kw_buffer_append_text(
+            lines, "    Increments and conditional writes wait in versions 1, 3, 4, 5 and 7, and in "
+                   "those named enter and leave; they fail (UNAVAILABLE) if their deadline passes "
+                   "first.\n");
+}
+
 /* What writes do until the change ends. */
 static void
-describe_writes(const kw_table *table, kw_buffer *lines)
+describe_writes(const kw_path *path, kw_buffer *lines)
 {
-    if (!table->changing_order) {
+    if (!path->table->changing_order) {
         kw_buffer_append_text(lines,
                               "    Until the change ends, each write is written to both in one commit, "
                               "increments and conditional writes too.\n");
         return;
     }
-    bool store_order = table->ordering.order == KW_WRITE_ORDER_STORE;
+    bool store_order = path->table->ordering.order == KW_WRITE_ORDER_STORE;
     kw_buffer_printf(
         lines,
         "    Versions: %s0, 1, 2, 2-spaced, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after "
         "`keyway change "
         "complete` 7, 8%s.\n"
-        "    From version 2 to 7, each write goes to both store tables, one after the other.\n"
-        "    Until the change ends, increments and conditional writes fail (UNAVAILABLE), and no other "
-        "program may write either store table.\n",
+        "    From version 2 to 7, each write goes to both store tables, one after the other.\n",
         store_order ? "enter-held, enter-raised, enter-stamped, " : "",
         store_order ? ", leave-stamped, leave-raised, leave-held" : "");
+    describe_held(path, lines);
+    kw_buffer_append_text(lines,
+                          "    Until the change ends, no other program may write either store table.\n");
 }
 
 /* A path that the policy adds to a table with rows. */
@@ -122,7 +133,7 @@ describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *line
             kw_buffer_append_text(lines, " to ");
             describe_placement(&path->placements[0], lines);
             kw_buffer_append_text(lines, ", while the table is served.\n");
-            describe_writes(fresh, lines);
+            describe_writes(path, lines);
         } else if (before && !after) {
             kw_buffer_printf(lines, "  path %s: the change of its key rule is cancelled; its rows stay in ",
                              path->name);

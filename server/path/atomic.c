@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#define HELD_RETRY_MS 10000
+#define HELD_RETRY_MS 1000
 
 bool
 kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_error)
@@ -17,15 +17,14 @@ kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_erro
     return true;
 }
 
-static bool
-refuse_held(const kw_table *table, const char *verb, kw_error *ret_error)
+void
+kw_atomic_held(const char *table, const char *verb, kw_error *ret_error)
 {
     kw_error_set(ret_error, KW_UNAVAILABLE,
-                 "table %s: its key rule is being changed; %s is possible again when the change has ended "
-                 "(keyway change status %s)",
-                 table->name, verb, table->name);
+                 "table %s: its key rule is being changed, and the present version of the change allows no "
+                 "%s; try again later (keyway change status %s)",
+                 table, verb, table);
     ret_error->retry_after_ms = HELD_RETRY_MS;
-    return false;
 }
 
 /* A store with one writer orders all writes itself: it needs no control cells. */
@@ -43,7 +42,9 @@ kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *ve
                             "table %s: %s needs atomics: true in the table's policy, so that other writes of "
                             "a record notice it",
                             table->name, verb);
-    return !table->atomics_held || refuse_held(table, verb, ret_error);
+    if (table->atomics_held)
+        kw_atomic_held(table->name, verb, ret_error);
+    return !table->atomics_held;
 }
 
 typedef struct search {

@@ -1,6 +1,7 @@
 #include "service/exchange_internal.h"
 
 #include "base/shortage.h"
+#include "service/atomic_hold.h"
 #include "service/errors.h"
 #include "service/hold.h"
 #include "service/methods.h"
@@ -156,7 +157,7 @@ void
 kw_exchange_dispose(kw_exchange *exchange)
 {
     kw_account *account = exchange->account;
-    g_assert(!exchange->is_active && !exchange->held && !exchange->read_queue);
+    g_assert(!exchange->is_active && !exchange->held && !exchange->held_atomic && !exchange->read_queue);
     kw_snapshot_unref(exchange->snapshot);
     kw_arena_free(exchange->call.arena);
     kw_account_unref(account);
@@ -242,6 +243,8 @@ static bool
 end_waiting(kw_exchange *exchange)
 {
     kw_error error;
+    if (kw_atomic_hold_end(exchange))
+        return true;
     bool held = kw_hold_leave(exchange);
     if (!held && !kw_read_queue_is_waiting(exchange))
         return false;

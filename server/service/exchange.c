@@ -1,6 +1,7 @@
 #include "service/exchange_internal.h"
 
 #include "config/diagnostic.h"
+#include "service/atomic_hold.h"
 #include "service/hold.h"
 #include "service/methods.h"
 #include "service/outcome.h"
@@ -71,7 +72,7 @@ static void
 add_active(kw_exchange *exchange)
 {
     kw_service_worker *worker = exchange->worker;
-    g_assert(!exchange->is_active && !exchange->held);
+    g_assert(!exchange->is_active && !exchange->held && !exchange->held_atomic);
     exchange->is_active = true;
     exchange->next_active = worker->active;
     if (worker->active)
@@ -263,7 +264,7 @@ start(kw_exchange *exchange)
         kw_exchange_fail(exchange, &worker->gate);
     } else if (kw_exchange_is_fenced(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
-    } else {
+    } else if (!kw_atomic_hold_catch(exchange)) {
         if (serving(exchange)->needs_store)
             add_active(exchange);
         serving(exchange)->run(exchange);

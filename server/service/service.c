@@ -1,6 +1,7 @@
 #include "service/service.h"
 #include "service/offload.h"
 
+#include "service/atomic_hold.h"
 #include "service/exchange.h"
 #include "service/hold.h"
 #include "service/methods.h"
@@ -59,6 +60,7 @@ apply_change(kw_task *task)
     if (given->snapshot) {
         kw_snapshot_unref(worker->snapshot);
         worker->snapshot = given->snapshot;
+        kw_atomic_hold_release(worker);
     } else {
         worker->gate_open = given->gate_open;
         worker->era = given->era;
@@ -119,6 +121,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     worker->service = service;
     worker->loop = loop;
     worker->index = index;
+    g_queue_init(&worker->held_atomics);
     worker->handle = kw_store_open_handle(service->settings.store, loop);
     worker->generator = kw_generator_new(service->settings.sequences, loop, worker->handle);
     worker->ahead = kw_page_prefetcher_new(loop, &service->writes);
@@ -192,6 +195,7 @@ on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
     closing *self = g_new(closing, 1);
     *self = (closing){worker, closed, closed_user};
     kw_hold_close(worker);
+    kw_atomic_hold_close(worker);
     kw_page_prefetcher_close(worker->ahead);
     kw_generator_close(worker->generator, on_generator_closed, self);
 }

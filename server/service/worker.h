@@ -42,6 +42,7 @@ typedef struct kw_service_worker {
     kw_error gate;              /* the error while it is shut */
     struct kw_exchange *active; /* list of calls that began and need the store */
     struct kw_hold *hold;       /* NULL: no table is held */
+    GQueue held_atomics;        /* of kw_exchange; see atomic_hold.h */
     uint64_t calls;             /* number of calls, for request ids */
     unsigned index;
     kw_log_limit logged_mistakes, logged_failures;

@@ -16,8 +16,8 @@ import unittest
 from change_case import SEED
 from change_hbase_case import STORE, HBaseCase
 from changing import order, status
-from keyway_gateway import PATIENCE, wait_until
-from keyway_thrift.ttypes import Code, KeywayError
+from keyway_gateway import PATIENCE, plain, record, wait_until
+from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome
 from thrift.transport.TTransport import TTransportException
 
 LATE_S = 3  # longer than a call may be late (see trouble)
@@ -131,6 +131,28 @@ class Faults(HBaseCase):
     def test_kill(self):
         self.run_change(self.kill)
 
+    def test_held_atomics(self):
+        """An atomic operation waits while a version holds it, or fails at its deadline; plain writes go on."""
+        self.start()
+        data, waiting = self.gateways[0].data(), self.gateways[0].data()
+        key, sums = record(id="r000000", ts=0), []
+        add = threading.Thread(target=lambda: sums.append(plain(waiting.increment("t", key, {"n": 5}, Options(deadline_ms=60000)))))
+        self.begin()
+        wait_until(lambda: status(self.gateways[0], "t").version.startswith("enter"), "a version that holds atomic operations")
+        self.gateways[1].process.send_signal(signal.SIGSTOP)
+        add.start()
+        self.refuse(Code.UNAVAILABLE, "allows no increment", data.increment, "t", key, {"n": 7}, Options(deadline_ms=300))
+        self.refuse(Code.UNAVAILABLE, "allows no putIf", data.putIf, "t", key | record(note="if"), Condition("note", CompareOp.EQUAL, None),
+                    Options(deadline_ms=300))
+        self.assertEqual(data.put("t", record(id="r000000", ts=1, note="plain"), None).outcome, Outcome.OK)
+        self.assertEqual(sums, [])
+        self.gateways[1].process.send_signal(signal.SIGCONT)
+        add.join()
+        self.assertEqual(sums, [{"n": 5}])
+        self.assertEqual(plain(data.increment("t", key, {"n": 2}, None)), {"n": 7})
+        data.close()
+        waiting.close()
+
     @unittest.skipUnless(LONG, "a long test (KW_KILLS)")
     def test_kill_with_stamps(self):
         self.run_change(self.kill, "    order: stamp\n")
@@ -142,7 +164,7 @@ class Faults(HBaseCase):
 @unittest.skipIf(STORE == "hbase", "these faults are those of the simulated HBase")
 class LostAnswers(Faults):
     """Calls and answers are lost, calls are applied late, and compactions drop delete markers."""
-    test_kill = test_kill_with_stamps = test_pause = None
+    test_kill = test_kill_with_stamps = test_pause = test_held_atomics = None
 
     def test_lost(self):
         self.lose()

@@ -11,8 +11,8 @@ import unittest
 from change_case import HASHED, SALTED, SEED
 from change_hbase_case import ROWS, STORE, HBaseCase
 from changing import apply, call, json_lines, keyway, order, put_all, status, wait_until_compared, wait_until_ended
-from keyway_gateway import Gateway, plain, record, wait_until
-from keyway_thrift.ttypes import Code, Query
+from keyway_gateway import Gateway, plain, record, value, wait_until
+from keyway_thrift.ttypes import Code, CompareOp, Condition, Query
 
 
 class Begin(HBaseCase):
@@ -59,7 +59,8 @@ table t
   path primary: its rows move from store table {self.name} (layout 1) to {self.name}_L2 (layout 2), while the table is served.
     Versions: enter-held, enter-raised, enter-stamped, 0, 1, 2, 2-spaced, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after `keyway change complete` 7, 8, leave-stamped, leave-raised, leave-held.
     From version 2 to 7, each write goes to both store tables, one after the other.
-    Until the change ends, increments and conditional writes fail (UNAVAILABLE), and no other program may write either store table.
+    Increments and conditional writes wait in versions 1, 3, 4, 5 and 7, and in those named enter and leave; they fail (UNAVAILABLE) if their deadline passes first.
+    Until the change ends, no other program may write either store table.
   This gateway answered no queries of the table in the last hour.
 """)
         self.assertEqual(found.copied_tables, ["t"])
@@ -128,24 +129,27 @@ class Change(HBaseCase):
             self.assertEqual((found.policy_version, found.reads_new, found.foreign_rows), (2, False, 0))
             self.assertGreaterEqual(found.rows_copied, ROWS)
             load.wait_for_scans()
+            load.wait_for_atomics()
             self.step(load, "switch", "6")
+            load.wait_for_atomics()
             self.no_differences()
             self.step(load, "reverse", "2")
+            load.wait_for_atomics()
             wait_until_compared(self.gateways[-1], "t")
             self.step(load, "switch", "6", gateway=self.gateways[-1])
             self.complete(load)
-            atomic = load.counts["atomic"]
-            if load.atomic:
-                wait_until(lambda: load.failures or load.counts["atomic"] > atomic + 5, "atomic operations")
-                self.assertGreater(load.counts["held"], 0)
+            load.wait_for_atomics()
         self.expect_all(load.final(), load.uncertain())
-        print(load.counts)
+        print(load.counts, f"longest atomic operation: {load.longest:.2f} s")
 
     def test_whole(self):
         self.whole()
 
     def test_whole_with_stamps(self):
         self.whole("    order: stamp\n")
+
+    def test_whole_with_stamps_and_atomics(self):
+        self.whole("    order: stamp\n    atomics: true\n")
 
     def test_versions_of_the_policy(self):
         """Other changes of the policy are applied during the change; the old key rule is not."""
@@ -215,8 +219,9 @@ class Change(HBaseCase):
         self.expect_all(load.final(), load.uncertain())
 
     def test_second_path(self):
-        """The key rule of another path than the primary one changes; increments of another table go on."""
-        text = ("tables:\n  t:\n    store_table: {name}\n    fields: {{id: string, part: string, tags: {{type: map, of: string, column: 'm:*'}}}}\n"
+        """The key rule of another path than the primary one changes; atomic operations go on."""
+        text = ("tables:\n  t:\n    store_table: {name}\n    atomics: true\n"
+                "    fields: {{id: string, part: string, tags: {{type: map, of: string, column: 'm:*'}}}}\n"
                 "    key: [{{field: id}}, {{field: part}}]\n    paths:\n      by_part:\n        store_table: {name}_by_part\n        key: {key}\n"
                 "  counted:\n    store_table: {name}_counted\n    fields: {{id: string, n: {{type: int, counter: true}}}}\n    key: [{{field: id}}]\n")
         first = self.open(0)
@@ -232,12 +237,18 @@ class Change(HBaseCase):
         data.remove("t", record(id="r000", part="0"), [], None)
         data.remove("t", record(id="r001", part="1"), ["tags.b"], None)
         data.put("t", record(id="r002", part="2", tags={"c": "y"}), None)
+        self.assertTrue(data.putIf("t", record(id="r003", part="3", tags={"a": "if"}), Condition("tags.a", CompareOp.EQUAL, value("3")), None))
+        self.assertFalse(data.putIf("t", record(id="r003", part="3", tags={"a": "no"}), Condition("tags.a", CompareOp.EQUAL, value("3")), None))
+        rows["r003"]["a"] = "if"
         del rows["r000"], rows["r001"]["b"]
         rows["r002"]["c"] = "y"
         self.assertEqual(plain(data.increment("counted", record(id="a"), {"n": 7}, None)), {"n": 7})
         for action, version in (("switch", "6"), ("complete", None)):
             order(first, "t", action, expire_cursors=action == "complete")
             wait_until(lambda version=version: (found.version if (found := status(first, "t")) else None) == version, f"version {version}")
+            was = value(rows["r003"]["a"])
+            rows["r003"]["a"] = action
+            self.assertTrue(data.putIf("t", record(id="r003", part="3", tags={"a": action}), Condition("tags.a", CompareOp.EQUAL, was), None))
             for path in ("primary", "by_part"):
                 page = data.scan(Query(table="t", path=path, full_scan=True, page_rows=1000))
                 self.assertEqual({row["id"].text: plain(row["tags"].entries) for row in page.rows}, rows, path)

@@ -35,7 +35,7 @@ class Gateways:
 
 
 class HBaseLoad(Load):
-    """Atomic operations can be rejected while a key rule changes, and always are with order: stamp."""
+    """Atomic operations wait in some versions of a change, and are rejected with order: stamp and without atomics: true."""
 
     def __init__(self, gateways, stable, seed, atomic, records=60):
         super().__init__(Gateways(gateways), "t", stable, seed, ORDERS, records=records)
@@ -43,15 +43,18 @@ class HBaseLoad(Load):
         self.tolerant = True
         self.harmed = False  # gateways are killed or answers are lost
         self.counts["held"] = self.counts["atomic"] = 0
+        self.longest = 0.0  # of an atomic operation, in seconds
 
     def write_atomically(self, data, chance, key, named, state):
         known = self.known[key]
         if not self.atomic:
             self.write_plainly(data, chance, key, named, state)
             return
+        began = time.monotonic()
         try:
             super().write_atomically(data, chance, key, named, state)
             self.counts["atomic"] += 1
+            self.longest = max(self.longest, time.monotonic() - began)
         except KeywayError as failure:
             if failure.code != Code.UNAVAILABLE or "key rule is being changed" not in failure.message:
                 raise
@@ -59,6 +62,11 @@ class HBaseLoad(Load):
             self.counts["held"] += 1
             known.withdraw()
 
+    def wait_for_atomics(self):
+        """Atomic operations are executed now."""
+        before = self.counts["atomic"]
+        if self.atomic:
+            wait_until(lambda: self.failures or self.counts["atomic"] > before + 5, "atomic operations")
 
     def is_of_restart(self, failure):
         """On a busy machine, HBase's clock can be unknown for more than a second."""
@@ -118,7 +126,8 @@ class HBaseCase(unittest.TestCase):
         return apply(gateway or self.gateways[0], self.policy(key), only_writer=True, **options)
 
     def load(self, **options):
-        return HBaseLoad(self.gateways, self.stable, SEED, atomic=not self.order_of_writes, **options)
+        return HBaseLoad(self.gateways, self.stable, SEED, atomic="stamp" not in self.order_of_writes or "atomics" in self.order_of_writes,
+                         **options)
 
     def wait_for_version(self, *versions, gateway=None):
         """Waits until the change has one of these versions."""

@@ -61,7 +61,7 @@ changing_both(changing *self)
                           .role = version->new_role,
                           .old_role = version->old_role,
                           .both_complete = version->both_complete,
-                          .atomics_held = version->atomics != KW_CHAIN_NATIVE,
+                          .atomics_held = kw_chain_holds_atomics(version, true),
                           .sets_order = self->record.writers == KW_CHANGE_SEVERAL_WRITERS,
                           .order = kw_chain_order(version),
                           .spaced = version->spaced,

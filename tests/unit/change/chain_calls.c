@@ -13,7 +13,7 @@ rules_of(const search *with, const call *of)
     return (row_rules){.control = version_of(with, of->version)->control,
                        .no_gone =
                            with->model->no_gone || (with->model->gone_expires && of->version == KW_CHAIN_0),
-                       .no_writer = with->model->no_writer && is_write(of),
+                       .no_writer = is_write(of) ? with->model->no_writer : of->kind != CHAIN_ATOMIC,
                        .gone_too_low = with->model->gone_too_low};
 }
 

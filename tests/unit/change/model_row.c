@@ -86,8 +86,6 @@ row_apply(row *to, const row *cells, row_rules rules)
     for (unsigned i = 0; i < CELLS; i++)
         if (cells->cells[i])
             row_put(to, BIT(i), cells->cells[i], bare);
-    if (rules.control && cells->writer)
-        set_writer(to, cells->writer, cells->writer_at);
 }
 
 void
@@ -210,13 +208,8 @@ row_missing(const row *merged, const row *to, bool ties, row *ret_missing)
     if (is_missing(merged->a_gone, gone_of(to, A), ties) &&
         STAMP_OF(merged->a_gone) > STAMP_OF(merged->row_gone))
         missing.a_gone = merged->a_gone;
-    bool any = missing.cells[A] || missing.cells[B] || missing.row_gone || missing.a_gone;
-    if (any) {
-        missing.writer = merged->writer;
-        missing.writer_at = merged->writer_at;
-    }
     *ret_missing = missing;
-    return any;
+    return missing.cells[A] || missing.cells[B] || missing.row_gone || missing.a_gone;
 }
 
 uint8_t

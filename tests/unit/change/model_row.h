@@ -40,8 +40,7 @@ typedef struct row_rules {
 void row_put(row *to, uint8_t fields, rank write, row_rules rules);
 /* Removes the record, or field A alone. */
 void row_remove(row *from, bool whole, rank write, row_rules rules);
-/* Writes the cells and gone cells that a read of another row has returned; kw:w is that of the newer write.
- */
+/* Writes the cells and gone cells that a read of another row has returned; kw:w is not copied. */
 void row_apply(row *to, const row *cells, row_rules rules);
 /* The row without gone cells of removals with this stamp or higher ones. */
 row row_older(const row *of, uint8_t stamp);
