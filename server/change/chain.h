@@ -63,8 +63,8 @@ typedef enum kw_chain_stamp {
     KW_CHAIN_STAMPED /* the gateway's clock */
 } kw_chain_stamp;
 
-/* How increments and conditional puts run. Those that write in two steps (CAS: store/order/cas.h) do it in the
- * opposite order of puts: the placement that get operations read comes first. */
+/* How increments and conditional puts run. Those that write in two steps (CAS, store/order/cas.h) do it in
+ * the opposite order of puts: the placement that get operations read comes first. */
 typedef enum kw_chain_atomics {
     KW_CHAIN_NATIVE,      /* one operation of the store, which writes the rows of all placements that put
                              operations write (path/atomic.h) */

@@ -118,8 +118,8 @@ bool kw_change_is_final(const kw_change_record *record);
 /* True if a sweep visits the rows of the new placement, false: of the old one. */
 bool kw_change_sweeps_new(const kw_change_record *record);
 
-/* Sets the next version in the record, or the same one again (another round): increases `step`, and resets its
- * pass and the rates of its work. Version 1 also resets the copy and the comparison.
+/* Sets the next version in the record, or the same one again (another round): increases `step`, and resets
+ * its pass and the rates of its work. Version 1 also resets the copy and the comparison.
  * now_ms: wall clock. set_at_ms: calls that begin from now on do not get a lower timestamp; 0: unknown. */
 void kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms, int64_t set_at_ms);
 /* True if the version must be set with a known time: passes or sweeps are made under it. */

@@ -19,8 +19,8 @@
 /* Written by a removal of the record; the value is the timestamp up to which cells are removed ("gone
  * cell"). */
 #define KW_CONTROL_GONE KW_BYTES_LITERAL("\0kw:r")
-/* Written by a put with a timestamp of its caller's while a key rule changes, with the present time as its
- * timestamp ("trace"). A pass that reads only recent cells finds the row by it. */
+/* Written by a put or a conditional write with a timestamp of its caller's while a key rule changes, with the
+ * present time as its timestamp ("trace"). A pass that reads only recent cells finds the row by it. */
 #define KW_CONTROL_TRACE KW_BYTES_LITERAL("\0kw:t")
 
 /* The last write: its timestamp and an id, 16 bytes. */

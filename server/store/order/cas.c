@@ -169,16 +169,31 @@ send_compare(kw_cas_round *round)
     kw_store_handle_write_if(round->handle->inner, &round->put, &round->unchanged, on_compared, round);
 }
 
-/* Adds kw:w. With timestamps of the caller's, only kw:w has the stamp. */
+/* The cells have the timestamp of the caller's. While a key rule changes, the write leaves a trace, as a put
+ * does (trace.c): kw:w, which every write has, does not tell a pass to read the older cells. */
+static void
+give_timestamps(kw_cas_round *round, kw_cell *cells)
+{
+    kw_write *put = &round->put;
+    int64_t now_ms = round->time.latest_ns / KW_NS_PER_MS;
+    put->own_timestamps = true;
+    for (size_t i = 0; i < put->cells_count; i++)
+        cells[i].timestamp = round->given_ms;
+    if (kw_leaves_traces(put->ordering))
+        cells[put->cells_count++] =
+            kw_control_cell(put->ordering, KW_CONTROL_TRACE, (uint64_t)round->given_ms, now_ms, round->arena);
+}
+
+/* Adds kw:w. With a timestamp of the caller's, only kw:w has the stamp. */
 static void
 prepare_put(kw_cas_round *round, int64_t stamp_ms)
 {
     kw_write *put = &round->put;
-    kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, put->cells_count + 1);
+    kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, put->cells_count + 2);
     memcpy(cells, put->cells, put->cells_count * sizeof *cells);
-    put->own_timestamps = round->given_ms != KW_TIMESTAMP_NONE;
-    for (size_t i = 0; put->own_timestamps && i < put->cells_count; i++)
-        cells[i].timestamp = round->given_ms;
+    put->own_timestamps = false;
+    if (round->given_ms != KW_TIMESTAMP_NONE)
+        give_timestamps(round, cells);
     kw_cell writer = kw_control_writer(put->ordering, stamp_ms, kw_random_u64(), stamp_ms, round->arena);
     cells[put->cells_count++] = writer;
     put->cells = cells;

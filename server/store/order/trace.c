@@ -1,7 +1,7 @@
-/* Puts with timestamps of their callers, while the key rule of their table changes. Each row of the record
- * gets one cell more, the trace, with the present time as its timestamp. A put that reached only one of the
- * record's rows has an unknown outcome, and a pass gives the other row its cells. Most passes read only
- * recent cells; they find the row by the trace.
+/* Puts with timestamps of their callers, while the key rule of their table changes (conditional writes:
+ * cas.c). Each row of the record gets one cell more, the trace, with the present time as its timestamp. A put
+ * that reached only one of the record's rows has an unknown outcome, and a pass gives the other row its
+ * cells. Most passes read only recent cells; they find the row by the trace.
  *
  *   the store's clock is known --> add the trace --> write --> answer
  *        '-- unknown: UNAVAILABLE

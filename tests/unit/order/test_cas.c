@@ -352,6 +352,42 @@ test_ahead(void)
     order_bed_free(&bed);
 }
 
+/* With a timestamp of its caller's, only kw:w has the stamp. While a key rule changes, the write leaves a trace
+ * with the present time, by which a pass finds the older cells. */
+static void
+test_given_timestamp(void)
+{
+    static const kw_ordering changing = {.order = KW_WRITE_ORDER_STAMP,
+                                         .atomics = true,
+                                         .keeps_gone = true,
+                                         .family = {(const uint8_t *)"f", 1}};
+    static const struct {
+        const kw_ordering *how;
+        bool several;
+        const char *after;
+    } cases[] = {
+        {&counted, false, "f:kw:w=1000@1000 f:a=1@5 f:b=2@5"},
+        {&counted, true, "f:kw:w=1000@1000 f:a=1@5 f:b=2@5"},
+        {&changing, false, "f:kw:t=5@1000 f:kw:w=1000@1000 f:a=1@5 f:b=2@5"},
+        {&changing, true, "f:kw:t=5@1000 f:kw:w=1000@1000 f:a=1@5 f:b=2@5"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        order_bed bed = order_bed_new();
+        atomic_answer answer = {.count = 0};
+        kw_check absent = check_of(NULL);
+        kw_write write = write_if(arena, "a=1 b=2", cases[i].several);
+        write.ordering = cases[i].how;
+        write.timestamp = 5;
+        start_if(&bed, &write, &absent, &answer);
+        assert_ok(&bed, &answer);
+        g_assert_true(answer.applied);
+        order_assert_row(&bed, "old", "r", cases[i].after);
+        order_assert_row(&bed, "new", "n", cases[i].several ? cases[i].after : "");
+        order_bed_free(&bed);
+    }
+}
+
 /* --- trouble --------------------------------------------------------------------------------------- */
 
 typedef struct trouble {
@@ -557,6 +593,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/cas/removed-value", test_removed_value);
     g_test_add_func("/order/cas/write-in-between", test_write_in_between);
     g_test_add_func("/order/cas/timestamps-ahead", test_ahead);
+    g_test_add_func("/order/cas/given-timestamp", test_given_timestamp);
     for (size_t i = 0; i < G_N_ELEMENTS(troubles); i++) {
         g_autofree char *name = g_strdup_printf("/order/cas/%s", troubles[i].name);
         g_test_add_data_func(name, &troubles[i], test_trouble);

@@ -66,6 +66,8 @@ test_writer(void)
         {&leaving, 1000, "f:kw:r=10@11 f:kw:w=10@11", ""},
         {&leaving, 1000, "f:kw:r=10@11 f:kw:w=12@12 f:a=1@12", "f:kw:w=12@12 f:a=1@12"},
         {&leaving, 1000, "f:kw:cf:a=10@11 f:kw:w=10@11 f:b=1@5", "f:kw:w=10@11 f:b=1@5"},
+        {&leaving, 1000, "f:kw:r=10@11 f:kw:t=5@9 f:kw:w=10@11", ""},
+        {&ordering, 1000, "f:kw:t=5@9 f:kw:w=9@9 f:a=1@5", "f:kw:w=9@9 f:a=1@5"},
         {&ordering, 11 + 2 * LATE_MS + 90000, "f:kw:r=10@11 f:kw:w=10@11", "f:kw:w=10@11"},
         {&ordering, 12 + 2 * LATE_MS + 90000, "f:kw:r=10@11 f:kw:w=10@11", ""},
     };
