@@ -94,6 +94,15 @@ static const kw_chain_version versions[KW_CHAIN_COUNT] = {
         STEP(FILLED, COPIED), STEP(STORE, ORDERED)},
     [KW_CHAIN_FILLED] = {"filled", ALL, {1, 1, false, true}, KW_CHAIN_NATIVE, KW_CHAIN_UNSTAMPED, BOTH_COMPLETE,
         END, END},
+
+    /* Two versions before the copy are spaced: what a call of the first one was acknowledged for has a lower
+     * timestamp than every write of a call that runs beside the copy. */
+    [KW_CHAIN_FILLING_1] = {"filling-1", {1, 2, true, true}, {0, 1, false, false}, KW_CHAIN_CAS_OLD, KW_CHAIN_STAMPED, SPACED,
+        STEP(FILLING_2, NOTHING), STEP(0, NOTHING)},
+    [KW_CHAIN_FILLING_2] = {"filling-2", READ, FIRST, KW_CHAIN_CAS_OLD_NEW, KW_CHAIN_STAMPED, SPACED,
+        STEP(FILLED_STAMPED, GRACE | COPIED), STEP(FILLING_1, NOTHING)},
+    [KW_CHAIN_FILLED_STAMPED] = {"filled-stamped", ALL, {1, 1, false, true}, KW_CHAIN_CAS_OLD_NEW, KW_CHAIN_STAMPED, COMPLETE,
+        END, STEP(FILLING_2, ORDERED)},
 };
 /* clang-format on */
 
@@ -129,6 +138,13 @@ kw_chain_next(kw_chain_id id, kw_chain_direction direction)
 {
     const kw_chain_version *version = kw_chain_version_of(id);
     return direction == KW_CHAIN_FORWARD ? version->forward : version->back;
+}
+
+kw_chain_step
+kw_chain_next_adding(kw_chain_id id, kw_chain_direction direction)
+{
+    bool leaves = id == KW_CHAIN_0 && direction == KW_CHAIN_FORWARD;
+    return leaves ? (kw_chain_step){KW_CHAIN_FILLING_1, ORDERED} : kw_chain_next(id, direction);
 }
 
 bool

@@ -4,9 +4,11 @@
  *
  *   STORE -> ENTER_... -> 0 -> 1 -> 2 -> 2_SPACED -> 3 -> 4 -> 5 -> 6 -> 7 -> 8 -> LEAVE_... -> STORE_NEW
  *   4 -> 3 -> 2_SPACED -> 2 -> 1 -> 0 -> ENTER_... -> STORE              back from 4 or earlier
- *   6 -> 6_SPACED -> 5 -> 4_BACK -> 3 -> 2_SPACED -> 2 -> ...            back from 6 or 5
+ *   6 -> 6_SPACED -> 6_PASS -> 5 -> 4_BACK -> 3 -> 2_SPACED -> 2 -> ...  back from 6 or 5
  *   STORE -> BOTH_OLD -> BOTH_NEW -> BOTH_LAST -> STORE_NEW   a store with one writer (the embedded store)
  *   STORE -> FILLING -> FILLED                                the same, a path is added
+ *   STORE -> ENTER_... -> 0 -> FILLING_1 -> FILLING_2 -> FILLED_STAMPED   a path is added in a store with
+ *                                     several writers; it is dropped on the way back
  *
  * The numbers are names; the table in chain.c says what gateways do in each version.
  *
@@ -50,6 +52,10 @@ typedef enum kw_chain_id {
     KW_CHAIN_BOTH_LAST, /* cursors of the old placement are rejected */
     KW_CHAIN_FILLING,   /* a path is added: the copier runs */
     KW_CHAIN_FILLED,    /* a table with the path: gets read the old placement, scans either */
+    /* The same in a store with several writers. The table's order is `stamp` from then on. */
+    KW_CHAIN_FILLING_1,
+    KW_CHAIN_FILLING_2, /* the copier runs */
+    KW_CHAIN_FILLED_STAMPED,
     KW_CHAIN_COUNT
 } kw_chain_id;
 
@@ -122,6 +128,9 @@ kw_write_order kw_chain_order(const kw_chain_version *version);
 
 /* The step from this version in a direction; one to KW_CHAIN_COUNT if there is none. */
 kw_chain_step kw_chain_next(kw_chain_id id, kw_chain_direction direction);
+/* The same for a change that adds a path in a store with several writers. */
+kw_chain_step kw_chain_next_adding(kw_chain_id id, kw_chain_direction direction);
+
 /* The first version of a change in a store with one writer. */
 #define KW_CHAIN_ONE_WRITER_FIRST KW_CHAIN_BOTH_OLD
 

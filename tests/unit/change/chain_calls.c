@@ -10,9 +10,9 @@ static const call none;
 static row_rules
 rules_of(const search *with, const call *of)
 {
+    bool expired = with->model->gone_expires && of->version == KW_CHAIN_0;
     return (row_rules){.control = version_of(with, of->version)->control,
-                       .no_gone =
-                           with->model->no_gone || (with->model->gone_expires && of->version == KW_CHAIN_0),
+                       .no_gone = with->model->no_gone || expired,
                        .no_writer = is_write(of) ? with->model->no_writer : of->kind != CHAIN_ATOMIC,
                        .gone_too_low = with->model->gone_too_low};
 }
@@ -64,7 +64,7 @@ answer_read(world *in, call *of)
 static void
 end_pass(const search *with, world *in, const call *of)
 {
-    if (of->scans == OLD) {
+    if (of->place == OLD) {
         in->done |= CHAIN_PASSED_OLD;
         return;
     }
@@ -98,23 +98,37 @@ ends_now(const search *with, const call *of)
 
 /* --- puts and removals ------------------------------------------------------------------------ */
 
-static int
-write_target(const search *with, const call *of)
+/* When the call writes the placement: 1 first, and so on. */
+static unsigned
+order_of(const search *with, const call *of, int place)
 {
     const kw_chain_version *version = version_of(with, of->version);
-    unsigned old = is_removal(of) ? version->old_role.remove : version->old_role.put;
-    unsigned new = is_removal(of) ? version->new_role.remove : version->new_role.put;
-    unsigned order = of->stage + 1u;
-    return old == order ? OLD : new == order ? NEW : -1;
+    const kw_role *role = place == OLD ? &version->old_role : &version->new_role;
+    return is_removal(of) ? role->remove : role->put;
+}
+
+/* The placements that were sent their writes: those left of the lowest order. Bits. */
+static uint8_t
+sent_now(const search *with, const call *of)
+{
+    unsigned least = UINT8_MAX;
+    uint8_t sent = 0;
+    for (int place = 0; place < PLACES; place++)
+        if (of->todo >> place & 1)
+            least = MIN(least, order_of(with, of, place));
+    for (int place = 0; place < PLACES; place++)
+        if (of->todo >> place & 1 && order_of(with, of, place) == least)
+            sent |= BIT(place);
+    return sent;
 }
 
 static void
-expand_write(const search *with, const world *in, int index)
+write_target(const search *with, const world *in, int index, int target)
 {
     world next = *in;
     call *of = &next.calls[index];
-    int target = write_target(with, of);
     row *to = &next.rows[target];
+    bool last = sent_now(with, of) == BIT(target);
     if (is_removal(of))
         row_remove(to, of->kind == CHAIN_REMOVE, of->write, rules_of(with, of));
     else
@@ -122,9 +136,19 @@ expand_write(const search *with, const world *in, int index)
     if (of->touch)
         row_touch(to, of->touch);
     of->stage++;
-    if (ends_now(with, of) || write_target(with, of) < 0)
+    of->todo &= (uint8_t)~BIT(target);
+    if (of->todo == 0 || (last && ends_now(with, of)))
         end_call(with, &next, of);
     world_step(with, &next, &in->calls[index], target == OLD ? WRITES_OLD : WRITES_NEW);
+}
+
+static void
+expand_write(const search *with, const world *in, int index)
+{
+    uint8_t sent = sent_now(with, &in->calls[index]);
+    for (int place = 0; place < PLACES; place++)
+        if (sent >> place & 1)
+            write_target(with, in, index, place);
 }
 
 /* --- atomic operations: get, checkAndMutate on kw:w, then the same cells to the other placement - */
@@ -231,8 +255,8 @@ prepare(const search *with, const world *in, call *of, uint8_t read_places)
         of->todo = BIT(NEW);
     }
     if (of->kind == CHAIN_SWEEP) {
-        of->rows[NEW] = row_older(&read[NEW], of->until);
-        of->todo = BIT(NEW);
+        of->rows[of->place] = row_older(&read[of->place], of->until);
+        of->todo = BIT(of->place);
     }
 }
 
@@ -243,12 +267,11 @@ places_to_read(const search *with, const call *of)
     switch (of->kind) {
     case CHAIN_GET:
         return (uint8_t)((version->old_role.get ? BIT(OLD) : 0) | (version->new_role.get ? BIT(NEW) : 0));
-    case CHAIN_SCAN:
-        return version->old_role.scan ? BIT(OLD) : BIT(NEW);
     case CHAIN_COPY:
         return BIT(OLD);
+    case CHAIN_SCAN:
     case CHAIN_SWEEP:
-        return BIT(NEW);
+        return BIT(of->place);
     default:
         return BIT(OLD) | BIT(NEW);
     }
@@ -259,7 +282,7 @@ static row
 view_of(const world *in, call *of, int place)
 {
     row view = row_read_since(&in->rows[place], of->since);
-    if (of->kind == CHAIN_PASS && of->scans == place && view.touched)
+    if (of->kind == CHAIN_PASS && of->place == place && view.touched)
         of->since = 0; /* then the whole rows are read */
     return of->since ? view : row_read(&in->rows[place]);
 }
@@ -272,7 +295,7 @@ read_place(const search *with, const world *in, int index, int place)
     uint8_t all = places_to_read(with, of);
     of->rows[place] = view_of(in, of, place);
     of->todo |= BIT(place);
-    if (of->kind == CHAIN_PASS && of->scans == place && row_is_empty(&of->rows[place])) {
+    if (of->kind == CHAIN_PASS && of->place == place && row_is_empty(&of->rows[place])) {
         end_call(with, &next, of);
         world_step(with, &next, &in->calls[index], place == OLD ? READS_OLD : READS_NEW);
         return;
@@ -311,7 +334,7 @@ expand_read(const search *with, const world *in, int index)
     uint8_t to_read = places_to_read(with, of) & (uint8_t)~of->todo;
     bool scans_first = of->kind == CHAIN_PASS && of->todo == 0;
     for (int place = 0; place < PLACES; place++) {
-        if (of->stage == 0 && to_read >> place & 1 && !(scans_first && of->scans != place))
+        if (of->stage == 0 && to_read >> place & 1 && !(scans_first && of->place != place))
             read_place(with, in, index, place);
         if (of->stage == 1 && of->todo >> place & 1)
             write_place(with, in, index, place);
@@ -325,6 +348,22 @@ static bool
 has_sent(const call *of)
 {
     return is_write(of) || of->stage > 0;
+}
+
+/* True if the call writes one placement only. */
+static bool
+writes_one(const search *with, const call *of)
+{
+    const kw_chain_version *version = version_of(with, of->version);
+    return is_removal(of) ? !version->old_role.remove || !version->new_role.remove
+                          : !version->old_role.put || !version->new_role.put;
+}
+
+static bool
+can_be_given_up(const search *with, const world *in, const call *of)
+{
+    return in->unknown_left && of->state == CALL_ACTIVE && has_sent(of) &&
+           (!with->model->alone || (is_write(of) && writes_one(with, of)));
 }
 
 static void
@@ -375,7 +414,7 @@ call_expand(const search *with, const world *in, int index)
         expand_atomic(with, in, index);
     else
         expand_read(with, in, index);
-    if (in->unknown_left && of->state == CALL_ACTIVE && has_sent(of))
+    if (can_be_given_up(with, in, of))
         give_up(with, in, index);
     if (in->unknown_left && of->state == CALL_ACTIVE && with->model->resends && is_write(of))
         send_again(with, in, index);

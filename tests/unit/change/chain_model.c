@@ -106,7 +106,7 @@ world_free_slot(world *in)
 int
 version_authority(const kw_chain_version *version)
 {
-    return version->old_role.put > version->new_role.put ? OLD : NEW;
+    return version->new_role.put > version->old_role.put ? NEW : OLD;
 }
 
 /* If a gone cell is missing and nothing is visible, the record can have been removed by any removal. */
@@ -155,21 +155,51 @@ shows_failed(const world *in, const row *read)
 }
 
 static bool
+scans_are_right(const search *with, const world *in, const row *placement)
+{
+    return has_all(with, in, placement, in->acked) && !shows_failed(in, placement);
+}
+
+static bool
 reads_are_right(const search *with, const world *in, const kw_chain_version *version)
 {
     int authority = version_authority(version);
     row merged = row_merge(&in->rows[authority], &in->rows[!authority]);
-    const row *get = &merged, *scan = &in->rows[version->old_role.scan ? OLD : NEW];
+    const row *get = &merged;
     if (!(version->old_role.get && version->new_role.get))
         get = &in->rows[version->old_role.get ? OLD : NEW];
-    return has_all(with, in, get, in->seen) && has_all(with, in, scan, in->acked) && !shows_failed(in, get) &&
-           !shows_failed(in, scan);
+    return has_all(with, in, get, in->seen) && !shows_failed(in, get) &&
+           (!version->old_role.scan || scans_are_right(with, in, &in->rows[OLD])) &&
+           (!version->new_role.scan || scans_are_right(with, in, &in->rows[NEW]));
+}
+
+/* True if readers of both placements see the same. */
+static bool
+show_same(const world *in)
+{
+    for (unsigned i = 0; i < CELLS; i++) {
+        bool old = row_has(&in->rows[OLD], i), new = row_has(&in->rows[NEW], i);
+        if (old != new || (old && in->rows[OLD].cells[i] != in->rows[NEW].cells[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool
+is_any(const world *in, const call *of)
+{
+    (void)in;
+    (void)of;
+    return true;
 }
 
 static void
 check(const search *with, const world *in)
 {
     const kw_chain_version *version = version_of(with, in->at);
+    bool quiet = !in->moving && in->at == with->model->last && !any_call(in, is_any);
+    if (with->model->alone && quiet && !show_same(in))
+        explore_wrong(with->of, "the placements show different cells");
     if (in->wrong)
         explore_wrong(with->of, "an answer is wrong");
     if (!reads_are_right(with, in, version) ||
@@ -191,6 +221,19 @@ world_number(const search *with, const world *in, const call *of, uint8_t stamp)
     return number;
 }
 
+static uint8_t
+places_to_write(const search *with, const call *of)
+{
+    const kw_chain_version *version = version_of(with, of->version);
+    uint8_t places = 0;
+    for (int place = 0; place < PLACES; place++) {
+        const kw_role *role = place == OLD ? &version->old_role : &version->new_role;
+        if (is_removal(of) ? role->remove : role->put)
+            places |= BIT(place);
+    }
+    return places;
+}
+
 static void
 begin_write(const search *with, const world *in, const call *sample, event what)
 {
@@ -202,6 +245,7 @@ begin_write(const search *with, const world *in, const call *sample, event what)
             continue;
         *of = *sample;
         of->write = RANK(stamp, number);
+        of->todo = places_to_write(with, of);
         world_use_stamp(&next, stamp, true);
         for (unsigned i = 0; i < CELLS; i++)
             if (is_removal(of) && fields_of(of) >> i & 1)
@@ -222,6 +266,7 @@ begin_own(const search *with, const world *in, const call *sample, event what)
         return;
     *of = *sample;
     of->write = RANK(OWN_STAMP, 0);
+    of->todo = places_to_write(with, of);
     of->touch = with->model->no_trace ? 0 : in->floor;
     world_use_stamp(&next, OWN_STAMP, true);
     world_step(with, &next, &(call){.kind = of->kind, .write = of->write}, what);
@@ -235,6 +280,19 @@ begin_read(const search *with, const world *in, const call *sample, event what)
     *of = *sample;
     memcpy(of->before, of->kind == CHAIN_SCAN ? in->acked : in->seen, sizeof of->before);
     world_step(with, &next, sample, what);
+}
+
+/* A page of a scan of each placement that scans read. */
+static void
+begin_scan(const search *with, const world *in, const call *sample, event what)
+{
+    const kw_chain_version *version = version_of(with, sample->version);
+    for (int place = 0; place < PLACES; place++) {
+        call scan = *sample;
+        scan.place = (uint8_t)place;
+        if (place == OLD ? version->old_role.scan : version->new_role.scan)
+            begin_read(with, in, &scan, what);
+    }
 }
 
 static bool
@@ -256,6 +314,8 @@ begin_under(const search *with, const world *in, uint8_t version, bool before)
             begin_own(with, in, &sample, what);
         else if (is_write(&sample))
             begin_write(with, in, &sample, what);
+        else if (kind == CHAIN_SCAN)
+            begin_scan(with, in, &sample, what);
         else if (kind != CHAIN_ATOMIC || runs_atomics(version_of(with, version)))
             begin_read(with, in, &sample, what);
     }
@@ -305,13 +365,13 @@ until_of(const search *with, const world *in, chain_kind kind)
 }
 
 static void
-begin_work(const search *with, const world *in, chain_kind kind, bool grace)
+begin_work(const search *with, const world *in, chain_kind kind, int place, bool grace)
 {
     world next = *in;
     const call work = {.kind = (uint8_t)kind,
                        .state = CALL_ACTIVE,
                        .version = in->at,
-                       .scans = kind == CHAIN_PASS && in->done & CHAIN_PASSED_OLD ? NEW : OLD,
+                       .place = (uint8_t)place,
                        .since = kind == CHAIN_PASS ? in->settled : 0,
                        .until = until_of(with, in, kind)};
     if (grace && !in->graced)
@@ -333,7 +393,7 @@ set_version(const search *with, const world *in, kw_chain_step to)
     next.at = (uint8_t)to.to;
     next.moving = 1;
     next.graced = 0;
-    next.done = both ? in->done & KW_CHAIN_COPIED : 0;
+    next.done = both && !with->model->copies_again ? in->done & KW_CHAIN_COPIED : 0;
     next.settled = both ? in->settled : 0;
     if (both && with->model->no_whole_pass && in->settled == 0)
         next.settled = in->floor;
@@ -381,7 +441,9 @@ advance(const search *with, const world *in)
         any_call(in, is_active_work))
         return;
     if (work) {
-        begin_work(with, in, work & KW_CHAIN_COPIED ? CHAIN_COPY : CHAIN_PASS, to.needs & KW_CHAIN_GRACE);
+        chain_kind kind = work & KW_CHAIN_COPIED ? CHAIN_COPY : CHAIN_PASS;
+        int place = kind == CHAIN_PASS && in->done & CHAIN_PASSED_OLD ? NEW : OLD;
+        begin_work(with, in, kind, place, to.needs & KW_CHAIN_GRACE);
         return;
     }
     set_version(with, in, to);
@@ -415,7 +477,7 @@ turn(const search *with, const world *in)
     next.turns_left--;
     next.back = !in->back;
     next.graced = 0;
-    next.done = in->done & KW_CHAIN_COPIED;
+    next.done = with->model->copies_again ? 0 : in->done & KW_CHAIN_COPIED;
     world_event(with, &next, next.back ? "the change is reversed" : "the change goes forward again");
 }
 
@@ -429,10 +491,14 @@ sweep(const search *with, const world *in)
         begin_round(with, in);
     if (in->sweeps_left == 0)
         return;
-    world next = *in;
-    next.sweeps_left--;
-    next.graced = 0;
-    begin_work(with, &next, CHAIN_SWEEP, true);
+    for (int place = 0; place < PLACES; place++) {
+        const kw_chain_version *version = version_of(with, in->at);
+        world next = *in;
+        next.sweeps_left--;
+        next.graced = 0;
+        if (place == OLD ? version->old_role.put : version->new_role.put)
+            begin_work(with, &next, CHAIN_SWEEP, place, true);
+    }
 }
 
 static void
@@ -464,6 +530,18 @@ expand(explorer *of, const void *state, void *user)
 }
 
 chain_model
+chain_model_adding(void)
+{
+    chain_model model = chain_model_new();
+    model.last = KW_CHAIN_FILLED_STAMPED;
+    for (unsigned i = 0; i < KW_CHAIN_COUNT; i++) {
+        model.versions[i].forward = kw_chain_next_adding((kw_chain_id)i, KW_CHAIN_FORWARD);
+        model.versions[i].back = kw_chain_next_adding((kw_chain_id)i, KW_CHAIN_BACK);
+    }
+    return model;
+}
+
+chain_model
 chain_model_new(void)
 {
     chain_model model = {.first = KW_CHAIN_0, .last = KW_CHAIN_8};
@@ -477,12 +555,15 @@ explored
 chain_model_explore(const chain_model *model, uint64_t states_max)
 {
     g_autofree world *first = g_new0(world, 1);
-    const kw_chain_version *version = &model->versions[model->first];
+    kw_chain_id start = model->drops ? model->last : model->first;
+    const kw_chain_version *version = &model->versions[start];
     const row initial = {.cells = {RANK(1, 0), RANK(1, 0)}, .writer = RANK(1, 0), .writer_at = 1};
     first->rows[version_authority(version)] = initial;
+    first->back = model->drops;
+    first->done = model->drops ? KW_CHAIN_COPIED : 0;
     if (version->both_complete)
         first->rows[OLD] = first->rows[NEW] = initial;
-    first->at = (uint8_t)model->first;
+    first->at = (uint8_t)start;
     first->floor = model->kinds & CHAIN_BIT(PUT_OWN) ? OWN_STAMP + 1 : 2;
     first->settled = version->both_complete ? first->floor : 0;
     first->set_at = first->floor;

@@ -1,6 +1,6 @@
-/* A model of a change of a key rule (server/change/chain.h, versions 0 to 8 and the way back). There is one
- * record with fields a and b, in the old placement O and the new one N, from the moment that `first` is in
- * effect.
+/* A model of a change of a key rule (server/change/chain.h, versions 0 to 8 and the way back), or of a path
+ * that is added or dropped (versions 0, FILLING_..., FILLED_STAMPED). There is one record with fields a and
+ * b, in the old placement O and the new one N, from the moment that `first` is in effect.
  *
  * Calls run under the version in effect or, until all gateways have reported, under the version before. So
  * the model has any number of gateways. A call that is given up (its gateway died, or it timed out) is
@@ -62,6 +62,11 @@ typedef struct chain_model {
     bool gone_expires; /* gone cells that removals leave under version 0 have expired when rows are copied;
                           not together with `unknown` */
 
+    /* a path that is added or dropped */
+    bool drops; /* begins with version `last`, and goes back */
+    bool alone; /* only calls that write one placement are given up. Then both placements show the same in
+                   version `last` while no call runs */
+
     /* safeguards to remove; others are columns of the versions */
     bool no_write_back;            /* a get of both placements returns without writing back */
     bool no_gone;                  /* removals leave no gone cell */
@@ -76,6 +81,7 @@ typedef struct chain_model {
     bool acks_after_lease;         /* a gateway that was paused answers calls of an old version */
     bool sends_after_lease;        /* a gateway that was paused sends what it was about to send */
     bool low_atomics;              /* an atomic operation's stamp is not above those that it read */
+    bool copies_again;     /* rows are copied again although every version since wrote both placements */
     bool turns_late;       /* a change goes forward again from versions whose removals write O alone */
     bool sweeps_no_marker; /* a sweep removes gone cells without deleting what they hide */
     bool sweeps_young;     /* a sweep does not spare gone cells that calls with lower stamps can follow */
@@ -86,4 +92,6 @@ typedef struct chain_model {
 
 /* The server's versions, and nothing else set. */
 chain_model chain_model_new(void);
+/* The same for a path that is added. */
+chain_model chain_model_adding(void);
 explored chain_model_explore(const chain_model *model, uint64_t states_max);

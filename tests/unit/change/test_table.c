@@ -9,11 +9,11 @@ is_used(kw_role role)
     return role.put || role.remove || role.get || role.scan;
 }
 
-/* Writes reach each placement in the order 1, 2; those of a store with one writer reach both at once. */
+/* Writes reach each placement in the order 1, 2; or both at the same time, as those of one writer do. */
 static bool
-is_order(unsigned old, unsigned new, bool one_writer)
+is_order(unsigned old, unsigned new, bool together)
 {
-    if (one_writer && old && new)
+    if (together && old && new)
         return old == 1 && new == 1;
     return old + new == 1 || (old + new == 3 && old &&new);
 }
@@ -33,10 +33,11 @@ test_each_version(void)
         kw_role old = version->old_role, new = version->new_role;
         kw_chain_id found;
         g_test_message("%s", version->name);
-        g_assert_true(is_order(old.put, new.put, is_of_one_writer(id)));
-        g_assert_true(is_order(old.remove, new.remove, is_of_one_writer(id)));
+        bool together = is_of_one_writer(id) || id == KW_CHAIN_FILLED_STAMPED;
+        g_assert_true(is_order(old.put, new.put, together));
+        g_assert_true(is_order(old.remove, new.remove, together));
         g_assert_true(old.get || new.get);
-        g_assert_true(old.scan != new.scan || id == KW_CHAIN_FILLED);
+        g_assert_true(old.scan != new.scan || id == KW_CHAIN_FILLED || id == KW_CHAIN_FILLED_STAMPED);
         g_assert_cmpint(version->control, ==, version->stamp == KW_CHAIN_STAMPED);
         g_assert_true(!version->both_complete || (is_used(old) && is_used(new)));
         g_assert_true(kw_chain_find(version->name, &found) && found == id);
@@ -198,6 +199,31 @@ test_added_path(void)
                         id == KW_CHAIN_FILLING || id == KW_CHAIN_FILLED);
 }
 
+/* The same in a store with several writers: every write reaches the path before the copy begins, and writes
+ * have had timestamps of their own since the version before. */
+static void
+test_path_added_by_several(void)
+{
+    kw_chain_id from[] = {KW_CHAIN_0, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2, KW_CHAIN_FILLED_STAMPED};
+    for (size_t i = 0; i + 1 < G_N_ELEMENTS(from); i++) {
+        g_assert_cmpint(kw_chain_next_adding(from[i], KW_CHAIN_FORWARD).to, ==, from[i + 1]);
+        g_assert_cmpint(kw_chain_next_adding(from[i + 1], KW_CHAIN_BACK).to, ==, from[i]);
+        check_neighbors(kw_chain_version_of(from[i]), kw_chain_version_of(from[i + 1]));
+    }
+    for (kw_chain_id id = KW_CHAIN_FILLING_1; id <= KW_CHAIN_FILLED_STAMPED; id++) {
+        const kw_chain_version *version = kw_chain_version_of(id);
+        g_assert_true(version->old_role.get && version->old_role.scan && !version->new_role.get);
+        g_assert_true(version->new_role.remove > 0);
+        g_assert_cmpint(version->new_role.put > 0, ==, id != KW_CHAIN_FILLING_1);
+        g_assert_cmpint(version->new_role.scan, ==, id == KW_CHAIN_FILLED_STAMPED);
+        g_assert_cmpint(version->spaced, ==, id != KW_CHAIN_FILLED_STAMPED);
+        g_assert_cmpint(version->forward.needs & KW_CHAIN_COPIED, ==,
+                        id == KW_CHAIN_FILLING_2 ? KW_CHAIN_COPIED : 0);
+    }
+    g_assert_cmpint(kw_chain_next_adding(KW_CHAIN_STORE, KW_CHAIN_FORWARD).to, ==, KW_CHAIN_ENTER_HELD);
+    g_assert_cmpint(kw_chain_next_adding(KW_CHAIN_0, KW_CHAIN_BACK).to, ==, KW_CHAIN_ENTER_STAMPED);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -209,5 +235,6 @@ main(int argc, char **argv)
     g_test_add_func("/change/table/ways", test_ways);
     g_test_add_func("/change/table/one-writer", test_one_writer);
     g_test_add_func("/change/table/added-path", test_added_path);
+    g_test_add_func("/change/table/added-path-several-writers", test_path_added_by_several);
     return g_test_run();
 }

@@ -1,0 +1,277 @@
+/* A path that is added to a table with rows, and dropped, in a store with several writers, explored
+ * exhaustively: right with the server's table of versions, wrong without any one of the safeguards. */
+#include "chain_test.h"
+
+#define PUT CHAIN_BIT(PUT)
+#define BOTH CHAIN_BIT(PUT_BOTH)
+#define REMOVE CHAIN_BIT(REMOVE)
+#define REMOVE_A CHAIN_BIT(REMOVE_FIELD)
+#define GET CHAIN_BIT(GET)
+#define SCAN CHAIN_BIT(SCAN)
+#define ATOMIC CHAIN_BIT(ATOMIC)
+
+static chain_model
+adding(unsigned kinds, int calls, int unknown)
+{
+    chain_model model = chain_model_adding();
+    model.kinds = kinds;
+    model.calls = calls;
+    model.callers = 2;
+    model.spread = 2;
+    model.unknown = unknown;
+    return model;
+}
+
+static chain_model
+dropping(unsigned kinds, int calls, int unknown)
+{
+    chain_model model = adding(kinds, calls, unknown);
+    model.drops = true;
+    return model;
+}
+
+/* With KW_EXPLORE one call more. */
+static void
+is_right(const char *what, chain_model model)
+{
+    model.calls = (int)explore_bound((uint64_t)model.calls, (uint64_t)model.calls + 1);
+    chain_is_right(what, &model);
+}
+
+static void
+is_wrong(const char *what, chain_model model)
+{
+    chain_is_wrong(what, &model);
+}
+
+static void
+drop_need(chain_model *from, kw_chain_id before, unsigned need)
+{
+    g_assert_true(from->versions[before].forward.needs & need);
+    from->versions[before].forward.needs &= ~need;
+}
+
+/* --- all safeguards --------------------------------------------------------------------------- */
+
+static void
+test_forward(void)
+{
+    chain_model three = adding(PUT | REMOVE | SCAN, 3, 0);
+    is_right("added", adding(PUT | REMOVE | GET | SCAN, 3, 1));
+    three.callers = three.spread = 3;
+    is_right("added, three calls at the same time", three);
+}
+
+static void
+test_late_calls(void)
+{
+    chain_model model = adding(PUT | REMOVE | GET | SCAN, 2, 2);
+    model.purges = 1;
+    is_right("two calls given up, one compaction", model);
+}
+
+static void
+test_parts(void)
+{
+    chain_model model = adding(PUT | BOTH | REMOVE | REMOVE_A | SCAN, 2, 1);
+    model.purges = 2;
+    is_right("parts of a record, one call given up, two compactions", model);
+}
+
+static void
+test_ties(void)
+{
+    chain_model model = adding(PUT | REMOVE | SCAN, 3, 1);
+    model.ties = true;
+    is_right("equal stamps", model);
+}
+
+/* A cancellation can be taken back until calls no longer write the path. */
+static void
+test_back(void)
+{
+    chain_model model = adding(PUT | REMOVE | SCAN, 2, 1);
+    model.turns = 3;
+    is_right("cancelled or dropped at any version, and forward again", model);
+    model = adding(PUT | REMOVE | SCAN, 3, 0);
+    model.turns = 2;
+    model.gone_expires = model.gone_can_miss = true;
+    is_right("the same, gone cells expire in version 0", model);
+}
+
+static void
+test_drop(void)
+{
+    chain_model model = dropping(PUT | REMOVE | GET | SCAN, 3, 1);
+    is_right("dropped", model);
+    model = dropping(PUT | BOTH | REMOVE_A | SCAN, 2, 1);
+    model.purges = 2;
+    is_right("dropped, parts of a record, one call given up, two compactions", model);
+}
+
+/* As in versions 0 to 2 of a change of a key rule: in the primary path, then in the added one. */
+static void
+test_atomics(void)
+{
+    is_right("added, atomic operations", adding(PUT | REMOVE | SCAN | ATOMIC, 3, 0));
+    is_right("added, atomic operations, one call given up", adding(PUT | GET | SCAN | ATOMIC, 2, 1));
+    is_right("dropped, atomic operations, one call given up", dropping(PUT | GET | SCAN | ATOMIC, 2, 1));
+}
+
+static void
+test_sweep(void)
+{
+    chain_model model = adding(PUT | REMOVE | SCAN, 2, 0);
+    model.purges = model.sweeps = 1;
+    is_right("a sweep of control cells of either path", model);
+    model.sweeps_no_marker = true;
+    is_wrong("a sweep does not delete what gone cells hide", model);
+}
+
+/* Calls that were given up before puts reached the path. */
+static void
+test_same(void)
+{
+    chain_model model = adding(PUT | REMOVE | SCAN, 3, 1);
+    model.alone = true;
+    is_right("both paths show the same", model);
+    model.calls = 1;
+    drop_need(&model, KW_CHAIN_FILLING_2, KW_CHAIN_GRACE);
+    is_wrong("no grace before the copy", model);
+}
+
+/* --- without one of them ---------------------------------------------------------------------- */
+
+static void
+test_versions(void)
+{
+    chain_model copied = adding(SCAN, 1, 0), at_once = adding(PUT | SCAN, 2, 0);
+    drop_need(&copied, KW_CHAIN_FILLING_2, KW_CHAIN_COPIED);
+    is_wrong("the path is read before it is copied", copied);
+    at_once.versions[KW_CHAIN_0].forward.to = KW_CHAIN_FILLING_2;
+    is_wrong("from 0 to filling-2 at once", at_once);
+}
+
+/* A copy could otherwise hide a later write of the same millisecond. */
+static void
+test_spaced(void)
+{
+    for (kw_chain_id id = KW_CHAIN_FILLING_1; id <= KW_CHAIN_FILLING_2; id++) {
+        chain_model model = adding(PUT | SCAN, 3, 0);
+        model.versions[id].spaced = false;
+        is_wrong(model.versions[id].name, model);
+    }
+    chain_model gap = adding(PUT | SCAN, 2, 0), again = adding(PUT | SCAN, 2, 0);
+    gap.no_gap = true;
+    is_wrong("two versions in one millisecond", gap);
+    again.turns = 2;
+    is_right("forward again after a part of a drop", again);
+    again.copies_again = true;
+    is_wrong("forward again after a part of a drop, with another copy", again);
+}
+
+static void
+test_roles(void)
+{
+    chain_model scan = adding(SCAN, 1, 0), put = adding(PUT | SCAN, 2, 0),
+                remove = adding(REMOVE | SCAN, 2, 0);
+    scan.versions[KW_CHAIN_FILLING_2].new_role.scan = true;
+    is_wrong("scans read a path that is being filled", scan);
+    put.versions[KW_CHAIN_FILLING_2].new_role.put = 0;
+    is_wrong("puts do not write a path that is being filled", put);
+    remove.versions[KW_CHAIN_FILLING_2].new_role.remove = 0;
+    is_wrong("removals do not reach a path that is being filled", remove);
+}
+
+/* Two safeguards protect against a removal that reaches the primary path alone: the copier takes its gone
+ * cell along, and removals reach the path before the first put does. With order: stamp gone cells expire. */
+static void
+test_removals(void)
+{
+    chain_model early = adding(PUT | REMOVE | SCAN, 2, 0), none = adding(PUT | REMOVE | SCAN, 2, 1);
+    early.versions[KW_CHAIN_FILLING_1].old_role.remove = 1;
+    early.versions[KW_CHAIN_FILLING_1].new_role.remove = 0;
+    is_right("removals reach the path no sooner than puts", early);
+    early.copies_no_gone = early.gone_can_miss = true;
+    is_wrong("removals reach the path no sooner than puts, and are not copied", early);
+    none.no_gone = none.gone_can_miss = true;
+    none.purges = 1;
+    is_wrong("no gone cells", none);
+}
+
+/* Puts write the path first for the sake of the comparison: the path never lacks what was read from the
+ * primary one before. */
+static void
+test_order_of_puts(void)
+{
+    chain_model together = adding(PUT | REMOVE | SCAN, 2, 1), turned = adding(PUT | REMOVE | SCAN, 2, 1);
+    kw_chain_version *version = &together.versions[KW_CHAIN_FILLING_2];
+    version->old_role.put = version->old_role.remove = 1;
+    is_right("a put writes both paths at the same time", together);
+    version = &turned.versions[KW_CHAIN_FILLING_2];
+    version->old_role.put = version->old_role.remove = 1;
+    version->new_role.put = version->new_role.remove = 2;
+    is_right("a put writes the primary path first", turned);
+}
+
+static void
+test_gateways(void)
+{
+    chain_model drain = adding(PUT | SCAN, 2, 0), apart = adding(PUT | SCAN, 2, 0),
+                failed = adding(PUT | SCAN, 2, 1), acks = adding(PUT | SCAN, 2, 1);
+    drain.no_drain = true;
+    is_wrong("no drain", drain);
+    apart.far_apart = true;
+    is_wrong("versions more than one apart", apart);
+    failed.fails_late = true;
+    is_wrong("FAILED after one path has the write", failed);
+    acks.acks_after_lease = true;
+    is_wrong("answers after the lease", acks);
+}
+
+static void
+test_drop_without(void)
+{
+    chain_model at_once = dropping(PUT | SCAN, 3, 0), apart = dropping(PUT | SCAN, 3, 0),
+                removals = dropping(PUT | SCAN, 3, 0);
+    at_once.versions[KW_CHAIN_FILLED_STAMPED].back.to = KW_CHAIN_0;
+    is_wrong("scans of the path beside puts that do not write it", at_once);
+    removals.versions[KW_CHAIN_FILLED_STAMPED].back.to = KW_CHAIN_FILLING_1;
+    is_wrong("the same, removals still reach it", removals);
+    apart.far_apart = true;
+    is_wrong("a drop does not wait for reports", apart);
+}
+
+/* Removals do not reach the path in version 0, and their gone cells expire. */
+static void
+test_back_without(void)
+{
+    chain_model model = adding(PUT | REMOVE | SCAN, 3, 0);
+    model.turns = 2;
+    model.gone_expires = model.gone_can_miss = model.turns_late = true;
+    is_wrong("a cancellation is taken back in version 0", model);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/change/adding/forward", test_forward);
+    g_test_add_func("/change/adding/late-calls", test_late_calls);
+    g_test_add_func("/change/adding/parts-of-a-record", test_parts);
+    g_test_add_func("/change/adding/ties", test_ties);
+    g_test_add_func("/change/adding/back", test_back);
+    g_test_add_func("/change/adding/drop", test_drop);
+    g_test_add_func("/change/adding/atomics", test_atomics);
+    g_test_add_func("/change/adding/sweep", test_sweep);
+    g_test_add_func("/change/adding/same", test_same);
+    g_test_add_func("/change/adding/versions", test_versions);
+    g_test_add_func("/change/adding/spaced", test_spaced);
+    g_test_add_func("/change/adding/roles", test_roles);
+    g_test_add_func("/change/adding/removals", test_removals);
+    g_test_add_func("/change/adding/order-of-puts", test_order_of_puts);
+    g_test_add_func("/change/adding/gateways", test_gateways);
+    g_test_add_func("/change/adding/drop-without", test_drop_without);
+    g_test_add_func("/change/adding/back-without", test_back_without);
+    return g_test_run();
+}
