@@ -622,11 +622,11 @@ typedef struct kw_change_options {
     bool expire_cursors;          /* COMPLETE: although scans under the old key rule then fail */
 } kw_change_options;
 
-/* A change of the key rule of a path, while the path is in use. Texts are never NULL. Times: ms since 1970.
- */
+/* A change of the key rule of a path, while the path is in use, or paths that are added to a table with rows.
+ * Texts are never NULL. Times: ms since 1970. */
 typedef struct kw_change_status {
     char *table;
-    char *path;
+    char *path;          /* of paths that are added together: the first one */
     char *version;       /* embedded store: "both-old": queries read the old rows; "both-new": the new ones */
     char *phase;         /* what happens now, or what it waits for, for people */
     char *next_commands; /* possible now, such as "switch, cancel"; can be "" */
@@ -656,6 +656,8 @@ typedef struct kw_change_status {
     /* In a store that several gateways write; "" in others. */
     char *goal;   /* what was ordered last: "copied", "switched", "completed", "reversed", "cancelled" */
     char *holder; /* the gateway that carries it out; "": unknown */
+    char **added_paths;   /* the paths that are being added; ends with NULL */
+    char **dropped_paths; /* the paths that are being dropped; both are empty if a key rule is changed */
 } kw_change_status;
 
 KW_CLIENT_API void kw_change_status_free(kw_change_status *change);

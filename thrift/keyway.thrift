@@ -394,9 +394,11 @@ struct ChangeOptions {
 }
 
 /** A change of the key rule of a path, while the path is in use. The rows under the old and under the new key rule
- *  are in two store tables. */
+ *  are in two store tables. Or paths are added to a table with rows, or dropped: the old rows are those of the
+ *  primary path. */
 struct ChangeStatus {
   1: required string table,
+  /** Of paths that are added together: the first one. */
   2: required string path,
   /** both-old: writes go to the rows under both key rules, queries read those under the old one. both-new: the same,
    *  but queries read those under the new one. both-last: the same, but cursors of scans under the old key rule have
@@ -461,7 +463,11 @@ struct ChangeStatus {
   34: optional string goal,
   /** The gateway (its gateway_id) that sets the versions and copies the rows; if it stops, another one goes on. Absent
    *  in other stores, or if unknown. */
-  35: optional string holder
+  35: optional string holder,
+  /** The paths that are being added; all members above are about all of them together. Absent if none are. */
+  36: optional list<string> added_paths,
+  /** The same for paths that are being dropped. */
+  37: optional list<string> dropped_paths
 }
 
 /** Options of a column family in HBase. Absent options have the default of the store. */

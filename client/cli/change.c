@@ -21,10 +21,11 @@ output_list(const kw_cli *cli, const GPtrArray *changes)
     for (guint i = 0; i < changes->len; i++) {
         const kw_change_status *change = changes->pdata[i];
         g_autofree char *since = NULL;
+        g_autofree char *paths = kw_change_paths(change);
         bool ready = change->copied && change->compared;
         g_autofree char *percent = ready ? g_strdup("") : g_strdup_printf("%.0f %%", 100 * change->progress);
         const kw_value cells[] = {kw_text(change->table),
-                                  kw_text(change->path),
+                                  kw_text(paths),
                                   kw_text(change->version),
                                   kw_text(change->phase),
                                   cli->format == KW_OUTPUT_TABLE ? kw_text(percent)

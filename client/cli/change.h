@@ -17,8 +17,13 @@
 /* Prints everything about the changes of a table. False: writing failed, which was reported. */
 bool kw_change_output(const kw_cli *cli, const char *table, const GPtrArray *changes);
 
-/* True if the change adds a path to a table with rows. */
+/* True if the change adds paths to a table with rows. */
 bool kw_change_adds_path(const kw_change_status *change);
+/* True if the change drops paths. */
+bool kw_change_drops_path(const kw_change_status *change);
+/* "by_time, by_city": the paths that are added or dropped, or the one whose key rule changes. The caller
+ * frees it. */
+char *kw_change_paths(const kw_change_status *change);
 
 /* "copying, 42 %, 1200 rows per second, about 3 min left"; the caller frees it. */
 char *kw_change_phase(const kw_change_status *change);

@@ -79,6 +79,11 @@ done_text(const struct order_kind *kind, const GPtrArray *before, const GPtrArra
 
     if (adds_path(before) && changes->len == 0)
         return cancels ? "the path is not added, in a new version of the policy" : "queries can use the path";
+    if (adds_path(before) && is_goal(kind, changes))
+        return cancels ? "ordered: the gateways go back until the path is not added, in a new version of the "
+                         "policy"
+                       : "ordered: the gateways go on to version filled-stamped, in which queries can use "
+                         "the path";
     if (is_goal(kind, changes))
         return kind->goal;
     if (waits(kind, changes))
@@ -96,6 +101,8 @@ print_rest(const struct order_kind *kind, const kw_change_status *change)
            "    keyway forget %s --path %s --drop-rows --yes\n",
            complete ? "old" : "new", complete ? change->old_store_table : change->store_table, change->table,
            change->path);
+    for (char **path = change->added_paths; *path != NULL && path[1] != NULL; path++)
+        printf("    keyway forget %s --path %s --drop-rows --yes\n", change->table, path[1]);
 }
 
 /* A path that queries can use has no rows that are left over. */

@@ -63,10 +63,75 @@ static const struct {
                 {"leave-raised", NEW},
                 {"leave-held", NEW}};
 
+#define NOT_YET "nothing is written to the path yet"
+
+/* The same if paths are added. */
+static const struct {
+    const char *version;
+    const char *text;
+} meanings_of_added[] = {
+    {"enter-held", NOT_YET},
+    {"enter-raised", NOT_YET},
+    {"enter-stamped", NOT_YET},
+    {"0", NOT_YET},
+    {"filling-1", "removals go to the path, too; queries cannot use it until it has all rows"},
+    {"filling-2", "writes go to the path, too; queries cannot use it until it has all rows"},
+    {"filling", "writes go to the path, too; queries cannot use it until it has all rows"},
+    {"filled-stamped", "writes go to the path, too; queries can use it"}};
+
+/* An earlier release of the gateway does not list the paths. */
 bool
 kw_change_adds_path(const kw_change_status *change)
 {
-    return g_str_equal(change->version, "filling");
+    return change->added_paths[0] != NULL || g_str_equal(change->version, "filling");
+}
+
+bool
+kw_change_drops_path(const kw_change_status *change)
+{
+    return change->dropped_paths[0] != NULL;
+}
+
+/* The paths that are added or dropped; empty: a key rule changes. */
+static char **
+paths_of(const kw_change_status *change)
+{
+    return kw_change_drops_path(change) ? change->dropped_paths : change->added_paths;
+}
+
+char *
+kw_change_paths(const kw_change_status *change)
+{
+    char **paths = paths_of(change);
+
+    return paths[0] == NULL ? g_strdup(change->path) : g_strjoinv(", ", paths);
+}
+
+static bool
+has_several_paths(const kw_change_status *change)
+{
+    char **paths = paths_of(change);
+
+    return paths[0] != NULL && paths[1] != NULL;
+}
+
+/* Gateways go back from filling-2. */
+static const char *
+meaning_of_dropped(const kw_change_status *change)
+{
+    if (g_str_equal(change->version, "filling-2"))
+        return "writes still go to the path; queries do not use it any more";
+    return g_str_equal(change->version, "filling-1") ? "removals still go to the path"
+                                                     : "nothing uses the path";
+}
+
+static const char *
+meaning_of_added(const kw_change_status *change)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(meanings_of_added); i++)
+        if (g_str_equal(change->version, meanings_of_added[i].version))
+            return meanings_of_added[i].text;
+    return "";
 }
 
 static const char *
@@ -78,8 +143,10 @@ meaning_of(const kw_change_status *change)
         return "writes go to the old and the new rows; queries read the new rows";
     if (g_str_equal(change->version, "both-last"))
         return "as both-new, and scans that began under the old key rule fail";
+    if (kw_change_drops_path(change))
+        return meaning_of_dropped(change);
     if (kw_change_adds_path(change))
-        return "writes go to this path, too; queries cannot use it until it has all rows";
+        return meaning_of_added(change);
     for (gsize i = 0; i < G_N_ELEMENTS(meanings); i++)
         if (g_str_equal(change->version, meanings[i].version))
             return meanings[i].text;
@@ -204,30 +271,50 @@ print_rows(const kw_change_status *change)
              change->example[0] == '\0' ? "" : ", for example ", change->example);
 }
 
+/* The two store tables. Of several paths that are added, the policy has them. */
+static void
+print_places(const kw_change_status *change)
+{
+    bool adds = kw_change_adds_path(change);
+
+    if (kw_change_drops_path(change)) {
+        line("rows", "layout %d, store table %s%s", change->layout, change->store_table,
+             has_several_paths(change) ? ", and those of the other paths" : "");
+        return;
+    }
+    line(adds ? "copied from" : "old rows", "layout %d, store table %s", change->old_layout,
+         change->old_store_table);
+    if (has_several_paths(change))
+        line("copied to", "layout %d, store table %s, then to those of the other paths", change->layout,
+             change->store_table);
+    else
+        line(adds ? "copied to" : "new rows", "layout %d, store table %s", change->layout,
+             change->store_table);
+}
+
 static void
 print_change(const kw_cli *cli, const kw_change_status *change)
 {
     g_autofree char *since = NULL, *started = NULL, *until = NULL;
-    g_autofree char *phase = kw_change_phase(change);
+    g_autofree char *phase = kw_change_phase(change), *paths = kw_change_paths(change);
     const char *meaning = meaning_of(change);
 
     kw_output_stamp(cli, change->version_at, &since);
     kw_output_stamp(cli, change->started_at, &started);
     kw_output_stamp(cli, change->cursors_until, &until);
-    printf("table %s, path %s: version %s since %s\n", change->table, change->path, change->version, since);
+    printf("table %s, path%s %s: version %s since %s\n", change->table, has_several_paths(change) ? "s" : "",
+           paths, change->version, since);
     if (*meaning != '\0')
         line("", "%s", meaning);
     line("phase", "%s", phase);
     if (change->goal[0] != '\0')
         line("goal", "%s%s%s", change->goal, change->holder[0] == '\0' ? "" : ", carried out by gateway ",
              change->holder);
-    line(kw_change_adds_path(change) ? "copied from" : "old rows", "layout %d, store table %s",
-         change->old_layout, change->old_store_table);
-    line(kw_change_adds_path(change) ? "copied to" : "new rows", "layout %d, store table %s", change->layout,
-         change->store_table);
+    print_places(change);
     line("began", "%s by %s, policy version %" G_GINT64_FORMAT "%s%s", started, change->author,
          change->policy_version, change->reason[0] == '\0' ? "" : ": ", change->reason);
-    print_rows(change);
+    if (!kw_change_drops_path(change))
+        print_rows(change);
     if (change->cursors_until > 0)
         line("cursors", "those of the old key rule expire at %s", until);
     if (change->problem[0] != '\0')
@@ -254,7 +341,8 @@ static const kw_column columns[] = {{.name = "table"},           {.name = "path"
                                     {.name = "repaired"},        {.name = "foreign_rows"},
                                     {.name = "example"},         {.name = "cursors_until"},
                                     {.name = "problem"},         {.name = "goal"},
-                                    {.name = "holder"}};
+                                    {.name = "holder"},          {.name = "added_paths"},
+                                    {.name = "dropped_paths"}};
 
 static kw_value
 text_or_none(const char *text)
@@ -266,6 +354,8 @@ static void
 output_row(const kw_cli *cli, kw_output *output, const kw_change_status *change)
 {
     g_autofree char *started = NULL, *since = NULL, *until = NULL;
+    g_autofree char *added = g_strjoinv(", ", change->added_paths);
+    g_autofree char *dropped = g_strjoinv(", ", change->dropped_paths);
     kw_value cursors = kw_output_stamp(cli, change->cursors_until, &until);
     const kw_value none = {.kind = KW_VALUE_NONE};
     const kw_value cells[] = {kw_text(change->table),
@@ -302,7 +392,9 @@ output_row(const kw_cli *cli, kw_output *output, const kw_change_status *change)
                               change->cursors_until == 0 ? none : cursors,
                               text_or_none(change->problem),
                               text_or_none(change->goal),
-                              text_or_none(change->holder)};
+                              text_or_none(change->holder),
+                              text_or_none(added),
+                              text_or_none(dropped)};
 
     G_STATIC_ASSERT(G_N_ELEMENTS(cells) == G_N_ELEMENTS(columns));
     kw_output_row(output, cells);

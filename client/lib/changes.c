@@ -56,6 +56,8 @@ status_item(gconstpointer item)
     to->problem = text_or_empty(thrift->problem);
     to->goal = text_or_empty(thrift->goal);
     to->holder = text_or_empty(thrift->holder);
+    to->added_paths = kw_texts_from_thrift(thrift->added_paths);
+    to->dropped_paths = kw_texts_from_thrift(thrift->dropped_paths);
     copy_progress(to, thrift);
     return to;
 }
@@ -84,6 +86,8 @@ kw_change_status_free(kw_change_status *change)
     g_free(change->problem);
     g_free(change->goal);
     g_free(change->holder);
+    g_strfreev(change->added_paths);
+    g_strfreev(change->dropped_paths);
     g_free(change);
 }
 

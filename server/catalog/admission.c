@@ -93,7 +93,8 @@ add_exclusive(kw_admission *admission, const kw_facts_change *change)
 void
 kw_admission_settle(kw_admission *admission)
 {
-    static const kw_evidence rows_everywhere = {.others = KW_ROWS_SOME};
+    const kw_evidence rows_everywhere = {.others = KW_ROWS_SOME,
+                                         .one_writer = !admission->catalog->settings.shared};
     kw_error ignored;
     for (size_t i = 0; i < admission->count; i++) {
         kw_facts_change *change = &admission->changes[i];
@@ -105,6 +106,14 @@ kw_admission_settle(kw_admission *admission)
     }
 }
 
+static kw_evidence
+known_of(const kw_admission *admission, const kw_evidence *evidence)
+{
+    kw_evidence known = *evidence;
+    known.one_writer = !admission->catalog->settings.shared;
+    return known;
+}
+
 bool
 kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *evidence, kw_error *ret_error)
 {
@@ -114,8 +123,7 @@ kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *e
     if (!admission->recorded[table] &&
         !kw_catalog_check_legacy(admission->image, admission->wanted[table], evidence, ret_error))
         return false;
-    kw_evidence known = *evidence;
-    known.one_writer = !admission->catalog->settings.shared;
+    const kw_evidence known = known_of(admission, evidence);
     if (!kw_facts_compare(admission->recorded[table], admission->wanted[table], &known,
                           kw_admission_step(admission), admission->arena, change, ret_error))
         return false;
@@ -142,9 +150,10 @@ is_exclusive(const kw_admission *admission, size_t table)
 bool
 kw_admission_compare_again(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error)
 {
+    const kw_evidence known = known_of(admission, evidence);
     for (size_t i = 0; i < admission->count; i++)
         if (is_exclusive(admission, i) &&
-            !kw_facts_compare(admission->recorded[i], admission->wanted[i], evidence,
+            !kw_facts_compare(admission->recorded[i], admission->wanted[i], &known,
                               kw_admission_step(admission), admission->arena, &admission->changes[i],
                               ret_error))
             return false;

@@ -11,6 +11,9 @@
  *   none, at the first version           the old placement alone, or both
  *   none, after the end                  the kept placement alone, or with one that is retired
  *
+ * For paths that are added, "the old placement alone" means the table without them. Paths that are dropped
+ * are served, for writes, until the end.
+ *
  * A gateway that registers later than this admission reads changes the catalog's id before it serves, and
  * then the commit is rejected. So it is admitted with the version before the step or after it, and reports
  * that version before the next step.
@@ -98,7 +101,109 @@ with_retired(const kw_facts *wanted, size_t path, const kw_placement_facts *reti
     return with_placements(wanted, path, both, 2, arena);
 }
 
-/* Adds the forms that gateways can serve after a change of the path has ended. */
+/* --- paths that are added ---------------------------------------------------------------------------- */
+
+static kw_facts *
+with_space(const kw_facts *facts, size_t more, kw_arena *arena)
+{
+    kw_facts *copy = KW_ARENA_NEW(arena, kw_facts);
+    *copy = *facts;
+    copy->paths = KW_ARENA_ARRAY(arena, kw_path_facts, facts->paths_count + more);
+    memcpy(copy->paths, facts->paths, facts->paths_count * sizeof *facts->paths);
+    return copy;
+}
+
+#define STAMPED_FORMS 4
+
+/* The same table in a policy with several paths, which names the order `stamp` or no order, and whether
+ * atomic operations are allowed, or not. */
+static void
+add_stamped(const kw_admission *admission, size_t table, const kw_facts *facts, accepted *to)
+{
+    const kw_facts *recorded = admission->recorded[table];
+    for (int i = 0; i < STAMPED_FORMS; i++) {
+        kw_facts *form = with_space(facts, 0, admission->arena);
+        form->order = "stamp";
+        form->order_given = i % 2;
+        form->atomics_given = i / 2 ? recorded && recorded->atomics : -1;
+        to->forms[to->count++] = form;
+    }
+}
+
+/* The table before the paths of the record were added. The text of that time can allow atomic operations or
+ * not, which the catalog does not know if the order is `stamp`: two forms. */
+static void
+add_without_added(const kw_admission *admission, size_t table, const kw_change_record *record, accepted *to)
+{
+    const kw_facts *wanted = admission->wanted[table];
+    kw_facts *form = with_space(wanted, 0, admission->arena);
+    form->paths_count = 0;
+    for (size_t i = 0; i < wanted->paths_count; i++)
+        if (!kw_change_has_path(record, wanted->paths[i].name))
+            form->paths[form->paths_count++] = wanted->paths[i];
+    kw_facts *other = with_space(form, 0, admission->arena);
+    form->order_given = other->order_given = false;
+    form->order = "stamp";
+    other->order = "store";
+    other->atomics = false;
+    to->forms[to->count++] = form;
+    to->forms[to->count++] = other;
+}
+
+/* True if the policy does not have the recorded path, whose first placement has this state: FILLING while it
+ * is being added, RETIRED after that was cancelled. Live placements come first. */
+static bool
+is_only_recorded(const kw_facts *wanted, const kw_path_facts *path, kw_placement_state state)
+{
+    return path->placements_count > 0 && path->placements[0].state == state &&
+           !kw_facts_find_path(wanted, path->name);
+}
+
+static kw_path_facts
+with_live_placement(const kw_path_facts *path, kw_arena *arena)
+{
+    kw_path_facts live = *path;
+    live.placements = KW_ARENA_NEW(arena, kw_placement_facts);
+    live.placements[0] = path->placements[0];
+    live.placements[0].state = KW_PLACEMENT_FILLING;
+    live.placements_count = 1;
+    return live;
+}
+
+/* The table with paths that only the catalog has, in this state: all of them, or one (only: its index;
+ * SIZE_MAX: all). The policy with them names the order `stamp`, or no order. */
+static void
+add_with_recorded(const kw_admission *admission, size_t table, kw_placement_state state, size_t only,
+                  accepted *to)
+{
+    const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
+    kw_facts *form = with_space(wanted, recorded->paths_count, admission->arena);
+    for (size_t i = 0; i < recorded->paths_count; i++)
+        if (is_only_recorded(wanted, &recorded->paths[i], state) && (only == SIZE_MAX || only == i))
+            form->paths[form->paths_count++] = with_live_placement(&recorded->paths[i], admission->arena);
+    to->forms[to->count++] = form;
+    add_stamped(admission, table, form, to);
+}
+
+/* After the end of a cancelled addition, or of a drop. */
+static void
+add_cancelled(const kw_admission *admission, size_t table, accepted *to)
+{
+    const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
+    size_t retired = 0;
+    for (size_t i = 0; recorded && i < recorded->paths_count; i++) {
+        if (!is_only_recorded(wanted, &recorded->paths[i], KW_PLACEMENT_RETIRED))
+            continue;
+        add_with_recorded(admission, table, KW_PLACEMENT_RETIRED, i, to);
+        retired++;
+    }
+    if (retired > 1)
+        add_with_recorded(admission, table, KW_PLACEMENT_RETIRED, SIZE_MAX, to);
+}
+
+/* --- changes of key rules ---------------------------------------------------------------------------- */
+
+/* Those after the end of a change of the path. */
 static void
 add_ended(const kw_admission *admission, size_t table, size_t path, accepted *to)
 {
@@ -125,6 +230,12 @@ add_followed(const kw_admission *admission, size_t table, size_t path, accepted 
     const kw_change_record *record =
         find_several(image->changes, image->changes_count, wanted->table, wanted->paths[path].name);
     to->changing = to->changing || record;
+    if (record && record->drops && record->step == 1)
+        add_stamped(admission, table, wanted, to);
+    else if (record && record->adds && record->step == 1)
+        add_without_added(admission, table, record, to);
+    if (record && record->adds)
+        return;
     if (wanted->paths[path].placements_count == 1)
         add_ended(admission, table, path, to);
     else if (record && record->step == 1)
@@ -145,47 +256,91 @@ before_end(const kw_admission *admission, size_t table, size_t path)
     return with_placements(wanted, path, live, count, admission->arena);
 }
 
-/* Sets the forms that are accepted for a step of the path. False: this admission makes no step of the path,
- * or the store has one writer. */
-static bool
-accept_step(const kw_admission *admission, size_t table, size_t path, accepted *to)
+/* The forms before the step of a path that the policy has. */
+static void
+add_before_step(const kw_admission *admission, size_t table, size_t path, kw_path_step kind,
+                const kw_change_record *record, accepted *to)
+{
+    const kw_facts *wanted = admission->wanted[table];
+    if (kind == KW_PATH_STEP_BEGIN && record->drops)
+        add_stamped(admission, table, wanted, to);
+    else if (kind == KW_PATH_STEP_BEGIN && record->adds)
+        add_without_added(admission, table, record, to);
+    else if (kind == KW_PATH_STEP_BEGIN)
+        to->forms[to->count++] = with_old_alone(wanted, path, admission->arena);
+    else if (kind == KW_PATH_STEP_NEXT || record->adds)
+        to->forms[to->count++] = wanted;
+    else
+        to->forms[to->count++] = before_end(admission, table, path);
+}
+
+/* The record of the step that this admission makes for the path, in a store with several writers; NULL: none.
+ */
+static const kw_change_record *
+find_step(const kw_admission *admission, size_t table, const char *name, kw_path_step *ret_kind)
 {
     const kw_change_step *step = kw_admission_step(admission);
     const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
-    const char *name = wanted->paths[path].name;
     kw_path_step kind = recorded ? kw_change_step_of_path(step, recorded, wanted, name) : KW_PATH_STEP_NONE;
+    *ret_kind = kind;
     if (kind == KW_PATH_STEP_NONE)
-        return false;
-    bool begins = kind == KW_PATH_STEP_BEGIN;
-    const kw_change_record *record = begins
-                                         ? find_several(step->records, step->count, wanted->table, name)
-                                         : find_several(step->base, step->base_count, recorded->table, name);
+        return NULL;
+    return kind == KW_PATH_STEP_BEGIN ? find_several(step->records, step->count, wanted->table, name)
+                                      : find_several(step->base, step->base_count, recorded->table, name);
+}
+
+static bool
+accept_step(const kw_admission *admission, size_t table, size_t path, accepted *to)
+{
+    kw_path_step kind;
+    const kw_change_record *record =
+        find_step(admission, table, admission->wanted[table]->paths[path].name, &kind);
     if (!record)
         return false;
     to->changing = true;
-    to->begins = begins;
-    to->present = begins ? NULL : record;
-    to->forms[0] = begins                      ? with_old_alone(wanted, path, admission->arena)
-                   : kind == KW_PATH_STEP_NEXT ? wanted
-                                               : before_end(admission, table, path);
-    to->count = 1;
+    to->begins = kind == KW_PATH_STEP_BEGIN;
+    to->present = to->begins ? NULL : record;
+    add_before_step(admission, table, path, kind, record, to);
     return true;
+}
+
+/* The end of an addition that was cancelled, or of a drop. */
+static bool
+accept_cancellation(const kw_admission *admission, size_t table, accepted *to)
+{
+    const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
+    kw_path_step kind;
+    for (size_t i = 0; recorded && i < recorded->paths_count; i++) {
+        const kw_path_facts *path = &recorded->paths[i];
+        bool filling = is_only_recorded(wanted, path, KW_PLACEMENT_FILLING);
+        const kw_change_record *record = filling ? find_step(admission, table, path->name, &kind) : NULL;
+        if (!record)
+            continue;
+        to->changing = true;
+        to->present = record;
+        add_with_recorded(admission, table, KW_PLACEMENT_FILLING, SIZE_MAX, to);
+        return true;
+    }
+    return false;
 }
 
 static accepted
 accepted_of(const kw_admission *admission, size_t table)
 {
     const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
-    size_t most = 1 + wanted->paths_count;
+    size_t most = 2 + STAMPED_FORMS + STAMPED_FORMS * wanted->paths_count;
     for (size_t i = 0; recorded && i < recorded->paths_count; i++)
-        most += recorded->paths[i].placements_count;
+        most += 1 + STAMPED_FORMS + recorded->paths[i].placements_count;
     accepted all = {.forms = KW_ARENA_ARRAY(admission->arena, const kw_facts *, most)};
     for (size_t i = 0; i < wanted->paths_count; i++)
         if (accept_step(admission, table, i, &all))
             return all;
+    if (accept_cancellation(admission, table, &all))
+        return all;
     all.forms[all.count++] = wanted;
     for (size_t i = 0; i < wanted->paths_count; i++)
         add_followed(admission, table, i, &all);
+    add_cancelled(admission, table, &all);
     return all;
 }
 

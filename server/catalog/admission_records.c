@@ -82,25 +82,47 @@ same_role(const kw_role *a, const kw_role *b)
 /* True if the table is compiled for the version. Another version for which it would be compiled in the same
  * way is as good. */
 static bool
-is_compiled_for(const kw_path *path, const kw_chain_version *version)
+is_compiled_for(const kw_path *path, const kw_chain_version *version, bool adds)
 {
     const kw_table *table = path->table;
-    return path->placements_count == 2 && same_role(&path->placements[0].role, &version->new_role) &&
-           same_role(&path->placements[1].role, &version->old_role) &&
-           table->ordering.order == kw_chain_order(version) && table->ordering.spaced == version->spaced &&
-           table->atomics_held == kw_chain_holds_atomics(version, path == &table->paths[0]);
+    const kw_placement *old = adds ? table->paths->placements : &path->placements[1];
+    return path->placements_count == (adds ? 1 : 2) &&
+           same_role(&path->placements[0].role, &version->new_role) &&
+           same_role(&old->role, &version->old_role) && table->ordering.order == kw_chain_order(version) &&
+           table->ordering.spaced == version->spaced &&
+           table->atomics_held == kw_chain_holds_atomics(version, adds || path == table->paths);
+}
+
+/* One that is being dropped is not among the paths of the table. */
+static const kw_path *
+find_path(const kw_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->placements_count; i++)
+        if (g_str_equal(table->placements[i].path->name, name))
+            return table->placements[i].path;
+    return NULL;
+}
+
+static bool
+check_path(const kw_admission *admission, const kw_change_record *record, const char *name,
+           kw_error *ret_error)
+{
+    const kw_table *table = kw_policy_find_table(admission->policy, kw_bytes_of_text(record->table));
+    const kw_path *path = table ? find_path(table, name) : NULL;
+    return !path || is_compiled_for(path, kw_chain_version_of(record->version), record->adds) ||
+           kw_error_set(ret_error, KW_UNAVAILABLE,
+                        "table %s, path %s: its change has another version than this policy was loaded with; "
+                        "try again",
+                        record->table, name);
 }
 
 static bool
 check_served(const kw_admission *admission, const kw_change_record *record, kw_error *ret_error)
 {
-    const kw_table *table = kw_policy_find_table(admission->policy, kw_bytes_of_text(record->table));
-    int path = table ? kw_table_find_store(table, kw_bytes_of_text(record->path)) : -1;
-    return path < 0 || is_compiled_for(&table->paths[path], kw_chain_version_of(record->version)) ||
-           kw_error_set(ret_error, KW_UNAVAILABLE,
-                        "table %s, path %s: the change of its key rule has another version than this policy "
-                        "was loaded with; try again",
-                        record->table, record->path);
+    for (size_t i = 0; i < kw_change_paths_count(record); i++)
+        if (!check_path(admission, record, kw_change_path_name(record, i), ret_error))
+            return false;
+    return true;
 }
 
 bool

@@ -3,11 +3,32 @@
 
 #include <string.h>
 
+size_t
+kw_change_paths_count(const kw_change_record *record)
+{
+    return 1 + record->more_count;
+}
+
+const char *
+kw_change_path_name(const kw_change_record *record, size_t index)
+{
+    return index == 0 ? record->path : record->more[index - 1].path;
+}
+
+bool
+kw_change_has_path(const kw_change_record *record, const char *path)
+{
+    for (size_t i = 0; i < kw_change_paths_count(record); i++)
+        if (g_str_equal(kw_change_path_name(record, i), path))
+            return true;
+    return false;
+}
+
 const kw_change_record *
 kw_changes_find(const kw_change_record *records, size_t count, const char *table, const char *path)
 {
     for (size_t i = 0; i < count; i++)
-        if (g_str_equal(records[i].table, table) && g_str_equal(records[i].path, path))
+        if (g_str_equal(records[i].table, table) && kw_change_has_path(&records[i], path))
             return &records[i];
     return NULL;
 }
@@ -19,7 +40,7 @@ kw_changes_remove(const kw_change_record *records, size_t count, const char *tab
     kw_change_record *left = KW_ARENA_ARRAY(arena, kw_change_record, count);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (!g_str_equal(records[i].table, table) || (path && !g_str_equal(records[i].path, path)))
+        if (!g_str_equal(records[i].table, table) || (path && !kw_change_has_path(&records[i], path)))
             left[kept++] = records[i];
     *ret_left = left;
     *ret_count = kept;
@@ -33,6 +54,17 @@ same_rule(const kw_placed_rule *a, const kw_placed_rule *b)
 }
 
 static bool
+same_paths(const kw_change_record *a, const kw_change_record *b)
+{
+    if (a->adds != b->adds || a->drops != b->drops || a->more_count != b->more_count)
+        return false;
+    for (size_t i = 0; i < a->more_count; i++)
+        if (!g_str_equal(a->more[i].path, b->more[i].path) || !same_rule(&a->more[i].rule, &b->more[i].rule))
+            return false;
+    return true;
+}
+
+static bool
 same_change(const kw_change_record *a, const kw_change_record *b)
 {
     return same_rule(&a->old, &b->old) && same_rule(&a->old_given, &b->old_given) &&
@@ -40,7 +72,7 @@ same_change(const kw_change_record *a, const kw_change_record *b)
            g_str_equal(a->old_version.id, b->old_version.id) && a->new_version == b->new_version &&
            a->version == b->version && a->version_at_ms == b->version_at_ms &&
            a->started_ms == b->started_ms && a->writers == b->writers && a->step == b->step &&
-           a->store_order == b->store_order;
+           a->store_order == b->store_order && same_paths(a, b);
 }
 
 bool

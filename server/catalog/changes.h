@@ -1,8 +1,9 @@
 /* Changes of key rules in the catalog: the cell `changes` in the row of facts, a JSON array with a record for
- * each path whose key rule was changed while it was served.
+ * each path whose key rule was changed while it was served, and for the paths that are being added to a
+ * table.
  *
  *   a change is under way    the path has two placements, in which the version of the change defines what is
- *                            written and read (change/chain.h)
+ *                            written and read (change/chain.h); or paths are being added
  *   it has ended             the record remains, because the policy's text still names the layout and the
  *                            store table that the path had before its first change
  *
@@ -32,9 +33,11 @@ typedef enum kw_change_writers {
 /* The version that the operator wants to reach. Only with several writers: one gateway, the holder, sets one
  * version after another until the goal is reached. */
 typedef enum kw_change_goal {
-    KW_CHANGE_GOAL_COPIED,    /* 2: rows are copied and compared */
+    KW_CHANGE_GOAL_COPIED,    /* 2: rows are copied and compared. For paths that are added: FILLED_STAMPED, if
+                                 all rows could be copied */
     KW_CHANGE_GOAL_SWITCHED,  /* 6 */
-    KW_CHANGE_GOAL_COMPLETED, /* 8 or STORE_NEW, then the change ends with the new placement */
+    KW_CHANGE_GOAL_COMPLETED, /* 8 or STORE_NEW, then the change ends with the new placement. For paths that
+                                 are added: FILLED_STAMPED, without the rows that could not be copied */
     KW_CHANGE_GOAL_REVERSED,  /* back to 2 */
     KW_CHANGE_GOAL_CANCELLED  /* back to 0 or STORE, then the change ends with the old placement */
 } kw_change_goal;
@@ -46,10 +49,19 @@ typedef enum kw_change_pass {
     KW_CHANGE_PASS_ENDED
 } kw_change_pass;
 
+/* A path that is added together with another one. */
+typedef struct kw_added_path {
+    const char *path;
+    kw_placed_rule rule;
+} kw_added_path;
+
+/* Maximum number of paths that are added at once. */
+#define KW_CHANGE_PATHS_MAX 64
+
 /* Everything lives in one arena. Texts are never NULL. */
 typedef struct kw_change_record {
     const char *table;
-    const char *path;
+    const char *path;     /* of paths that are added together: the first one */
     kw_placed_rule given; /* the layout and the store table that the policy's text names; outdated after the
                              first change */
     kw_placed_rule now;   /* the layout and the store table of the rows under the text's key rule */
@@ -60,6 +72,12 @@ typedef struct kw_change_record {
     kw_version_name old_version; /* the policy version with the old key rule */
     int64_t new_version;         /* the policy version that began the change */
     kw_chain_id version;
+    bool adds; /* the path is added; `old` is the placement of the primary path, from which rows are copied */
+    bool drops; /* the path is dropped, as if its addition were cancelled; `adds` is set, too */
+    const kw_added_path *more; /* the other paths that are added or dropped */
+    size_t more_count;
+    uint64_t part; /* of the present work: the index of the added path, or the number of placements that were
+                      swept */
     kw_change_writers writers;
     /* Used only with KW_CHANGE_SEVERAL_WRITERS, while the change is under way. */
     uint64_t step;     /* counts the versions that were set, from 1, so that each has a number of its own */
@@ -112,29 +130,36 @@ bool kw_changes_print_to_put(const kw_change_record *records, size_t count, kw_a
 bool kw_changes_parse(kw_bytes cell, kw_arena *arena, kw_change_record **ret_records, size_t *ret_count,
                       kw_error *ret_error);
 
-/* NULL if there is none. */
+/* The record of the path, which can be one of several that are added together. NULL if there is none. */
 const kw_change_record *kw_changes_find(const kw_change_record *records, size_t count, const char *table,
                                         const char *path);
 /* Leaves out the records of the table, or (path is not NULL) that of the path. False if no record was left
  * out. */
 bool kw_changes_remove(const kw_change_record *records, size_t count, const char *table, const char *path,
                        kw_arena *arena, const kw_change_record **ret_left, size_t *ret_count);
+/* The number of paths of the record, and the name of one of them. */
+size_t kw_change_paths_count(const kw_change_record *record);
+const char *kw_change_path_name(const kw_change_record *record, size_t index);
+/* True if the record is that of the path. */
+bool kw_change_has_path(const kw_change_record *record, const char *path);
+
 /* True if gateways must load the policy again. Does not compare what is written between two steps: progress,
  * pause, limit, goal, holder and pass. */
 bool kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_record *b, size_t b_count);
 /* The same for the records of one path; NULL: there is none. */
 bool kw_change_record_differs(const kw_change_record *a, const kw_change_record *b);
 
-/* A step of a change. The placements of a path can differ from the catalog's only if the record of the path
- * does:
- *   - a path gets a second placement, whose store table has no rows: the change begins
+/* A step of a change. The placements of paths may differ from the catalog's where the new records differ from
+ * its records:
+ *   - a path gets a second placement, or its first one, whose store table has no rows: the change begins
  *   - roles of placements change: the next version of the change
  *   - a path keeps one of two placements: the change has ended. The other one becomes retired
  * The commit writes the records in the same put. Without a step, placements must be those of the catalog.
  *
  * With several writers, a step goes only to a neighbor in the chain (change/chain.h); a change begins with
- * ENTER_HELD (order: store) or 0, and ends at a version in which gateways behave as without a change, or at a
- * neighbor of it.
+ * ENTER_HELD (order: store) or 0, a drop with FILLING_2, and ends at a version in which gateways behave as
+ * without a change, or at a neighbor of it. The table's order becomes `stamp` with the step to
+ * FILLED_STAMPED.
  * What it needs:
  *   - to begin: all other gateways that serve the table follow the catalog's policy (otherwise REFUSED), and
  *     serve the table with the old placement (otherwise BUSY)

@@ -126,18 +126,12 @@ refuse_retired(const comparing *self, const kw_path_facts *path, const kw_placem
 static bool
 refuse_added(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
 {
-    if (self->evidence->one_writer)
-        return kw_error_set(
-            ret_error, KW_REFUSED,
-            "table %s, path %s: the table holds rows already, and the new path would only hold what is "
-            "written from now on; leave the path out, or add it while the table is in use: set "
-            "policy.source: store and run keyway policy apply (keyway-policy(5), CHANGING A KEY RULE)",
-            self->wanted->table, path->name);
     return kw_error_set(
         ret_error, KW_REFUSED,
         "table %s, path %s: the table holds rows already, and the new path would only hold what is "
-        "written from now on; leave the path out, or " COPY,
-        self->wanted->table, path->name, self->wanted->table);
+        "written from now on; leave the path out, or add it while the table is in use: set "
+        "policy.source: store and run keyway policy apply (keyway-policy(5), CHANGING A KEY RULE)",
+        self->wanted->table, path->name);
 }
 
 static bool
@@ -301,7 +295,8 @@ retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
     bool cancelled =
         kw_change_step_of_path(self->step, self->recorded, self->wanted, old->name) == KW_PATH_STEP_END &&
         kw_path_facts_is_changing(old);
-    if (!cancelled && !kw_change_check_same(self->wanted, old, NULL, ret_error))
+    if (cancelled ? !kw_change_check_cancelled(self->step, self->recorded, self->wanted, old, ret_error)
+                  : !kw_change_check_same(self->wanted, old, NULL, ret_error))
         return false;
     *to = *old;
     to->placements = KW_ARENA_ARRAY(self->arena, kw_placement_facts, old->placements_count);
@@ -418,11 +413,28 @@ check_atomics(const comparing *self, kw_error *ret_error)
     return self->evidence->one_writer || refuse_stamped_atomics(self, is, ret_error);
 }
 
+/* For a policy that adds or drops paths. */
+static bool
+check_kept_atomics(const comparing *self, kw_error *ret_error)
+{
+    int given = self->wanted->atomics_given;
+    bool kept = self->merged->atomics;
+    return given < 0 || given == kept ||
+           kw_error_set(
+               ret_error, KW_REFUSED,
+               "table %s: its rows were written with atomics: %s, and this policy has atomics: %s; this "
+               "cannot change while a path is added or dropped: leave atomics out",
+               self->wanted->table, kept ? "true" : "false", given ? "true" : "false");
+}
+
 /* A policy that does not name an order uses that of the rows. */
 static bool
 compare_order(comparing *self, kw_error *ret_error)
 {
     const kw_facts *recorded = self->recorded, *wanted = self->wanted;
+    bool shared = !self->evidence->one_writer;
+    if (shared && kw_change_merge_order(self->recorded, self->wanted, self->merged))
+        return check_kept_atomics(self, ret_error);
     bool known = recorded && recorded->order[0];
     bool keeps = known && self->has_rows && !wanted->order_given;
     self->merged->order = keeps ? recorded->order : wanted->order;

@@ -20,7 +20,7 @@ typedef struct kw_evidence {
     const char *const *store_tables;
     const kw_rows_found *rows;
     size_t count;
-    bool one_writer;      /* no other process uses the store, so key rules can be changed online */
+    bool one_writer;      /* no other process uses the store */
     kw_rows_found others; /* assumed for store tables that are not listed */
 } kw_evidence;
 

@@ -36,8 +36,9 @@ kw_change_is_verified(const kw_change_step *step, const kw_facts *recorded, cons
                       const kw_placement_facts *kept)
 {
     const kw_change_record *base = find_base(step, recorded, path);
-    bool added = kw_chain_adds_path(base->version); /* then it must have been compared */
-    return is_new(base, kept) ? base->compared || added : kept->verified;
+    if (base->adds) /* ends only when it was compared */
+        return true;
+    return is_new(base, kept) ? base->compared : kept->verified;
 }
 
 /* --- steps ----------------------------------------------------------------------------------------- */
@@ -109,52 +110,88 @@ is_complete(const kw_path_facts *old, const kw_placement_facts *kept)
 
 /* A version under which passes or sweeps are made can be set again. */
 static bool
-leads_to(kw_chain_id from, kw_chain_id to)
+leads_to(const kw_change_record *from, kw_chain_id to)
 {
-    kw_chain_step forward = kw_chain_next(from, KW_CHAIN_FORWARD), back = kw_chain_next(from, KW_CHAIN_BACK);
-    bool repeats = (forward.needs | back.needs) & (KW_CHAIN_PASSED | KW_CHAIN_SWEPT);
-    return forward.to == to || back.to == to || (from == to && repeats);
+    kw_chain_step (*next)(kw_chain_id, kw_chain_direction) =
+        from->adds ? kw_chain_next_adding : kw_chain_next;
+    kw_chain_step forward = next(from->version, KW_CHAIN_FORWARD), back = next(from->version, KW_CHAIN_BACK);
+    bool repeats = (forward.needs | back.needs) & (KW_CHAIN_PASSED | KW_CHAIN_SWEPT) ||
+                   from->version == KW_CHAIN_FILLED_STAMPED; /* where sweeps precede the end */
+    return forward.to == to || back.to == to || (from->version == to && repeats);
 }
 
 /* The version before (or after: forward) the change, in which gateways behave as without a change. */
 static kw_chain_id
 end_of(const kw_change_record *base, bool forward)
 {
+    if (forward && base->adds)
+        return KW_CHAIN_FILLED_STAMPED;
     if (base->store_order)
         return forward ? KW_CHAIN_STORE_NEW : KW_CHAIN_STORE;
     return forward ? KW_CHAIN_8 : KW_CHAIN_0;
 }
 
-/* Several writers go only from a version to one of its neighbors, because calls of both run at the same time.
- */
+/* True if the change can end: `forward` with the new placement. An added path is complete before its end. */
 static bool
-follows_chain(kw_path_step kind, const kw_change_record *base, const kw_change_record *next,
-              const kw_placement_facts *kept)
+can_end(const kw_change_record *base, bool forward)
+{
+    kw_chain_id end = end_of(base, forward);
+    return base->version == end || (leads_to(base, end) && !(forward && base->adds));
+}
+
+static kw_chain_id
+first_version(const kw_change_record *next)
+{
+    if (next->drops)
+        return KW_CHAIN_FILLING_2;
+    return next->store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0;
+}
+
+/* Several writers go only from a version to one of its neighbors, because calls of both run at the same time.
+ * forward: at the end, the new placement is kept. */
+static bool
+follows_chain(kw_path_step kind, const kw_change_record *base, const kw_change_record *next, bool forward)
 {
     if (kind == KW_PATH_STEP_BEGIN)
         return next->writers == KW_CHANGE_ONE_WRITER ||
-               (next->step == 1 && next->version == (next->store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0));
+               (next->step == 1 && next->version == first_version(next));
     if (base->writers == KW_CHANGE_ONE_WRITER)
         return true;
     if (kind == KW_PATH_STEP_NEXT)
-        return next->writers == base->writers && next->step == base->step + 1 &&
-               next->started_ms == base->started_ms && leads_to(base->version, next->version);
-    kw_chain_id end = end_of(base, is_new(base, kept));
-    return base->version == end || leads_to(base->version, end);
+        return next->writers == base->writers && next->step == base->step + 1 && next->adds == base->adds &&
+               next->drops == base->drops && next->started_ms == base->started_ms &&
+               leads_to(base, next->version);
+    return can_end(base, forward);
 }
 
-/* A path that is being added has one placement, which no other path has had. */
+/* A path that is being added or dropped has one placement, which no other path has had. base is NULL if it
+ * begins, next if it ends. In a store with one writer it is complete with the end, otherwise before it. */
 static bool
-check_added(kw_path_step kind, const kw_path_facts *old, const kw_path_facts *path)
+check_added(kw_path_step kind, const kw_change_record *base, const kw_change_record *next,
+            const kw_path_facts *old, const kw_path_facts *path)
 {
     size_t live = old ? kw_path_facts_count_live(old) : 0;
     bool filling = path->placements[0].state == KW_PLACEMENT_FILLING;
     if (path->association || path->placements_count != 1)
         return false;
     if (kind == KW_PATH_STEP_BEGIN)
-        return live == 0 && filling;
-    return kind == KW_PATH_STEP_END && live == 1 && count_shared(old, path) == 1 && !filling &&
-           kw_path_facts_is_changing(old);
+        return filling && follows_chain(kind, base, next, true) &&
+               (next->drops ? live == 1 && count_shared(old, path) == 1 : live == 0);
+    if (live != 1 || count_shared(old, path) != 1 || !follows_chain(kind, base, next, true))
+        return false;
+    if (kind == KW_PATH_STEP_NEXT)
+        return base->writers == KW_CHANGE_SEVERAL_WRITERS &&
+               filling == !kw_chain_version_of(next->version)->new_role.scan;
+    return !filling && kw_path_facts_is_changing(old) == (base->writers == KW_CHANGE_ONE_WRITER);
+}
+
+bool
+kw_change_check_cancelled(const kw_change_step *step, const kw_facts *recorded, const kw_facts *wanted,
+                          const kw_path_facts *old, kw_error *ret_error)
+{
+    const kw_change_record *base = find_base(step, recorded, old->name);
+    return base->writers == KW_CHANGE_ONE_WRITER || can_end(base, false) ||
+           refuse_placements(wanted, old, ret_error);
 }
 
 bool
@@ -164,8 +201,8 @@ kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_fac
 {
     const kw_change_record *base = find_base(step, recorded, path->name);
     const kw_change_record *next = kw_changes_find(step->records, step->count, wanted->table, path->name);
-    if (kw_chain_adds_path((kind == KW_PATH_STEP_BEGIN ? next : base)->version))
-        return check_added(kind, old, path) || refuse_placements(wanted, path, ret_error);
+    if ((kind == KW_PATH_STEP_BEGIN ? next : base)->adds)
+        return check_added(kind, base, next, old, path) || refuse_placements(wanted, path, ret_error);
     if (!old)
         return refuse_placements(wanted, path, ret_error);
     size_t before = kw_path_facts_count_live(old), after = path->placements_count;
@@ -177,7 +214,8 @@ kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_fac
         good = good && before == 2 && after == 2 && shared == 2;
     else
         good = good && before == 2 && after == 1 && is_complete(old, &path->placements[0]);
-    if (!good || !follows_chain(kind, base, next, &path->placements[0]))
+    bool forward = kind == KW_PATH_STEP_END && is_new(base, &path->placements[0]);
+    if (!good || !follows_chain(kind, base, next, forward))
         return refuse_placements(wanted, path, ret_error);
     return kind != KW_PATH_STEP_BEGIN || check_empty(recorded, wanted, path, evidence, ret_error);
 }
@@ -223,6 +261,47 @@ kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_
                         "table %s, path %s: the change of its key rule has another version than this policy "
                         "was loaded with; try again",
                         wanted->table, path->name);
+}
+
+/* --- the order of writes --------------------------------------------------------------------------- */
+
+/* A path that is being added, and does not have all records. */
+static bool
+is_filling(const kw_path_facts *path)
+{
+    return kw_path_facts_is_changing(path) && kw_path_facts_count_live(path) == 1;
+}
+
+static bool
+any_filling(const kw_facts *facts)
+{
+    for (size_t i = 0; i < facts->paths_count; i++)
+        if (is_filling(&facts->paths[i]))
+            return true;
+    return false;
+}
+
+/* True if a path that was being added has all records now. */
+static bool
+any_filled(const kw_facts *recorded, const kw_facts *wanted)
+{
+    for (size_t i = 0; i < recorded->paths_count; i++) {
+        const kw_path_facts *path = kw_facts_find_path(wanted, recorded->paths[i].name);
+        if (is_filling(&recorded->paths[i]) && path && !is_filling(path))
+            return true;
+    }
+    return false;
+}
+
+bool
+kw_change_merge_order(const kw_facts *recorded, const kw_facts *wanted, kw_facts *merged)
+{
+    bool known = recorded && recorded->order[0], filling = any_filling(wanted);
+    if (!known || !(filling || any_filled(recorded, wanted)))
+        return false;
+    merged->order = filling ? recorded->order : "stamp";
+    merged->atomics = recorded->atomics;
+    return true;
 }
 
 bool

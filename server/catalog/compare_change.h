@@ -6,9 +6,9 @@
 /* What a step does with the placements of a path. */
 typedef enum kw_path_step {
     KW_PATH_STEP_NONE,
-    KW_PATH_STEP_BEGIN, /* the path gets a second placement */
+    KW_PATH_STEP_BEGIN, /* the path gets a second placement, or is added */
     KW_PATH_STEP_NEXT,  /* the next version: states of placements change */
-    KW_PATH_STEP_END    /* the path keeps one of two placements */
+    KW_PATH_STEP_END    /* the path keeps one of two placements, or an added path none */
 } kw_path_step;
 
 /* step: can be NULL. The two names differ if the table was renamed. */
@@ -22,11 +22,21 @@ bool kw_change_check_step(kw_path_step kind, const kw_change_step *step, const k
                           const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
                           const kw_evidence *evidence, kw_error *ret_error);
 
-/* Checks a path without a step. path: that of the policy; NULL: the policy does not have it. REFUSED or
- * UNAVAILABLE if a change of the path is under way and the policy was not compiled for its version, or if
- * only the policy has a change. */
+/* For a path whose addition ends without it: REFUSED if several writers could not go from the present version
+ * to one without the path. */
+bool kw_change_check_cancelled(const kw_change_step *step, const kw_facts *recorded, const kw_facts *wanted,
+                               const kw_path_facts *old, kw_error *ret_error);
+
+/* For a path without a step. REFUSED or UNAVAILABLE if a change is under way and the policy (path; NULL: it
+ * does not have the path) is not that of its version, or if only the policy has one. */
 bool kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_path_facts *path,
                           kw_error *ret_error);
+
+/* While a path is added in a store with several writers, the policy has the order of writes of the time after
+ * that, and the rows have that of the time before, which the catalog keeps until the path has all records.
+ * Whether atomic operations are allowed stays the same: calls of the version before rely on the control cells
+ * of all writes. False: no path is added. recorded can be NULL. */
+bool kw_change_merge_order(const kw_facts *recorded, const kw_facts *wanted, kw_facts *merged);
 
 /* REFUSED if a change of the recorded table, which gets another name, is under way. */
 bool kw_change_check_rename(const kw_facts *recorded, const kw_facts *wanted, kw_error *ret_error);

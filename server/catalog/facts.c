@@ -72,6 +72,14 @@ path_of(const kw_path *path, bool association, kw_arena *arena)
     return facts;
 }
 
+static void
+add_dropped(const kw_table *table, kw_facts *facts, kw_arena *arena)
+{
+    for (size_t i = 0; i < table->placements_count; i++)
+        if (kw_path_is_dropped(table->placements[i].path))
+            facts->paths[facts->paths_count++] = path_of(table->placements[i].path, false, arena);
+}
+
 static const char *
 marker_of(const kw_table *table, kw_arena *arena)
 {
@@ -97,9 +105,10 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     for (size_t i = 0; i < table->fields_count; i++)
         facts->fields[i] = field_of(&table->fields[i], arena);
     facts->paths_count = table->stores_count;
-    facts->paths = KW_ARENA_ARRAY(arena, kw_path_facts, table->stores_count);
+    facts->paths = KW_ARENA_ARRAY(arena, kw_path_facts, table->stores_count + table->placements_count);
     for (size_t i = 0; i < table->stores_count; i++)
         facts->paths[i] = path_of(&table->paths[i], &table->paths[i] == table->association, arena);
+    add_dropped(table, facts, arena);
     return facts;
 }
 

@@ -11,8 +11,8 @@
 /* Which of its table's records a placement holds. */
 typedef enum kw_placement_state {
     KW_PLACEMENT_ABSENT,    /* none; as if it were not listed */
-    KW_PLACEMENT_FILLING,   /* not every record, while a key rule changes or the path is being added; scans do
-                               not read it */
+    KW_PLACEMENT_FILLING,   /* not every record, while a key rule changes or the path is being added; or the
+                               path   is being dropped. Scans do not read it */
     KW_PLACEMENT_COMPLETE,  /* every record */
     KW_PLACEMENT_RETIRED,   /* old rows; neither written nor read */
     KW_PLACEMENT_FORGETTING /* retired, and its rows are being dropped */
@@ -60,7 +60,7 @@ typedef struct kw_facts {
 } kw_facts;
 
 /* The facts of a policy's table. Placements are COMPLETE and verified, except those that a change of a key
- * rule fills. */
+ * rule fills, and those of paths that are being dropped, which follow the others. */
 kw_facts *kw_facts_of_table(const kw_table *table, kw_arena *arena);
 
 /* Converts to and from JSON. CORRUPT naming the table if the text cannot come from kw_facts_print. */

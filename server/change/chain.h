@@ -119,8 +119,9 @@ typedef struct kw_chain_version {
 
 const kw_chain_version *kw_chain_version_of(kw_chain_id id);
 
-/* True if atomic operations are held. While another path than the primary one changes, they decide in the
- * primary path, and write the changing one as puts do: then they are never held. */
+/* True if atomic operations are held. primary: the key rule of the primary path changes, or paths are added
+ * or dropped. While the key rule of another path changes, they decide in the primary path, and write the
+ * changing one as puts do: then they are never held. */
 bool kw_chain_holds_atomics(const kw_chain_version *version, bool primary);
 
 /* The order of writes that gateways use for the table under this version. */

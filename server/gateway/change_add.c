@@ -2,6 +2,8 @@
  * from the primary path. */
 #include "gateway/change_add.h"
 
+#include "gateway/change_drop.h"
+
 #include "base/clock.h"
 
 #include <glib.h>
@@ -21,106 +23,161 @@ has_rule_of(const kw_path *path, const kw_placement_facts *recorded)
            g_str_equal(recorded->fingerprint, kw_layout_fingerprint(path->layout));
 }
 
-/* Lists the paths that the catalog does not have, and returns their number. SIZE_MAX: the key rule of another
- * path changes, too. */
-static size_t
-list_added(const kw_change_proposal *proposal, const kw_table *table, const kw_path **ret_paths)
+size_t
+kw_change_list_added(const kw_change_proposal *proposal, const kw_table *table, const kw_path **ret_paths)
 {
     size_t count = 0;
+    if (!recorded_placement(proposal, table, table->paths->name))
+        return 0;
     for (size_t i = 0; i < table->paths_count; i++) {
         const kw_path *path = &table->paths[i];
         const kw_placement_facts *recorded = recorded_placement(proposal, table, path->name);
         if (!recorded)
             ret_paths[count++] = path;
         else if (!has_rule_of(path, recorded))
-            return SIZE_MAX;
+            return 0;
     }
     return count;
 }
 
-const kw_path *
-kw_change_find_added(const kw_change_proposal *proposal, const kw_table *table)
+size_t
+kw_change_count_added(const kw_change_proposal *proposal, const kw_table *table)
 {
     g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
-    size_t count = list_added(proposal, table, added);
-    return count == 1 && added[0] != table->paths ? added[0] : NULL;
+    return kw_change_list_added(proposal, table, added);
 }
 
 static bool
-is_changing(const kw_change_proposal *proposal, const kw_table *table)
+is_shared(const kw_change_proposal *proposal)
 {
-    return kw_change_set_find_under_way(proposal->changes, table->name) < proposal->changes->count;
+    return proposal->writers == KW_CHANGE_SEVERAL_WRITERS;
+}
+
+/* The change of the table that is under way; NULL: none. */
+static const kw_change_record *
+find_under_way(const kw_change_proposal *proposal, const kw_table *table)
+{
+    const kw_change_set *changes = proposal->changes;
+    size_t index = kw_change_set_find_under_way(changes, table->name);
+    return index < changes->count ? &changes->records[index] : NULL;
+}
+
+/* --- what the operator must state ---------------------------------------------------------------------- */
+
+/* True if the policy allows increments and conditional writes and the rows were written without them, or the
+ * other way round: the versions of the change do not turn them on or off (catalog/compare_change.h). */
+static bool
+changes_atomics(const kw_change_proposal *proposal, const kw_table *table)
+{
+    const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
+    int given = table->model->atomics;
+    return is_shared(proposal) && given >= 0 && given != facts->atomics;
+}
+
+static void
+explain_atomics(const kw_table *table, kw_error *ret_reason)
+{
+    bool given = table->model->atomics;
+    kw_error_set(
+        ret_reason, KW_REFUSED,
+        "table %s: its rows were written with atomics: %s, and this policy has atomics: %s; a policy "
+        "that adds a path cannot change this: leave atomics out",
+        table->name, given ? "false" : "true", given ? "true" : "false");
+}
+
+/* --- proposals ----------------------------------------------------------------------------------------- */
+
+static kw_placed_rule
+rule_of(const kw_path *path)
+{
+    return (kw_placed_rule){kw_layout_number(path->layout), kw_layout_store_table(path->layout)};
+}
+
+/* The order of writes that the table has, and its first version. */
+static void
+set_writers(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *record)
+{
+    record->version = KW_CHAIN_FILLING;
+    record->writers = KW_CHANGE_ONE_WRITER;
+    if (!is_shared(proposal))
+        return;
+    const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
+    record->writers = KW_CHANGE_SEVERAL_WRITERS;
+    record->store_order = g_str_equal(facts->order, "store");
+    record->version = record->store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0;
+    record->step = 1;
+    record->holder = proposal->holder;
 }
 
 static kw_change_record
-begin(const kw_change_proposal *proposal, const kw_path *path)
+begin(const kw_change_proposal *proposal, const kw_path *const *paths, size_t count, kw_arena *arena)
 {
-    const kw_path *primary = path->table->paths;
-    const kw_placement_facts *from = recorded_placement(proposal, path->table, primary->name);
-    const kw_placed_rule placed = {kw_layout_number(path->layout), kw_layout_store_table(path->layout)};
+    const kw_table *table = paths[0]->table;
+    const kw_placement_facts *from = recorded_placement(proposal, table, table->paths->name);
     const kw_placed_rule source = {from->layout, from->store_table};
     kw_version_name current = *kw_admission_version(proposal->preview);
     int64_t now_ms = kw_clock_wall_ms();
-    return (kw_change_record){.table = path->table->name,
-                              .path = path->name,
-                              .given = placed,
-                              .now = placed,
-                              .under_way = true,
-                              .old = source,
-                              .old_given = source,
-                              .old_version = current,
-                              .new_version = current.number + 1,
-                              .version = KW_CHAIN_FILLING,
-                              .writers = KW_CHANGE_ONE_WRITER,
-                              .holder = "",
-                              .version_at_ms = now_ms,
-                              .started_ms = now_ms,
-                              .author = proposal->author,
-                              .reason = proposal->reason,
-                              .example = ""};
+    kw_added_path *more = KW_ARENA_ARRAY(arena, kw_added_path, count);
+    for (size_t i = 1; i < count; i++)
+        more[i - 1] = (kw_added_path){paths[i]->name, rule_of(paths[i])};
+    kw_change_record record = {.table = table->name,
+                               .path = paths[0]->name,
+                               .given = rule_of(paths[0]),
+                               .now = rule_of(paths[0]),
+                               .under_way = true,
+                               .old = source,
+                               .old_given = source,
+                               .old_version = current,
+                               .new_version = current.number + 1,
+                               .adds = true,
+                               .more = more,
+                               .more_count = count - 1,
+                               .goal = KW_CHANGE_GOAL_COPIED,
+                               .holder = "",
+                               .version_at_ms = now_ms,
+                               .started_ms = now_ms,
+                               .author = proposal->author,
+                               .reason = proposal->reason,
+                               .example = ""};
+    set_writers(proposal, table, &record);
+    return record;
+}
+
+void
+kw_change_leave_out(const kw_change_record *of, kw_change_record *records, size_t *count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (!g_str_equal(records[i].table, of->table) || !kw_change_has_path(of, records[i].path))
+            records[kept++] = records[i];
+    *count = kept;
 }
 
 bool
-kw_change_propose_path(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *records,
-                       size_t *count)
+kw_change_propose_paths(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *records,
+                        size_t *count, kw_arena *arena)
 {
-    const kw_path *path = kw_change_find_added(proposal, table);
-    if (!path || is_changing(proposal, table) || proposal->writers != KW_CHANGE_ONE_WRITER)
+    g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
+    size_t added_count = kw_change_list_added(proposal, table, added);
+    if (added_count == 0 || added_count > KW_CHANGE_PATHS_MAX || find_under_way(proposal, table) ||
+        kw_change_missing_statement(proposal) || changes_atomics(proposal, table))
         return false;
-    size_t index = 0;
-    while (index < *count &&
-           !(g_str_equal(records[index].table, table->name) && g_str_equal(records[index].path, path->name)))
-        index++;
-    records[index] = begin(proposal, path);
-    *count = MAX(*count, index + 1);
+    kw_change_record record = begin(proposal, added, added_count, arena);
+    kw_change_leave_out(&record, records, count);
+    records[(*count)++] = record;
     return true;
 }
 
 /* --- refusals ------------------------------------------------------------------------------------------ */
 
-static bool
-explain_several(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
-{
-    g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
-    size_t count = list_added(proposal, table, added);
-    if (count == SIZE_MAX || count < 2)
-        return false;
-    kw_error_set(
-        ret_reason, KW_REFUSED,
-        "table %s: this policy adds paths %s and %s%s; the table has rows, so add one path at a time",
-        table->name, added[0]->name, added[1]->name, count > 2 ? " and others" : "");
-    return true;
-}
-
-/* True if another change of the table is under way, which must end first. */
+/* A change that is under way must end first. */
 static bool
 explain_other(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {
-    size_t index = kw_change_set_find_under_way(proposal->changes, table->name);
-    const kw_change_record *other =
-        index < proposal->changes->count ? &proposal->changes->records[index] : NULL;
-    const kw_path *added = kw_change_find_added(proposal, table);
-    if (!other || (added ? g_str_equal(added->name, other->path) : !kw_chain_adds_path(other->version)))
+    const kw_change_record *other = find_under_way(proposal, table);
+    g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
+    size_t count = kw_change_list_added(proposal, table, added);
+    if (!other || (count ? kw_change_has_path(other, added[0]->name) : !other->adds))
         return false;
     kw_error_set(
         ret_reason, KW_REFUSED,
@@ -131,18 +188,26 @@ explain_other(const kw_change_proposal *proposal, const kw_table *table, kw_erro
 }
 
 bool
-kw_change_explain_path(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
+kw_change_explain_paths(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {
-    const kw_path *path = kw_change_find_added(proposal, table);
-    if (explain_other(proposal, table, ret_reason) || explain_several(proposal, table, ret_reason))
+    g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
+    size_t count = kw_change_list_added(proposal, table, added);
+    const char *missing = kw_change_missing_statement(proposal);
+    if (explain_other(proposal, table, ret_reason))
         return true;
-    if (!path || proposal->writers == KW_CHANGE_ONE_WRITER)
+    if (count == 0)
         return false;
-    kw_error_set(
-        ret_reason, KW_REFUSED,
-        "table %s, path %s: the table holds rows already, and a path can be added to such a table only "
-        "in a store that one gateway writes (store.kind: embedded); leave the path out, or copy the "
-        "rows to a new table that has it: keyway scan %s --full-scan -o jsonl, then keyway import",
-        table->name, path->name, table->name);
+    if (count > KW_CHANGE_PATHS_MAX)
+        kw_error_set(ret_reason, KW_REFUSED,
+                     "table %s: this policy adds %zu paths; at most %d can be added at once", table->name,
+                     count, KW_CHANGE_PATHS_MAX);
+    else if (changes_atomics(proposal, table))
+        explain_atomics(table, ret_reason);
+    else if (missing)
+        kw_error_set(ret_reason, KW_REFUSED,
+                     "table %s, path %s: the path can be added while the table is served, but %s",
+                     table->name, added[0]->name, missing);
+    else
+        return false;
     return true;
 }

@@ -1,17 +1,22 @@
-/* Private to the proposals of changes: a path that a policy adds to a table with rows. Pure. */
+/* Private to the proposals of changes: paths that a policy adds to a table with rows. Pure. */
 #pragma once
 
 #include "gateway/change_begin.h"
 
-/* The path that the policy adds to the table. NULL: it adds none or several, or changes the key rule of
- * another path. */
-const kw_path *kw_change_find_added(const kw_change_proposal *proposal, const kw_table *table);
+/* Lists the paths of the table that the catalog does not have, if the policy leaves the key rules of the
+ * others as they are. 0: there are none. ret_paths has space for all paths of the table. */
+size_t kw_change_list_added(const kw_change_proposal *proposal, const kw_table *table,
+                            const kw_path **ret_paths);
+size_t kw_change_count_added(const kw_change_proposal *proposal, const kw_table *table);
 
-/* Appends the record of a change that adds the path, or replaces the record of an earlier change of a path
- * with this name. False: no path can be added to the table now. */
-bool kw_change_propose_path(const kw_change_proposal *proposal, const kw_table *table,
-                            kw_change_record *records, size_t *count);
+/* Appends the record of a change that adds the paths, in place of the records of earlier changes of paths
+ * with these names. False: the table cannot get the paths now, or gets none. */
+bool kw_change_propose_paths(const kw_change_proposal *proposal, const kw_table *table,
+                             kw_change_record *records, size_t *count, kw_arena *arena);
 
-/* If the policy is refused because of the paths that it adds, or because of a path that is still being added:
- * sets the reason. False: the policy is refused for another reason. */
-bool kw_change_explain_path(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason);
+/* Why the table cannot get the paths that the policy adds, or other ones while paths are added. False: there
+ * are other reasons. */
+bool kw_change_explain_paths(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason);
+
+/* change_begin.c: what a change in a store with several writers still needs; NULL: nothing. */
+const char *kw_change_missing_statement(const kw_change_proposal *proposal);

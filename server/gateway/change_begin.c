@@ -3,6 +3,7 @@
 #include "gateway/change_begin.h"
 
 #include "gateway/change_add.h"
+#include "gateway/change_drop.h"
 
 #include "base/clock.h"
 
@@ -157,9 +158,8 @@ has_old_rule(const kw_change_proposal *proposal, const kw_path *path, const kw_c
 
 /* --- what the operator must state ---------------------------------------------------------------------- */
 
-/* Which statement of the operator is missing for a change in a store with several writers; NULL: none. */
-static const char *
-missing_statement(const kw_change_proposal *proposal)
+const char *
+kw_change_missing_statement(const kw_change_proposal *proposal)
 {
     if (proposal->writers == KW_CHANGE_ONE_WRITER)
         return NULL;
@@ -175,8 +175,8 @@ missing_statement(const kw_change_proposal *proposal)
 
 /* A policy can name another order of writes while the table is empty. The versions of a change begin with the
  * order that the catalog has. */
-static bool
-keeps_order(const kw_change_proposal *proposal, const kw_table *table)
+bool
+kw_change_keeps_order(const kw_change_proposal *proposal, const kw_table *table)
 {
     bool store = kw_table_default_order(table) == KW_WRITE_ORDER_STORE;
     return !table->model->order || store == is_store_ordered(proposal, table);
@@ -188,7 +188,7 @@ find_path_to_change(const kw_change_proposal *proposal, const kw_table *table)
 {
     const kw_path *path = find_changed_path(proposal, table);
     bool known = path && find_model_path(proposal->old, table->name, path->name);
-    return known && keeps_order(proposal, table) ? path : NULL;
+    return known && kw_change_keeps_order(proposal, table) ? path : NULL;
 }
 
 /* --- proposals ----------------------------------------------------------------------------------------- */
@@ -211,7 +211,7 @@ propose_table(const kw_change_proposal *proposal, const kw_table *table, kw_chan
         records[under_way].given = rule_of_model(find_model_path(proposal->fresh, table->name, path->name));
         return true;
     }
-    if (missing_statement(proposal))
+    if (kw_change_missing_statement(proposal))
         return false;
     size_t index = 0;
     while (index < *count &&
@@ -227,7 +227,8 @@ propose(const kw_change_proposal *proposal, const kw_table *table, kw_change_rec
         kw_arena *arena)
 {
     return propose_table(proposal, table, records, count, arena) ||
-           kw_change_propose_path(proposal, table, records, count);
+           kw_change_propose_paths(proposal, table, records, count, arena) ||
+           kw_change_propose_drop(proposal, table, records, count, arena);
 }
 
 /* True if the policy can serve the table only with a change. Without rows a table can get another key rule at
@@ -248,7 +249,9 @@ count_begins(const kw_change_proposal *proposal)
         const kw_table *table = kw_policy_table(proposal->fresh, i);
         bool begins =
             kw_change_set_find_under_way(proposal->changes, table->name) == proposal->changes->count;
-        count += begins && needs_change(proposal, i) && find_path_to_change(proposal, table);
+        count += begins && needs_change(proposal, i) &&
+                 (find_path_to_change(proposal, table) || kw_change_count_added(proposal, table) ||
+                  kw_change_count_dropped(proposal, table));
     }
     return count;
 }
@@ -315,7 +318,7 @@ static bool
 explain_missing(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {
     const kw_path *path = find_path_to_change(proposal, table);
-    const char *missing = path ? missing_statement(proposal) : NULL;
+    const char *missing = path ? kw_change_missing_statement(proposal) : NULL;
     if (missing)
         kw_error_set(ret_reason, KW_REFUSED,
                      "table %s, path %s: the key rule can be changed while the table is served, but %s",
@@ -344,13 +347,14 @@ explain_cancel(const kw_change_proposal *proposal, const kw_table *table, kw_err
 static bool
 explain_too_many(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {
-    if (!has_too_many(proposal) || !find_path_to_change(proposal, table))
+    if (!has_too_many(proposal) ||
+        !(find_path_to_change(proposal, table) || kw_change_count_added(proposal, table)))
         return false;
-    kw_error_set(
-        ret_reason, KW_REFUSED,
-        "table %s: this policy changes key rules of several tables; apply the change of one table first, "
-        "then a policy that changes the next one, too",
-        table->name);
+    kw_error_set(ret_reason, KW_REFUSED,
+                 "table %s: this policy changes key rules of several tables, or adds paths to them; apply "
+                 "the change of "
+                 "one table first, then a policy that changes the next one, too",
+                 table->name);
     return true;
 }
 
@@ -359,7 +363,7 @@ explain_table(const kw_change_proposal *proposal, const kw_table *table, kw_admi
 {
     kw_error reason;
     bool changing = is_changing(table, preview);
-    if (kw_change_explain_path(proposal, table, &reason) ||
+    if (kw_change_explain_paths(proposal, table, &reason) ||
         (changing ? explain_cancel(proposal, table, &reason)
                   : explain_several(table, preview, &reason) || explain_too_many(proposal, table, &reason) ||
                         explain_missing(proposal, table, &reason)))

@@ -7,8 +7,8 @@
 typedef struct creating {
     kw_call *call;
     const kw_change_step *step;
-    size_t next; /* index of the next record */
-    const kw_path *path;
+    kw_change_targets targets;
+    kw_change_target target; /* the present one */
     kw_table_facts *old;
     kw_create_request request;
     kw_created_table *created;
@@ -42,12 +42,13 @@ has_family(const kw_family_spec *families, size_t count, const char *name)
 static void
 set_families(creating *self)
 {
-    size_t most = self->old->families_count + self->path->table->model->families_count;
+    const kw_table *table = self->target.path->table;
+    size_t most = self->old->families_count + table->model->families_count;
     kw_family_spec *families = KW_ARENA_ARRAY(self->call->arena, kw_family_spec, most);
     size_t count = 0, policy_count;
     for (; count < self->old->families_count; count++)
         families[count] = self->old->families[count];
-    const kw_family_spec *of_policy = kw_families_of_policy(self->call, self->path->table, &policy_count);
+    const kw_family_spec *of_policy = kw_families_of_policy(self->call, table, &policy_count);
     for (size_t i = 0; i < policy_count; i++)
         if (!has_family(families, count, of_policy[i].name))
             families[count++] = of_policy[i];
@@ -118,28 +119,24 @@ on_old(void *user, kw_table_facts *facts, const kw_error *error)
         return;
     }
     set_families(self);
-    if (has_splits(&self->path->model->splits))
+    if (has_splits(&self->target.path->model->splits))
         create(self);
     else
-        kw_store_handle_regions(self->call->handle, self->path->placements[1].store_table,
-                                self->call->deadline, on_regions, self);
+        kw_store_handle_regions(self->call->handle, self->target.from, self->call->deadline, on_regions,
+                                self);
 }
 
 static void
 create_next(creating *self)
 {
-    self->path = NULL;
-    while (!self->path && self->next < self->step->count)
-        self->path =
-            kw_change_find_beginning(self->call->policy, self->step, &self->step->records[self->next++]);
-    if (!self->path) {
+    if (!kw_change_next_target(&self->targets, self->call->policy, self->step, &self->target)) {
         finish(self, NULL);
         return;
     }
+    const kw_path *path = self->target.path;
     self->request = (kw_create_request){
-        .table = self->path->table, .path = (int)(self->path - self->path->table->paths), .if_absent = true};
-    kw_store_handle_describe_table(self->call->handle, self->path->placements[1].store_table,
-                                   self->call->deadline, on_old, self);
+        .table = path->table, .path = (int)(path - path->table->paths), .if_absent = true};
+    kw_store_handle_describe_table(self->call->handle, self->target.from, self->call->deadline, on_old, self);
 }
 
 void
@@ -148,6 +145,9 @@ kw_change_create_targets(kw_call *call, const kw_change_step *step, kw_change_ta
 {
     creating *self = KW_ARENA_NEW(call->arena, creating);
     *self = (creating){.call = call, .step = step, .done = done, .user = user};
-    self->created = KW_ARENA_ARRAY(call->arena, kw_created_table, 2 * step->count);
+    size_t most = 0;
+    for (size_t i = 0; i < step->count; i++)
+        most += 2 * kw_change_paths_count(&step->records[i]);
+    self->created = KW_ARENA_ARRAY(call->arena, kw_created_table, most);
     create_next(self);
 }

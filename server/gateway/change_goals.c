@@ -51,7 +51,7 @@ withdraw_cancellation(kw_change_record *record, kw_error *ret_error)
     if (!kw_change_can_withdraw(record))
         return refuse(ret_error, record,
                       "its change is being cancelled, and removals no longer reach the new rows; wait until "
-                      "it has ended, then change the key rule again");
+                      "it has ended, then begin it again");
     kw_change_set_goal(record, KW_CHANGE_GOAL_COPIED);
     return true;
 }
@@ -62,6 +62,11 @@ order_reverse(kw_change_record *record, kw_error *ret_error)
 {
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return withdraw_cancellation(record, ret_error);
+    if (record->adds)
+        return refuse(ret_error, record,
+                      kw_change_is_final(record)
+                          ? "queries use the path already; to drop it, apply a policy without it"
+                          : "no query reads the path that is being added; to end it, order cancel");
     if (kw_change_is_final(record))
         return refuse(ret_error, record, "its change is being completed and cannot go back");
     if (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED)
@@ -90,11 +95,30 @@ order_complete(const kw_change_order *order, kw_change_record *record, kw_error 
     return true;
 }
 
-/* `current` is the current version of the policy in the catalog. This gateway can still serve an earlier one.
- */
+/* `switch` and `complete` are the same for an added path: queries use it, without the rows that could not be
+ * copied. */
+static bool
+order_added(const kw_change_order *order, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+{
+    if (kw_change_is_final(record))
+        return true; /* queries use it already */
+    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+        return refuse(ret_error, record, "its change is being cancelled");
+    const char *why = record->version == KW_CHAIN_FILLING_2
+                          ? kw_change_why_not_switch(record, order->leave_foreign, arena)
+                          : "its rows have not been copied yet";
+    if (why)
+        return refuse(ret_error, record, why);
+    kw_change_set_goal(record, KW_CHANGE_GOAL_COMPLETED);
+    return true;
+}
+
+/* `current` is that of the catalog; this gateway can still serve an earlier version. */
 static bool
 order_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
+    if (record->adds && kw_change_is_final(record))
+        return refuse(ret_error, record, "queries use the path; to drop it, apply a policy without it");
     if (!kw_change_reads_old(record))
         return refuse(ret_error, record, "queries read the new rows; go back first: keyway change reverse");
     if (current != record->new_version)
@@ -108,9 +132,15 @@ order_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_erro
 static bool
 order_compare(kw_change_record *record, kw_error *ret_error)
 {
-    if (!kw_change_is_at_rest(record))
+    bool can = record->adds
+                   ? record->version == KW_CHAIN_FILLING_2 && record->goal != KW_CHANGE_GOAL_CANCELLED
+                   : kw_change_is_at_rest(record);
+    if (!can)
         return refuse(ret_error, record,
-                      "rows are compared again only before the switch, after they were copied");
+                      record->adds
+                          ? "rows are compared again only before queries use the path, after they were "
+                            "copied"
+                          : "rows are compared again only before the switch, after they were copied");
     kw_change_compare_again(record, true);
     return true;
 }
@@ -121,6 +151,11 @@ static bool
 change_record(const kw_change_order *order, int64_t current, kw_change_record *record, kw_arena *arena,
               kw_error *ret_error)
 {
+    if (record->drops)
+        return refuse(ret_error, record, "a path of it is being dropped; that ends by itself");
+    bool ends = order->action == KW_CHANGE_SWITCH || order->action == KW_CHANGE_COMPLETE;
+    if (record->adds && ends)
+        return order_added(order, record, arena, ret_error);
     switch (order->action) {
     case KW_CHANGE_SWITCH:
         return order_switch(order, record, arena, ret_error);

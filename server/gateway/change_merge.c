@@ -13,9 +13,9 @@ same_counts(const kw_change_record *a, const kw_change_record *b)
 bool
 kw_change_same_progress(const kw_change_record *a, const kw_change_record *b)
 {
-    return a->pass == b->pass && a->settled_ms == b->settled_ms && a->swept_ms == b->swept_ms &&
-           a->short_round == b->short_round && a->copied == b->copied && a->compared == b->compared &&
-           same_counts(a, b) && g_str_equal(a->example, b->example) &&
+    return a->pass == b->pass && a->part == b->part && a->settled_ms == b->settled_ms &&
+           a->swept_ms == b->swept_ms && a->short_round == b->short_round && a->copied == b->copied &&
+           a->compared == b->compared && same_counts(a, b) && g_str_equal(a->example, b->example) &&
            kw_bytes_equal(a->copied_to, b->copied_to) && kw_bytes_equal(a->compare_cursor, b->compare_cursor);
 }
 
@@ -23,6 +23,7 @@ static void
 take_progress(const kw_change_record *from, kw_change_record *to)
 {
     to->pass = from->pass;
+    to->part = from->part;
     to->settled_ms = from->settled_ms;
     to->swept_ms = from->swept_ms;
     to->short_round = from->short_round;

@@ -61,7 +61,7 @@ run_walk(request *self)
     kw_change_times times = kw_change_times_now(coordinator, record);
     self->next = kw_change_walk_next(&work->walk, record, &times);
     bool ends = self->next.act == KW_CHANGE_ACT_END;
-    if (ends && kw_change_reads_old(record))
+    if (ends && kw_change_reads_old(record) && !record->drops) /* a drop leaves the text as it is */
         self->order.action = KW_CHANGE_CANCEL;
     if (ends || self->next.act == KW_CHANGE_ACT_STEP)
         kw_change_step_wait(self);

@@ -1,22 +1,27 @@
 /* Slices of passes and sweeps (change_walk.h says when they are made). A pass visits the rows of one
  * placement, then those of the other one. The first one visits all rows, those after it only rows with a cell
- * that is not older than `settled_ms`; sweeps do the same with `swept_ms`. */
+ * that is not older than `settled_ms`; sweeps do the same with `swept_ms`, one placement after the other
+ * (change_parts.c). */
 #include "gateway/change_slice.h"
 
 #define NS_PER_MS (1000 * 1000)
 
-static kw_change_pass
-pass_after(const kw_change_record *record, kw_change_act act)
+/* All rows of a placement were visited. The parts of a sweep have the same pass. */
+static void
+end_rows(const kw_coordinator *self, kw_change_record *record)
 {
-    bool old = act == KW_CHANGE_ACT_PASS && record->pass == KW_CHANGE_PASS_OLD;
-    return old ? KW_CHANGE_PASS_NEW : KW_CHANGE_PASS_ENDED;
+    bool old = self->act == KW_CHANGE_ACT_PASS && record->pass == KW_CHANGE_PASS_OLD;
+    if (old)
+        record->pass = KW_CHANGE_PASS_NEW;
+    else if (self->act == KW_CHANGE_ACT_PASS || kw_change_end_part(self, record))
+        record->pass = KW_CHANGE_PASS_ENDED;
 }
 
 static double
-progress_of(const kw_change_record *record, kw_change_act act, double progress)
+progress_of(const kw_coordinator *self, const kw_change_record *record, double progress)
 {
-    if (act != KW_CHANGE_ACT_PASS)
-        return progress;
+    if (self->act != KW_CHANGE_ACT_PASS)
+        return kw_change_progress_of_parts(self, record, progress);
     return (progress + (record->pass == KW_CHANGE_PASS_NEW)) / 2;
 }
 
@@ -56,12 +61,12 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
     if (kw_change_slice_record(self, set, &record)) {
         kw_change_work *work = kw_change_work_of(self, &record);
         kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->foreign,
-                                  progress_of(&record, self->act, result->progress));
+                                  progress_of(self, &record, result->progress));
         kw_change_edges_keep(work, result);
         work->scan_all = false;
         record.copied_to = result->end ? KW_BYTES_NONE : result->after;
         if (result->end)
-            record.pass = pass_after(&record, self->act);
+            end_rows(self, &record);
         if (record.pass == KW_CHANGE_PASS_ENDED)
             end_round(self, &record);
         kw_change_slice_set_rates(self, record.pass == KW_CHANGE_PASS_ENDED, &record);
@@ -94,10 +99,11 @@ kw_change_start_sweep(kw_coordinator *self, const kw_change_record *record, cons
 {
     bool leaves = kw_chain_version_of(record->version)->control;
     const kw_copy_request request = {.mode = KW_COPY_SWEEP,
-                                     .from = &path->placements[kw_change_sweeps_new(record) ? 0 : 1],
+                                     .from = kw_change_find_swept(path->table, record->part),
                                      .since_ms = record->swept_ms,
                                      .scan_all = kw_change_work_of(self, record)->scan_all,
                                      .until_ms = leaves ? record->set_at_ms - 1 : KW_TIMESTAMP_NONE - 1};
+    g_assert(request.from);
     kw_change_slice_prepare(self, record, request);
     kw_verb_copy(&self->call, &self->copy, on_passed, self);
 }

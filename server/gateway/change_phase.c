@@ -64,6 +64,8 @@ work_name(kw_change_act act)
 static const char *
 at_goal(const kw_change_record *record, kw_arena *arena)
 {
+    if (record->adds)
+        return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "rows cannot be copied";
     if (record->version == KW_CHAIN_6)
         return "ready to complete";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
@@ -131,11 +133,16 @@ next_before_switch(const kw_change_record *record, kw_arena *arena)
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
 
+/* A cancellation can be withdrawn until version 0. */
 static const char *
 next_for_goal(const kw_change_record *record, kw_arena *arena)
 {
-    if (kw_change_is_final(record))
+    if (kw_change_is_final(record) || record->drops)
         return "";
+    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+        return kw_change_can_withdraw(record) ? "reverse" : "";
+    if (record->adds)
+        return record->goal == KW_CHANGE_GOAL_COPIED ? next_before_switch(record, arena) : "cancel";
     switch (record->goal) {
     case KW_CHANGE_GOAL_COPIED:
         return next_before_switch(record, arena);
@@ -148,7 +155,7 @@ next_for_goal(const kw_change_record *record, kw_arena *arena)
     case KW_CHANGE_GOAL_COMPLETED:
         return "reverse";
     case KW_CHANGE_GOAL_CANCELLED:
-        return kw_change_can_withdraw(record) ? "reverse" : "";
+        break;
     }
     g_assert_not_reached();
 }

@@ -150,20 +150,37 @@ void
 kw_change_cancel_record(kw_change_record *record)
 {
     record->under_way = false;
-    if (kw_chain_adds_path(record->version))
+    if (record->adds)
         return;
     record->version = KW_CHAIN_STORE;
     record->given = record->old_given;
     record->now = record->old;
 }
 
-/* At the versions 0 and 8, a table with order: stamp behaves as without a change. If its change ends there,
- * no later sweep removes the gone cells that were written beside the last sweep. */
+/* A table with order: stamp does at version 0, 8 and FILLED_STAMPED what it does without a change. If the
+ * change ends there, no sweep would remove the gone cells that are left beside the last one. A drop
+ * copies no rows, so no gone cell need outlive it. */
 static bool
 keeps_gone(const kw_change_record *record)
 {
+    bool filled = record->version == KW_CHAIN_FILLED_STAMPED || record->drops;
     bool end = record->version == KW_CHAIN_0 || record->version == KW_CHAIN_8;
-    return kw_chain_version_of(record->version)->control && (record->store_order || !end);
+    return kw_chain_version_of(record->version)->control && !filled && (record->store_order || !end);
+}
+
+/* What the version of the change sets for the whole table. */
+static void
+set_table(const kw_change_record *record, kw_placing *placing)
+{
+    const kw_chain_version *version = kw_chain_version_of(record->version);
+    placing->role = version->new_role;
+    placing->old_role = version->old_role;
+    placing->atomics_held =
+        kw_chain_holds_atomics(version, record->adds || g_str_equal(record->path, "primary"));
+    placing->sets_order = record->writers == KW_CHANGE_SEVERAL_WRITERS;
+    placing->order = kw_chain_order(version);
+    placing->spaced = version->spaced;
+    placing->keeps_gone = keeps_gone(record);
 }
 
 static kw_placing
@@ -177,31 +194,42 @@ placing_of(const kw_change_record *record, kw_model *old_model)
                           .store_table = record->now.store_table};
     if (!record->under_way)
         return placing;
-    const kw_chain_version *version = kw_chain_version_of(record->version);
-    if (kw_chain_adds_path(record->version)) {
-        placing.adds = true;
-        placing.role = version->new_role;
+    set_table(record, &placing);
+    placing.adds = record->adds && !record->drops;
+    placing.drops = record->drops;
+    placing.old_model = placing.adds ? NULL : old_model;
+    if (record->adds)
         return placing;
-    }
-    placing.old_model = old_model;
     placing.old_layout = record->old.layout;
     placing.old_store_table = record->old.store_table;
-    placing.role = version->new_role;
-    placing.old_role = version->old_role;
-    placing.both_complete = version->both_complete;
-    placing.atomics_held = kw_chain_holds_atomics(version, g_str_equal(record->path, "primary"));
-    placing.sets_order = record->writers == KW_CHANGE_SEVERAL_WRITERS;
-    placing.order = kw_chain_order(version);
-    placing.spaced = version->spaced;
-    placing.keeps_gone = keeps_gone(record);
+    placing.both_complete = kw_chain_version_of(record->version)->both_complete;
+    return placing;
+}
+
+/* That of another path which is added or dropped together with the record's. */
+static kw_placing
+placing_of_more(const kw_placing *first, const kw_added_path *path)
+{
+    kw_placing placing = *first;
+    placing.path = path->path;
+    placing.given_layout = placing.layout = path->rule.layout;
+    placing.given_store_table = placing.store_table = path->rule.store_table;
     return placing;
 }
 
 kw_policy *
 kw_change_set_compile(const kw_change_set *set, kw_model *model, kw_diagnostics *diagnostics)
 {
-    g_autofree kw_placing *placings = g_new0(kw_placing, set->count + 1);
+    size_t most = 1, count = 0;
     for (size_t i = 0; i < set->count; i++)
-        placings[i] = placing_of(&set->records[i], set->old_models[i]);
-    return kw_policy_new_placed(model, placings, set->count, diagnostics);
+        most += kw_change_paths_count(&set->records[i]);
+    g_autofree kw_placing *placings = g_new0(kw_placing, most);
+    for (size_t i = 0; i < set->count; i++) {
+        const kw_change_record *record = &set->records[i];
+        const kw_placing *first = &placings[count];
+        placings[count++] = placing_of(record, set->old_models[i]);
+        for (size_t path = 0; path < record->more_count; path++)
+            placings[count++] = placing_of_more(first, &record->more[path]);
+    }
+    return kw_policy_new_placed(model, placings, count, diagnostics);
 }

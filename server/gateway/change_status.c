@@ -9,19 +9,6 @@
 #define PPM 1e6
 #define LEFT_MS_MAX 1e15
 
-static uint64_t
-unrepaired(const kw_change_record *record)
-{
-    bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS; /* then the pass handles extra cells */
-    return record->missing + record->different + (several ? 0 : record->extra) - record->repaired;
-}
-
-bool
-kw_change_is_filled(const kw_change_record *record)
-{
-    return record->copied && record->compared && unrepaired(record) == 0 && record->foreign == 0;
-}
-
 const char *
 kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena)
 {
@@ -29,13 +16,13 @@ kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_
         return "its rows are still being copied";
     if (!record->compared)
         return "its rows are still being compared";
-    if (unrepaired(record) > 0)
+    if (kw_change_unrepaired(record) > 0)
         return kw_arena_printf(arena,
                                "%" G_GUINT64_FORMAT
                                " rows differ between the old and the new store table and could not be "
                                "repaired; see keyway change diff, then order keyway change compare",
-                               unrepaired(record));
-    if (record->foreign > 0 && !leave_foreign && kw_chain_adds_path(record->version))
+                               kw_change_unrepaired(record));
+    if (record->foreign > 0 && !leave_foreign && record->adds)
         return kw_arena_printf(
             arena,
             "%" G_GUINT64_FORMAT
@@ -57,12 +44,13 @@ const char *
 kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_arena *arena)
 {
     bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS;
+    const char *instead = record->adds ? "Wait until the path is complete, then drop it"
+                          : several    ? "Complete the change, then change the key rule again"
+                                       : "To cancel it, apply a policy that has the old key rule";
     return kw_arena_printf(arena,
                            "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
                            ", which began the change. %s",
-                           current, record->new_version,
-                           several ? "Complete the change, then change the key rule again"
-                                   : "To cancel it, apply a policy that has the old key rule");
+                           current, record->new_version, instead);
 }
 
 const char *
@@ -172,6 +160,16 @@ set_rates(const kw_change_record *record, const kw_change_work *work, kw_change_
     }
 }
 
+unsigned
+kw_change_filled_of(kw_coordinator *self, const kw_change_record *record, size_t path)
+{
+    kw_change_status status;
+    set_rates(record, kw_change_work_of(self, record), &status);
+    double parts = (double)kw_change_paths_count(record);
+    double share = record->compared ? 1 : status.progress * parts - (double)path;
+    return (record->copied ? 100 : 0) + (unsigned)(100 * CLAMP(share, 0, 1));
+}
+
 static const char *
 holder_of(const kw_coordinator *self, const kw_change_record *record, const kw_change_work *work,
           kw_arena *arena)
@@ -180,6 +178,19 @@ holder_of(const kw_coordinator *self, const kw_change_record *record, const kw_c
         return "";
     const char *id = kw_change_holds(self, record) ? self->gateway->id : work->holder;
     return kw_arena_text(arena, kw_bytes_of_text(id ? id : ""));
+}
+
+static void
+set_paths(const kw_change_record *record, kw_arena *arena, kw_change_status *to)
+{
+    if (!record->adds)
+        return;
+    to->drops = record->drops;
+    to->paths_count = kw_change_paths_count(record);
+    const char **names = KW_ARENA_ARRAY(arena, const char *, to->paths_count);
+    for (size_t i = 0; i < to->paths_count; i++)
+        names[i] = kw_arena_text(arena, kw_bytes_of_text(kw_change_path_name(record, i)));
+    to->paths = names;
 }
 
 void
@@ -224,4 +235,5 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .holder = holder_of(self, record, work, arena),
     };
     set_rates(record, work, ret_status);
+    set_paths(record, arena, ret_status);
 }

@@ -7,8 +7,8 @@ typedef struct checking {
     kw_gateway *gateway;
     const kw_policy *policy;
     const kw_change_step *step;
-    size_t next; /* index of the next record */
-    const kw_path *path;
+    kw_change_targets targets;
+    kw_change_target target; /* the present one */
     kw_table_facts *old;
     kw_change_target_checked done;
     void *user;
@@ -27,14 +27,14 @@ finish(checking *self, const kw_error *error)
 
 /* Families of the new store table. */
 typedef struct families {
-    const kw_path *path;
+    const kw_change_target *target;
     const kw_table_facts *facts; /* exists is false: it will have those of the policy */
 } families;
 
 static const kw_model_table *
 model_of(const families *self)
 {
-    return self->path->table->model;
+    return self->target->path->table->model;
 }
 
 /* False: there is no such family. Only limits that decide which cells are visible are set. */
@@ -60,13 +60,13 @@ find_family(const families *self, const char *name, kw_family_spec *ret_family)
 static bool
 refuse(const families *self, const char *what, const char *family, kw_error *ret_error)
 {
-    const kw_placement *placements = self->path->placements;
-    kw_bytes to = placements[0].store_table, from = placements[1].store_table;
+    const kw_path *path = self->target->path;
+    kw_bytes to = self->target->to, from = self->target->from;
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s, path %s: the store table %.*s, to which the rows of %.*s would be copied, "
                         "%s family %s; %s",
-                        self->path->table->name, self->path->name, (int)to.size, (const char *)to.data,
-                        (int)from.size, (const char *)from.data, what, family,
+                        path->table->name, path->name, (int)to.size, (const char *)to.data, (int)from.size,
+                        (const char *)from.data, what, family,
                         self->facts->exists ? "it exists already: name another one (store_table)"
                                             : "change the families of the table in the policy");
 }
@@ -115,7 +115,7 @@ on_new(void *user, kw_table_facts *facts, const kw_error *error)
         return;
     }
     bool like_old = !facts->exists && kw_store_is_shared(self->gateway->store);
-    bool good = like_old || check_families(&(families){self->path, facts}, self->old, &refused);
+    bool good = like_old || check_families(&(families){&self->target, facts}, self->old, &refused);
     kw_table_facts_free(facts);
     kw_table_facts_free(g_steal_pointer(&self->old));
     if (good)
@@ -138,29 +138,51 @@ on_old(void *user, kw_table_facts *facts, const kw_error *error)
     if (error)
         finish(self, error);
     else
-        kw_store_handle_describe_table(self->gateway->handle, self->path->placements[0].store_table,
-                                       call_deadline(self), on_new, self);
+        kw_store_handle_describe_table(self->gateway->handle, self->target.to, call_deadline(self), on_new,
+                                       self);
 }
 
-const kw_path *
-kw_change_find_beginning(const kw_policy *policy, const kw_change_step *step, const kw_change_record *record)
+/* Rows of an added path are copied from the primary one. A store with one writer creates store tables itself.
+ */
+static bool
+find_target(const kw_policy *policy, const kw_change_record *record, const char *name,
+            kw_change_target *ret_target)
 {
-    const kw_change_record *base = kw_changes_find(step->base, step->base_count, record->table, record->path);
     const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
-    int path = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
-    bool begins = record->under_way && !(base && base->under_way) && path >= 0;
-    return begins && table->paths[path].placements_count == 2 ? &table->paths[path] : NULL;
+    int index = table ? kw_table_find_path(table, kw_bytes_of_text(name)) : -1;
+    const kw_path *path = index >= 0 ? &table->paths[index] : NULL;
+    bool adds = record->adds && record->writers == KW_CHANGE_SEVERAL_WRITERS;
+    if (!path || !(adds || path->placements_count == 2))
+        return false;
+    *ret_target =
+        (kw_change_target){.path = path,
+                           .from = adds ? table->paths->store_table : path->placements[1].store_table,
+                           .to = path->placements[0].store_table};
+    return true;
+}
+
+bool
+kw_change_next_target(kw_change_targets *targets, const kw_policy *policy, const kw_change_step *step,
+                      kw_change_target *ret_target)
+{
+    for (; targets->record < step->count; targets->record++, targets->path = 0) {
+        const kw_change_record *record = &step->records[targets->record];
+        const kw_change_record *base =
+            kw_changes_find(step->base, step->base_count, record->table, record->path);
+        bool begins = record->under_way && !(base && base->under_way);
+        while (begins && targets->path < kw_change_paths_count(record))
+            if (find_target(policy, record, kw_change_path_name(record, targets->path++), ret_target))
+                return true;
+    }
+    return false;
 }
 
 static void
 check_next(checking *self)
 {
-    self->path = NULL;
-    while (!self->path && self->next < self->step->count)
-        self->path = kw_change_find_beginning(self->policy, self->step, &self->step->records[self->next++]);
-    if (self->path)
-        kw_store_handle_describe_table(self->gateway->handle, self->path->placements[1].store_table,
-                                       call_deadline(self), on_old, self);
+    if (kw_change_next_target(&self->targets, self->policy, self->step, &self->target))
+        kw_store_handle_describe_table(self->gateway->handle, self->target.from, call_deadline(self), on_old,
+                                       self);
     else
         finish(self, NULL);
 }

@@ -1,6 +1,6 @@
-/* Internal to gateway: checks, before a change of a key rule begins, that the new store table can hold what
- * the old one holds. Otherwise writes, which go to both, would fail, or the rows of the two could never be
- * equal. The new store table can already exist if it has no rows.
+/* Internal to gateway: checks, before a change of a key rule begins, or paths are added, that the new store
+ * table can hold whatever the old one holds. Otherwise each write of the table would fail, since it goes to
+ * both, or the rows of the two could never be equal. The new store table can exist already, without rows.
  *
  * If it does not exist, and the store is shared with other programs (kw_store_is_shared), it is created like
  * the old one.
@@ -18,9 +18,21 @@ typedef void (*kw_change_target_checked)(void *user, const kw_error *error);
 void kw_change_check_targets(kw_gateway *gateway, const kw_policy *policy, const kw_change_step *step,
                              kw_arena *arena, kw_change_target_checked done, void *user);
 
-/* The path whose change begins with this record of the step; NULL: none. */
-const kw_path *kw_change_find_beginning(const kw_policy *policy, const kw_change_step *step,
-                                        const kw_change_record *record);
+/* A path whose change begins with the step, and the store tables from which and to which its rows are copied.
+ */
+typedef struct kw_change_target {
+    const kw_path *path;
+    kw_bytes from, to;
+} kw_change_target;
+
+/* The targets of a step. Zero: before the first one. */
+typedef struct kw_change_targets {
+    size_t record, path; /* of the next one */
+} kw_change_targets;
+
+/* False: there are no more. */
+bool kw_change_next_target(kw_change_targets *targets, const kw_policy *policy, const kw_change_step *step,
+                           kw_change_target *ret_target);
 
 /* Creates the new store tables of the changes that the step begins, with the families of the old ones and
  * those that only the policy has. A table is split as the policy says; otherwise, if the old one has several

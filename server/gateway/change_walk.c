@@ -113,6 +113,8 @@ place_of(kw_chain_id version)
                                          KW_CHAIN_ENTER_RAISED,
                                          KW_CHAIN_ENTER_STAMPED,
                                          KW_CHAIN_0,
+                                         KW_CHAIN_FILLING_1,
+                                         KW_CHAIN_FILLING_2,
                                          KW_CHAIN_1,
                                          KW_CHAIN_2,
                                          KW_CHAIN_2_SPACED,
@@ -128,7 +130,8 @@ place_of(kw_chain_id version)
                                          KW_CHAIN_LEAVE_STAMPED,
                                          KW_CHAIN_LEAVE_RAISED,
                                          KW_CHAIN_LEAVE_HELD,
-                                         KW_CHAIN_STORE_NEW};
+                                         KW_CHAIN_STORE_NEW,
+                                         KW_CHAIN_FILLED_STAMPED};
     unsigned place = 0;
     while (places[place] != version)
         g_assert(++place < G_N_ELEMENTS(places));
@@ -141,15 +144,49 @@ last_version(const kw_change_record *record)
     return record->store_order ? KW_CHAIN_STORE_NEW : KW_CHAIN_8;
 }
 
+uint64_t
+kw_change_unrepaired(const kw_change_record *record)
+{
+    bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS; /* there the pass copies extra cells */
+    return record->missing + record->different + (several ? 0 : record->extra) - record->repaired;
+}
+
+bool
+kw_change_is_filled(const kw_change_record *record)
+{
+    return record->copied && record->compared && kw_change_unrepaired(record) == 0 && record->foreign == 0;
+}
+
 bool
 kw_change_is_final(const kw_change_record *record)
 {
     return place_of(record->version) >= place_of(KW_CHAIN_7);
 }
 
+/* The version from which the change began, and to which it goes back. */
+static kw_chain_id
+first_version(const kw_change_record *record)
+{
+    return record->store_order ? KW_CHAIN_STORE : KW_CHAIN_0;
+}
+
+/* An added path is complete without an order if all rows are there. */
+static kw_chain_id
+goal_of_added(const kw_change_record *record)
+{
+    if (kw_change_is_final(record))
+        return KW_CHAIN_FILLED_STAMPED;
+    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+        return first_version(record);
+    bool filled = record->goal == KW_CHANGE_GOAL_COMPLETED || kw_change_is_filled(record);
+    return filled ? KW_CHAIN_FILLED_STAMPED : KW_CHAIN_FILLING_2;
+}
+
 kw_chain_id
 kw_change_goal_version(const kw_change_record *record)
 {
+    if (record->adds)
+        return goal_of_added(record);
     if (kw_change_is_final(record))
         return last_version(record);
     switch (record->goal) {
@@ -161,7 +198,7 @@ kw_change_goal_version(const kw_change_record *record)
     case KW_CHANGE_GOAL_COMPLETED:
         return last_version(record);
     case KW_CHANGE_GOAL_CANCELLED:
-        return record->store_order ? KW_CHAIN_STORE : KW_CHAIN_0;
+        return first_version(record);
     }
     g_assert_not_reached();
 }
@@ -169,7 +206,8 @@ kw_change_goal_version(const kw_change_record *record)
 bool
 kw_change_reads_old(const kw_change_record *record)
 {
-    return kw_chain_version_of(record->version)->old_role.scan;
+    const kw_chain_version *version = kw_chain_version_of(record->version);
+    return version->old_role.scan && !version->new_role.scan;
 }
 
 bool
@@ -177,12 +215,6 @@ kw_change_can_withdraw(const kw_change_record *record)
 {
     return record->goal == KW_CHANGE_GOAL_CANCELLED &&
            kw_chain_version_of(record->version)->new_role.remove > 0;
-}
-
-bool
-kw_change_sweeps_new(const kw_change_record *record)
-{
-    return kw_chain_version_of(record->version)->new_role.put > 0;
 }
 
 static bool
@@ -216,21 +248,36 @@ step_at_rest(const kw_change_record *record, bool due)
                : kw_chain_next(record->version, KW_CHAIN_BACK);
 }
 
-/* The versions of a table with order: stamp end where its change ends. Then only its control cells are left.
- */
+static kw_chain_step
+chain_next(const kw_change_record *record, const kw_change_times *times)
+{
+    if (kw_change_is_at_rest(record))
+        return step_at_rest(record, is_pass_due(record, times));
+    kw_chain_direction direction = is_back(record) ? KW_CHAIN_BACK : KW_CHAIN_FORWARD;
+    return record->adds ? kw_chain_next_adding(record->version, direction)
+                        : kw_chain_next(record->version, direction);
+}
+
+/* True if the change ends at its goal. */
+static bool
+goal_ends(const kw_change_record *record, kw_chain_id goal)
+{
+    return record->goal == KW_CHANGE_GOAL_CANCELLED || goal == KW_CHAIN_FILLED_STAMPED ||
+           goal == last_version(record);
+}
+
+/* The versions of a table with order: stamp end where its change ends. Then only its control cells are left;
+ * a drop leaves none. */
 static kw_chain_step
 step_of(const kw_change_record *record, const kw_change_times *times, bool *ret_ends)
 {
     kw_chain_id goal = kw_change_goal_version(record);
-    bool ends = record->goal == KW_CHANGE_GOAL_CANCELLED || goal == last_version(record);
-    bool arrived = record->version == goal;
-    kw_chain_step step =
-        kw_change_is_at_rest(record) ? step_at_rest(record, is_pass_due(record, times))
-        : arrived && ends
-            ? (kw_chain_step){KW_CHAIN_COUNT, KW_CHAIN_GRACE | KW_CHAIN_SWEPT}
-            : kw_chain_next(record->version, is_back(record) ? KW_CHAIN_BACK : KW_CHAIN_FORWARD);
+    bool ends = goal_ends(record, goal), arrived = record->version == goal;
+    unsigned needs = KW_CHAIN_GRACE | (record->drops ? 0 : KW_CHAIN_SWEPT);
+    kw_chain_step step = arrived && ends ? (kw_chain_step){KW_CHAIN_COUNT, needs} : chain_next(record, times);
+    bool unstamped = goal == KW_CHAIN_STORE || goal == KW_CHAIN_STORE_NEW;
     g_assert(step.to != KW_CHAIN_COUNT || (arrived && ends));
-    *ret_ends = ends && (arrived || (record->store_order && step.to == goal));
+    *ret_ends = ends && (arrived || (unstamped && step.to == goal));
     return step;
 }
 
@@ -387,6 +434,7 @@ forget_pass(kw_change_record *record)
     kw_change_forget_rates(record);
     record->pass = KW_CHANGE_PASS_OLD;
     record->short_round = false;
+    record->part = 0;
     record->copied_to = KW_BYTES_NONE;
 }
 
@@ -415,6 +463,7 @@ void
 kw_change_compare_again(kw_change_record *record, bool copies)
 {
     kw_change_forget_rates(record);
+    record->part = 0;
     record->compared = false;
     record->compare_cursor = KW_BYTES_NONE;
     record->rows_compared = record->missing = record->different = record->extra = record->repaired = 0;
@@ -422,8 +471,9 @@ kw_change_compare_again(kw_change_record *record, bool copies)
         copy_again(record);
 }
 
-/* A copy counts for as long as writes go to both placements: so not in version 1, but after a reverse. It
- * only saves time: a pass copies what a copy has missed (tests/unit/change, "no-copy"). */
+/* A copy counts for as long as writes go to both placements: so not in version 1 or FILLING_1, but after a
+ * reverse. With a pass, it only saves time: that copies what a copy has missed (tests/unit/change,
+ * "no-copy"). */
 void
 kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms, int64_t set_at_ms)
 {
@@ -433,11 +483,12 @@ kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now
     record->set_at_ms = set_at_ms;
     record->step++;
     forget_pass(record);
-    if (version == KW_CHAIN_1)
+    if (version == KW_CHAIN_1 || version == KW_CHAIN_FILLING_1)
         forget_copy(record);
-    if (place_of(version) <= place_of(KW_CHAIN_1))
+    unsigned place = place_of(version);
+    if (place <= place_of(KW_CHAIN_1))
         record->settled_ms = 0;
-    else if (place_of(version) <= place_of(KW_CHAIN_7))
+    if (place > place_of(KW_CHAIN_0) && place <= place_of(KW_CHAIN_7))
         record->swept_ms = 0;
 }
 
@@ -465,6 +516,7 @@ kw_change_set_goal(kw_change_record *record, kw_change_goal goal)
 {
     bool back = is_back(record);
     record->goal = goal;
-    if (is_back(record) != back && record->version != KW_CHAIN_2)
+    bool copies = record->version == KW_CHAIN_2 || record->version == KW_CHAIN_FILLING_2;
+    if (is_back(record) != back && !copies)
         forget_pass(record);
 }

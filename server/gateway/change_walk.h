@@ -107,16 +107,18 @@ bool kw_change_waits_for_order(const kw_change_record *record);
 kw_change_act kw_change_work_left(const kw_change_record *record);
 /* The version where the goal is reached. From 7 on, only the end can be reached. */
 kw_chain_id kw_change_goal_version(const kw_change_record *record);
-/* True if scans read the old placement. Then the operator can still switch, or end the change with the old
- * placement. */
+/* True if scans read only the old placement. Then the operator can still switch, or end the change with the
+ * old placement. */
 bool kw_change_reads_old(const kw_change_record *record);
 /* True if an order to cancel can be withdrawn: removals still reach the new rows. Later, some removals leave
  * nothing that a copy could find, and the rows that were copied before would bring the record back. */
 bool kw_change_can_withdraw(const kw_change_record *record);
 /* True if the change can only end with the new placement. */
 bool kw_change_is_final(const kw_change_record *record);
-/* True if a sweep visits the rows of the new placement, false: of the old one. */
-bool kw_change_sweeps_new(const kw_change_record *record);
+/* How many rows the last comparison found to differ and could not repair. */
+uint64_t kw_change_unrepaired(const kw_change_record *record);
+/* True if all rows are copied and compared, so that queries can read an added path. */
+bool kw_change_is_filled(const kw_change_record *record);
 
 /* Sets the next version in the record, or the same one again (another round): increases `step`, and resets
  * its pass and the rates of its work. Version 1 also resets the copy and the comparison.

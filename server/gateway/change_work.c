@@ -1,5 +1,5 @@
-/* Does the work of changes in slices: copies all rows, then compares them. One slice runs at a time; changes
- * take turns. */
+/* One slice at a time, of one change after another: first all rows are copied, then they are compared. If
+ * several paths are added, all rows are copied to one after the other, then each of them is compared. */
 #include "base/log.h"
 #include "gateway/change_slice.h"
 
@@ -19,37 +19,6 @@
 #define NS_PER_S 1e9
 #define PPM 1e6
 #define NS_PER_MS (1000 * 1000)
-
-static kw_change_work *
-find_work(kw_coordinator *self, const kw_change_record *record)
-{
-    for (guint i = 0; i < self->works->len; i++) {
-        kw_change_work *work = self->works->pdata[i];
-        if (g_str_equal(work->table, record->table) && g_str_equal(work->path, record->path))
-            return work;
-    }
-    kw_change_work *work = g_new0(kw_change_work, 1);
-    work->table = g_strdup(record->table);
-    work->path = g_strdup(record->path);
-    g_ptr_array_add(self->works, work);
-    return work;
-}
-
-kw_change_work *
-kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
-{
-    kw_change_work *work = find_work(self, record);
-    if (work->started_ms != record->started_ms) { /* of an earlier change of the path */
-        kw_change_walk_clear(&work->walk);
-        kw_change_edges_forget(work);
-        g_free(work->holder);
-        *work = (kw_change_work){.table = work->table,
-                                 .path = work->path,
-                                 .started_ms = record->started_ms,
-                                 .problem = KW_ERROR_NONE};
-    }
-    return work;
-}
 
 /* --- after a slice ------------------------------------------------------------------------------------ */
 
@@ -74,6 +43,8 @@ kw_change_slice_record(const kw_coordinator *self, const kw_change_set *set, kw_
     if (!record || !record->under_way || record->started_ms != self->started_ms || record->step != self->step)
         return false;
     *ret_record = *record;
+    if (record->part != self->part)
+        return false;
     if (self->act == KW_CHANGE_ACT_COMPARE)
         return record->copied && !record->compared &&
                kw_bytes_equal(record->compare_cursor, self->compare.cursor);
@@ -168,6 +139,26 @@ kw_change_slice_end_phase(kw_coordinator *self, const kw_change_record *record, 
     self->saved_ns = 0; /* so that it is saved soon */
 }
 
+/* --- the copy ------------------------------------------------------------------------------------------- */
+
+static void
+note_copied(kw_coordinator *self, const kw_copy_result *result, kw_change_record *record)
+{
+    double progress = kw_change_progress_of_parts(self, record, result->progress);
+    record->rows_copied += result->rows;
+    record->foreign += result->foreign;
+    record->copied_to = result->end ? KW_BYTES_NONE : result->after;
+    record->copied = result->end && kw_change_end_part(self, record);
+    if (result->example && !record->example[0])
+        record->example = result->example;
+    kw_change_slice_note_rows(self, record, result->rows + result->removed + result->foreign, progress);
+    kw_change_slice_set_rates(self, record->copied, record);
+    kw_change_edges_keep(kw_change_work_of(self, record), result);
+    kw_coordinator_update(self, record);
+    if (record->copied)
+        kw_change_slice_end_phase(self, record, "all rows are copied");
+}
+
 static void
 on_copied(void *user, const kw_copy_result *result, const kw_error *error)
 {
@@ -178,21 +169,8 @@ on_copied(void *user, const kw_copy_result *result, const kw_error *error)
         kw_change_slice_fail(self, "rows could not be copied, the copy will be tried again", error);
         return;
     }
-    if (kw_change_slice_record(self, set, &record)) {
-        record.rows_copied += result->rows;
-        record.foreign += result->foreign;
-        record.copied_to = result->end ? KW_BYTES_NONE : result->after;
-        record.copied = result->end;
-        if (result->example && !record.example[0])
-            record.example = result->example;
-        kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->foreign,
-                                  result->progress);
-        kw_change_slice_set_rates(self, result->end, &record);
-        kw_change_edges_keep(kw_change_work_of(self, &record), result);
-        kw_coordinator_update(self, &record);
-        if (result->end)
-            kw_change_slice_end_phase(self, &record, "all rows are copied");
-    }
+    if (kw_change_slice_record(self, set, &record))
+        note_copied(self, result, &record);
     kw_change_slice_end(self);
 }
 
@@ -230,11 +208,12 @@ note_compared(kw_coordinator *self, const kw_scrub_result *result, kw_change_rec
         kw_log(KW_LOG_WARN, "change", "rows larger than limits.frame were copied again instead of compared",
                KW_LOG_FACT("table", record->table), KW_LOG_FACT("path", record->path),
                KW_LOG_FACT("rows", result->large));
+    double progress = kw_change_progress_of_parts(self, record, result->progress);
     add_differences(result, record);
     record->rows_compared += result->rows;
     record->compare_cursor = result->cursor;
-    record->compared = result->cursor.size == 0;
-    kw_change_slice_note_rows(self, record, result->rows + result->large, result->progress);
+    record->compared = result->cursor.size == 0 && kw_change_end_part(self, record);
+    kw_change_slice_note_rows(self, record, result->rows + result->large, progress);
     kw_change_slice_set_rates(self, record->compared, record);
     kw_coordinator_update(self, record);
     if (record->compared)
@@ -293,10 +272,12 @@ note_beginning(kw_coordinator *self, const kw_change_record *record)
 const kw_path *
 kw_change_find_path(const kw_policy *policy, const kw_change_record *record)
 {
+    uint64_t part = record->part < kw_change_paths_count(record) ? record->part : 0; /* else of a sweep */
+    const char *name = kw_change_path_name(record, record->adds ? part : 0);
     const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
-    int index = table ? kw_table_find_path(table, kw_bytes_of_text(record->path)) : -1;
+    int index = table ? kw_table_find_path(table, kw_bytes_of_text(name)) : -1;
     const kw_path *path = index >= 0 ? &table->paths[index] : NULL;
-    return path && kw_path_is_changing(path) ? path : NULL;
+    return path && (record->adds || kw_path_is_changing(path)) ? path : NULL;
 }
 
 void
@@ -381,6 +362,7 @@ start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
     self->act = act_of(self, record);
     self->pass = record->pass;
     self->step = record->step;
+    self->part = record->part;
     self->slice_began_ns = kw_clock_mono_ns();
     note_beginning(self, record);
     start_act(self, record, path);

@@ -235,11 +235,10 @@ show_filling(kw_coordinator *self)
     const kw_change_set *set = self->gateway->changes;
     for (size_t i = 0; set && i < set->count; i++) {
         const kw_change_record *record = &set->records[i];
-        if (!record->under_way || !kw_chain_adds_path(record->version))
-            continue;
-        double share = record->compared ? 1 : kw_change_work_of(self, record)->progress;
-        kw_policy_set_path_filled(self->gateway->policy, record->table, record->path,
-                                  (record->copied ? 100 : 0) + (unsigned)(100 * CLAMP(share, 0, 1)));
+        bool fills = record->under_way && record->adds && !record->drops;
+        for (size_t path = 0; fills && path < kw_change_paths_count(record); path++)
+            kw_policy_set_path_filled(self->gateway->policy, record->table, kw_change_path_name(record, path),
+                                      kw_change_filled_of(self, record, path));
     }
 }
 
@@ -316,6 +315,39 @@ on_timer(void *user)
         again_ms = MIN(again_ms, SAVE_NS / 1000000);
     if (again_ms != UINT64_MAX)
         kw_coordinator_wake(self, again_ms);
+}
+
+/* --- the work of a change ----------------------------------------------------------------------------- */
+
+static kw_change_work *
+find_work(kw_coordinator *self, const kw_change_record *record)
+{
+    for (guint i = 0; i < self->works->len; i++) {
+        kw_change_work *work = self->works->pdata[i];
+        if (g_str_equal(work->table, record->table) && g_str_equal(work->path, record->path))
+            return work;
+    }
+    kw_change_work *work = g_new0(kw_change_work, 1);
+    work->table = g_strdup(record->table);
+    work->path = g_strdup(record->path);
+    g_ptr_array_add(self->works, work);
+    return work;
+}
+
+kw_change_work *
+kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
+{
+    kw_change_work *work = find_work(self, record);
+    if (work->started_ms != record->started_ms) { /* of an earlier change of the path */
+        kw_change_walk_clear(&work->walk);
+        kw_change_edges_forget(work);
+        g_free(work->holder);
+        *work = (kw_change_work){.table = work->table,
+                                 .path = work->path,
+                                 .started_ms = record->started_ms,
+                                 .problem = KW_ERROR_NONE};
+    }
+    return work;
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------ */

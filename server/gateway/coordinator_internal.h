@@ -4,6 +4,7 @@
  *   change_work.c    slices of the copy and of the comparison
  *   change_passes.c  slices of passes and sweeps
  *   change_edges.c   what a slice knows from the slice before
+ *   change_parts.c   which path or placement a slice is for, if there are several
  *   change_pace.c    how fast they follow each other
  *   change_orders.c  orders of the operator
  *   change_own.c     orders that the gateway gives itself
@@ -70,7 +71,7 @@ struct kw_coordinator {
     bool working;
     kw_change_act act;
     kw_change_pass pass; /* of the record, when the slice began */
-    uint64_t step;       /* the same */
+    uint64_t step, part; /* the same */
     uint64_t slice_began_ns;
     kw_call call;
     size_t record; /* index of the next record to work for */
@@ -147,8 +148,17 @@ void kw_change_edges_keep(kw_change_work *work, const kw_copy_result *result);
 void kw_change_edges_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
 void kw_change_edges_forget(kw_change_work *work);
 
-/* The path as the policy has it while it changes; NULL: it does not. */
+/* The path of the change as the policy has it; of paths that are added together, the one to which the next
+ * slice belongs. NULL: the policy does not have it, or it does not change. */
 const kw_path *kw_change_find_path(const kw_policy *policy, const kw_change_record *record);
+/* The placement that is swept as the part with this number: each one that the present version writes can have
+ * control cells. NULL: there are no more. */
+const kw_placement *kw_change_find_swept(const kw_table *table, uint64_t part);
+/* The progress of all parts, if `progress` is that of the present one. During a slice. */
+double kw_change_progress_of_parts(const kw_coordinator *self, const kw_change_record *record,
+                                   double progress);
+/* The present part has ended: sets the next one. True if it was the last one. During a slice. */
+bool kw_change_end_part(const kw_coordinator *self, kw_change_record *record);
 
 /* The work of the change; created if there is none. */
 kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *record);
@@ -168,10 +178,10 @@ void kw_change_status_of(kw_coordinator *self, const kw_change_record *record, k
 /* The rates of the present work, as this gateway does it; see kw_change_status. */
 void kw_change_rates_of(const kw_change_work *work, double *ret_progress, double *ret_rows_per_second,
                         int64_t *ret_left_ms);
-/* Why the operator cannot order a switch now, in the arena; NULL: the operator can. */
+/* For kw_path.filled: how many rows one of the added paths has. */
+unsigned kw_change_filled_of(kw_coordinator *self, const kw_change_record *record, size_t path);
+/* Why the operator cannot order a switch now; NULL: nothing prevents it. In the arena. */
 const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena);
-/* True if all rows are copied and compared, so that queries can read an added path. */
-bool kw_change_is_filled(const kw_change_record *record);
 /* Why a change cannot be cancelled: another version of the policy is current. */
 const char *kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_arena *arena);
 /* Why an order is refused: the change has another version than its caller has seen. */

@@ -99,20 +99,54 @@ describe_writes(const kw_path *path, kw_buffer *lines)
                           "    Until the change ends, no other program may write either store table.\n");
 }
 
-/* A path that the policy adds to a table with rows. */
+/* True for a path that the policy adds to a table with rows. */
 static bool
-describe_added(const kw_table *old, const kw_path *path, kw_buffer *lines)
+is_added(const kw_table *old, const kw_path *path)
 {
-    if (!kw_path_is_filling(path) || !old || kw_table_find_path(old, kw_bytes_of_text(path->name)) >= 0)
-        return false;
+    return kw_path_is_filling(path) && kw_table_find_path(old, kw_bytes_of_text(path->name)) < 0;
+}
+
+static void
+describe_added(const kw_path *path, kw_buffer *lines)
+{
     kw_buffer_printf(lines, "  path %s: its rows are copied from path %s to store table ", path->name,
                      path->table->paths->name);
     describe_placement(path->placements, lines);
+    kw_buffer_append_text(lines, ", while the table is served.\n");
+}
+
+static void
+describe_new_order(const kw_table *table, kw_buffer *lines)
+{
     kw_buffer_append_text(lines,
-                          ", while the table is served.\n"
-                          "    From now on each write is written to all paths in one commit. Queries can use "
-                          "the path when it has all rows.\n");
-    return true;
+                          "    The table gets order: stamp for good: the gateways set the timestamps.\n");
+    if (table->ordering.atomics)
+        kw_buffer_append_text(lines,
+                              "    Increments and conditional writes wait in the versions named enter; they "
+                              "fail (UNAVAILABLE) if their deadline passes first.\n");
+}
+
+/* What the additions of all paths mean. */
+static void
+describe_additions(const kw_table *table, kw_buffer *lines)
+{
+    bool store_order = table->ordering.order == KW_WRITE_ORDER_STORE;
+    if (!table->changing_order) {
+        kw_buffer_append_text(
+            lines, "    From now on each write is written to all paths in one commit. Queries can use "
+                   "the path when it has all rows.\n");
+        return;
+    }
+    kw_buffer_printf(
+        lines,
+        "    Versions: %s0, filling-1, filling-2; then filled-stamped, where queries can use the "
+        "path.\n"
+        "    In filling-2, each write goes to the added path first, then to the primary one; "
+        "afterwards to all at the same time.\n",
+        store_order ? "enter-held, enter-raised, enter-stamped, " : "");
+    if (store_order)
+        describe_new_order(table, lines);
+    kw_buffer_append_text(lines, "    Until the change ends, no other program may write the store tables.\n");
 }
 
 /* Describes changes of key rules that begin with this version or that it cancels, and paths that it adds.
@@ -120,12 +154,14 @@ describe_added(const kw_table *old, const kw_path *path, kw_buffer *lines)
 static bool
 describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
 {
-    bool copies = false;
+    bool adds = false, copies = false;
     for (size_t i = 0; i < fresh->paths_count; i++) {
         const kw_path *path = &fresh->paths[i];
         const kw_placement *before = second_placement(old, path->name);
         const kw_placement *after = second_placement(fresh, path->name);
-        copies = describe_added(old, path, lines) || copies;
+        if (is_added(old, path))
+            describe_added(path, lines);
+        adds = adds || is_added(old, path);
         if (after && !before) {
             copies = true;
             kw_buffer_printf(lines, "  path %s: its rows move from store table ", path->name);
@@ -141,7 +177,31 @@ describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *line
             kw_buffer_append_text(lines, "\n");
         }
     }
-    return copies;
+    if (adds)
+        describe_additions(fresh, lines);
+    return adds || copies;
+}
+
+/* Paths that are dropped while several gateways serve; else kw_table_changes has said that they are. */
+static void
+describe_drops(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
+{
+    bool drops = false;
+    for (size_t i = 0; i < fresh->placements_count; i++) {
+        const kw_placement *placement = &fresh->placements[i];
+        if (!kw_path_is_dropped(placement->path) ||
+            kw_table_find_path(old, kw_bytes_of_text(placement->path->name)) < 0)
+            continue;
+        kw_buffer_printf(lines, "  path %s: its rows stay in store table ", placement->path->name);
+        describe_placement(placement, lines);
+        kw_buffer_printf(lines, " until `keyway forget %s --path %s --drop-rows`.\n", fresh->name,
+                         placement->path->name);
+        drops = true;
+    }
+    if (drops)
+        kw_buffer_append_text(
+            lines, "    Queries do not use the path from now on. When all gateways have this version, writes "
+                   "do not use it either: filling-2, filling-1, 0.\n");
 }
 
 /* Describes what becomes of the queries that this gateway has seen lately. */
@@ -165,6 +225,7 @@ static void
 plan_changes(planning *self, const kw_table *old, const kw_table *fresh, kw_buffer *lines)
 {
     bool copies = describe_key_changes(old, fresh, lines);
+    describe_drops(old, fresh, lines);
     if (copies)
         self->copied[self->applied->copied_count++] =
             kw_arena_text(self->arena, kw_bytes_of_text(fresh->name));

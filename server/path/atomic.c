@@ -21,8 +21,8 @@ void
 kw_atomic_held(const char *table, const char *verb, kw_error *ret_error)
 {
     kw_error_set(ret_error, KW_UNAVAILABLE,
-                 "table %s: its key rule is being changed, and the present version of the change allows no "
-                 "%s; try again later (keyway change status %s)",
+                 "table %s: its key rule or its paths are being changed, and the present version of the "
+                 "change allows no %s; try again later (keyway change status %s)",
                  table, verb, table);
     ret_error->retry_after_ms = HELD_RETRY_MS;
 }

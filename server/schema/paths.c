@@ -44,6 +44,7 @@ typedef struct compiling {
     kw_path *paths;
     const kw_placings *placings;
     const kw_placing **applied; /* parallel to paths; NULL: the placement is the text's */
+    kw_placement *placements;   /* of the table */
     kw_diagnostics *diagnostics;
 } compiling;
 
@@ -120,13 +121,23 @@ place_alone(kw_path *path, kw_placement *placement)
     path->placements_count = 1;
 }
 
+/* What a change under way sets for the whole table. */
+static void
+note_changing(const compiling *self, const kw_placing *placing)
+{
+    self->table->changing = true;
+    self->table->atomics_held = self->table->atomics_held || placing->atomics_held;
+    if (placing->sets_order)
+        kw_table_set_changing_order(self->table, placing);
+}
+
 /* A path that is being added: writes reach it, and reads do not. */
 static bool
 place_added(const compiling *self, size_t index, kw_placement *placement)
 {
     const kw_placing *placing = self->applied[index];
     const kw_path *path = &self->paths[index];
-    self->table->changing = true;
+    note_changing(self, placing);
     placement->role = placing->role;
     placement->complete = placing->role.scan;
     return (!kw_layout_choice(path->layout).kind && !kw_layout_choice(self->paths[0].layout).kind) ||
@@ -150,10 +161,7 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
         return place_added(self, index, placements);
     if (!placing || !placing->old_model)
         return true;
-    self->table->changing = true;
-    self->table->atomics_held = self->table->atomics_held || placing->atomics_held;
-    if (placing->sets_order)
-        kw_table_set_changing_order(self->table, placing);
+    note_changing(self, placing);
     path->placements_count = 2;
     placements[0].role = placing->role;
     placements[0].complete = placing->role.scan || placing->both_complete;
@@ -161,23 +169,61 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
            kw_placed_check(placements, self->diagnostics);
 }
 
+/* The role of the primary path while other paths are added. */
+static void
+place_primary(const compiling *self, kw_placement *placement)
+{
+    for (size_t index = 1; index < self->table->paths_count; index++)
+        if (self->applied[index] && self->applied[index]->adds)
+            placement->role = self->applied[index]->old_role;
+}
+
+/* A path that is being dropped: writes reach it, and it is not a path of the table. */
+static bool
+place_dropped(const compiling *self, const kw_placing *placing, kw_placement *placement)
+{
+    kw_path *path = KW_ARENA_NEW(self->policy->arena, kw_path);
+    note_changing(self, placing);
+    self->placements[0].role = placing->old_role; /* that of the primary path */
+    return kw_placed_dropped(self->policy, placing, self->table, path, placement, self->diagnostics);
+}
+
+/* Appends the placements of paths that are being dropped. */
+static bool
+place_all_dropped(const compiling *self, size_t *count)
+{
+    bool good = true;
+    for (size_t index = 0; index < self->placings->count; index++) {
+        const kw_placing *placing = &self->placings->items[index];
+        if (!placing->drops || strcmp(placing->table, self->table->name) != 0)
+            continue;
+        good = place_dropped(self, placing, &self->placements[*count]) && good;
+        (*count)++;
+    }
+    return good;
+}
+
 /* Numbers the placements over all paths. The association's is last and is not counted. */
 static bool
-place_paths(const compiling *self)
+place_paths(compiling *self)
 {
     bool good = true;
     size_t count = 0;
     kw_table *table = self->table;
-    kw_placement *placements = KW_ARENA_ARRAY(self->policy->arena, kw_placement, 2 * table->stores_count);
-    for (size_t index = 0; index < table->stores_count; index++) {
-        const kw_path *path = &self->paths[index];
-        good = place_path(self, index, &placements[count]) && good;
-        for (size_t end = count + path->placements_count; count < end; count++)
-            placements[count].number = count;
-        if (index < table->paths_count)
-            table->placements_count = count;
+    size_t most = 2 * table->stores_count + self->placings->count;
+    self->placements = KW_ARENA_ARRAY(self->policy->arena, kw_placement, most);
+    for (size_t index = 0; index < table->paths_count; index++) {
+        good = place_path(self, index, &self->placements[count]) && good;
+        count += self->paths[index].placements_count;
     }
-    table->placements = placements;
+    place_primary(self, self->placements);
+    good = good && place_all_dropped(self, &count);
+    table->placements_count = count;
+    if (table->association)
+        good = place_path(self, table->paths_count, &self->placements[count++]) && good;
+    for (size_t index = 0; index < count; index++)
+        self->placements[index].number = index;
+    table->placements = self->placements;
     return good;
 }
 
@@ -229,6 +275,16 @@ bool
 kw_path_is_changing(const kw_path *path)
 {
     return path->placements_count > 1 || kw_path_is_filling(path);
+}
+
+bool
+kw_path_is_dropped(const kw_path *path)
+{
+    const kw_table *table = path->table;
+    for (size_t index = 0; index < table->stores_count; index++)
+        if (path == &table->paths[index])
+            return false;
+    return true;
 }
 
 const char *
@@ -330,7 +386,12 @@ kw_paths_compile(kw_policy *policy, kw_table *table, kw_path *paths, const kw_pl
                  kw_diagnostics *diagnostics)
 {
     const kw_placing **applied = KW_ARENA_ARRAY(policy->arena, const kw_placing *, table->model->paths_count);
-    compiling self = {policy, table, paths, placings, applied, diagnostics};
+    compiling self = {.policy = policy,
+                      .table = table,
+                      .paths = paths,
+                      .placings = placings,
+                      .applied = applied,
+                      .diagnostics = diagnostics};
     bool good = compile_each(&self);
     good = check_identities(&self) && good;
     return good && !table->model->incomplete && place_paths(&self) &&

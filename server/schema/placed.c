@@ -29,7 +29,13 @@ check_placing(const kw_placing *placing, const kw_model *model, kw_diagnostics *
 {
     const kw_model_table *table = find_table(model, placing->table);
     const kw_model_path *path = find_path(table, placing->path);
-    const char *rule = placing->adds ? "" : "the key rule of ", *what = placing->adds ? "added" : "changed";
+    bool whole = placing->adds || placing->drops;
+    const char *rule = whole ? "" : "the key rule of ";
+    const char *what = placing->drops ? "dropped" : placing->adds ? "added" : "changed";
+    if (table && placing->drops)
+        return !path ||
+               kw_diagnostics_add(diagnostics, path->mark, "add the path after that has ended",
+                                  "table %s: the path %s is being dropped", placing->table, placing->path);
     if (!table)
         return kw_diagnostics_add(diagnostics, (kw_mark){0}, "keep the table until the change has ended",
                                   "the policy has no table %s, and %sits path %s is being %s", placing->table,
@@ -46,7 +52,7 @@ kw_placings_check(const kw_placings *placings, const kw_model *model, kw_diagnos
 {
     bool good = true;
     for (size_t index = 0; index < placings->count; index++)
-        if (placings->items[index].old_model || placings->items[index].adds)
+        if (placings->items[index].old_model || placings->items[index].adds || placings->items[index].drops)
             good = check_placing(&placings->items[index], model, diagnostics) && good;
     return good;
 }
@@ -212,6 +218,33 @@ kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
                                     .role = placing->old_role,
                                     .complete = placing->old_role.scan || placing->both_complete};
     return ret_placement->layout;
+}
+
+/* Its key rule was checked together with that of the primary path, which stays. */
+bool
+kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *table, kw_path *ret_path,
+                  kw_placement *ret_placement, kw_diagnostics *diagnostics)
+{
+    const kw_model_table *old_table = find_table(placing->old_model, placing->table);
+    const kw_model_path *text = find_path(old_table, placing->path);
+    if (!text || text->association)
+        return kw_diagnostics_add(diagnostics, table->model->mark, "drop a path that the policy before has",
+                                  "table %s: the policy before has no path %s", table->name, placing->path);
+    g_ptr_array_add(policy->old_models, kw_model_ref(placing->old_model));
+    renewing self = {
+        .path = table->paths, .old_table = old_table, .arena = policy->arena, .diagnostics = diagnostics};
+    const kw_model_path *model = placed_model(text, placing->layout, placing->store_table, policy->arena);
+    kw_bytes store_table = kw_bytes_of_text(model->store_table);
+    *ret_path = (kw_path){.table = table,
+                          .name = model->name,
+                          .placements = ret_placement,
+                          .placements_count = 1,
+                          .store_table = store_table,
+                          .layout = compile_renewed(&self, model),
+                          .model = model};
+    *ret_placement = (kw_placement){
+        .path = ret_path, .layout = ret_path->layout, .store_table = store_table, .role = placing->role};
+    return ret_path->layout;
 }
 
 /* --- both key rules ------------------------------------------------------------------------------------- */

@@ -16,6 +16,10 @@ const kw_model_path *kw_placing_model(const kw_placing *placing, const kw_model_
 bool kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
                    kw_placement *ret_placement, kw_diagnostics *diagnostics);
 
+/* Compiles a path that is being dropped, with its placement. False after at least one problem. */
+bool kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *table, kw_path *ret_path,
+                       kw_placement *ret_placement, kw_diagnostics *diagnostics);
+
 /* Adds a problem unless both placements of a path can be written together: [0] under the text's key rule, [1]
  * under the old one. */
 bool kw_placed_check(const kw_placement *placements, kw_diagnostics *diagnostics);

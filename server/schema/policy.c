@@ -152,7 +152,9 @@ allows_atomics(const kw_table *table, kw_write_order order)
 void
 kw_table_set_changing_order(kw_table *table, const kw_placing *placing)
 {
-    set_order(table, placing->order, allows_atomics(table, kw_table_default_order(table)));
+    /* A table keeps its atomic operations when it gets another path (catalog/compare_change.h). */
+    set_order(table, placing->order,
+              allows_atomics(table, placing->adds ? placing->order : kw_table_default_order(table)));
     table->changing_order = true;
     table->ordering.spaced = placing->spaced;
     table->ordering.keeps_gone = placing->keeps_gone;

@@ -65,7 +65,8 @@ struct kw_table {
     size_t paths_count;
     size_t stores_count;            /* paths including the association: each has a store table */
     const kw_path *association;     /* its rows hold the row keys of each record; NULL: none */
-    const kw_placement *placements; /* of all paths without the association, in their order */
+    const kw_placement *placements; /* of all paths without the association, in their order; then those of
+                                       paths that are being dropped */
     size_t placements_count;
     bool changing;        /* a path has two placements, because its key rule is being changed; or it is being
                              added */
@@ -104,23 +105,29 @@ typedef struct kw_placing {
     uint32_t old_layout;
     const char *old_store_table;
     kw_role role;       /* of the text's key rule */
-    kw_role old_role;   /* of the old one */
+    kw_role old_role;   /* of the old one, or while the path is added, of the primary path */
     bool both_complete; /* both have every acknowledged write: cursors of either are accepted */
     bool atomics_held;  /* increments and conditional writes are rejected with retry_after_ms */
     bool sets_order;    /* `order` replaces the order of the table's writes */
     kw_write_order order;
     bool spaced, keeps_gone; /* see kw_ordering */
-    /* Or the path is being added: `role` is that of its only placement, and there is no old model. */
+    /* Or the path is being added: `role` is that of its only placement, and there is no old model. The
+     * placings of all paths that are added to a table have the same roles, order and flags. */
     bool adds;
+    /* Or the path is being dropped: the text does not have it, the old model does. `role` and `layout` are
+     * those of its placement, which only writes use (kw_path_is_dropped). */
+    bool drops;
 } kw_placing;
 
 /* The path as the policy's text has it: with the layout number and store table that the text names, which a
  * placing can replace. */
 const kw_model_path *kw_path_text(const kw_path *path);
 
-/* True if the path was added to a table with rows and does not have all of them yet: it is written, and no
- * query can read it. */
+/* True if the path was added to a table with rows and does not have all of them yet: no query can read it. */
 bool kw_path_is_filling(const kw_path *path);
+/* True if the path is being dropped: the policy no longer has it, so it is not among the paths of its table,
+ * but its placement is among those of the table, because writes reach it until no gateway reads the path. */
+bool kw_path_is_dropped(const kw_path *path);
 /* True while a change of the path is under way: it has two placements, or is being filled. */
 bool kw_path_is_changing(const kw_path *path);
 /* For messages: "42 % of the rows are copied", in the arena. */

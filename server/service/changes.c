@@ -51,12 +51,27 @@ status_out(const kw_change_status *from)
                                  .holder = kw_bytes_of_text(from->holder)};
 }
 
+static void
+set_paths(const kw_change_status *from, kw_arena *arena, kw_api_ChangeStatus *to)
+{
+    kw_bytes *names = KW_ARENA_ARRAY(arena, kw_bytes, from->paths_count);
+    for (size_t i = 0; i < from->paths_count; i++)
+        names[i] = kw_bytes_of_text(from->paths[i]);
+    to->has_added_paths = from->paths_count > 0 && !from->drops;
+    to->has_dropped_paths = from->paths_count > 0 && from->drops;
+    to->added_paths.items = to->dropped_paths.items = names;
+    to->added_paths.count = to->has_added_paths ? (uint32_t)from->paths_count : 0;
+    to->dropped_paths.count = to->has_dropped_paths ? (uint32_t)from->paths_count : 0;
+}
+
 static kw_api_ChangeStatus *
 statuses_out(kw_arena *arena, const kw_change_status *changes, size_t count)
 {
     kw_api_ChangeStatus *out = KW_ARENA_ARRAY(arena, kw_api_ChangeStatus, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         out[i] = status_out(&changes[i]);
+        set_paths(&changes[i], arena, &out[i]);
+    }
     return out;
 }
 

@@ -1,7 +1,8 @@
 /* scrub and changeDiff: check the options, compare one slice and return its differences.
  *
  *   scrub        the paths of a table
- *   changeDiff   the two placements of a path whose key rule is being changed
+ *   changeDiff   the two placements of a path whose key rule is being changed; or each path that is added,
+ * with the primary path
  */
 #include "service/convert.h"
 #include "service/methods.h"
@@ -32,6 +33,18 @@ difference_out(const kw_table *table, const kw_scrub_difference *from, kw_arena 
     return out;
 }
 
+/* The cursor of the next path, if the comparison of this one has ended. */
+static void
+continue_with_next(scrubbing *self, kw_api_Scrubbed *out)
+{
+    const kw_path *path = self->request.changing;
+    out->progress = kw_scrub_progress_of_changing(path, out->progress);
+    if (out->has_cursor)
+        return;
+    out->cursor = kw_scrub_next_changing(&self->exchange->call, path);
+    out->has_cursor = out->cursor.size > 0;
+}
+
 static void
 reply(void *user, const kw_scrub_result *result, const kw_error *error)
 {
@@ -56,6 +69,8 @@ reply(void *user, const kw_scrub_result *result, const kw_error *error)
     out->differences.count = (uint32_t)result->differences_count;
     for (size_t i = 0; i < result->differences_count; i++)
         out->differences.items[i] = difference_out(self->request.table, &result->differences[i], arena);
+    if (self->request.changing)
+        continue_with_next(self, out);
     if (self->request.changing)
         kw_exchange_reply(self->exchange,
                           &(kw_api_Admin_changeDiff_result){.has_success = true, .success = out});
@@ -118,16 +133,14 @@ kw_serve_scrub(kw_exchange *exchange)
 }
 
 static bool
-find_changing(const kw_table *table, const kw_path **ret_path, kw_error *ret_error)
+find_changing(scrubbing *self, kw_error *ret_error)
 {
-    for (size_t i = 0; i < table->paths_count; i++) {
-        if (kw_path_is_changing(&table->paths[i])) {
-            *ret_path = &table->paths[i];
-            return true;
-        }
-    }
-    return kw_error_set(ret_error, KW_INVALID,
-                        "no change is under way in table %s, so there is nothing to compare", table->name);
+    kw_scrub_request *request = &self->request;
+    request->changing = kw_scrub_find_changing(request->table, request->cursor, self->exchange->call.arena);
+    return request->changing ||
+           kw_error_set(ret_error, KW_INVALID,
+                        "no change is under way in table %s, so there is nothing to compare",
+                        request->table->name);
 }
 
 /* In a store with several writers, a repair can write an older value over one of the same millisecond that
@@ -152,8 +165,7 @@ kw_serve_change_diff(kw_exchange *exchange)
     self->exchange = exchange;
     if (kw_exchange_has_stored_policy(exchange, &error) &&
         kw_exchange_find_table(exchange, args->has_table, args->table, &self->request.table, &error) &&
-        find_changing(self->request.table, &self->request.changing, &error) &&
-        read_options(self, args->has_options ? args->options : NULL, &error) &&
+        read_options(self, args->has_options ? args->options : NULL, &error) && find_changing(self, &error) &&
         check_repair(exchange, &self->request, &error))
         kw_verb_scrub(&exchange->call, &self->request, reply, self);
     else

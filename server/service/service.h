@@ -84,7 +84,7 @@ typedef struct kw_change_order {
 /* The state of one change, for people. */
 typedef struct kw_change_status {
     const char *table;
-    const char *path;
+    const char *path;    /* of several paths: the first one */
     const char *version; /* of the change (change/chain.h), for example "both-old" */
     const char
         *phase; /* what happens now, or what it waits for: "copying", "comparing", "ready to switch", ... */
@@ -117,6 +117,9 @@ typedef struct kw_change_status {
     size_t unreported;  /* several writers, if this gateway is the holder: number of gateways that it waits
                            for */
     const char *holder; /* several writers: id of the gateway that carries it out; "": unknown */
+    const char *const *paths; /* names of the paths that are added or dropped */
+    size_t paths_count;       /* 0: a key rule is changed */
+    bool drops;
 } kw_change_status;
 typedef void (*kw_change_done)(void *user, const kw_change_status *changes, size_t count,
                                const kw_error *error);

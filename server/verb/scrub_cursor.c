@@ -50,6 +50,23 @@ check_change(const kw_scrub_request *request, kw_error *ret_error)
                request->table->name);
 }
 
+/* Rows are copied to a placement only while every write reaches it. Otherwise a later removal could miss
+ * them. */
+static bool
+check_changing(const kw_scrub_request *request, kw_error *ret_error)
+{
+    const kw_path *path = request->changing;
+    bool written = true;
+    for (size_t i = 0; i < path->placements_count; i++)
+        written = written && path->placements[i].role.put > 0;
+    return !request->repair || written ||
+           kw_error_set(
+               ret_error, KW_REFUSED,
+               "table %s: rows can be repaired only while writes go to both store tables, and in the "
+               "present version of the change they do not",
+               request->table->name);
+}
+
 static size_t
 count_readable(const kw_table *table)
 {
@@ -64,7 +81,7 @@ kw_scrub_check(const kw_scrub_request *request, kw_error *ret_error)
 {
     const kw_table *table = request->table;
     if (request->changing)
-        return true;
+        return check_changing(request, ret_error);
     if (count_readable(table) < 2)
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s has one path that is complete, so there is nothing to compare it with",
@@ -154,6 +171,65 @@ kw_scrub_open_cursor(const kw_scrub_sides *sides, kw_bytes cursor, kw_scrub_posi
         return kw_error_set(ret_error, KW_INVALID, "table %s: the cursor is damaged", table->name);
     *ret_position = position;
     return true;
+}
+
+/* --- paths of a change ------------------------------------------------------------------------------ */
+
+static kw_scrub_sides
+sides_of_changing(const kw_path *path, kw_arena *arena)
+{
+    const kw_scrub_request request = {.table = path->table, .changing = path};
+    return kw_scrub_sides_of(&request, arena);
+}
+
+static const kw_path *
+first_changing(const kw_table *table, size_t from)
+{
+    for (size_t i = from; i < table->paths_count; i++)
+        if (kw_path_is_changing(&table->paths[i]))
+            return &table->paths[i];
+    return NULL;
+}
+
+static const kw_path *
+next_changing(const kw_path *after)
+{
+    return first_changing(after->table, (size_t)(after - after->table->paths) + 1);
+}
+
+const kw_path *
+kw_scrub_find_changing(const kw_table *table, kw_bytes cursor, kw_arena *arena)
+{
+    const kw_path *first = first_changing(table, 0);
+    kw_scrub_position ignored_position;
+    kw_error ignored;
+    for (const kw_path *path = first; path && cursor.size; path = next_changing(path)) {
+        kw_scrub_sides sides = sides_of_changing(path, arena);
+        if (kw_scrub_open_cursor(&sides, cursor, &ignored_position, &ignored))
+            return path;
+    }
+    return first; /* whose sides reject a cursor of other ones */
+}
+
+kw_bytes
+kw_scrub_next_changing(kw_call *call, const kw_path *after)
+{
+    const kw_path *next = next_changing(after);
+    if (!next)
+        return KW_BYTES_NONE;
+    kw_scrub_sides sides = sides_of_changing(next, call->arena);
+    return kw_scrub_cursor(call, &sides, &(kw_scrub_position){.stage = 0});
+}
+
+double
+kw_scrub_progress_of_changing(const kw_path *path, double progress)
+{
+    size_t before = 0, count = 0;
+    for (const kw_path *each = first_changing(path->table, 0); each; each = next_changing(each)) {
+        before += each < path;
+        count++;
+    }
+    return ((double)before + progress) / (double)count;
 }
 
 /* --- progress ------------------------------------------------------------------------------------ */

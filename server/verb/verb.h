@@ -181,6 +181,15 @@ typedef struct kw_scrub_result {
     double progress; /* 0 to 1 */
 } kw_scrub_result;
 
+/* The paths that `changing` can name: the one whose key rule is being changed, or those that are added. Finds
+ * the one to which the cursor belongs; empty: the first one. NULL: there is none. */
+const kw_path *kw_scrub_find_changing(const kw_table *table, kw_bytes cursor, kw_arena *arena);
+/* After the last slice of one of these paths: the cursor with which the next one begins; empty: it was the
+ * last. */
+kw_bytes kw_scrub_next_changing(kw_call *call, const kw_path *after);
+/* The share of all of them that is done; progress: of this one. */
+double kw_scrub_progress_of_changing(const kw_path *path, double progress);
+
 /* A failed repair is an error; the slice can be repeated from the same cursor. */
 typedef void (*kw_scrub_done)(void *user, const kw_scrub_result *result, const kw_error *error);
 void kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done done, void *user);

@@ -12,3 +12,8 @@ kw_integration_test(change_matrix.sim change_matrix_hbase.py BUSY ARGS sim ENVIR
 # Gateways that stop during a change, and orders through any gateway.
 kw_integration_test(change_holder.sim change_holder.py BUSY ARGS sim
   ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
+
+# A path is added to a table with rows.
+kw_integration_test(change_paths_1.sim change_paths_hbase.py BUSY ARGS sim 1 ${environment} LABELS scenario random)
+kw_integration_test(change_paths_2.sim change_paths_hbase.py BUSY ARGS sim 2 ${environment} LABELS scenario random)
+kw_integration_test(change_paths.hbase change_paths_hbase.py HBASE ARGS hbase 2 ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" LABELS scenario random)

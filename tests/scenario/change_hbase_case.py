@@ -56,7 +56,7 @@ class HBaseLoad(Load):
             self.counts["atomic"] += 1
             self.longest = max(self.longest, time.monotonic() - began)
         except KeywayError as failure:
-            if failure.code != Code.UNAVAILABLE or "key rule is being changed" not in failure.message:
+            if failure.code != Code.UNAVAILABLE or "version of the change allows no" not in failure.message:
                 raise
             assert failure.retry_after_ms > 0, failure
             self.counts["held"] += 1
@@ -154,3 +154,4 @@ class HBaseCase(unittest.TestCase):
             do(*arguments, **options)
         self.assertEqual(caught.exception.code, code, caught.exception)
         self.assertIn(part, caught.exception.message)
+        return caught.exception

@@ -7,60 +7,26 @@ import os
 import time
 import unittest
 
-from change_case import BY_TIME, HASHED, SALTED, SEED, SLOW, ChangeCase, decode, hashed_order, policy, time_order
-from changing import (ChangeAction, ChangeOptions, Load, call, cells_of, json_lines, keyway, order, put_all, status,
+from change_case import BY_TIME, HASHED, SALTED, SEED, SLOW, ChangeCase, decode, hashed_order, policy
+from changing import (ChangeAction, ChangeOptions, call, cells_of, json_lines, keyway, order, put_all, status,
                       wait_for, wait_until_ended)
-from keyway_gateway import plain, record, value, wait_until
+from keyway_gateway import plain, record, value
+from path_load import PathLoad
 from keyway_thrift.ttypes import Code, KeywayError, Order, Query, Range
 
 PATHS = f"    paths:\n      by_time: {{key: {BY_TIME}}}\n"
 TWO_PATHS = f"{PATHS}      by_other: {{key: {SALTED}}}\n"
 
 
-class PathLoad(Load):
-    """Half of the scans name the path by_time. Those that are refused count only in `refused`; after `complete`, none may
-    be."""
-
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.complete = False
-        self.by_path = 0
-        self.refused = []
-
-    def scan(self, data, chance, path=None, orders=None):
-        if chance.random() < 0.5:
-            super().scan(data, chance, "primary", [hashed_order])
-            return
-        complete = self.complete
-        try:
-            super().scan(data, chance, "by_time", [time_order])
-            self.by_path += 1
-        except KeywayError as failure:
-            if complete and self.complete or not self.is_refusal(failure):
-                raise
-            self.refused.append(failure.message)
-            self.ended.wait(0.01)
-
-    @staticmethod
-    def is_refusal(failure):
-        unknown = "has no path" in failure.message or "cursor" in failure.message
-        return unknown or (failure.code == Code.REFUSED and "is being filled" in failure.message)
-
-    def wait_for_path(self, count=2):
-        target = self.by_path + count + 1
-        wait_until(lambda: self.failures or self.by_path >= target, "scans of the path")
-        self.check()
-
-
 class Paths(ChangeCase):
     def load(self):
         return PathLoad(self.gateway, "t", self.stable, SEED, [hashed_order])
 
-    def add(self, rows_per_second=0):
-        """Applies the policy with the path. rows_per_second: a limit of the copy that is set before this returns."""
+    def add(self, rows_per_second=0, paths=PATHS):
+        """Applies the policy with the paths. rows_per_second: a limit of the copy that is set before this returns."""
         version = int(self.gateway.metric("keyway_policy_version"))
         admin = self.gateway.admin()
-        admin.policyApply(policy(HASHED, PATHS), version, None)
+        admin.policyApply(policy(HASHED, paths), version, None)
         if rows_per_second:
             admin.orderChange("t", ChangeAction.THROTTLE, ChangeOptions(rows_per_second=rows_per_second))
         admin.close()
@@ -76,13 +42,15 @@ class Paths(ChangeCase):
         finally:
             data.close()
 
-    def expect_path(self, states, uncertain=()):
-        """The store table of the path has the rows that the primary one has, with the same cells and timestamps."""
+    def expect_path(self, states, uncertain=(), others=()):
+        """The store tables of the path by_time, and of others, have the rows that the primary one has, with the same cells and
+        timestamps."""
         with self.stopped():
-            found = cells_of(self.gateway.folder, "t", "t_by_time")
+            found = cells_of(self.gateway.folder, "t", "t_by_time", *(f"t_{other}" for other in others))
         primary = {decode(row, 4): cells for row, cells in found["t"].items()}
-        added = {self.decode_by_time(row): cells for row, cells in found["t_by_time"].items()}
-        self.assertEqual(primary, added)
+        self.assertEqual({self.decode_by_time(row): cells for row, cells in found["t_by_time"].items()}, primary)
+        for other in others:
+            self.assertEqual({decode(row, 1): cells for row, cells in found[f"t_{other}"].items()}, primary)
         self.assertEqual(set(primary) - set(uncertain), set(states))
 
     @staticmethod
@@ -171,6 +139,34 @@ class Paths(ChangeCase):
         with self.stopped():
             self.assertIn(cells_of(self.gateway.folder, "t_by_time")["t_by_time"], ({}, None))
 
+    def test_several(self):
+        """Two paths are one change: the gateway is killed in the copy to the second one; a cancellation takes both away."""
+        self.fill(3000)
+        with self.load() as load:
+            load.tolerant = True
+            for cancels in (True, False):
+                self.add(SLOW, TWO_PATHS)
+                found = status(self.gateway, "t")
+                self.assertEqual((found.path, found.added_paths), ("by_time", ["by_time", "by_other"]))
+                for path in found.added_paths:
+                    self.refuse(Code.REFUSED, f"the query names path {path}, which is being filled", self.scan, path=path, full_scan=True)
+                if cancels:
+                    order(self.gateway, "t", "cancel")
+                    for path in found.added_paths:
+                        keyway(self.gateway, "forget", "t", "--path", path, "--drop-rows", "--yes")
+            order(self.gateway, "t", "throttle", rows_per_second=3000)
+            wait_for(self.gateway, "t", lambda found: found.rows_copied > 3100, "the second path")
+            order(self.gateway, "t", "throttle", rows_per_second=SLOW)
+            time.sleep(2.5)  # the progress is saved every two seconds
+            self.kill_and_restart("filling")
+            self.assertGreater(status(self.gateway, "t").rows_copied, 3100)
+            order(self.gateway, "t", "throttle", rows_per_second=0)
+            wait_until_ended(self.gateway, "t")
+            load.complete = True
+            load.wait_for_path()
+        self.expect_all(load.final(), load.uncertain())
+        self.expect_path(load.final(), load.uncertain(), ["by_other"])
+
     def test_kill(self):
         """kill -9 while rows are copied, while they are compared, and after the end."""
         self.fill(6000)
@@ -228,8 +224,6 @@ class Paths(ChangeCase):
     def test_refused(self):
         self.fill(300)
         version = int(self.gateway.metric("keyway_policy_version"))
-        self.refuse(Code.REFUSED, "adds paths by_time and by_other; the table has rows, so add one path at a time",
-                    call, self.gateway, "policyApply", policy(HASHED, TWO_PATHS), version, None)
         self.add(10)
         self.refuse(Code.REFUSED, "a change of its path by_time is under way", call, self.gateway, "policyApply",
                     policy(HASHED, TWO_PATHS), version + 1, None)

@@ -14,6 +14,7 @@ record_of(kw_chain_id version)
                               .old_version = {1, "0123456789abcdef0123456789abcdef"},
                               .new_version = 2,
                               .version = version,
+                              .adds = true,
                               .version_at_ms = 1000,
                               .started_ms = 1000,
                               .author = "ann",
@@ -34,6 +35,7 @@ filling_policy(void)
                                 .layout = 1,
                                 .store_table = "t_by_ts",
                                 .role = kw_chain_version_of(KW_CHAIN_FILLING)->new_role,
+                                .old_role = kw_chain_version_of(KW_CHAIN_FILLING)->old_role,
                                 .adds = true};
     kw_policy *policy = kw_policy_new_placed(kw_policy_model(text), &placing, 1, problems);
     g_assert_nonnull(policy);

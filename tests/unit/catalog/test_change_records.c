@@ -121,6 +121,54 @@ test_several_writers(void)
     g_assert_cmpstr(kw_change_goal_name(KW_CHANGE_GOAL_SWITCHED), ==, "switched");
 }
 
+/* Three paths that are added together. */
+static const kw_added_path more[] = {{"by_n", {4, "ns:orders_by_n"}}, {"by_id", {1, "ns:orders_by_id"}}};
+
+static kw_change_record
+full_of_added(void)
+{
+    kw_change_record record = full_of_several();
+    record.version = KW_CHAIN_FILLING_2;
+    record.adds = true;
+    record.more = more;
+    record.more_count = G_N_ELEMENTS(more);
+    record.part = 2;
+    return record;
+}
+
+static void
+test_added(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_record record = full_of_added(), *read;
+    size_t count;
+    kw_error error;
+    kw_bytes text = kw_changes_print(&record, 1, arena);
+    g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
+    g_assert_true(kw_bytes_equal(kw_changes_print(read, 1, arena), text));
+    g_assert_false(kw_changes_differ(&record, 1, read, 1));
+    g_assert_true(read->adds && !read->drops);
+    g_assert_cmpuint(read->part, ==, 2);
+    g_assert_cmpuint(kw_change_paths_count(read), ==, 3);
+    g_assert_cmpstr(kw_change_path_name(read, 0), ==, "by_ts");
+    g_assert_cmpstr(kw_change_path_name(read, 2), ==, "by_id");
+    g_assert_cmpuint(read->more[0].rule.layout, ==, 4);
+    g_assert_cmpstr(read->more[0].rule.store_table, ==, "ns:orders_by_n");
+    g_assert_true(kw_changes_find(read, 1, "orders", "by_n") == read);
+    g_assert_null(kw_changes_find(read, 1, "orders", "primary"));
+    record = full_of_several();
+    record.part = 1; /* a sweep of a second placement */
+    text = kw_changes_print(&record, 1, arena);
+    g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
+    g_assert_cmpuint(read->part, ==, 1);
+    g_assert_false(read->adds);
+    record = full;
+    record.version = KW_CHAIN_FILLING; /* as an earlier version has written it */
+    text = kw_changes_print(&record, 1, arena);
+    g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
+    g_assert_true(read->adds);
+}
+
 /* Each replacement makes the text of a good record one that is never printed. */
 static void
 assert_strict(const kw_change_record *record, const char *const (*replacements)[2], size_t count)
@@ -154,6 +202,28 @@ test_strict_several(void)
         {"\"store_order\":true", "\"store_order\":1"},
     };
     kw_change_record record = full_of_several();
+    assert_strict(&record, replacements, G_N_ELEMENTS(replacements));
+}
+
+static void
+test_strict_added(void)
+{
+    static const char *const replacements[][2] = {
+        {"\"adds\":true", "\"adds\":false"},
+        {"\"adds\":true,", ""},
+        {"\"drops\":false,", ""},
+        {"\"adds\":true,\"drops\":false", "\"adds\":false,\"drops\":true"},
+        {"\"part\":2", "\"part\":-1"},
+        {"\"by_n\"", "\"by_ts\""},
+        {"\"by_n\"", "\"by_id\""},
+        {"\"by_n\"", "\"\""},
+        {"\"by_n\"", "7"},
+        {"\"by_n\"", "\"by_n\",\"x\":1"},
+        {"\"layout\":4", "\"layout\":-4"},
+        {"\"more\":[", "\"more\":[1,"},
+        {"\"more\":[", "\"less\":["},
+    };
+    kw_change_record record = full_of_added();
     assert_strict(&record, replacements, G_N_ELEMENTS(replacements));
 }
 
@@ -258,6 +328,18 @@ test_differ(void)
     DIFFERS(writers = KW_CHANGE_ONE_WRITER)
     DIFFERS(step = 13)
     DIFFERS(store_order = false)
+    DIFFERS(adds = true)
+    DIFFERS(drops = true)
+    const kw_change_record added = full_of_added();
+    const kw_added_path changed[] = {more[0], {"by_id", {2, "ns:orders_by_id"}}};
+    other = added;
+    other.more = changed;
+    g_assert_true(kw_changes_differ(&added, 1, &other, 1));
+    other.more = more;
+    other.part = 0;
+    g_assert_false(kw_changes_differ(&added, 1, &other, 1));
+    other.more_count = 1;
+    g_assert_true(kw_changes_differ(&added, 1, &other, 1));
 }
 
 int
@@ -266,6 +348,8 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/catalog/change records/read back", test_read_back);
     g_test_add_func("/catalog/change records/several writers", test_several_writers);
+    g_test_add_func("/catalog/change records/added", test_added);
+    g_test_add_func("/catalog/change records/strict, added", test_strict_added);
     g_test_add_func("/catalog/change records/strict", test_strict);
     g_test_add_func("/catalog/change records/strict, several writers", test_strict_several);
     g_test_add_func("/catalog/change records/too many", test_too_many);

@@ -93,10 +93,113 @@ test_next(void)
     assert_next(KW_CHAIN_LEAVE_RAISED, KW_CHANGE_GOAL_COMPLETED, "");
 }
 
+/* --- added paths -----------------------------------------------------------------------------------------
+ */
+
+static kw_change_record
+added_at(kw_chain_id version, kw_change_goal goal)
+{
+    kw_change_record record = record_at(version, goal);
+    record.adds = true;
+    record.copied = record.compared = true;
+    return record;
+}
+
+static void
+assert_refused(kw_change_action action, kw_change_record record, const char *part)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_goal goal = record.goal;
+    kw_error error;
+    g_assert_false(order(action, 2, &record, arena, &error));
+    g_assert_cmpint(error.code, ==, KW_REFUSED);
+    if (!strstr(error.text, part))
+        g_error("%s", error.text);
+    g_assert_cmpint(record.goal, ==, goal);
+}
+
+static void
+assert_goal(kw_change_action action, kw_change_record record, kw_change_goal goal)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_error error;
+    g_assert_true(order(action, 2, &record, arena, &error));
+    g_assert_cmpint(record.goal, ==, goal);
+}
+
+static void
+test_added(void)
+{
+    const kw_change_record copied = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED),
+                           cancelled = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED),
+                           filled = added_at(KW_CHAIN_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED);
+    kw_change_record foreign = copied, copying = copied;
+    foreign.foreign = 1;
+    copying.compared = false;
+    assert_goal(KW_CHANGE_SWITCH, copied, KW_CHANGE_GOAL_COMPLETED);
+    assert_goal(KW_CHANGE_COMPLETE, copied, KW_CHANGE_GOAL_COMPLETED);
+    assert_goal(KW_CHANGE_CANCEL, copied, KW_CHANGE_GOAL_CANCELLED);
+    assert_goal(KW_CHANGE_REVERSE, cancelled, KW_CHANGE_GOAL_COPIED);
+    assert_goal(KW_CHANGE_SWITCH, filled, KW_CHANGE_GOAL_COPIED);
+    assert_goal(KW_CHANGE_COMPARE, copied, KW_CHANGE_GOAL_COPIED);
+    assert_refused(KW_CHANGE_SWITCH, foreign, "cannot have a key in the added path");
+    assert_refused(KW_CHANGE_SWITCH, copying, "are still being compared");
+    assert_refused(KW_CHANGE_SWITCH, cancelled, "is being cancelled");
+    assert_refused(KW_CHANGE_SWITCH, added_at(KW_CHAIN_FILLING_1, KW_CHANGE_GOAL_COPIED),
+                   "have not been copied yet");
+    assert_refused(KW_CHANGE_REVERSE, copied, "to end it, order cancel");
+    assert_refused(KW_CHANGE_REVERSE, filled, "apply a policy without it");
+    assert_refused(KW_CHANGE_REVERSE, added_at(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED),
+                   "no longer reach the new rows");
+    assert_refused(KW_CHANGE_CANCEL, filled, "apply a policy without it");
+    assert_refused(KW_CHANGE_COMPARE, cancelled, "before queries use the path");
+    assert_refused(KW_CHANGE_COMPARE, filled, "before queries use the path");
+    assert_refused(KW_CHANGE_REVERSE, record_at(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED),
+                   "no longer reach the new rows");
+}
+
+static void
+test_dropped(void)
+{
+    kw_change_record record = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
+    record.drops = true;
+    for (kw_change_action action = KW_CHANGE_SWITCH; action <= KW_CHANGE_COMPARE; action++)
+        if (action != KW_CHANGE_SHOW)
+            assert_refused(action, record, "is being dropped; that ends by itself");
+}
+
+static void
+assert_next_of_added(kw_change_record record, const char *next)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    g_assert_cmpstr(kw_change_next_of(&record, arena), ==, next);
+}
+
+static void
+test_next_of_added(void)
+{
+    kw_change_record foreign = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED);
+    foreign.foreign = 1;
+    assert_next_of_added(foreign, "switch, cancel");
+    foreign.different = 1;
+    assert_next_of_added(foreign, "compare, cancel");
+    assert_next_of_added(added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED), "cancel");
+    assert_next_of_added(added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COMPLETED), "cancel");
+    assert_next_of_added(added_at(KW_CHAIN_FILLING_1, KW_CHANGE_GOAL_CANCELLED), "reverse");
+    assert_next_of_added(added_at(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED), "");
+    assert_next_of_added(added_at(KW_CHAIN_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED), "");
+    kw_change_record dropped = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
+    dropped.drops = true;
+    assert_next_of_added(dropped, "");
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/gateway/change goals/added", test_added);
+    g_test_add_func("/gateway/change goals/dropped", test_dropped);
+    g_test_add_func("/gateway/change goals/next of added", test_next_of_added);
     g_test_add_func("/gateway/change goals/cancel after other version", test_cancel_after_other_version);
     g_test_add_func("/gateway/change goals/withdraw", test_withdraw);
     g_test_add_func("/gateway/change goals/next", test_next);

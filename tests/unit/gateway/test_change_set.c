@@ -87,11 +87,153 @@ test_held_atomics(void)
     }
 }
 
+/* --- added paths -----------------------------------------------------------------------------------------
+ */
+
+#define PATHS                                                                                                \
+    OLD "    paths: {by_ts: {key: [{field: ts}, {field: id}]}, by_n: {key: [{hash: "                         \
+        "{of: [id]}}, {field: "                                                                              \
+        "id}, "                                                                                              \
+        "{field: ts}]}, there: {key: [{hash: {of: [ts]}}, {field: id}, {field: ts}]}}\n"
+
+#define LEFT OLD "    paths: {there: {key: [{hash: {of: [ts]}}, {field: id}, {field: ts}]}}\n"
+
+static const kw_added_path by_n = {"by_n", {1, "t_by_n"}};
+
+static kw_policy *
+compile_paths(kw_chain_id version, kw_change_writers writers, bool drops)
+{
+    g_autoptr(kw_policy) old = test_policy(drops ? PATHS : OLD), new = test_policy(drops ? LEFT : PATHS);
+    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
+    const kw_change_record record = {.table = "t",
+                                     .path = "by_ts",
+                                     .given = {1, "t_by_ts"},
+                                     .now = {1, "t_by_ts"},
+                                     .under_way = true,
+                                     .old = {1, "t"},
+                                     .old_given = {1, "t"},
+                                     .old_version = {1, "0123456789abcdef0123456789abcdef"},
+                                     .new_version = 2,
+                                     .version = version,
+                                     .adds = true,
+                                     .drops = drops,
+                                     .more = &by_n,
+                                     .more_count = 1,
+                                     .writers = writers,
+                                     .step = 1,
+                                     .holder = "",
+                                     .store_order = !drops,
+                                     .started_ms = 1000,
+                                     .author = "",
+                                     .reason = "",
+                                     .example = ""};
+    kw_change_set *set = kw_change_set_new(&record, 1, NULL);
+    kw_change_set_add_model(set, 0, kw_policy_model(old));
+    kw_policy *policy = kw_change_set_compile(set, kw_policy_model(new), problems);
+    kw_change_set_unref(set);
+    g_assert_nonnull(policy);
+    return policy;
+}
+
+static kw_policy *
+compile_added(kw_chain_id version, kw_change_writers writers)
+{
+    return compile_paths(version, writers, false);
+}
+
+static void
+assert_role(const kw_path *path, kw_role role)
+{
+    const kw_role *found = &path->placements[0].role;
+    g_assert_cmpuint(path->placements_count, ==, 1);
+    g_assert_cmpuint(found->put, ==, role.put);
+    g_assert_cmpuint(found->remove, ==, role.remove);
+    g_assert_true(found->get == role.get && found->scan == role.scan);
+}
+
+/* All added paths have the role of the new placement, the primary path has that of the old one, and a path
+ * that was there before is written together with the added ones. */
+static void
+test_added(void)
+{
+    const kw_chain_id versions[] = {KW_CHAIN_ENTER_HELD, KW_CHAIN_0, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2,
+                                    KW_CHAIN_FILLED_STAMPED};
+    for (size_t i = 0; i < G_N_ELEMENTS(versions); i++) {
+        const kw_chain_version *version = kw_chain_version_of(versions[i]);
+        g_autoptr(kw_policy) policy = compile_added(versions[i], KW_CHANGE_SEVERAL_WRITERS);
+        const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
+        assert_role(&table->paths[0], version->old_role);
+        assert_role(&table->paths[1], version->new_role);
+        assert_role(&table->paths[2], version->new_role);
+        assert_role(&table->paths[3], (kw_role){1, 1, true, true});
+        g_assert_true(kw_path_is_filling(&table->paths[1]) == !version->new_role.scan);
+        g_assert_true(table->changing && table->changing_order);
+        g_assert_true(table->atomics_held == (version->atomics == KW_CHAIN_HELD));
+        g_assert_cmpint(table->ordering.order, ==, kw_chain_order(version));
+        g_assert_true(table->ordering.spaced == version->spaced);
+        g_assert_true(table->ordering.keeps_gone ==
+                      (version->control && versions[i] != KW_CHAIN_FILLED_STAMPED));
+    }
+}
+
+/* Paths that are dropped are not in the policy, and writes reach their placements. */
+static void
+test_dropped(void)
+{
+    const kw_chain_id versions[] = {KW_CHAIN_FILLING_2, KW_CHAIN_FILLING_1, KW_CHAIN_0};
+    for (size_t i = 0; i < G_N_ELEMENTS(versions); i++) {
+        const kw_chain_version *version = kw_chain_version_of(versions[i]);
+        g_autoptr(kw_policy) policy = compile_paths(versions[i], KW_CHANGE_SEVERAL_WRITERS, true);
+        const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
+        g_assert_cmpuint(table->paths_count, ==, 2);
+        g_assert_cmpuint(table->placements_count, ==, 4);
+        assert_role(&table->paths[0], version->old_role);
+        assert_role(&table->paths[1], (kw_role){1, 1, true, true});
+        for (size_t j = 0; j < table->placements_count; j++) {
+            const kw_path *path = table->placements[j].path;
+            g_assert_cmpuint(table->placements[j].number, ==, j);
+            g_assert_true(kw_path_is_dropped(path) == (j >= table->paths_count));
+            if (j >= table->paths_count)
+                assert_role(path, version->new_role);
+        }
+        g_assert_true(table->changing && !table->atomics_held && !table->ordering.keeps_gone);
+    }
+}
+
+/* The text has several paths, for which atomic operations are not the default. Until the stamped versions,
+ * removals must notice those of gateways at the version before. */
+static void
+test_added_after_atomics(void)
+{
+    g_autoptr(kw_policy) policy = compile_added(KW_CHAIN_ENTER_HELD, KW_CHANGE_SEVERAL_WRITERS);
+    const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
+    g_assert_cmpint(table->model->atomics, <, 0);
+    g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STORE);
+    g_assert_true(table->ordering.atomics && table->atomics_held);
+    kw_policy_set_order(policy, table->number, KW_WRITE_ORDER_STORE, true); /* what the catalog has */
+    g_assert_true(table->atomics && table->ordering.atomics);
+}
+
+static void
+test_added_by_one_writer(void)
+{
+    g_autoptr(kw_policy) policy = compile_added(KW_CHAIN_FILLING, KW_CHANGE_ONE_WRITER);
+    const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
+    assert_role(&table->paths[0], (kw_role){1, 1, true, true});
+    assert_role(&table->paths[1], (kw_role){1, 1, false, false});
+    assert_role(&table->paths[2], (kw_role){1, 1, false, false});
+    g_assert_true(table->changing && !table->changing_order && !table->atomics_held);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gateway/change set/keeps gone", test_keeps_gone);
     g_test_add_func("/gateway/change set/held atomics", test_held_atomics);
+    g_test_add_func("/gateway/change set/added paths", test_added);
+    g_test_add_func("/gateway/change set/dropped paths", test_dropped);
+    g_test_add_func("/gateway/change set/added path, atomic operations", test_added_after_atomics);
+    g_test_add_func("/gateway/change set/added paths, one writer", test_added_by_one_writer);
     return g_test_run();
 }

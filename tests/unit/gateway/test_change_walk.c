@@ -20,6 +20,7 @@ typedef struct scene {
     size_t count;
     bool ended;
     kw_chain_id left; /* the version before the end */
+    bool foreign;     /* the copy finds a row that it cannot copy */
     /* what has happened since the version was set */
     uint64_t reported_ns, lost_ns;
     int64_t round_ms;   /* of the last pass or sweep */
@@ -95,11 +96,16 @@ check_needs(const scene *self, unsigned needs)
 
 /* The step that the table has: forward or back; or the same version again, for another pass or sweep. */
 static unsigned
-needs_of(kw_chain_id from, kw_chain_id to)
+needs_of(const kw_change_record *record, kw_chain_id to)
 {
-    kw_chain_step forward = kw_chain_next(from, KW_CHAIN_FORWARD), back = kw_chain_next(from, KW_CHAIN_BACK);
+    kw_chain_id from = record->version;
+    kw_chain_step (*next)(kw_chain_id, kw_chain_direction) =
+        record->adds ? kw_chain_next_adding : kw_chain_next;
+    kw_chain_step forward = next(from, KW_CHAIN_FORWARD), back = next(from, KW_CHAIN_BACK);
     unsigned work = KW_CHAIN_PASSED | KW_CHAIN_SWEPT;
     g_assert_true(to == forward.to || to == back.to || to == from);
+    if (to == KW_CHAIN_FILLED_STAMPED && to == from)
+        return KW_CHAIN_SWEPT;
     if (to == from)
         return forward.needs & work ? forward.needs & work : back.needs & work;
     return to == forward.to ? forward.needs : back.needs;
@@ -117,10 +123,12 @@ check_work(const scene *self)
 static void
 check_round(const scene *self)
 {
-    bool end = self->record.version == KW_CHAIN_0 || self->record.version == KW_CHAIN_8;
+    bool end = self->record.version == KW_CHAIN_FILLED_STAMPED ||
+               (!self->record.store_order &&
+                (self->record.version == KW_CHAIN_0 || self->record.version == KW_CHAIN_8));
     g_assert_false(kw_change_holds_callers(self->record.version));
     g_assert_true(self->passed || self->swept);
-    if (end && !self->record.store_order)
+    if (end)
         g_assert_cmpuint(self->times.now_ns, >=, self->reported_ns + WIDTH_NS);
     else
         g_assert_cmpint(self->round_ms, >, 1500);
@@ -135,14 +143,12 @@ step(scene *self, const kw_change_next *next)
     self->round_ms = next->to == self->record.version ? self->round_ms : 0;
     self->left = self->record.version;
     self->ended = next->act == KW_CHANGE_ACT_END;
-    if (next->to == KW_CHAIN_COUNT)
-        g_assert_cmpuint(self->record.rounds, >, 0);
-    if (next->to == KW_CHAIN_COUNT)
-        check_needs(self, KW_CHAIN_GRACE | KW_CHAIN_SWEPT);
-    else
-        check_needs(self, needs_of(self->record.version, next->to));
-    if (next->to == KW_CHAIN_COUNT)
+    if (next->to == KW_CHAIN_COUNT) {
+        g_assert_true(self->record.drops || self->record.rounds > 0);
+        check_needs(self, KW_CHAIN_GRACE | (self->record.drops ? 0 : KW_CHAIN_SWEPT));
         return;
+    }
+    check_needs(self, needs_of(&self->record, next->to));
     kw_change_set_version(&self->record, next->to, 1, (int64_t)(self->times.now_ns / MS));
     self->reported_ns = 0;
     self->copied = self->compared = self->passed = self->swept = false;
@@ -177,9 +183,10 @@ act(scene *self, const kw_change_next *next)
     switch (next->act) {
     case KW_CHANGE_ACT_COPY:
         check_work(self);
-        g_assert_cmpint(self->record.version, ==, KW_CHAIN_2);
+        g_assert_cmpint(self->record.version, ==, self->record.adds ? KW_CHAIN_FILLING_2 : KW_CHAIN_2);
         g_assert_false(self->record.copied);
         self->copied = self->record.copied = true;
+        self->record.foreign = self->foreign;
         return true;
     case KW_CHANGE_ACT_COMPARE:
         check_work(self);
@@ -245,6 +252,16 @@ wait_of(scene *self)
     kw_change_next next = next_of(self);
     g_assert_cmpint(next.act, ==, KW_CHANGE_ACT_WAIT);
     return next.wait;
+}
+
+static void
+advance_to(scene *self, kw_change_act wanted)
+{
+    unsigned steps = 0;
+    for (kw_change_next next = next_of(self); next.act != wanted; next = next_of(self)) {
+        g_assert_true(act(self, &next));
+        g_assert_cmpuint(++steps, <, STEPS_MAX);
+    }
 }
 
 /* --- every version with every goal ---------------------------------------------------------------------- */
@@ -334,6 +351,94 @@ test_turns(void)
             for (int second = KW_CHANGE_GOAL_COPIED; second <= KW_CHANGE_GOAL_CANCELLED; second++)
                 for (int store = 0; store <= 1; store++)
                     turn_after(acts, (kw_change_goal)first, (kw_change_goal)second, store);
+}
+
+/* --- added paths -----------------------------------------------------------------------------------------
+ */
+
+static const kw_chain_id of_added[] = {
+    KW_CHAIN_ENTER_HELD, KW_CHAIN_ENTER_RAISED, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_0,
+    KW_CHAIN_FILLING_1,  KW_CHAIN_FILLING_2,    KW_CHAIN_FILLED_STAMPED};
+
+/* foreign: a row could not be copied. */
+static void
+check_end_of_added(const scene *self, kw_chain_id from, bool foreign)
+{
+    kw_change_goal goal = self->record.goal;
+    bool filled = from == KW_CHAIN_FILLED_STAMPED || goal == KW_CHANGE_GOAL_COMPLETED ||
+                  (goal != KW_CHANGE_GOAL_CANCELLED && !foreign);
+    bool cancelled = !filled && goal == KW_CHANGE_GOAL_CANCELLED;
+    bool store = self->record.store_order;
+    g_assert_cmpint(self->ended, ==, filled || cancelled);
+    if (filled)
+        g_assert_cmpint(self->record.version, ==, KW_CHAIN_FILLED_STAMPED);
+    else if (cancelled)
+        g_assert_cmpint(self->record.version, ==, store ? KW_CHAIN_STORE : KW_CHAIN_0);
+    else
+        g_assert_cmpint(self->record.version, ==, KW_CHAIN_FILLING_2);
+    if (filled && from != KW_CHAIN_FILLED_STAMPED)
+        g_assert_true(self->record.copied && self->record.compared);
+    if (self->ended)
+        g_assert_cmpint(self->left, ==, cancelled && store ? KW_CHAIN_ENTER_HELD : self->record.version);
+}
+
+static void
+run_added(kw_chain_id from, kw_change_goal goal, bool store, bool foreign)
+{
+    scene self = scene_new(from, goal, store);
+    self.record.adds = true;
+    self.foreign = foreign;
+    if (from == KW_CHAIN_FILLED_STAMPED)
+        self.record.copied = self.record.compared = true;
+    run(&self);
+    check_end_of_added(&self, from, foreign);
+    kw_change_walk_clear(&self.walk);
+}
+
+static void
+test_added(void)
+{
+    const kw_change_goal goals[] = {KW_CHANGE_GOAL_COPIED, KW_CHANGE_GOAL_COMPLETED,
+                                    KW_CHANGE_GOAL_CANCELLED};
+    for (size_t i = 0; i < G_N_ELEMENTS(of_added); i++)
+        for (size_t goal = 0; goal < G_N_ELEMENTS(goals); goal++)
+            for (int store = 0; store <= 1; store++)
+                for (int foreign = 0; foreign <= 1; foreign++)
+                    if (store || !is_of_store_order(of_added[i]))
+                        run_added(of_added[i], goals[goal], store, foreign);
+}
+
+/* A drop goes back without any work. */
+static void
+test_dropped(void)
+{
+    scene self = scene_new(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED, false);
+    self.record.adds = self.record.drops = true;
+    run(&self);
+    g_assert_true(self.ended);
+    g_assert_cmpint(self.record.version, ==, KW_CHAIN_0);
+    g_assert_cmpuint(self.record.step, ==, 9);
+    g_assert_false(self.copied || self.compared || self.passed || self.swept);
+    kw_change_walk_clear(&self.walk);
+}
+
+/* Rows that could not be copied are lost with version FILLING_1, where puts do not reach the path. */
+static void
+test_added_forgets(void)
+{
+    scene self = scene_new(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED, false);
+    self.record.adds = true;
+    self.foreign = true;
+    run(&self);
+    g_assert_true(kw_change_waits_for_order(&self.record));
+    kw_change_set_goal(&self.record, KW_CHANGE_GOAL_CANCELLED);
+    advance_to(&self, KW_CHANGE_ACT_STEP);
+    kw_change_next next = next_of(&self);
+    g_assert_cmpint(next.to, ==, KW_CHAIN_FILLING_1);
+    act(&self, &next);
+    g_assert_false(self.record.copied || self.record.compared);
+    g_assert_cmpuint(self.record.foreign, ==, 0);
+    kw_change_walk_clear(&self.walk);
 }
 
 /* A pass that one direction began does not count for the other one. */
@@ -447,16 +552,6 @@ test_short_rounds(void)
 
 /* --- single needs ----------------------------------------------------------------------------------------
  */
-
-static void
-advance_to(scene *self, kw_change_act wanted)
-{
-    unsigned steps = 0;
-    for (kw_change_next next = next_of(self); next.act != wanted; next = next_of(self)) {
-        g_assert_true(act(self, &next));
-        g_assert_cmpuint(++steps, <, STEPS_MAX);
-    }
-}
 
 /* A gateway that has the table and has not reported stops the steps and the work; a dead one does not, but
  * the next grace counts from the moment at which that was seen. */
@@ -589,6 +684,9 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gateway/change-walk/every-goal", test_every_goal);
     g_test_add_func("/gateway/change-walk/turns", test_turns);
+    g_test_add_func("/gateway/change-walk/added", test_added);
+    g_test_add_func("/gateway/change-walk/dropped", test_dropped);
+    g_test_add_func("/gateway/change-walk/added-forgets", test_added_forgets);
     g_test_add_func("/gateway/change-walk/turn-forgets-pass", test_turn_forgets_pass);
     g_test_add_func("/gateway/change-walk/copy-counts", test_copy_counts);
     g_test_add_func("/gateway/change-walk/passes-while-waiting", test_passes_while_waiting);

@@ -1,0 +1,50 @@
+/* Private to this module: the members of records of changes in JSON (changes_json.c prints them,
+ * changes_parse.c parses them). Every member must be there with its type, and no other one: a version with
+ * other members also has another form of the facts. The members for several writers, and those for several
+ * parts, are there if the change has them. */
+#pragma once
+
+#include "catalog/changes.h"
+
+typedef enum kw_change_form {
+    KW_CHANGE_TEXT,
+    KW_CHANGE_FLAG,
+    KW_CHANGE_COUNT,
+    KW_CHANGE_NUMBER,
+    KW_CHANGE_BYTES,
+    KW_CHANGE_RULE,
+    KW_CHANGE_VERSION_NAME,
+    KW_CHANGE_CHAIN_VERSION,
+    KW_CHANGE_WRITERS,
+    KW_CHANGE_GOAL,
+    KW_CHANGE_PASS,
+    KW_CHANGE_PATHS
+} kw_change_form;
+
+typedef struct kw_change_member {
+    const char *name;
+    kw_change_form form;
+    size_t offset; /* in kw_change_record */
+} kw_change_member;
+
+/* Members that belong together. */
+typedef struct kw_change_group {
+    const kw_change_member *members;
+    size_t count;
+} kw_change_group;
+
+extern const kw_change_group kw_change_of_record;
+extern const kw_change_group kw_change_of_change;          /* under way */
+extern const kw_change_group kw_change_of_several_writers; /* in a store that several gateways write */
+/* Of a change that adds paths in such a store, or several paths, or that sweeps a second placement. */
+extern const kw_change_group kw_change_of_parts;
+
+/* The texts of the values of an enum. */
+typedef struct kw_change_names {
+    const char *const *names;
+    size_t count;
+} kw_change_names;
+
+extern const kw_change_names kw_change_writers_names;
+extern const kw_change_names kw_change_goal_names;
+extern const kw_change_names kw_change_pass_names;

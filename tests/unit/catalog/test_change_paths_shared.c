@@ -1,0 +1,406 @@
+/* Paths that are added to a table with rows while two gateways serve it, in the catalog: what each step needs
+ * of the other one, the order of writes, and which policies are admitted meanwhile. */
+#include "changing.h"
+
+#include "catalog/catalog_internal.h"
+
+#define ATOMICS "    atomics: true\n"
+#define NO_ATOMICS "    atomics: false\n"
+#define STAMP "    order: stamp\n"
+#define TWO_PATHS                                                                                            \
+    "    paths: {by_ts: {key: [{field: ts}, {field: id}]}, by_n: {key: [{hash: {of: [id]}}, {field: ts}, "   \
+    "{field: id}]}}\n"
+
+typedef struct adding {
+    town *in;
+    gateway *a; /* holds the change */
+    gateway *b;
+    kw_policy *before, *text; /* without and with the paths */
+    kw_policy *served;        /* that of b */
+    kw_policy *placed;        /* of the last version */
+    kw_added_path more;
+    kw_change_record record, base;
+    kw_change_step step;
+} adding;
+
+static void
+serve(adding *self, gateway *by, kw_policy *policy)
+{
+    g_assert_cmpint(gateway_admit(by, policy), ==, KW_OK);
+    if (by != self->b)
+        return;
+    kw_policy_unref(self->served);
+    self->served = kw_policy_ref(policy);
+}
+
+static kw_change_record
+record_of(const adding *self, bool several, bool store_order)
+{
+    return (kw_change_record){.table = "t",
+                              .path = "by_ts",
+                              .given = {1, "t_by_ts"},
+                              .now = {1, "t_by_ts"},
+                              .old = {1, "t"},
+                              .old_given = {1, "t"},
+                              .old_version = {1, "0123456789abcdef0123456789abcdef"},
+                              .new_version = 2,
+                              .adds = true,
+                              .more = &self->more,
+                              .more_count = several,
+                              .writers = KW_CHANGE_SEVERAL_WRITERS,
+                              .store_order = store_order,
+                              .holder = kw_catalog_instance(self->a->catalog),
+                              .started_ms = 1000,
+                              .author = "ann",
+                              .reason = "",
+                              .example = ""};
+}
+
+/* Both gateways serve the table without the paths. */
+static adding *
+adding_new(const char *before, const char *text, bool store_order)
+{
+    adding *self = g_new0(adding, 1);
+    bool several = strstr(text, "by_n") != NULL;
+    self->in = town_new();
+    self->before = test_policy(before);
+    self->text = test_policy(text);
+    self->a = gateway_new(self->in, "a", true);
+    self->b = gateway_new(self->in, "b", true);
+    self->more = (kw_added_path){"by_n", {1, "t_by_n"}};
+    serve(self, self->a, self->before);
+    serve(self, self->b, self->before);
+    town_put(self->in, "t", "row");
+    self->record = record_of(self, several, store_order);
+    return self;
+}
+
+static void
+adding_free(adding *self)
+{
+    gateway_stop(self->a);
+    gateway_stop(self->b);
+    kw_policy_unref(self->before);
+    kw_policy_unref(self->text);
+    kw_policy_unref(self->served);
+    g_clear_pointer(&self->placed, kw_policy_unref);
+    town_free(self->in);
+    g_free(self);
+}
+
+static kw_placing
+placing_of(const adding *self, const char *path, const kw_placed_rule *rule)
+{
+    const kw_chain_version *version = kw_chain_version_of(self->record.version);
+    return (kw_placing){.table = "t",
+                        .path = path,
+                        .given_layout = rule->layout,
+                        .given_store_table = rule->store_table,
+                        .layout = rule->layout,
+                        .store_table = rule->store_table,
+                        .role = version->new_role,
+                        .old_role = version->old_role,
+                        .atomics_held = kw_chain_holds_atomics(version, true),
+                        .sets_order = true,
+                        .order = kw_chain_order(version),
+                        .spaced = version->spaced,
+                        .old_model = self->record.drops ? kw_policy_model(self->before) : NULL,
+                        .adds = !self->record.drops,
+                        .drops = self->record.drops};
+}
+
+/* The policy of the version. */
+static kw_policy *
+place(adding *self)
+{
+    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
+    const kw_placing placings[] = {placing_of(self, "by_ts", &self->record.now),
+                                   placing_of(self, "by_n", &self->more.rule)};
+    g_clear_pointer(&self->placed, kw_policy_unref);
+    self->placed =
+        kw_policy_new_placed(kw_policy_model(self->text), placings, 1 + self->record.more_count, problems);
+    g_assert_nonnull(self->placed);
+    return self->placed;
+}
+
+static kw_code
+admit(adding *self, kw_policy *policy, bool had_base, bool has_record)
+{
+    self->step = (kw_change_step){
+        .records = &self->record, .count = has_record, .base = &self->base, .base_count = had_base};
+    kw_code code = gateway_admit_step(self->a, policy, &self->step);
+    if (code != KW_OK)
+        self->record = self->base;
+    return code;
+}
+
+static kw_code
+try_step(adding *self, kw_chain_id version)
+{
+    bool began = self->record.under_way;
+    self->base = self->record;
+    self->record.under_way = true;
+    self->record.version = version;
+    self->record.version_at_ms++;
+    self->record.step++;
+    return admit(self, place(self), began, true);
+}
+
+/* The change ends with the paths, or without them. */
+static kw_code
+try_end(adding *self, bool with)
+{
+    self->base = self->record;
+    kw_policy *policy = with ? self->text : self->before;
+    return admit(self, policy, true, false);
+}
+
+static void
+report(const adding *self, gateway *by)
+{
+    const kw_change_record *record = &self->record;
+    kw_change_report given = {
+        .table = record->table, .path = record->path, .started_ms = record->started_ms, .step = record->step};
+    kw_catalog_report_changes(by->catalog, &given, 1);
+    while (by->catalog->renewing || by->catalog->stored_revision != by->catalog->revision)
+        uv_run(kw_loop_uv(by->town->loop), UV_RUN_ONCE);
+}
+
+static void
+step(adding *self, kw_chain_id version)
+{
+    g_assert_cmpint(try_step(self, version), ==, KW_OK);
+    report(self, self->a);
+}
+
+static void
+follow(adding *self)
+{
+    serve(self, self->b, self->placed);
+    report(self, self->b);
+}
+
+static void
+walk(adding *self, const kw_chain_id *versions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        step(self, versions[i]);
+        follow(self);
+    }
+}
+
+#define WALK(self, ...)                                                                                      \
+    walk(self, (const kw_chain_id[]){__VA_ARGS__},                                                           \
+         sizeof((const kw_chain_id[]){__VA_ARGS__}) / sizeof(kw_chain_id))
+
+#define ENTER KW_CHAIN_ENTER_HELD, KW_CHAIN_ENTER_RAISED, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_0
+
+/* --- whole additions ------------------------------------------------------------------------------- */
+
+/* The catalog has order: store until the path is complete. Atomic operations stay allowed. */
+static void
+test_store_order(void)
+{
+    adding *self = adding_new(BASE, BASE BY_TS, true);
+    WALK(self, ENTER, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2);
+    town_assert_facts(self->in, "\"order\":\"store\",\"atomics\":true", true);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"filling\"}", true);
+    town_put(self->in, "t_by_ts", "row");
+    WALK(self, KW_CHAIN_FILLED_STAMPED, KW_CHAIN_FILLED_STAMPED); /* the second time for another sweep */
+    town_assert_facts(self->in, "\"order\":\"stamp\",\"atomics\":true", true);
+    town_assert_facts(self->in, "changing_placements", false);
+    g_assert_cmpint(try_end(self, true), ==, KW_OK);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"complete\",\"verified\":true}",
+                      true);
+    serve(self, self->b, self->text);
+    g_assert_cmpint(gateway_check(self->b, self->before), ==, KW_REFUSED); /* a drop, beside a */
+    adding_free(self);
+}
+
+static void
+test_stamp_order(void)
+{
+    adding *self = adding_new(STAMP BASE, STAMP BASE TWO_PATHS, false);
+    WALK(self, KW_CHAIN_0, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"filling\"}", true);
+    town_put(self->in, "t_by_ts", "row");
+    town_put(self->in, "t_by_n", "row");
+    WALK(self, KW_CHAIN_FILLED_STAMPED);
+    g_assert_cmpint(try_end(self, true), ==, KW_OK);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"complete\",\"verified\":true}",
+                      true);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"complete\",\"verified\":true}", true);
+    adding_free(self);
+}
+
+/* A cancelled addition ends where it began. A gateway that still serves the last version stays admitted. */
+static void
+cancel(const char *before, const char *text, bool store_order)
+{
+    adding *self = adding_new(before, text, store_order);
+    if (store_order)
+        WALK(self, ENTER);
+    else
+        WALK(self, KW_CHAIN_0);
+    WALK(self, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2);
+    town_put(self->in, "t_by_ts", "row");
+    if (self->record.more_count)
+        town_put(self->in, "t_by_n", "row");
+    g_assert_cmpint(try_end(self, false), ==, KW_REFUSED);
+    gateway_assert_text(self->a, "are not those of the next version");
+    WALK(self, KW_CHAIN_FILLING_1, KW_CHAIN_0);
+    if (store_order)
+        WALK(self, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_ENTER_RAISED, KW_CHAIN_ENTER_HELD);
+    report(self, self->b);
+    g_assert_cmpint(try_end(self, false), ==, KW_OK);
+    town_assert_facts(self->in, store_order ? "\"order\":\"store\"" : "\"order\":\"stamp\"", true);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"retired\"", true);
+    g_assert_cmpint(gateway_admit(self->a, self->before), ==, KW_OK);
+    serve(self, self->b, self->before);
+    adding_free(self);
+}
+
+static void
+test_cancel(void)
+{
+    cancel(BASE, BASE BY_TS, true);
+    cancel(BASE, ATOMICS BASE TWO_PATHS, true);
+    cancel(NO_ATOMICS BASE, STAMP BASE BY_TS, true);
+    cancel(STAMP BASE, STAMP BASE TWO_PATHS, false);
+    cancel(STAMP ATOMICS BASE, STAMP BASE TWO_PATHS, false);
+    cancel(STAMP BASE, BASE BY_TS, false);
+}
+
+/* Calls of the version before rely on the control cells of all writes, so a policy that adds a path neither
+ * allows atomic operations nor ends them. */
+static void
+test_atomics(void)
+{
+    static const struct {
+        const char *before, *text;
+        bool store_order;
+        const char *says;
+    } cases[] = {
+        {BASE, NO_ATOMICS BASE BY_TS, true, "with atomics: true, and this policy has atomics: false"},
+        {NO_ATOMICS BASE, ATOMICS BASE BY_TS, true, "with atomics: false, and this policy has atomics: true"},
+        {STAMP BASE, STAMP ATOMICS BASE BY_TS, false,
+         "with atomics: false, and this policy has atomics: true"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        adding *self = adding_new(cases[i].before, cases[i].text, cases[i].store_order);
+        kw_chain_id first = cases[i].store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0;
+        g_assert_cmpint(try_step(self, first), ==, KW_REFUSED);
+        gateway_assert_text(self->a, cases[i].says);
+        adding_free(self);
+    }
+}
+
+/* --- drops ------------------------------------------------------------------------------------------ */
+
+/* Writes reach the paths until the end. A gateway with the policy before follows. */
+static void
+drop(const char *before, const char *text)
+{
+    adding *self = adding_new(before, text, false);
+    self->record.drops = true;
+    self->record.goal = KW_CHANGE_GOAL_CANCELLED;
+    self->record.more_count = strstr(before, "by_n") != NULL;
+    town_put(self->in, "t_by_ts", "row");
+    g_assert_cmpint(gateway_check(self->a, self->text), ==, KW_REFUSED); /* beside b */
+    g_assert_cmpint(try_step(self, KW_CHAIN_0), ==, KW_REFUSED);
+    step(self, KW_CHAIN_FILLING_2);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"filling\"", true);
+    town_assert_facts(self->in, "\"order\":\"stamp\"", true);
+    kw_code early = try_step(self, KW_CHAIN_FILLING_1); /* b still serves the path, or has not reported */
+    g_assert_true(early == KW_BUSY || early == KW_UNAVAILABLE);
+    place(self);
+    follow(self);
+    g_assert_cmpint(try_end(self, true), ==, KW_REFUSED);
+    WALK(self, KW_CHAIN_FILLING_1, KW_CHAIN_0);
+    g_assert_cmpint(try_end(self, true), ==, KW_OK);
+    town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"retired\"", true);
+    town_assert_facts(self->in, "\"order\":\"stamp\"", true);
+    g_assert_cmpint(gateway_admit(self->a, self->text), ==, KW_OK);
+    serve(self, self->b, self->text);
+    adding_free(self);
+}
+
+static void
+test_drop(void)
+{
+    drop(BASE BY_TS, BASE);
+    drop(BASE BY_TS, NO_ATOMICS BASE);
+    drop(ATOMICS BASE BY_TS, BASE);
+    drop(STAMP BASE BY_TS, BASE);
+    drop(BASE TWO_PATHS, STAMP BASE);
+}
+
+/* --- the other gateway ------------------------------------------------------------------------------ */
+
+static void
+test_reports(void)
+{
+    adding *self = adding_new(STAMP BASE, STAMP BASE BY_TS, false);
+    step(self, KW_CHAIN_0);
+    g_assert_cmpint(try_step(self, KW_CHAIN_FILLING_1), ==, KW_BUSY);
+    gateway_assert_text(self->a, "does not serve the current policy version");
+    place(self);
+    serve(self, self->b, self->placed);
+    g_assert_cmpint(try_step(self, KW_CHAIN_FILLING_1), ==, KW_UNAVAILABLE);
+    gateway_assert_text(self->a, "has not reported version 0 of the change yet");
+    place(self);
+    report(self, self->b);
+    step(self, KW_CHAIN_FILLING_1);
+    follow(self);
+    g_assert_cmpint(try_step(self, KW_CHAIN_FILLED_STAMPED), ==, KW_REFUSED); /* not the next one */
+    adding_free(self);
+}
+
+/* A gateway with the policy before the addition: it follows. One that reads the path too early: it does not.
+ */
+static void
+test_admitted(void)
+{
+    adding *self = adding_new(BASE, BASE BY_TS, true);
+    WALK(self, KW_CHAIN_ENTER_HELD);
+    g_assert_cmpint(gateway_check(self->b, self->before), ==, KW_REFUSED);
+    gateway_assert_text(self->b, "a change of table t, path by_ts is under way");
+    g_assert_cmpint(gateway_check(self->b, self->text), ==, KW_REFUSED);
+    WALK(self, KW_CHAIN_ENTER_RAISED);
+    g_assert_cmpint(gateway_admit(self->b, self->placed), ==, KW_OK);
+    self->record.version = KW_CHAIN_ENTER_HELD;
+    g_assert_cmpint(gateway_check(self->b, place(self)), ==, KW_UNAVAILABLE);
+    gateway_assert_text(self->b, "has another version than this policy was loaded with");
+    self->record.version = KW_CHAIN_ENTER_RAISED;
+    adding_free(self);
+}
+
+/* Only the holder makes steps, and it begins with the first version. */
+static void
+test_begin(void)
+{
+    adding *self = adding_new(BASE, BASE BY_TS, true);
+    g_assert_cmpint(try_step(self, KW_CHAIN_FILLING_2), ==, KW_REFUSED);
+    gateway_assert_text(self->a, "are not those of the next version");
+    town_put(self->in, "t_by_ts", "row");
+    g_assert_cmpint(try_step(self, KW_CHAIN_ENTER_HELD), ==, KW_REFUSED);
+    gateway_assert_text(self->a, "holds rows that were not written under this path");
+    adding_free(self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/catalog/paths-added-by-several/store-order", test_store_order);
+    g_test_add_func("/catalog/paths-added-by-several/stamp-order", test_stamp_order);
+    g_test_add_func("/catalog/paths-added-by-several/cancel", test_cancel);
+    g_test_add_func("/catalog/paths-added-by-several/atomics", test_atomics);
+    g_test_add_func("/catalog/paths-added-by-several/drop", test_drop);
+    g_test_add_func("/catalog/paths-added-by-several/reports", test_reports);
+    g_test_add_func("/catalog/paths-added-by-several/admitted", test_admitted);
+    g_test_add_func("/catalog/paths-added-by-several/begin", test_begin);
+    int failed = g_test_run();
+    changing_clear();
+    return failed;
+}
