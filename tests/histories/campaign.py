@@ -2,6 +2,7 @@
 
     campaign.py --store sim --gateways 2 --faults late,kill_thrift --workloads all --count 100 --seed 7
     campaign.py --store sim --gateways 2 --faults change,change_kill --together 9 --count 100
+    campaign.py --store sim --gateways 2 --faults paths,paths_kill --workloads paths,paths_parts --together 6 --count 100
 
 The seed of a history is --seed plus its number; with --together, that is the seed of a round, and its histories have this
 seed times 1,000 plus a number. To repeat a history, use its seed, workload and fault and --count 1. The machine's timing is
@@ -20,6 +21,7 @@ import time
 
 import changes
 import cluster
+import paths
 import places
 import rounds
 
@@ -66,15 +68,21 @@ def names(text, groups):
     return [name for part in text.split(",") for name in groups.get(part, [part])]
 
 
+def tables_for(options, seed):
+    if not options.together:
+        return places.old_tables() if options.old else places.TABLES
+    return places.many_tables(options.together, random.Random(seed), paths.TABLES if paths.is_of_paths(options.faults) else places.MANY)
+
+
 def open_place(options, seed):
-    tables = (places.old_tables() if options.old else places.many_tables(options.together, random.Random(seed)) if options.together
-              else places.TABLES)
+    tables = tables_for(options, seed)
+    changing = "change" in options.faults or paths.is_of_paths(options.faults)
     if options.store == "embedded":
-        return changes.Changing(tables) if "change" in options.faults else places.Embedded(tables)
+        return changes.Changing(tables) if changing else places.Embedded(tables)
     if options.store == "sim":
-        return (changes.ChangingSim if "change" in options.faults else places.Sim)(tables, seed)
+        return (changes.ChangingSim if changing else places.Sim)(tables, seed)
     if options.store == "cluster":
-        kind = cluster.ChangingCluster if "change" in options.faults else cluster.Cluster
+        kind = cluster.ChangingCluster if changing else cluster.Cluster
         return kind(tables, seed, options.region_servers, options.links, options.retries, options.server_clock)
     return places.HBase(tables, options.servers.split(","), f"h{os.getpid()}_{time.time_ns() % 10**9}")
 

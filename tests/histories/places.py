@@ -131,12 +131,12 @@ MANY = ("plain", "salted", "pair", "mapped", "kept", "brief", "stamped", "cas", 
 NATIVE = ("counted", "made", "pair", "stamped", "cas", "duo")  # need increments, or have an order
 
 
-def many_tables(count, random):
+def many_tables(count, random, kinds=MANY):
     """So many tables, each like one of TABLES and with a number in its name; some have `order: stamp` instead."""
     each = dict(zip(table_names(TABLES), split_tables(TABLES)))
     text = "tables:\n"
     for i in range(count):
-        name = MANY[i % len(MANY)]
+        name = kinds[i % len(kinds)]
         order = "    order: stamp\n" if name not in NATIVE and random.random() < 0.5 else ""
         text += each[name].replace(f"  {name}:\n", f"  {name}_{i}:\n{order}", 1)
     return text

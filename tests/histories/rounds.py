@@ -21,6 +21,7 @@ import time
 
 import beside
 import changes
+import paths
 import places
 
 HISTORY_MS = (500, 2000)
@@ -143,7 +144,7 @@ class Round:
         self.workloads = workloads
         self.histories = []
         self.lock = threading.Lock()
-        self.until = time.monotonic() + place.ROUND_SECONDS
+        self.until = 0.0  # no change of a table begins later
         self.orders = {}  # by table
 
     def chance(self, *words):
@@ -158,7 +159,7 @@ class Round:
     def possible(self, table):
         """The workloads for the table. What is not promised beside repeated calls is left out."""
         kind = table.partition("_")[0]
-        left_out = places.NOT_PROMISED["repeat"] if self.fault == "change_repeat" else ()
+        left_out = places.NOT_PROMISED["repeat"] if self.fault.endswith("_repeat") else ()
         atomic = f"  {table}:\n    order: stamp\n" not in self.place.tables or kind == "stamped"
         return [each for each in self.workloads if places.table_of(each) == kind and each not in left_out and
                 (atomic or not each.startswith("put_if"))]
@@ -168,11 +169,24 @@ class Round:
         chance = self.chance("changes", table)
         orders = self.orders[table] = []
         try:
-            while not orders or time.monotonic() < self.until:
+            while not orders or (time.monotonic() < self.until and self.repeats()):
                 places.pause(chance, 0, 0.3)
-                orders.append(changes.whole_change(self.place, chance, chance.choice(self.place.paths_of(table)), watch))
+                orders.append(self.change_once(table, chance, watch))
         finally:
             ended.set()
+
+    def repeats(self):
+        return not paths.is_of_paths(self.fault) or self.fault in paths.CAN_DROP
+
+    def change_once(self, table, chance, watch):
+        if paths.is_of_paths(self.fault):
+            return paths.whole(self.place, chance, table)
+        return changes.whole_change(self.place, chance, chance.choice(self.place.paths_of(table)), watch)
+
+    def prepare(self, tables, pool):
+        """Before the histories: tables to which paths are added do not have them yet, as a rule."""
+        if paths.is_of_paths(self.fault):
+            list(pool.map(lambda table: paths.prepare(self.place, table, f"{self.seed} {table}", self.fault), tables))
 
     def add(self, table, workload, group, number, duration):
         with self.lock:
@@ -228,6 +242,8 @@ class Round:
         tables = self.choose_tables()
         groups = self.options.groups
         with concurrent.futures.ThreadPoolExecutor(len(tables) * (groups + 1)) as pool:
+            self.prepare(tables, pool)
+            self.until = time.monotonic() + self.place.ROUND_SECONDS
             with Trouble(self.place, self.fault, self.seed, beside.FAULTS, TROUBLE_SECONDS):
                 called = []
                 for i, table in enumerate(tables):

@@ -2,7 +2,8 @@
 # The long campaigns: run.sh BUILD_FOLDER [SEED] [KEEP_FOLDER]. Prints a line for each history and totals for each place;
 # exits with 1 if a history is wrong. A wrong history is kept in KEEP_FOLDER; judge_history judges it again.
 #
-#   KW_HISTORIES   places to test: "embedded change sim change_sim hbase regions change_hbase"   (default: embedded sim)
+#   KW_HISTORIES   places to test: "embedded change paths sim change_sim paths_sim hbase regions change_hbase"
+#                  (default: embedded sim)
 # hbase, regions and change_hbase start a real HBase (Java, and Maven for its first start).
 set -uo pipefail
 build=$(realpath "$1") seed=${2:-$RANDOM} keep=$(realpath -m "${3:-histories-kept}")
@@ -12,6 +13,7 @@ export KW_RECORD_HISTORY=$build/tests/histories/record_history KW_DISK_LIBRARY=$
 export PYTHONPATH=$here:$here/../support:$build/python/gen
 changes=change,change_delay,change_slow,change_held,change_held_long,change_blind,change_late,change_cut,change_repeat,change_stop,change_stop_long,change_kill
 changes+=,change_restart,change_kill_thrift,change_stop_thrift,change_compactions,change_clock_moves,change_clocks_off,change_mixed
+paths=${changes//change/paths}
 wrong=0
 run() {
   echo "== seed $seed: $*"
@@ -21,7 +23,10 @@ for place in ${KW_HISTORIES:-embedded sim}; do
   case $place in
   embedded) run --store embedded --faults calm,kill,term,clock_back,disk_full --count 1500 ;;
   change) run --store embedded --faults change,change_kill --duration 800 --pause 3000 --count 600 ;;
+  paths) run --store embedded --faults paths,paths_kill --workloads paths,paths_parts --duration 800 --pause 3000 --count 300 ;;
   change_sim) run --store sim --gateways 2 --together 9 --callers 5 --bursts 80 --count 10000 --faults "$changes" ;;
+  paths_sim) run --store sim --gateways 2 --together 6 --callers 5 --bursts 80 --count 3000 --workloads paths,paths_parts,duo_put_if,duo_counters,duo_all \
+    --faults "$paths" ;;
   change_hbase) run --store cluster --links --gateways 2 --together 9 --callers 5 --bursts 300 --deadline 8000 --rounds 100 \
     --count 100 --faults change,change_stop,change_kill_thrift,change_kill,change_late,change_cut,change_held,change_restart ;;
   sim) run --store sim --gateways 2 --count 2000 --faults \
