@@ -6,7 +6,7 @@
  *
  * kw:w is written by every write of a table with order: stamp and atomic operations. No two writes write the
  * same value, so an atomic operation can write on condition that no write came after its read. That of a
- * removal has the timestamp of its gone cells, and expires as they do.
+ * removal has the timestamp of its gone cells, and expires.
  */
 #pragma once
 

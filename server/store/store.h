@@ -136,6 +136,7 @@ typedef struct kw_write {
     const kw_cell *extra_cells;
     size_t extra_cells_count;
     int64_t extra_cells_ttl_ms; /* 0: the cells do not expire */
+    size_t lasting_cells_count; /* the first ones of the extra cells, which do not expire in any case */
     /* PUT, in a shared store: each cell has its own timestamp, and the markers are written in the same atomic
      * step; with markers, the cells can be none. `timestamp` must not be KW_TIMESTAMP_NONE; it is not used
      * otherwise. */

@@ -83,25 +83,16 @@ kw_hbase_to_delete(kw_arena *arena, const kw_write *write, kw_durability durabil
 /* The attribute of a put for the time to live of its cells: 8 bytes, milliseconds. */
 #define TTL_ATTRIBUTE "_ttl"
 
-static const kw_hb_TPut *
-put_beside(kw_arena *arena, const kw_write *write, kw_durability durability)
+static void
+set_ttl(kw_arena *arena, int64_t ttl_ms, kw_hb_TPut *put)
 {
-    kw_hb_TPut *put = KW_ARENA_NEW(arena, kw_hb_TPut);
-    kw_write cells = {.row = write->row,
-                      .cells = write->extra_cells,
-                      .cells_count = write->extra_cells_count,
-                      .own_timestamps = true};
-    kw_hbase_to_put(arena, &cells, durability, put);
-    if (!write->extra_cells_ttl_ms)
-        return put;
     uint8_t *ttl = kw_arena_alloc(arena, 8);
-    kw_be64_store(ttl, (uint64_t)write->extra_cells_ttl_ms);
+    kw_be64_store(ttl, (uint64_t)ttl_ms);
     put->has_attributes = true;
     put->attributes.count = 1;
     put->attributes.items = kw_arena_alloc(arena, sizeof *put->attributes.items);
     put->attributes.items[0].key = KW_BYTES_LITERAL(TTL_ATTRIBUTE);
     put->attributes.items[0].value = kw_bytes_of(ttl, 8);
-    return put;
 }
 
 static uint32_t
@@ -109,6 +100,35 @@ add_put(kw_hb_TMutation *mutations, uint32_t at, const kw_hb_TPut *put)
 {
     mutations[at] = (kw_hb_TMutation){.has_put = true, .put = put};
     return at + 1;
+}
+
+/* Extra cells of the write. ttl_ms: 0: they do not expire. */
+static uint32_t
+add_extra(kw_hb_TMutation *mutations, uint32_t at, kw_arena *arena, const kw_write *cells, int64_t ttl_ms,
+          kw_durability durability)
+{
+    kw_hb_TPut *put = KW_ARENA_NEW(arena, kw_hb_TPut);
+    if (cells->cells_count == 0)
+        return at;
+    kw_hbase_to_put(arena, cells, durability, put);
+    if (ttl_ms)
+        set_ttl(arena, ttl_ms, put);
+    return add_put(mutations, at, put);
+}
+
+/* A put has one time to live. */
+static uint32_t
+add_extras(kw_hb_TMutation *mutations, uint32_t at, kw_arena *arena, const kw_write *write,
+           kw_durability durability)
+{
+    size_t count = write->extra_cells_count;
+    size_t lasting = write->extra_cells_ttl_ms ? MIN(write->lasting_cells_count, count) : count;
+    kw_write cells = {
+        .row = write->row, .cells = write->extra_cells, .cells_count = lasting, .own_timestamps = true};
+    at = add_extra(mutations, at, arena, &cells, 0, durability);
+    cells.cells += lasting;
+    cells.cells_count = count - lasting;
+    return add_extra(mutations, at, arena, &cells, write->extra_cells_ttl_ms, durability);
 }
 
 static uint32_t
@@ -153,7 +173,7 @@ add_marker(kw_hb_TMutation *mutations, uint32_t at, kw_arena *arena, const kw_wr
 const kw_hb_TRowMutations *
 kw_hbase_to_mutations(kw_arena *arena, const kw_write *write, kw_durability durability)
 {
-    kw_hb_TMutation *mutations = KW_ARENA_ARRAY(arena, kw_hb_TMutation, 3 + write->markers_count);
+    kw_hb_TMutation *mutations = KW_ARENA_ARRAY(arena, kw_hb_TMutation, 4 + write->markers_count);
     uint32_t count = 0;
     for (size_t i = 0; i < write->markers_count; i++)
         count = add_marker(mutations, count, arena, write, &write->markers[i], durability);
@@ -165,7 +185,7 @@ kw_hbase_to_mutations(kw_arena *arena, const kw_write *write, kw_durability dura
         count = add_deletes(mutations, arena, write, durability);
     }
     if (write->extra_cells_count)
-        count = add_put(mutations, count, put_beside(arena, write, durability));
+        count = add_extras(mutations, count, arena, write, durability);
     kw_hb_TRowMutations *all = KW_ARENA_NEW(arena, kw_hb_TRowMutations);
     all->row = write->row;
     all->mutations.items = mutations;

@@ -199,16 +199,17 @@ prepare_put(const stamping *op, uint64_t id, kw_write *put)
     put->cells_count++;
 }
 
-/* An atomic operation that has read the row before the removal must find its kw:w. */
+/* An atomic operation that has read the row before the removal must find its kw:w. That expires even if gone
+ * cells do not, because a sweep of those leaves it. */
 static void
 prepare_writer(const stamping *op, uint64_t id, kw_write *removal, kw_cell *ret_cell)
 {
     *ret_cell =
         kw_control_writer(removal->ordering, removal->timestamp, id, removal->timestamp + 1, op->arena);
+    removal->lasting_cells_count = removal->extra_cells_ttl_ms ? 0 : removal->extra_cells_count;
     removal->extra_cells_count++;
     removal->deadline = MIN(removal->deadline, kw_deadline_in_ms(KW_ORDER_WINDOW_MS));
-    if (removal->extra_cells_ttl_ms)
-        removal->extra_cells_ttl_ms = kw_order_writer_ttl_ms(op->handle->settings);
+    removal->extra_cells_ttl_ms = kw_order_writer_ttl_ms(op->handle->settings);
 }
 
 /* Delete markers up to the stamp, for families or columns, and the gone cells. */

@@ -3,6 +3,7 @@
 #include "order_bed.h"
 
 #include "store/control.h"
+#include "store/hbase/convert.h"
 
 static const kw_ordering counted = {
     .order = KW_WRITE_ORDER_STAMP, .atomics = true, .counters = true, .family = {(const uint8_t *)"f", 1}};
@@ -352,8 +353,8 @@ test_ahead(void)
     order_bed_free(&bed);
 }
 
-/* With a timestamp of its caller's, only kw:w has the stamp. While a key rule changes, the write leaves a trace
- * with the present time, by which a pass finds the older cells. */
+/* With a timestamp of its caller's, only kw:w has the stamp. While a key rule changes, the write leaves a
+ * trace with the present time, by which a pass finds the older cells. */
 static void
 test_given_timestamp(void)
 {
@@ -384,6 +385,61 @@ test_given_timestamp(void)
         g_assert_true(answer.applied);
         order_assert_row(&bed, "old", "r", cases[i].after);
         order_assert_row(&bed, "new", "n", cases[i].several ? cases[i].after : "");
+        order_bed_free(&bed);
+    }
+}
+
+/* The puts of a removal: how many cells each has, and its time to live. */
+typedef struct put_cells {
+    size_t counts[2];
+    int64_t ttl_ms[2];
+    size_t count;
+} put_cells;
+
+static kw_fate
+note_puts(void *user, const kw_simulated_call *call)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    put_cells *found = user;
+    if (!call->write)
+        return KW_FATE_ANSWERED;
+    const kw_hb_TRowMutations *all = kw_hbase_to_mutations(arena, call->write, KW_DURABILITY_DEFAULT);
+    for (size_t i = 0; i < all->mutations.count; i++) {
+        const kw_hb_TPut *put = all->mutations.items[i].put;
+        if (!all->mutations.items[i].has_put)
+            continue;
+        g_assert_cmpuint(found->count, <, 2);
+        found->counts[found->count] = put->columnValues.count;
+        found->ttl_ms[found->count++] =
+            put->has_attributes ? (int64_t)kw_be64_load(put->attributes.items[0].value.data) : 0;
+    }
+    return KW_FATE_ANSWERED;
+}
+
+/* While a key rule changes, gone cells stay until a sweep, but kw:w expires. */
+static void
+test_expiry(void)
+{
+    const int64_t writer_ms = 2 * LATE_MS + 90000;
+    for (int keeps = 0; keeps < 2; keeps++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        const kw_ordering how = {.order = KW_WRITE_ORDER_STAMP,
+                                 .atomics = true,
+                                 .keeps_gone = keeps,
+                                 .family = {(const uint8_t *)"f", 1}};
+        order_bed bed = order_bed_new();
+        put_cells found = {.count = 0};
+        order_answer removed = {0};
+        kw_write removal = order_removal(arena, &how, "r", "a b");
+        kw_simulated_set_fate(bed.rows, note_puts, &found);
+        kw_store_handle_write(bed.sync.handle, &removal, order_on_write, &removed);
+        order_run(&bed);
+        kw_simulated_set_time_ms(bed.rows, 1001, 1001);
+        order_await(&bed, &removed);
+        g_assert_cmpuint(found.count, ==, keeps ? 2 : 1);
+        g_assert_cmpuint(found.counts[0], ==, keeps ? 2 : 3);
+        g_assert_cmpint(found.ttl_ms[0], ==, keeps ? 0 : writer_ms);
+        g_assert_cmpint(found.ttl_ms[1], ==, keeps ? writer_ms : 0);
         order_bed_free(&bed);
     }
 }
@@ -594,6 +650,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/cas/write-in-between", test_write_in_between);
     g_test_add_func("/order/cas/timestamps-ahead", test_ahead);
     g_test_add_func("/order/cas/given-timestamp", test_given_timestamp);
+    g_test_add_func("/order/cas/expiry", test_expiry);
     for (size_t i = 0; i < G_N_ELEMENTS(troubles); i++) {
         g_autofree char *name = g_strdup_printf("/order/cas/%s", troubles[i].name);
         g_test_add_data_func(name, &troubles[i], test_trouble);
