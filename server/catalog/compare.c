@@ -392,7 +392,8 @@ refuse_stamped_atomics(const comparing *self, bool on, kw_error *ret_error)
                         self->wanted->table);
 }
 
-/* A policy that does not say whether atomic operations are allowed uses what the rows were written with. */
+/* A policy that does not say whether atomic operations are allowed uses what the catalog has, even if the
+ * table is empty: whether callers can increment must not depend on the rows of the moment. */
 static bool
 merged_atomics(const comparing *self, bool keeps)
 {
@@ -439,7 +440,7 @@ compare_order(comparing *self, kw_error *ret_error)
     bool keeps = known && self->has_rows && !wanted->order_given;
     self->merged->order = keeps ? recorded->order : wanted->order;
     bool same = recorded && g_str_equal(recorded->order, self->merged->order);
-    self->merged->atomics = merged_atomics(self, known && self->has_rows && same);
+    self->merged->atomics = merged_atomics(self, known && same);
     if (!recorded)
         return true;
     if (known && !same && self->has_rows)
