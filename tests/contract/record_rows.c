@@ -60,7 +60,7 @@ writes_rows(kw_fixture *f)
         return true;
     }
     g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
-    kw_expect_error(&result.error, KW_REFUSED, "only in the embedded store");
+    kw_expect_error(&result.error, KW_REFUSED, "need order: stamp and atomics: true");
     kw_expect_row(f, "rows", "");
     return false;
 }
