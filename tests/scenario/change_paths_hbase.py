@@ -17,6 +17,10 @@ from keyway_thrift.ttypes import Code, KeywayError, Query, Range
 from path_load import PathScans
 
 SLOW = 300  # rows per second of a copy that must not end soon
+# Each test runs once on the simulated HBase, and the most different ones on a real one.
+ONE = unittest.skipUnless(GATEWAYS == 1, "with one gateway")
+SEVERAL = unittest.skipUnless(GATEWAYS > 1, "with several gateways")
+SIMULATED = unittest.skipUnless(GATEWAYS > 1 and STORE == "sim", "with several gateways on the simulated HBase")
 
 
 class HBasePathLoad(PathScans, HBaseLoad):
@@ -94,7 +98,7 @@ class PathsCase(HBaseCase):
                 if cell[1].startswith((b"d:\0kw:r", b"d:\0kw:c")) and cell[2] == "put"]
 
 
-@unittest.skipIf(GATEWAYS > 1, "with one gateway")
+@ONE
 class Begin(PathsCase):
     """What must be true before a path is added."""
 
@@ -208,21 +212,26 @@ class Paths(PathsCase):
                     if cell[1] == b"d:\0kw:r" and cell[4] > 0]
             self.assertGreaterEqual(len(gone), 2, "gone cells of both rows")
 
+    @ONE
     def test_whole(self):
         self.whole()
 
+    @SIMULATED
     def test_whole_with_stamps(self):
         """A table with order: stamp leaves its control cells to a sweep, in all paths."""
         tables = self.whole(order_of_writes="    order: stamp\n")
         if STORE == "sim":
             self.assertEqual([cell for cell in self.control_cells(*tables) if cell[4] == 0], [], "control cells that do not expire")
 
+    @SEVERAL
     def test_whole_with_stamps_and_atomics(self):
         self.whole(order_of_writes="    order: stamp\n    atomics: true\n")
 
+    @SEVERAL
     def test_several(self):
         self.whole("by_time", "by_other")
 
+    @SIMULATED
     def test_cancel(self):
         """Back to order: store, where increments work again."""
         self.start()
@@ -250,6 +259,7 @@ class Paths(PathsCase):
         self.expect_all(load.final(), load.uncertain())
         self.expect_paths("by_time", uncertain=load.uncertain())
 
+    @SEVERAL
     def test_drop(self):
         """Paths are dropped while callers use them; then one is added again."""
         self.start()
@@ -292,6 +302,7 @@ class Paths(PathsCase):
             data.close()
             self.assertEqual({path: self.place.cells(f"{self.name}_{path}") for path in paths}, written)
 
+    @ONE
     def test_take_back_cancellation(self):
         self.start(1, order_of_writes="    order: stamp\n", rows=200)
         self.add(rows_per_second=20)
@@ -302,6 +313,7 @@ class Paths(PathsCase):
         self.refuse(Code.REFUSED, "removals no longer reach the new rows", order, self.gateways[0], "t", "reverse")
         self.assertEqual(status(self.gateways[0], "t").next_commands, "resume")
 
+    @ONE
     def test_rows_that_do_not_fit(self):
         """Records without a key in the path are not copied, and queries use the path only on order."""
         fields = "    fields: {id: {type: string, max_bytes: 20}, ts: timestamp, note: string}\n"
@@ -326,7 +338,7 @@ class Paths(PathsCase):
         data.close()
 
 
-@unittest.skipIf(STORE == "hbase" or GATEWAYS == 1, "these faults are tried on the simulated HBase, with several gateways")
+@SIMULATED
 class Stops(PathsCase):
     """Gateways stop while a path is added; two of them serve."""
 
