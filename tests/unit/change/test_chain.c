@@ -74,7 +74,7 @@ test_back(void)
 static void
 test_rounds(void)
 {
-    chain_model model = model_of(PUT | REMOVE | GET, 3), back = model_of(PUT | REMOVE | GET | SCAN, 2);
+    chain_model model = model_of(PUT | REMOVE | GET, 2), back = model_of(PUT | REMOVE | GET | SCAN, 2);
     model.rounds = back.rounds = model.unknown = back.unknown = back.turns = 1;
     model.first = KW_CHAIN_2;
     back.first = KW_CHAIN_6;

@@ -167,6 +167,25 @@ test_put_if(void)
     order_bed_free(&bed);
 }
 
+/* A write of another gateway has the latest time that the clock can have. In a record with several rows the
+ * stamp is above it, so that all rows get the two writes in the same order. */
+static void
+test_above_another_gateway(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    atomic_answer answer = {.count = 0};
+    kw_increment increment = increment_of(arena, "n", 1, true);
+    kw_simulated_put(bed.rows, "old", "r", "n", "12345678", TIME_MS);
+    start_increment(&bed, &increment, &answer);
+    order_run(&bed);
+    g_assert_false(answer.base.done);
+    kw_simulated_set_time_ms(bed.rows, TIME_MS + 1, TIME_MS + 1);
+    assert_ok(&bed, &answer);
+    order_assert_row(&bed, "new", "n", "f:kw:w=1001@1001 f:n=12345679@1001");
+    order_bed_free(&bed);
+}
+
 /* A record with one row: the stamp can be that of the write before, and earlier than the clock's latest
  * time, so nothing waits. */
 static void
@@ -641,6 +660,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/order/cas/put-if", test_put_if);
+    g_test_add_func("/order/cas/above-another-gateway", test_above_another_gateway);
     g_test_add_func("/order/cas/one-row", test_one_row);
     g_test_add_func("/order/cas/waits-for-what-it-has-read", test_waits_for_seen);
     g_test_add_func("/order/cas/sums", test_sums);
