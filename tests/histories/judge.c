@@ -111,8 +111,8 @@ mark_exempt(GArray *effects)
         effect *plain = &g_array_index(effects, effect, i);
         for (guint j = 0; plain->kind == EFFECT_WRITE && j < effects->len; j++) {
             const effect *each = &g_array_index(effects, effect, j);
-            uint8_t fields =
-                each->kind == EFFECT_ADD ? each->fields : each->fields | (uint8_t)(1u << each->on);
+            unsigned compared = each->kind == EFFECT_ADD ? 0 : 1u << each->on;
+            unsigned fields = each->fields | compared;
             if (is_compared(each) && fields & plain->fields && each->begin_ns < plain->end_ns &&
                 plain->begin_ns < each->end_ns)
                 plain->exempt = true;

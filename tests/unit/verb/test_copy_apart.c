@@ -51,7 +51,8 @@ visit(fixture *self, kw_copy_mode mode, apart_side from)
         self->sum.rows += self->slice.rows;
         self->sum.removed += self->slice.removed;
         self->sum.foreign += self->slice.foreign;
-        memcpy(after, self->slice.after.data, self->slice.after.size);
+        if (self->slice.after.size)
+            memcpy(after, self->slice.after.data, self->slice.after.size);
         self->request.after = kw_bytes_of(after, self->slice.after.size);
         desk_clear(on);
     }
