@@ -2,9 +2,10 @@
 
     change_paths_hbase.py sim|hbase GATEWAYS
 
-KW_SEED repeats a run.
+KW_SEED repeats a run; with KW_KILLS, gateways are also killed again and again.
 """
 import logging
+import os
 import signal
 import time
 import unittest
@@ -259,7 +260,7 @@ class Paths(PathsCase):
         self.expect_all(load.final(), load.uncertain())
         self.expect_paths("by_time", uncertain=load.uncertain())
 
-    @SEVERAL
+    @SIMULATED
     def test_drop(self):
         """Paths are dropped while callers use them; then one is added again."""
         self.start()
@@ -386,11 +387,12 @@ class Stops(PathsCase):
             b.process.send_signal(signal.SIGSTOP)
             order(a, "t", "throttle", rows_per_second=0)
             wait_for(a, "t", lambda found: found.version == "filled-stamped" or found.phase.startswith("waiting for gateway"), "the change to go on or wait")
-            time.sleep(15)
+            time.sleep(12)
             b.process.send_signal(signal.SIGCONT)
             self.end(load)
         self.check(load)
 
+    @unittest.skipUnless("KW_KILLS" in os.environ, "a long test (KW_KILLS); tests/histories does the same at random")
     def test_kill_often(self):
         """kill -9 of either gateway at random moments of the addition, and of a cancellation."""
         with self.load() as load:
