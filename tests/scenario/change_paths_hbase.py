@@ -217,16 +217,12 @@ class Paths(PathsCase):
     def test_whole(self):
         self.whole()
 
-    @SIMULATED
+    @SEVERAL
     def test_whole_with_stamps(self):
         """A table with order: stamp leaves its control cells to a sweep, in all paths."""
-        tables = self.whole(order_of_writes="    order: stamp\n")
+        tables = self.whole(order_of_writes="    order: stamp\n    atomics: true\n")
         if STORE == "sim":
             self.assertEqual([cell for cell in self.control_cells(*tables) if cell[4] == 0], [], "control cells that do not expire")
-
-    @SEVERAL
-    def test_whole_with_stamps_and_atomics(self):
-        self.whole(order_of_writes="    order: stamp\n    atomics: true\n")
 
     @SEVERAL
     def test_several(self):
