@@ -71,6 +71,9 @@ test_clocks(void)
     /* 30 of 60 minutes: 300000000000 and 30 / 64 */
     check("      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy], as: packed}\n      - field: id\n", 2,
           "\\x00\\x00\\x00E\\xD9d\\xB8");
+    /* A number of only one part is complete. */
+    check("      - calendar: {of: ts, parts: [HH], as: packed}\n      - field: ts\n", 2,
+          "\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x0C");
     check("      - bits: {of: ts, parts: [minute 6, ms 42]}\n      - field: id\n", 2, "x");
     check("      - bits: {of: ts, parts: [constant 1 2, minute 6, ms 40]}\n      - field: id\n", 2, "^");
     check(

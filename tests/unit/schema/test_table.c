@@ -278,50 +278,6 @@ test_default_columns(void)
     }
 }
 
-static void
-test_compare(void)
-{
-    kw_value values[] = {
-        KW_VALUE_ABSENT,
-        {.kind = KW_VALUE_REAL, .real = -1.0 / 0.0},
-        {.kind = KW_VALUE_REAL, .real = -1},
-        {.kind = KW_VALUE_REAL, .real = -0.0},
-        {.kind = KW_VALUE_REAL, .real = 0.0},
-        {.kind = KW_VALUE_REAL, .real = 2.5},
-        {.kind = KW_VALUE_REAL, .real = __builtin_nan("")},
-        TEXT(""),
-        TEXT("a"),
-        TEXT("a\0"),
-        TEXT("ab"),
-        TEXT("b"),
-        TEXT("\xc3\xa9"),
-    };
-    for (size_t a = 0; a < G_N_ELEMENTS(values); a++) {
-        for (size_t b = 0; b < G_N_ELEMENTS(values); b++) {
-            int order = kw_value_compare(values[a], values[b]);
-            g_assert_cmpint((order > 0) - (order < 0), ==, (a > b) - (a < b));
-        }
-    }
-    g_assert_cmpint(kw_value_compare(test_number(3), values[5]), >, 0);
-    g_assert_false(kw_value_equal(test_number(0), values[4]));
-}
-
-static void
-test_print(void)
-{
-    char text[40];
-    kw_value_print((kw_value)TEXT("a\"\\\n\xc3\xa9"), text, sizeof text);
-    g_assert_cmpstr(text, ==, "\"a\\x22\\x5C\\x0A\xc3\xa9\"");
-    kw_value_print((kw_value)BYTES("a\xff"), text, sizeof text);
-    g_assert_cmpstr(text, ==, "a\\xFF");
-    kw_value_print(test_number(-5), text, sizeof text);
-    g_assert_cmpstr(text, ==, "-5");
-    kw_value_print((kw_value)TEXT("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"),
-                   text, 16);
-    g_assert_true(g_utf8_validate(text, -1, NULL));
-    g_assert_true(g_str_has_suffix(text, "...\""));
-}
-
 /* Two paths in one store table, or two fields in one column, would mix. */
 static void
 test_collisions(void)
@@ -335,45 +291,6 @@ test_collisions(void)
     g_assert_nonnull(strstr(columns, "d:c"));
 }
 
-/* The result of GLib, whose texts end at a NUL: NUL is replaced by another ASCII character. */
-static bool
-valid_for_glib(const uint8_t *bytes, size_t size)
-{
-    char text[128];
-    for (size_t i = 0; i < size; i++)
-        text[i] = bytes[i] ? (char)bytes[i] : 'x';
-    return g_utf8_validate_len(text, size, NULL);
-}
-
-/* Valid and invalid characters at every position of texts of every length, alone and after a NUL. */
-static void
-test_utf8(void)
-{
-    static const char *const pieces[] = {
-        "\xC3\xA9",     "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\x80", "\xC3", "\xE2\x82", "\xFF",
-        "\xED\xA0\x80", "\xC0\x80",     "\xF4\x90\x80\x80", "\x7F"};
-    size_t good = 0, bad = 0;
-    for (size_t size = 0; size <= 70; size++) {
-        for (size_t at = 0; at <= size; at++) {
-            for (size_t i = 0; i < 2 * G_N_ELEMENTS(pieces); i++) {
-                uint8_t text[128];
-                memset(text, 'a', sizeof text);
-                if (i % 2)
-                    text[at / 2] = 0;
-                size_t piece = MIN(strlen(pieces[i / 2]), size - at);
-                memcpy(text + at, pieces[i / 2], piece);
-                bool valid = kw_utf8_valid(kw_bytes_of(text, size));
-                g_assert_cmpint(valid, ==, valid_for_glib(text, size));
-                good += valid;
-                bad += !valid;
-            }
-        }
-    }
-    g_assert_cmpuint(good, >, 1000);
-    g_assert_cmpuint(bad, >, 1000);
-    g_assert_true(kw_utf8_valid(KW_BYTES_NONE));
-}
-
 int
 main(int argc, char **argv)
 {
@@ -385,9 +302,6 @@ main(int argc, char **argv)
     g_test_add_func("/schema/table/checks", test_checks);
     g_test_add_func("/schema/table/cells", test_cells);
     g_test_add_func("/schema/table/bad_cells", test_bad_cells);
-    g_test_add_func("/schema/table/compare", test_compare);
-    g_test_add_func("/schema/table/print", test_print);
-    g_test_add_func("/schema/table/utf8", test_utf8);
     g_test_add_func("/schema/table/collisions", test_collisions);
     return g_test_run();
 }
