@@ -58,7 +58,7 @@ kw_demand_ahead(const kw_demand *demand, uint64_t buffered)
 size_t
 kw_demand_groups(uint64_t wanted, uint64_t finished_groups, uint64_t finished_rows)
 {
-    if (finished_groups == 0 || wanted == 0)
+    if (wanted == 0)
         return 0;
     double needed = (double)finished_groups + 1; /* nothing found yet: twice as many each time */
     if (finished_rows)

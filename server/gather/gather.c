@@ -100,13 +100,12 @@ kw_gather_free(kw_gather *gather)
 /* --- taking rows ----------------------------------------------------------------------------------- */
 
 static bool
-page_full(kw_gather *gather)
+page_full(const kw_gather *gather)
 {
     const kw_flow *flow = &gather->flow;
     if (gather->page_over || kw_flow_page_full(flow))
         return true;
     if (flow->page_rows && flow->page_bytes >= SHORT_PAGE_BYTES && kw_flow_is_short(flow)) {
-        gather->page_over = true;
         kw_metrics_add(KW_METRIC_memory_short_pages, 1);
         return true;
     }

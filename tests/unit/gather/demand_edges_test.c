@@ -45,6 +45,7 @@ test_groups(void)
 {
     g_assert_cmpuint(kw_demand_groups(10, 0, 0), ==, 0);
     g_assert_cmpuint(kw_demand_groups(0, 5, 5), ==, 0);
+    g_assert_cmpuint(kw_demand_groups(0, 5, 0), ==, 0);
     g_assert_cmpuint(kw_demand_groups(10, 1, 0), ==, 1);
     g_assert_cmpuint(kw_demand_groups(10, 3, 0), ==, 3);
     g_assert_cmpuint(kw_demand_groups(10, 2, 10), ==, 1);

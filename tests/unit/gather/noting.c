@@ -49,3 +49,29 @@ noting_fixture_of_ranges(uint32_t ranges, uint32_t rows)
     self->handle->class = &between;
     return self;
 }
+
+/* Replaces the plan by one point for each row of the fixture's range. */
+static void
+make_points(fixture *self, uint32_t rows)
+{
+    kw_range *points = KW_ARENA_ARRAY(self->arena, kw_range, rows);
+    kw_merge_group *group = KW_ARENA_NEW(self->arena, kw_merge_group);
+    for (uint32_t row = 0; row < rows; row++) {
+        char *key = kw_arena_printf(self->arena, "%03u%08u", 0, row);
+        points[row] =
+            (kw_range){.placement = &self->placements[0], .start = kw_bytes_of_text(key), .skip = 3};
+    }
+    group->count = rows;
+    self->plan.ranges = points;
+    self->plan.ranges_count = rows;
+    self->plan.groups = group;
+    self->plan.point = true;
+}
+
+fixture *
+noting_fixture_of_points(uint32_t rows)
+{
+    fixture *self = noting_fixture_of_ranges(1, rows);
+    make_points(self, rows);
+    return self;
+}

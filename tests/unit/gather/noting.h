@@ -25,3 +25,5 @@ extern noted_reads noted;
 
 /* As fixture_of_ranges, not skewed. */
 fixture *noting_fixture_of_ranges(uint32_t ranges, uint32_t rows);
+/* The same with one range, whose rows are the points of the plan: one row key for each. */
+fixture *noting_fixture_of_points(uint32_t rows);

@@ -234,151 +234,6 @@ test_memory_used_up(void)
     fixture_free(self);
 }
 
-/* --- points ---------------------------------------------------------------------------------------- */
-
-/* Replaces the plan by one point for each row of the fixture's range. */
-static void
-make_points(fixture *self, uint32_t rows)
-{
-    kw_range *points = KW_ARENA_ARRAY(self->arena, kw_range, rows);
-    kw_merge_group *group = KW_ARENA_NEW(self->arena, kw_merge_group);
-    for (uint32_t row = 0; row < rows; row++) {
-        char *key = kw_arena_printf(self->arena, "%03u%08u", 0, row);
-        points[row] =
-            (kw_range){.placement = &self->placements[0], .start = kw_bytes_of_text(key), .skip = 3};
-    }
-    group->count = rows;
-    self->plan.ranges = points;
-    self->plan.ranges_count = rows;
-    self->plan.groups = group;
-    self->plan.point = true;
-}
-
-static fixture *
-fixture_of_points(uint32_t rows)
-{
-    fixture *self = noting_fixture_of_ranges(1, rows);
-    make_points(self, rows);
-    return self;
-}
-
-/* The first multi-get reads a few rows. The next ones read what the page needs: as many rows as the buffer
- * holds, and at most 1,024. */
-static void
-test_sizes_of_multi_gets(void)
-{
-    enum { ROWS = 4000 };
-    static const size_t buffers[] = {16 * 1024, 64 * 1024, 64 * 1024 * 1024};
-    for (size_t i = 0; i < G_N_ELEMENTS(buffers); i++) {
-        fixture *self = fixture_of_points(ROWS);
-        kw_gather_spec spec = fixture_spec(self);
-        spec.buffer_bytes = buffers[i];
-        kw_gather *gather = kw_gather_new(self->handle, &spec);
-        fixture_read_page(self, gather, ROWS, 64 << 20);
-        g_assert_cmpuint(self->page_count, ==, ROWS);
-        g_assert_cmpuint(noted.gets[0], ==, 64);
-        size_t row_bytes = kw_flow_row_memory(&gather->flow, 0);
-        for (size_t at = 1; at + 1 < noted.gets_count; at++) {
-            size_t fitting = MIN(buffers[i] / row_bytes, 1024);
-            g_assert_cmpuint(noted.gets[at], <=, fitting + fitting / 4);
-            g_assert_cmpuint(noted.gets[at] + noted.gets[at] / 4, >=, fitting);
-            g_assert_cmpuint(noted.gets[at], <=, 1024);
-        }
-        g_assert_cmpuint(noted.get.max_bytes, ==, buffers[i]);
-        kw_gather_free(gather);
-        fixture_free(self);
-    }
-}
-
-/* Points are read with the columns of the gather, of which one can be a whole family. */
-static void
-test_columns_of_points(void)
-{
-    static const kw_column columns[] = {
-        {.family = KW_BYTES_LITERAL("f"), .whole_family = true},
-        {.family = KW_BYTES_LITERAL("g"), .qualifier = KW_BYTES_LITERAL("q")}};
-    fixture *self = fixture_of_points(5);
-    kw_gather_spec spec = fixture_spec(self);
-    spec.columns = columns;
-    spec.columns_count = G_N_ELEMENTS(columns);
-    kw_gather *gather = kw_gather_new(self->handle, &spec);
-    fixture_read_page(self, gather, 5, 1 << 20);
-    g_assert_cmpuint(noted.get.columns_count, ==, 2);
-    g_assert_true(noted.get.columns[0].whole_family && !noted.get.columns[1].whole_family);
-    g_assert_true(kw_bytes_equal(noted.get.columns[0].family, columns[0].family));
-    g_assert_true(kw_bytes_equal(noted.get.columns[1].qualifier, columns[1].qualifier));
-    kw_gather_free(gather);
-    fixture_free(self);
-}
-
-/* A page reads no more points than it has rows. */
-static void
-test_points_of_a_page(void)
-{
-    fixture *self = fixture_of_points(200);
-    kw_gather_spec spec = fixture_spec(self);
-    kw_gather *gather = kw_gather_new(self->handle, &spec);
-    static const uint32_t pages[] = {1, 7, 30, 1};
-    for (size_t i = 0; i < G_N_ELEMENTS(pages); i++) {
-        fixture_read_page(self, gather, pages[i], 1 << 20);
-        g_assert_cmpuint(self->page_count, ==, pages[i]);
-        g_assert_cmpuint(noted.gets_count, ==, i + 1);
-        g_assert_cmpuint(noted.gets[i], ==, pages[i]);
-    }
-    kw_gather_free(gather);
-    fixture_free(self);
-}
-
-/* Points are read and returned in the order of their keys, whatever their order in the plan. */
-static void
-test_order_of_points(void)
-{
-    enum { ROWS = 200 };
-    for (int reversed = 0; reversed < 2; reversed++) {
-        fixture *self = fixture_of_points(ROWS);
-        kw_range *points = (kw_range *)self->plan.ranges;
-        for (uint32_t i = 0; i < ROWS; i++) {
-            uint32_t other = (i * 7 + 3) % ROWS;
-            kw_range kept = points[i];
-            points[i] = points[other];
-            points[other] = kept;
-        }
-        self->plan.reversed = reversed;
-        kw_gather_spec spec = fixture_spec(self);
-        do {
-            kw_gather *gather = kw_gather_new(self->handle, &spec);
-            fixture_read_page(self, gather, 30, 1 << 20);
-            kw_gather_free(gather);
-            spec.position = self->position;
-        } while (!self->end);
-        g_assert_cmpuint(self->keys->len, ==, ROWS);
-        for (guint i = 1; i < ROWS; i++) {
-            kw_bytes before = g_array_index(self->keys, kw_bytes, i - 1);
-            kw_bytes key = g_array_index(self->keys, kw_bytes, i);
-            g_assert_cmpint(kw_bytes_compare(before, key) > 0, ==, reversed);
-        }
-        fixture_free(self);
-    }
-}
-
-/* Even a buffer that is too small for one row reads one row at a time. */
-static void
-test_tiny_buffer(void)
-{
-    enum { ROWS = 100 };
-    fixture *self = fixture_of_points(ROWS);
-    kw_gather_spec spec = fixture_spec(self);
-    spec.buffer_bytes = 1;
-    kw_gather *gather = kw_gather_new(self->handle, &spec);
-    for (size_t count = 0; count < ROWS; count += self->page_count)
-        fixture_read_page(self, gather, ROWS, 1 << 20);
-    g_assert_cmpuint(noted.gets_count, ==, 1 + ROWS - 64);
-    for (size_t i = 1; i < noted.gets_count; i++)
-        g_assert_cmpuint(noted.gets[i], ==, 1);
-    kw_gather_free(gather);
-    fixture_free(self);
-}
-
 /* --- the caller's account -------------------------------------------------------------------------- */
 
 /* The memory of a gather is charged to the caller's account: not more for each page, and nothing once the
@@ -414,7 +269,7 @@ test_charges(void)
 {
     for (int points = 0; points < 2; points++)
         for (int in_flight = 0; in_flight < 2; in_flight++) {
-            fixture *self = points ? fixture_of_points(1000) : noting_fixture_of_ranges(3, 1000);
+            fixture *self = points ? noting_fixture_of_points(1000) : noting_fixture_of_ranges(3, 1000);
             assert_charges(self, in_flight);
             fixture_free(self);
         }
@@ -432,11 +287,6 @@ main(int argc, char **argv)
     g_test_add_func("/gather/reads/row size of one range", test_row_size_of_one_range);
     g_test_add_func("/gather/reads/timeout after a position", test_timeout_after_a_position);
     g_test_add_func("/gather/reads/memory used up", test_memory_used_up);
-    g_test_add_func("/gather/reads/order of points", test_order_of_points);
-    g_test_add_func("/gather/reads/sizes of multi-gets", test_sizes_of_multi_gets);
-    g_test_add_func("/gather/reads/columns of points", test_columns_of_points);
-    g_test_add_func("/gather/reads/points of a page", test_points_of_a_page);
-    g_test_add_func("/gather/reads/tiny buffer", test_tiny_buffer);
     g_test_add_func("/gather/reads/charges", test_charges);
     return g_test_run();
 }

@@ -226,6 +226,27 @@ test_filter(void)
     fixture_free(self);
 }
 
+/* More streams than may fetch at once, and the store's filter drops the rows of their first fetches: each of
+ * them waits several times for its turn. */
+static void
+test_streams_wait_again(void)
+{
+    enum { STREAMS = 3 * KW_FLOW_FETCHES_MAX, ROWS = 9 };
+    fixture *self = fixture_of_ranges(STREAMS, ROWS, false);
+    kw_gather_spec spec = fixture_spec(self);
+    spec.filter = KW_BYTES_LITERAL("RowFilter(=, 'regexstring:00000100$')");
+    spec.limit = 1;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_read_page(self, gather, 1, 1 << 20);
+    g_assert_cmpuint(self->page_count, ==, 1);
+    g_assert_cmpuint(self->control->fetches, >, 2 * STREAMS);
+    g_assert_cmpuint(self->control->most_in_flight, ==, KW_FLOW_FETCHES_MAX);
+    for (uint32_t stream = 0; stream < STREAMS; stream++)
+        g_assert_false(gather->groups->streams[stream].waiting);
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
 /* Rows whose keys are longer than the row size of their range belong to other strings; the gather drops
  * them. */
 static void
@@ -275,10 +296,10 @@ watch_memory(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret
     return true;
 }
 
-static void
-check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies, bool more_pages)
+/* Reads all rows of the plan, and frees the fixture. Returns the most bytes that the gather held. */
+static size_t
+most_held(fixture *self, size_t rows, size_t budget, bool copies, bool more_pages)
 {
-    fixture *self = fixture_of_ranges(ranges, rows, false);
     self->control->shuffle = true;
     memory_watch memory = {0};
     kw_gather_spec spec = fixture_spec(self);
@@ -296,14 +317,32 @@ check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies, bool mo
             fixture_run_once(self);
         count += self->page_count;
     } while (!self->end);
-    g_assert_cmpuint(count, ==, (size_t)ranges * rows);
-    g_test_message("%u ranges: held at most %zu of %zu, retired %zu", ranges, memory.most_bytes, budget,
-                   memory.most_retired_bytes);
-    g_assert_cmpuint(memory.most_bytes, <, budget + budget / 2);
+    g_assert_cmpuint(count, ==, rows);
+    g_test_message("%zu ranges: held at most %zu of %zu, retired %zu", self->plan.ranges_count,
+                   memory.most_bytes, budget, memory.most_retired_bytes);
     if (copies)
         g_assert_cmpuint(memory.most_retired_bytes, ==, 0);
     kw_gather_free(memory.gather);
     fixture_free(self);
+    return memory.most_bytes;
+}
+
+static void
+check_budget(uint32_t ranges, uint32_t rows, size_t budget, bool copies, bool more_pages)
+{
+    fixture *self = fixture_of_ranges(ranges, rows, false);
+    size_t most = most_held(self, (size_t)ranges * rows, budget, copies, more_pages);
+    g_assert_cmpuint(most, <, budget + budget / 2);
+}
+
+/* Groups are opened ahead while half of the budget is free. */
+static void
+test_budget_of_groups(void)
+{
+    enum { GROUPS = 200, ROWS = 2, BUDGET = 16 * 1024 };
+    for (int more = 0; more < 2; more++)
+        g_assert_cmpuint(most_held(fixture_of_groups(GROUPS, ROWS), GROUPS * ROWS, BUDGET, true, more), <,
+                         BUDGET / 4 * 3);
 }
 
 static void
@@ -356,8 +395,10 @@ main(int argc, char **argv)
     g_test_add_func("/gather/demand/accept", test_accept);
     g_test_add_func("/gather/demand/accept fails", test_accept_fails);
     g_test_add_func("/gather/demand/filter", test_filter);
+    g_test_add_func("/gather/demand/streams wait again", test_streams_wait_again);
     g_test_add_func("/gather/demand/row size", test_row_size);
     g_test_add_func("/gather/demand/budget", test_budget);
+    g_test_add_func("/gather/demand/budget of groups", test_budget_of_groups);
     g_test_add_func("/gather/demand/scanned_between_pages", test_scanned_between_pages);
     return g_test_run();
 }
