@@ -68,7 +68,7 @@ typedef struct step {
 void
 kw_skip_begin_struct(kw_skip *skip, kw_wire_protocol protocol, size_t at, size_t limit, uint32_t depth_max)
 {
-    g_assert(depth_max <= KW_SKIP_DEPTH_MAX);
+    g_assert(depth_max <= KW_SKIP_DEPTH_MAX && limit <= INT32_MAX);
     skip->at = at;
     skip->limit = limit;
     skip->depth = 1;
@@ -369,10 +369,8 @@ binary_plain_fields(kw_skip *skip, kw_bytes input)
         uint8_t type = input.data[at];
         size_t left = end - at, size;
         if (type == BINARY_STRING) {
-            uint32_t length = kw_be32_load(input.data + at + 3);
-            if (length > INT32_MAX || length > left - 7)
-                break;
-            size = 7 + (size_t)length; /* compared before the addition, so the sum cannot overflow */
+            size =
+                7 + (size_t)kw_be32_load(input.data + at + 3); /* of a negative length: exceeds the limit */
         } else if (type < BINARY_TYPES && binary_sizes[type]) {
             size = 3 + (size_t)binary_sizes[type];
         } else {

@@ -55,10 +55,42 @@ test_many_notes(void)
     }
 }
 
+/* The note of a component names each of its fields that the query does not bind. */
+static void
+test_unbound_fields(void)
+{
+    static const struct {
+        const char *bound; /* one letter a field */
+        const char *note;
+    } cases[] = {
+        {"", "a and b and c are not bound"}, {"a", "b and c are not bound"}, {"b", "a and c are not bound"},
+        {"c", "a and b are not bound"},      {"ab", "c is not bound"},       {"bc", "a is not bound"}};
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {a: int, b: int, c: int}\n"
+                    "    key: [{salt: {buckets: 4, of: [a, b, c]}}, field: a, field: b, field: c]\n");
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_value one = test_number(1);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
+        for (const char *name = cases[i].bound; *name; name++)
+            bounds[*name - 'a'] = (kw_bound){.values = &one, .count = 1};
+        const kw_plan *plan = plan_of(table, bounds, arena);
+        unsigned found = 0;
+        for (size_t note = 0; note < plan->notes_count; note++) {
+            const char *at = strstr(plan->notes[note], cases[i].note);
+            found += at && (at == plan->notes[note] || at[-1] == ' ' || at[-1] == '(');
+        }
+        g_assert_cmpuint(found, ==, 1);
+        g_assert_cmpint(plan->clock, ==, -1);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/notes-edges/many", test_many_notes);
+    g_test_add_func("/plan/notes-edges/unbound-fields", test_unbound_fields);
     return g_test_run();
 }

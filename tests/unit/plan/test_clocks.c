@@ -32,12 +32,24 @@ check_counts(kw_test_planner *planner, const char *words, size_t ranges, size_t 
     g_assert_true(plan->residual == residual);
 }
 
+static bool
+has_note(const kw_plan *plan, const char *words)
+{
+    for (size_t index = 0; index < plan->notes_count; index++)
+        if (strstr(plan->notes[index], words))
+            return true;
+    return false;
+}
+
 /* The day from 1620000000 (midnight UTC) has one range for each minute, read one after the other. */
 static void
 test_day(void)
 {
     g_autoptr(kw_test_planner) planner = planner_new(ARCHIVE("mm, HH, dd, MM, yyyy"));
     check_counts(planner, "ts>=1620000000 ts<1620086400", 1440, 1440, false);
+    const kw_plan *day = plan_of(planner, "ts>=1620000000 ts<1620086400");
+    g_assert_false(has_note(day, "the first of") || day->rest.limit > 0); /* a single window */
+    g_assert_cmpint(day->clock, ==, 0);
     check_counts(planner, "ts>=1620000001 ts<1620086400", 1440, 1440, true);
     check_counts(planner, "ts>=1620000059 ts<1620000061 order=desc", 2, 2, true);
     check_counts(planner, "ts=1620000000", 1, 1, false); /* the range of that minute */
@@ -49,15 +61,6 @@ test_day(void)
     g_assert_true(kw_bytes_equal(falling->ranges[0].start, rising->ranges[1].start));
     g_autoptr(kw_test_planner) ordered = planner_new(ARCHIVE("yyyy, MM, dd, HH, mm"));
     check_counts(ordered, "ts>=1620000000 ts<1620086400", 1, 1, false);
-}
-
-static bool
-has_note(const kw_plan *plan, const char *words)
-{
-    for (size_t index = 0; index < plan->notes_count; index++)
-        if (strstr(plan->notes[index], words))
-            return true;
-    return false;
 }
 
 /* Reads a week of minutes window by window: every minute once, in order. Returns the number of windows. */

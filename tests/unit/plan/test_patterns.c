@@ -130,11 +130,36 @@ test_after_text(void)
     }
 }
 
+/* The byte of a salt of two fields is in a pattern if the query binds both of them. */
+static void
+test_of_two_fields(void)
+{
+    enum { ID_BYTES = 8 };
+    static const struct {
+        const char *query;
+        bool salted;
+    } queries[] = {{"k=a m=5 n=7 full", true}, {"k=a m=5 full", false}, {"k=a n=7 full", false}};
+    g_autoptr(kw_test_planner) planner = planner_new(
+        "    fields: {m: int, n: int, k: {type: string, values: [a, b]}, id: int}\n"
+        "    key: [{enum: k}, {field: id}, {salt: {of: [m, n], buckets: 4}}, {field: m}, {field: n}]\n");
+    for (size_t i = 0; i < G_N_ELEMENTS(queries); i++) {
+        const kw_plan *plan;
+        planner_reset(planner);
+        planner_set_query(planner, queries[i].query);
+        bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
+        g_assert_true(done);
+        g_assert_cmpuint(plan->patterns_count, ==, 1);
+        g_assert_cmpuint(plan->patterns[0].bytes.size, >, ID_BYTES);
+        g_assert_cmpint(plan->patterns[0].mask[ID_BYTES], ==, !queries[i].salted);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/patterns/kept", test_kept);
     g_test_add_func("/plan/patterns/after-text", test_after_text);
+    g_test_add_func("/plan/patterns/of-two-fields", test_of_two_fields);
     return g_test_run();
 }

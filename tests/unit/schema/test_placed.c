@@ -130,6 +130,72 @@ test_changing(void)
     g_assert_cmpuint(kw_layout_buckets(path->placements[0].layout), ==, 4);
 }
 
+/* The version of a change can set the order of writes; the catalog's order then does not apply. */
+static void
+test_order(void)
+{
+    g_autoptr(kw_model) old = model_of(OLD);
+    kw_placing placing = changing(old);
+    for (int sets = 0; sets < 2; sets++) {
+        placing.sets_order = sets;
+        placing.order = KW_WRITE_ORDER_STAMP;
+        placing.spaced = placing.keeps_gone = true;
+        g_autoptr(kw_policy) policy = placed(NEW, &placing, 1);
+        const kw_table *table = kw_policy_table(policy, 0);
+        kw_write_order before = sets ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
+        g_assert_cmpint(table->changing_order, ==, sets);
+        g_assert_cmpint(table->ordering.order, ==, before);
+        g_assert_cmpint(table->ordering.spaced, ==, sets);
+        g_assert_cmpint(table->ordering.keeps_gone, ==, sets);
+        kw_policy_set_order(policy, 0, sets ? KW_WRITE_ORDER_STORE : KW_WRITE_ORDER_STAMP, true);
+        g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STAMP);
+    }
+}
+
+/* A path that is being added gets writes and no reads, until the change lets scans read it. */
+static void
+test_added(void)
+{
+#define ADDED "    paths: {p: {key: [hash: id, field: id]}}\n"
+    kw_placing placing = {
+        .table = "t", .path = "p", .given_layout = 1, .given_store_table = "t_p", .layout = 1, .adds = true};
+    placing.store_table = placing.given_store_table;
+    placing.old_role = (kw_role)ROLE_ALL;
+    for (int scanned = 0; scanned < 2; scanned++) {
+        placing.role = scanned ? (kw_role)ROLE_ALL : (kw_role)ROLE_WRITE;
+        g_autoptr(kw_policy) policy = placed(OLD ADDED, &placing, 1);
+        const kw_table *table = kw_policy_table(policy, 0);
+        const kw_path *path = &table->paths[1];
+        g_assert_true(table->changing);
+        g_assert_cmpuint(path->placements_count, ==, 1);
+        g_assert_true(path->placements[0].role.put == 1);
+        g_assert_cmpint(path->placements[0].role.scan, ==, scanned);
+        g_assert_cmpint(path->placements[0].complete, ==, scanned);
+        g_assert_cmpint(kw_path_is_filling(path), ==, !scanned);
+        g_assert_false(kw_path_is_filling(&table->paths[0]));
+    }
+}
+
+/* Rows of a path whose key rule chooses a bucket at each put cannot be copied, nor can rows be copied from
+ * such a path. */
+static void
+test_added_with_choices(void)
+{
+#define RANDOM "salt: {algorithm: random, buckets: 4}"
+#define BY "by: {association: true, key: [literal: x, field: id]}"
+    static const char *const texts[] = {
+        FIELDS "    key: [field: id]\n    paths: {p: {key: [" RANDOM ", field: id]}, " BY "}\n",
+        FIELDS "    key: [" RANDOM ", field: id]\n    paths: {p: {key: [field: id]}, " BY "}\n",
+        FIELDS "    key: [" RANDOM ", field: id]\n    paths: {p: {key: [" RANDOM ", field: id]}, " BY "}\n"};
+    kw_placing placing = {
+        .table = "t", .path = "p", .given_layout = 1, .given_store_table = "t_p", .layout = 1, .adds = true};
+    placing.store_table = placing.given_store_table;
+    placing.old_role = (kw_role)ROLE_ALL;
+    placing.role = (kw_role)ROLE_WRITE;
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+        assert_refused(texts[i], &placing, "path p cannot be added while the table is served");
+}
+
 /* After the change the record only says where the rows are. */
 static void
 test_changed(void)
@@ -327,6 +393,9 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/schema/placed/changing", test_changing);
+    g_test_add_func("/schema/placed/order", test_order);
+    g_test_add_func("/schema/placed/added", test_added);
+    g_test_add_func("/schema/placed/added-with-choices", test_added_with_choices);
     g_test_add_func("/schema/placed/changed", test_changed);
     g_test_add_func("/schema/placed/not-applied", test_not_applied);
     g_test_add_func("/schema/placed/numbers", test_numbers);

@@ -34,6 +34,37 @@ test_unknown_types(void)
     }
 }
 
+/* A field head that ends at the limit is read: its type is reported, not the missing value. */
+static void
+test_unknown_type_at_the_limit(void)
+{
+    static const uint8_t head[] = {BINARY_TEXT, 0, 1, 0, 0, 0, 0, 5, 0, 2};
+    for (size_t limit = sizeof head - 2; limit <= sizeof head; limit++) {
+        kw_skip skip;
+        size_t wanted;
+        kw_skip_begin_struct(&skip, KW_WIRE_BINARY, 0, limit, 10);
+        g_assert_cmpint(kw_skip_run(&skip, kw_bytes_of(head, limit), &wanted), ==, KW_WIRE_BROKEN);
+        g_assert_cmpint(skip.fault.kind, ==, limit < sizeof head ? KW_DECODE_TRUNCATED : KW_DECODE_TYPE);
+    }
+}
+
+/* A text of negative length, in a struct and after another field. */
+static void
+test_negative_lengths(void)
+{
+    static const uint8_t body[] = {8, 0,    1,    0,    0,    0, 0, BINARY_TEXT, 0,
+                                   2, 0xff, 0xff, 0xff, 0xf0, 0, 0, 0,           0};
+    for (size_t from = 0; from <= 7; from += 7) {
+        kw_skip skip;
+        size_t wanted;
+        kw_skip_begin_struct(&skip, KW_WIRE_BINARY, 0, INT32_MAX, 10);
+        kw_bytes input = kw_bytes_skip(kw_bytes_of(body, sizeof body), from);
+        g_assert_cmpint(kw_skip_run(&skip, input, &wanted), ==, KW_WIRE_BROKEN);
+        g_assert_cmpint(skip.fault.kind, ==, KW_DECODE_NEGATIVE);
+        g_assert_cmpint(skip.fault.value, ==, -16);
+    }
+}
+
 static void
 expect_depth(kw_bytes lists, kw_wire_progress progress)
 {
@@ -62,6 +93,8 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/wire/skip-edges/unknown-types", test_unknown_types);
+    g_test_add_func("/wire/skip-edges/unknown-type-at-the-limit", test_unknown_type_at_the_limit);
+    g_test_add_func("/wire/skip-edges/negative-lengths", test_negative_lengths);
     g_test_add_func("/wire/skip-edges/empty-containers-at-the-depth-limit",
                     test_empty_containers_at_the_depth_limit);
     return g_test_run();
