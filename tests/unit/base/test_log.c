@@ -4,37 +4,11 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "support/log_capture.h"
 
 #include <glib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int saved = -1;
-static char *path;
-
-static void
-capture(void)
-{
-    int file = g_file_open_tmp("keyway-log-XXXXXX", &path, NULL);
-    g_assert_cmpint(file, >=, 0);
-    saved = dup(STDERR_FILENO);
-    dup2(file, STDERR_FILENO);
-    close(file);
-}
-
-/* The lines logged since capture. The caller frees the text. */
-static char *
-captured(void)
-{
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    char *text = NULL;
-    gboolean read = g_file_get_contents(path, &text, NULL, NULL);
-    unlink(path);
-    g_free(path);
-    g_assert_true(read);
-    return text;
-}
 
 static int64_t
 fixed_wall(void)
@@ -55,10 +29,10 @@ a_line_of_logfmt(void)
 {
     kw_clock_inject(fixed_wall, NULL);
     kw_log_configure(KW_LOG_INFO, false);
-    capture();
+    log_capture_begin();
     kw_log(KW_LOG_WARN, "hbase", "channel lost", KW_LOG_FACT("server", "h1"), KW_LOG_FACT("left", -2),
            KW_LOG_FACT("reason", "it said \"no=\\\""), KW_LOG_FACT("empty", ""));
-    g_autofree char *text = captured();
+    g_autofree char *text = log_capture_end();
     kw_clock_inject(NULL, NULL);
     g_assert_cmpstr(
         text, ==,
@@ -71,11 +45,11 @@ a_line_of_json(void)
 {
     kw_clock_inject(fixed_wall, NULL);
     kw_log_configure(KW_LOG_INFO, true);
-    capture();
+    log_capture_begin();
     kw_log(KW_LOG_ERROR, "net", "gone", KW_LOG_FACT("why", "a\\b\""),
            KW_LOG_FACT("bytes", KW_BYTES_LITERAL("x\0")), KW_LOG_FACT("least", INT64_MIN),
            KW_LOG_FACT("most", UINT64_MAX));
-    g_autofree char *text = captured();
+    g_autofree char *text = log_capture_end();
     kw_clock_inject(NULL, NULL);
     kw_log_configure(KW_LOG_INFO, false);
     g_assert_cmpstr(
@@ -91,10 +65,10 @@ levels(void)
     kw_log_configure(KW_LOG_WARN, false);
     g_assert_false(kw_log_enabled(KW_LOG_INFO));
     g_assert_true(kw_log_enabled(KW_LOG_WARN));
-    capture();
+    log_capture_begin();
     g_assert_false(kw_log(KW_LOG_INFO, "test", "left out", KW_LOG_FACT("x", 1)));
     g_assert_true(kw_log(KW_LOG_ERROR, "test", "shown", KW_LOG_FACT("x", 1)));
-    g_autofree char *text = captured();
+    g_autofree char *text = log_capture_end();
     kw_log_configure(KW_LOG_INFO, false);
     g_assert_null(strstr(text, "left out"));
     g_assert_nonnull(strstr(text, "shown"));
@@ -117,9 +91,9 @@ values_from_outside_stay_on_their_line(void)
 {
     for (int json = 0; json < 2; json++) {
         kw_log_configure(KW_LOG_INFO, json);
-        capture();
+        log_capture_begin();
         kw_log(KW_LOG_INFO, "test", "value", KW_LOG_FACT("v", hostile), KW_LOG_FACT("w", 1));
-        g_autofree char *text = captured();
+        g_autofree char *text = log_capture_end();
         kw_log_configure(KW_LOG_INFO, false);
         g_assert_cmpuint(line_count(text), ==, 1);
         g_assert_true(g_utf8_validate(text, -1, NULL));
@@ -167,13 +141,13 @@ static void
 lines_of_threads_are_not_mixed(void)
 {
     static const char *const names[] = {"aaaaaaaaaaaaaaaa", "bbbbbbbb", "cccccccccccccccccccccccc"};
-    capture();
+    log_capture_begin();
     kw_thread threads[G_N_ELEMENTS(names)];
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
         kw_thread_start(&threads[i], "log", log_many, (void *)names[i]);
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
         kw_thread_join(&threads[i]);
-    g_autofree char *text = captured();
+    g_autofree char *text = log_capture_end();
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     g_assert_cmpuint(g_strv_length(lines), ==, 1501);
     for (size_t i = 0; i < 1500; i++) {

@@ -1,5 +1,5 @@
 /* A net with several loops, addresses that cannot be used, and calls that come too early. */
-#include "net/net.h"
+#include "net/worker.h"
 
 #include "base/clock.h"
 #include "unit/net/callers.h"
@@ -135,6 +135,34 @@ test_foreign_address(void)
     stop(&self, net);
 }
 
+static void
+assert_checked_every(net_host *host, void *user)
+{
+    const uint64_t *every_ms = user;
+    g_assert_cmpuint(uv_timer_get_repeat(&net_host_net(host)->workers[0].sweep), ==, *every_ms);
+}
+
+/* Time limits are checked four times within the shortest of them, but not more often than every 20 ms and not
+ * less often than every 250 ms. */
+static void
+test_time_between_checks(void)
+{
+    static const struct {
+        uint64_t frame_ms, handshake_ms, idle_ms, every_ms;
+    } cases[] = {{500, 600, 700, 125}, {600, 500, 700, 125}, {700, 600, 500, 125}, {700, 600, 0, 150},
+                 {10, 600, 0, 20},     {600, 700, 10, 20},   {5000, 6000, 0, 250}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        kw_net_limits limits = net_host_limits();
+        limits.frame_ms = cases[i].frame_ms;
+        limits.handshake_ms = cases[i].handshake_ms;
+        limits.idle_ms = cases[i].idle_ms;
+        net_host *host = net_host_new(limits, "127.0.0.1", NULL);
+        uint64_t every_ms = cases[i].every_ms;
+        net_host_run(host, assert_checked_every, &every_ms);
+        net_host_free(host);
+    }
+}
+
 /* Loops that work are alive for as long as asked. */
 static void
 test_alive(void)
@@ -204,6 +232,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/loops/every-loop-listens", test_every_loop_listens);
     g_test_add_func("/net/loops/foreign-address", test_foreign_address);
     g_test_add_func("/net/loops/alive", test_alive);
+    g_test_add_func("/net/loops/time-between-checks", test_time_between_checks);
     g_test_add_func("/net/loops/drain-without-connections", test_drain_without_connections);
     g_test_add_func("/net/loops/hurried-drain", test_hurried_drain);
     g_test_add_func("/net/loops/hurry-without-drain", test_hurry_without_drain);

@@ -371,6 +371,12 @@ test_memory_of_large_replies(void)
     net_host_free(host);
 }
 
+static void
+assert_paused(net_host *host, void *user)
+{
+    g_assert_cmpuint(net_host_net(host)->workers[0].paused, ==, *(const size_t *)user);
+}
+
 /* While memory is used up, the gateway does not read from a connection that holds much memory. It reads again
  * later. */
 static void
@@ -386,11 +392,13 @@ test_pauses(void)
     client_call(large, 10);
     client_call(large, 20);
     wait_for_metric(KW_METRIC_memory_pauses, pauses + 1);
+    net_host_run(host, assert_paused, &(size_t){1});
     client_call(small, 10);
     net_host_wait(host, 2);
     g_assert_cmpint(subject_of(host, 1).account_bytes, <, 32 * (int64_t)KIB);
     charge_main(-9 * (1 << 20));
     net_host_wait(host, 4);
+    net_host_run(host, assert_paused, &(size_t){0});
     kw_budget_configure(0);
     for (unsigned i = 0; i < 4; i++)
         net_host_reply(host, i, 1, 'a', false);
