@@ -39,7 +39,10 @@ static const char policy[] =
     "    key: [{field: id}, {field: ts}]\n"
     "  coarse:\n"
     "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
-    "    key: [{field: id}, {field: {name: ts, unit: s}}]\n";
+    "    key: [{field: id}, {field: {name: ts, unit: s}}]\n"
+    "  times:\n"
+    "    fields: {ts: {type: timestamp, column: 'd:ts'}, v: int}\n"
+    "    key: [{field: {name: ts, unit: s}}]\n";
 
 static kw_value
 number(int64_t value)
@@ -116,6 +119,9 @@ text_of_columns(desk *self, const kw_reader *reader)
 {
     size_t count = 77;
     const kw_column *columns = kw_reader_columns(reader, &count);
+    static const uint8_t others[512];
+    kw_arena_copy(self->call.arena,
+                  kw_bytes_of(others, sizeof others)); /* not in the memory of the columns */
     g_autoptr(GString) text = g_string_new(columns ? NULL : "whole row");
     g_assert_cmpuint(columns ? 1 : 0, ==, count > 0);
     for (size_t i = 0; i < count; i++)
@@ -161,6 +167,7 @@ test_columns(void)
         {"plain", "a b", NULL, "d:a d:b d:", false},
         {"plain", "c a b", NULL, "d:a d:b d:c d:", true},
         {"plain", "c a", "b", "d:a d:b d:c d:", true},
+        {"times", "ts v", NULL, "d:ts d:v d:", true},
     };
     desk *self = desk_new(policy);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
