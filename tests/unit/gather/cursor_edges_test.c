@@ -126,9 +126,14 @@ test_long_positions(void)
 static void
 test_last_reference(void)
 {
-    kw_bytes keys[] = {KW_BYTES_LITERAL("the first secret key"), KW_BYTES_LITERAL("the second secret key"),
-                       KW_BYTES_LITERAL("the third secret key")};
-    kw_keyring *keyring = kw_keyring_new(keys, G_N_ELEMENTS(keys));
+    enum { KEYS = 50 };
+    kw_bytes keys[KEYS];
+    char texts[KEYS][32];
+    for (size_t i = 0; i < KEYS; i++) {
+        g_snprintf(texts[i], sizeof texts[i], "secret key number %zu", i);
+        keys[i] = kw_bytes_of_text(texts[i]);
+    }
+    kw_keyring *keyring = kw_keyring_new(keys, KEYS);
     kw_keyring_unref(NULL);
     for (int more = 0; more < 3; more++)
         g_assert_true(kw_keyring_ref(keyring) == keyring);
@@ -138,7 +143,7 @@ test_last_reference(void)
         g_assert_cmpuint(contexts_freed, ==, 0);
     }
     kw_keyring_unref(keyring);
-    g_assert_cmpuint(contexts_freed, ==, G_N_ELEMENTS(keys));
+    g_assert_cmpuint(contexts_freed, ==, KEYS);
 }
 
 int

@@ -99,22 +99,29 @@ test_page_bytes(void)
 
 /* --- groups ---------------------------------------------------------------------------------------- */
 
-/* A plan of `groups` groups with one range each, and `rows` rows in each range. */
+/* A plan of `groups` groups with as many ranges each, and `rows` rows in each range. */
 static fixture *
-fixture_of_groups(uint32_t groups, uint32_t rows)
+fixture_of_large_groups(uint32_t groups, uint32_t ranges_each, uint32_t rows)
 {
-    fixture *self = fixture_of_ranges(groups, rows, true);
+    fixture *self = fixture_of_ranges(groups * ranges_each, rows, true);
     kw_merge_group *generated = KW_ARENA_ARRAY(self->arena, kw_merge_group, groups);
-    kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, groups);
-    for (uint32_t i = 0; i < groups; i++) {
+    kw_range *ranges = KW_ARENA_ARRAY(self->arena, kw_range, groups * ranges_each);
+    for (uint32_t i = 0; i < groups * ranges_each; i++) {
         ranges[i] = self->plan.ranges[i];
-        ranges[i].group = i;
-        generated[i] = (kw_merge_group){i, 1};
+        ranges[i].group = i / ranges_each;
     }
+    for (uint32_t i = 0; i < groups; i++)
+        generated[i] = (kw_merge_group){i * ranges_each, ranges_each};
     self->plan.ranges = ranges;
     self->plan.groups = generated;
     self->plan.groups_count = groups;
     return self;
+}
+
+static fixture *
+fixture_of_groups(uint32_t groups, uint32_t rows)
+{
+    return fixture_of_large_groups(groups, 1, rows);
 }
 
 static void
@@ -245,6 +252,30 @@ test_streams_wait_again(void)
         g_assert_false(gather->groups->streams[stream].waiting);
     kw_gather_free(gather);
     fixture_free(self);
+}
+
+/* In every group, more streams than may fetch at once. No stream is left waiting when the queue becomes empty
+ * and is filled again. */
+static void
+test_streams_wait_in_every_group(void)
+{
+    enum { GROUPS = 3, STREAMS = KW_FLOW_FETCHES_MAX + 10, ROWS = 2 };
+    for (int more = 0; more < 2; more++) {
+        fixture *self = fixture_of_large_groups(GROUPS, STREAMS, ROWS);
+        kw_gather_spec spec = fixture_spec(self);
+        spec.more_pages = more;
+        spec.buffer_bytes = 1 << 20;
+        kw_gather *gather = kw_gather_new(self->handle, &spec);
+        size_t count = 0;
+        do {
+            fixture_read_page(self, gather, 100, 1 << 20);
+            count += self->page_count;
+        } while (!self->end);
+        g_assert_cmpuint(count, ==, GROUPS * STREAMS * ROWS);
+        g_assert_cmpuint(self->control->most_in_flight, ==, KW_FLOW_FETCHES_MAX);
+        kw_gather_free(gather);
+        fixture_free(self);
+    }
 }
 
 /* Rows whose keys are longer than the row size of their range belong to other strings; the gather drops
@@ -396,6 +427,7 @@ main(int argc, char **argv)
     g_test_add_func("/gather/demand/accept fails", test_accept_fails);
     g_test_add_func("/gather/demand/filter", test_filter);
     g_test_add_func("/gather/demand/streams wait again", test_streams_wait_again);
+    g_test_add_func("/gather/demand/streams wait in every group", test_streams_wait_in_every_group);
     g_test_add_func("/gather/demand/row size", test_row_size);
     g_test_add_func("/gather/demand/budget", test_budget);
     g_test_add_func("/gather/demand/budget of groups", test_budget_of_groups);
