@@ -200,6 +200,14 @@ test_streams_are_charged(void)
     kw_account_unref(account);
 }
 
+static void
+test_nothing_to_free(void)
+{
+    kw_gather_free(NULL);
+    kw_points_free(NULL);
+    kw_tree_free(NULL);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -210,5 +218,6 @@ main(int argc, char **argv)
     g_test_add_func("/gather/page-edges/position-of-an-empty-page", test_position_of_an_empty_page);
     g_test_add_func("/gather/page-edges/short-memory", test_short_memory);
     g_test_add_func("/gather/page-edges/streams-are-charged", test_streams_are_charged);
+    g_test_add_func("/gather/page-edges/nothing-to-free", test_nothing_to_free);
     return g_test_run();
 }

@@ -133,6 +133,7 @@ test_foreign_address(void)
     g_assert_cmpstr(error.text, ==, "cannot listen on 192.0.2.1:0: Cannot assign requested address");
     kw_net_start(net);
     stop(&self, net);
+    kw_net_free(NULL);
 }
 
 static void

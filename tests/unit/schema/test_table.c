@@ -130,6 +130,7 @@ test_references(void)
     g_assert_true(kw_policy_is_shared(policy));
     kw_policy_unref(second);
     g_assert_false(kw_policy_is_shared(policy));
+    kw_policy_unref(NULL);
 }
 
 typedef struct kw_test_check {
