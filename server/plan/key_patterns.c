@@ -71,14 +71,12 @@ filled(kw_bytes from, size_t width, kw_arena *arena)
     return bytes;
 }
 
-/* Decrements the number; false if it was zero. */
-static bool
+/* Decrements the number, which is not zero. */
+static void
 step_down(uint8_t *bytes, size_t width)
 {
-    for (size_t i = width; i > 0; i--)
-        if (bytes[i - 1]--)
-            return true;
-    return false;
+    while (width > 0 && bytes[--width]-- == 0)
+        continue;
 }
 
 static void
@@ -90,8 +88,8 @@ range_forms(kw_pattern_search *self, const kw_component *component, kw_forms *fo
     uint8_t *high = filled(ends.high, width, self->arena);
     if (ends.high_open)
         memset(high, 0xff, width);
-    else if (ends.high.size <= width && !step_down(high, width))
-        return;
+    else if (ends.high.size <= width)
+        step_down(high, width); /* if it is the least piece, the ends are empty */
     kw_bytes from = kw_bytes_of(low, width), to = kw_bytes_of(high, width);
     if (!ends.empty && kw_bytes_compare(from, to) <= 0)
         forms->count = kw_cover(from, to, PATTERNS_MOST / self->count, self->arena, forms->items);

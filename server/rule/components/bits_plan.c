@@ -256,7 +256,7 @@ runs_of_moment(const kw_bits *self, const kw_value *values, const kw_span *span,
     if (!kw_bits_read_time(self, values[self->base.clock], &tick, ret_error) ||
         !walk_known(self, values, span, tick, &found, ret_error))
         return false;
-    if (found.stop < self->parts_count && found.least > found.most)
+    if (found.least > found.most)
         return true;
     uint64_t low = found.number, high = found.number;
     if (found.stop < self->parts_count) {

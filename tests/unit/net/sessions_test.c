@@ -201,6 +201,31 @@ test_tls_alert(void)
     tls_pair_free(pair);
 }
 
+static void
+get_message_ms(net_host *host, void *user)
+{
+    const kw_session *session = net_host_net(host)->workers[0].sessions;
+    *(uint64_t *)user = session && session->state == KW_SESSION_OPEN ? session->message_ms : UINT64_MAX;
+}
+
+/* The time limit of the handshake does not continue as that of a message. */
+static void
+test_quiet_after_a_handshake(void)
+{
+    tls_pair pair = tls_pair_new(false);
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", pair.server);
+    tls_client client = tls_open(host, pair.client);
+    uint64_t message_ms = UINT64_MAX;
+    for (int i = 0; i < 60000 && message_ms == UINT64_MAX; i++) {
+        g_usleep(1000);
+        net_host_run(host, get_message_ms, &message_ms);
+    }
+    g_assert_cmpuint(message_ms, ==, 0);
+    tls_close(&client);
+    net_host_free(host);
+    tls_pair_free(pair);
+}
+
 /* A client with a certificate is counted by its certificate, not by its address. */
 static void
 test_tls_certificates_are_counted(void)
@@ -377,6 +402,12 @@ assert_paused(net_host *host, void *user)
     g_assert_cmpuint(net_host_net(host)->workers[0].paused, ==, *(const size_t *)user);
 }
 
+static void
+get_relief(net_host *host, void *user)
+{
+    *(bool *)user = uv_is_active((uv_handle_t *)&net_host_net(host)->workers[0].relief);
+}
+
 /* While memory is used up, the gateway does not read from a connection that holds much memory. It reads again
  * later. */
 static void
@@ -399,6 +430,8 @@ test_pauses(void)
     charge_main(-9 * (1 << 20));
     net_host_wait(host, 4);
     net_host_run(host, assert_paused, &(size_t){0});
+    for (bool active = true; active; net_host_run(host, get_relief, &active))
+        g_usleep(1000); /* until the timer stops */
     kw_budget_configure(0);
     for (unsigned i = 0; i < 4; i++)
         net_host_reply(host, i, 1, 'a', false);
@@ -415,7 +448,8 @@ static void
 test_stalled_connections_are_closed(void)
 {
     net_host *host = net_host_new(net_host_limits(), "127.0.0.1", NULL);
-    int64_t closed = kw_metrics_read(KW_METRIC_memory_closed);
+    int64_t closed = kw_metrics_read(KW_METRIC_memory_closed),
+            broken = kw_metrics_read(KW_METRIC_connections_broken);
     int stalled = client_open(host), other = client_open(host);
     client_call(stalled, 1);
     net_host_wait(host, 1);
@@ -426,6 +460,7 @@ test_stalled_connections_are_closed(void)
     kw_budget_configure(kw_budget_used() + 8 * (1 << 20));
     charge_main(20 * (1 << 20));
     wait_for_metric(KW_METRIC_memory_closed, closed + 1);
+    wait_for_metric(KW_METRIC_connections_broken, broken + 1);
     g_assert_cmpint((g_get_monotonic_time() - before) / 1000, >=, 900);
     charge_main(-20 * (1 << 20));
     kw_budget_configure(0);
@@ -443,6 +478,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/net/sessions/tls-calls", test_tls_calls);
     g_test_add_func("/net/sessions/tls-alert", test_tls_alert);
+    g_test_add_func("/net/sessions/quiet-after-a-handshake", test_quiet_after_a_handshake);
     g_test_add_func("/net/sessions/tls-certificates", test_tls_certificates_are_counted);
     g_test_add_func("/net/sessions/before-a-drain", test_calls_before_a_drain_are_served);
     g_test_add_func("/net/sessions/closed-while-ending", test_closed_while_a_request_ends);

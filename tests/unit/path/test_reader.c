@@ -40,6 +40,9 @@ static const char policy[] =
     "  coarse:\n"
     "    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}, note: string}\n"
     "    key: [{field: id}, {field: {name: ts, unit: s}}]\n"
+    "  edges:\n"
+    "    fields: {id: string, exact: {type: int, column: 'd:x_'}, m: {type: map, of: int, column: 'd:x_*'}}\n"
+    "    key: [{field: id}]\n"
     "  times:\n"
     "    fields: {ts: {type: timestamp, column: 'd:ts'}, v: int}\n"
     "    key: [{field: {name: ts, unit: s}}]\n";
@@ -167,6 +170,7 @@ test_columns(void)
         {"plain", "a b", NULL, "d:a d:b d:", false},
         {"plain", "c a b", NULL, "d:a d:b d:c d:", true},
         {"plain", "c a", "b", "d:a d:b d:c d:", true},
+        {"edges", "m.a exact", NULL, "d:x_ d:x_a d:", false},
         {"times", "ts v", NULL, "d:ts d:v d:", true},
     };
     desk *self = desk_new(policy);

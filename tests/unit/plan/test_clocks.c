@@ -281,12 +281,22 @@ test_touching_cells(void)
     g_assert_cmpint(plan->ranges[0].least, ==, 1620003600);
     g_assert_cmpint(plan->ranges[0].most, ==, 1620010799);
     g_assert_true(has_note(plan, "rows are ordered by the pieces of ts, those of one piece by n descending"));
-    planner_reset(planner); /* 23 and 00 are adjacent in time, but not in the keys */
-    planner_set_query(planner, "ts>=1620082800 ts<1620090000 order=desc");
-    planner->bounds[1] = (kw_bound){.values = &empty, .count = 1};
-    done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
-    g_assert_true(done);
-    g_assert_cmpuint(plan->ranges_count, ==, 2);
+    static const char *const nights[] = {"ts>=1620082800 ts<1620090000 order=desc",
+                                         "ts>=1620079200 ts<1620093600 order=desc"};
+    for (size_t i = 0; i < G_N_ELEMENTS(nights); i++) {
+        planner_reset(planner); /* 23 and 00 are adjacent in time, but not in the keys */
+        planner_set_query(planner, nights[i]);
+        planner->bounds[1] = (kw_bound){.values = &empty, .count = 1};
+        done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
+        g_assert_true(done);
+        g_assert_cmpuint(plan->ranges_count, ==, 2);
+        g_assert_cmpuint(plan->groups_count, ==, 2);
+        for (uint32_t range = 0; range < 2; range++) {
+            g_assert_cmpuint(plan->ranges[range].group, ==, range);
+            g_assert_cmpuint(plan->groups[range].first, ==, range);
+            g_assert_cmpuint(plan->groups[range].count, ==, 1);
+        }
+    }
 }
 
 /* A record without the time field does not meet a range of the time, although its number contains a time. */

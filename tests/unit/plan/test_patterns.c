@@ -130,6 +130,30 @@ test_after_text(void)
     }
 }
 
+/* A text that is longer than a pattern can be ends the patterns before it. */
+static void
+test_long_text(void)
+{
+    static const struct {
+        size_t size;
+        size_t pattern; /* its bytes, of which the last ones are the text and its end; 0: no pattern */
+    } sizes[] = {{100, 4 + 101}, {251, 4 + 252}, {252, 0}, {3000, 0}};
+    g_autoptr(kw_test_planner) planner = planner_new(
+        "    fields: {m: int, k: {type: string, values: [a, b]}, id: {type: string, max_bytes: 4000}}\n"
+        "    key: [{enum: k}, {field: {name: m, width: 4}}, {field: {name: id, encoding: terminated}}]\n");
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        g_autofree char *id = g_strnfill(sizes[i].size, 'x');
+        g_autofree char *query = g_strdup_printf("k=a id=%s full", id);
+        const kw_plan *plan;
+        planner_reset(planner);
+        planner_set_query(planner, query);
+        bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
+        g_assert_true(done);
+        g_assert_cmpuint(plan->patterns_count, ==, sizes[i].pattern > 0);
+        g_assert_cmpuint(plan->patterns_count ? plan->patterns[0].bytes.size : 0, ==, sizes[i].pattern);
+    }
+}
+
 /* The byte of a salt of two fields is in a pattern if the query binds both of them. */
 static void
 test_of_two_fields(void)
@@ -160,6 +184,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/patterns/kept", test_kept);
     g_test_add_func("/plan/patterns/after-text", test_after_text);
+    g_test_add_func("/plan/patterns/long-text", test_long_text);
     g_test_add_func("/plan/patterns/of-two-fields", test_of_two_fields);
     return g_test_run();
 }

@@ -286,6 +286,13 @@ test_empty_span(void)
     span.from_inclusive = false;
     g_assert_cmpuint(clock->kind->count(clock, known, &span, false), ==, 0);
     g_assert_cmpuint(clock->kind->enumerate(clock, &span, arena, &pieces), ==, 0);
+    g_autoptr(kw_policy) bits =
+        policy_with_clock("{bits: {of: ts, parts: [zero 4, minute 6, seconds 32, n 22]}}");
+    g_assert_cmpuint(clock_of(bits)->kind->count(clock_of(bits), known, &span, false), ==, 0);
+    span.from_inclusive = true;
+    g_assert_cmpuint(clock_of(bits)->kind->count(clock_of(bits), known, &span, false), >, 0);
+    span = span_of(-5000, -1000); /* before the epoch */
+    g_assert_cmpuint(clock_of(bits)->kind->count(clock_of(bits), known, &span, false), ==, 0);
 }
 
 int

@@ -215,6 +215,31 @@ test_declared_twice(void)
     g_assert_nonnull(strstr(text, "enum: field n declares the value 1 twice / hint: declare it once"));
 }
 
+/* Of the values of an enum as text, none can be a prefix of another, wherever the two are in the order. */
+static void
+test_prefixes_of_values(void)
+{
+    static const struct {
+        const char *values, *problem; /* NULL: accepted */
+    } cases[] = {
+        {"b, bc", "\"b\" is a prefix of \"bc\""},        {"bc, a, b", "\"b\" is a prefix of \"bc\""},
+        {"c, ab, a", "\"a\" is a prefix of \"ab\""},     {"a, abc, abd", "\"a\" is a prefix of \"abc\""},
+        {"ab, abc, b", "\"ab\" is a prefix of \"abc\""}, {"ab, b, ac", NULL}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *yaml =
+            g_strdup_printf("    fields: {kind: {type: string, values: [%s]}, id: string}\n"
+                            "    key: [{enum: {field: kind, as: text}}, {field: id}]\n",
+                            cases[i].values);
+        if (!cases[i].problem) {
+            kw_policy_unref(test_policy(yaml));
+            continue;
+        }
+        g_autofree char *text = test_refused(yaml);
+        if (!strstr(text, cases[i].problem))
+            g_error("%s: %s", cases[i].values, text);
+    }
+}
+
 /* The spelling of a rule does not change its fingerprint; everything that determines bytes does. */
 static void
 test_fingerprint(void)
@@ -299,5 +324,6 @@ main(int argc, char **argv)
     g_test_add_func("/rule/compile/fingerprint", test_fingerprint);
     g_test_add_func("/rule/compile/buckets", test_buckets);
     g_test_add_func("/rule/compile/fields", test_fields);
+    g_test_add_func("/rule/compile/prefixes_of_values", test_prefixes_of_values);
     return g_test_run();
 }

@@ -410,6 +410,28 @@ test_cuts_at_changes(void)
     }
 }
 
+/* A calendar in the order of time is cut where its clock is set back, even directly after the beginning of
+ * the span or before its end. */
+static void
+test_cuts_of_one_stretch(void)
+{
+    const int64_t change_ms = 1288486800000, year_ms = 365 * DAY_MS;
+    static const int64_t around_s[] = {-3600, -60, -2, -1, 0, 1, 2, 60, 3600};
+    g_autoptr(kw_policy) policy =
+        policy_of(&(clock_case){.key = CALENDAR("parts: [yyyy, MM, dd, HH, mm, ss], zone: Europe/Berlin")});
+    const kw_component *clock = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(around_s); i++) {
+        int64_t end_ms = change_ms + around_s[i] * 1000, cut, next_ms = 1319936400000,
+                before_ms = 1256432400000;
+        kw_span rising = span_of(end_ms, end_ms + 2 * year_ms, true, true);
+        kw_span falling = span_of(end_ms - 2 * year_ms, end_ms, true, true);
+        g_assert_true(clock->kind->reach(clock, &rising, false, 1, false, &cut));
+        g_assert_cmpint(cut, ==, (around_s[i] < 0 ? change_ms : next_ms) - 1);
+        g_assert_true(clock->kind->reach(clock, &falling, false, 1, true, &cut));
+        g_assert_cmpint(cut, ==, around_s[i] < 0 ? before_ms : change_ms);
+    }
+}
+
 /* --- numbers ----------------------------------------------------------------------------------------------
  */
 
@@ -530,6 +552,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/runs/parts", test_parts);
     g_test_add_func("/rule/runs/moments", test_moments);
     g_test_add_func("/rule/runs/cuts-at-changes", test_cuts_at_changes);
+    g_test_add_func("/rule/runs/cuts-of-one-stretch", test_cuts_of_one_stretch);
     g_test_add_func("/rule/runs/zones", test_zones);
     g_test_add_func("/rule/runs/clock-changes", test_clock_changes);
     g_test_add_func("/rule/runs/before-the-first-change", test_before_the_first_change);

@@ -54,6 +54,8 @@ static const refusal refusals[] = {
     COMPACT(kw_odd_Nothing, "\x5b\xff\xff\xff\xff\x07\x88\0", KW_INVALID, "elements do not fit"),
     COMPACT(kw_odd_Nothing, "\x56\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02\0", KW_INVALID, "more bits"),
     /* containers */
+    COMPACT(kw_hb_TAuthorization, "\x19\xf8\xff\xff\xff\xff\xff\x0f\0", KW_INVALID,
+            "more bits than its type"),
     BINARY(kw_hb_TAuthorization, "\x0f\0\1\x0b\x7f\xff\xff\xff\0", KW_INVALID,
            "2147483647 elements do not fit"),
     BINARY(kw_hb_TAuthorization, "\x0f\0\1\x0b\xff\xff\xff\xff\0", KW_INVALID, "-1 is negative"),

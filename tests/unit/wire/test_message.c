@@ -57,13 +57,15 @@ bad_heads_are_refused(void)
 {
     REFUSED(KW_WIRE_BINARY, "", "ends inside");
     REFUSED(KW_WIRE_BINARY, "\x80\x01\x00", "ends inside");
-    REFUSED(KW_WIRE_BINARY, "\x80\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00", "not a strict binary");
+    REFUSED(KW_WIRE_BINARY, "\x80\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00",
+            "not a strict binary message: it starts with 80 02 00");
     REFUSED(KW_WIRE_BINARY, "\x00\x00\x00\x03get\x01\x00\x00\x00\x00", "not a strict binary");
     REFUSED(KW_WIRE_BINARY, "\x80\x01\x00\x05\x00\x00\x00\x00\x00\x00\x00\x00", "message type 5");
     REFUSED(KW_WIRE_BINARY, "\x80\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "message type 0");
     REFUSED(KW_WIRE_BINARY, "\x80\x01\x00\x01\x00\x00\x01\x00\x00\x00\x00\x00", "256 bytes");
     REFUSED(KW_WIRE_BINARY, "\x80\x01\x00\x01\xff\xff\xff\xff\x00\x00\x00\x00", "4294967295 bytes");
     REFUSED(KW_WIRE_BINARY, "\x80\x01\x00\x01\x00\x00\x00\x05get", "ends inside");
+    REFUSED(KW_WIRE_BINARY, "\x80\x01\x00\x01\x00\x00\x00\x03get\x00\x00\x00", "ends inside");
     REFUSED(KW_WIRE_COMPACT, "\x82\x21", "ends inside");
     REFUSED(KW_WIRE_COMPACT, "\x82\x22\x00\x03get", "not a compact");
     REFUSED(KW_WIRE_COMPACT, "\x80\x21\x00\x03get", "not a compact");

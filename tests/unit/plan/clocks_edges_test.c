@@ -1,0 +1,70 @@
+/* Windows of a single piece, the path for a requested order, and what a refused query could bind. */
+#include "plan/planner.h"
+
+/* A window has at least one piece of the clock, even if it then has more ranges than other windows. */
+static void
+test_window_of_one_piece(void)
+{
+    g_autoptr(kw_test_planner) planner = planner_new(
+        "    fields: {n: int, ts: {type: timestamp, unit: s}}\n    key:\n"
+        "      - mod: {of: n, buckets: 3000}\n      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n"
+        "      - field: ts\n      - field: n\n");
+    planner_set_query(planner, "ts>=1620000000 ts<1620086400");
+    const kw_plan *plan;
+    bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL);
+    g_assert_true(done);
+    g_assert_cmpuint(plan->ranges_count, ==, 3000);
+    g_assert_cmpuint(plan->groups_count, ==, 1);
+    g_assert_true(plan->rest.limit > 0);
+    g_assert_cmpint(plan->rest.least, ==, 1620000060);
+}
+
+/* If an order is requested, a path without a clock answers, even if a clock has fewer ranges in a short time.
+ */
+static void
+test_path_of_an_order(void)
+{
+    static const struct {
+        const char *query, *path;
+    } cases[] = {{"ts>=1620000000 ts<1620000060", "primary:"},
+                 {"ts>=1620000000 ts<1620000060 order=asc", "second:"},
+                 {"ts>=1620000000 ts<1620086400 order=asc", "second:"},
+                 {"ts>=1620000000 ts<1620086400", "second:"}};
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, id: string}\n"
+                    "    key: [{calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}}, field: ts, field: id]\n"
+                    "    paths: {second: {key: [{salt: {of: [id], buckets: 4}}, field: ts, field: id]}}\n");
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const char *text = planner_plan_text(planner, cases[i].query);
+        if (!g_str_has_prefix(text, cases[i].path))
+            g_error("%s: %s", cases[i].query, text);
+    }
+}
+
+/* The error names both fields of a component that holds a number and its time, whatever their order. */
+static void
+test_wish_for_a_number(void)
+{
+    static const char *const fields[] = {"id: int, ts: {type: timestamp, unit: s}",
+                                         "ts: {type: timestamp, unit: s}, id: int"};
+    for (size_t i = 0; i < G_N_ELEMENTS(fields); i++) {
+        g_autofree char *yaml = g_strdup_printf("    fields: {%s}\n    key:\n"
+                                                "      - bits: {of: id, time: ts, parts: [zero 1, minute 6, "
+                                                "seconds 32, worker 9, sequence 16]}\n",
+                                                fields[i]);
+        g_autoptr(kw_test_planner) planner = planner_new(yaml);
+        const char *text = planner_plan_text(planner, "");
+        if (!strstr(text, "bind id, or give it or ts a range (path primary)"))
+            g_error("%s", text);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/plan/clocks-edges/window-of-one-piece", test_window_of_one_piece);
+    g_test_add_func("/plan/clocks-edges/path-of-an-order", test_path_of_an_order);
+    g_test_add_func("/plan/clocks-edges/wish-for-a-number", test_wish_for_a_number);
+    return g_test_run();
+}
