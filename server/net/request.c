@@ -188,7 +188,6 @@ release(kw_request *request)
     session->held_bytes -= request->payload.size;
     worker->requests--;
     kw_frame_unref(&worker->frames, request->frame);
-    request->frame = NULL;
     request->released = true;
     recycle_ended(worker, request);
 }

@@ -61,8 +61,7 @@ sample_ids(const kw_field *field, kw_arena *arena, samples *values)
     }
     for (unsigned byte = 0; byte < SAMPLES_MAX; byte++) {
         uint8_t *id = kw_arena_alloc(arena, size);
-        memset(id, (int)(byte ^ 1), size - 1);
-        id[size - 1] = (uint8_t)byte;
+        memset(id, (int)byte, size);
         values->items[values->count++] = (kw_value){.kind = KW_VALUE_BYTES, .bytes = kw_bytes_of(id, size)};
     }
 }

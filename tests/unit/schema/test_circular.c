@@ -26,6 +26,8 @@ static const kw_test_round rounds[] = {
      "at most 79200s"},
     {"    major_compaction: 10h\n    families: {d: {ttl: 6h}}\n", MINUTES ID, "repeats after 86400s",
      "ttl of at most 14400s"},
+    {"    major_compaction: 13h\n    families: {d: {ttl: 6h}}\n", MINUTES ID, "repeats after 86400s",
+     "add coarser parts, or set a shorter major_compaction"},
     /* Options that keep expired rows. */
     {"    families: {d: {ttl: 30d, min_versions: 1}}\n", DAYS ID, "its min_versions keep rows after the ttl",
      "remove min_versions"},

@@ -190,6 +190,17 @@ test_places(void)
     g_assert_nonnull(strstr(hazard->hint, "256"));
 }
 
+/* A generated field has one hazard, and other fields of the key have none. */
+static void
+test_hazards_of_a_field(void)
+{
+    g_autoptr(kw_policy) policy = test_policy_with_hazards(
+        "    fields:\n      seq: {type: int, generate: {kind: sequence, to: 99999, at_end: wrap}}\n"
+        "      id: string\n    key: [{field: {name: seq, encoding: decimal, width: 5}}]\n");
+    g_assert_cmpuint(kw_policy_hazards_count(policy), ==, 1);
+    g_assert_nonnull(strstr(kw_policy_hazard(policy, 0)->text, "after 99999 (at_end: wrap)"));
+}
+
 /* The hazards of every table are found. */
 static void
 test_tables(void)
@@ -212,6 +223,7 @@ main(int argc, char **argv)
     g_test_add_func("/schema/hazards/salts", test_salts);
     g_test_add_func("/schema/hazards/clocks", test_clocks);
     g_test_add_func("/schema/hazards/repeated", test_repeated);
+    g_test_add_func("/schema/hazards/hazards-of-a-field", test_hazards_of_a_field);
     g_test_add_func("/schema/hazards/generated", test_generated);
     g_test_add_func("/schema/hazards/places", test_places);
     g_test_add_func("/schema/hazards/tables", test_tables);

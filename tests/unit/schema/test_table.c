@@ -203,6 +203,7 @@ static const kw_test_cell cells[] = {
     {"real", {.kind = KW_VALUE_REAL, .real = 1.5}, "3ff8000000000000"},
     {"written", {.kind = KW_VALUE_REAL, .real = 0.1}, "302e31"},
     {"written", {.kind = KW_VALUE_REAL, .real = -2}, "2d32"},
+    {"written", {.kind = KW_VALUE_REAL, .real = 1e23}, "31652b3233"}, /* not 9.999999999999999e+22 */
     {"written",
      {.kind = KW_VALUE_REAL, .real = 0.7999999999999999}, /* 16 digits */
      "302e37393939393939393939393939393939"},

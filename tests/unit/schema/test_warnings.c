@@ -71,9 +71,9 @@ static const kw_test_warning cases[] = {
 };
 
 static char *
-warnings_of(const char *rule)
+warnings_of(const char *fields, const char *rule)
 {
-    g_autofree char *text = g_strconcat("tables:\n  t:\n", FIELDS, rule, NULL);
+    g_autofree char *text = g_strconcat("tables:\n  t:\n", fields, rule, NULL);
     size_t count;
     const kw_component_schema *const *schemas = kw_rule_schemas(&count);
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new("test");
@@ -92,7 +92,7 @@ test_warnings(void)
 {
     bool all = true;
     for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
-        g_autofree char *text = warnings_of(cases[index].rule);
+        g_autofree char *text = warnings_of(FIELDS, cases[index].rule);
         bool good = !text == !cases[index].expected;
         g_auto(GStrv) parts = g_strsplit(cases[index].expected ? cases[index].expected : "", "\n", -1);
         if (text && strstr(cases[index].rule, "calendar"))
@@ -110,10 +110,34 @@ test_warnings(void)
     g_assert_true(all);
 }
 
+/* Only numbers, texts and bytes can be sequential, and only if no values are declared. */
+static void
+test_spread_of_other_fields(void)
+{
+    static const struct {
+        const char *type;
+        bool warns;
+    } cases_of[] = {{"string", true},
+                    {"{type: string, values: [a, b, c]}", false},
+                    {"{type: int, values: [1, 2, 3]}", false},
+                    {"int", false}, /* spread evenly */
+                    {"bool", false},
+                    {"double", false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases_of); i++) {
+        g_autofree char *fields = g_strdup_printf("    fields: {id: %s}\n    key:\n", cases_of[i].type);
+        g_autofree char *text =
+            warnings_of(fields, "      - salt: {buckets: 31, algorithm: hbasewd}\n      - field: id\n");
+        if (!text)
+            g_error("%s is refused", cases_of[i].type);
+        g_assert_cmpint(strstr(text, "sequential") != NULL, ==, cases_of[i].warns);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/schema/warnings/cases", test_warnings);
+    g_test_add_func("/schema/warnings/spread-of-other-fields", test_spread_of_other_fields);
     return g_test_run();
 }
