@@ -61,6 +61,12 @@ static const choice choices[] = {
      .k = true,
      .path = "primary",
      .ranges = 1},
+    /* ... or only on the second one, although the first one has fewer ranges. */
+    {.yaml = TABLE("{field: {name: id, encoding: terminated}}, {enum: k}",
+                   "{enum: k}, {field: {name: id, encoding: terminated}}"),
+     .id = true,
+     .path = "second",
+     .ranges = 2},
     /* More equalities at the beginning of the key. */
     {.yaml = TABLE("{field: n}, {field: ts}, {enum: k}, {field: id}",
                    "{field: n}, {field: {name: id, encoding: terminated}}, {field: ts}, {enum: k}"),
