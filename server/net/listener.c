@@ -188,8 +188,8 @@ typedef struct listening {
     kw_net *net;
     const char *host;
     kw_tls_context *tls;
-    uint16_t port; /* 0 until the kernel has chosen one */
-    size_t opened;
+    uint16_t port;                   /* 0 until the kernel has chosen one */
+    bool opened;                     /* an address */
     char address[ADDRESS_TEXT_SIZE]; /* the one that failed last */
     int problem;                     /* its -errno */
 } listening;
@@ -234,7 +234,7 @@ listen_on_addresses(listening *self, const struct addrinfo *found)
         int problem =
             listen_on(self->net, (struct sockaddr *)&address, at->ai_addrlen, self->tls, &self->port);
         if (!problem) {
-            self->opened++;
+            self->opened = true;
             continue;
         }
         self->problem = problem;
@@ -244,7 +244,7 @@ listen_on_addresses(listening *self, const struct addrinfo *found)
         if (found->ai_next)
             log_skipped(self);
     }
-    return self->opened > 0;
+    return self->opened;
 }
 
 static bool
