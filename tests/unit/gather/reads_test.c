@@ -1,4 +1,5 @@
 /* The reads that a gather starts: their options, sizes and order. */
+#include "gather/forecast.h"
 #include "gather/gather_internal.h"
 #include "noting.h"
 
@@ -46,7 +47,7 @@ test_hints(void)
  * time, so that they do not wait one after the other. The first stream to run dry is the first or the last
  * one. */
 static void
-assert_streams_fetch_together(bool reversed)
+assert_streams_fetch_together(bool reversed, uint32_t page_rows)
 {
     enum { STREAMS = 4, ROWS = 500 };
     fixture *self = noting_fixture_of_ranges(STREAMS, ROWS);
@@ -57,7 +58,7 @@ assert_streams_fetch_together(bool reversed)
     fixture_read_page(self, gather, 100, 1 << 20);
     size_t first_round = noted.fetches_count;
     g_assert_cmpuint(first_round, >=, STREAMS);
-    fixture_start_page(self, gather, 1200, 1 << 20, KW_DEADLINE_NONE);
+    fixture_start_page(self, gather, page_rows, 1 << 20, KW_DEADLINE_NONE);
     while (noted.fetches_count == first_round && !self->done)
         fixture_run_once(self);
     g_assert_nonnull(gather->groups);
@@ -69,7 +70,7 @@ assert_streams_fetch_together(bool reversed)
         g_assert_true(fetched[stream]);
     while (!self->done)
         fixture_run_once(self);
-    g_assert_cmpuint(self->page_count, ==, 1200);
+    g_assert_cmpuint(self->page_count, ==, page_rows);
     kw_gather_free(gather);
     fixture_free(self);
 }
@@ -77,8 +78,10 @@ assert_streams_fetch_together(bool reversed)
 static void
 test_streams_fetch_together(void)
 {
-    assert_streams_fetch_together(false);
-    assert_streams_fetch_together(true);
+    for (int reversed = 0; reversed < 2; reversed++) {
+        assert_streams_fetch_together(reversed, KW_FORECAST_ROWS / 2); /* by a forecast */
+        assert_streams_fetch_together(reversed, KW_FORECAST_ROWS + KW_FORECAST_ROWS / 4);
+    }
 }
 
 /* The batches of earlier pages are freed, so they do not end later pages early. */

@@ -43,6 +43,9 @@ static const char policy[] =
     "  edges:\n"
     "    fields: {id: string, exact: {type: int, column: 'd:x_'}, m: {type: map, of: int, column: 'd:x_*'}}\n"
     "    key: [{field: id}]\n"
+    "  last:\n"
+    "    fields: {a: int, id: string}\n"
+    "    key: [{field: id}]\n"
     "  times:\n"
     "    fields: {ts: {type: timestamp, column: 'd:ts'}, v: int}\n"
     "    key: [{field: {name: ts, unit: s}}]\n";
@@ -180,6 +183,21 @@ test_columns(void)
             kw_reader_need(reader, desk_field(self, cases[i].table, cases[i].needed));
         g_assert_cmpstr(text_of_columns(self, reader), ==, cases[i].columns);
         g_assert_cmpint(kw_reader_reads_all(reader), ==, cases[i].reads_all);
+    }
+    desk_free(self);
+}
+
+/* A reader of the identity needs no column of another field, wherever the identity is among the fields. */
+static void
+test_columns_of_the_identity(void)
+{
+    static const char *const tables[] = {"plain", "last"};
+    desk *self = desk_new(policy);
+    for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
+        const kw_table *table = desk_table(self, tables[i]);
+        const kw_reader *reader = kw_reader_new_identity(&self->call, table, &table->paths[0]);
+        g_assert_cmpstr(text_of_columns(self, reader), ==, "whole row");
+        g_assert_false(kw_reader_reads_all(reader));
     }
     desk_free(self);
 }
@@ -533,6 +551,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/path/reader/columns", test_columns);
+    g_test_add_func("/path/reader/columns of the identity", test_columns_of_the_identity);
     g_test_add_func("/path/reader/columns of many entries", test_many_entries);
     g_test_add_func("/path/reader/columns of key fields", test_columns_of_key_fields);
     g_test_add_func("/path/reader/every combination of picks", test_every_combination);

@@ -215,6 +215,16 @@ test_declared_twice(void)
     g_assert_nonnull(strstr(text, "enum: field n declares the value 1 twice / hint: declare it once"));
 }
 
+/* Bits of a timestamp need no other time. */
+static void
+test_time_of_a_timestamp(void)
+{
+    g_autofree char *text =
+        test_refused("    fields: {ts: {type: timestamp}, now: {type: timestamp}, id: string}\n"
+                     "    key: [{bits: {of: ts, time: now, parts: [zero 22, ms 42]}}, {field: id}]\n");
+    g_assert_nonnull(strstr(text, "bits: the time is already that of field ts"));
+}
+
 /* Of the values of an enum as text, none can be a prefix of another, wherever the two are in the order. */
 static void
 test_prefixes_of_values(void)
@@ -325,5 +335,6 @@ main(int argc, char **argv)
     g_test_add_func("/rule/compile/buckets", test_buckets);
     g_test_add_func("/rule/compile/fields", test_fields);
     g_test_add_func("/rule/compile/prefixes_of_values", test_prefixes_of_values);
+    g_test_add_func("/rule/compile/time_of_a_timestamp", test_time_of_a_timestamp);
     return g_test_run();
 }

@@ -173,6 +173,12 @@ test_added(void)
         g_assert_cmpint(path->placements[0].complete, ==, scanned);
         g_assert_cmpint(kw_path_is_filling(path), ==, !scanned);
         g_assert_false(kw_path_is_filling(&table->paths[0]));
+        kw_policy_set_path_filled(policy, "t", "primary", 30);
+        kw_policy_set_path_filled(policy, "t", "p", 40);
+        kw_policy_set_path_filled(policy, "t", "gone", 50);
+        kw_policy_set_path_filled(policy, "gone", "p", 50);
+        g_assert_cmpuint(table->paths[0].filled, ==, 30);
+        g_assert_cmpuint(path->filled, ==, 40);
     }
 }
 
