@@ -19,6 +19,17 @@ test_excluded_values(void)
         g_assert_cmpstr(planner_plan_text(planner, cases[i].query), ==, cases[i].plan);
 }
 
+/* Nothing is less than the least number or greater than the greatest one. */
+static void
+test_ends_of_numbers(void)
+{
+    static const char *const queries[] = {"n<-9223372036854775808", "n>9223372036854775807",
+                                          "n>=5 n<-9223372036854775808", "n>9223372036854775807 n<=5"};
+    g_autoptr(kw_test_planner) planner = planner_new("    fields: {n: int}\n    key: [field: n]\n");
+    for (size_t i = 0; i < G_N_ELEMENTS(queries); i++)
+        g_assert_cmpstr(planner_plan_text(planner, queries[i]), ==, "primary:");
+}
+
 /* A hash of two fields, of which the second is bound to three values, has three ranges, so the path with one
  * range is used. */
 static void
@@ -36,6 +47,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/ranges-edges/excluded-values", test_excluded_values);
+    g_test_add_func("/plan/ranges-edges/ends-of-numbers", test_ends_of_numbers);
     g_test_add_func("/plan/ranges-edges/lists-in-a-hash", test_lists_in_a_hash);
     return g_test_run();
 }
