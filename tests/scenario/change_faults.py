@@ -14,7 +14,7 @@ import time
 import unittest
 
 from change_case import SEED
-from change_hbase_case import STORE, HBaseCase
+from change_hbase_case import LATE, STORE, HBaseCase
 from changing import order, status
 from keyway_gateway import PATIENCE, plain, record, wait_until
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome
@@ -29,6 +29,7 @@ class Faults(HBaseCase):
                "leave-raised", "leave-held"]
     BACK = ["6-spaced", "6-pass", "5", "4-back", "3", "2-spaced"]
     GOAL = {"2": "switch", "6": "complete"}
+    LATE = LATE
     KILLS = int(os.environ.get("KW_KILLS", 1))  # versions in which a gateway is killed on the way forward
     LONG = "KW_KILLS" in os.environ
 
@@ -109,7 +110,7 @@ class Faults(HBaseCase):
                 return None
 
     def run_change(self, harm, order_of_writes="", records=300, trouble=contextlib.nullcontext):
-        self.start(order_of_writes=order_of_writes)
+        self.start(order_of_writes=order_of_writes, late=self.LATE)
         forward = [version for version in self.FORWARD if not (order_of_writes and version[:5] in ("enter", "leave"))]
         with self.load(records=records) as load:
             load.harmed = True
@@ -164,6 +165,7 @@ class Faults(HBaseCase):
 @unittest.skipIf(STORE == "hbase", "these faults are those of the simulated HBase")
 class LostAnswers(Faults):
     """Calls and answers are lost, calls are applied late, and compactions drop delete markers."""
+    LATE = "  late: 2s\n"  # longer than a call is late (see trouble)
     test_kill = test_kill_with_stamps = test_pause = test_held_atomics = None
 
     def test_lost(self):

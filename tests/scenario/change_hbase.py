@@ -9,7 +9,7 @@ import os
 import unittest
 
 from change_case import HASHED, SALTED, SEED
-from change_hbase_case import ROWS, STORE, HBaseCase
+from change_hbase_case import ONE, ROWS, SEVERAL, SIMULATED, STORE, HBaseCase
 from changing import apply, call, json_lines, keyway, order, put_all, status, wait_until_compared, wait_until_ended
 from keyway_gateway import Gateway, plain, record, value, wait_until
 from keyway_thrift.ttypes import Code, CompareOp, Condition, Query
@@ -18,6 +18,7 @@ from keyway_thrift.ttypes import Code, CompareOp, Condition, Query
 class Begin(HBaseCase):
     """What must be true before a change begins."""
 
+    @ONE
     def test_refused(self):
         gateway = self.start(1, late="", rows=10)
         self.refuse(Code.REFUSED, "store.late is not set in the file of this gateway", self.begin)
@@ -34,6 +35,7 @@ class Begin(HBaseCase):
             self.refuse(Code.INVALID, part, self.begin, key, gateway=with_late)
         self.expect_all(self.stable)
 
+    @ONE
     def test_two_tables(self):
         """The changes of two tables begin one after the other."""
         def both(key, other):
@@ -49,6 +51,7 @@ class Begin(HBaseCase):
         self.assertEqual([status(gateway, each).table for each in "tu"], ["t", "u"])
         self.expect_all(self.stable)
 
+    @ONE
     def test_plan(self):
         gateway = self.start(1, rows=10)
         found = self.begin(dry_run=True)
@@ -145,12 +148,15 @@ class Change(HBaseCase):
     def test_whole(self):
         self.whole()
 
+    @SIMULATED
     def test_whole_with_stamps(self):
         self.whole("    order: stamp\n")
 
+    @SEVERAL
     def test_whole_with_stamps_and_atomics(self):
         self.whole("    order: stamp\n    atomics: true\n")
 
+    @SIMULATED
     def test_versions_of_the_policy(self):
         """Other changes of the policy are applied during the change; the old key rule is not."""
         self.start(rows=50)
@@ -186,6 +192,7 @@ class Change(HBaseCase):
         self.place.send("purge")
         return [cell for cell in self.place.cells(store_table) if cell[1].startswith((b"d:\0kw:r", b"d:\0kw:c")) and cell[2] == "put"]
 
+    @SIMULATED
     def test_commands(self):
         gateway = self.start(rows=50)
         file = os.path.join(gateway.folder, "new.yaml")
@@ -204,6 +211,7 @@ class Change(HBaseCase):
             wait_until_ended(each, "t")
         self.expect_all(self.stable)
 
+    @ONE
     def test_gateway_that_joins(self):
         """A gateway that starts during a change is waited for from then on."""
         self.start(1)
@@ -218,6 +226,7 @@ class Change(HBaseCase):
             self.complete(load, gateway=joined)
         self.expect_all(load.final(), load.uncertain())
 
+    @ONE
     def test_second_path(self):
         """The key rule of another path than the primary one changes; atomic operations go on."""
         text = ("tables:\n  t:\n    store_table: {name}\n    atomics: true\n"
@@ -254,6 +263,7 @@ class Change(HBaseCase):
                 self.assertEqual({row["id"].text: plain(row["tags"].entries) for row in page.rows}, rows, path)
         data.close()
 
+    @ONE
     def test_records_that_one_rule_cannot_encode(self):
         """They stay in the old store table; gets find them until the switch."""
         self.start(1, rows=30)
@@ -277,6 +287,7 @@ class Change(HBaseCase):
         self.expect_all(self.stable)
         data.close()
 
+    @SIMULATED
     def test_cancel(self):
         self.start()
         with self.load() as load:

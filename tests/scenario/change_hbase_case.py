@@ -18,9 +18,13 @@ from keyway_thrift.ttypes import Code, KeywayError
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "sim"
 GATEWAYS = int(sys.argv.pop(1)) if len(sys.argv) > 1 else 1
-LATE = "  late: 2s\n"
+LATE = f"  late: {2000 if STORE == 'hbase' else 1000}ms\n"  # a real HBase can be slow
 WIDTH = "" if STORE == "hbase" else f"  {WIDE_CLOCK}\n"  # the real HBase has it already
 ROWS = 600
+# Each test runs once on the simulated HBase, and the most different ones on a real one.
+ONE = unittest.skipUnless(GATEWAYS == 1, "with one gateway")
+SEVERAL = unittest.skipUnless(GATEWAYS > 1, "with several gateways")
+SIMULATED = unittest.skipUnless(GATEWAYS > 1 and STORE == "sim", "with several gateways on the simulated HBase")
 
 
 class Gateways:

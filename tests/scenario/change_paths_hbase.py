@@ -11,17 +11,13 @@ import time
 import unittest
 
 from change_case import BY_TIME, HASHED, SALTED, SEED
-from change_hbase_case import GATEWAYS, STORE, HBaseCase, HBaseLoad
+from change_hbase_case import ONE, SEVERAL, SIMULATED, STORE, HBaseCase, HBaseLoad
 from changing import apply, call, json_lines, keyway, order, status, wait_for, wait_until_ended
 from keyway_gateway import plain, record, value, wait_until
 from keyway_thrift.ttypes import Code, KeywayError, Query, Range
 from path_load import PathScans
 
 SLOW = 300  # rows per second of a copy that must not end soon
-# Each test runs once on the simulated HBase, and the most different ones on a real one.
-ONE = unittest.skipUnless(GATEWAYS == 1, "with one gateway")
-SEVERAL = unittest.skipUnless(GATEWAYS > 1, "with several gateways")
-SIMULATED = unittest.skipUnless(GATEWAYS > 1 and STORE == "sim", "with several gateways on the simulated HBase")
 
 
 class HBasePathLoad(PathScans, HBaseLoad):
@@ -224,7 +220,7 @@ class Paths(PathsCase):
         if STORE == "sim":
             self.assertEqual([cell for cell in self.control_cells(*tables) if cell[4] == 0], [], "control cells that do not expire")
 
-    @SEVERAL
+    @SIMULATED
     def test_several(self):
         self.whole("by_time", "by_other")
 

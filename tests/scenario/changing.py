@@ -24,6 +24,8 @@ policy: {{source: store}}
 store: {{kind: embedded, path: {folder}/data}}
 """
 
+PAUSE_S = 0.01  # between calls: leaves the gateways a part of the machine
+
 
 # --- the gateway ------------------------------------------------------------------------------------
 
@@ -233,8 +235,10 @@ class Load:
     def run(self, do, seed):
         chance = random.Random(seed)
         data = None
-        while not self.ended.is_set() and not self.failures:
+        while not self.failures:
             tolerant = self.tolerant  # the call can end after the restart
+            if self.ended.wait(PAUSE_S):
+                return
             try:
                 data = data or self.gateway.data()
                 do(data, chance)

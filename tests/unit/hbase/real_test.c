@@ -296,7 +296,8 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/real/unknown-table", test_unknown_table);
     g_test_add_func("/hbase/real/unknown-family", test_unknown_family);
     g_test_add_func("/hbase/real/bad-filter", test_bad_filter);
-    g_test_add_func("/hbase/real/disabled-table", test_disabled_table);
+    if (!framed) /* HBase repeats such a put for a minute */
+        g_test_add_func("/hbase/real/disabled-table", test_disabled_table);
     g_test_add_func("/hbase/real/increment-of-text", test_increment_of_text);
     g_test_add_func("/hbase/real/batch", test_batch);
     g_test_add_func("/hbase/real/sizes", test_sizes);
