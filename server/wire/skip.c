@@ -68,7 +68,7 @@ typedef struct step {
 void
 kw_skip_begin_struct(kw_skip *skip, kw_wire_protocol protocol, size_t at, size_t limit, uint32_t depth_max)
 {
-    g_assert(depth_max <= KW_SKIP_DEPTH_MAX && limit <= INT32_MAX);
+    g_assert(depth_max <= KW_SKIP_DEPTH_MAX);
     skip->at = at;
     skip->limit = limit;
     skip->depth = 1;
@@ -369,8 +369,10 @@ binary_plain_fields(kw_skip *skip, kw_bytes input)
         uint8_t type = input.data[at];
         size_t left = end - at, size;
         if (type == BINARY_STRING) {
-            size =
-                7 + (size_t)kw_be32_load(input.data + at + 3); /* of a negative length: exceeds the limit */
+            uint32_t length = kw_be32_load(input.data + at + 3);
+            if (length > INT32_MAX)
+                break;
+            size = 7 + (size_t)length; /* cannot overflow, also where size_t has 32 bits */
         } else if (type < BINARY_TYPES && binary_sizes[type]) {
             size = 3 + (size_t)binary_sizes[type];
         } else {
