@@ -49,7 +49,7 @@ parse_count(JsonNode *node, uint64_t *ret_count)
     return true;
 }
 
-/* g_base64_decode ignores what is not base64, so the text is compared with that of the bytes. */
+/* g_base64_decode skips invalid characters, so the bytes are encoded again and compared with the text. */
 static bool
 parse_bytes(JsonNode *node, kw_arena *arena, kw_bytes *ret_bytes)
 {
@@ -214,7 +214,7 @@ parse_record(JsonNode *node, kw_arena *arena, kw_change_record *to)
            (!to->under_way || parse_change(from, arena, to, &count)) && json_object_get_size(from) == count;
 }
 
-/* True if a path of the last record has another one, too. */
+/* True if an earlier record has the same table and one of the same paths as the last record. */
 static bool
 any_twice(const kw_change_record *records, size_t last)
 {

@@ -101,7 +101,7 @@ refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placem
         return kw_error_set(
             ret_error, KW_REFUSED,
             "table %s, path %s: its rows were written under layout %u with the key rule %.*s, and "
-            "this policy has the key rule %.*s; put it back, or %s",
+            "this policy has the key rule %.*s; restore the old one, or %s",
             table, path->name, old->layout, SHOWN, old->fingerprint, SHOWN, new->fingerprint,
             alternative(self));
     return kw_error_set(ret_error, KW_REFUSED,
@@ -393,7 +393,7 @@ refuse_stamped_atomics(const comparing *self, bool on, kw_error *ret_error)
 }
 
 /* A policy that does not say whether atomic operations are allowed uses what the catalog has, even if the
- * table is empty: whether callers can increment must not depend on the rows of the moment. */
+ * table is empty at present: whether callers can increment must not depend on that. */
 static bool
 merged_atomics(const comparing *self, bool keeps)
 {

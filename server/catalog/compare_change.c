@@ -226,7 +226,7 @@ static bool
 refuse_under_way(const kw_facts *wanted, const kw_path_facts *old, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_REFUSED,
-                        "a change of table %s, path %s is under way, and this policy does not have it; serve "
+                        "a change of table %s, path %s is under way, but not in this policy; serve "
                         "the catalog's policy (policy.source: store), and end the change first: " STATUS,
                         wanted->table, old->name, wanted->table);
 }

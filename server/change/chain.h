@@ -15,7 +15,7 @@
  * When a path is added, the old placement is that of the path that has all rows, and the new one is that of
  * the added path. Both stay.
  *
- * Calls that run at the same time are of two neighboring versions at most: a gateway runs new calls under the
+ * At any time, calls run under at most two versions, which are neighbors: a gateway runs new calls under the
  * version that the coordinator set, and reports it when its last call under the version before has been
  * answered. The coordinator sets the next version a millisecond or more after all gateways have reported. So
  * a write never gets the timestamp of one that was acknowledged two versions earlier.
@@ -120,8 +120,8 @@ typedef struct kw_chain_version {
 const kw_chain_version *kw_chain_version_of(kw_chain_id id);
 
 /* True if atomic operations are held. primary: the key rule of the primary path changes, or paths are added
- * or dropped. While the key rule of another path changes, they decide in the primary path, and write the
- * changing one as puts do: then they are never held. */
+ * or dropped. While the key rule of another path changes, they are never held: they read only the
+ * primary path, and write to the changing path as puts do. */
 bool kw_chain_holds_atomics(const kw_chain_version *version, bool primary);
 
 /* The order of writes that gateways use for the table under this version. */
@@ -135,7 +135,7 @@ kw_chain_step kw_chain_next_adding(kw_chain_id id, kw_chain_direction direction)
 /* The first version of a change in a store with one writer. */
 #define KW_CHAIN_ONE_WRITER_FIRST KW_CHAIN_BOTH_OLD
 
-/* True for the versions of a change that adds a path. */
+/* True for FILLING and FILLED: the versions of a change that adds a path in a store with one writer. */
 bool kw_chain_adds_path(kw_chain_id id);
 
 /* False if no version has the name. */

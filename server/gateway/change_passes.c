@@ -6,7 +6,8 @@
 
 #define NS_PER_MS (1000 * 1000)
 
-/* All rows of a placement were visited. The parts of a sweep have the same pass. */
+/* All rows of a placement were visited. A sweep then continues with its next part; record->pass stays the
+ * same until the last one has ended. */
 static void
 end_rows(const kw_coordinator *self, kw_change_record *record)
 {
@@ -34,8 +35,8 @@ end_round(kw_coordinator *self, kw_change_record *record)
     work->round_ms = took_ms;
 }
 
-/* A scan that selects few rows can take longer than a call may. Then the next slice scans all rows, which
- * makes progress for certain. */
+/* A scan that selects few rows can exceed the deadline of a call. Then the next slice scans all rows: it ends
+ * after max_rows of them, so it makes progress. */
 static void
 note_slow_scan(kw_coordinator *self, const kw_error *error)
 {
@@ -55,7 +56,7 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
     kw_change_record record;
     if (error) {
         note_slow_scan(self, error);
-        kw_change_slice_fail(self, "rows of a pass or sweep have failed, they will be tried again", error);
+        kw_change_slice_fail(self, "a slice of a pass or sweep failed and will be retried", error);
         return;
     }
     if (kw_change_slice_record(self, set, &record)) {
@@ -92,8 +93,9 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *record, const
     kw_verb_copy(&self->call, &self->copy, on_passed, self);
 }
 
-/* Every write of the versions before has ended. If this version leaves no control cells, all of them are
- * removed; otherwise those of calls that can still be under way, which have younger timestamps, stay. */
+/* All writes under earlier versions have ended. If writes of this version leave no control cells, the sweep
+ * removes all of them. Otherwise it keeps those with timestamps from set_at_ms on, because calls with such
+ * timestamps can still be running. */
 void
 kw_change_start_sweep(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {

@@ -22,7 +22,7 @@ void kw_change_slice_end(kw_coordinator *self);
 
 /* Completes the request of a copy, pass or sweep, into self->copy. */
 void kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw_copy_request request);
-/* True if the work must not wait for callers: they wait for it, or the operator does. */
+/* True if slices make no pauses for callers, because callers or the operator wait for the work. */
 bool kw_change_slice_hurries(const kw_change_record *record);
 
 /* --- change_passes.c ----------------------------------------------------------------------------------- */

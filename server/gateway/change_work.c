@@ -53,7 +53,8 @@ kw_change_slice_record(const kw_coordinator *self, const kw_change_set *set, kw_
     return record->pass == self->pass && kw_bytes_equal(record->copied_to, self->copy.after);
 }
 
-/* A pass under a version that does not wait for the operator, and that others have made short. */
+/* Either atomic operations are held now, or earlier passes or sweeps have left little to do, and the change
+ * does not wait for the operator. */
 bool
 kw_change_slice_hurries(const kw_change_record *record)
 {
@@ -166,7 +167,7 @@ on_copied(void *user, const kw_copy_result *result, const kw_error *error)
     g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
     kw_change_record record;
     if (error) {
-        kw_change_slice_fail(self, "rows could not be copied, the copy will be tried again", error);
+        kw_change_slice_fail(self, "rows could not be copied; the copy will be retried", error);
         return;
     }
     if (kw_change_slice_record(self, set, &record))
@@ -227,7 +228,7 @@ on_compared(void *user, const kw_scrub_result *result, const kw_error *error)
     g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
     kw_change_record record;
     if (error) {
-        kw_change_slice_fail(self, "rows could not be compared, the comparison will be tried again", error);
+        kw_change_slice_fail(self, "rows could not be compared; the comparison will be retried", error);
         return;
     }
     if (kw_change_slice_record(self, set, &record)) {
@@ -272,7 +273,7 @@ note_beginning(kw_coordinator *self, const kw_change_record *record)
 const kw_path *
 kw_change_find_path(const kw_policy *policy, const kw_change_record *record)
 {
-    uint64_t part = record->part < kw_change_paths_count(record) ? record->part : 0; /* else of a sweep */
+    uint64_t part = record->part < kw_change_paths_count(record) ? record->part : 0; /* else a sweep's */
     const char *name = kw_change_path_name(record, record->adds ? part : 0);
     const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
     int index = table ? kw_table_find_path(table, kw_bytes_of_text(name)) : -1;

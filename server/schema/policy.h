@@ -107,7 +107,7 @@ typedef struct kw_placing {
     kw_role role;       /* of the text's key rule */
     kw_role old_role;   /* of the old one, or while the path is added, of the primary path */
     bool both_complete; /* both have every acknowledged write: cursors of either are accepted */
-    bool atomics_held;  /* increments and conditional writes are rejected with retry_after_ms */
+    bool atomics_held;  /* increments and conditional writes wait (service/atomic_hold.h) */
     bool sets_order;    /* `order` replaces the order of the table's writes */
     kw_write_order order;
     bool spaced, keeps_gone; /* see kw_ordering */

@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-/* On one loop. */
+/* The maximum number of calls in the queue of a loop. */
 #define QUEUED_MAX 4096
 
 static const kw_method *
@@ -74,7 +74,8 @@ kw_atomic_hold_end(kw_exchange *exchange)
     return true;
 }
 
-/* A call that begins can be queued again, at the end. */
+/* A released call can be queued again while this runs, at the end of the queue: only the calls that were in
+ * the queue at first are considered. */
 void
 kw_atomic_hold_release(kw_service_worker *worker)
 {

@@ -1,13 +1,13 @@
 /* Internal to service: atomic operations of a table whose key rule is being changed. Some versions of the
  * change allow none (kw_table.atomics_held). Then they wait in a queue of their loop, in order, until the
- * loop gets a policy that allows them. Other calls of the table go on.
+ * loop gets a policy that allows them. Other calls of the table do not wait.
  *
  *   start --> the table holds them --> queued --> another policy is in service --> start, in order
  *                                        |
  *                                        '--> the deadline passes: UNAVAILABLE, with retry_after_ms
  *
  * A call in the queue does not keep the policy under which it arrived, so the next version of the change does
- * not wait for it. Its memory is that of its connection; the number of calls is limited.
+ * not wait for it. Its memory is charged to its connection, and the queue has a maximum length.
  */
 #pragma once
 

@@ -16,8 +16,8 @@
  *
  * Rows of removed records are copied as well: their removals hide puts with older timestamps that arrive
  * later. That is not possible if the row key does not hold the identity fields, because a row without cells
- * then does not name its record. In a store with several writers this is harmless: a removal only matters if
- * one of the placements has cells that it hides, and a pass also visits the rows of that placement.
+ * then does not name its record. In a store with several writers this is harmless: if a removal hides cells
+ * in one of the placements, the record has a row with cells there, and a pass visits that row.
  *
  * A sweep reads rows with their control cells, and does not decode records.
  */
@@ -50,7 +50,7 @@ typedef struct copy_slice {
     bool names_records; /* the row keys hold the identity fields */
     bool whole;         /* scans whole rows, with their control cells */
     kw_range_scan *scan;
-    kw_bytes *edge; /* where the row key that `scan` finds is stored */
+    kw_bytes *edge; /* &first or &last: the key that is searched now, or was searched last; NULL: none */
     kw_bytes first, last;
     /* scanning */
     bool fetching;
@@ -164,8 +164,8 @@ copy_of(const copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes to_
     return turned;
 }
 
-/* A put with a timestamp of its caller's has left a trace: then the cells that the scan did not return are
- * needed, too. A scan of keys returns no traces. */
+/* True if the older cells of the row are needed, too. A trace shows that a caller put cells with timestamps
+ * of its choice, which a scan of recent cells does not return. A scan of row keys does not return traces. */
 static bool
 needs_old_cells(const copy_slice *self, const kw_row *row)
 {
@@ -293,7 +293,7 @@ filter_of(const copy_slice *self)
     return kw_pushdown_first_or(columns, count, self->call->arena);
 }
 
-/* Of row keys. */
+/* For a scan of row keys; of a sweep, of control cells. */
 static kw_range_scan_spec
 spec_of(const copy_slice *self)
 {
@@ -443,8 +443,8 @@ edge_found(void *user, kw_bytes key, const kw_error *error)
     next_edge(self);
 }
 
-/* Finds the last key, then the first one, unless the slice begins with it. The progress of a scan by time
- * would say nothing. */
+/* Finds the last key, then the first one, unless the slice begins with it. A scan of recent rows needs
+ * neither: its progress cannot be estimated from row keys. */
 static void
 next_edge(copy_slice *self)
 {

@@ -1,4 +1,4 @@
-/* The first row key of a range scan; of a reversed one the last. */
+/* Finds the first row key that a range scan returns. For the last key of a range, use a reversed scan. */
 #pragma once
 
 #include "verb/verb.h"
@@ -6,5 +6,5 @@
 /* key: in the arena of the call; empty: there are no rows, or an error. */
 typedef void (*kw_edge_found)(void *user, kw_bytes key, const kw_error *error);
 
-/* Must not be cancelled. */
+/* The search cannot be cancelled: the call must live until `found` is called. */
 void kw_edge_find(kw_call *call, const kw_range_scan_spec *spec, kw_edge_found found, void *user);

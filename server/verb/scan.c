@@ -79,7 +79,7 @@ accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, kw_accepta
     return false;
 }
 
-/* Size of the heads of the reply, of the page and of its members. */
+/* Upper bound of the bytes of a reply without its records and its cursor. */
 #define HEAD_BYTES ((size_t)512)
 
 /* Maximum size in bytes of the page's records in the reply; the cursor needs the rest. */

@@ -19,9 +19,10 @@
  * own. A row has one round at a time until the compare is decided. tests/unit/order/cas_model.h explores
  * these steps.
  *
- * The stamp is above all that was read. A record with one row has only one order of its cells, which is that
- * of their arrival if stamps are equal. So there the stamp can be equal to the newest one, and it need not be
- * later than the clock: then nothing has to wait for it.
+ * If the record has several rows (or kw_ordering.spaced is set), the stamp is higher than kw_cas_newest and
+ * not lower than the latest possible time of the store. If it has one row, cells with equal timestamps are in
+ * the order of their arrival. So the stamp can be equal to kw_cas_newest, and the clock can have passed it
+ * already. Then the answer does not wait.
  */
 #pragma once
 
@@ -102,7 +103,8 @@ void kw_cas_prepare_get(kw_cas_round *round);
 bool kw_cas_evaluate(kw_cas_round *round);
 /* The result of an increment of the round. */
 kw_rows *kw_cas_result(const kw_cas_round *round, const kw_cas_op *op);
-/* The newest timestamp that the write must exceed; -1: none. */
+/* The newest timestamp that was read: of an increment all cells count, of a conditional write only control
+ * cells. The stamp is chosen from it; see the head of this file. -1: none. */
 int64_t kw_cas_newest(const kw_cas_round *round);
 /* The newest timestamp of what the operations have read; -1: none. */
 int64_t kw_cas_newest_seen(const kw_cas_round *round);

@@ -7,16 +7,17 @@
  * newest timestamp of the cells to remove, and deletes up to it as soon as later puts surely get higher ones.
  * Increments and conditional writes change a control cell, kw:g, which removals and puts of counters compare.
  *
- * order: stamp. Each write of a record gets a timestamp that the store's clock has not passed yet, the same
- * in all its rows. The write is acknowledged, and readers see it, when the clock has surely passed the
- * timestamp. A removal writes a cell that reads can see ("gone cell").
+ * order: stamp. Each put or removal of a record gets a timestamp that the store's clock has not passed yet,
+ * the same in all rows of the record. It is acknowledged, and readers see it, when the clock has surely
+ * passed the timestamp. A removal writes a cell that reads can see ("gone cell"). Atomic operations: cas.h.
  *
  * While the key rule of a table changes (change/chain.h), a table with order: store is ordered in a third way
  * for a while (KW_WRITE_ORDER_RAISED): a put gets a timestamp above all in its row, and is sent when the
  * clocks of all region servers have passed it. A get can read a record in both placements, and gives both the
  * newest cells. Copies, passes and sweeps write rows with their old timestamps.
  *
- * Operations without an ordering, and writes with a timestamp, are passed on unchanged.
+ * Operations without an ordering are passed on unchanged, and so are writes with a timestamp, except puts
+ * while a key rule changes (trace.c).
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* The parts of the ordering store, and their shared functions.
  *
  *   order.c       the store, the store handle, and the choice of how a write is ordered
- *   wait.c        waits until a time of the store's clock or of ours
+ *   wait.c        waits until the store's clock or the gateway's clock has reached a time
  *   rows.c        hash tables with rows as keys
  *   merge.c       the newest cells of the two rows of a record while its key rule changes
  *   read.c        gets and range scans: remove what is hidden, and wait for the clock
@@ -47,7 +47,7 @@ kw_order_ns(int64_t ms)
  * moment at which a removal gets its stamp and the moment at which it is sent. */
 #define KW_ORDER_WINDOW_MS 30000
 
-/* How often a write starts again because others have changed the record in the meantime. */
+/* The maximum number of attempts of a write that fails because other writes have changed the record. */
 #define KW_ORDER_TRIES_MAX 50
 
 /* The number of hash slots for rows. If two rows share a slot, a write sometimes takes a millisecond
@@ -185,7 +185,7 @@ int64_t kw_order_newest(const kw_order_handle *handle, const kw_row *rows, size_
 
 /* --- both.c -------------------------------------------------------------------------------------- */
 
-/* Gets of which some have `other`. single: `gets` itself need not live until the completion. */
+/* Gets, some of which read a second row (kw_get.other). single: `gets` need not live until the completion. */
 void kw_order_get_both(kw_order_handle *handle, const kw_get *const *gets, size_t count, bool single,
                        kw_get_done done, void *user);
 
@@ -200,9 +200,9 @@ bool kw_order_is_there(const kw_write *put, const kw_row *row, kw_arena *arena);
 int64_t kw_order_reserve(kw_order_handle *handle, const kw_bytes *rows, size_t count, int64_t stamp_ms,
                          bool exclusive, kw_arena *arena);
 
-/* How long the kw:w of a removal exists. It must not expire between the read of an atomic operation and its
- * write: the read is older than the removal's arrival. Either can be applied `late` after it was sent; the
- * rest is for pauses and for the difference of the clocks. */
+/* How long the kw:w of a removal exists. If the removal comes between the read and the write of an atomic
+ * operation, its kw:w must still exist when the write is applied. The removal and the write can both be
+ * applied `late` after they were sent; the windows are for pauses and for the difference of the clocks. */
 static inline int64_t
 kw_order_writer_ttl_ms(const kw_order_settings *settings)
 {
