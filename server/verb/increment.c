@@ -1,5 +1,5 @@
 /* increment: adds to 8-byte integers of a record. The store reads one row and writes the sums to all rows of
- * the record in one commit. */
+ * the record (path/atomic.h). */
 #include "path/atomic.h"
 #include "path/cells.h"
 #include "verb/verb.h"

@@ -1,7 +1,6 @@
 /* put_if: writes a record atomically if one of its stored fields or entries meets a condition. The store
- * compares in one row and writes all rows of the record in one commit (path/atomic.h says which tables allow
- * it). Generates missing fields first, as a put does; they are lost if the
- * condition is not met. */
+ * compares in one row and writes all rows of the record (path/atomic.h says how, and which tables allow it).
+ * Generates missing fields first, as a put does; they are lost if the condition is not met. */
 #include "path/atomic.h"
 #include "path/cells.h"
 #include "path/stamp.h"

@@ -228,7 +228,7 @@ typedef struct kw_copy_result {
     uint64_t removed; /* rows of removed records, which have only delete markers or control cells; of a sweep,
                          all rows with control cells */
     uint64_t foreign; /* rows that cannot be decoded under the rule of `from`, or whose record has no key
-                         under    that of `to`; they were not copied */
+                         under that of `to`; they were not copied */
     const char *example;  /* key and reason of the first of them; NULL: none */
     kw_bytes after;       /* for the next slice */
     bool end;             /* these were the last rows */

@@ -220,16 +220,8 @@ on_pause_over(void *user, kw_wait_result result)
 static void
 pause_until(kw_cas_row *row, int64_t stamp_ms)
 {
-    kw_span span;
-    bool known = kw_store_time_estimate(kw_order_store_of(row->handle)->inner, &span);
-    int64_t ahead_ns = known ? kw_order_ns(stamp_ms) - span.latest_ns : 0;
-    row->pause = (kw_wait){.until_ns = ahead_ns > 0 ? kw_clock_mono_ns() + (uint64_t)ahead_ns : 0,
-                           .until_time_ns = INT64_MIN,
-                           .deadline = KW_DEADLINE_NONE,
-                           .done = on_pause_over,
-                           .user = row};
     row->pausing = true;
-    kw_wait_and_call(row->handle, &row->pause);
+    kw_wait_for_estimate(row->handle, &row->pause, stamp_ms, on_pause_over, row);
 }
 
 void

@@ -128,6 +128,10 @@ typedef struct kw_wait {
 kw_wait_result kw_wait_start(kw_order_handle *handle, kw_wait *wait);
 /* The same, but done is always called, possibly before this function returns. */
 void kw_wait_and_call(kw_order_handle *handle, kw_wait *wait);
+/* Calls `done` when the store's clock can have reached stamp_ms, by its present estimate; at once if there is
+ * none. Without a deadline. */
+void kw_wait_for_estimate(kw_order_handle *handle, kw_wait *wait, int64_t stamp_ms,
+                          void (*done)(void *user, kw_wait_result result), void *user);
 /* Waits for a random time of up to two milliseconds before a retry, after a conflict with another writer. */
 void kw_wait_and_retry(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
                        void (*done)(void *user, kw_wait_result result), void *user);

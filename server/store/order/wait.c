@@ -133,6 +133,21 @@ kw_wait_and_retry(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
 }
 
 void
+kw_wait_for_estimate(kw_order_handle *handle, kw_wait *wait, int64_t stamp_ms,
+                     void (*done)(void *user, kw_wait_result result), void *user)
+{
+    kw_span span;
+    bool known = kw_store_time_estimate(kw_order_store_of(handle)->inner, &span);
+    int64_t ahead_ns = known ? kw_order_ns(stamp_ms) - span.latest_ns : 0;
+    *wait = (kw_wait){.until_ns = ahead_ns > 0 ? kw_clock_mono_ns() + (uint64_t)ahead_ns : 0,
+                      .until_time_ns = INT64_MIN,
+                      .deadline = KW_DEADLINE_NONE,
+                      .done = done,
+                      .user = user};
+    kw_wait_and_call(handle, wait);
+}
+
+void
 kw_wait_cancel(kw_wait *wait)
 {
     if (!wait->handle)
