@@ -1,17 +1,29 @@
 /* See interrupt.h. */
 #include "cli/interrupt.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define PAUSE_STEP_US 50000
 
 static volatile sig_atomic_t interrupted;
+static int signal_event = -1; /* readable after a signal; -1: signals are not recorded, or there is no descriptor left */
 
 static void
 on_interrupt(int number)
 {
+    guint64 one = 1;
+    int before = errno;
+    ssize_t written;
+
     interrupted = number;
+    written = write(signal_event, &one, sizeof one);
+    (void)written; /* fails without a descriptor; then a read that begins now waits for its next byte */
+    errno = before;
 }
 
 void
@@ -19,6 +31,8 @@ kw_interrupts_catch(void)
 {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
 
+    if (signal_event < 0)
+        signal_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -28,6 +42,21 @@ int
 kw_interrupted(void)
 {
     return interrupted;
+}
+
+gssize
+kw_read_interruptible(int fd, void *to, gsize bytes_max)
+{
+    struct pollfd waits[] = {{.fd = fd, .events = POLLIN}, {.fd = signal_event, .events = POLLIN}};
+
+    int ready;
+
+    do {
+        ready = poll(waits, G_N_ELEMENTS(waits), -1);
+    } while (ready < 0 && errno == EINTR && kw_interrupted() == 0);
+    if (kw_interrupted() != 0)
+        errno = EINTR;
+    return ready < 0 || kw_interrupted() != 0 ? -1 : read(fd, to, bytes_max);
 }
 
 void

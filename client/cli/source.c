@@ -1,12 +1,15 @@
 /* Opens files, reads lines, and determines the format. */
 #include "cli/source.h"
 
+#include "cli/interrupt.h"
 #include "cli/source_form.h"
 #include "cli/value.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void
 kw_source_item_clear(kw_source_item *item)
@@ -28,8 +31,7 @@ add_byte(kw_source *source, char byte)
 }
 
 /* Like getline, except for lines that are too long: reads one byte more than allowed and stops. False at the
- * end.
- */
+ * end, and on an error: a part of a line is not a line. */
 static bool
 read_line(kw_source *source)
 {
@@ -39,7 +41,7 @@ read_line(kw_source *source)
     while (source->length <= KW_SOURCE_LINE_MAX && byte != '\n' &&
            (byte = getc_unlocked(source->file)) != EOF)
         add_byte(source, (char)byte);
-    return source->length > 0;
+    return source->length > 0 && !ferror(source->file);
 }
 
 bool
@@ -93,6 +95,27 @@ is_csv(kw_source *source, const char *format, bool *ret_csv, GError **error)
     return false;
 }
 
+static ssize_t
+read_descriptor(void *cookie, char *to, size_t bytes_max)
+{
+    const kw_source *source = cookie;
+
+    return kw_read_interruptible(source->fd, to, bytes_max);
+}
+
+/* Opens the file, or the standard input, as a stream whose reads end when the user interrupts the program. */
+static bool
+open_stream(kw_source *source, const char *path)
+{
+    cookie_io_functions_t functions = {.read = read_descriptor};
+
+    source->fd = g_str_equal(path, "-") ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (source->fd < 0)
+        return false;
+    source->file = fopencookie(source, "r", functions);
+    return source->file != NULL;
+}
+
 kw_source *
 kw_source_open(const char *path, const char *format, const kw_table_info *table, GError **error)
 {
@@ -102,13 +125,12 @@ kw_source_open(const char *path, const char *format, const kw_table_info *table,
 
     source->path = g_str_equal(path, "-") ? "(standard input)" : path;
     source->table = table;
-    source->file = g_str_equal(path, "-") ? stdin : fopen(path, "re");
-    if (source->file == NULL) {
+    if (!open_stream(source, path)) {
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", path,
                     g_strerror(errno));
         return NULL;
     }
-    if (fstat(fileno(source->file), &status) == 0 && S_ISREG(status.st_mode))
+    if (fstat(source->fd, &status) == 0 && S_ISREG(status.st_mode))
         source->size = (guint64)status.st_size;
     if (!is_csv(source, format, &csv, error))
         return NULL;
@@ -160,8 +182,10 @@ kw_source_close(kw_source *source)
 {
     if (source == NULL)
         return;
-    if (source->file != NULL && source->file != stdin)
+    if (source->file != NULL)
         fclose(source->file);
+    if (source->fd > STDIN_FILENO)
+        close(source->fd);
     g_clear_pointer(&source->csv, kw_csv_reader_free);
     g_free(source->line);
     g_free(source);

@@ -6,7 +6,8 @@
 typedef struct kw_csv_reader kw_csv_reader;
 
 struct kw_source {
-    FILE *file;
+    int fd;     /* -1: not open */
+    FILE *file; /* reads fd */
     const char *path;
     const kw_table_info *table;
     char *line;       /* with its line end, followed by a NUL */

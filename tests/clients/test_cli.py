@@ -377,6 +377,23 @@ class Importing(Case):
                               started.stderr.read())
             self.assertEqual(gateway.handler.batches, [2])
 
+    def test_interrupted_within_a_line(self):
+        """A line of which only a part was read is not written: its number or text may go on."""
+        with FakeGateway() as gateway:
+            words = [KEYWAY, "-g", gateway.address, "import", "order_events", "-", "--batch", "2"]
+            with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as started:
+                started.stdin.write("order_id,ts\nA,1\nB,2\nC,3\nD,4")
+                started.stdin.flush()
+                while not gateway.handler.batches:
+                    self.assertIsNone(started.poll())
+                    time.sleep(0.01)
+                time.sleep(0.2)  # the program waits for the rest of the line
+                started.send_signal(signal.SIGINT)
+                self.assertEqual(started.wait(60), 130)
+                self.assertIn("2 records were written, 0 rejected; line 4 is the first", started.stderr.read())
+            self.assertEqual(gateway.handler.batches, [2])
+
     def test_library_errors(self):
         """Errors of json-glib and libcsv become messages; a number outside the range of a double is rejected."""
         with FakeGateway() as gateway:
