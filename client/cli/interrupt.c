@@ -11,7 +11,8 @@
 #define PAUSE_STEP_US 50000
 
 static volatile sig_atomic_t interrupted;
-static int signal_event = -1; /* readable after a signal; -1: signals are not recorded, or there is no descriptor left */
+/* Readable after a signal. -1: no signal is caught, or no descriptor was left. */
+static int signal_event = -1;
 
 static void
 on_interrupt(int number)

@@ -1,10 +1,10 @@
 # kw_test_glib: the unchanged code that `thrift --gen c_glib` generates from the IDL files: the reference of the codec in
-# the differential tests and in its benchmark. It is known to leak.
+# the differential tests and in benchmarks. It is known to leak.
 if(TARGET kw_test_glib)
   return()
 endif()
 set(folder ${CMAKE_CURRENT_BINARY_DIR}/glib)
-set(stems keyway_hbase_hbase2_types keyway_keyway_types)
+set(stems keyway_hbase_hbase2_types keyway_hbase_t_h_base_service keyway_keyway_types keyway_data)
 list(TRANSFORM stems PREPEND ${folder}/ OUTPUT_VARIABLE made)
 list(TRANSFORM made APPEND .c OUTPUT_VARIABLE made_c)
 list(TRANSFORM made APPEND .h OUTPUT_VARIABLE made_h)
