@@ -26,7 +26,6 @@ import hbase_places
 from change_matrix_case import RULES, START, all_pairs, check_cells, check_reads, random_records, table, write_one, writes_of_phase
 from changing import apply, order, status, wait_for, wait_until_compared
 from keyway_gateway import Gateway, is_sanitized, wait_until
-from keyway_hbase import WIDE_CLOCK
 from keyway_thrift.ttypes import Code, KeywayError, Outcome
 
 PAIRS_IN_CI = 4 if is_sanitized() else 6
@@ -130,7 +129,7 @@ class Batch:
         print(f"{time.monotonic() - self.began:6.1f} s  {what}", flush=True)
 
     def settings(self, number):
-        width = "" if self.store == "hbase" else f"  {WIDE_CLOCK}\n"
+        width = "" if self.store == "hbase" else "  clock_width: 2s\n"
         text = (f"listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 2\ngateway_id: {self.run}_{number}\n"
                 f"timeouts: {{call: {CALL_MS[self.store]}ms}}\npolicy: {{source: store}}\n"
                 f"{self.place.store(self.run, f'  late: {LATE_MS}ms' + chr(10) + width)}")
