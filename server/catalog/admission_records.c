@@ -82,15 +82,16 @@ same_role(const kw_role *a, const kw_role *b)
 /* True if the table is compiled for the version. Another version for which it would be compiled in the same
  * way is as good. */
 static bool
-is_compiled_for(const kw_path *path, const kw_chain_version *version, bool adds)
+is_compiled_for(const kw_path *path, const kw_change_version *version, bool adds)
 {
     const kw_table *table = path->table;
     const kw_placement *old = adds ? table->paths->placements : &path->placements[1];
     return path->placements_count == (adds ? 1 : 2) &&
            same_role(&path->placements[0].role, &version->new_role) &&
-           same_role(&old->role, &version->old_role) && table->ordering.order == kw_chain_order(version) &&
-           table->ordering.spaced == version->spaced &&
-           table->atomics_held == kw_chain_holds_atomics(version, adds || path == table->paths);
+           same_role(&old->role, &version->old_role) &&
+           table->ordering.order == kw_change_version_write_order(version) &&
+           table->ordering.waits_for_next_ms == version->waits_for_next_ms &&
+           table->atomics_held == kw_change_version_holds_atomics(version, adds || path == table->paths);
 }
 
 /* One that is being dropped is not among the paths of the table. */
@@ -109,7 +110,7 @@ check_path(const kw_admission *admission, const kw_change_record *record, const 
 {
     const kw_table *table = kw_policy_find_table(admission->policy, kw_bytes_of_text(record->table));
     const kw_path *path = table ? find_path(table, name) : NULL;
-    return !path || is_compiled_for(path, kw_chain_version_of(record->version), record->adds) ||
+    return !path || is_compiled_for(path, kw_change_version_of(record->version), record->adds) ||
            kw_error_set(ret_error, KW_UNAVAILABLE,
                         "table %s, path %s: its change has another version than this policy was loaded with; "
                         "try again",

@@ -97,14 +97,14 @@ rule_of(const kw_path *path)
 static void
 set_writers(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *record)
 {
-    record->version = KW_CHAIN_FILLING;
+    record->version = KW_CHANGE_VERSION_FILLING;
     record->writers = KW_CHANGE_ONE_WRITER;
     if (!is_shared(proposal))
         return;
     const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
     record->writers = KW_CHANGE_SEVERAL_WRITERS;
     record->store_order = g_str_equal(facts->order, "store");
-    record->version = record->store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0;
+    record->version = record->store_order ? KW_CHANGE_VERSION_ENTER_HELD : KW_CHANGE_VERSION_0;
     record->step = 1;
     record->holder = proposal->holder;
 }

@@ -82,7 +82,7 @@ order_complete(const kw_change_order *order, kw_change_record *record, kw_error 
 {
     if (kw_change_is_final(record))
         return true; /* it is being completed */
-    if (record->version != KW_CHAIN_6 ||
+    if (record->version != KW_CHANGE_VERSION_6 ||
         (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED))
         return refuse(
             ret_error, record,
@@ -104,7 +104,7 @@ order_added(const kw_change_order *order, kw_change_record *record, kw_arena *ar
         return true; /* queries use it already */
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return refuse(ret_error, record, "its change is being cancelled");
-    const char *why = record->version == KW_CHAIN_FILLING_2
+    const char *why = record->version == KW_CHANGE_VERSION_FILLING_2
                           ? kw_change_why_not_switch(record, order->leave_foreign, arena)
                           : "its rows have not been copied yet";
     if (why)
@@ -132,9 +132,9 @@ order_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_erro
 static bool
 order_compare(kw_change_record *record, kw_error *ret_error)
 {
-    bool can = record->adds
-                   ? record->version == KW_CHAIN_FILLING_2 && record->goal != KW_CHANGE_GOAL_CANCELLED
-                   : kw_change_is_at_rest(record);
+    bool can = record->adds ? record->version == KW_CHANGE_VERSION_FILLING_2 &&
+                                  record->goal != KW_CHANGE_GOAL_CANCELLED
+                            : kw_change_is_at_rest(record);
     if (!can)
         return refuse(ret_error, record,
                       record->adds
@@ -184,9 +184,9 @@ static bool
 check_expected(const kw_change_order *order, const kw_change_record *record, kw_arena *arena,
                kw_error *ret_error)
 {
-    const char *version = kw_chain_version_of(record->version)->name, *expected = order->expected;
-    bool passes = kw_change_is_at_rest(record) && record->version == KW_CHAIN_2_SPACED;
-    if (passes && g_strcmp0(expected, kw_chain_version_of(KW_CHAIN_2)->name) == 0)
+    const char *version = kw_change_version_of(record->version)->name, *expected = order->expected;
+    bool passes = kw_change_is_at_rest(record) && record->version == KW_CHANGE_VERSION_2_SPACED;
+    if (passes && g_strcmp0(expected, kw_change_version_of(KW_CHANGE_VERSION_2)->name) == 0)
         return true; /* it leaves 2 now and then, for a pass */
     return !expected || g_str_equal(expected, version) ||
            refuse(ret_error, record, kw_change_other_version(version, expected, arena));

@@ -1,6 +1,6 @@
 /* The holder of a change, in a store that several gateways write.
  *
- *   holder:  read the registrations -> decide (change_walk.c) -> a step, right after the read, or a slice
+ *   holder:  read the registrations -> decide (change_planner.c) -> a step, right after the read, or a slice
  *   others:  read the registrations -> the holder has disappeared -> become the holder in the record, if it
  *            still has that one
  *
@@ -60,14 +60,14 @@ kw_change_times_now(const kw_coordinator *self, const kw_change_record *record)
     bool known = kw_store_time(self->gateway->store, &now);
     const kw_path *path = kw_change_find_path(self->gateway->policy, record);
     bool two = path && path->placements_count == 2;
-    return (kw_change_times){.now_ns = kw_clock_boot_ns(),
-                             .store_ms = known ? now.earliest_ns / (int64_t)NS_PER_MS : 0,
-                             .late_ns = (uint64_t)store->late_ms * NS_PER_MS,
-                             .skew_ns = (uint64_t)store->max_clock_skew_ms * NS_PER_MS,
-                             .width_ns = (uint64_t)width_ms * NS_PER_MS,
-                             .selects = two && kw_copy_selects(&path->placements[0], &path->placements[1]),
-                             .cursors_expired =
-                                 kw_clock_wall_ms() >= kw_change_cursors_until_ms(self, record)};
+    return (kw_change_times){
+        .now_ns = kw_clock_boot_ns(),
+        .store_ms = known ? now.earliest_ns / (int64_t)NS_PER_MS : 0,
+        .late_ns = (uint64_t)store->late_ms * NS_PER_MS,
+        .skew_ns = (uint64_t)store->max_clock_skew_ms * NS_PER_MS,
+        .width_ns = (uint64_t)width_ms * NS_PER_MS,
+        .can_select_by_time = two && kw_copy_can_select_by_time(&path->placements[0], &path->placements[1]),
+        .cursors_expired = kw_clock_wall_ms() >= kw_change_cursors_until_ms(self, record)};
 }
 
 /* A call gets the latest possible time as its timestamp. The store's clock goes back by at most
@@ -190,9 +190,9 @@ static void
 note_as_holder(kw_coordinator *self, const kw_change_record *record, kw_change_work *work,
                const kw_change_follower *followers, size_t count)
 {
-    kw_change_walk_note(&work->walk, record, followers, count, kw_clock_boot_ns());
+    kw_change_planner_note(&work->planner, record, followers, count, kw_clock_boot_ns());
     kw_change_times times = kw_change_times_now(self, record);
-    work->next = kw_change_walk_next(&work->walk, record, &times);
+    work->next = kw_change_planner_next(&work->planner, record, &times);
     bool sets = work->next.act == KW_CHANGE_ACT_STEP || work->next.act == KW_CHANGE_ACT_END;
     if (sets && kw_change_can_work(self, record))
         kw_change_start_step(self, record);
@@ -255,12 +255,12 @@ begin_or_end_holding(kw_coordinator *self, const kw_change_record *record, kw_ch
     bool holds = kw_change_holds(self, record);
     if (holds == work->holding)
         return;
-    kw_change_walk_clear(&work->walk);
+    kw_change_planner_clear(&work->planner);
     work->holding = holds;
     work->next = (kw_change_next){.wait = KW_CHANGE_WAIT_REPORTS};
     work->read_ns = 0;
     if (holds)
-        kw_change_walk_init(&work->walk, record, kw_clock_boot_ns());
+        kw_change_planner_init(&work->planner, record, kw_clock_boot_ns());
 }
 
 static uint64_t
@@ -305,7 +305,7 @@ tick_record(kw_coordinator *self, const kw_change_record *record)
     if (!kw_change_can_work(self, record))
         return AGAIN_MS;
     if (work->holding)
-        work->next = kw_change_walk_next(&work->walk, record, &times);
+        work->next = kw_change_planner_next(&work->planner, record, &times);
     uint64_t interval_ms = read_interval_ms(record, work);
     uint64_t age_ms = work->read_ns ? (times.now_ns - work->read_ns) / NS_PER_MS : UINT64_MAX;
     if (work->holding && age_ms > STALE_MS && work->next.act != KW_CHANGE_ACT_WAIT)

@@ -122,7 +122,8 @@ kw_change_request_write_record(kw_change_request *self)
 static bool
 reads_old(const request *self)
 {
-    return self->record.version == KW_CHAIN_BOTH_OLD || self->record.version == KW_CHAIN_FILLING;
+    return self->record.version == KW_CHANGE_VERSION_BOTH_OLD ||
+           self->record.version == KW_CHANGE_VERSION_FILLING;
 }
 
 static void
@@ -142,12 +143,12 @@ order_switch(request *self)
 static void
 order_reverse(request *self)
 {
-    if (self->record.version == KW_CHAIN_FILLING)
+    if (self->record.version == KW_CHANGE_VERSION_FILLING)
         kw_change_request_refuse(self, KW_REFUSED,
                                  "no query reads the path that is being added; to end it, order cancel");
-    else if (self->record.version == KW_CHAIN_BOTH_OLD)
+    else if (self->record.version == KW_CHANGE_VERSION_BOTH_OLD)
         kw_change_request_refuse(self, KW_REFUSED, "queries read the old rows already");
-    else if (self->record.version == KW_CHAIN_BOTH_LAST)
+    else if (self->record.version == KW_CHANGE_VERSION_BOTH_LAST)
         kw_change_request_refuse(self, KW_REFUSED,
                                  "its change is being completed and cannot go back; order complete again");
     else
@@ -158,9 +159,9 @@ static void
 order_complete(request *self)
 {
     int64_t until_ms = kw_change_cursors_until_ms(self->coordinator, &self->record);
-    if (self->record.version == KW_CHAIN_FILLING) {
+    if (self->record.version == KW_CHANGE_VERSION_FILLING) {
         order_switch(self);
-    } else if (self->record.version == KW_CHAIN_BOTH_OLD) {
+    } else if (self->record.version == KW_CHANGE_VERSION_BOTH_OLD) {
         kw_change_request_refuse(self, KW_REFUSED,
                                  "queries read the old rows; order the switch first: keyway change switch");
     } else if (kw_clock_wall_ms() < until_ms && !self->order.expire_cursors) {
@@ -259,7 +260,7 @@ kw_change_request_run(kw_job *job)
     }
     self->before = kw_change_set_ref(gateway->changes); /* owns the texts of the record */
     self->record = set->records[index];
-    const char *version = kw_chain_version_of(self->record.version)->name;
+    const char *version = kw_change_version_of(self->record.version)->name;
     if (self->order.expected && !g_str_equal(self->order.expected, version))
         kw_change_request_refuse(self, KW_REFUSED,
                                  kw_change_other_version(version, self->order.expected, self->arena));

@@ -19,9 +19,9 @@ typedef kw_change_request request;
 static bool
 is_to_continue(const kw_change_record *record)
 {
-    bool filled = record->version == KW_CHAIN_FILLING && kw_change_is_filled(record);
+    bool filled = record->version == KW_CHANGE_VERSION_FILLING && kw_change_is_filled(record);
     return record->under_way && record->writers == KW_CHANGE_ONE_WRITER &&
-           (record->version == KW_CHAIN_BOTH_LAST || record->completing || filled);
+           (record->version == KW_CHANGE_VERSION_BOTH_LAST || record->completing || filled);
 }
 
 /* --- starting ------------------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ is_decided_now(const kw_coordinator *coordinator, const kw_change_record *record
 
 /* Decides again, because jobs before this one can have changed the record. */
 static void
-run_walk(request *self)
+run_as_holder(request *self)
 {
     kw_coordinator *coordinator = self->coordinator;
     const kw_change_set *set = coordinator->gateway->changes;
@@ -59,7 +59,7 @@ run_walk(request *self)
         return;
     }
     kw_change_times times = kw_change_times_now(coordinator, record);
-    self->next = kw_change_walk_next(&work->walk, record, &times);
+    self->next = kw_change_planner_next(&work->planner, record, &times);
     bool ends = self->next.act == KW_CHANGE_ACT_END;
     if (ends && kw_change_reads_old(record) && !record->drops) /* a drop leaves the text as it is */
         self->order.action = KW_CHANGE_CANCEL;
@@ -78,8 +78,8 @@ run_own(kw_job *job)
     size_t index = set ? kw_change_set_find_under_way(set, self->order.table) : 0;
     if (gateway->state != KW_GATEWAY_SERVING || !set || index == set->count)
         kw_change_request_finish(self, NULL);
-    else if (self->walks)
-        run_walk(self);
+    else if (self->as_holder)
+        run_as_holder(self);
     else if (is_to_continue(&set->records[index]))
         kw_change_request_run(job);
     else
@@ -119,7 +119,7 @@ kw_change_start_step(kw_coordinator *coordinator, const kw_change_record *record
     if (coordinator->continuing)
         return;
     request *self = start_own(coordinator, record);
-    self->walks = true;
+    self->as_holder = true;
     kw_jobs_add(&coordinator->gateway->jobs, &self->job);
 }
 
@@ -149,7 +149,7 @@ kw_change_own_start_due(kw_coordinator *coordinator)
 /* The step failed because another gateway has set a version, or an order has changed the goal. Reads the
  * record before the next attempt. */
 static void
-end_walked(request *self, const kw_error *error)
+end_as_holder(request *self, const kw_error *error)
 {
     kw_coordinator *coordinator = self->coordinator;
     const kw_change_set *set = coordinator->gateway->changes;
@@ -165,12 +165,12 @@ kw_change_own_end(kw_change_request *self, const kw_error *error)
 {
     kw_coordinator *coordinator = self->coordinator;
     coordinator->continuing = false;
-    if (self->walks && !error)
+    if (self->as_holder && !error)
         return; /* the next step can follow at once */
     coordinator->continue_ns = kw_clock_mono_ns() + AGAIN_NS;
-    if (self->walks)
-        end_walked(self, error);
+    if (self->as_holder)
+        end_as_holder(self, error);
     if (error && error->code != KW_UNAVAILABLE)
-        kw_log(KW_LOG_ERROR, "change", "a change could not be completed, it will be tried again",
+        kw_log(KW_LOG_ERROR, "change", "a change could not be completed; the gateway will retry",
                KW_LOG_FACT("table", self->order.table), KW_LOG_FACT("reason", error->text));
 }

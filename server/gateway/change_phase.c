@@ -10,7 +10,7 @@
 static const char *
 version_name(const kw_change_record *record)
 {
-    return kw_chain_version_of(record->version)->name;
+    return kw_change_version_of(record->version)->name;
 }
 
 /* "a, b, c and 2 others" */
@@ -27,10 +27,10 @@ list_names(const GPtrArray *names, kw_arena *arena)
 static const char *
 waits_for_reports(const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
-    if (work->walk.step != record->step || work->walk.unreported->len == 0)
+    if (work->planner.step != record->step || work->planner.unreported->len == 0)
         return kw_arena_printf(arena, "reading whether all gateways serve version %s", version_name(record));
     return kw_arena_printf(arena, "waiting for gateway %s, whose calls of the version before have not ended",
-                           list_names(work->walk.unreported, arena));
+                           list_names(work->planner.unreported, arena));
 }
 
 static const char *
@@ -66,7 +66,7 @@ at_goal(const kw_change_record *record, kw_arena *arena)
 {
     if (record->adds)
         return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "rows cannot be copied";
-    if (record->version == KW_CHAIN_6)
+    if (record->version == KW_CHANGE_VERSION_6)
         return "ready to complete";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
 }
@@ -149,7 +149,7 @@ next_for_goal(const kw_change_record *record, kw_arena *arena)
     case KW_CHANGE_GOAL_REVERSED:
         return kw_change_reads_old(record) ? next_before_switch(record, arena) : "";
     case KW_CHANGE_GOAL_SWITCHED:
-        if (record->version == KW_CHAIN_6)
+        if (record->version == KW_CHANGE_VERSION_6)
             return "complete, reverse";
         return kw_change_reads_old(record) ? "reverse, cancel" : "reverse";
     case KW_CHANGE_GOAL_COMPLETED:

@@ -15,7 +15,7 @@ struct kw_change_request {
     void *user;
     /* a step */
     bool continues;      /* the gateway's own order, to continue a change that the operator completed */
-    bool walks;          /* the gateway's own order, as the holder of a change with several writers */
+    bool as_holder;      /* the gateway's own order, as the holder of a change with several writers */
     const char *path;    /* of a change that the gateway continues by itself */
     kw_change_next next; /* the step */
     uint64_t revision;   /* gateway->stored_revision when the records were read */

@@ -152,7 +152,7 @@ kw_change_cancel_record(kw_change_record *record)
     record->under_way = false;
     if (record->adds)
         return;
-    record->version = KW_CHAIN_STORE;
+    record->version = KW_CHANGE_VERSION_STORE;
     record->given = record->old_given;
     record->now = record->old;
 }
@@ -163,23 +163,23 @@ kw_change_cancel_record(kw_change_record *record)
 static bool
 keeps_gone(const kw_change_record *record)
 {
-    bool filled = record->version == KW_CHAIN_FILLED_STAMPED || record->drops;
-    bool end = record->version == KW_CHAIN_0 || record->version == KW_CHAIN_8;
-    return kw_chain_version_of(record->version)->control && !filled && (record->store_order || !end);
+    bool filled = record->version == KW_CHANGE_VERSION_FILLED_STAMPED || record->drops;
+    bool end = record->version == KW_CHANGE_VERSION_0 || record->version == KW_CHANGE_VERSION_8;
+    return kw_change_version_of(record->version)->control && !filled && (record->store_order || !end);
 }
 
 /* What the version of the change sets for the whole table. */
 static void
 set_table(const kw_change_record *record, kw_placing *placing)
 {
-    const kw_chain_version *version = kw_chain_version_of(record->version);
+    const kw_change_version *version = kw_change_version_of(record->version);
     placing->role = version->new_role;
     placing->old_role = version->old_role;
     placing->atomics_held =
-        kw_chain_holds_atomics(version, record->adds || g_str_equal(record->path, "primary"));
+        kw_change_version_holds_atomics(version, record->adds || g_str_equal(record->path, "primary"));
     placing->sets_order = record->writers == KW_CHANGE_SEVERAL_WRITERS;
-    placing->order = kw_chain_order(version);
-    placing->spaced = version->spaced;
+    placing->order = kw_change_version_write_order(version);
+    placing->waits_for_next_ms = version->waits_for_next_ms;
     placing->keeps_gone = keeps_gone(record);
 }
 
@@ -202,7 +202,7 @@ placing_of(const kw_change_record *record, kw_model *old_model)
         return placing;
     placing.old_layout = record->old.layout;
     placing.old_store_table = record->old.store_table;
-    placing.both_complete = kw_chain_version_of(record->version)->both_complete;
+    placing.both_complete = kw_change_version_of(record->version)->both_complete;
     return placing;
 }
 

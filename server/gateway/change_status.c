@@ -64,7 +64,7 @@ int64_t
 kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record)
 {
     const kw_model *model = kw_gateway_model(self->gateway);
-    if (record->version != KW_CHAIN_BOTH_NEW && record->version != KW_CHAIN_6)
+    if (record->version != KW_CHANGE_VERSION_BOTH_NEW && record->version != KW_CHANGE_VERSION_6)
         return 0;
     /* Calls that began before the switch could issue such cursors until they ended. */
     return record->version_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
@@ -81,14 +81,14 @@ phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_w
         return "trying again after a failure";
     if (!record->copied || !record->compared)
         return record->paused ? "paused" : record->copied ? "comparing" : "copying";
-    if (record->version == KW_CHAIN_BOTH_NEW)
+    if (record->version == KW_CHANGE_VERSION_BOTH_NEW)
         return record->completing ? "waiting until cursors of the old key rule have expired"
                                   : "ready to complete";
-    if (record->version == KW_CHAIN_BOTH_LAST)
+    if (record->version == KW_CHANGE_VERSION_BOTH_LAST)
         return "completing";
-    if (record->version == KW_CHAIN_FILLING && kw_change_is_filled(record))
+    if (record->version == KW_CHANGE_VERSION_FILLING && kw_change_is_filled(record))
         return "completing";
-    if (record->version == KW_CHAIN_FILLING)
+    if (record->version == KW_CHANGE_VERSION_FILLING)
         return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "rows cannot be copied";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
 }
@@ -105,9 +105,9 @@ is_waiting(const kw_coordinator *self, const kw_change_record *record, const kw_
         return false;
     if (!record->copied || !record->compared)
         return record->paused;
-    if (record->version == KW_CHAIN_FILLING)
+    if (record->version == KW_CHANGE_VERSION_FILLING)
         return !kw_change_is_filled(record);
-    return record->version != KW_CHAIN_BOTH_LAST && !record->completing;
+    return record->version != KW_CHANGE_VERSION_BOTH_LAST && !record->completing;
 }
 
 static const char *
@@ -115,13 +115,13 @@ next_of(const kw_change_record *record, kw_arena *arena)
 {
     if (record->writers == KW_CHANGE_SEVERAL_WRITERS)
         return kw_change_next_of(record, arena);
-    if (record->version == KW_CHAIN_BOTH_NEW)
+    if (record->version == KW_CHANGE_VERSION_BOTH_NEW)
         return "complete, reverse";
-    if (record->version == KW_CHAIN_BOTH_LAST)
+    if (record->version == KW_CHANGE_VERSION_BOTH_LAST)
         return "";
     if (!record->copied || !record->compared)
         return record->paused ? "resume, cancel" : "cancel";
-    if (record->version == KW_CHAIN_FILLING && kw_change_is_filled(record))
+    if (record->version == KW_CHANGE_VERSION_FILLING && kw_change_is_filled(record))
         return "";
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
@@ -201,7 +201,7 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
     *ret_status = (kw_change_status){
         .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
         .path = kw_arena_text(arena, kw_bytes_of_text(record->path)),
-        .version = kw_chain_version_of(record->version)->name,
+        .version = kw_change_version_of(record->version)->name,
         .phase = phase_of(self, record, work, arena),
         .next = next_of(record, arena),
         .author = kw_arena_text(arena, kw_bytes_of_text(record->author)),
@@ -213,7 +213,7 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .layout = record->now.layout,
         .old_store_table = kw_arena_text(arena, kw_bytes_of_text(record->old.store_table)),
         .store_table = kw_arena_text(arena, kw_bytes_of_text(record->now.store_table)),
-        .reads_new = kw_chain_version_of(record->version)->new_role.scan,
+        .reads_new = kw_change_version_of(record->version)->new_role.scan,
         .paused = record->paused,
         .waiting = is_waiting(self, record, work),
         .limit_rows_per_second = record->rows_per_second,
@@ -231,7 +231,7 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .cursors_until_ms = kw_change_cursors_until_ms(self, record),
         .problem = kw_arena_text(arena, kw_bytes_of_text(work->problem.code ? work->problem.text : "")),
         .goal = record->writers == KW_CHANGE_SEVERAL_WRITERS ? kw_change_goal_name(record->goal) : "",
-        .unreported = work->holding ? work->walk.unreported->len : 0,
+        .unreported = work->holding ? work->planner.unreported->len : 0,
         .holder = holder_of(self, record, work, arena),
     };
     set_rates(record, work, ret_status);

@@ -31,15 +31,15 @@ on_prepared(void *user, const kw_error *error)
     kw_log(KW_LOG_INFO, "change", "the change has a new version", KW_LOG_FACT("table", self->record.table),
            KW_LOG_FACT("path", self->record.path),
            KW_LOG_FACT("change_version",
-                       self->record.under_way ? kw_chain_version_of(self->record.version)->name : "ended"),
+                       self->record.under_way ? kw_change_version_of(self->record.version)->name : "ended"),
            KW_LOG_FACT("author", self->order.author));
     kw_gateway_set_changes(gateway, self->after);
     kw_gateway_set_stored(gateway, self->after);
-    if (self->walks)
+    if (self->as_holder)
         kw_change_work_of(self->coordinator, &self->record)->problem = KW_ERROR_NONE;
     if (gateway->net)
         kw_gateway_serve_policy(gateway, self->policy, gateway->keyring);
-    if (self->record.under_way && self->record.version == KW_CHAIN_BOTH_LAST)
+    if (self->record.under_way && self->record.version == KW_CHANGE_VERSION_BOTH_LAST)
         kw_change_step_wait(self);
     else
         kw_change_request_finish(self, NULL);
@@ -80,7 +80,7 @@ compile(request *self, kw_error *ret_error)
 /* Sets the version that the holder has decided on. False: the store's clock, which the version needs, is
  * unknown. */
 static bool
-set_walked(const kw_coordinator *coordinator, const kw_change_next *next, kw_change_record *record)
+set_as_holder(const kw_coordinator *coordinator, const kw_change_next *next, kw_change_record *record)
 {
     bool ends = next->act == KW_CHANGE_ACT_END;
     int64_t set_at_ms = 0;
@@ -93,24 +93,26 @@ set_walked(const kw_coordinator *coordinator, const kw_change_next *next, kw_cha
     } else if (kw_change_reads_old(record)) {
         kw_change_cancel_record(record);
     } else {
-        record->version = KW_CHAIN_STORE_NEW;
+        record->version = KW_CHANGE_VERSION_STORE_NEW;
         record->under_way = false;
     }
     return true;
 }
 
-/* Sets the version that chain.c names for the order. */
+/* Sets the version that the table in change/version.c names for the order. */
 static void
 change_record(kw_change_action action, kw_change_record *record)
 {
     bool back = action == KW_CHANGE_REVERSE || action == KW_CHANGE_CANCEL;
-    kw_chain_id to = kw_chain_next(record->version, back ? KW_CHAIN_BACK : KW_CHAIN_FORWARD).to;
-    if (to == KW_CHAIN_STORE)
+    kw_change_version_id to =
+        kw_change_version_next(record->version, back ? KW_CHANGE_BACK : KW_CHANGE_FORWARD).to;
+    if (to == KW_CHANGE_VERSION_STORE)
         kw_change_cancel_record(record);
     record->version = to;
     record->version_at_ms = kw_clock_wall_ms();
     record->completing = record->completing && !back;
-    record->under_way = record->under_way && to != KW_CHAIN_STORE_NEW && to != KW_CHAIN_FILLED;
+    record->under_way =
+        record->under_way && to != KW_CHANGE_VERSION_STORE_NEW && to != KW_CHANGE_VERSION_FILLED;
 }
 
 /* A cancellation makes the text from before the change current. It is refused if another version was applied
@@ -120,7 +122,7 @@ check_cancellation(const request *self, kw_error *ret_error)
 {
     const kw_gateway *gateway = self->coordinator->gateway;
     int64_t current = kw_policy_version(gateway->policy);
-    if (!self->walks || self->order.action != KW_CHANGE_CANCEL || current == self->record.new_version)
+    if (!self->as_holder || self->order.action != KW_CHANGE_CANCEL || current == self->record.new_version)
         return true;
     return kw_error_set(ret_error, KW_REFUSED,
                         "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
@@ -133,14 +135,14 @@ check_cancellation(const request *self, kw_error *ret_error)
 static bool
 is_still_decided(const request *self)
 {
-    if (!self->walks)
+    if (!self->as_holder)
         return true;
     kw_coordinator *coordinator = self->coordinator;
     const kw_change_work *work = kw_change_work_of(coordinator, &self->record);
     kw_change_times times = kw_change_times_now(coordinator, &self->record);
     if (!work->holding)
         return false;
-    kw_change_next next = kw_change_walk_next(&work->walk, &self->record, &times);
+    kw_change_next next = kw_change_planner_next(&work->planner, &self->record, &times);
     return next.act == self->next.act && next.to == self->next.to;
 }
 
@@ -161,11 +163,11 @@ take_step(request *self)
         kw_change_request_finish(self, NULL);
         return;
     }
-    if (self->walks && !set_walked(self->coordinator, &self->next, &self->record)) {
+    if (self->as_holder && !set_as_holder(self->coordinator, &self->next, &self->record)) {
         kw_change_request_finish(self, NULL);
         return;
     }
-    if (!self->walks)
+    if (!self->as_holder)
         change_record(self->order.action, &self->record);
     self->after = kw_change_set_replace(self->before, &self->record);
     if (!compile(self, &error)) {

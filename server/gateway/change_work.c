@@ -136,7 +136,7 @@ kw_change_slice_end_phase(kw_coordinator *self, const kw_change_record *record, 
     work->began_ns = 0;
     work->rows = 0;
     work->progress = 0;
-    work->walk.doubt_ns = kw_store_last_doubt_ns(self->gateway->store);
+    work->planner.doubt_ns = kw_store_last_doubt_ns(self->gateway->store);
     self->saved_ns = 0; /* so that it is saved soon */
 }
 
@@ -154,7 +154,7 @@ note_copied(kw_coordinator *self, const kw_copy_result *result, kw_change_record
         record->example = result->example;
     kw_change_slice_note_rows(self, record, result->rows + result->removed + result->foreign, progress);
     kw_change_slice_set_rates(self, record->copied, record);
-    kw_change_edges_keep(kw_change_work_of(self, record), result);
+    kw_change_key_range_keep(kw_change_work_of(self, record), result);
     kw_coordinator_update(self, record);
     if (record->copied)
         kw_change_slice_end_phase(self, record, "all rows are copied");
@@ -289,7 +289,7 @@ kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw
                  record->rows_per_second == 0;
     quiet = quiet || kw_change_slice_hurries(record);
     request.after = kw_arena_copy(self->call.arena, record->copied_to);
-    kw_change_edges_get(work, &request, self->call.arena);
+    kw_change_key_range_get(work, &request, self->call.arena);
     request.max_rows = quiet ? COPY_ROWS_QUIET : COPY_ROWS;
     self->copy = request;
 }

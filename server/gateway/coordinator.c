@@ -184,7 +184,7 @@ on_saved(void *user, const kw_error *error)
     self->saving = false;
     if (error) {
         self->changed = true;
-        kw_log(KW_LOG_WARN, "change", "the progress of changes was not saved, it will be tried again",
+        kw_log(KW_LOG_WARN, "change", "the progress of changes was not saved; the gateway will retry",
                KW_LOG_FACT("reason", error->text));
     }
     kw_jobs_next(&self->gateway->jobs);
@@ -339,8 +339,8 @@ kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
 {
     kw_change_work *work = find_work(self, record);
     if (work->started_ms != record->started_ms) { /* of an earlier change of the path */
-        kw_change_walk_clear(&work->walk);
-        kw_change_edges_forget(work);
+        kw_change_planner_clear(&work->planner);
+        kw_change_key_range_forget(work);
         g_free(work->holder);
         *work = (kw_change_work){.table = work->table,
                                  .path = work->path,
@@ -356,8 +356,8 @@ static void
 work_free(void *pointer)
 {
     kw_change_work *work = pointer;
-    kw_change_walk_clear(&work->walk);
-    kw_change_edges_forget(work);
+    kw_change_planner_clear(&work->planner);
+    kw_change_key_range_forget(work);
     g_free(work->table);
     g_free(work->path);
     g_free(work->holder);

@@ -3,7 +3,7 @@
  *   coordinator.c    starts work and waiting orders when calls under earlier policies have ended
  *   change_work.c    slices of the copy and of the comparison
  *   change_passes.c  slices of passes and sweeps
- *   change_edges.c   what a slice knows from the slice before
+ *   change_key_range.c  the first and the last row key, which a slice passes to the next one
  *   change_parts.c   which path or placement a slice is for, if there are several
  *   change_pace.c    how fast they follow each other
  *   change_orders.c  orders of the operator
@@ -14,7 +14,7 @@
  * In a store that several gateways write:
  *   change_reports.c what this gateway reports about the versions that it serves
  *   change_holder.c  one gateway, the holder, sets the versions and does the work; another one replaces it
- *   change_walk.c    what the holder does next
+ *   change_planner.c what the holder does next
  *   change_merge.c   the record of a change, which several gateways write
  *   change_goals.c   orders: they set the goal, to which the holder goes
  *   change_phase.c   the state of such a change, for people
@@ -22,7 +22,7 @@
 #pragma once
 
 #include "gateway/change_pace.h"
-#include "gateway/change_walk.h"
+#include "gateway/change_planner.h"
 #include "gateway/coordinator.h"
 #include "verb/verb.h"
 
@@ -44,7 +44,7 @@ typedef struct kw_change_work {
     bool scan_all;    /* the next slice of a pass or sweep visits all rows, because a scan by time failed */
     int64_t round_ms; /* how long the last pass or sweep took since its version was set; 0: unknown */
     bool holding;     /* this gateway is the holder; else the next two are unused */
-    kw_change_walk walk;
+    kw_change_planner planner;
     kw_change_next next; /* what it does */
     uint64_t read_ns;    /* when registrations were last read; 0: never */
     char *holder;        /* id of the holder's gateway, when it was last read; NULL: unknown */
@@ -117,7 +117,7 @@ uint64_t kw_change_holder_tick(kw_coordinator *self);
 bool kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
 /* Call it when draining begins: other gateways become the holder of its changes. */
 void kw_change_holder_leave(kw_coordinator *self);
-/* The times that kw_change_walk_next needs, with the present one. */
+/* The times that kw_change_planner_next needs, with the present one. */
 kw_change_times kw_change_times_now(const kw_coordinator *self, const kw_change_record *record);
 
 /* No call that begins from now on, on any gateway, gets a timestamp lower than this one. False while the
@@ -130,7 +130,7 @@ uint64_t kw_change_reports_tick(kw_coordinator *self);
 /* Call it when another policy is in service. */
 void kw_change_reports_restart(kw_coordinator *self);
 
-/* Call it on the holder: sets the next version of the change, if kw_change_walk_next still decides so. */
+/* Call it on the holder: sets the next version of the change, if kw_change_planner_next still decides so. */
 void kw_change_start_step(kw_coordinator *self, const kw_change_record *record);
 
 /* For several writers, as texts in the arena: the phase, and the commands that are possible now. */
@@ -143,10 +143,10 @@ bool kw_coordinator_take_current(kw_coordinator *self, const kw_current *current
 
 /* Only the first slice of a copy, pass or sweep looks up the first and the last row key. Keeps those that it
  * found. */
-void kw_change_edges_keep(kw_change_work *work, const kw_copy_result *result);
+void kw_change_key_range_keep(kw_change_work *work, const kw_copy_result *result);
 /* Sets those that were kept in the request. `after` of the request must be set. */
-void kw_change_edges_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
-void kw_change_edges_forget(kw_change_work *work);
+void kw_change_key_range_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
+void kw_change_key_range_forget(kw_change_work *work);
 
 /* The path of the change as the policy has it; of paths that are added together, the one to which the next
  * slice belongs. NULL: the policy does not have it, or it does not change. */

@@ -233,6 +233,6 @@ kw_serve_order_change(kw_exchange *exchange)
         return;
     }
     order.table = kw_arena_text(exchange->call.arena, args->table);
-    kw_exchange_let_policy_go(exchange);
+    kw_exchange_drop_policy(exchange);
     settings->change(settings->user, &order, exchange->call.loop, reply_ordered, exchange);
 }

@@ -61,7 +61,7 @@ void kw_exchange_resume(kw_exchange *exchange);
 /* Drops the policy under which the call began. A call that waits for the gateway, and uses no table, must
  * drop it: otherwise a change of the policy that waits for calls under the earlier one would wait for this
  * call. */
-void kw_exchange_let_policy_go(kw_exchange *exchange);
+void kw_exchange_drop_policy(kw_exchange *exchange);
 
 /* Called by the alarm of an exchange when its deadline has passed. */
 void kw_exchange_on_deadline(kw_alarm *alarm);

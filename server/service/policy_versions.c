@@ -79,7 +79,7 @@ pass_on(const applying *self)
                             .reason = kw_arena_text(exchange->call.arena, reason),
                             .dry_run = options && options->has_dry_run && options->dry_run,
                             .only_writer = options && options->has_only_writer && options->only_writer};
-    kw_exchange_let_policy_go(exchange);
+    kw_exchange_drop_policy(exchange);
     settings->apply(settings->user, &order, exchange->call.loop, reply_applied, exchange);
 }
 

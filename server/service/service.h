@@ -85,7 +85,7 @@ typedef struct kw_change_order {
 typedef struct kw_change_status {
     const char *table;
     const char *path;    /* of several paths: the first one */
-    const char *version; /* of the change (change/chain.h), for example "both-old" */
+    const char *version; /* of the change (change/version.h), for example "both-old" */
     const char
         *phase; /* what happens now, or what it waits for: "copying", "comparing", "ready to switch", ... */
     const char

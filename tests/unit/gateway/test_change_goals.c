@@ -6,7 +6,7 @@
 #include <string.h>
 
 static kw_change_record
-record_at(kw_chain_id version, kw_change_goal goal)
+record_at(kw_change_version_id version, kw_change_goal goal)
 {
     return (kw_change_record){.table = "t",
                               .path = "p",
@@ -36,7 +36,7 @@ static void
 test_cancel_after_other_version(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_change_record record = record_at(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED);
+    kw_change_record record = record_at(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED);
     kw_error error;
     g_assert_false(order(KW_CHANGE_CANCEL, 3, &record, arena, &error));
     g_assert_cmpint(error.code, ==, KW_REFUSED);
@@ -52,8 +52,8 @@ test_cancel_after_other_version(void)
 static void
 test_withdraw(void)
 {
-    static const kw_chain_id late[] = {KW_CHAIN_0, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_ENTER_RAISED,
-                                       KW_CHAIN_ENTER_HELD};
+    static const kw_change_version_id late[] = {KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_ENTER_STAMPED,
+                                                KW_CHANGE_VERSION_ENTER_RAISED, KW_CHANGE_VERSION_ENTER_HELD};
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
     for (size_t i = 0; i < G_N_ELEMENTS(late); i++) {
@@ -62,13 +62,13 @@ test_withdraw(void)
         g_assert_cmpint(error.code, ==, KW_REFUSED);
         g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
     }
-    kw_change_record record = record_at(KW_CHAIN_1, KW_CHANGE_GOAL_CANCELLED);
+    kw_change_record record = record_at(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_CANCELLED);
     g_assert_true(order(KW_CHANGE_REVERSE, 2, &record, arena, &error));
     g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_COPIED);
 }
 
 static void
-assert_next(kw_chain_id version, kw_change_goal goal, const char *next)
+assert_next(kw_change_version_id version, kw_change_goal goal, const char *next)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record record = record_at(version, goal);
@@ -83,21 +83,21 @@ assert_next(kw_chain_id version, kw_change_goal goal, const char *next)
 static void
 test_next(void)
 {
-    assert_next(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED, "cancel");
-    assert_next(KW_CHAIN_4, KW_CHANGE_GOAL_SWITCHED, "reverse, cancel");
-    assert_next(KW_CHAIN_6, KW_CHANGE_GOAL_SWITCHED, "complete, reverse");
-    assert_next(KW_CHAIN_4_BACK, KW_CHANGE_GOAL_REVERSED, "");
-    assert_next(KW_CHAIN_3, KW_CHANGE_GOAL_REVERSED, "cancel");
-    assert_next(KW_CHAIN_1, KW_CHANGE_GOAL_CANCELLED, "reverse");
-    assert_next(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED, "");
-    assert_next(KW_CHAIN_LEAVE_RAISED, KW_CHANGE_GOAL_COMPLETED, "");
+    assert_next(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, "cancel");
+    assert_next(KW_CHANGE_VERSION_4, KW_CHANGE_GOAL_SWITCHED, "reverse, cancel");
+    assert_next(KW_CHANGE_VERSION_6, KW_CHANGE_GOAL_SWITCHED, "complete, reverse");
+    assert_next(KW_CHANGE_VERSION_4_BACK, KW_CHANGE_GOAL_REVERSED, "");
+    assert_next(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_REVERSED, "cancel");
+    assert_next(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_CANCELLED, "reverse");
+    assert_next(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED, "");
+    assert_next(KW_CHANGE_VERSION_LEAVE_RAISED, KW_CHANGE_GOAL_COMPLETED, "");
 }
 
 /* --- added paths -----------------------------------------------------------------------------------------
  */
 
 static kw_change_record
-added_at(kw_chain_id version, kw_change_goal goal)
+added_at(kw_change_version_id version, kw_change_goal goal)
 {
     kw_change_record record = record_at(version, goal);
     record.adds = true;
@@ -130,9 +130,9 @@ assert_goal(kw_change_action action, kw_change_record record, kw_change_goal goa
 static void
 test_added(void)
 {
-    const kw_change_record copied = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED),
-                           cancelled = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED),
-                           filled = added_at(KW_CHAIN_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED);
+    const kw_change_record copied = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED),
+                           cancelled = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED),
+                           filled = added_at(KW_CHANGE_VERSION_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED);
     kw_change_record foreign = copied, copying = copied;
     foreign.foreign = 1;
     copying.compared = false;
@@ -145,23 +145,23 @@ test_added(void)
     assert_refused(KW_CHANGE_SWITCH, foreign, "cannot have a key in the added path");
     assert_refused(KW_CHANGE_SWITCH, copying, "are still being compared");
     assert_refused(KW_CHANGE_SWITCH, cancelled, "is being cancelled");
-    assert_refused(KW_CHANGE_SWITCH, added_at(KW_CHAIN_FILLING_1, KW_CHANGE_GOAL_COPIED),
+    assert_refused(KW_CHANGE_SWITCH, added_at(KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_GOAL_COPIED),
                    "have not been copied yet");
     assert_refused(KW_CHANGE_REVERSE, copied, "to end it, order cancel");
     assert_refused(KW_CHANGE_REVERSE, filled, "apply a policy without it");
-    assert_refused(KW_CHANGE_REVERSE, added_at(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED),
+    assert_refused(KW_CHANGE_REVERSE, added_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED),
                    "no longer reach the new rows");
     assert_refused(KW_CHANGE_CANCEL, filled, "apply a policy without it");
     assert_refused(KW_CHANGE_COMPARE, cancelled, "before queries use the path");
     assert_refused(KW_CHANGE_COMPARE, filled, "before queries use the path");
-    assert_refused(KW_CHANGE_REVERSE, record_at(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED),
+    assert_refused(KW_CHANGE_REVERSE, record_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED),
                    "no longer reach the new rows");
 }
 
 static void
 test_dropped(void)
 {
-    kw_change_record record = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
+    kw_change_record record = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
     record.drops = true;
     for (kw_change_action action = KW_CHANGE_SWITCH; action <= KW_CHANGE_COMPARE; action++)
         if (action != KW_CHANGE_SHOW)
@@ -178,17 +178,17 @@ assert_next_of_added(kw_change_record record, const char *next)
 static void
 test_next_of_added(void)
 {
-    kw_change_record foreign = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED);
+    kw_change_record foreign = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED);
     foreign.foreign = 1;
     assert_next_of_added(foreign, "switch, cancel");
     foreign.different = 1;
     assert_next_of_added(foreign, "compare, cancel");
-    assert_next_of_added(added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED), "cancel");
-    assert_next_of_added(added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COMPLETED), "cancel");
-    assert_next_of_added(added_at(KW_CHAIN_FILLING_1, KW_CHANGE_GOAL_CANCELLED), "reverse");
-    assert_next_of_added(added_at(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED), "");
-    assert_next_of_added(added_at(KW_CHAIN_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED), "");
-    kw_change_record dropped = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED), "cancel");
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COMPLETED), "cancel");
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_GOAL_CANCELLED), "reverse");
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED), "");
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED), "");
+    kw_change_record dropped = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
     dropped.drops = true;
     assert_next_of_added(dropped, "");
 }

@@ -14,7 +14,7 @@ record_new(void)
                               .old = {.layout = 1, .store_table = "s"},
                               .old_given = {.layout = 1, .store_table = "s"},
                               .old_version = {.number = 1},
-                              .version = KW_CHAIN_2,
+                              .version = KW_CHANGE_VERSION_2,
                               .writers = KW_CHANGE_SEVERAL_WRITERS,
                               .step = 3,
                               .holder = "a",
@@ -107,7 +107,7 @@ test_one_writer(void)
     mine.writers = theirs.writers = KW_CHANGE_ONE_WRITER;
     mine.copied = true;
     g_assert_true(kw_change_merge(NULL, &mine, &theirs).copied);
-    theirs.version = KW_CHAIN_3;
+    theirs.version = KW_CHANGE_VERSION_3;
     g_assert_false(kw_change_merge(NULL, &mine, &theirs).copied);
 }
 

@@ -44,12 +44,12 @@ __wrap_kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
 }
 
 /* An order that waits must not keep the policy that it waits for. */
-void __wrap_kw_exchange_let_policy_go(kw_exchange *exchange);
+void __wrap_kw_exchange_drop_policy(kw_exchange *exchange);
 
 static unsigned released;
 
 void
-__wrap_kw_exchange_let_policy_go(kw_exchange *exchange)
+__wrap_kw_exchange_drop_policy(kw_exchange *exchange)
 {
     (void)exchange;
     released++;

@@ -1,11 +1,11 @@
-#include "gateway/change_walk.h"
+#include "gateway/change_planner.h"
 
 #include <glib.h>
 
-/* A version is set at least a millisecond after all have reported the one before (change/chain.h). This is
+/* A version is set at least a millisecond after all have reported the one before (change/version.h). This is
  * more, because clocks drift. */
 #define GAP_NS (UINT64_C(2) * 1000 * 1000)
-#define WORK (KW_CHAIN_COPIED | KW_CHAIN_PASSED | KW_CHAIN_SWEPT)
+#define WORK (KW_CHANGE_NEEDS_COPY | KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)
 /* While the change waits for the operator, a pass is made again after this time, so that a switch finds few
  * records to visit. */
 #define REFRESH_MS 60000
@@ -18,26 +18,26 @@
 /* --- reports ----------------------------------------------------------------------------------------- */
 
 void
-kw_change_walk_init(kw_change_walk *walk, const kw_change_record *record, uint64_t now_ns)
+kw_change_planner_init(kw_change_planner *planner, const kw_change_record *record, uint64_t now_ns)
 {
-    *walk = (kw_change_walk){.started_ms = record->started_ms,
-                             .step = record->step,
-                             .present = g_ptr_array_new_with_free_func(g_free),
-                             .dead = g_ptr_array_new_with_free_func(g_free),
-                             .unreported = g_ptr_array_new_with_free_func(g_free),
-                             .lost_ns = now_ns};
+    *planner = (kw_change_planner){.started_ms = record->started_ms,
+                                   .step = record->step,
+                                   .present = g_ptr_array_new_with_free_func(g_free),
+                                   .dead = g_ptr_array_new_with_free_func(g_free),
+                                   .unreported = g_ptr_array_new_with_free_func(g_free),
+                                   .lost_ns = now_ns};
 }
 
 void
-kw_change_walk_clear(kw_change_walk *walk)
+kw_change_planner_clear(kw_change_planner *planner)
 {
-    if (walk->present)
-        g_ptr_array_unref(walk->present);
-    if (walk->dead)
-        g_ptr_array_unref(walk->dead);
-    if (walk->unreported)
-        g_ptr_array_unref(walk->unreported);
-    *walk = (kw_change_walk){0};
+    if (planner->present)
+        g_ptr_array_unref(planner->present);
+    if (planner->dead)
+        g_ptr_array_unref(planner->dead);
+    if (planner->unreported)
+        g_ptr_array_unref(planner->unreported);
+    *planner = (kw_change_planner){0};
 }
 
 static bool
@@ -60,13 +60,13 @@ has_name(const GPtrArray *names, const char *name)
 
 /* Also counts a gateway that has registered and died since the last read. */
 static bool
-any_disappeared(const kw_change_walk *walk, const kw_change_follower *followers, size_t count)
+any_disappeared(const kw_change_planner *planner, const kw_change_follower *followers, size_t count)
 {
-    for (guint i = 0; i < walk->present->len; i++)
-        if (!is_alive(walk->present->pdata[i], followers, count))
+    for (guint i = 0; i < planner->present->len; i++)
+        if (!is_alive(planner->present->pdata[i], followers, count))
             return true;
     for (size_t i = 0; i < count; i++)
-        if (followers[i].dead && !has_name(walk->dead, followers[i].instance))
+        if (followers[i].dead && !has_name(planner->dead, followers[i].instance))
             return true;
     return false;
 }
@@ -79,69 +79,70 @@ has_reported(const kw_change_follower *follower, const kw_change_record *record)
 }
 
 void
-kw_change_walk_note(kw_change_walk *walk, const kw_change_record *record, const kw_change_follower *followers,
-                    size_t count, uint64_t now_ns)
+kw_change_planner_note(kw_change_planner *planner, const kw_change_record *record,
+                       const kw_change_follower *followers, size_t count, uint64_t now_ns)
 {
-    g_assert(walk->present && walk->started_ms == record->started_ms);
-    if (any_disappeared(walk, followers, count))
-        walk->lost_ns = now_ns;
-    if (walk->step != record->step)
-        walk->reported_ns = 0;
-    walk->step = record->step;
-    g_ptr_array_set_size(walk->present, 0);
-    g_ptr_array_set_size(walk->dead, 0);
-    g_ptr_array_set_size(walk->unreported, 0);
+    g_assert(planner->present && planner->started_ms == record->started_ms);
+    if (any_disappeared(planner, followers, count))
+        planner->lost_ns = now_ns;
+    if (planner->step != record->step)
+        planner->reported_ns = 0;
+    planner->step = record->step;
+    g_ptr_array_set_size(planner->present, 0);
+    g_ptr_array_set_size(planner->dead, 0);
+    g_ptr_array_set_size(planner->unreported, 0);
     for (size_t i = 0; i < count; i++) {
-        g_ptr_array_add(followers[i].dead ? walk->dead : walk->present, g_strdup(followers[i].instance));
+        g_ptr_array_add(followers[i].dead ? planner->dead : planner->present,
+                        g_strdup(followers[i].instance));
         if (!followers[i].dead && !has_reported(&followers[i], record))
-            g_ptr_array_add(walk->unreported, g_strdup(followers[i].id));
+            g_ptr_array_add(planner->unreported, g_strdup(followers[i].id));
     }
-    if (walk->unreported->len > 0 || walk->present->len == 0)
-        walk->reported_ns = 0;
-    else if (walk->reported_ns == 0)
-        walk->reported_ns = now_ns;
+    if (planner->unreported->len > 0 || planner->present->len == 0)
+        planner->reported_ns = 0;
+    else if (planner->reported_ns == 0)
+        planner->reported_ns = now_ns;
 }
 
 /* --- where the versions lead -------------------------------------------------------------------------- */
 
 /* How far a version is along the way; versions of the way back have the place of those they return to. */
 static unsigned
-place_of(kw_chain_id version)
+place_of(kw_change_version_id version)
 {
-    static const kw_chain_id places[] = {KW_CHAIN_STORE,
-                                         KW_CHAIN_ENTER_HELD,
-                                         KW_CHAIN_ENTER_RAISED,
-                                         KW_CHAIN_ENTER_STAMPED,
-                                         KW_CHAIN_0,
-                                         KW_CHAIN_FILLING_1,
-                                         KW_CHAIN_FILLING_2,
-                                         KW_CHAIN_1,
-                                         KW_CHAIN_2,
-                                         KW_CHAIN_2_SPACED,
-                                         KW_CHAIN_3,
-                                         KW_CHAIN_4,
-                                         KW_CHAIN_4_BACK,
-                                         KW_CHAIN_5,
-                                         KW_CHAIN_6_PASS,
-                                         KW_CHAIN_6_SPACED,
-                                         KW_CHAIN_6,
-                                         KW_CHAIN_7,
-                                         KW_CHAIN_8,
-                                         KW_CHAIN_LEAVE_STAMPED,
-                                         KW_CHAIN_LEAVE_RAISED,
-                                         KW_CHAIN_LEAVE_HELD,
-                                         KW_CHAIN_STORE_NEW,
-                                         KW_CHAIN_FILLED_STAMPED};
+    static const kw_change_version_id places[] = {KW_CHANGE_VERSION_STORE,
+                                                  KW_CHANGE_VERSION_ENTER_HELD,
+                                                  KW_CHANGE_VERSION_ENTER_RAISED,
+                                                  KW_CHANGE_VERSION_ENTER_STAMPED,
+                                                  KW_CHANGE_VERSION_0,
+                                                  KW_CHANGE_VERSION_FILLING_1,
+                                                  KW_CHANGE_VERSION_FILLING_2,
+                                                  KW_CHANGE_VERSION_1,
+                                                  KW_CHANGE_VERSION_2,
+                                                  KW_CHANGE_VERSION_2_SPACED,
+                                                  KW_CHANGE_VERSION_3,
+                                                  KW_CHANGE_VERSION_4,
+                                                  KW_CHANGE_VERSION_4_BACK,
+                                                  KW_CHANGE_VERSION_5,
+                                                  KW_CHANGE_VERSION_6_PASS,
+                                                  KW_CHANGE_VERSION_6_SPACED,
+                                                  KW_CHANGE_VERSION_6,
+                                                  KW_CHANGE_VERSION_7,
+                                                  KW_CHANGE_VERSION_8,
+                                                  KW_CHANGE_VERSION_LEAVE_STAMPED,
+                                                  KW_CHANGE_VERSION_LEAVE_RAISED,
+                                                  KW_CHANGE_VERSION_LEAVE_HELD,
+                                                  KW_CHANGE_VERSION_STORE_NEW,
+                                                  KW_CHANGE_VERSION_FILLED_STAMPED};
     unsigned place = 0;
     while (places[place] != version)
         g_assert(++place < G_N_ELEMENTS(places));
     return place;
 }
 
-static kw_chain_id
+static kw_change_version_id
 last_version(const kw_change_record *record)
 {
-    return record->store_order ? KW_CHAIN_STORE_NEW : KW_CHAIN_8;
+    return record->store_order ? KW_CHANGE_VERSION_STORE_NEW : KW_CHANGE_VERSION_8;
 }
 
 uint64_t
@@ -160,29 +161,29 @@ kw_change_is_filled(const kw_change_record *record)
 bool
 kw_change_is_final(const kw_change_record *record)
 {
-    return place_of(record->version) >= place_of(KW_CHAIN_7);
+    return place_of(record->version) >= place_of(KW_CHANGE_VERSION_7);
 }
 
 /* The version from which the change began, and to which it goes back. */
-static kw_chain_id
+static kw_change_version_id
 first_version(const kw_change_record *record)
 {
-    return record->store_order ? KW_CHAIN_STORE : KW_CHAIN_0;
+    return record->store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
 }
 
 /* An added path is complete without an order if all rows are there. */
-static kw_chain_id
+static kw_change_version_id
 goal_of_added(const kw_change_record *record)
 {
     if (kw_change_is_final(record))
-        return KW_CHAIN_FILLED_STAMPED;
+        return KW_CHANGE_VERSION_FILLED_STAMPED;
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return first_version(record);
     bool filled = record->goal == KW_CHANGE_GOAL_COMPLETED || kw_change_is_filled(record);
-    return filled ? KW_CHAIN_FILLED_STAMPED : KW_CHAIN_FILLING_2;
+    return filled ? KW_CHANGE_VERSION_FILLED_STAMPED : KW_CHANGE_VERSION_FILLING_2;
 }
 
-kw_chain_id
+kw_change_version_id
 kw_change_goal_version(const kw_change_record *record)
 {
     if (record->adds)
@@ -192,9 +193,9 @@ kw_change_goal_version(const kw_change_record *record)
     switch (record->goal) {
     case KW_CHANGE_GOAL_COPIED:
     case KW_CHANGE_GOAL_REVERSED:
-        return KW_CHAIN_2;
+        return KW_CHANGE_VERSION_2;
     case KW_CHANGE_GOAL_SWITCHED:
-        return KW_CHAIN_6;
+        return KW_CHANGE_VERSION_6;
     case KW_CHANGE_GOAL_COMPLETED:
         return last_version(record);
     case KW_CHANGE_GOAL_CANCELLED:
@@ -206,7 +207,7 @@ kw_change_goal_version(const kw_change_record *record)
 bool
 kw_change_reads_old(const kw_change_record *record)
 {
-    const kw_chain_version *version = kw_chain_version_of(record->version);
+    const kw_change_version *version = kw_change_version_of(record->version);
     return version->old_role.scan && !version->new_role.scan;
 }
 
@@ -214,7 +215,7 @@ bool
 kw_change_can_withdraw(const kw_change_record *record)
 {
     return record->goal == KW_CHANGE_GOAL_CANCELLED &&
-           kw_chain_version_of(record->version)->new_role.remove > 0;
+           kw_change_version_of(record->version)->new_role.remove > 0;
 }
 
 static bool
@@ -226,57 +227,59 @@ is_back(const kw_change_record *record)
 bool
 kw_change_is_at_rest(const kw_change_record *record)
 {
-    bool there = record->version == KW_CHAIN_2 || record->version == KW_CHAIN_2_SPACED;
-    return there && kw_change_goal_version(record) == KW_CHAIN_2;
+    bool there = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_2_SPACED;
+    return there && kw_change_goal_version(record) == KW_CHANGE_VERSION_2;
 }
 
 /* times: NULL if only a pass that must be made counts. */
 static bool
 is_pass_due(const kw_change_record *record, const kw_change_times *times)
 {
-    bool old = times && times->selects && times->store_ms - record->settled_ms > REFRESH_MS;
+    bool old = times && times->can_select_by_time && times->store_ms - record->settled_ms > REFRESH_MS;
     return record->settled_ms == 0 || old;
 }
 
-static kw_chain_step
+static kw_change_version_step
 step_at_rest(const kw_change_record *record, bool due)
 {
-    kw_chain_step forward = kw_chain_next(record->version, KW_CHAIN_FORWARD);
-    if (record->version == KW_CHAIN_2)
+    kw_change_version_step forward = kw_change_version_next(record->version, KW_CHANGE_FORWARD);
+    if (record->version == KW_CHANGE_VERSION_2)
         return forward;
-    return due ? (kw_chain_step){KW_CHAIN_2, forward.needs & ~(unsigned)KW_CHAIN_ORDERED}
-               : kw_chain_next(record->version, KW_CHAIN_BACK);
+    return due ? (kw_change_version_step){KW_CHANGE_VERSION_2,
+                                          forward.needs & ~(unsigned)KW_CHANGE_NEEDS_ORDER}
+               : kw_change_version_next(record->version, KW_CHANGE_BACK);
 }
 
-static kw_chain_step
-chain_next(const kw_change_record *record, const kw_change_times *times)
+static kw_change_version_step
+next_step(const kw_change_record *record, const kw_change_times *times)
 {
     if (kw_change_is_at_rest(record))
         return step_at_rest(record, is_pass_due(record, times));
-    kw_chain_direction direction = is_back(record) ? KW_CHAIN_BACK : KW_CHAIN_FORWARD;
-    return record->adds ? kw_chain_next_adding(record->version, direction)
-                        : kw_chain_next(record->version, direction);
+    kw_change_direction direction = is_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
+    return record->adds ? kw_change_version_next_adding(record->version, direction)
+                        : kw_change_version_next(record->version, direction);
 }
 
 /* True if the change ends at its goal. */
 static bool
-goal_ends(const kw_change_record *record, kw_chain_id goal)
+goal_ends(const kw_change_record *record, kw_change_version_id goal)
 {
-    return record->goal == KW_CHANGE_GOAL_CANCELLED || goal == KW_CHAIN_FILLED_STAMPED ||
+    return record->goal == KW_CHANGE_GOAL_CANCELLED || goal == KW_CHANGE_VERSION_FILLED_STAMPED ||
            goal == last_version(record);
 }
 
 /* The versions of a table with order: stamp end where its change ends. Then only its control cells are left;
  * a drop leaves none. */
-static kw_chain_step
+static kw_change_version_step
 step_of(const kw_change_record *record, const kw_change_times *times, bool *ret_ends)
 {
-    kw_chain_id goal = kw_change_goal_version(record);
+    kw_change_version_id goal = kw_change_goal_version(record);
     bool ends = goal_ends(record, goal), arrived = record->version == goal;
-    unsigned needs = KW_CHAIN_GRACE | (record->drops ? 0 : KW_CHAIN_SWEPT);
-    kw_chain_step step = arrived && ends ? (kw_chain_step){KW_CHAIN_COUNT, needs} : chain_next(record, times);
-    bool unstamped = goal == KW_CHAIN_STORE || goal == KW_CHAIN_STORE_NEW;
-    g_assert(step.to != KW_CHAIN_COUNT || (arrived && ends));
+    unsigned needs = KW_CHANGE_NEEDS_GRACE | (record->drops ? 0 : KW_CHANGE_NEEDS_SWEEP);
+    kw_change_version_step step =
+        arrived && ends ? (kw_change_version_step){KW_CHANGE_VERSION_COUNT, needs} : next_step(record, times);
+    bool unstamped = goal == KW_CHANGE_VERSION_STORE || goal == KW_CHANGE_VERSION_STORE_NEW;
+    g_assert(step.to != KW_CHANGE_VERSION_COUNT || (arrived && ends));
     *ret_ends = ends && (arrived || (unstamped && step.to == goal));
     return step;
 }
@@ -291,40 +294,40 @@ wait_for(kw_change_wait wait, uint64_t until_ns)
 
 /* Waits for the reports of all gateways, and for the times that the step needs. */
 static kw_change_next
-check_times(const kw_change_walk *walk, uint64_t number, unsigned needs, const kw_change_times *times)
+check_times(const kw_change_planner *planner, uint64_t number, unsigned needs, const kw_change_times *times)
 {
-    uint64_t gap_ns = needs & KW_CHAIN_SKEW ? MAX(times->skew_ns, GAP_NS) : GAP_NS;
-    if (walk->reported_ns == 0 || walk->step != number)
+    uint64_t gap_ns = needs & KW_CHANGE_NEEDS_SKEW ? MAX(times->skew_ns, GAP_NS) : GAP_NS;
+    if (planner->reported_ns == 0 || planner->step != number)
         return wait_for(KW_CHANGE_WAIT_REPORTS, 0);
-    if (times->now_ns < walk->reported_ns + gap_ns)
-        return wait_for(KW_CHANGE_WAIT_TIME, walk->reported_ns + gap_ns);
-    if (needs & KW_CHAIN_GRACE && times->now_ns < walk->lost_ns + times->late_ns)
-        return wait_for(KW_CHANGE_WAIT_GRACE, walk->lost_ns + times->late_ns);
+    if (times->now_ns < planner->reported_ns + gap_ns)
+        return wait_for(KW_CHANGE_WAIT_TIME, planner->reported_ns + gap_ns);
+    if (needs & KW_CHANGE_NEEDS_GRACE && times->now_ns < planner->lost_ns + times->late_ns)
+        return wait_for(KW_CHANGE_WAIT_GRACE, planner->lost_ns + times->late_ns);
     return wait_for(KW_CHANGE_WAIT_NONE, 0);
 }
 
 /* Waits until writes that the work gave up can no longer be applied. */
 static kw_change_next
-check_work(const kw_change_walk *walk, const kw_change_times *times)
+check_work(const kw_change_planner *planner, const kw_change_times *times)
 {
-    bool over = walk->doubt_ns == 0 || times->now_ns >= walk->doubt_ns + times->late_ns;
+    bool over = planner->doubt_ns == 0 || times->now_ns >= planner->doubt_ns + times->late_ns;
     return over ? wait_for(KW_CHANGE_WAIT_NONE, 0)
-                : wait_for(KW_CHANGE_WAIT_GRACE, walk->doubt_ns + times->late_ns);
+                : wait_for(KW_CHANGE_WAIT_GRACE, planner->doubt_ns + times->late_ns);
 }
 
 /* The work that is left; WAIT: none. */
 static kw_change_act
 find_work(const kw_change_record *record, unsigned needs)
 {
-    if (needs & KW_CHAIN_COPIED && !record->copied)
+    if (needs & KW_CHANGE_NEEDS_COPY && !record->copied)
         return KW_CHANGE_ACT_COPY;
-    if (needs & KW_CHAIN_COPIED && !record->compared)
+    if (needs & KW_CHANGE_NEEDS_COPY && !record->compared)
         return KW_CHANGE_ACT_COMPARE;
     if (record->pass == KW_CHANGE_PASS_ENDED)
         return KW_CHANGE_ACT_WAIT;
-    if (needs & KW_CHAIN_PASSED)
+    if (needs & KW_CHANGE_NEEDS_PASS)
         return KW_CHANGE_ACT_PASS;
-    return needs & KW_CHAIN_SWEPT ? KW_CHANGE_ACT_SWEEP : KW_CHANGE_ACT_WAIT;
+    return needs & KW_CHANGE_NEEDS_SWEEP ? KW_CHANGE_ACT_SWEEP : KW_CHANGE_ACT_WAIT;
 }
 
 kw_change_act
@@ -341,39 +344,39 @@ bool
 kw_change_waits_for_order(const kw_change_record *record)
 {
     bool ends, arrived = record->version == kw_change_goal_version(record);
-    kw_chain_step step = step_of(record, NULL, &ends);
+    kw_change_version_step step = step_of(record, NULL, &ends);
     if (kw_change_is_at_rest(record))
         return record->copied && record->compared && record->settled_ms > 0;
     return arrived && !ends && find_work(record, step.needs) == KW_CHANGE_ACT_WAIT;
 }
 
 bool
-kw_change_holds_callers(kw_chain_id version)
+kw_change_holds_callers(kw_change_version_id version)
 {
-    return kw_chain_version_of(version)->atomics == KW_CHAIN_HELD;
+    return kw_change_version_of(version)->atomics == KW_CHANGE_ATOMICS_HELD;
 }
 
 /* --- rounds ------------------------------------------------------------------------------------------- */
 
 /* True if the step needs another pass or sweep under this version, after one that has ended. */
 static bool
-needs_round(const kw_change_record *record, kw_chain_step step, const kw_change_times *times)
+needs_round(const kw_change_record *record, kw_change_version_step step, const kw_change_times *times)
 {
-    if (!(step.needs & (KW_CHAIN_PASSED | KW_CHAIN_SWEPT)) || kw_change_is_at_rest(record))
+    if (!(step.needs & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)) || kw_change_is_at_rest(record))
         return false;
-    if (step.to == KW_CHAIN_COUNT)
+    if (step.to == KW_CHANGE_VERSION_COUNT)
         return record->rounds == 0;
-    bool shortens = times->selects || step.needs & KW_CHAIN_SWEPT;
+    bool shortens = times->can_select_by_time || step.needs & KW_CHANGE_NEEDS_SWEEP;
     return shortens && !kw_change_holds_callers(record->version) && !record->short_round &&
            record->rounds < ROUNDS_MAX;
 }
 
 static kw_change_next
-next_round(const kw_change_walk *walk, const kw_change_record *record, kw_chain_step step,
+next_round(const kw_change_planner *planner, const kw_change_record *record, kw_change_version_step step,
            const kw_change_times *times)
 {
-    uint64_t until_ns = walk->reported_ns + times->width_ns;
-    if (step.to == KW_CHAIN_COUNT && times->now_ns < until_ns)
+    uint64_t until_ns = planner->reported_ns + times->width_ns;
+    if (step.to == KW_CHANGE_VERSION_COUNT && times->now_ns < until_ns)
         return wait_for(KW_CHANGE_WAIT_SWEEP, until_ns);
     return (kw_change_next){.act = KW_CHANGE_ACT_STEP, .to = record->version};
 }
@@ -391,31 +394,33 @@ static bool
 waits_for_order(const kw_change_record *record, const kw_change_times *times)
 {
     bool rests = kw_change_is_at_rest(record);
-    bool passes = rests && (record->version != KW_CHAIN_2 || (!record->paused && is_pass_due(record, times)));
+    bool passes =
+        rests && (record->version != KW_CHANGE_VERSION_2 || (!record->paused && is_pass_due(record, times)));
     return kw_change_waits_for_order(record) && !passes;
 }
 
 kw_change_next
-kw_change_walk_next(const kw_change_walk *walk, const kw_change_record *record, const kw_change_times *times)
+kw_change_planner_next(const kw_change_planner *planner, const kw_change_record *record,
+                       const kw_change_times *times)
 {
     g_assert(record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS);
     bool ends;
-    kw_chain_step step = step_of(record, times, &ends);
+    kw_change_version_step step = step_of(record, times, &ends);
     kw_change_act work = find_work(record, step.needs);
     if (waits_for_order(record, times))
         return wait_for(KW_CHANGE_WAIT_ORDER, 0);
-    kw_change_next next = check_times(walk, record->step, step.needs, times);
+    kw_change_next next = check_times(planner, record->step, step.needs, times);
     if (next.wait == KW_CHANGE_WAIT_NONE && step.needs & WORK && work == KW_CHANGE_ACT_WAIT)
-        next = check_work(walk, times);
+        next = check_work(planner, times);
     if (next.wait != KW_CHANGE_WAIT_NONE)
         return next;
     if (work != KW_CHANGE_ACT_WAIT)
         return next_work(record, work);
-    if (step.needs & KW_CHAIN_CURSORS_EXPIRED && record->completing && !times->cursors_expired)
+    if (step.needs & KW_CHANGE_NEEDS_CURSOR_EXPIRY && record->completing && !times->cursors_expired)
         return wait_for(KW_CHANGE_WAIT_CURSORS, 0);
     if (needs_round(record, step, times))
-        return next_round(walk, record, step, times);
-    if (record->paused && record->version == KW_CHAIN_2 && kw_change_is_at_rest(record))
+        return next_round(planner, record, step, times);
+    if (record->paused && record->version == KW_CHANGE_VERSION_2 && kw_change_is_at_rest(record))
         return wait_for(KW_CHANGE_WAIT_RESUME, 0); /* another pass */
     return (kw_change_next){.act = ends ? KW_CHANGE_ACT_END : KW_CHANGE_ACT_STEP, .to = step.to};
 }
@@ -475,7 +480,8 @@ kw_change_compare_again(kw_change_record *record, bool copies)
  * reverse. With a pass, it only saves time: that copies what a copy has missed (tests/unit/change,
  * "no-copy"). */
 void
-kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms, int64_t set_at_ms)
+kw_change_set_version(kw_change_record *record, kw_change_version_id version, int64_t now_ms,
+                      int64_t set_at_ms)
 {
     record->rounds = record->version == version ? record->rounds + 1 : 0;
     record->version = version;
@@ -483,19 +489,19 @@ kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now
     record->set_at_ms = set_at_ms;
     record->step++;
     forget_pass(record);
-    if (version == KW_CHAIN_1 || version == KW_CHAIN_FILLING_1)
+    if (version == KW_CHANGE_VERSION_1 || version == KW_CHANGE_VERSION_FILLING_1)
         forget_copy(record);
     unsigned place = place_of(version);
-    if (place <= place_of(KW_CHAIN_1))
+    if (place <= place_of(KW_CHANGE_VERSION_1))
         record->settled_ms = 0;
-    if (place > place_of(KW_CHAIN_0) && place <= place_of(KW_CHAIN_7))
+    if (place > place_of(KW_CHANGE_VERSION_0) && place <= place_of(KW_CHANGE_VERSION_7))
         record->swept_ms = 0;
 }
 
 bool
-kw_change_needs_time(kw_chain_id version)
+kw_change_needs_time(kw_change_version_id version)
 {
-    return kw_chain_version_of(version)->control;
+    return kw_change_version_of(version)->control;
 }
 
 /* Everything with a timestamp lower than that at which the version was set has been visited. */
@@ -516,7 +522,7 @@ kw_change_set_goal(kw_change_record *record, kw_change_goal goal)
 {
     bool back = is_back(record);
     record->goal = goal;
-    bool copies = record->version == KW_CHAIN_2 || record->version == KW_CHAIN_FILLING_2;
+    bool copies = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_FILLING_2;
     if (is_back(record) != back && !copies)
         forget_pass(record);
 }
