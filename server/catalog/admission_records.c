@@ -13,7 +13,7 @@ is_of_several(const kw_change_record *record)
 /* True if both records have the same of what gateways write between two steps, except the progress of the
  * holder. */
 static bool
-same_orders(const kw_change_record *a, const kw_change_record *b)
+same_commands(const kw_change_record *a, const kw_change_record *b)
 {
     return a->goal == b->goal && a->completing == b->completing && a->paused == b->paused &&
            a->rows_per_second == b->rows_per_second && g_str_equal(a->holder, b->holder);
@@ -25,9 +25,9 @@ find_in_base(const kw_change_step *step, const kw_change_record *record)
     return kw_changes_find(step->base, step->base_count, record->table, record->path);
 }
 
-/* Refuses a step that would undo an order of the operator, or the takeover by another holder. */
+/* Refuses a step that would undo a command of the operator, or the takeover by another holder. */
 static bool
-check_orders(const kw_admission *admission, const kw_change_record *base, kw_error *ret_error)
+check_commands(const kw_admission *admission, const kw_change_record *base, kw_error *ret_error)
 {
     const kw_catalog_image *image = admission->image;
     const kw_catalog *catalog = admission->catalog;
@@ -35,12 +35,11 @@ check_orders(const kw_admission *admission, const kw_change_record *base, kw_err
     const kw_change_record *next = kw_changes_find(step->records, step->count, base->table, base->path);
     if (!is_of_several(base) || !kw_change_record_differs(base, next))
         return true;
-    if (!same_orders(base, kw_changes_find(image->changes, image->changes_count, base->table, base->path)))
-        return kw_error_set(
-            ret_error, KW_UNAVAILABLE,
-            "table %s, path %s: the orders for the change, or the gateway that holds it, have "
-            "changed since they were read; try again",
-            base->table, base->path);
+    if (!same_commands(base, kw_changes_find(image->changes, image->changes_count, base->table, base->path)))
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
+                            "table %s, path %s: a command for the change was run, or its holder has "
+                            "changed since they were read; try again",
+                            base->table, base->path);
     return !catalog->settings.shared || g_str_equal(base->holder, catalog->instance) ||
            kw_error_set(ret_error, KW_UNAVAILABLE, "table %s, path %s: another gateway holds the change",
                         base->table, base->path);
@@ -57,7 +56,7 @@ kw_admission_take_step(kw_admission *admission, kw_error *ret_error)
         return kw_error_set(ret_error, KW_UNAVAILABLE,
                             "a change of a key rule has had another step since it was read; try again");
     for (size_t i = 0; i < step->base_count; i++)
-        if (!check_orders(admission, &step->base[i], ret_error))
+        if (!check_commands(admission, &step->base[i], ret_error))
             return false;
     admission->taken = *step;
     admission->taken.base = image->changes; /* with the newest progress */

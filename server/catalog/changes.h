@@ -80,7 +80,7 @@ typedef struct kw_change_record {
                       swept */
     kw_change_writers writers;
     /* Used only with KW_CHANGE_SEVERAL_WRITERS, while the change is under way. */
-    uint64_t step;     /* counts the versions that were set, from 1, so that each has a number of its own */
+    uint64_t step;     /* the number of the last step, from 1. Each step sets a version */
     uint64_t rounds;   /* how often this version was set again since, for another pass or sweep */
     int64_t set_at_ms; /* timestamps of calls of this version, or of a later one, are not lower; 0: unknown */
     kw_change_goal goal;
@@ -110,11 +110,11 @@ typedef struct kw_change_record {
     uint64_t rows_copied;
     uint64_t rows_compared;
     uint64_t missing, different, extra, repaired;
-    uint64_t foreign;    /* rows that were not copied: the old rule cannot decode their key, or the new rule
+    uint64_t undecodable; /* rows that were not copied: the old rule cannot decode their key, or the new rule
                             cannot encode their record */
-    const char *example; /* the first of them; "": none */
-    kw_bytes copied_to;  /* the present copy, pass or sweep continues after this row key; empty: it has not
-                            begun */
+    const char *example;  /* the first of them; "": none */
+    kw_bytes copied_to;   /* the present copy, pass or sweep continues after this row key; empty: it has not
+                             begun */
     kw_bytes compare_cursor; /* the comparison continues here; empty: it has not begun */
 } kw_change_record;
 

@@ -35,7 +35,7 @@ static const kw_change_member of_change[] = {
     MEMBER(KW_CHANGE_COUNT, different),
     MEMBER(KW_CHANGE_COUNT, extra),
     MEMBER(KW_CHANGE_COUNT, repaired),
-    MEMBER(KW_CHANGE_COUNT, foreign),
+    {"foreign", KW_CHANGE_COUNT, offsetof(kw_change_record, undecodable)},
     MEMBER(KW_CHANGE_TEXT, example),
     MEMBER(KW_CHANGE_BYTES, copied_to),
     MEMBER(KW_CHANGE_BYTES, compare_cursor),

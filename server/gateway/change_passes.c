@@ -61,7 +61,7 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
     }
     if (kw_change_slice_record(self, set, &record)) {
         kw_change_work *work = kw_change_work_of(self, &record);
-        kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->foreign,
+        kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->undecodable,
                                   progress_of(self, &record, result->progress));
         kw_change_key_range_keep(work, result);
         work->scan_all = false;

@@ -90,7 +90,7 @@ holder_phase(const kw_change_record *record, const kw_change_work *work, kw_aren
         return "paused";
     case KW_CHANGE_WAIT_CURSORS:
         return "waiting until cursors of the old key rule have expired";
-    case KW_CHANGE_WAIT_ORDER:
+    case KW_CHANGE_WAIT_COMMAND:
         return at_goal(record, arena);
     case KW_CHANGE_WAIT_TIME:
     case KW_CHANGE_WAIT_NONE:
@@ -102,7 +102,7 @@ holder_phase(const kw_change_record *record, const kw_change_work *work, kw_aren
 static const char *
 other_phase(const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
-    if (kw_change_waits_for_order(record))
+    if (kw_change_waits_for_command(record))
         return at_goal(record, arena);
     kw_change_act act = kw_change_work_left(record);
     if (act != KW_CHANGE_ACT_WAIT && record->paused)
@@ -120,7 +120,7 @@ kw_change_phase_of(const kw_change_record *record, const kw_change_work *work, k
 {
     if (work->problem.code != KW_OK)
         return "trying again after a failure";
-    return work->holding ? holder_phase(record, work, arena) : other_phase(record, work, arena);
+    return work->is_holder ? holder_phase(record, work, arena) : other_phase(record, work, arena);
 }
 
 /* --- commands ------------------------------------------------------------------------------------------ */
@@ -128,7 +128,7 @@ kw_change_phase_of(const kw_change_record *record, const kw_change_work *work, k
 static const char *
 next_before_switch(const kw_change_record *record, kw_arena *arena)
 {
-    if (kw_change_work_left(record) != KW_CHANGE_ACT_WAIT || !kw_change_waits_for_order(record))
+    if (kw_change_work_left(record) != KW_CHANGE_ACT_WAIT || !kw_change_waits_for_command(record))
         return "cancel";
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }

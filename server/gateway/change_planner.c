@@ -155,7 +155,8 @@ kw_change_unrepaired(const kw_change_record *record)
 bool
 kw_change_is_filled(const kw_change_record *record)
 {
-    return record->copied && record->compared && kw_change_unrepaired(record) == 0 && record->foreign == 0;
+    return record->copied && record->compared && kw_change_unrepaired(record) == 0 &&
+           record->undecodable == 0;
 }
 
 bool
@@ -171,7 +172,7 @@ first_version(const kw_change_record *record)
     return record->store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
 }
 
-/* An added path is complete without an order if all rows are there. */
+/* An added path is complete without a command if all rows are there. */
 static kw_change_version_id
 goal_of_added(const kw_change_record *record)
 {
@@ -246,7 +247,7 @@ step_at_rest(const kw_change_record *record, bool due)
     if (record->version == KW_CHANGE_VERSION_2)
         return forward;
     return due ? (kw_change_version_step){KW_CHANGE_VERSION_2,
-                                          forward.needs & ~(unsigned)KW_CHANGE_NEEDS_ORDER}
+                                          forward.needs & ~(unsigned)KW_CHANGE_NEEDS_COMMAND}
                : kw_change_version_next(record->version, KW_CHANGE_BACK);
 }
 
@@ -339,9 +340,9 @@ kw_change_work_left(const kw_change_record *record)
     return work == KW_CHANGE_ACT_WAIT && passes ? KW_CHANGE_ACT_PASS : work;
 }
 
-/* The next step needs an order. */
+/* The next step needs a command. */
 bool
-kw_change_waits_for_order(const kw_change_record *record)
+kw_change_waits_for_command(const kw_change_record *record)
 {
     bool ends, arrived = record->version == kw_change_goal_version(record);
     kw_change_version_step step = step_of(record, NULL, &ends);
@@ -351,7 +352,7 @@ kw_change_waits_for_order(const kw_change_record *record)
 }
 
 bool
-kw_change_holds_callers(kw_change_version_id version)
+kw_change_atomics_are_held(kw_change_version_id version)
 {
     return kw_change_version_of(version)->atomics == KW_CHANGE_ATOMICS_HELD;
 }
@@ -367,7 +368,7 @@ needs_round(const kw_change_record *record, kw_change_version_step step, const k
     if (step.to == KW_CHANGE_VERSION_COUNT)
         return record->rounds == 0;
     bool shortens = times->can_select_by_time || step.needs & KW_CHANGE_NEEDS_SWEEP;
-    return shortens && !kw_change_holds_callers(record->version) && !record->short_round &&
+    return shortens && !kw_change_atomics_are_held(record->version) && !record->short_round &&
            record->rounds < ROUNDS_MAX;
 }
 
@@ -391,12 +392,12 @@ next_work(const kw_change_record *record, kw_change_act work)
 
 /* When another pass is due, the change leaves 2 by itself, and returns after it. */
 static bool
-waits_for_order(const kw_change_record *record, const kw_change_times *times)
+waits_for_command(const kw_change_record *record, const kw_change_times *times)
 {
     bool rests = kw_change_is_at_rest(record);
     bool passes =
         rests && (record->version != KW_CHANGE_VERSION_2 || (!record->paused && is_pass_due(record, times)));
-    return kw_change_waits_for_order(record) && !passes;
+    return kw_change_waits_for_command(record) && !passes;
 }
 
 kw_change_next
@@ -407,8 +408,8 @@ kw_change_planner_next(const kw_change_planner *planner, const kw_change_record 
     bool ends;
     kw_change_version_step step = step_of(record, times, &ends);
     kw_change_act work = find_work(record, step.needs);
-    if (waits_for_order(record, times))
-        return wait_for(KW_CHANGE_WAIT_ORDER, 0);
+    if (waits_for_command(record, times))
+        return wait_for(KW_CHANGE_WAIT_COMMAND, 0);
     kw_change_next next = check_times(planner, record->step, step.needs, times);
     if (next.wait == KW_CHANGE_WAIT_NONE && step.needs & WORK && work == KW_CHANGE_ACT_WAIT)
         next = check_work(planner, times);
@@ -448,7 +449,7 @@ forget_copy(kw_change_record *record)
 {
     record->copied = record->compared = false;
     record->copied_to = record->compare_cursor = KW_BYTES_NONE;
-    record->rows_copied = record->rows_compared = record->foreign = 0;
+    record->rows_copied = record->rows_compared = record->undecodable = 0;
     record->missing = record->different = record->extra = record->repaired = 0;
     record->example = "";
 }
@@ -460,7 +461,7 @@ copy_again(kw_change_record *record)
 {
     record->copied = false;
     record->copied_to = KW_BYTES_NONE;
-    record->rows_copied = record->foreign = 0;
+    record->rows_copied = record->undecodable = 0;
     record->example = "";
 }
 
@@ -472,7 +473,7 @@ kw_change_compare_again(kw_change_record *record, bool copies)
     record->compared = false;
     record->compare_cursor = KW_BYTES_NONE;
     record->rows_compared = record->missing = record->different = record->extra = record->repaired = 0;
-    if (record->foreign > 0 && copies)
+    if (record->undecodable > 0 && copies)
         copy_again(record);
 }
 

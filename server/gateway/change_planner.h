@@ -5,7 +5,7 @@
  *   record of the change, time ---------------> kw_change_planner_next ---> set a version, work, or wait
  *
  * The table in change/version.c has the versions and what each step needs. A step needs, in this order: the
- * reports of all gateways, the times that must pass, the work under the present version, the order of the
+ * reports of all gateways, the times that must pass, the work under the present version, the command of the
  * operator.
  *
  * A grace is over when no write that was given up can still be applied. A living gateway reports a version
@@ -16,10 +16,10 @@
  * Passes are repeated, because atomic operations are held during the last one, under 3 or 5. After the
  * comparison, a pass under 2_SPACED visits all records; then the change returns to 2, where writes take less
  * time. Further passes visit only the records that were written since the pass before began: one now and
- * then, while the change waits for the operator, and after the order one after the other, until one was
+ * then, while the change waits for the operator, and after the command one after the other, until one was
  * short.
  *
- *   2 -> 2_SPACED: pass -> 2 -> (order) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
+ *   2 -> 2_SPACED: pass -> 2 -> (command) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
  *
  * Which records a pass visits is decided by the timestamps of their cells. When all gateways have reported a
  * version, no call is under way with a timestamp lower than `set_at_ms` of the version. So a pass that begins
@@ -76,7 +76,7 @@ typedef enum kw_change_wait {
     KW_CHANGE_WAIT_SWEEP,   /* control cells of the version before are too young, until `until_ns` */
     KW_CHANGE_WAIT_RESUME,  /* the operator has paused the work */
     KW_CHANGE_WAIT_CURSORS, /* cursors of the old key rule have not expired */
-    KW_CHANGE_WAIT_ORDER    /* the goal is reached */
+    KW_CHANGE_WAIT_COMMAND  /* the goal is reached */
 } kw_change_wait;
 
 typedef struct kw_change_next {
@@ -103,15 +103,15 @@ kw_change_next kw_change_planner_next(const kw_change_planner *planner, const kw
                                       const kw_change_times *times);
 
 /* These functions need only the record. True if the goal is reached, so that the change continues only after
- * an order. */
-bool kw_change_waits_for_order(const kw_change_record *record);
+ * a command. */
+bool kw_change_waits_for_command(const kw_change_record *record);
 kw_change_act kw_change_work_left(const kw_change_record *record);
 /* The version where the goal is reached. From 7 on, only the end can be reached. */
 kw_change_version_id kw_change_goal_version(const kw_change_record *record);
 /* True if scans read only the old placement. Then the operator can still switch, or end the change with the
  * old placement. */
 bool kw_change_reads_old(const kw_change_record *record);
-/* True if an order to cancel can be withdrawn: removals still reach the new rows. Later, some removals leave
+/* True if a command to cancel can be withdrawn: removals still reach the new rows. Later, some removals leave
  * nothing that a copy could find, and the rows that were copied before would bring the record back. */
 bool kw_change_can_withdraw(const kw_change_record *record);
 /* True if the change can only end with the new placement. */
@@ -132,7 +132,7 @@ bool kw_change_needs_time(kw_change_version_id version);
  * before_ms: the same of the round before; 0: unknown. */
 void kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms, int64_t before_ms);
 /* True if atomic operations are held under the version, so that work under it must be short. */
-bool kw_change_holds_callers(kw_change_version_id version);
+bool kw_change_atomics_are_held(kw_change_version_id version);
 /* True if the change waits for the operator under 2, or is to: then it goes to 2_SPACED only for a pass. */
 bool kw_change_is_at_rest(const kw_change_record *record);
 /* Lets all rows be compared again. If `copies`, and some rows could not be copied, lets all rows be copied

@@ -1,6 +1,6 @@
 /* The next version of a change.
  *
- *   one writer:       an order -> wait until no call uses an earlier policy --+
+ *   one writer:       a command -> wait until no call uses an earlier policy --+
  *   several writers:  the holder's decision, which is checked again ----------+
  *                                                                             v
  *                     the records with the next version -> the policy with its roles
@@ -32,7 +32,7 @@ on_prepared(void *user, const kw_error *error)
            KW_LOG_FACT("path", self->record.path),
            KW_LOG_FACT("change_version",
                        self->record.under_way ? kw_change_version_of(self->record.version)->name : "ended"),
-           KW_LOG_FACT("author", self->order.author));
+           KW_LOG_FACT("author", self->command.author));
     kw_gateway_set_changes(gateway, self->after);
     kw_gateway_set_stored(gateway, self->after);
     if (self->as_holder)
@@ -51,14 +51,14 @@ model_after(request *self, kw_diagnostics *found)
 {
     kw_gateway *gateway = self->coordinator->gateway;
     size_t index = kw_change_set_find_under_way(self->before, self->record.table);
-    if (self->order.action != KW_CHANGE_CANCEL)
+    if (self->command.action != KW_CHANGE_CANCEL)
         return kw_model_ref(kw_policy_model(gateway->policy));
     kw_model *shared = kw_model_shared(self->before->old_models[index]);
     kw_version_draft_init(&self->draft);
     self->draft.text = kw_arena_copy(self->arena, kw_bytes_of_text(shared->text));
-    self->draft.author = self->order.author;
+    self->draft.author = self->command.author;
     self->draft.reason =
-        kw_arena_printf(self->arena, "the change of table %s is cancelled", self->order.table);
+        kw_arena_printf(self->arena, "the change of table %s is cancelled", self->command.table);
     self->draft.at_ms = kw_clock_wall_ms();
     return kw_model_share(kw_gateway_own_model(gateway), shared, found);
 }
@@ -72,7 +72,7 @@ compile(request *self, kw_error *ret_error)
     self->policy = model ? kw_change_set_compile(self->after, model, found) : NULL;
     if (!self->policy)
         return kw_policy_file_report(found, ret_error);
-    bool cancels = self->order.action == KW_CHANGE_CANCEL;
+    bool cancels = self->command.action == KW_CHANGE_CANCEL;
     kw_policy_set_version(self->policy, kw_policy_version(gateway->policy) + (cancels ? 1 : 0));
     return true;
 }
@@ -99,7 +99,7 @@ set_as_holder(const kw_coordinator *coordinator, const kw_change_next *next, kw_
     return true;
 }
 
-/* Sets the version that the table in change/version.c names for the order. */
+/* Sets the version that the table in change/version.c names for the command. */
 static void
 change_record(kw_change_action action, kw_change_record *record)
 {
@@ -122,7 +122,7 @@ check_cancellation(const request *self, kw_error *ret_error)
 {
     const kw_gateway *gateway = self->coordinator->gateway;
     int64_t current = kw_policy_version(gateway->policy);
-    if (!self->as_holder || self->order.action != KW_CHANGE_CANCEL || current == self->record.new_version)
+    if (!self->as_holder || self->command.action != KW_CHANGE_CANCEL || current == self->record.new_version)
         return true;
     return kw_error_set(ret_error, KW_REFUSED,
                         "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
@@ -130,7 +130,7 @@ check_cancellation(const request *self, kw_error *ret_error)
                         current, self->record.new_version);
 }
 
-/* Checks again that the holder would decide on this step: while a slice ended, an order can have changed the
+/* Checks again that the holder would decide on this step: while a slice ended, a command can have changed the
  * record. The catalog would not detect this, because the step is based on the changed record. */
 static bool
 is_still_decided(const request *self)
@@ -140,13 +140,13 @@ is_still_decided(const request *self)
     kw_coordinator *coordinator = self->coordinator;
     const kw_change_work *work = kw_change_work_of(coordinator, &self->record);
     kw_change_times times = kw_change_times_now(coordinator, &self->record);
-    if (!work->holding)
+    if (!work->is_holder)
         return false;
     kw_change_next next = kw_change_planner_next(&work->planner, &self->record, &times);
     return next.act == self->next.act && next.to == self->next.to;
 }
 
-/* Reads the record again: slices can have ended since the order was checked. */
+/* Reads the record again: slices can have ended since the command was checked. */
 static void
 take_step(request *self)
 {
@@ -157,7 +157,7 @@ take_step(request *self)
     kw_change_set_unref(self->after);
     g_clear_pointer(&self->policy, kw_policy_unref);
     self->before = kw_change_set_ref(gateway->changes);
-    size_t index = kw_change_set_find_under_way(self->before, self->order.table);
+    size_t index = kw_change_set_find_under_way(self->before, self->command.table);
     self->record = self->before->records[index];
     if (!is_still_decided(self)) {
         kw_change_request_finish(self, NULL);
@@ -168,7 +168,7 @@ take_step(request *self)
         return;
     }
     if (!self->as_holder)
-        change_record(self->order.action, &self->record);
+        change_record(self->command.action, &self->record);
     self->after = kw_change_set_replace(self->before, &self->record);
     if (!compile(self, &error)) {
         kw_change_request_finish(self, &error);
@@ -182,7 +182,7 @@ take_step(request *self)
                                   .count = self->after->count,
                                   .base = self->before->records,
                                   .base_count = self->before->count};
-    kw_prepare(gateway, self->policy, self->order.action == KW_CHANGE_CANCEL ? &self->draft : NULL,
+    kw_prepare(gateway, self->policy, self->command.action == KW_CHANGE_CANCEL ? &self->draft : NULL,
                &self->step, on_prepared, self);
 }
 
@@ -190,7 +190,7 @@ void
 kw_change_step_wait(kw_change_request *self)
 {
     kw_coordinator *coordinator = self->coordinator;
-    g_assert(!coordinator->running || coordinator->running == self); /* orders are jobs, one at a time */
+    g_assert(!coordinator->running || coordinator->running == self); /* commands are jobs, one at a time */
     self->stepping = false;
     self->until_ns = kw_clock_mono_ns() + KW_EARLIER_WAIT_NS;
     coordinator->running = self;

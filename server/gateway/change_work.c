@@ -60,7 +60,7 @@ kw_change_slice_hurries(const kw_change_record *record)
 {
     bool follows = record->settled_ms > 0 || record->swept_ms > 0;
     return record->writers == KW_CHANGE_SEVERAL_WRITERS &&
-           (kw_change_holds_callers(record->version) || (follows && !kw_change_is_at_rest(record)));
+           (kw_change_atomics_are_held(record->version) || (follows && !kw_change_is_at_rest(record)));
 }
 
 /* When the next slice can start, so that callers are not slowed down too much. */
@@ -89,7 +89,7 @@ kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *record, 
     work->problem = KW_ERROR_NONE;
     work->not_before_ns = 0;
     self->pace_until_ns = kw_change_slice_hurries(record) ? 0 : next_by_pace(self);
-    if (record->rows_per_second > 0 && !kw_change_holds_callers(record->version))
+    if (record->rows_per_second > 0 && !kw_change_atomics_are_held(record->version))
         work->not_before_ns =
             kw_clock_mono_ns() + (uint64_t)((double)slice / (double)record->rows_per_second * NS_PER_S);
 }
@@ -130,7 +130,7 @@ kw_change_slice_end_phase(kw_coordinator *self, const kw_change_record *record, 
     kw_change_work *work = kw_change_work_of(self, record);
     kw_log(KW_LOG_INFO, "change", text, KW_LOG_FACT("table", record->table),
            KW_LOG_FACT("path", record->path), KW_LOG_FACT("copied", record->rows_copied),
-           KW_LOG_FACT("undecodable", record->foreign), KW_LOG_FACT("compared", record->rows_compared),
+           KW_LOG_FACT("undecodable", record->undecodable), KW_LOG_FACT("compared", record->rows_compared),
            KW_LOG_FACT("missing", record->missing), KW_LOG_FACT("different", record->different),
            KW_LOG_FACT("extra", record->extra), KW_LOG_FACT("repaired", record->repaired));
     work->began_ns = 0;
@@ -147,12 +147,12 @@ note_copied(kw_coordinator *self, const kw_copy_result *result, kw_change_record
 {
     double progress = kw_change_progress_of_parts(self, record, result->progress);
     record->rows_copied += result->rows;
-    record->foreign += result->foreign;
+    record->undecodable += result->undecodable;
     record->copied_to = result->end ? KW_BYTES_NONE : result->after;
     record->copied = result->end && kw_change_end_part(self, record);
     if (result->example && !record->example[0])
         record->example = result->example;
-    kw_change_slice_note_rows(self, record, result->rows + result->removed + result->foreign, progress);
+    kw_change_slice_note_rows(self, record, result->rows + result->removed + result->undecodable, progress);
     kw_change_slice_set_rates(self, record->copied, record);
     kw_change_key_range_keep(kw_change_work_of(self, record), result);
     kw_coordinator_update(self, record);
@@ -251,7 +251,7 @@ act_of(kw_coordinator *self, const kw_change_record *record)
     if (record->writers == KW_CHANGE_SEVERAL_WRITERS) {
         const kw_change_work *work = kw_change_work_of(self, record);
         bool sets = work->next.act == KW_CHANGE_ACT_STEP || work->next.act == KW_CHANGE_ACT_END;
-        bool can = work->holding && !sets && !self->continuing && kw_change_can_work(self, record);
+        bool can = work->is_holder && !sets && !self->continuing && kw_change_can_work(self, record);
         return can ? work->next.act : KW_CHANGE_ACT_WAIT;
     }
     if (record->paused || (record->copied && record->compared))

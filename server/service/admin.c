@@ -139,11 +139,11 @@ kw_serve_forget(kw_exchange *exchange)
         kw_exchange_fail(exchange, &error);
         return;
     }
-    kw_forget_order order = {.table = kw_arena_text(arena, args->table),
-                             .path = path.size ? kw_arena_text(arena, path) : NULL,
-                             .drop_rows = options && options->has_drop_rows && options->drop_rows};
+    kw_forget_command command = {.table = kw_arena_text(arena, args->table),
+                                 .path = path.size ? kw_arena_text(arena, path) : NULL,
+                                 .drop_rows = options && options->has_drop_rows && options->drop_rows};
     kw_exchange_drop_policy(exchange);
-    settings->forget(settings->user, &order, exchange->call.loop, reply_forgotten, exchange);
+    settings->forget(settings->user, &command, exchange->call.loop, reply_forgotten, exchange);
 }
 
 /* --- stats --------------------------------------------------------------------------------------- */

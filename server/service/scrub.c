@@ -151,7 +151,7 @@ check_repair(const kw_exchange *exchange, const kw_scrub_request *request, kw_er
     return !request->repair || !kw_store_is_shared(exchange->call.store) ||
            kw_error_set(
                ret_error, KW_REFUSED,
-               "table %s: in this store the gateways repair the rows of a change themselves; order keyway "
+               "table %s: in this store the gateways repair the rows of a change themselves; run keyway "
                "change compare, or compare them without repair",
                request->table->name);
 }

@@ -128,9 +128,9 @@ on_rows_done(void *user)
 }
 
 static void
-note_foreign(copy_slice *self, const kw_error *error)
+note_undecodable(copy_slice *self, const kw_error *error)
 {
-    if (self->result.foreign++ == 0)
+    if (self->result.undecodable++ == 0)
         self->result.example = kw_arena_text(self->call->arena, kw_bytes_of_text(error->text));
 }
 
@@ -198,11 +198,11 @@ add_copy(copy_slice *self, const kw_row *row, kw_row_copy *copies, kw_buffer *sc
             MIN(visible.cells_count, 1); /* decodes the same cell whether rows or their keys are scanned */
     if (!kw_reader_decode(self->reader, self->request->from, &visible, &record, &error)) {
         if (!removed)
-            note_foreign(self, &error);
+            note_undecodable(self, &error);
     } else if (!kw_layout_encode(self->request->to->layout, record, scratch, &error)) {
         kw_reader_name_row(self->reader, row->key, &error);
         if (!removed)
-            note_foreign(self, &error);
+            note_undecodable(self, &error);
     } else {
         kw_bytes key = kw_arena_copy(arena, row->key);
         self->result.rows += !removed;

@@ -394,7 +394,7 @@ kw_scan *
 kw_scan_of_request(const kw_call *like, const kw_scan_request *request, kw_error *ret_error)
 {
     static const kw_position from_the_start;
-    kw_call call = kw_call_hold(like);
+    kw_call call = kw_call_copy(like);
     kw_scan_request copy = {0};
     bool good = copy_request(request, call.arena, &copy, ret_error);
     return open_scan(&call, &copy, &from_the_start, good, ret_error);
@@ -403,7 +403,7 @@ kw_scan_of_request(const kw_call *like, const kw_scan_request *request, kw_error
 kw_scan *
 kw_scan_of_cursor(const kw_call *like, kw_bytes cursor, kw_error *ret_error)
 {
-    kw_call call = kw_call_hold(like);
+    kw_call call = kw_call_copy(like);
     kw_scan_request request = {0};
     kw_position position = {0};
     bool good = kw_page_open_cursor(&call, kw_arena_copy(call.arena, cursor), &request, &position, ret_error);

@@ -224,11 +224,11 @@ typedef struct kw_copy_request {
 } kw_copy_request;
 
 typedef struct kw_copy_result {
-    uint64_t rows;    /* rows visited, without those of `removed` and `foreign` */
+    uint64_t rows;    /* rows visited, without those of `removed` and `undecodable` */
     uint64_t removed; /* rows of removed records, which have only delete markers or control cells; of a sweep,
                          all rows with control cells */
-    uint64_t foreign; /* rows that cannot be decoded under the rule of `from`, or whose record has no key
-                         under that of `to`; they were not copied */
+    uint64_t undecodable; /* rows that were not copied: they cannot be decoded under the rule of `from`, or
+                             their record has no key under that of `to` */
     const char *example;  /* key and reason of the first of them; NULL: none */
     kw_bytes after;       /* for the next slice */
     bool end;             /* these were the last rows */

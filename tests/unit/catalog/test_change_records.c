@@ -30,7 +30,7 @@ static const kw_change_record full = {
     .different = 2,
     .extra = 3,
     .repaired = 4,
-    .foreign = 6,
+    .undecodable = 6,
     .example = "row \\x00: no field",
     .copied_to = {(const uint8_t *)"\0\xff\x80", 3},
     .compare_cursor = {(const uint8_t *)"c", 1},
@@ -81,7 +81,7 @@ test_read_back(void)
     g_assert_true(kw_bytes_equal(kw_changes_print(read, 2, arena), text));
     g_assert_true(read[0].paused && read[0].copied && read[0].compared && !read[1].under_way);
     g_assert_cmpuint(read[0].rows_copied, ==, full.rows_copied);
-    g_assert_cmpuint(read[0].foreign, ==, 6);
+    g_assert_cmpuint(read[0].undecodable, ==, 6);
     g_assert_cmpstr(read[0].reason, ==, full.reason);
     g_assert_cmpstr(read[0].example, ==, full.example);
     g_assert_true(kw_bytes_equal(read[0].copied_to, full.copied_to));
@@ -302,7 +302,7 @@ test_differ(void)
     same.holder = "";
     same.completing = true;
     same.rows_copied = same.rows_compared = same.missing = same.different = same.extra = 77;
-    same.repaired = same.foreign = same.rows_per_second = 77;
+    same.repaired = same.undecodable = same.rows_per_second = 77;
     same.paused = same.copied = same.compared = false;
     same.example = "";
     same.copied_to = same.compare_cursor = KW_BYTES_NONE;

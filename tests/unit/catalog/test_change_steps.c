@@ -362,7 +362,7 @@ test_only_neighbors(void)
     ended(&self);
 }
 
-/* --- orders and holders ----------------------------------------------------------------------------- */
+/* --- commands and holders --------------------------------------------------------------------------- */
 
 static bool
 set_goal(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
@@ -404,9 +404,9 @@ take_over(void *user, int64_t current, kw_change_record *record, kw_arena *arena
     return true;
 }
 
-/* A step that was computed before an order is refused. */
+/* A step that was computed before a command is refused. */
 static void
-test_orders(void)
+test_commands(void)
 {
     static const kw_change_edit edits[] = {set_goal, set_paused, set_limit, set_completing};
     for (size_t i = 0; i < G_N_ELEMENTS(edits); i++) {
@@ -415,7 +415,7 @@ test_orders(void)
         WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
         edit(self.b, edits[i], NULL);
         g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
-        gateway_assert_text(self.a, "the orders for the change, or the gateway that holds it, have changed");
+        gateway_assert_text(self.a, "a command for the change was run, or its holder has changed");
         self.change->record = *gateway_read_changes(self.a, &count);
         step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
         ended(&self);
@@ -574,7 +574,7 @@ test_other_record(void)
     self.b->done = false;
     kw_catalog_edit_change(self.b->catalog, "u", NULL, set_goal, NULL, KW_DEADLINE_NONE, on_edited, self.b);
     gateway_wait(self.b);
-    kw_change_record base[2] = {records[0], records[1]}; /* without that order */
+    kw_change_record base[2] = {records[0], records[1]}; /* without that command */
     changing_to(self.change, KW_CHANGE_VERSION_ENTER_RAISED);
     records[0] = self.change->record;
     both = (kw_change_step){.records = records, .count = 2, .base = base, .base_count = 2};
@@ -601,7 +601,7 @@ main(int argc, char **argv)
                     test_dead_gateway_that_does_not_follow);
     g_test_add_func("/catalog/change steps/not followed yet", test_not_followed_yet);
     g_test_add_func("/catalog/change steps/only neighbors", test_only_neighbors);
-    g_test_add_func("/catalog/change steps/orders", test_orders);
+    g_test_add_func("/catalog/change steps/commands", test_commands);
     g_test_add_func("/catalog/change steps/progress", test_progress);
     g_test_add_func("/catalog/change steps/takeover", test_takeover);
     g_test_add_func("/catalog/change steps/two steps at once", test_two_steps_at_once);

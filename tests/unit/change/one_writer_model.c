@@ -63,9 +63,9 @@ next_step(const search *with, const world *in)
     kw_change_version_id first =
         with->model->adds ? KW_CHANGE_VERSION_FILLING : KW_CHANGE_VERSION_ONE_WRITER_FIRST;
     if (in->at == KW_CHANGE_VERSION_STORE)
-        return in->back ? none : (kw_change_version_step){first, KW_CHANGE_NEEDS_ORDER};
+        return in->back ? none : (kw_change_version_step){first, KW_CHANGE_NEEDS_COMMAND};
     if (in->at == KW_CHANGE_VERSION_FILLED && in->back && (is_idle(in) || with->model->drops_beside))
-        return (kw_change_version_step){KW_CHANGE_VERSION_STORE, KW_CHANGE_NEEDS_ORDER};
+        return (kw_change_version_step){KW_CHANGE_VERSION_STORE, KW_CHANGE_NEEDS_COMMAND};
     return in->back ? version->back : version->forward;
 }
 

@@ -419,7 +419,7 @@ begin_round(const search *with, const world *in)
     world_event(with, &next, "the version is set again");
 }
 
-/* Until the operator gives the order, the change waits in 2. */
+/* Until the operator gives the command, the change waits in 2. */
 static void
 rest(const search *with, const world *in)
 {

@@ -70,7 +70,7 @@ test_back(void)
     model_is_right("reversed, then forward again, gone cells of version 0 expire", &model);
 }
 
-/* Passes are repeated before the operator gives the order, and after it until the last one was short. */
+/* Passes are repeated before the operator gives the command, and after it until the last one was short. */
 static void
 test_rounds(void)
 {

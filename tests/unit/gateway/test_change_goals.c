@@ -1,4 +1,4 @@
-/* Orders of the operator for a change with several writers: which of them a record allows, and which the
+/* Commands of the operator for a change with several writers: which of them a record allows, and which the
  * state shows. */
 #include "gateway/change_request.h"
 
@@ -24,10 +24,10 @@ record_at(kw_change_version_id version, kw_change_goal goal)
 }
 
 static bool
-order(kw_change_action action, int64_t current, kw_change_record *record, kw_arena *arena,
-      kw_error *ret_error)
+run_command(kw_change_action action, int64_t current, kw_change_record *record, kw_arena *arena,
+            kw_error *ret_error)
 {
-    kw_change_order given = {.action = action, .table = "t", .author = ""};
+    kw_change_command given = {.action = action, .table = "t", .author = ""};
     return kw_change_goal_edit(&given, current, record, arena, ret_error);
 }
 
@@ -38,13 +38,13 @@ test_cancel_after_other_version(void)
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record record = record_at(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED);
     kw_error error;
-    g_assert_false(order(KW_CHANGE_CANCEL, 3, &record, arena, &error));
+    g_assert_false(run_command(KW_CHANGE_CANCEL, 3, &record, arena, &error));
     g_assert_cmpint(error.code, ==, KW_REFUSED);
     g_assert_cmpstr(error.text, ==,
                     "table t: policy version 3 was applied after version 2, which began the change. Complete "
                     "the change, then change the key rule again");
     g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_COPIED);
-    g_assert_true(order(KW_CHANGE_CANCEL, 2, &record, arena, &error));
+    g_assert_true(run_command(KW_CHANGE_CANCEL, 2, &record, arena, &error));
     g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
 }
 
@@ -58,12 +58,12 @@ test_withdraw(void)
     kw_error error;
     for (size_t i = 0; i < G_N_ELEMENTS(late); i++) {
         kw_change_record record = record_at(late[i], KW_CHANGE_GOAL_CANCELLED);
-        g_assert_false(order(KW_CHANGE_REVERSE, 2, &record, arena, &error));
+        g_assert_false(run_command(KW_CHANGE_REVERSE, 2, &record, arena, &error));
         g_assert_cmpint(error.code, ==, KW_REFUSED);
         g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
     }
     kw_change_record record = record_at(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_CANCELLED);
-    g_assert_true(order(KW_CHANGE_REVERSE, 2, &record, arena, &error));
+    g_assert_true(run_command(KW_CHANGE_REVERSE, 2, &record, arena, &error));
     g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_COPIED);
 }
 
@@ -111,7 +111,7 @@ assert_refused(kw_change_action action, kw_change_record record, const char *par
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_goal goal = record.goal;
     kw_error error;
-    g_assert_false(order(action, 2, &record, arena, &error));
+    g_assert_false(run_command(action, 2, &record, arena, &error));
     g_assert_cmpint(error.code, ==, KW_REFUSED);
     if (!strstr(error.text, part))
         g_error("%s", error.text);
@@ -123,7 +123,7 @@ assert_goal(kw_change_action action, kw_change_record record, kw_change_goal goa
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
-    g_assert_true(order(action, 2, &record, arena, &error));
+    g_assert_true(run_command(action, 2, &record, arena, &error));
     g_assert_cmpint(record.goal, ==, goal);
 }
 
@@ -133,8 +133,8 @@ test_added(void)
     const kw_change_record copied = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED),
                            cancelled = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED),
                            filled = added_at(KW_CHANGE_VERSION_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED);
-    kw_change_record foreign = copied, copying = copied;
-    foreign.foreign = 1;
+    kw_change_record undecodable = copied, copying = copied;
+    undecodable.undecodable = 1;
     copying.compared = false;
     assert_goal(KW_CHANGE_SWITCH, copied, KW_CHANGE_GOAL_COMPLETED);
     assert_goal(KW_CHANGE_COMPLETE, copied, KW_CHANGE_GOAL_COMPLETED);
@@ -142,12 +142,12 @@ test_added(void)
     assert_goal(KW_CHANGE_REVERSE, cancelled, KW_CHANGE_GOAL_COPIED);
     assert_goal(KW_CHANGE_SWITCH, filled, KW_CHANGE_GOAL_COPIED);
     assert_goal(KW_CHANGE_COMPARE, copied, KW_CHANGE_GOAL_COPIED);
-    assert_refused(KW_CHANGE_SWITCH, foreign, "cannot have a key in the added path");
+    assert_refused(KW_CHANGE_SWITCH, undecodable, "cannot have a key in the added path");
     assert_refused(KW_CHANGE_SWITCH, copying, "are still being compared");
     assert_refused(KW_CHANGE_SWITCH, cancelled, "is being cancelled");
     assert_refused(KW_CHANGE_SWITCH, added_at(KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_GOAL_COPIED),
                    "have not been copied yet");
-    assert_refused(KW_CHANGE_REVERSE, copied, "to end it, order cancel");
+    assert_refused(KW_CHANGE_REVERSE, copied, "to end it, run keyway change cancel");
     assert_refused(KW_CHANGE_REVERSE, filled, "apply a policy without it");
     assert_refused(KW_CHANGE_REVERSE, added_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED),
                    "no longer reach the new rows");
@@ -178,11 +178,11 @@ assert_next_of_added(kw_change_record record, const char *next)
 static void
 test_next_of_added(void)
 {
-    kw_change_record foreign = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED);
-    foreign.foreign = 1;
-    assert_next_of_added(foreign, "switch, cancel");
-    foreign.different = 1;
-    assert_next_of_added(foreign, "compare, cancel");
+    kw_change_record undecodable = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED);
+    undecodable.undecodable = 1;
+    assert_next_of_added(undecodable, "switch, cancel");
+    undecodable.different = 1;
+    assert_next_of_added(undecodable, "compare, cancel");
     assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED), "cancel");
     assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COMPLETED), "cancel");
     assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_GOAL_CANCELLED), "reverse");

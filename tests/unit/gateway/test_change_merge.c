@@ -23,7 +23,7 @@ record_new(void)
                               .example = ""};
 }
 
-/* The progress of each member counts, and is not confused with an order. */
+/* The progress of each member counts, and is not confused with a command. */
 static void
 check_progress(const kw_change_record *mine)
 {
@@ -56,7 +56,7 @@ test_progress(void)
     mine[6].different = 1;
     mine[7].extra = 1;
     mine[8].repaired = 1;
-    mine[9].foreign = 1;
+    mine[9].undecodable = 1;
     mine[10].example = "x";
     mine[11].copied_to = KW_BYTES_LITERAL("k");
     mine[12].compare_cursor = KW_BYTES_LITERAL("c");
@@ -64,7 +64,7 @@ test_progress(void)
         check_progress(&mine[i]);
 }
 
-/* An order to compare again has reset the progress: what was compared meanwhile does not count. */
+/* A command to compare again has reset the progress: what was compared meanwhile does not count. */
 static void
 test_reset(void)
 {

@@ -20,7 +20,7 @@ typedef struct scene {
     size_t count;
     bool ended;
     kw_change_version_id left; /* the version before the end */
-    bool foreign;              /* the copy finds a row that it cannot copy */
+    bool undecodable;          /* the copy finds a row that it cannot copy */
     /* what has happened since the version was set */
     uint64_t reported_ns, lost_ns;
     int64_t round_ms;   /* of the last pass or sweep */
@@ -126,7 +126,7 @@ check_round(const scene *self)
     bool end = self->record.version == KW_CHANGE_VERSION_FILLED_STAMPED ||
                (!self->record.store_order &&
                 (self->record.version == KW_CHANGE_VERSION_0 || self->record.version == KW_CHANGE_VERSION_8));
-    g_assert_false(kw_change_holds_callers(self->record.version));
+    g_assert_false(kw_change_atomics_are_held(self->record.version));
     g_assert_true(self->passed || self->swept);
     if (end)
         g_assert_cmpuint(self->times.now_ns, >=, self->reported_ns + WIDTH_NS);
@@ -187,7 +187,7 @@ act(scene *self, const kw_change_next *next)
                         self->record.adds ? KW_CHANGE_VERSION_FILLING_2 : KW_CHANGE_VERSION_2);
         g_assert_false(self->record.copied);
         self->copied = self->record.copied = true;
-        self->record.foreign = self->foreign;
+        self->record.undecodable = self->undecodable;
         return true;
     case KW_CHANGE_ACT_COMPARE:
         check_work(self);
@@ -228,7 +228,7 @@ act(scene *self, const kw_change_next *next)
         g_assert_cmpint(self->record.version, ==, KW_CHANGE_VERSION_6);
         self->expired = self->times.cursors_expired = true;
         return true;
-    case KW_CHANGE_WAIT_ORDER:
+    case KW_CHANGE_WAIT_COMMAND:
         return false;
     case KW_CHANGE_WAIT_RESUME:
     case KW_CHANGE_WAIT_NONE:
@@ -366,13 +366,13 @@ static const kw_change_version_id of_added[] = {
     KW_CHANGE_VERSION_FILLING_1,     KW_CHANGE_VERSION_FILLING_2,
     KW_CHANGE_VERSION_FILLED_STAMPED};
 
-/* foreign: a row could not be copied. */
+/* undecodable: a row could not be copied. */
 static void
-check_end_of_added(const scene *self, kw_change_version_id from, bool foreign)
+check_end_of_added(const scene *self, kw_change_version_id from, bool undecodable)
 {
     kw_change_goal goal = self->record.goal;
     bool filled = from == KW_CHANGE_VERSION_FILLED_STAMPED || goal == KW_CHANGE_GOAL_COMPLETED ||
-                  (goal != KW_CHANGE_GOAL_CANCELLED && !foreign);
+                  (goal != KW_CHANGE_GOAL_CANCELLED && !undecodable);
     bool cancelled = !filled && goal == KW_CHANGE_GOAL_CANCELLED;
     bool store = self->record.store_order;
     g_assert_cmpint(self->ended, ==, filled || cancelled);
@@ -390,15 +390,15 @@ check_end_of_added(const scene *self, kw_change_version_id from, bool foreign)
 }
 
 static void
-run_added(kw_change_version_id from, kw_change_goal goal, bool store, bool foreign)
+run_added(kw_change_version_id from, kw_change_goal goal, bool store, bool undecodable)
 {
     scene self = scene_new(from, goal, store);
     self.record.adds = true;
-    self.foreign = foreign;
+    self.undecodable = undecodable;
     if (from == KW_CHANGE_VERSION_FILLED_STAMPED)
         self.record.copied = self.record.compared = true;
     run(&self);
-    check_end_of_added(&self, from, foreign);
+    check_end_of_added(&self, from, undecodable);
     kw_change_planner_clear(&self.planner);
 }
 
@@ -410,9 +410,9 @@ test_added(void)
     for (size_t i = 0; i < G_N_ELEMENTS(of_added); i++)
         for (size_t goal = 0; goal < G_N_ELEMENTS(goals); goal++)
             for (int store = 0; store <= 1; store++)
-                for (int foreign = 0; foreign <= 1; foreign++)
+                for (int undecodable = 0; undecodable <= 1; undecodable++)
                     if (store || !is_of_store_order(of_added[i]))
-                        run_added(of_added[i], goals[goal], store, foreign);
+                        run_added(of_added[i], goals[goal], store, undecodable);
 }
 
 /* A drop goes back without any work. */
@@ -435,16 +435,16 @@ test_added_forgets(void)
 {
     scene self = scene_new(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED, false);
     self.record.adds = true;
-    self.foreign = true;
+    self.undecodable = true;
     run(&self);
-    g_assert_true(kw_change_waits_for_order(&self.record));
+    g_assert_true(kw_change_waits_for_command(&self.record));
     kw_change_set_goal(&self.record, KW_CHANGE_GOAL_CANCELLED);
     advance_to(&self, KW_CHANGE_ACT_STEP);
     kw_change_next next = next_of(&self);
     g_assert_cmpint(next.to, ==, KW_CHANGE_VERSION_FILLING_1);
     act(&self, &next);
     g_assert_false(self.record.copied || self.record.compared);
-    g_assert_cmpuint(self.record.foreign, ==, 0);
+    g_assert_cmpuint(self.record.undecodable, ==, 0);
     kw_change_planner_clear(&self.planner);
 }
 
@@ -497,19 +497,19 @@ test_passes_while_waiting(void)
     g_assert_cmpint(settled_ms, <, self.times.store_ms);
     g_assert_cmpuint(self.repeated, ==, 0);
     self.times.now_ns += MINUTE_NS;
-    g_assert_true(kw_change_waits_for_order(&self.record));
+    g_assert_true(kw_change_waits_for_command(&self.record));
     run(&self);
     g_assert_cmpint(self.settled_ms, ==, settled_ms);
     g_assert_cmpint(self.record.settled_ms, >=, settled_ms + (int64_t)(MINUTE_NS / MS));
     g_assert_cmpint(self.record.version, ==, KW_CHANGE_VERSION_2);
     self.times.can_select_by_time = false; /* it would visit all records */
     self.times.now_ns += MINUTE_NS;
-    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_COMMAND);
     kw_change_planner_clear(&self.planner);
 }
 
-/* After the order, passes are repeated until one was short. Under 3, where atomic operations are held, there
- * is one. */
+/* After the command, passes are repeated until one was short. Under 3, where atomic operations are held,
+ * there is one. */
 static void
 check_rounds(kw_change_version_id from, kw_change_goal goal, bool can_select_by_time, unsigned repeated)
 {
@@ -667,9 +667,9 @@ test_pause(void)
     self.record.copied = self.record.compared = true;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_RESUME); /* the first pass */
     self.record.settled_ms = 1;
-    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_COMMAND);
     self.times.now_ns += MINUTE_NS;
-    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_COMMAND);
     kw_change_planner_clear(&self.planner);
 }
 

@@ -50,7 +50,7 @@ visit(fixture *self, kw_copy_mode mode, apart_side from)
         g_assert_cmpstr(self->error.text, ==, "");
         self->sum.rows += self->slice.rows;
         self->sum.removed += self->slice.removed;
-        self->sum.foreign += self->slice.foreign;
+        self->sum.undecodable += self->slice.undecodable;
         if (self->slice.after.size)
             memcpy(after, self->slice.after.data, self->slice.after.size);
         self->request.after = kw_bytes_of(after, self->slice.after.size);
@@ -179,7 +179,7 @@ test_unnamed(void)
     apart_remove(&self.apart, NEW, "id=a ts=5000", NULL);
     visit(&self, KW_COPY_PASS, NEW);
     g_assert_cmpuint(self.sum.rows, ==, 1);
-    g_assert_cmpuint(self.sum.removed + self.sum.foreign, ==, 0);
+    g_assert_cmpuint(self.sum.removed + self.sum.undecodable, ==, 0);
     visit(&self, KW_COPY_PASS, OLD);
     g_assert_cmpuint(self.sum.rows, ==, 2);
     g_autofree char *old = apart_rows(&self.apart, OLD);
