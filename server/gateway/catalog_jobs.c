@@ -120,14 +120,14 @@ on_changes_read(void *user, const kw_current *current, const kw_error *error)
     if (error)
         kw_log(KW_LOG_WARN, "catalog", "cannot read the records of changes again",
                KW_LOG_FACT("reason", error->text),
-               KW_LOG_FACT("hint", "run keyway reload before the next command to a change"));
+               KW_LOG_FACT("hint", "run keyway reload before the next keyway change command"));
     else
         leave_out_forgotten(self->gateway, current);
     finish(self, self->forgotten.code == KW_OK ? NULL : &self->forgotten);
 }
 
-/* The records of the table's changes can be gone, even after an error. Steps of other changes need the
- * records that the catalog has. */
+/* The job can have removed the records of the table's changes, even if it failed. Reads the records again,
+ * because the steps of other changes are computed from those in the catalog. */
 static void
 on_forgotten(void *user, const char *const *emptied, size_t count, const kw_error *error)
 {

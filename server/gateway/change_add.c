@@ -64,8 +64,8 @@ find_under_way(const kw_change_proposal *proposal, const kw_table *table)
 
 /* --- what the operator must state ---------------------------------------------------------------------- */
 
-/* True if the policy allows increments and conditional writes and the rows were written without them, or the
- * other way round: the versions of the change do not turn them on or off (catalog/compare_change.h). */
+/* True if the policy and the rows differ in whether increments and conditional writes are allowed. The
+ * versions of the change cannot turn them on or off (catalog/compare_change.h). */
 static bool
 changes_atomics(const kw_change_proposal *proposal, const kw_table *table)
 {

@@ -167,7 +167,7 @@ run_complete(request *self)
         kw_change_request_refuse(self, KW_REFUSED,
                                  "queries read the old rows; switch first: keyway change switch");
     } else if (kw_clock_wall_ms() < until_ms && !self->command.expire_cursors) {
-        self->record.completing = true; /* kw_change_commands_tick continues */
+        self->record.completing = true; /* kw_change_commands_tick completes it */
         kw_change_request_write_record(self);
     } else {
         kw_change_step_wait(self);

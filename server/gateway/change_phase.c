@@ -50,7 +50,7 @@ work_name(kw_change_act act)
     case KW_CHANGE_ACT_COMPARE:
         return "comparing";
     case KW_CHANGE_ACT_PASS:
-        return "bringing the newest cells to both";
+        return "copying the newest cells to the old and the new rows";
     case KW_CHANGE_ACT_SWEEP:
         return "removing control cells";
     case KW_CHANGE_ACT_WAIT:
@@ -110,7 +110,7 @@ other_phase(const kw_change_record *record, const kw_change_work *work, kw_arena
     if (act != KW_CHANGE_ACT_WAIT)
         return work_name(act);
     if (!record->holder[0])
-        return "waiting for a gateway that goes on with it";
+        return "waiting for a gateway that continues it";
     return kw_arena_printf(arena, "gateway %s sets the next version",
                            work->holder ? work->holder : "(unknown)");
 }

@@ -9,9 +9,10 @@
 /* While the change waits for the operator, a pass is made again after this time, so that a switch finds few
  * records to visit. */
 #define REFRESH_MS 60000
-/* After a pass or sweep that took no longer since its version was set, little is left for the next one. */
+/* A pass or sweep that ended within this time after its version was set leaves little for the next one. */
 #define SHORT_ROUND_MS 1500
-/* One that takes more than this share of the time of the one before does not get short by repetition. */
+/* If a pass or sweep takes more than this share of the time of the one before, further ones will not be
+ * short. */
 #define SHRINKS 0.75
 #define ROUNDS_MAX 10
 
@@ -477,9 +478,10 @@ kw_change_compare_again(kw_change_record *record, bool copies)
         copy_again(record);
 }
 
-/* A copy counts for as long as writes go to both placements: so not in version 1 or FILLING_1, but after a
- * reverse. With a pass, it only saves time: that copies what a copy has missed (tests/unit/change,
- * "no-copy"). */
+/* A copy stays valid while writes go to both placements: after a reverse, but not in version 1 or FILLING_1.
+ * A pass copies what a copy has missed, so a copy before a pass only saves time (tests/unit/change,
+ * "no-copy").
+ */
 void
 kw_change_set_version(kw_change_record *record, kw_change_version_id version, int64_t now_ms,
                       int64_t set_at_ms)
@@ -505,7 +507,7 @@ kw_change_needs_time(kw_change_version_id version)
     return kw_change_version_of(version)->control;
 }
 
-/* Everything with a timestamp lower than that at which the version was set has been visited. */
+/* All cells with timestamps lower than `set_at_ms` have been visited. */
 void
 kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms, int64_t before_ms)
 {

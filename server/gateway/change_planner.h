@@ -22,14 +22,14 @@
  *   2 -> 2_SPACED: pass -> 2 -> (command) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
  *
  * Which records a pass visits is decided by the timestamps of their cells. When all gateways have reported a
- * version, no call is under way with a timestamp lower than `set_at_ms` of the version. So a pass that begins
- * then leaves nothing older to do: `settled_ms`. A version that is set again gives a later `set_at_ms`.
- * tests/unit/change explores this.
+ * version, no call is under way with a timestamp lower than `set_at_ms` of the version. So after a
+ * pass that begins then, both placements have the same cells with lower timestamps; `settled_ms` records
+ * this. Each time that a version is set again, its `set_at_ms` is later. tests/unit/change explores this.
  *
  * Sweeps are repeated in the same way, first under 8 (or 0), and leave control cells with timestamps from
- * `set_at_ms` on: a call with a lower one can still be under way. A change that ends there sets the version
- * once more when the control cells of the version before are older: they do not expire, and no other sweep
- * follows.
+ * `set_at_ms` on: a call with a lower one can still be under way. A change that ends there waits
+ * until the control cells of the version before are old enough, sets its version again, and sweeps a last
+ * time: those cells do not expire, and no later sweep would remove them.
  */
 #pragma once
 

@@ -157,9 +157,9 @@ kw_change_cancel_record(kw_change_record *record)
     record->now = record->old;
 }
 
-/* A table with order: stamp does at version 0, 8 and FILLED_STAMPED what it does without a change. If the
- * change ends there, no sweep would remove the gone cells that are left beside the last one. A drop
- * copies no rows, so no gone cell need outlive it. */
+/* True if the gone cells of removals must not expire. They expire in versions in which the change can end
+ * with order: stamp (0, 8 and FILLED_STAMPED), because no later sweep would remove those that removals leave
+ * during the last one. They also expire during a drop, which copies no rows. */
 static bool
 keeps_gone(const kw_change_record *record)
 {

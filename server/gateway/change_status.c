@@ -66,7 +66,7 @@ kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *r
     const kw_model *model = kw_gateway_model(self->gateway);
     if (record->version != KW_CHANGE_VERSION_BOTH_NEW && record->version != KW_CHANGE_VERSION_6)
         return 0;
-    /* Calls that began before the switch could issue such cursors until they ended. */
+    /* Calls that began before the switch return cursors of the old key rule until they end. */
     return record->version_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
 }
 

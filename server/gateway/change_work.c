@@ -53,8 +53,6 @@ kw_change_slice_record(const kw_coordinator *self, const kw_change_set *set, kw_
     return record->pass == self->pass && kw_bytes_equal(record->copied_to, self->copy.after);
 }
 
-/* Either atomic operations are held now, or earlier passes or sweeps have left little to do, and the change
- * does not wait for the operator. */
 bool
 kw_change_slice_hurries(const kw_change_record *record)
 {
@@ -184,8 +182,8 @@ add_differences(const kw_scrub_result *result, kw_change_record *record)
     record->repaired += result->repaired;
 }
 
-/* True if the slice must be compared again, because some of its records were written meanwhile: a record
- * counts as compared only when it was seen equal. One that never settles counts as different. */
+/* True if the slice must be compared again, because some of its records were written while they were
+ * compared. A record that is still being written at the last attempt counts as different. */
 static bool
 must_repeat(kw_coordinator *self, const kw_scrub_result *result, kw_change_record *record)
 {

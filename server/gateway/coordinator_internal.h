@@ -141,10 +141,9 @@ const char *kw_change_next_of(const kw_change_record *record, kw_arena *arena);
  * than this gateway serves: that version is loaded first. */
 bool kw_coordinator_take_current(kw_coordinator *self, const kw_current *current);
 
-/* Only the first slice of a copy, pass or sweep looks up the first and the last row key. Keeps those that it
- * found. */
+/* Keeps the first and the last row key, which only the first slice of a copy, pass or sweep looks up. */
 void kw_change_key_range_keep(kw_change_work *work, const kw_copy_result *result);
-/* Sets those that were kept in the request. `after` of the request must be set. */
+/* Copies the keys that were kept to the request. `after` of the request must be set. */
 void kw_change_key_range_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
 void kw_change_key_range_forget(kw_change_work *work);
 

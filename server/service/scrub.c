@@ -144,7 +144,7 @@ find_changing(scrubbing *self, kw_error *ret_error)
 }
 
 /* In a store with several writers, a repair can write an older value over one of the same millisecond that
- * another call is writing. The change's own comparison is followed by passes, which mend that. */
+ * another call is writing. The passes that follow the comparison of a change repair that. */
 static bool
 check_repair(const kw_exchange *exchange, const kw_scrub_request *request, kw_error *ret_error)
 {
