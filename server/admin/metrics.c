@@ -149,7 +149,7 @@ change_repaired(const kw_change_status *change)
 static double
 change_undecodable(const kw_change_status *change)
 {
-    return (double)change->foreign;
+    return (double)change->undecodable;
 }
 
 static double

@@ -5,7 +5,7 @@
 #include "advise/diff_internal.h"
 
 /* Digits of a fingerprint to print. */
-#define SHOWN 12
+#define FINGERPRINT_DIGITS 12
 
 /* --- fields ---------------------------------------------------------------------------------------- */
 
@@ -102,8 +102,8 @@ diff_path(const kw_diff_records *records, const kw_path *old, const kw_path *fre
     const kw_model_path *old_text = kw_path_text(old), *text = kw_path_text(fresh);
     if (strcmp(kw_layout_fingerprint(before), kw_layout_fingerprint(after)) != 0) {
         kw_buffer_printf(out, "  path %s: another key rule (layout %u, %.*s -> layout %u, %.*s)\n", old->name,
-                         (unsigned)old_text->layout, SHOWN, kw_layout_fingerprint(before),
-                         (unsigned)text->layout, SHOWN, kw_layout_fingerprint(after));
+                         (unsigned)old_text->layout, FINGERPRINT_DIGITS, kw_layout_fingerprint(before),
+                         (unsigned)text->layout, FINGERPRINT_DIGITS, kw_layout_fingerprint(after));
         print_rule(before, '-', out);
         print_rule(after, '+', out);
         print_consequence(old, fresh, out);
@@ -136,7 +136,7 @@ diff_paths(const kw_diff_records *records, kw_buffer *out)
             kw_buffer_printf(out,
                              "  path %s is new (layout %u, %.*s): existing records must be put again to "
                              "be found by it\n",
-                             path->name, kw_layout_number(path->layout), SHOWN,
+                             path->name, kw_layout_number(path->layout), FINGERPRINT_DIGITS,
                              kw_layout_fingerprint(path->layout));
     }
 }

@@ -60,7 +60,7 @@ kw_bytes_skip(kw_bytes whole, size_t count)
     return count ? kw_bytes_of(whole.data + count, whole.size - count) : whole; /* NULL + 0 is undefined */
 }
 
-/* 64-bit hash for hash tables. Not for row keys: it can differ between versions of Keyway. */
+/* 64-bit hash for hash tables. Not for row keys: it can differ between releases of Keyway. */
 uint64_t kw_bytes_hash(kw_bytes bytes);
 
 typedef struct kw_buffer {

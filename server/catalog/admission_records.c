@@ -13,7 +13,7 @@ is_of_several(const kw_change_record *record)
 /* True if both records have the same of what gateways write between two steps, except the progress of the
  * holder. */
 static bool
-same_orders(const kw_change_record *a, const kw_change_record *b)
+same_commands(const kw_change_record *a, const kw_change_record *b)
 {
     return a->goal == b->goal && a->completing == b->completing && a->paused == b->paused &&
            a->rows_per_second == b->rows_per_second && g_str_equal(a->holder, b->holder);
@@ -25,9 +25,9 @@ find_in_base(const kw_change_step *step, const kw_change_record *record)
     return kw_changes_find(step->base, step->base_count, record->table, record->path);
 }
 
-/* Refuses a step that would undo an order of the operator, or the takeover by another holder. */
+/* Refuses a step that would undo a command of the operator, or the takeover by another holder. */
 static bool
-check_orders(const kw_admission *admission, const kw_change_record *base, kw_error *ret_error)
+check_commands(const kw_admission *admission, const kw_change_record *base, kw_error *ret_error)
 {
     const kw_catalog_image *image = admission->image;
     const kw_catalog *catalog = admission->catalog;
@@ -35,12 +35,11 @@ check_orders(const kw_admission *admission, const kw_change_record *base, kw_err
     const kw_change_record *next = kw_changes_find(step->records, step->count, base->table, base->path);
     if (!is_of_several(base) || !kw_change_record_differs(base, next))
         return true;
-    if (!same_orders(base, kw_changes_find(image->changes, image->changes_count, base->table, base->path)))
-        return kw_error_set(
-            ret_error, KW_UNAVAILABLE,
-            "table %s, path %s: the orders for the change, or the gateway that holds it, have "
-            "changed since they were read; try again",
-            base->table, base->path);
+    if (!same_commands(base, kw_changes_find(image->changes, image->changes_count, base->table, base->path)))
+        return kw_error_set(ret_error, KW_UNAVAILABLE,
+                            "table %s, path %s: a command for the change was run, or its holder has "
+                            "changed since they were read; try again",
+                            base->table, base->path);
     return !catalog->settings.shared || g_str_equal(base->holder, catalog->instance) ||
            kw_error_set(ret_error, KW_UNAVAILABLE, "table %s, path %s: another gateway holds the change",
                         base->table, base->path);
@@ -57,7 +56,7 @@ kw_admission_take_step(kw_admission *admission, kw_error *ret_error)
         return kw_error_set(ret_error, KW_UNAVAILABLE,
                             "a change of a key rule has had another step since it was read; try again");
     for (size_t i = 0; i < step->base_count; i++)
-        if (!check_orders(admission, &step->base[i], ret_error))
+        if (!check_commands(admission, &step->base[i], ret_error))
             return false;
     admission->taken = *step;
     admission->taken.base = image->changes; /* with the newest progress */
@@ -82,15 +81,16 @@ same_role(const kw_role *a, const kw_role *b)
 /* True if the table is compiled for the version. Another version for which it would be compiled in the same
  * way is as good. */
 static bool
-is_compiled_for(const kw_path *path, const kw_chain_version *version, bool adds)
+is_compiled_for(const kw_path *path, const kw_change_version *version, bool adds)
 {
     const kw_table *table = path->table;
     const kw_placement *old = adds ? table->paths->placements : &path->placements[1];
     return path->placements_count == (adds ? 1 : 2) &&
            same_role(&path->placements[0].role, &version->new_role) &&
-           same_role(&old->role, &version->old_role) && table->ordering.order == kw_chain_order(version) &&
-           table->ordering.spaced == version->spaced &&
-           table->atomics_held == kw_chain_holds_atomics(version, adds || path == table->paths);
+           same_role(&old->role, &version->old_role) &&
+           table->ordering.order == kw_change_version_write_order(version) &&
+           table->ordering.waits_for_next_ms == version->waits_for_next_ms &&
+           table->atomics_held == kw_change_version_holds_atomics(version, adds || path == table->paths);
 }
 
 /* One that is being dropped is not among the paths of the table. */
@@ -109,7 +109,7 @@ check_path(const kw_admission *admission, const kw_change_record *record, const 
 {
     const kw_table *table = kw_policy_find_table(admission->policy, kw_bytes_of_text(record->table));
     const kw_path *path = table ? find_path(table, name) : NULL;
-    return !path || is_compiled_for(path, kw_chain_version_of(record->version), record->adds) ||
+    return !path || is_compiled_for(path, kw_change_version_of(record->version), record->adds) ||
            kw_error_set(ret_error, KW_UNAVAILABLE,
                         "table %s, path %s: its change has another version than this policy was loaded with; "
                         "try again",

@@ -1,4 +1,4 @@
-/* Adopts a store whose catalog was written by an old version of Keyway, which did not write facts. Such a
+/* Adopts a store whose catalog was written by an old release of Keyway, which did not write facts. Such a
  * catalog has one row TABLE/PATH/LAYOUT for each layout ever served and one row store/STORE_TABLE for each
  * store table, both with the fingerprint of the key rule.
  *

@@ -3,7 +3,7 @@
  * table.
  *
  *   a change is under way    the path has two placements, in which the version of the change defines what is
- *                            written and read (change/chain.h); or paths are being added
+ *                            written and read (change/version.h); or paths are being added
  *   it has ended             the record remains, because the policy's text still names the layout and the
  *                            store table that the path had before its first change
  *
@@ -12,7 +12,7 @@
 #pragma once
 
 #include "catalog/version.h"
-#include "change/chain.h"
+#include "change/version.h"
 
 #define KW_CATALOG_CHANGES KW_BYTES_LITERAL("changes")
 /* Maximum number of records, and of bytes of the cell. */
@@ -24,7 +24,7 @@ typedef struct kw_placed_rule {
     const char *store_table;
 } kw_placed_rule;
 
-/* Which chain of versions the change goes through. */
+/* Which sequence of versions the change goes through. */
 typedef enum kw_change_writers {
     KW_CHANGE_ONE_WRITER,     /* the embedded store: BOTH_OLD, BOTH_NEW, ... */
     KW_CHANGE_SEVERAL_WRITERS /* stores that several gateways use */
@@ -71,7 +71,7 @@ typedef struct kw_change_record {
     kw_placed_rule old_given;    /* those in the text of old_version */
     kw_version_name old_version; /* the policy version with the old key rule */
     int64_t new_version;         /* the policy version that began the change */
-    kw_chain_id version;
+    kw_change_version_id version;
     bool adds; /* the path is added; `old` is the placement of the primary path, from which rows are copied */
     bool drops; /* the path is dropped, as if its addition were cancelled; `adds` is set, too */
     const kw_added_path *more; /* the other paths that are added or dropped */
@@ -80,11 +80,11 @@ typedef struct kw_change_record {
                       swept */
     kw_change_writers writers;
     /* Used only with KW_CHANGE_SEVERAL_WRITERS, while the change is under way. */
-    uint64_t step;     /* counts the versions that were set, from 1, so that each has a number of its own */
+    uint64_t step;     /* the number of the last step, from 1. Each step sets a version */
     uint64_t rounds;   /* how often this version was set again since, for another pass or sweep */
     int64_t set_at_ms; /* timestamps of calls of this version, or of a later one, are not lower; 0: unknown */
     kw_change_goal goal;
-    kw_change_pass pass; /* used if the next version needs KW_CHAIN_PASSED or KW_CHAIN_SWEPT */
+    kw_change_pass pass; /* used if the next version needs KW_CHANGE_NEEDS_PASS or KW_CHANGE_NEEDS_SWEEP */
     const char *holder;  /* the registration of the gateway that sets versions and copies rows; "": none */
     bool store_order;    /* the table had order: store before the change, and gets it back */
     /* Passes have given both placements the same cells with timestamps below this one; 0: no pass has visited
@@ -110,11 +110,11 @@ typedef struct kw_change_record {
     uint64_t rows_copied;
     uint64_t rows_compared;
     uint64_t missing, different, extra, repaired;
-    uint64_t foreign;    /* rows that were not copied: the old rule cannot decode their key, or the new rule
+    uint64_t undecodable; /* rows that were not copied: the old rule cannot decode their key, or the new rule
                             cannot encode their record */
-    const char *example; /* the first of them; "": none */
-    kw_bytes copied_to;  /* the present copy, pass or sweep continues after this row key; empty: it has not
-                            begun */
+    const char *example;  /* the first of them; "": none */
+    kw_bytes copied_to;   /* the present copy, pass or sweep continues after this row key; empty: it has not
+                             begun */
     kw_bytes compare_cursor; /* the comparison continues here; empty: it has not begun */
 } kw_change_record;
 
@@ -156,7 +156,7 @@ bool kw_change_record_differs(const kw_change_record *a, const kw_change_record 
  *   - a path keeps one of two placements: the change has ended. The other one becomes retired
  * The commit writes the records in the same put. Without a step, placements must be those of the catalog.
  *
- * With several writers, a step goes only to a neighbor in the chain (change/chain.h); a change begins with
+ * With several writers, a step goes only to a neighboring version (change/version.h); a change begins with
  * ENTER_HELD (order: store) or 0, a drop with FILLING_2, and ends at a version in which gateways behave as
  * without a change, or at a neighbor of it. The table's order becomes `stamp` with the step to
  * FILLED_STAMPED.

@@ -1,5 +1,5 @@
 /* Private to this module: the members of records of changes in JSON (changes_json.c prints them,
- * changes_parse.c parses them). Every member must be there with its type, and no other one: a version with
+ * changes_parse.c parses them). Every member must be there with its type, and no other one: a release with
  * other members also has another form of the facts. The members for several writers, and those for several
  * parts, are there if the change has them. */
 #pragma once
@@ -14,7 +14,7 @@ typedef enum kw_change_form {
     KW_CHANGE_BYTES,
     KW_CHANGE_RULE,
     KW_CHANGE_VERSION_NAME,
-    KW_CHANGE_CHAIN_VERSION,
+    KW_CHANGE_MEMBER_VERSION,
     KW_CHANGE_WRITERS,
     KW_CHANGE_GOAL,
     KW_CHANGE_PASS,

@@ -147,8 +147,8 @@ parse_value(JsonNode *node, const kw_change_member *of, kw_arena *arena, kw_chan
         return parse_rule(node, arena, to);
     case KW_CHANGE_VERSION_NAME:
         return parse_version_name(node, to);
-    case KW_CHANGE_CHAIN_VERSION:
-        return kw_chain_find(text_in(node), to);
+    case KW_CHANGE_MEMBER_VERSION:
+        return kw_change_version_find(text_in(node), to);
     case KW_CHANGE_WRITERS:
         return PARSE_NAME(kw_change_writers_names, kw_change_writers);
     case KW_CHANGE_GOAL:
@@ -185,7 +185,7 @@ parse_several_writers(JsonObject *from, kw_arena *arena, kw_change_record *to, s
 static bool
 parse_parts(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
 {
-    to->adds = kw_chain_adds_path(to->version);
+    to->adds = kw_change_version_adds_path(to->version);
     if (!json_object_has_member(from, "adds"))
         return true;
     *count += kw_change_of_parts.count;
@@ -216,7 +216,7 @@ parse_record(JsonNode *node, kw_arena *arena, kw_change_record *to)
 
 /* True if an earlier record has the same table and one of the same paths as the last record. */
 static bool
-any_twice(const kw_change_record *records, size_t last)
+repeats_earlier_path(const kw_change_record *records, size_t last)
 {
     for (size_t i = 0; i < kw_change_paths_count(&records[last]); i++)
         if (kw_changes_find(records, last, records[last].table, kw_change_path_name(&records[last], i)))
@@ -232,7 +232,8 @@ parse_records(JsonArray *array, kw_arena *arena, kw_change_record **ret_records,
         return false;
     kw_change_record *records = KW_ARENA_ARRAY(arena, kw_change_record, count);
     for (guint i = 0; i < count; i++)
-        if (!parse_record(json_array_get_element(array, i), arena, &records[i]) || any_twice(records, i))
+        if (!parse_record(json_array_get_element(array, i), arena, &records[i]) ||
+            repeats_earlier_path(records, i))
             return false;
     *ret_records = records;
     *ret_count = count;

@@ -5,9 +5,9 @@
 #include "catalog/compare_change.h"
 #include "catalog/compare_fields.h"
 
-#define SHOWN 8 /* digits of a fingerprint in a message */
+#define FINGERPRINT_DIGITS 8 /* digits of a fingerprint in a message */
 /* Needs the name of the table as an argument. */
-#define COPY                                                                                                 \
+#define COPY_ROWS_INSTEAD                                                                                    \
     "copy the rows to a new table while nobody writes: keyway scan %s --full-scan -o jsonl, then keyway "    \
     "import (keyway-policy(5), CHANGING A KEY RULE)"
 
@@ -88,7 +88,7 @@ alternative(const comparing *self)
     if (self->evidence->one_writer)
         return "change it while the table is in use: set policy.source: store and run keyway policy apply "
                "(keyway-policy(5), CHANGING A KEY RULE)";
-    return kw_arena_printf(self->arena, COPY, self->wanted->table);
+    return kw_arena_printf(self->arena, COPY_ROWS_INSTEAD, self->wanted->table);
 }
 
 static bool
@@ -102,14 +102,15 @@ refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placem
             ret_error, KW_REFUSED,
             "table %s, path %s: its rows were written under layout %u with the key rule %.*s, and "
             "this policy has the key rule %.*s; restore the old one, or %s",
-            table, path->name, old->layout, SHOWN, old->fingerprint, SHOWN, new->fingerprint,
-            alternative(self));
+            table, path->name, old->layout, FINGERPRINT_DIGITS, old->fingerprint, FINGERPRINT_DIGITS,
+            new->fingerprint, alternative(self));
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s, path %s: its rows were written under layout %u (store table %s, key rule "
                         "%.*s), and this policy has layout %u (store table %s, key rule %.*s); put it back, "
                         "or %s",
-                        table, path->name, old->layout, old->store_table, SHOWN, old->fingerprint,
-                        new->layout, new->store_table, SHOWN, new->fingerprint, alternative(self));
+                        table, path->name, old->layout, old->store_table, FINGERPRINT_DIGITS,
+                        old->fingerprint, new->layout, new->store_table, FINGERPRINT_DIGITS, new->fingerprint,
+                        alternative(self));
 }
 
 static bool
@@ -118,8 +119,8 @@ refuse_retired(const comparing *self, const kw_path_facts *path, const kw_placem
 {
     return kw_error_set(
         ret_error, KW_REFUSED,
-        "table %s, path %s: the path was dropped, and its store table %s still holds rows of that "
-        "time; serve a policy without the path, and run keyway forget %s --path %s --drop-rows",
+        "table %s, path %s: the path was dropped, and its store table %s still holds its rows; "
+        "serve a policy without the path, and run keyway forget %s --path %s --drop-rows",
         self->wanted->table, path->name, old->store_table, self->wanted->table, path->name);
 }
 
@@ -135,7 +136,7 @@ refuse_added(const comparing *self, const kw_path_facts *path, kw_error *ret_err
 }
 
 static bool
-refuse_strange_rows(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
+refuse_unrecorded_rows(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
 {
     return kw_error_set(
         ret_error, KW_REFUSED,
@@ -169,9 +170,9 @@ check_forgetting(const comparing *self, const char *store_table, kw_error *ret_e
 }
 
 static bool
-check_strange_rows(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
+check_no_unrecorded_rows(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
 {
-    return !holds_rows(self->evidence, &path->placements[0]) || refuse_strange_rows(self, path, ret_error);
+    return !holds_rows(self->evidence, &path->placements[0]) || refuse_unrecorded_rows(self, path, ret_error);
 }
 
 /* For a path that begins to serve, or to be filled. */
@@ -198,7 +199,8 @@ check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_f
 {
     if (!check_not_retired(self, path, old, ret_error))
         return false;
-    return self->has_rows ? refuse_added(self, path, ret_error) : check_strange_rows(self, path, ret_error);
+    return self->has_rows ? refuse_added(self, path, ret_error)
+                          : check_no_unrecorded_rows(self, path, ret_error);
 }
 
 /* A placement that is no longer served stays in the list while it holds rows. At the end of a change rows can
@@ -257,7 +259,7 @@ compare_step(comparing *self, const kw_path_facts *path, const kw_path_facts *ol
     if (!kw_change_check_step(step, self->step, self->recorded, old, self->wanted, path, self->evidence,
                               ret_error) ||
         (added &&
-         !(check_not_retired(self, path, old, ret_error) && check_strange_rows(self, path, ret_error))))
+         !(check_not_retired(self, path, old, ret_error) && check_no_unrecorded_rows(self, path, ret_error))))
         return false;
     merge_path(self, path, old, step, &self->merged->paths[self->merged->paths_count++]);
     return true;
@@ -320,7 +322,7 @@ adopt_paths(comparing *self, kw_error *ret_error)
         const kw_path_facts *path = &self->wanted->paths[i];
         bool has_rows = holds_rows(self->evidence, &path->placements[0]);
         if (has_rows && !primary_has_rows)
-            return refuse_strange_rows(self, path, ret_error);
+            return refuse_unrecorded_rows(self, path, ret_error);
         if (!has_rows && primary_has_rows)
             return refuse_added(self, path, ret_error);
         if (!kw_change_check_same(self->wanted, NULL, path, ret_error))
@@ -367,7 +369,7 @@ refuse_order(const comparing *self, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s: its rows were written with order: %s, and this policy has order: %s; put "
-                        "it back, or " COPY,
+                        "it back, or " COPY_ROWS_INSTEAD,
                         self->wanted->table, self->recorded->order, self->wanted->order, self->wanted->table);
 }
 
@@ -376,7 +378,7 @@ refuse_atomics(const comparing *self, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s: its rows hold control cells of increments and putIf, which a policy with "
-                        "atomics: false does not hide; leave atomics out, or " COPY,
+                        "atomics: false does not hide; leave atomics out, or " COPY_ROWS_INSTEAD,
                         self->wanted->table, self->wanted->table);
 }
 
@@ -387,7 +389,7 @@ refuse_stamped_atomics(const comparing *self, bool on, kw_error *ret_error)
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s: its rows were written with atomics: %s, and this policy has atomics: %s; "
                         "with order: stamp "
-                        "this cannot change while the table has rows: put it back, or " COPY,
+                        "this cannot change while the table has rows: put it back, or " COPY_ROWS_INSTEAD,
                         self->wanted->table, on ? "false" : "true", on ? "true" : "false",
                         self->wanted->table);
 }

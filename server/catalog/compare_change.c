@@ -2,7 +2,7 @@
 #include "catalog/compare_change.h"
 
 /* Needs the name of the table as an argument. */
-#define STATUS "see keyway change status %s"
+#define SEE_STATUS "see keyway change status %s"
 
 static const kw_change_record *
 find_base(const kw_change_step *step, const kw_facts *recorded, const char *path)
@@ -48,7 +48,7 @@ refuse_placements(const kw_facts *wanted, const kw_path_facts *path, kw_error *r
 {
     return kw_error_set(ret_error, KW_REFUSED,
                         "table %s, path %s: the placements of this policy are not those of the next version "
-                        "of the change; " STATUS,
+                        "of the change; " SEE_STATUS,
                         wanted->table, path->name, wanted->table);
 }
 
@@ -110,47 +110,48 @@ is_complete(const kw_path_facts *old, const kw_placement_facts *kept)
 
 /* A version under which passes or sweeps are made can be set again. */
 static bool
-leads_to(const kw_change_record *from, kw_chain_id to)
+leads_to(const kw_change_record *from, kw_change_version_id to)
 {
-    kw_chain_step (*next)(kw_chain_id, kw_chain_direction) =
-        from->adds ? kw_chain_next_adding : kw_chain_next;
-    kw_chain_step forward = next(from->version, KW_CHAIN_FORWARD), back = next(from->version, KW_CHAIN_BACK);
-    bool repeats = (forward.needs | back.needs) & (KW_CHAIN_PASSED | KW_CHAIN_SWEPT) ||
-                   from->version == KW_CHAIN_FILLED_STAMPED; /* where sweeps precede the end */
+    kw_change_version_step (*next)(kw_change_version_id, kw_change_direction) =
+        from->adds ? kw_change_version_next_adding : kw_change_version_next;
+    kw_change_version_step forward = next(from->version, KW_CHANGE_FORWARD),
+                           back = next(from->version, KW_CHANGE_BACK);
+    bool repeats = (forward.needs | back.needs) & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP) ||
+                   from->version == KW_CHANGE_VERSION_FILLED_STAMPED; /* where sweeps precede the end */
     return forward.to == to || back.to == to || (from->version == to && repeats);
 }
 
 /* The version before (or after: forward) the change, in which gateways behave as without a change. */
-static kw_chain_id
+static kw_change_version_id
 end_of(const kw_change_record *base, bool forward)
 {
     if (forward && base->adds)
-        return KW_CHAIN_FILLED_STAMPED;
+        return KW_CHANGE_VERSION_FILLED_STAMPED;
     if (base->store_order)
-        return forward ? KW_CHAIN_STORE_NEW : KW_CHAIN_STORE;
-    return forward ? KW_CHAIN_8 : KW_CHAIN_0;
+        return forward ? KW_CHANGE_VERSION_STORE_NEW : KW_CHANGE_VERSION_STORE;
+    return forward ? KW_CHANGE_VERSION_8 : KW_CHANGE_VERSION_0;
 }
 
 /* True if the change can end: `forward` with the new placement. An added path is complete before its end. */
 static bool
 can_end(const kw_change_record *base, bool forward)
 {
-    kw_chain_id end = end_of(base, forward);
+    kw_change_version_id end = end_of(base, forward);
     return base->version == end || (leads_to(base, end) && !(forward && base->adds));
 }
 
-static kw_chain_id
+static kw_change_version_id
 first_version(const kw_change_record *next)
 {
     if (next->drops)
-        return KW_CHAIN_FILLING_2;
-    return next->store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0;
+        return KW_CHANGE_VERSION_FILLING_2;
+    return next->store_order ? KW_CHANGE_VERSION_ENTER_HELD : KW_CHANGE_VERSION_0;
 }
 
 /* Several writers go only from a version to one of its neighbors, because calls of both run at the same time.
  * forward: at the end, the new placement is kept. */
 static bool
-follows_chain(kw_path_step kind, const kw_change_record *base, const kw_change_record *next, bool forward)
+follows_versions(kw_path_step kind, const kw_change_record *base, const kw_change_record *next, bool forward)
 {
     if (kind == KW_PATH_STEP_BEGIN)
         return next->writers == KW_CHANGE_ONE_WRITER ||
@@ -175,13 +176,13 @@ check_added(kw_path_step kind, const kw_change_record *base, const kw_change_rec
     if (path->association || path->placements_count != 1)
         return false;
     if (kind == KW_PATH_STEP_BEGIN)
-        return filling && follows_chain(kind, base, next, true) &&
+        return filling && follows_versions(kind, base, next, true) &&
                (next->drops ? live == 1 && count_shared(old, path) == 1 : live == 0);
-    if (live != 1 || count_shared(old, path) != 1 || !follows_chain(kind, base, next, true))
+    if (live != 1 || count_shared(old, path) != 1 || !follows_versions(kind, base, next, true))
         return false;
     if (kind == KW_PATH_STEP_NEXT)
         return base->writers == KW_CHANGE_SEVERAL_WRITERS &&
-               filling == !kw_chain_version_of(next->version)->new_role.scan;
+               filling == !kw_change_version_of(next->version)->new_role.scan;
     return !filling && kw_path_facts_is_changing(old) == (base->writers == KW_CHANGE_ONE_WRITER);
 }
 
@@ -215,7 +216,7 @@ kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_fac
     else
         good = good && before == 2 && after == 1 && is_complete(old, &path->placements[0]);
     bool forward = kind == KW_PATH_STEP_END && is_new(base, &path->placements[0]);
-    if (!good || !follows_chain(kind, base, next, forward))
+    if (!good || !follows_versions(kind, base, next, forward))
         return refuse_placements(wanted, path, ret_error);
     return kind != KW_PATH_STEP_BEGIN || check_empty(recorded, wanted, path, evidence, ret_error);
 }
@@ -227,7 +228,7 @@ refuse_under_way(const kw_facts *wanted, const kw_path_facts *old, kw_error *ret
 {
     return kw_error_set(ret_error, KW_REFUSED,
                         "a change of table %s, path %s is under way, but not in this policy; serve "
-                        "the catalog's policy (policy.source: store), and end the change first: " STATUS,
+                        "the catalog's policy (policy.source: store), and end the change first: " SEE_STATUS,
                         wanted->table, old->name, wanted->table);
 }
 
@@ -311,7 +312,7 @@ kw_change_check_rename(const kw_facts *recorded, const kw_facts *wanted, kw_erro
         if (kw_path_facts_is_changing(&recorded->paths[i]))
             return kw_error_set(ret_error, KW_REFUSED,
                                 "table %s was %s, and a change of table %s, path %s is under way; rename the "
-                                "table after the change has ended: " STATUS,
+                                "table after the change has ended: " SEE_STATUS,
                                 wanted->table, recorded->table, recorded->table, recorded->paths[i].name,
                                 recorded->table);
     return true;

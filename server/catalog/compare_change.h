@@ -16,8 +16,8 @@ kw_path_step kw_change_step_of_path(const kw_change_step *step, const kw_facts *
                                     const kw_facts *wanted, const char *path);
 
 /* Checks a step (not NONE) of a path with live placements. REFUSED if `path` does not have the placements
- * that it has after the step, if the placement to fill is not empty, or if the chain of several writers has
- * no such step. */
+ * that it has after the step, if the placement to fill is not empty, or if the versions for several writers
+ * (change/version.h) have no such step. */
 bool kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_facts *recorded,
                           const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
                           const kw_evidence *evidence, kw_error *ret_error);

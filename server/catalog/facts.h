@@ -49,7 +49,7 @@ typedef struct kw_field_facts {
 typedef struct kw_facts {
     const char *table;
     const char *marker; /* "family:qualifier=value always" or without "always" */
-    const char *order;  /* "store" or "stamp"; "" in an entry of a version without orders */
+    const char *order;  /* "store" or "stamp"; "" in an entry of a release without the setting */
     bool order_given;   /* the policy names it; not stored in the catalog */
     bool atomics; /* increments and conditional writes leave a control cell; with order "stamp" all writes */
     int atomics_given; /* what the policy says: -1: nothing, 0, 1; not stored in the catalog */

@@ -56,7 +56,7 @@ typedef struct kw_registration {
     size_t reports_count;
 } kw_registration;
 
-/* A row written by a version without facts. */
+/* A row written by a release without facts. */
 typedef struct kw_legacy_row {
     const char *row;
     const char *fingerprint;

@@ -92,7 +92,7 @@ parse_forgetting(JsonObject *from, kw_arena *arena, const char **ret_table)
     return !node || text;
 }
 
-/* A gateway of a version without this member does not follow. */
+/* A gateway of a release without this member does not follow. */
 static bool
 parse_follows(JsonObject *from, bool *ret_follows)
 {

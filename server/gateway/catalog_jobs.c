@@ -13,8 +13,8 @@ struct kw_catalog_job {
     kw_gateway *gateway;
     struct kw_catalog_job *next_open;
     kw_arena *arena;
-    kw_forget_order order; /* table NULL: the job registers created store tables */
-    const char **names;    /* names of store tables that were created, or emptied */
+    kw_forget_command command; /* table NULL: the job registers created store tables */
+    const char **names;        /* names of store tables that were created, or emptied */
     size_t count;
     kw_error forgotten;
     kw_loop *loop; /* the caller's loop; NULL: no caller waits */
@@ -120,14 +120,14 @@ on_changes_read(void *user, const kw_current *current, const kw_error *error)
     if (error)
         kw_log(KW_LOG_WARN, "catalog", "cannot read the records of changes again",
                KW_LOG_FACT("reason", error->text),
-               KW_LOG_FACT("hint", "run keyway reload before the next order to a change"));
+               KW_LOG_FACT("hint", "run keyway reload before the next keyway change command"));
     else
         leave_out_forgotten(self->gateway, current);
     finish(self, self->forgotten.code == KW_OK ? NULL : &self->forgotten);
 }
 
-/* The records of the table's changes can be gone, even after an error. Steps of other changes need the
- * records that the catalog has. */
+/* The job can have removed the records of the table's changes, even if it failed. Reads the records again,
+ * because the steps of other changes are computed from those in the catalog. */
 static void
 on_forgotten(void *user, const char *const *emptied, size_t count, const kw_error *error)
 {
@@ -170,10 +170,10 @@ run(kw_job *job)
     } else if (!gateway->catalog) {
         kw_error_set(&error, KW_INVALID, "this store keeps no rows and no catalog");
         finish(self, &error);
-    } else if (self->order.table) {
-        kw_forget_request request = {.table = self->order.table,
-                                     .path = self->order.path,
-                                     .drop_rows = self->order.drop_rows,
+    } else if (self->command.table) {
+        kw_forget_request request = {.table = self->command.table,
+                                     .path = self->command.path,
+                                     .drop_rows = self->command.drop_rows,
                                      .policy = gateway->policy};
         kw_catalog_forget(gateway->catalog, &request, deadline, on_forgotten, self);
     } else {
@@ -202,12 +202,12 @@ job_new(kw_gateway *gateway)
 }
 
 void
-kw_catalog_jobs_forget(void *user, const kw_forget_order *order, kw_loop *loop, kw_forget_done done,
+kw_catalog_jobs_forget(void *user, const kw_forget_command *command, kw_loop *loop, kw_forget_done done,
                        void *done_user)
 {
     catalog_job *self = job_new(user);
-    self->order =
-        (kw_forget_order){copy_text(self, order->table), copy_text(self, order->path), order->drop_rows};
+    self->command = (kw_forget_command){copy_text(self, command->table), copy_text(self, command->path),
+                                        command->drop_rows};
     self->loop = loop;
     self->done = done;
     self->user = done_user;

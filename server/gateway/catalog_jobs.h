@@ -4,7 +4,7 @@
 
 #include "gateway/gateway_internal.h"
 
-void kw_catalog_jobs_forget(void *user, const kw_forget_order *order, kw_loop *loop, kw_forget_done done,
+void kw_catalog_jobs_forget(void *user, const kw_forget_command *command, kw_loop *loop, kw_forget_done done,
                             void *done_user);
 void kw_catalog_jobs_created(void *user, const char *const *store_tables, size_t count);
 

@@ -64,8 +64,8 @@ find_under_way(const kw_change_proposal *proposal, const kw_table *table)
 
 /* --- what the operator must state ---------------------------------------------------------------------- */
 
-/* True if the policy allows increments and conditional writes and the rows were written without them, or the
- * other way round: the versions of the change do not turn them on or off (catalog/compare_change.h). */
+/* True if the policy and the rows differ in whether increments and conditional writes are allowed. The
+ * versions of the change cannot turn them on or off (catalog/compare_change.h). */
 static bool
 changes_atomics(const kw_change_proposal *proposal, const kw_table *table)
 {
@@ -97,14 +97,14 @@ rule_of(const kw_path *path)
 static void
 set_writers(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *record)
 {
-    record->version = KW_CHAIN_FILLING;
+    record->version = KW_CHANGE_VERSION_FILLING;
     record->writers = KW_CHANGE_ONE_WRITER;
     if (!is_shared(proposal))
         return;
     const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
     record->writers = KW_CHANGE_SEVERAL_WRITERS;
     record->store_order = g_str_equal(facts->order, "store");
-    record->version = record->store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0;
+    record->version = record->store_order ? KW_CHANGE_VERSION_ENTER_HELD : KW_CHANGE_VERSION_0;
     record->step = 1;
     record->holder = proposal->holder;
 }

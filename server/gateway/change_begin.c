@@ -104,12 +104,12 @@ is_store_ordered(const kw_change_proposal *proposal, const kw_table *table)
     return g_str_equal(facts->order, "store");
 }
 
-static kw_chain_id
+static kw_change_version_id
 first_version(kw_change_writers writers, bool store_order)
 {
     if (writers == KW_CHANGE_ONE_WRITER)
-        return KW_CHAIN_ONE_WRITER_FIRST;
-    return store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0;
+        return KW_CHANGE_VERSION_ONE_WRITER_FIRST;
+    return store_order ? KW_CHANGE_VERSION_ENTER_HELD : KW_CHANGE_VERSION_0;
 }
 
 static kw_change_record
@@ -204,7 +204,7 @@ propose_table(const kw_change_proposal *proposal, const kw_table *table, kw_chan
         return false;
     size_t under_way = kw_change_set_find_under_way(proposal->changes, table->name);
     if (under_way < proposal->changes->count) {
-        if (records[under_way].version != KW_CHAIN_BOTH_OLD ||
+        if (records[under_way].version != KW_CHANGE_VERSION_BOTH_OLD ||
             !has_old_rule(proposal, path, &records[under_way]))
             return false;
         kw_change_cancel_record(&records[under_way]);
@@ -257,8 +257,8 @@ count_begins(const kw_change_proposal *proposal)
 }
 
 /* True if the policy would begin changes of several tables in a store with several writers. A cancelled
- * change makes the text of the policy version before it current again, after some versions of the chain. That
- * text must not take back the change of another table. */
+ * change makes the text of the policy version before it current again, after some versions of the change.
+ * That text must not take back the change of another table. */
 static bool
 has_too_many(const kw_change_proposal *proposal)
 {

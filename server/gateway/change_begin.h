@@ -21,7 +21,7 @@ typedef struct kw_change_proposal {
  * the policy adds a path: begins a change, or cancels the one that is under way if the path has its old key
  * rule again. Returns the records that the catalog would have then, which the caller owns; NULL: no change
  * begins or is cancelled. In a store with several writers, a change begins only with both statements of the
- * operator (only_writer, late_given), and is cancelled by the order `cancel` instead of a policy. */
+ * operator (only_writer, late_given), and is cancelled by the command `cancel` instead of a policy. */
 kw_change_set *kw_change_propose(const kw_change_proposal *proposal);
 
 /* Explains the refusals of tables for which no change begins: the key rules of several paths differ, a

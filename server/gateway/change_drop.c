@@ -101,7 +101,7 @@ begin(const kw_change_proposal *proposal, const kw_table *table, const kw_path_f
                               .old_given = rule_of(&facts->paths[0]),
                               .old_version = current,
                               .new_version = current.number + 1,
-                              .version = KW_CHAIN_FILLING_2,
+                              .version = KW_CHANGE_VERSION_FILLING_2,
                               .adds = true,
                               .drops = true,
                               .more = more,

@@ -1,6 +1,6 @@
-/* Orders of the operator, for a change in a store that several gateways write. Any gateway accepts them.
+/* Commands of the operator, for a change in a store that several gateways write. Any gateway accepts them.
  *
- *   the record in the catalog -> is the order possible? -> its goal, pause, limit or comparison changes
+ *   the record in the catalog -> is the command possible? -> its goal, pause, limit or comparison changes
  *     -> the holder reads the record (change_holder.c)
  */
 #include "base/log.h"
@@ -25,17 +25,17 @@ goes_back(const kw_change_record *record)
 }
 
 static bool
-order_switch(const kw_change_order *order, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+run_switch(const kw_change_command *command, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     if (goes_back(record))
         return refuse(ret_error, record,
                       "its change is going back to the old rows; wait until it has done so");
     if (record->goal == KW_CHANGE_GOAL_SWITCHED || !kw_change_reads_old(record))
-        return refuse(ret_error, record, "the switch was ordered already");
+        return refuse(ret_error, record, "the change was switched already");
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return refuse(ret_error, record, "its change is being cancelled");
     const char *why = kw_change_is_at_rest(record)
-                          ? kw_change_why_not_switch(record, order->leave_foreign, arena)
+                          ? kw_change_why_not_switch(record, command->leave_undecodable, arena)
                           : "its rows have not been copied yet";
     if (!why && record->settled_ms == 0)
         why = "its rows are copied and compared, but the first pass over both store tables has not ended";
@@ -56,17 +56,18 @@ withdraw_cancellation(kw_change_record *record, kw_error *ret_error)
     return true;
 }
 
-/* Also withdraws an order to cancel. */
+/* Also withdraws a command to cancel. */
 static bool
-order_reverse(kw_change_record *record, kw_error *ret_error)
+run_reverse(kw_change_record *record, kw_error *ret_error)
 {
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return withdraw_cancellation(record, ret_error);
     if (record->adds)
-        return refuse(ret_error, record,
-                      kw_change_is_final(record)
-                          ? "queries use the path already; to drop it, apply a policy without it"
-                          : "no query reads the path that is being added; to end it, order cancel");
+        return refuse(
+            ret_error, record,
+            kw_change_is_final(record)
+                ? "queries use the path already; to drop it, apply a policy without it"
+                : "no query reads the path that is being added; to end it, run keyway change cancel");
     if (kw_change_is_final(record))
         return refuse(ret_error, record, "its change is being completed and cannot go back");
     if (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED)
@@ -78,19 +79,18 @@ order_reverse(kw_change_record *record, kw_error *ret_error)
 }
 
 static bool
-order_complete(const kw_change_order *order, kw_change_record *record, kw_error *ret_error)
+run_complete(const kw_change_command *command, kw_change_record *record, kw_error *ret_error)
 {
     if (kw_change_is_final(record))
         return true; /* it is being completed */
-    if (record->version != KW_CHAIN_6 ||
+    if (record->version != KW_CHANGE_VERSION_6 ||
         (record->goal != KW_CHANGE_GOAL_SWITCHED && record->goal != KW_CHANGE_GOAL_COMPLETED))
-        return refuse(
-            ret_error, record,
-            record->goal == KW_CHANGE_GOAL_SWITCHED
-                ? "the switch has not ended; see keyway change status"
-                : "queries read the old rows, or its change is going back to them; order the switch first: "
-                  "keyway change switch");
-    record->completing = !order->expire_cursors;
+        return refuse(ret_error, record,
+                      record->goal == KW_CHANGE_GOAL_SWITCHED
+                          ? "the switch has not ended; see keyway change status"
+                          : "queries read the old rows, or its change is going back to them; switch first: "
+                            "keyway change switch");
+    record->completing = !command->expire_cursors;
     kw_change_set_goal(record, KW_CHANGE_GOAL_COMPLETED);
     return true;
 }
@@ -98,14 +98,14 @@ order_complete(const kw_change_order *order, kw_change_record *record, kw_error 
 /* `switch` and `complete` are the same for an added path: queries use it, without the rows that could not be
  * copied. */
 static bool
-order_added(const kw_change_order *order, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+run_added(const kw_change_command *command, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     if (kw_change_is_final(record))
         return true; /* queries use it already */
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return refuse(ret_error, record, "its change is being cancelled");
-    const char *why = record->version == KW_CHAIN_FILLING_2
-                          ? kw_change_why_not_switch(record, order->leave_foreign, arena)
+    const char *why = record->version == KW_CHANGE_VERSION_FILLING_2
+                          ? kw_change_why_not_switch(record, command->leave_undecodable, arena)
                           : "its rows have not been copied yet";
     if (why)
         return refuse(ret_error, record, why);
@@ -115,7 +115,7 @@ order_added(const kw_change_order *order, kw_change_record *record, kw_arena *ar
 
 /* `current` is that of the catalog; this gateway can still serve an earlier version. */
 static bool
-order_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
+run_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {
     if (record->adds && kw_change_is_final(record))
         return refuse(ret_error, record, "queries use the path; to drop it, apply a policy without it");
@@ -127,14 +127,15 @@ order_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_erro
     return true;
 }
 
-/* --- orders for the work ------------------------------------------------------------------------------- */
+/* --- commands for the work -------------------------------------------------------------------------------
+ */
 
 static bool
-order_compare(kw_change_record *record, kw_error *ret_error)
+run_compare(kw_change_record *record, kw_error *ret_error)
 {
-    bool can = record->adds
-                   ? record->version == KW_CHAIN_FILLING_2 && record->goal != KW_CHANGE_GOAL_CANCELLED
-                   : kw_change_is_at_rest(record);
+    bool can = record->adds ? record->version == KW_CHANGE_VERSION_FILLING_2 &&
+                                  record->goal != KW_CHANGE_GOAL_CANCELLED
+                            : kw_change_is_at_rest(record);
     if (!can)
         return refuse(ret_error, record,
                       record->adds
@@ -148,31 +149,31 @@ order_compare(kw_change_record *record, kw_error *ret_error)
 /* --- all ----------------------------------------------------------------------------------------------- */
 
 static bool
-change_record(const kw_change_order *order, int64_t current, kw_change_record *record, kw_arena *arena,
+change_record(const kw_change_command *command, int64_t current, kw_change_record *record, kw_arena *arena,
               kw_error *ret_error)
 {
     if (record->drops)
         return refuse(ret_error, record, "a path of it is being dropped; that ends by itself");
-    bool ends = order->action == KW_CHANGE_SWITCH || order->action == KW_CHANGE_COMPLETE;
+    bool ends = command->action == KW_CHANGE_SWITCH || command->action == KW_CHANGE_COMPLETE;
     if (record->adds && ends)
-        return order_added(order, record, arena, ret_error);
-    switch (order->action) {
+        return run_added(command, record, arena, ret_error);
+    switch (command->action) {
     case KW_CHANGE_SWITCH:
-        return order_switch(order, record, arena, ret_error);
+        return run_switch(command, record, arena, ret_error);
     case KW_CHANGE_REVERSE:
-        return order_reverse(record, ret_error);
+        return run_reverse(record, ret_error);
     case KW_CHANGE_COMPLETE:
-        return order_complete(order, record, ret_error);
+        return run_complete(command, record, ret_error);
     case KW_CHANGE_CANCEL:
-        return order_cancel(current, record, arena, ret_error);
+        return run_cancel(current, record, arena, ret_error);
     case KW_CHANGE_COMPARE:
-        return order_compare(record, ret_error);
+        return run_compare(record, ret_error);
     case KW_CHANGE_PAUSE:
     case KW_CHANGE_RESUME:
-        record->paused = order->action == KW_CHANGE_PAUSE;
+        record->paused = command->action == KW_CHANGE_PAUSE;
         return true;
     case KW_CHANGE_THROTTLE:
-        record->rows_per_second = order->rows_per_second;
+        record->rows_per_second = command->rows_per_second;
         return true;
     case KW_CHANGE_SHOW:
         break;
@@ -181,23 +182,23 @@ change_record(const kw_change_order *order, int64_t current, kw_change_record *r
 }
 
 static bool
-check_expected(const kw_change_order *order, const kw_change_record *record, kw_arena *arena,
+check_expected(const kw_change_command *command, const kw_change_record *record, kw_arena *arena,
                kw_error *ret_error)
 {
-    const char *version = kw_chain_version_of(record->version)->name, *expected = order->expected;
-    bool passes = kw_change_is_at_rest(record) && record->version == KW_CHAIN_2_SPACED;
-    if (passes && g_strcmp0(expected, kw_chain_version_of(KW_CHAIN_2)->name) == 0)
+    const char *version = kw_change_version_of(record->version)->name, *expected = command->expected;
+    bool passes = kw_change_is_at_rest(record) && record->version == KW_CHANGE_VERSION_2_SPACED;
+    if (passes && g_strcmp0(expected, kw_change_version_of(KW_CHANGE_VERSION_2)->name) == 0)
         return true; /* it leaves 2 now and then, for a pass */
     return !expected || g_str_equal(expected, version) ||
            refuse(ret_error, record, kw_change_other_version(version, expected, arena));
 }
 
 bool
-kw_change_goal_edit(const kw_change_order *order, int64_t current, kw_change_record *record, kw_arena *arena,
-                    kw_error *ret_error)
+kw_change_goal_edit(const kw_change_command *command, int64_t current, kw_change_record *record,
+                    kw_arena *arena, kw_error *ret_error)
 {
-    return check_expected(order, record, arena, ret_error) &&
-           change_record(order, current, record, arena, ret_error);
+    return check_expected(command, record, arena, ret_error) &&
+           change_record(command, current, record, arena, ret_error);
 }
 
 static bool
@@ -205,7 +206,7 @@ edit(void *user, int64_t current, kw_change_record *record, kw_arena *arena, kw_
 {
     request *self = user;
     self->refusal = KW_ERROR_NONE;
-    if (kw_change_goal_edit(&self->order, current, record, arena, &self->refusal))
+    if (kw_change_goal_edit(&self->command, current, record, arena, &self->refusal))
         return true;
     *ret_error = self->refusal;
     return false;
@@ -223,9 +224,9 @@ on_edited(void *user, const kw_current *current, const kw_error *error)
 }
 
 void
-kw_change_goal_order(kw_change_request *self)
+kw_change_goal_run_command(kw_change_request *self)
 {
     const kw_gateway *gateway = self->coordinator->gateway;
-    kw_catalog_edit_change(gateway->catalog, self->order.table, NULL, edit, self,
+    kw_catalog_edit_change(gateway->catalog, self->command.table, NULL, edit, self,
                            kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms), on_edited, self);
 }

@@ -1,6 +1,6 @@
 /* The holder of a change, in a store that several gateways write.
  *
- *   holder:  read the registrations -> decide (change_walk.c) -> a step, right after the read, or a slice
+ *   holder:  read the registrations -> decide (change_planner.c) -> a step, right after the read, or a slice
  *   others:  read the registrations -> the holder has disappeared -> become the holder in the record, if it
  *            still has that one
  *
@@ -28,7 +28,7 @@
 #define LEAVE_MS 2000 /* for all changes */
 
 bool
-kw_change_holds(const kw_coordinator *self, const kw_change_record *record)
+kw_change_is_holder(const kw_coordinator *self, const kw_change_record *record)
 {
     const char *instance = kw_catalog_instance(self->gateway->catalog);
     return instance[0] && g_str_equal(record->holder, instance);
@@ -60,14 +60,14 @@ kw_change_times_now(const kw_coordinator *self, const kw_change_record *record)
     bool known = kw_store_time(self->gateway->store, &now);
     const kw_path *path = kw_change_find_path(self->gateway->policy, record);
     bool two = path && path->placements_count == 2;
-    return (kw_change_times){.now_ns = kw_clock_boot_ns(),
-                             .store_ms = known ? now.earliest_ns / (int64_t)NS_PER_MS : 0,
-                             .late_ns = (uint64_t)store->late_ms * NS_PER_MS,
-                             .skew_ns = (uint64_t)store->max_clock_skew_ms * NS_PER_MS,
-                             .width_ns = (uint64_t)width_ms * NS_PER_MS,
-                             .selects = two && kw_copy_selects(&path->placements[0], &path->placements[1]),
-                             .cursors_expired =
-                                 kw_clock_wall_ms() >= kw_change_cursors_until_ms(self, record)};
+    return (kw_change_times){
+        .now_ns = kw_clock_boot_ns(),
+        .store_ms = known ? now.earliest_ns / (int64_t)NS_PER_MS : 0,
+        .late_ns = (uint64_t)store->late_ms * NS_PER_MS,
+        .skew_ns = (uint64_t)store->max_clock_skew_ms * NS_PER_MS,
+        .width_ns = (uint64_t)width_ms * NS_PER_MS,
+        .can_select_by_time = two && kw_copy_can_select_by_time(&path->placements[0], &path->placements[1]),
+        .cursors_expired = kw_clock_wall_ms() >= kw_change_cursors_until_ms(self, record)};
 }
 
 /* A call gets the latest possible time as its timestamp. The store's clock goes back by at most
@@ -160,7 +160,7 @@ leave_next(kw_coordinator *self)
     const kw_change_set *set = self->gateway->changes;
     while (set && !self->taking && !kw_deadline_passed(self->leave_until) && self->leave_index < set->count) {
         const kw_change_record *record = &set->records[self->leave_index++];
-        if (record->under_way && kw_change_holds(self, record))
+        if (record->under_way && kw_change_is_holder(self, record))
             start_take(self, record);
     }
 }
@@ -190,9 +190,9 @@ static void
 note_as_holder(kw_coordinator *self, const kw_change_record *record, kw_change_work *work,
                const kw_change_follower *followers, size_t count)
 {
-    kw_change_walk_note(&work->walk, record, followers, count, kw_clock_boot_ns());
+    kw_change_planner_note(&work->planner, record, followers, count, kw_clock_boot_ns());
     kw_change_times times = kw_change_times_now(self, record);
-    work->next = kw_change_walk_next(&work->walk, record, &times);
+    work->next = kw_change_planner_next(&work->planner, record, &times);
     bool sets = work->next.act == KW_CHANGE_ACT_STEP || work->next.act == KW_CHANGE_ACT_END;
     if (sets && kw_change_can_work(self, record))
         kw_change_start_step(self, record);
@@ -226,9 +226,9 @@ on_followers(void *user, const kw_change_follower *followers, size_t count, cons
     kw_change_work *work = record && record->under_way ? kw_change_work_of(self, record) : NULL;
     if (work && !error) {
         work->read_ns = kw_clock_boot_ns();
-        if (work->holding && kw_change_holds(self, record))
+        if (work->is_holder && kw_change_is_holder(self, record))
             note_as_holder(self, record, work, followers, count);
-        else if (!work->holding)
+        else if (!work->is_holder)
             note_as_other(self, record, work, followers, count);
     }
     kw_coordinator_wake(self, error ? AGAIN_MS : 0);
@@ -252,21 +252,21 @@ start_read(kw_coordinator *self, const kw_change_record *record)
 static void
 begin_or_end_holding(kw_coordinator *self, const kw_change_record *record, kw_change_work *work)
 {
-    bool holds = kw_change_holds(self, record);
-    if (holds == work->holding)
+    bool holds = kw_change_is_holder(self, record);
+    if (holds == work->is_holder)
         return;
-    kw_change_walk_clear(&work->walk);
-    work->holding = holds;
+    kw_change_planner_clear(&work->planner);
+    work->is_holder = holds;
     work->next = (kw_change_next){.wait = KW_CHANGE_WAIT_REPORTS};
     work->read_ns = 0;
     if (holds)
-        kw_change_walk_init(&work->walk, record, kw_clock_boot_ns());
+        kw_change_planner_init(&work->planner, record, kw_clock_boot_ns());
 }
 
 static uint64_t
 read_interval_ms(const kw_change_record *record, const kw_change_work *work)
 {
-    if (!work->holding)
+    if (!work->is_holder)
         return record->holder[0] ? READ_OTHERS_MS : 0;
     switch (work->next.act) {
     case KW_CHANGE_ACT_STEP:
@@ -280,7 +280,7 @@ read_interval_ms(const kw_change_record *record, const kw_change_work *work)
     case KW_CHANGE_ACT_WAIT:
         break;
     }
-    bool waits = work->next.wait == KW_CHANGE_WAIT_ORDER || work->next.wait == KW_CHANGE_WAIT_CURSORS;
+    bool waits = work->next.wait == KW_CHANGE_WAIT_COMMAND || work->next.wait == KW_CHANGE_WAIT_CURSORS;
     return work->next.wait == KW_CHANGE_WAIT_REPORTS ? READ_REPORTS_MS
            : waits                                   ? READ_WAITING_MS
                                                      : READ_WORKING_MS;
@@ -290,7 +290,7 @@ read_interval_ms(const kw_change_record *record, const kw_change_work *work)
 static uint64_t
 wait_ms(const kw_change_work *work, const kw_change_times *times)
 {
-    if (!work->holding || work->next.until_ns == 0)
+    if (!work->is_holder || work->next.until_ns == 0)
         return UINT64_MAX;
     return work->next.until_ns > times->now_ns ? (work->next.until_ns - times->now_ns) / NS_PER_MS + 1 : 0;
 }
@@ -304,11 +304,11 @@ tick_record(kw_coordinator *self, const kw_change_record *record)
     begin_or_end_holding(self, record, work);
     if (!kw_change_can_work(self, record))
         return AGAIN_MS;
-    if (work->holding)
-        work->next = kw_change_walk_next(&work->walk, record, &times);
+    if (work->is_holder)
+        work->next = kw_change_planner_next(&work->planner, record, &times);
     uint64_t interval_ms = read_interval_ms(record, work);
     uint64_t age_ms = work->read_ns ? (times.now_ns - work->read_ns) / NS_PER_MS : UINT64_MAX;
-    if (work->holding && age_ms > STALE_MS && work->next.act != KW_CHANGE_ACT_WAIT)
+    if (work->is_holder && age_ms > STALE_MS && work->next.act != KW_CHANGE_ACT_WAIT)
         work->next = (kw_change_next){.wait = KW_CHANGE_WAIT_REPORTS};
     if (age_ms < interval_ms)
         return MIN(interval_ms - age_ms, wait_ms(work, &times));

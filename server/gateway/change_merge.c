@@ -7,7 +7,7 @@ same_counts(const kw_change_record *a, const kw_change_record *b)
 {
     return a->rows_copied == b->rows_copied && a->rows_compared == b->rows_compared &&
            a->missing == b->missing && a->different == b->different && a->extra == b->extra &&
-           a->repaired == b->repaired && a->foreign == b->foreign;
+           a->repaired == b->repaired && a->undecodable == b->undecodable;
 }
 
 bool
@@ -35,7 +35,7 @@ take_progress(const kw_change_record *from, kw_change_record *to)
     to->different = from->different;
     to->extra = from->extra;
     to->repaired = from->repaired;
-    to->foreign = from->foreign;
+    to->undecodable = from->undecodable;
     to->example = from->example;
     to->work_ppm = from->work_ppm;
     to->work_rows_per_second = from->work_rows_per_second;

@@ -1,11 +1,11 @@
 /* Internal to gateway: several gateways write the record of a change. Pure.
  *
  *   the holder      versions, and the progress of its work
- *   any gateway     what the operator orders: goal, pause, limit, comparison (which resets the progress)
+ *   any gateway     what the operator commands: goal, pause, limit, comparison (which resets the progress)
  *   another one     itself as the holder, when the holder has disappeared
  *
  * A gateway reads the record, changes it, and writes it on the condition that the catalog still has the
- * record that was read. The holder writes its progress only every few seconds. If an order resets the
+ * record that was read. The holder writes its progress only every few seconds. If a command resets the
  * progress in between, the work begins again, and what the holder has done since its last write does not
  * count.
  */

@@ -1,4 +1,4 @@
-/* Orders that the gateway gives itself. It continues a change after the operator has ordered `complete`. As
+/* Commands that the gateway gives itself. It continues a change after the operator has run `complete`. As
  * the holder of a change in a store with several writers, it sets the next version.
  */
 #include "base/log.h"
@@ -14,19 +14,19 @@
 
 typedef kw_change_request request;
 
-/* True if the change must continue without an order: the operator has ordered `complete` and the change has
+/* True if the change must continue without a command: the operator has run `complete` and the change has
  * not ended, or an added path has all rows. */
 static bool
 is_to_continue(const kw_change_record *record)
 {
-    bool filled = record->version == KW_CHAIN_FILLING && kw_change_is_filled(record);
+    bool filled = record->version == KW_CHANGE_VERSION_FILLING && kw_change_is_filled(record);
     return record->under_way && record->writers == KW_CHANGE_ONE_WRITER &&
-           (record->version == KW_CHAIN_BOTH_LAST || record->completing || filled);
+           (record->version == KW_CHANGE_VERSION_BOTH_LAST || record->completing || filled);
 }
 
 /* --- starting ------------------------------------------------------------------------------------------- */
 
-/* How long until the change continues by itself, in milliseconds; UINT64_MAX: it waits for an order. */
+/* How long until the change continues by itself, in milliseconds; UINT64_MAX: it waits for a command. */
 static uint64_t
 due_in_ms(const kw_coordinator *coordinator, const kw_change_record *record)
 {
@@ -42,27 +42,28 @@ due_in_ms(const kw_coordinator *coordinator, const kw_change_record *record)
 static bool
 is_decided_now(const kw_coordinator *coordinator, const kw_change_record *record, const kw_change_work *work)
 {
-    return work->holding && kw_change_holds(coordinator, record) && kw_change_can_work(coordinator, record) &&
-           kw_clock_boot_ns() - work->read_ns < FRESH_NS;
+    return work->is_holder && kw_change_is_holder(coordinator, record) &&
+           kw_change_can_work(coordinator, record) && kw_clock_boot_ns() - work->read_ns < FRESH_NS;
 }
 
 /* Decides again, because jobs before this one can have changed the record. */
 static void
-run_walk(request *self)
+run_as_holder(request *self)
 {
     kw_coordinator *coordinator = self->coordinator;
     const kw_change_set *set = coordinator->gateway->changes;
-    const kw_change_record *record = kw_changes_find(set->records, set->count, self->order.table, self->path);
+    const kw_change_record *record =
+        kw_changes_find(set->records, set->count, self->command.table, self->path);
     kw_change_work *work = record && record->under_way ? kw_change_work_of(coordinator, record) : NULL;
     if (!work || !is_decided_now(coordinator, record, work)) {
         kw_change_request_finish(self, NULL);
         return;
     }
     kw_change_times times = kw_change_times_now(coordinator, record);
-    self->next = kw_change_walk_next(&work->walk, record, &times);
+    self->next = kw_change_planner_next(&work->planner, record, &times);
     bool ends = self->next.act == KW_CHANGE_ACT_END;
     if (ends && kw_change_reads_old(record) && !record->drops) /* a drop leaves the text as it is */
-        self->order.action = KW_CHANGE_CANCEL;
+        self->command.action = KW_CHANGE_CANCEL;
     if (ends || self->next.act == KW_CHANGE_ACT_STEP)
         kw_change_step_wait(self);
     else
@@ -75,15 +76,15 @@ run_own(kw_job *job)
     request *self = (request *)(void *)((char *)job - offsetof(request, job));
     const kw_gateway *gateway = self->coordinator->gateway;
     const kw_change_set *set = gateway->changes;
-    size_t index = set ? kw_change_set_find_under_way(set, self->order.table) : 0;
+    size_t index = set ? kw_change_set_find_under_way(set, self->command.table) : 0;
     if (gateway->state != KW_GATEWAY_SERVING || !set || index == set->count)
         kw_change_request_finish(self, NULL);
-    else if (self->walks)
-        run_walk(self);
+    else if (self->as_holder)
+        run_as_holder(self);
     else if (is_to_continue(&set->records[index]))
         kw_change_request_run(job);
     else
-        kw_change_request_finish(self, NULL); /* an earlier order has changed the record */
+        kw_change_request_finish(self, NULL); /* an earlier command has changed the record */
 }
 
 static request *
@@ -95,9 +96,9 @@ start_own(kw_coordinator *coordinator, const kw_change_record *record)
                       .arena = arena,
                       .continues = true,
                       .path = kw_arena_text(arena, kw_bytes_of_text(record->path)),
-                      .order = {.action = KW_CHANGE_COMPLETE,
-                                .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
-                                .author = kw_arena_text(arena, kw_bytes_of_text(record->author))}};
+                      .command = {.action = KW_CHANGE_COMPLETE,
+                                  .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
+                                  .author = kw_arena_text(arena, kw_bytes_of_text(record->author))}};
     coordinator->continuing = true;
     atomic_fetch_add(&coordinator->requests_count, 1);
     self->next_open = coordinator->requests;
@@ -119,7 +120,7 @@ kw_change_start_step(kw_coordinator *coordinator, const kw_change_record *record
     if (coordinator->continuing)
         return;
     request *self = start_own(coordinator, record);
-    self->walks = true;
+    self->as_holder = true;
     kw_jobs_add(&coordinator->gateway->jobs, &self->job);
 }
 
@@ -146,14 +147,15 @@ kw_change_own_start_due(kw_coordinator *coordinator)
 
 /* --- the end -------------------------------------------------------------------------------------------- */
 
-/* The step failed because another gateway has set a version, or an order has changed the goal. Reads the
+/* The step failed because another gateway has set a version, or a command has changed the goal. Reads the
  * record before the next attempt. */
 static void
-end_walked(request *self, const kw_error *error)
+end_as_holder(request *self, const kw_error *error)
 {
     kw_coordinator *coordinator = self->coordinator;
     const kw_change_set *set = coordinator->gateway->changes;
-    const kw_change_record *record = kw_changes_find(set->records, set->count, self->order.table, self->path);
+    const kw_change_record *record =
+        kw_changes_find(set->records, set->count, self->command.table, self->path);
     if (record && record->under_way)
         kw_change_work_of(coordinator, record)->problem = *error;
     kw_follower_wake(coordinator->gateway->follower);
@@ -165,12 +167,12 @@ kw_change_own_end(kw_change_request *self, const kw_error *error)
 {
     kw_coordinator *coordinator = self->coordinator;
     coordinator->continuing = false;
-    if (self->walks && !error)
+    if (self->as_holder && !error)
         return; /* the next step can follow at once */
     coordinator->continue_ns = kw_clock_mono_ns() + AGAIN_NS;
-    if (self->walks)
-        end_walked(self, error);
+    if (self->as_holder)
+        end_as_holder(self, error);
     if (error && error->code != KW_UNAVAILABLE)
-        kw_log(KW_LOG_ERROR, "change", "a change could not be completed, it will be tried again",
-               KW_LOG_FACT("table", self->order.table), KW_LOG_FACT("reason", error->text));
+        kw_log(KW_LOG_ERROR, "change", "a change could not be completed; the gateway will retry",
+               KW_LOG_FACT("table", self->command.table), KW_LOG_FACT("reason", error->text));
 }

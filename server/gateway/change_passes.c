@@ -1,4 +1,4 @@
-/* Slices of passes and sweeps (change_walk.h says when they are made). A pass visits the rows of one
+/* Slices of passes and sweeps (change_planner.h says when they are made). A pass visits the rows of one
  * placement, then those of the other one. The first one visits all rows, those after it only rows with a cell
  * that is not older than `settled_ms`; sweeps do the same with `swept_ms`, one placement after the other
  * (change_parts.c). */
@@ -61,9 +61,9 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
     }
     if (kw_change_slice_record(self, set, &record)) {
         kw_change_work *work = kw_change_work_of(self, &record);
-        kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->foreign,
+        kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->undecodable,
                                   progress_of(self, &record, result->progress));
-        kw_change_edges_keep(work, result);
+        kw_change_key_range_keep(work, result);
         work->scan_all = false;
         record.copied_to = result->end ? KW_BYTES_NONE : result->after;
         if (result->end)
@@ -84,10 +84,11 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *record, const
 {
     bool new = record->pass == KW_CHANGE_PASS_NEW;
     const kw_placement *from = &path->placements[new ? 0 : 1], *to = &path->placements[new ? 1 : 0];
-    const kw_copy_request request = {.mode = KW_COPY_BOTH,
+    const kw_copy_request request = {.mode = KW_COPY_PASS,
                                      .from = from,
                                      .to = to,
-                                     .since_ms = kw_copy_selects(from, to) ? record->settled_ms : 0,
+                                     .since_ms =
+                                         kw_copy_can_select_by_time(from, to) ? record->settled_ms : 0,
                                      .scan_all = kw_change_work_of(self, record)->scan_all};
     kw_change_slice_prepare(self, record, request);
     kw_verb_copy(&self->call, &self->copy, on_passed, self);
@@ -99,7 +100,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *record, const
 void
 kw_change_start_sweep(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
 {
-    bool leaves = kw_chain_version_of(record->version)->control;
+    bool leaves = kw_change_version_of(record->version)->control;
     const kw_copy_request request = {.mode = KW_COPY_SWEEP,
                                      .from = kw_change_find_swept(path->table, record->part),
                                      .since_ms = record->swept_ms,

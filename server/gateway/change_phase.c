@@ -10,7 +10,7 @@
 static const char *
 version_name(const kw_change_record *record)
 {
-    return kw_chain_version_of(record->version)->name;
+    return kw_change_version_of(record->version)->name;
 }
 
 /* "a, b, c and 2 others" */
@@ -27,10 +27,10 @@ list_names(const GPtrArray *names, kw_arena *arena)
 static const char *
 waits_for_reports(const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
-    if (work->walk.step != record->step || work->walk.unreported->len == 0)
+    if (work->planner.step != record->step || work->planner.unreported->len == 0)
         return kw_arena_printf(arena, "reading whether all gateways serve version %s", version_name(record));
     return kw_arena_printf(arena, "waiting for gateway %s, whose calls of the version before have not ended",
-                           list_names(work->walk.unreported, arena));
+                           list_names(work->planner.unreported, arena));
 }
 
 static const char *
@@ -50,7 +50,7 @@ work_name(kw_change_act act)
     case KW_CHANGE_ACT_COMPARE:
         return "comparing";
     case KW_CHANGE_ACT_PASS:
-        return "bringing the newest cells to both";
+        return "copying the newest cells to the old and the new rows";
     case KW_CHANGE_ACT_SWEEP:
         return "removing control cells";
     case KW_CHANGE_ACT_WAIT:
@@ -66,7 +66,7 @@ at_goal(const kw_change_record *record, kw_arena *arena)
 {
     if (record->adds)
         return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "rows cannot be copied";
-    if (record->version == KW_CHAIN_6)
+    if (record->version == KW_CHANGE_VERSION_6)
         return "ready to complete";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
 }
@@ -90,7 +90,7 @@ holder_phase(const kw_change_record *record, const kw_change_work *work, kw_aren
         return "paused";
     case KW_CHANGE_WAIT_CURSORS:
         return "waiting until cursors of the old key rule have expired";
-    case KW_CHANGE_WAIT_ORDER:
+    case KW_CHANGE_WAIT_COMMAND:
         return at_goal(record, arena);
     case KW_CHANGE_WAIT_TIME:
     case KW_CHANGE_WAIT_NONE:
@@ -102,7 +102,7 @@ holder_phase(const kw_change_record *record, const kw_change_work *work, kw_aren
 static const char *
 other_phase(const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
-    if (kw_change_waits_for_order(record))
+    if (kw_change_waits_for_command(record))
         return at_goal(record, arena);
     kw_change_act act = kw_change_work_left(record);
     if (act != KW_CHANGE_ACT_WAIT && record->paused)
@@ -110,7 +110,7 @@ other_phase(const kw_change_record *record, const kw_change_work *work, kw_arena
     if (act != KW_CHANGE_ACT_WAIT)
         return work_name(act);
     if (!record->holder[0])
-        return "waiting for a gateway that goes on with it";
+        return "waiting for a gateway that continues it";
     return kw_arena_printf(arena, "gateway %s sets the next version",
                            work->holder ? work->holder : "(unknown)");
 }
@@ -120,7 +120,7 @@ kw_change_phase_of(const kw_change_record *record, const kw_change_work *work, k
 {
     if (work->problem.code != KW_OK)
         return "trying again after a failure";
-    return work->holding ? holder_phase(record, work, arena) : other_phase(record, work, arena);
+    return work->is_holder ? holder_phase(record, work, arena) : other_phase(record, work, arena);
 }
 
 /* --- commands ------------------------------------------------------------------------------------------ */
@@ -128,7 +128,7 @@ kw_change_phase_of(const kw_change_record *record, const kw_change_work *work, k
 static const char *
 next_before_switch(const kw_change_record *record, kw_arena *arena)
 {
-    if (kw_change_work_left(record) != KW_CHANGE_ACT_WAIT || !kw_change_waits_for_order(record))
+    if (kw_change_work_left(record) != KW_CHANGE_ACT_WAIT || !kw_change_waits_for_command(record))
         return "cancel";
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
@@ -149,7 +149,7 @@ next_for_goal(const kw_change_record *record, kw_arena *arena)
     case KW_CHANGE_GOAL_REVERSED:
         return kw_change_reads_old(record) ? next_before_switch(record, arena) : "";
     case KW_CHANGE_GOAL_SWITCHED:
-        if (record->version == KW_CHAIN_6)
+        if (record->version == KW_CHANGE_VERSION_6)
             return "complete, reverse";
         return kw_change_reads_old(record) ? "reverse, cancel" : "reverse";
     case KW_CHANGE_GOAL_COMPLETED:

@@ -47,7 +47,7 @@ needs_time_first(const kw_gateway *gateway)
     kw_error ignored;
     for (size_t i = 0; i < served->count; i++) {
         const kw_change_record *each = &served->records[i];
-        if (each->under_way && each->version == KW_CHAIN_ENTER_HELD && !is_cancelled(gateway, each))
+        if (each->under_way && each->version == KW_CHANGE_VERSION_ENTER_HELD && !is_cancelled(gateway, each))
             return !kw_store_ready(gateway->store, &ignored);
     }
     return false;

@@ -1,4 +1,4 @@
-/* Private to the coordinator: an order while it is carried out, of the operator or of the gateway itself. */
+/* Private to the coordinator: a command while it is carried out, of the operator or of the gateway itself. */
 #pragma once
 
 #include "gateway/coordinator_internal.h"
@@ -9,29 +9,29 @@ struct kw_change_request {
     kw_coordinator *coordinator;
     kw_change_request *next_open;
     kw_arena *arena;
-    kw_change_order order;
+    kw_change_command command;
     kw_loop *loop; /* the caller's loop; NULL: there is no caller, or it was answered */
     kw_change_done done;
     void *user;
     /* a step */
-    bool continues;      /* the gateway's own order, to continue a change that the operator completed */
-    bool walks;          /* the gateway's own order, as the holder of a change with several writers */
+    bool continues;      /* the gateway's own command, to continue a change that the operator completed */
+    bool as_holder;      /* the gateway's own command, as the holder of a change with several writers */
     const char *path;    /* of a change that the gateway continues by itself */
     kw_change_next next; /* the step */
     uint64_t revision;   /* gateway->stored_revision when the records were read */
-    kw_error refusal;    /* why the record that was read does not allow the order */
+    kw_error refusal;    /* why the record that was read does not allow the command */
     uint64_t until_ns;   /* when it stops waiting, with an error */
     bool stepping;
-    kw_change_record record; /* as the order changes it */
+    kw_change_record record; /* as the command changes it */
     kw_change_set *before, *after;
     kw_change_step step;
     kw_policy *policy;
     kw_version_draft draft; /* of a cancellation */
 };
 
-/* Carries out an order: the job of a request. */
+/* Carries out a command: the job of a request. */
 void kw_change_request_run(kw_job *job);
-/* Answers the caller, ends the job of the order and frees the request. */
+/* Answers the caller, ends the job of the command and frees the request. */
 void kw_change_request_finish(kw_change_request *request, const kw_error *error);
 /* The same with an error that begins with the name of the table. */
 void kw_change_request_refuse(kw_change_request *request, kw_code code, const char *text);
@@ -41,15 +41,15 @@ void kw_change_request_write_record(kw_change_request *request);
 /* change_own.c: continues changes whose time has come. Returns in how many milliseconds it must be called
  * again. */
 uint64_t kw_change_own_start_due(kw_coordinator *coordinator);
-/* The order that the gateway gave itself has ended; error can be NULL. */
+/* The command that the gateway gave itself has ended; error can be NULL. */
 void kw_change_own_end(kw_change_request *request, const kw_error *error);
 
-/* For several writers: reads the record from the catalog, changes it as the order says, writes it, and
+/* For several writers: reads the record from the catalog, changes it as the command says, writes it, and
  * finishes the request. */
-void kw_change_goal_order(kw_change_request *request);
-/* Changes a record as the order says. Pure. `current`: the current policy version, read together with the
- * record. False: the order is refused. Texts are in the arena. */
-bool kw_change_goal_edit(const kw_change_order *order, int64_t current, kw_change_record *record,
+void kw_change_goal_run_command(kw_change_request *request);
+/* Changes a record as the command says. Pure. `current`: the current policy version, read together with the
+ * record. False: the command is refused. Texts are in the arena. */
+bool kw_change_goal_edit(const kw_change_command *command, int64_t current, kw_change_record *record,
                          kw_arena *arena, kw_error *ret_error);
 
 /* Takes the next step of the change as soon as no call uses an earlier policy; change_steps.c. */

@@ -152,34 +152,34 @@ kw_change_cancel_record(kw_change_record *record)
     record->under_way = false;
     if (record->adds)
         return;
-    record->version = KW_CHAIN_STORE;
+    record->version = KW_CHANGE_VERSION_STORE;
     record->given = record->old_given;
     record->now = record->old;
 }
 
-/* A table with order: stamp does at version 0, 8 and FILLED_STAMPED what it does without a change. If the
- * change ends there, no sweep would remove the gone cells that are left beside the last one. A drop
- * copies no rows, so no gone cell need outlive it. */
+/* True if the gone cells of removals must not expire. They expire in versions in which the change can end
+ * with order: stamp (0, 8 and FILLED_STAMPED), because no later sweep would remove those that removals leave
+ * during the last one. They also expire during a drop, which copies no rows. */
 static bool
 keeps_gone(const kw_change_record *record)
 {
-    bool filled = record->version == KW_CHAIN_FILLED_STAMPED || record->drops;
-    bool end = record->version == KW_CHAIN_0 || record->version == KW_CHAIN_8;
-    return kw_chain_version_of(record->version)->control && !filled && (record->store_order || !end);
+    bool filled = record->version == KW_CHANGE_VERSION_FILLED_STAMPED || record->drops;
+    bool end = record->version == KW_CHANGE_VERSION_0 || record->version == KW_CHANGE_VERSION_8;
+    return kw_change_version_of(record->version)->control && !filled && (record->store_order || !end);
 }
 
 /* What the version of the change sets for the whole table. */
 static void
 set_table(const kw_change_record *record, kw_placing *placing)
 {
-    const kw_chain_version *version = kw_chain_version_of(record->version);
+    const kw_change_version *version = kw_change_version_of(record->version);
     placing->role = version->new_role;
     placing->old_role = version->old_role;
     placing->atomics_held =
-        kw_chain_holds_atomics(version, record->adds || g_str_equal(record->path, "primary"));
+        kw_change_version_holds_atomics(version, record->adds || g_str_equal(record->path, "primary"));
     placing->sets_order = record->writers == KW_CHANGE_SEVERAL_WRITERS;
-    placing->order = kw_chain_order(version);
-    placing->spaced = version->spaced;
+    placing->order = kw_change_version_write_order(version);
+    placing->waits_for_next_ms = version->waits_for_next_ms;
     placing->keeps_gone = keeps_gone(record);
 }
 
@@ -202,7 +202,7 @@ placing_of(const kw_change_record *record, kw_model *old_model)
         return placing;
     placing.old_layout = record->old.layout;
     placing.old_store_table = record->old.store_table;
-    placing.both_complete = kw_chain_version_of(record->version)->both_complete;
+    placing.both_complete = kw_change_version_of(record->version)->both_complete;
     return placing;
 }
 

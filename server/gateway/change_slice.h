@@ -14,9 +14,9 @@ void kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *rec
                                double progress);
 /* In a store with several writers, other gateways show the rates of the work. */
 void kw_change_slice_set_rates(kw_coordinator *self, bool end, kw_change_record *record);
-/* The slice is repeated after a pause. Ends it. */
+/* Ends a slice that failed. It is repeated after a pause. */
 void kw_change_slice_fail(kw_coordinator *self, const char *doing, const kw_error *error);
-/* All rows were visited. */
+/* Ends the phase whose rows were all visited. `text` is logged. */
 void kw_change_slice_end_phase(kw_coordinator *self, const kw_change_record *record, const char *text);
 void kw_change_slice_end(kw_coordinator *self);
 

@@ -10,7 +10,7 @@
 #define LEFT_MS_MAX 1e15
 
 const char *
-kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena)
+kw_change_why_not_switch(const kw_change_record *record, bool leave_undecodable, kw_arena *arena)
 {
     if (!record->copied)
         return "its rows are still being copied";
@@ -20,23 +20,23 @@ kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_
         return kw_arena_printf(arena,
                                "%" G_GUINT64_FORMAT
                                " rows differ between the old and the new store table and could not be "
-                               "repaired; see keyway change diff, then order keyway change compare",
+                               "repaired; see keyway change diff, then run keyway change compare",
                                kw_change_unrepaired(record));
-    if (record->foreign > 0 && !leave_foreign && record->adds)
+    if (record->undecodable > 0 && !leave_undecodable && record->adds)
         return kw_arena_printf(
             arena,
             "%" G_GUINT64_FORMAT
-            " rows cannot have a key in the added path (the first: %s). Delete them and order "
+            " rows cannot have a key in the added path (the first: %s). Delete them and run "
             "keyway change compare, or let queries use the path without them (keyway change "
             "switch --leave-undecodable)",
-            record->foreign, record->example);
-    if (record->foreign > 0 && !leave_foreign)
+            record->undecodable, record->example);
+    if (record->undecodable > 0 && !leave_undecodable)
         return kw_arena_printf(arena,
                                "%" G_GUINT64_FORMAT
                                " rows do not follow the old key rule and were not copied "
-                               "(the first: %s). Delete them and order keyway change compare, or switch "
+                               "(the first: %s). Delete them and run keyway change compare, or switch "
                                "without them (--leave-undecodable)",
-                               record->foreign, record->example);
+                               record->undecodable, record->example);
     return NULL;
 }
 
@@ -64,9 +64,9 @@ int64_t
 kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record)
 {
     const kw_model *model = kw_gateway_model(self->gateway);
-    if (record->version != KW_CHAIN_BOTH_NEW && record->version != KW_CHAIN_6)
+    if (record->version != KW_CHANGE_VERSION_BOTH_NEW && record->version != KW_CHANGE_VERSION_6)
         return 0;
-    /* Calls that began before the switch could issue such cursors until they ended. */
+    /* Calls that began before the switch return cursors of the old key rule until they end. */
     return record->version_at_ms + model->timeouts.call_ms + model->cursor.expiry_ms;
 }
 
@@ -81,14 +81,14 @@ phase_of(kw_coordinator *self, const kw_change_record *record, const kw_change_w
         return "trying again after a failure";
     if (!record->copied || !record->compared)
         return record->paused ? "paused" : record->copied ? "comparing" : "copying";
-    if (record->version == KW_CHAIN_BOTH_NEW)
+    if (record->version == KW_CHANGE_VERSION_BOTH_NEW)
         return record->completing ? "waiting until cursors of the old key rule have expired"
                                   : "ready to complete";
-    if (record->version == KW_CHAIN_BOTH_LAST)
+    if (record->version == KW_CHANGE_VERSION_BOTH_LAST)
         return "completing";
-    if (record->version == KW_CHAIN_FILLING && kw_change_is_filled(record))
+    if (record->version == KW_CHANGE_VERSION_FILLING && kw_change_is_filled(record))
         return "completing";
-    if (record->version == KW_CHAIN_FILLING)
+    if (record->version == KW_CHANGE_VERSION_FILLING)
         return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "rows cannot be copied";
     return kw_change_why_not_switch(record, true, arena) ? "rows differ" : "ready to switch";
 }
@@ -99,15 +99,15 @@ is_waiting(const kw_coordinator *self, const kw_change_record *record, const kw_
 {
     if (record->writers == KW_CHANGE_SEVERAL_WRITERS)
         return work->problem.code == KW_OK &&
-               (kw_change_waits_for_order(record) ||
+               (kw_change_waits_for_command(record) ||
                 (record->paused && kw_change_work_left(record) != KW_CHANGE_ACT_WAIT));
     if (kw_coordinator_earlier_in_use(self) || work->problem.code != KW_OK)
         return false;
     if (!record->copied || !record->compared)
         return record->paused;
-    if (record->version == KW_CHAIN_FILLING)
+    if (record->version == KW_CHANGE_VERSION_FILLING)
         return !kw_change_is_filled(record);
-    return record->version != KW_CHAIN_BOTH_LAST && !record->completing;
+    return record->version != KW_CHANGE_VERSION_BOTH_LAST && !record->completing;
 }
 
 static const char *
@@ -115,13 +115,13 @@ next_of(const kw_change_record *record, kw_arena *arena)
 {
     if (record->writers == KW_CHANGE_SEVERAL_WRITERS)
         return kw_change_next_of(record, arena);
-    if (record->version == KW_CHAIN_BOTH_NEW)
+    if (record->version == KW_CHANGE_VERSION_BOTH_NEW)
         return "complete, reverse";
-    if (record->version == KW_CHAIN_BOTH_LAST)
+    if (record->version == KW_CHANGE_VERSION_BOTH_LAST)
         return "";
     if (!record->copied || !record->compared)
         return record->paused ? "resume, cancel" : "cancel";
-    if (record->version == KW_CHAIN_FILLING && kw_change_is_filled(record))
+    if (record->version == KW_CHANGE_VERSION_FILLING && kw_change_is_filled(record))
         return "";
     return kw_change_why_not_switch(record, true, arena) ? "compare, cancel" : "switch, cancel";
 }
@@ -147,7 +147,7 @@ kw_change_rates_of(const kw_change_work *work, double *ret_progress, double *ret
 static void
 set_rates(const kw_change_record *record, const kw_change_work *work, kw_change_status *status)
 {
-    bool elsewhere = record->writers == KW_CHANGE_SEVERAL_WRITERS && !work->holding;
+    bool elsewhere = record->writers == KW_CHANGE_SEVERAL_WRITERS && !work->is_holder;
     kw_change_rates_of(work, &status->progress, &status->rows_per_second, &status->left_ms);
     if (elsewhere) {
         status->progress = (double)record->work_ppm / PPM;
@@ -176,7 +176,7 @@ holder_of(const kw_coordinator *self, const kw_change_record *record, const kw_c
 {
     if (record->writers != KW_CHANGE_SEVERAL_WRITERS)
         return "";
-    const char *id = kw_change_holds(self, record) ? self->gateway->id : work->holder;
+    const char *id = kw_change_is_holder(self, record) ? self->gateway->id : work->holder;
     return kw_arena_text(arena, kw_bytes_of_text(id ? id : ""));
 }
 
@@ -201,7 +201,7 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
     *ret_status = (kw_change_status){
         .table = kw_arena_text(arena, kw_bytes_of_text(record->table)),
         .path = kw_arena_text(arena, kw_bytes_of_text(record->path)),
-        .version = kw_chain_version_of(record->version)->name,
+        .version = kw_change_version_of(record->version)->name,
         .phase = phase_of(self, record, work, arena),
         .next = next_of(record, arena),
         .author = kw_arena_text(arena, kw_bytes_of_text(record->author)),
@@ -213,7 +213,7 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .layout = record->now.layout,
         .old_store_table = kw_arena_text(arena, kw_bytes_of_text(record->old.store_table)),
         .store_table = kw_arena_text(arena, kw_bytes_of_text(record->now.store_table)),
-        .reads_new = kw_chain_version_of(record->version)->new_role.scan,
+        .reads_new = kw_change_version_of(record->version)->new_role.scan,
         .paused = record->paused,
         .waiting = is_waiting(self, record, work),
         .limit_rows_per_second = record->rows_per_second,
@@ -226,12 +226,12 @@ kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_are
         .different = record->different,
         .extra = record->extra,
         .repaired = record->repaired,
-        .foreign = record->foreign,
+        .undecodable = record->undecodable,
         .example = kw_arena_text(arena, kw_bytes_of_text(record->example)),
         .cursors_until_ms = kw_change_cursors_until_ms(self, record),
         .problem = kw_arena_text(arena, kw_bytes_of_text(work->problem.code ? work->problem.text : "")),
         .goal = record->writers == KW_CHANGE_SEVERAL_WRITERS ? kw_change_goal_name(record->goal) : "",
-        .unreported = work->holding ? work->walk.unreported->len : 0,
+        .unreported = work->is_holder ? work->planner.unreported->len : 0,
         .holder = holder_of(self, record, work, arena),
     };
     set_rates(record, work, ret_status);

@@ -1,6 +1,6 @@
 /* The next version of a change.
  *
- *   one writer:       an order -> wait until no call uses an earlier policy --+
+ *   one writer:       a command -> wait until no call uses an earlier policy --+
  *   several writers:  the holder's decision, which is checked again ----------+
  *                                                                             v
  *                     the records with the next version -> the policy with its roles
@@ -31,15 +31,15 @@ on_prepared(void *user, const kw_error *error)
     kw_log(KW_LOG_INFO, "change", "the change has a new version", KW_LOG_FACT("table", self->record.table),
            KW_LOG_FACT("path", self->record.path),
            KW_LOG_FACT("change_version",
-                       self->record.under_way ? kw_chain_version_of(self->record.version)->name : "ended"),
-           KW_LOG_FACT("author", self->order.author));
+                       self->record.under_way ? kw_change_version_of(self->record.version)->name : "ended"),
+           KW_LOG_FACT("author", self->command.author));
     kw_gateway_set_changes(gateway, self->after);
     kw_gateway_set_stored(gateway, self->after);
-    if (self->walks)
+    if (self->as_holder)
         kw_change_work_of(self->coordinator, &self->record)->problem = KW_ERROR_NONE;
     if (gateway->net)
         kw_gateway_serve_policy(gateway, self->policy, gateway->keyring);
-    if (self->record.under_way && self->record.version == KW_CHAIN_BOTH_LAST)
+    if (self->record.under_way && self->record.version == KW_CHANGE_VERSION_BOTH_LAST)
         kw_change_step_wait(self);
     else
         kw_change_request_finish(self, NULL);
@@ -51,14 +51,14 @@ model_after(request *self, kw_diagnostics *found)
 {
     kw_gateway *gateway = self->coordinator->gateway;
     size_t index = kw_change_set_find_under_way(self->before, self->record.table);
-    if (self->order.action != KW_CHANGE_CANCEL)
+    if (self->command.action != KW_CHANGE_CANCEL)
         return kw_model_ref(kw_policy_model(gateway->policy));
     kw_model *shared = kw_model_shared(self->before->old_models[index]);
     kw_version_draft_init(&self->draft);
     self->draft.text = kw_arena_copy(self->arena, kw_bytes_of_text(shared->text));
-    self->draft.author = self->order.author;
+    self->draft.author = self->command.author;
     self->draft.reason =
-        kw_arena_printf(self->arena, "the change of table %s is cancelled", self->order.table);
+        kw_arena_printf(self->arena, "the change of table %s is cancelled", self->command.table);
     self->draft.at_ms = kw_clock_wall_ms();
     return kw_model_share(kw_gateway_own_model(gateway), shared, found);
 }
@@ -72,7 +72,7 @@ compile(request *self, kw_error *ret_error)
     self->policy = model ? kw_change_set_compile(self->after, model, found) : NULL;
     if (!self->policy)
         return kw_policy_file_report(found, ret_error);
-    bool cancels = self->order.action == KW_CHANGE_CANCEL;
+    bool cancels = self->command.action == KW_CHANGE_CANCEL;
     kw_policy_set_version(self->policy, kw_policy_version(gateway->policy) + (cancels ? 1 : 0));
     return true;
 }
@@ -80,7 +80,7 @@ compile(request *self, kw_error *ret_error)
 /* Sets the version that the holder has decided on. False: the store's clock, which the version needs, is
  * unknown. */
 static bool
-set_walked(const kw_coordinator *coordinator, const kw_change_next *next, kw_change_record *record)
+set_as_holder(const kw_coordinator *coordinator, const kw_change_next *next, kw_change_record *record)
 {
     bool ends = next->act == KW_CHANGE_ACT_END;
     int64_t set_at_ms = 0;
@@ -93,24 +93,26 @@ set_walked(const kw_coordinator *coordinator, const kw_change_next *next, kw_cha
     } else if (kw_change_reads_old(record)) {
         kw_change_cancel_record(record);
     } else {
-        record->version = KW_CHAIN_STORE_NEW;
+        record->version = KW_CHANGE_VERSION_STORE_NEW;
         record->under_way = false;
     }
     return true;
 }
 
-/* Sets the version that chain.c names for the order. */
+/* Sets the version that the table in change/version.c names for the command. */
 static void
 change_record(kw_change_action action, kw_change_record *record)
 {
     bool back = action == KW_CHANGE_REVERSE || action == KW_CHANGE_CANCEL;
-    kw_chain_id to = kw_chain_next(record->version, back ? KW_CHAIN_BACK : KW_CHAIN_FORWARD).to;
-    if (to == KW_CHAIN_STORE)
+    kw_change_version_id to =
+        kw_change_version_next(record->version, back ? KW_CHANGE_BACK : KW_CHANGE_FORWARD).to;
+    if (to == KW_CHANGE_VERSION_STORE)
         kw_change_cancel_record(record);
     record->version = to;
     record->version_at_ms = kw_clock_wall_ms();
     record->completing = record->completing && !back;
-    record->under_way = record->under_way && to != KW_CHAIN_STORE_NEW && to != KW_CHAIN_FILLED;
+    record->under_way =
+        record->under_way && to != KW_CHANGE_VERSION_STORE_NEW && to != KW_CHANGE_VERSION_FILLED;
 }
 
 /* A cancellation makes the text from before the change current. It is refused if another version was applied
@@ -120,7 +122,7 @@ check_cancellation(const request *self, kw_error *ret_error)
 {
     const kw_gateway *gateway = self->coordinator->gateway;
     int64_t current = kw_policy_version(gateway->policy);
-    if (!self->walks || self->order.action != KW_CHANGE_CANCEL || current == self->record.new_version)
+    if (!self->as_holder || self->command.action != KW_CHANGE_CANCEL || current == self->record.new_version)
         return true;
     return kw_error_set(ret_error, KW_REFUSED,
                         "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
@@ -128,23 +130,23 @@ check_cancellation(const request *self, kw_error *ret_error)
                         current, self->record.new_version);
 }
 
-/* Checks again that the holder would decide on this step: while a slice ended, an order can have changed the
+/* Checks again that the holder would decide on this step: while a slice ended, a command can have changed the
  * record. The catalog would not detect this, because the step is based on the changed record. */
 static bool
 is_still_decided(const request *self)
 {
-    if (!self->walks)
+    if (!self->as_holder)
         return true;
     kw_coordinator *coordinator = self->coordinator;
     const kw_change_work *work = kw_change_work_of(coordinator, &self->record);
     kw_change_times times = kw_change_times_now(coordinator, &self->record);
-    if (!work->holding)
+    if (!work->is_holder)
         return false;
-    kw_change_next next = kw_change_walk_next(&work->walk, &self->record, &times);
+    kw_change_next next = kw_change_planner_next(&work->planner, &self->record, &times);
     return next.act == self->next.act && next.to == self->next.to;
 }
 
-/* Reads the record again: slices can have ended since the order was checked. */
+/* Reads the record again: slices can have ended since the command was checked. */
 static void
 take_step(request *self)
 {
@@ -155,18 +157,18 @@ take_step(request *self)
     kw_change_set_unref(self->after);
     g_clear_pointer(&self->policy, kw_policy_unref);
     self->before = kw_change_set_ref(gateway->changes);
-    size_t index = kw_change_set_find_under_way(self->before, self->order.table);
+    size_t index = kw_change_set_find_under_way(self->before, self->command.table);
     self->record = self->before->records[index];
     if (!is_still_decided(self)) {
         kw_change_request_finish(self, NULL);
         return;
     }
-    if (self->walks && !set_walked(self->coordinator, &self->next, &self->record)) {
+    if (self->as_holder && !set_as_holder(self->coordinator, &self->next, &self->record)) {
         kw_change_request_finish(self, NULL);
         return;
     }
-    if (!self->walks)
-        change_record(self->order.action, &self->record);
+    if (!self->as_holder)
+        change_record(self->command.action, &self->record);
     self->after = kw_change_set_replace(self->before, &self->record);
     if (!compile(self, &error)) {
         kw_change_request_finish(self, &error);
@@ -180,7 +182,7 @@ take_step(request *self)
                                   .count = self->after->count,
                                   .base = self->before->records,
                                   .base_count = self->before->count};
-    kw_prepare(gateway, self->policy, self->order.action == KW_CHANGE_CANCEL ? &self->draft : NULL,
+    kw_prepare(gateway, self->policy, self->command.action == KW_CHANGE_CANCEL ? &self->draft : NULL,
                &self->step, on_prepared, self);
 }
 
@@ -188,7 +190,7 @@ void
 kw_change_step_wait(kw_change_request *self)
 {
     kw_coordinator *coordinator = self->coordinator;
-    g_assert(!coordinator->running || coordinator->running == self); /* orders are jobs, one at a time */
+    g_assert(!coordinator->running || coordinator->running == self); /* commands are jobs, one at a time */
     self->stepping = false;
     self->until_ns = kw_clock_mono_ns() + KW_EARLIER_WAIT_NS;
     coordinator->running = self;

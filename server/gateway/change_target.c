@@ -28,7 +28,7 @@ finish(checking *self, const kw_error *error)
 /* Families of the new store table. */
 typedef struct families {
     const kw_change_target *target;
-    const kw_table_facts *facts; /* exists is false: it will have those of the policy */
+    const kw_table_facts *facts; /* if `exists` is false, the table will have the families of the policy */
 } families;
 
 static const kw_model_table *

@@ -53,14 +53,12 @@ kw_change_slice_record(const kw_coordinator *self, const kw_change_set *set, kw_
     return record->pass == self->pass && kw_bytes_equal(record->copied_to, self->copy.after);
 }
 
-/* Either atomic operations are held now, or earlier passes or sweeps have left little to do, and the change
- * does not wait for the operator. */
 bool
 kw_change_slice_hurries(const kw_change_record *record)
 {
     bool follows = record->settled_ms > 0 || record->swept_ms > 0;
     return record->writers == KW_CHANGE_SEVERAL_WRITERS &&
-           (kw_change_holds_callers(record->version) || (follows && !kw_change_is_at_rest(record)));
+           (kw_change_atomics_are_held(record->version) || (follows && !kw_change_is_at_rest(record)));
 }
 
 /* When the next slice can start, so that callers are not slowed down too much. */
@@ -89,7 +87,7 @@ kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *record, 
     work->problem = KW_ERROR_NONE;
     work->not_before_ns = 0;
     self->pace_until_ns = kw_change_slice_hurries(record) ? 0 : next_by_pace(self);
-    if (record->rows_per_second > 0 && !kw_change_holds_callers(record->version))
+    if (record->rows_per_second > 0 && !kw_change_atomics_are_held(record->version))
         work->not_before_ns =
             kw_clock_mono_ns() + (uint64_t)((double)slice / (double)record->rows_per_second * NS_PER_S);
 }
@@ -130,13 +128,13 @@ kw_change_slice_end_phase(kw_coordinator *self, const kw_change_record *record, 
     kw_change_work *work = kw_change_work_of(self, record);
     kw_log(KW_LOG_INFO, "change", text, KW_LOG_FACT("table", record->table),
            KW_LOG_FACT("path", record->path), KW_LOG_FACT("copied", record->rows_copied),
-           KW_LOG_FACT("undecodable", record->foreign), KW_LOG_FACT("compared", record->rows_compared),
+           KW_LOG_FACT("undecodable", record->undecodable), KW_LOG_FACT("compared", record->rows_compared),
            KW_LOG_FACT("missing", record->missing), KW_LOG_FACT("different", record->different),
            KW_LOG_FACT("extra", record->extra), KW_LOG_FACT("repaired", record->repaired));
     work->began_ns = 0;
     work->rows = 0;
     work->progress = 0;
-    work->walk.doubt_ns = kw_store_last_doubt_ns(self->gateway->store);
+    work->planner.doubt_ns = kw_store_last_doubt_ns(self->gateway->store);
     self->saved_ns = 0; /* so that it is saved soon */
 }
 
@@ -147,14 +145,14 @@ note_copied(kw_coordinator *self, const kw_copy_result *result, kw_change_record
 {
     double progress = kw_change_progress_of_parts(self, record, result->progress);
     record->rows_copied += result->rows;
-    record->foreign += result->foreign;
+    record->undecodable += result->undecodable;
     record->copied_to = result->end ? KW_BYTES_NONE : result->after;
     record->copied = result->end && kw_change_end_part(self, record);
     if (result->example && !record->example[0])
         record->example = result->example;
-    kw_change_slice_note_rows(self, record, result->rows + result->removed + result->foreign, progress);
+    kw_change_slice_note_rows(self, record, result->rows + result->removed + result->undecodable, progress);
     kw_change_slice_set_rates(self, record->copied, record);
-    kw_change_edges_keep(kw_change_work_of(self, record), result);
+    kw_change_key_range_keep(kw_change_work_of(self, record), result);
     kw_coordinator_update(self, record);
     if (record->copied)
         kw_change_slice_end_phase(self, record, "all rows are copied");
@@ -184,8 +182,8 @@ add_differences(const kw_scrub_result *result, kw_change_record *record)
     record->repaired += result->repaired;
 }
 
-/* True if the slice must be compared again, because some of its records were written meanwhile: a record
- * counts as compared only when it was seen equal. One that never settles counts as different. */
+/* True if the slice must be compared again, because some of its records were written while they were
+ * compared. A record that is still being written at the last attempt counts as different. */
 static bool
 must_repeat(kw_coordinator *self, const kw_scrub_result *result, kw_change_record *record)
 {
@@ -251,7 +249,7 @@ act_of(kw_coordinator *self, const kw_change_record *record)
     if (record->writers == KW_CHANGE_SEVERAL_WRITERS) {
         const kw_change_work *work = kw_change_work_of(self, record);
         bool sets = work->next.act == KW_CHANGE_ACT_STEP || work->next.act == KW_CHANGE_ACT_END;
-        bool can = work->holding && !sets && !self->continuing && kw_change_can_work(self, record);
+        bool can = work->is_holder && !sets && !self->continuing && kw_change_can_work(self, record);
         return can ? work->next.act : KW_CHANGE_ACT_WAIT;
     }
     if (record->paused || (record->copied && record->compared))
@@ -289,7 +287,7 @@ kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw
                  record->rows_per_second == 0;
     quiet = quiet || kw_change_slice_hurries(record);
     request.after = kw_arena_copy(self->call.arena, record->copied_to);
-    kw_change_edges_get(work, &request, self->call.arena);
+    kw_change_key_range_get(work, &request, self->call.arena);
     request.max_rows = quiet ? COPY_ROWS_QUIET : COPY_ROWS;
     self->copy = request;
 }

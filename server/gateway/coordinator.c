@@ -115,7 +115,7 @@ find_unsaved(const kw_coordinator *self)
     for (size_t i = 0; set && i < set->count; i++) {
         const kw_change_record *each = &set->records[i];
         const kw_change_record *stored = find_same(self->gateway->stored_changes, each);
-        if (each->under_way && kw_change_holds(self, each) && stored &&
+        if (each->under_way && kw_change_is_holder(self, each) && stored &&
             !kw_change_record_differs(stored, each) && !kw_change_same_progress(stored, each))
             return each;
     }
@@ -138,7 +138,7 @@ edit_progress(void *user, int64_t current, kw_change_record *record, kw_arena *a
     kw_coordinator *self = user;
     const kw_gateway *gateway = self->gateway;
     const kw_change_record *mine = find_same(gateway->changes, record);
-    if (!mine || !kw_change_holds(self, record))
+    if (!mine || !kw_change_is_holder(self, record))
         return kw_error_set(ret_error, KW_BUSY, "another gateway has become the holder of the change");
     *record = kw_change_merge(find_same(gateway->stored_changes, record), mine, record);
     copy_texts(record, arena);
@@ -184,7 +184,7 @@ on_saved(void *user, const kw_error *error)
     self->saving = false;
     if (error) {
         self->changed = true;
-        kw_log(KW_LOG_WARN, "change", "the progress of changes was not saved, it will be tried again",
+        kw_log(KW_LOG_WARN, "change", "the progress of changes was not saved; the gateway will retry",
                KW_LOG_FACT("reason", error->text));
     }
     kw_jobs_next(&self->gateway->jobs);
@@ -291,7 +291,7 @@ static void
 on_timer(void *user)
 {
     kw_coordinator *self = user;
-    uint64_t again_ms, orders_ms, work_ms = UINT64_MAX;
+    uint64_t again_ms, commands_ms, work_ms = UINT64_MAX;
     self->wake_ns = 0;
     if (self->stopped)
         return;
@@ -300,8 +300,8 @@ on_timer(void *user)
     save_if_due(self);
     publish_if_due(self);
     show_filling(self);
-    orders_ms = kw_change_orders_tick(self);
-    again_ms = MIN(again_ms, self->older->len > 0 ? DRAIN_POLL_MS : orders_ms);
+    commands_ms = kw_change_commands_tick(self);
+    again_ms = MIN(again_ms, self->older->len > 0 ? DRAIN_POLL_MS : commands_ms);
     if (kw_store_is_shared(self->gateway->store)) {
         uint64_t holder_ms = kw_change_holder_tick(self);
         again_ms = MIN(again_ms, holder_ms);
@@ -339,8 +339,8 @@ kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
 {
     kw_change_work *work = find_work(self, record);
     if (work->started_ms != record->started_ms) { /* of an earlier change of the path */
-        kw_change_walk_clear(&work->walk);
-        kw_change_edges_forget(work);
+        kw_change_planner_clear(&work->planner);
+        kw_change_key_range_forget(work);
         g_free(work->holder);
         *work = (kw_change_work){.table = work->table,
                                  .path = work->path,
@@ -356,8 +356,8 @@ static void
 work_free(void *pointer)
 {
     kw_change_work *work = pointer;
-    kw_change_walk_clear(&work->walk);
-    kw_change_edges_forget(work);
+    kw_change_planner_clear(&work->planner);
+    kw_change_key_range_forget(work);
     g_free(work->table);
     g_free(work->path);
     g_free(work->holder);
@@ -382,7 +382,7 @@ kw_coordinator_stop(kw_coordinator *self)
     self->stopped = true;
     kw_timer_stop(self->timer);
     kw_change_holder_leave(self);
-    kw_change_orders_end(self);
+    kw_change_commands_end(self);
 }
 
 void

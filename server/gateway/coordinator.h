@@ -1,9 +1,9 @@
 /* Internal to gateway: carries out changes of key rules. First, in a store that only this gateway writes:
  *
- *   policy applied, or an order of the operator --> step: compile the policy with the next roles
+ *   policy applied, or a command of the operator --> step: compile the policy with the next roles
  *        --> prepare (the catalog gets facts and records) --> serve --> earlier calls end ("drained")
  *                                                                          |
- *                            copy all rows, then compare them, in slices <-+-> the next order
+ *                            copy all rows, then compare them, in slices <-+-> the next command
  *
  * The records in the catalog say what to do: after a restart the work continues there. The coordinator
  * changes them in gateway->changes after each slice, and writes them to the catalog about every two seconds;
@@ -12,11 +12,11 @@
  * In a store that several gateways write, each of them serves the versions that it finds in the catalog, and
  * reports them. One of them, the holder, sets the versions and does the work:
  *
- *   orders (any gateway) --> goal in the catalog --> holder: decision --> step, or a slice of work
+ *   commands (any gateway) --> goal in the catalog --> holder: decision --> step, or a slice of work
  *                                                       ^
  *   every gateway: version served, calls before ended --> its registration says so
  *
- * Main thread only, except for kw_coordinator_order. */
+ * Main thread only, except for kw_coordinator_run_command. */
 #pragma once
 
 #include "gateway/change_set.h"
@@ -49,8 +49,8 @@ bool kw_coordinator_is_drained(const kw_coordinator *self);
 
 /* Admin.changes and orderChange: the signature is that of kw_service_settings, `user` is the kw_gateway. Any
  * thread. */
-void kw_coordinator_order(void *user, const kw_change_order *order, kw_loop *loop, kw_change_done done,
-                          void *done_user);
+void kw_coordinator_run_command(void *user, const kw_change_command *command, kw_loop *loop,
+                                kw_change_done done, void *done_user);
 
 /* Call it when draining begins: ends the work after the slice in progress, and answers waiting callers. */
 void kw_coordinator_stop(kw_coordinator *self);

@@ -1,28 +1,28 @@
 /* Private to the coordinator: the state that its files share.
  *
- *   coordinator.c    starts work and waiting orders when calls under earlier policies have ended
+ *   coordinator.c    starts work and waiting commands when calls under earlier policies have ended
  *   change_work.c    slices of the copy and of the comparison
  *   change_passes.c  slices of passes and sweeps
- *   change_edges.c   what a slice knows from the slice before
+ *   change_key_range.c  the first and the last row key, which a slice passes to the next one
  *   change_parts.c   which path or placement a slice is for, if there are several
  *   change_pace.c    how fast they follow each other
- *   change_orders.c  orders of the operator
- *   change_own.c     orders that the gateway gives itself
- *   change_steps.c   the steps that orders make: the next version of a change
+ *   change_commands.c  commands of the operator
+ *   change_own.c     commands that the gateway gives itself
+ *   change_steps.c   the steps that commands make: the next version of a change
  *   change_status.c  the state of a change, for people
  *
  * In a store that several gateways write:
  *   change_reports.c what this gateway reports about the versions that it serves
  *   change_holder.c  one gateway, the holder, sets the versions and does the work; another one replaces it
- *   change_walk.c    what the holder does next
+ *   change_planner.c what the holder does next
  *   change_merge.c   the record of a change, which several gateways write
- *   change_goals.c   orders: they set the goal, to which the holder goes
+ *   change_goals.c   commands: they set the goal, to which the holder goes
  *   change_phase.c   the state of such a change, for people
  */
 #pragma once
 
 #include "gateway/change_pace.h"
-#include "gateway/change_walk.h"
+#include "gateway/change_planner.h"
 #include "gateway/coordinator.h"
 #include "verb/verb.h"
 
@@ -43,8 +43,8 @@ typedef struct kw_change_work {
     /* in a store with several writers */
     bool scan_all;    /* the next slice of a pass or sweep visits all rows, because a scan by time failed */
     int64_t round_ms; /* how long the last pass or sweep took since its version was set; 0: unknown */
-    bool holding;     /* this gateway is the holder; else the next two are unused */
-    kw_change_walk walk;
+    bool is_holder;   /* this gateway is the holder; else the next two are unused */
+    kw_change_planner planner;
     kw_change_next next; /* what it does */
     uint64_t read_ns;    /* when registrations were last read; 0: never */
     char *holder;        /* id of the holder's gateway, when it was last read; NULL: unknown */
@@ -80,7 +80,7 @@ struct kw_coordinator {
     char *table, *path;          /* of the slice */
     int64_t started_ms;          /* of its change */
     kw_change_request *requests; /* without an answer */
-    bool continuing;             /* a step runs of a change for which the operator has ordered `complete` */
+    bool continuing;             /* a step runs of a change for which the operator has run `complete` */
     uint64_t continue_ns;        /* no earlier than this, after a failure */
     kw_change_request *running;  /* the one that makes a step; no slice starts before it ends */
     _Atomic unsigned requests_count;
@@ -109,7 +109,7 @@ void kw_coordinator_update(kw_coordinator *self, const kw_change_record *record)
 void kw_coordinator_write(kw_coordinator *self, void (*done)(void *user, const kw_error *error), void *user);
 
 /* True if this gateway is the holder of the change, by the last known record. */
-bool kw_change_holds(const kw_coordinator *self, const kw_change_record *record);
+bool kw_change_is_holder(const kw_coordinator *self, const kw_change_record *record);
 /* Reads the registrations, decides what the holder does next, and starts its steps. Replaces a holder that
  * has disappeared. Returns in how many milliseconds it must be called again. */
 uint64_t kw_change_holder_tick(kw_coordinator *self);
@@ -117,7 +117,7 @@ uint64_t kw_change_holder_tick(kw_coordinator *self);
 bool kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
 /* Call it when draining begins: other gateways become the holder of its changes. */
 void kw_change_holder_leave(kw_coordinator *self);
-/* The times that kw_change_walk_next needs, with the present one. */
+/* The times that kw_change_planner_next needs, with the present one. */
 kw_change_times kw_change_times_now(const kw_coordinator *self, const kw_change_record *record);
 
 /* No call that begins from now on, on any gateway, gets a timestamp lower than this one. False while the
@@ -130,7 +130,7 @@ uint64_t kw_change_reports_tick(kw_coordinator *self);
 /* Call it when another policy is in service. */
 void kw_change_reports_restart(kw_coordinator *self);
 
-/* Call it on the holder: sets the next version of the change, if kw_change_walk_next still decides so. */
+/* Call it on the holder: sets the next version of the change, if kw_change_planner_next still decides so. */
 void kw_change_start_step(kw_coordinator *self, const kw_change_record *record);
 
 /* For several writers, as texts in the arena: the phase, and the commands that are possible now. */
@@ -141,12 +141,11 @@ const char *kw_change_next_of(const kw_change_record *record, kw_arena *arena);
  * than this gateway serves: that version is loaded first. */
 bool kw_coordinator_take_current(kw_coordinator *self, const kw_current *current);
 
-/* Only the first slice of a copy, pass or sweep looks up the first and the last row key. Keeps those that it
- * found. */
-void kw_change_edges_keep(kw_change_work *work, const kw_copy_result *result);
-/* Sets those that were kept in the request. `after` of the request must be set. */
-void kw_change_edges_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
-void kw_change_edges_forget(kw_change_work *work);
+/* Keeps the first and the last row key, which only the first slice of a copy, pass or sweep looks up. */
+void kw_change_key_range_keep(kw_change_work *work, const kw_copy_result *result);
+/* Copies the keys that were kept to the request. `after` of the request must be set. */
+void kw_change_key_range_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
+void kw_change_key_range_forget(kw_change_work *work);
 
 /* The path of the change as the policy has it; of paths that are added together, the one to which the next
  * slice belongs. NULL: the policy does not have it, or it does not change. */
@@ -166,11 +165,11 @@ kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *
  * UINT64_MAX: not before something has changed. */
 uint64_t kw_change_work_start(kw_coordinator *self);
 
-/* Continues the order that waits, if its time has come, and changes for which the operator has ordered
+/* Continues the command that waits, if its time has come, and changes for which the operator has run
  * `complete`. Returns what kw_change_work_start returns. */
-uint64_t kw_change_orders_tick(kw_coordinator *self);
+uint64_t kw_change_commands_tick(kw_coordinator *self);
 /* Answers all callers with an error. */
-void kw_change_orders_end(kw_coordinator *self);
+void kw_change_commands_end(kw_coordinator *self);
 
 /* Fills in the state of a change that is under way. Texts are in the arena. */
 void kw_change_status_of(kw_coordinator *self, const kw_change_record *record, kw_arena *arena,
@@ -180,11 +179,11 @@ void kw_change_rates_of(const kw_change_work *work, double *ret_progress, double
                         int64_t *ret_left_ms);
 /* For kw_path.filled: how many rows one of the added paths has. */
 unsigned kw_change_filled_of(kw_coordinator *self, const kw_change_record *record, size_t path);
-/* Why the operator cannot order a switch now; NULL: nothing prevents it. In the arena. */
-const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_foreign, kw_arena *arena);
+/* Why the operator cannot switch now; NULL: nothing prevents it. In the arena. */
+const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_undecodable, kw_arena *arena);
 /* Why a change cannot be cancelled: another version of the policy is current. */
 const char *kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_arena *arena);
-/* Why an order is refused: the change has another version than its caller has seen. */
+/* Why a command is refused: the change has another version than its caller has seen. */
 const char *kw_change_other_version(const char *version, const char *expected, kw_arena *arena);
 /* When the last cursor of the old key rule expires, by the wall clock. */
 int64_t kw_change_cursors_until_ms(const kw_coordinator *self, const kw_change_record *record);

@@ -128,7 +128,7 @@ open_loops(kw_gateway *gateway)
                                                              .apply = kw_policy_requests_apply,
                                                              .history = kw_policy_requests_history,
                                                              .version = kw_policy_requests_version,
-                                                             .change = kw_coordinator_order,
+                                                             .change = kw_coordinator_run_command,
                                                              .user = gateway,
                                                              .fence = fence},
                                       gateway->policy, gateway->keyring);

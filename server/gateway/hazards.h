@@ -1,4 +1,4 @@
-/* Internal to gateway: key rules that this version rejects in new layouts (kw_policy_hazard). A layout in the
+/* Internal to gateway: key rules that this release rejects in new layouts (kw_policy_hazard). A layout in the
  * catalog can have rows, so it is served with a warning; other layouts with hazards are rejected. */
 #pragma once
 

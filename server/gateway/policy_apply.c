@@ -43,8 +43,9 @@ on_other_version(void *user, const kw_version *version, const kw_error *error)
                  "policy version %" G_GINT64_FORMAT " is current, not %" G_GINT64_FORMAT
                  ", which this change is for: %s applied it at %s (\"%s\"). Nothing was changed; compare the "
                  "versions, and apply the change to version %" G_GINT64_FORMAT,
-                 version->name.number, self->order.expected, kw_show(kw_bytes_of_text(version->author)).text,
-                 when, kw_show(kw_bytes_of_text(version->reason)).text, version->name.number);
+                 version->name.number, self->command.expected,
+                 kw_show(kw_bytes_of_text(version->author)).text, when,
+                 kw_show(kw_bytes_of_text(version->reason)).text, version->name.number);
     kw_policy_request_finish(self, &conflict);
 }
 
@@ -62,7 +63,7 @@ refuse_version(kw_policy_request *self, const kw_version_name *current)
     kw_error_set(&none, KW_REFUSED,
                  "the catalog has no policy yet, so version %" G_GINT64_FORMAT
                  " is not current; run `keyway policy import FILE`",
-                 self->order.expected);
+                 self->command.expected);
     kw_policy_request_finish(self, &none);
 }
 
@@ -73,7 +74,7 @@ static void
 on_current(void *user, const kw_version_name *current, const kw_error *error)
 {
     kw_policy_request *self = user;
-    if (!error && current->number != self->order.expected)
+    if (!error && current->number != self->command.expected)
         refuse_version(self, current);
     else
         kw_policy_request_finish(self, &self->failure);
@@ -93,8 +94,8 @@ on_prepared(void *user, const kw_error *error)
     }
     kw_metrics_add(KW_METRIC_policy_reloads, 1);
     kw_log(KW_LOG_INFO, "gateway", "policy version applied",
-           KW_LOG_FACT("policy_version", self->applied.version), KW_LOG_FACT("author", self->order.author),
-           KW_LOG_FACT("reason", self->order.reason));
+           KW_LOG_FACT("policy_version", self->applied.version), KW_LOG_FACT("author", self->command.author),
+           KW_LOG_FACT("reason", self->command.reason));
     if (self->base) /* otherwise the coordinator's records are newer */
         kw_gateway_note_stored(gateway, self->changes);
     if (gateway->net)
@@ -106,9 +107,9 @@ static void
 prepare(kw_policy_request *self)
 {
     kw_version_draft_init(&self->draft);
-    self->draft.text = self->order.text;
-    self->draft.author = self->order.author;
-    self->draft.reason = self->order.reason;
+    self->draft.text = self->command.text;
+    self->draft.author = self->command.author;
+    self->draft.reason = self->command.reason;
     self->draft.at_ms = kw_clock_wall_ms();
     kw_policy_set_version(self->policy, self->applied.version);
     kw_prepare(self->gateway, self->policy, &self->draft, self->base ? &self->step : NULL, on_prepared, self);
@@ -120,7 +121,7 @@ static bool
 is_unchanged(const kw_policy_request *self)
 {
     const char *text = self->old ? kw_policy_model(self->old)->shared_text : NULL;
-    return text && kw_bytes_equal(kw_bytes_of_text(text), self->order.text);
+    return text && kw_bytes_equal(kw_bytes_of_text(text), self->command.text);
 }
 
 /* Refuses a policy that moves the counters of the current version. */
@@ -165,11 +166,11 @@ proposal_of(const kw_policy_request *self, const kw_admission *preview)
                                 .fresh = self->policy,
                                 .changes = self->changes,
                                 .preview = preview,
-                                .author = self->order.author,
-                                .reason = self->order.reason,
+                                .author = self->command.author,
+                                .reason = self->command.reason,
                                 .writers = shared ? KW_CHANGE_SEVERAL_WRITERS : KW_CHANGE_ONE_WRITER,
                                 .holder = kw_catalog_instance(gateway->catalog),
-                                .only_writer = self->order.only_writer,
+                                .only_writer = self->command.only_writer,
                                 .late_given = kw_gateway_own_model(gateway)->store.hbase.late_given};
 }
 
@@ -181,12 +182,12 @@ decide(kw_policy_request *self, kw_admission *admission)
         kw_change_explain(&proposal, admission);
     }
     kw_error refusal = find_refusal(self, admission);
-    self->applied =
-        (kw_applied){.version = self->order.expected + 1, .changed = true, .refused = refusal.code != KW_OK};
-    kw_policy_plan(&(kw_plan_of_policy){self->old, self->policy, self->order.policy, admission,
+    self->applied = (kw_applied){
+        .version = self->command.expected + 1, .changed = true, .refused = refusal.code != KW_OK};
+    kw_policy_plan(&(kw_plan_of_policy){self->old, self->policy, self->command.policy, admission,
                                         self->gateway->service, &refusal},
                    self->arena, &self->applied);
-    if (self->order.dry_run)
+    if (self->command.dry_run)
         kw_policy_request_finish(self, NULL);
     else if (self->applied.refused)
         kw_policy_request_finish(self, &refusal);
@@ -200,7 +201,7 @@ decide(kw_policy_request *self, kw_admission *admission)
 static bool
 compile(kw_policy_request *self, kw_error *ret_error)
 {
-    kw_model *model = kw_policy_model(self->order.policy);
+    kw_model *model = kw_policy_model(self->command.policy);
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(model->file);
     kw_policy_unref(self->policy);
     self->policy = kw_change_set_compile(self->changes, model, found);
@@ -309,7 +310,7 @@ on_preview(void *user, kw_admission *admission, const kw_error *error)
         return;
     }
     kw_version_name current = *kw_admission_version(admission);
-    if (current.number != self->order.expected) {
+    if (current.number != self->command.expected) {
         refuse_version(self, &current);
     } else if (is_unchanged(self)) {
         self->applied = (kw_applied){.version = current.number, .plan = "nothing changes\n"};
@@ -355,7 +356,7 @@ kw_policy_apply_run(kw_policy_request *self)
     kw_model *own = kw_gateway_own_model(gateway);
     if (gateway->state != KW_GATEWAY_SERVING && gateway->state != KW_GATEWAY_WAITING)
         fail(self, KW_UNAVAILABLE, "the gateway is starting or shutting down");
-    else if (kw_model_own(kw_policy_model(self->order.policy)) != own)
+    else if (kw_model_own(kw_policy_model(self->command.policy)) != own)
         fail(self, KW_BUSY, "the file of the gateway was read again in the meantime; try again");
     else
         kw_stored_policy_load(gateway, own, on_old_loaded, self);

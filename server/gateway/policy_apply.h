@@ -10,7 +10,7 @@
 
 #include "gateway/policy_requests.h"
 
-/* The job of a request with an order. It ends with kw_policy_request_finish. */
+/* The job of a request with a command. It ends with kw_policy_request_finish. */
 void kw_policy_apply_run(kw_policy_request *request);
 
 /* Call it when draining has begun: ends an apply that waits. Can free the request. */

@@ -182,7 +182,8 @@ describe_key_changes(const kw_table *old, const kw_table *fresh, kw_buffer *line
     return adds || copies;
 }
 
-/* Paths that are dropped while several gateways serve; else kw_table_changes has said that they are. */
+/* Describes paths that are dropped while several gateways serve. If only one gateway serves, kw_table_changes
+ * has described them. */
 static void
 describe_drops(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
 {

@@ -114,7 +114,7 @@ answer_versions(request *self, const kw_version *versions, size_t count, const k
 static _Atomic unsigned *
 count_of(const request *self)
 {
-    return self->order.policy ? &self->gateway->policy_applies : &self->gateway->policy_reads;
+    return self->command.policy ? &self->gateway->policy_applies : &self->gateway->policy_reads;
 }
 
 static void
@@ -125,7 +125,7 @@ request_free(request *self)
     while (*at != self)
         at = &(*at)->next_open;
     *at = self->next_open;
-    kw_policy_unref(self->order.policy);
+    kw_policy_unref(self->command.policy);
     kw_timer_free(self->wait);
     kw_policy_unref(self->old);
     kw_policy_unref(self->policy);
@@ -234,7 +234,7 @@ begin(kw_task *task)
     gateway->policy_requests = self;
     if (gateway->state >= KW_GATEWAY_DRAINING && self->loop)
         answer(self, reply_new(self, &ending));
-    if (self->order.policy) {
+    if (self->command.policy) {
         self->job.run = run_apply;
         kw_jobs_add(&gateway->jobs, &self->job);
     } else if (!gateway->catalog) {
@@ -254,14 +254,14 @@ pass_on(request *self)
     static const kw_error busy = {.code = KW_BUSY,
                                   .retry_after_ms = RETRY_MS,
                                   .text = "too many calls about policy versions are waiting"};
-    unsigned most = self->order.policy ? APPLIES_MAX : READS_MAX;
+    unsigned most = self->command.policy ? APPLIES_MAX : READS_MAX;
     if (atomic_fetch_add(count_of(self), 1) < most) {
         kw_loop_post(self->gateway->loop, &self->task);
         return;
     }
     atomic_fetch_sub(count_of(self), 1);
     answer(self, reply_new(self, &busy));
-    kw_policy_unref(self->order.policy);
+    kw_policy_unref(self->command.policy);
     kw_arena_free(self->arena);
 }
 
@@ -275,16 +275,16 @@ request_new(kw_gateway *gateway, kw_loop *loop, void *user)
 }
 
 void
-kw_policy_requests_apply(void *user, const kw_apply_order *order, kw_loop *loop, kw_apply_done done,
+kw_policy_requests_apply(void *user, const kw_apply_command *command, kw_loop *loop, kw_apply_done done,
                          void *done_user)
 {
     request *self = request_new(user, loop, done_user);
     self->apply_done = done;
-    self->order = *order;
-    self->order.policy = kw_policy_ref(order->policy);
-    self->order.text = kw_arena_copy(self->arena, order->text);
-    self->order.author = copy_text(self->arena, order->author);
-    self->order.reason = copy_text(self->arena, order->reason);
+    self->command = *command;
+    self->command.policy = kw_policy_ref(command->policy);
+    self->command.text = kw_arena_copy(self->arena, command->text);
+    self->command.author = copy_text(self->arena, command->author);
+    self->command.reason = copy_text(self->arena, command->reason);
     pass_on(self);
 }
 

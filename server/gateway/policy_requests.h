@@ -7,7 +7,7 @@
 
 #include "gateway/gateway_internal.h"
 
-void kw_policy_requests_apply(void *user, const kw_apply_order *order, kw_loop *loop, kw_apply_done done,
+void kw_policy_requests_apply(void *user, const kw_apply_command *command, kw_loop *loop, kw_apply_done done,
                               void *done_user);
 void kw_policy_requests_history(void *user, int64_t before, size_t limit, kw_loop *loop,
                                 kw_versions_done done, void *done_user);
@@ -25,11 +25,11 @@ typedef struct kw_policy_request {
     kw_gateway *gateway;
     struct kw_policy_request *next_open;
     kw_arena *arena;
-    kw_apply_order order; /* policy NULL: a history, or one version */
-    int64_t before;       /* of a history */
-    size_t limit;         /* 0: one version */
-    int64_t number;       /* of one version */
-    kw_loop *loop;        /* the caller's; NULL: it was answered */
+    kw_apply_command command; /* policy NULL: a history, or one version */
+    int64_t before;           /* of a history */
+    size_t limit;             /* 0: one version */
+    int64_t number;           /* of one version */
+    kw_loop *loop;            /* the caller's; NULL: it was answered */
     kw_apply_done apply_done;
     kw_versions_done versions_done;
     void *user;

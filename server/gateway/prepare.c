@@ -282,7 +282,7 @@ create_next(preparing *self)
     kw_verb_create_table(&self->call, &self->create, on_created, self);
 }
 
-/* These store tables are created even without create_missing, because the operator has ordered the change. */
+/* These store tables are created even without create_missing, because the operator has begun the change. */
 static void
 on_targets_created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
 {
@@ -335,7 +335,7 @@ ends_change(const preparing *self)
 }
 
 /* Refuses another policy version while a change is being cancelled. The end of the cancellation makes an
- * earlier text of the policy current, so the other version would be lost. If a cancellation is ordered after
+ * earlier text of the policy current, so the other version would be lost. If a cancellation is begun after
  * this check, the commit fails. */
 static bool
 check_cancellations(const preparing *self, kw_error *ret_error)

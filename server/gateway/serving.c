@@ -96,9 +96,8 @@ kw_gateway_set_stored(kw_gateway *gateway, kw_change_set *stored)
     kw_change_set_unref(old);
 }
 
-/* The progress in the catalog can be two seconds old. A slice in progress continues from this gateway's own
- * progress.
- */
+/* The progress in the catalog can be two seconds old, so a slice that runs continues from this gateway's own
+ * progress. */
 void
 kw_gateway_note_stored(kw_gateway *gateway, kw_change_set *stored)
 {

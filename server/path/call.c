@@ -1,7 +1,7 @@
 #include "path/call.h"
 
 kw_call
-kw_call_hold(const kw_call *like)
+kw_call_copy(const kw_call *like)
 {
     kw_call call = *like;
     call.account = kw_account_ref(like->account);

@@ -35,8 +35,8 @@ typedef struct kw_call {
 
 /* Returns a copy of the call that outlives it: with its own arena, references to account, policy and keyring,
  * a copy of the identity, and no request id. */
-kw_call kw_call_hold(const kw_call *like);
-/* Releases what kw_call_hold acquired. The kw_call itself can be in its own arena. */
+kw_call kw_call_copy(const kw_call *like);
+/* Releases what kw_call_copy acquired. The kw_call itself can be in its own arena. */
 void kw_call_release(const kw_call *call);
 /* Like kw_call_release, but moves the memory of the call's arena to another arena. */
 void kw_call_release_into(const kw_call *call, kw_arena *arena);

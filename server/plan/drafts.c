@@ -40,7 +40,7 @@ point_of(kw_bytes key, kw_arena *arena)
 }
 
 /* Total width of the components from the stop on. All of them have a fixed width if the ranges can contain
- * keys of other values (analysis->foreign). */
+ * keys of other values (analysis->has_other_keys). */
 static uint32_t
 tail_width(const kw_path_analysis *analysis)
 {
@@ -115,7 +115,7 @@ draft_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normal
         draft->least = branch->least;
         draft->most = branch->most;
         set_timed(draft, branch->timed && !ranged);
-        if (analysis->foreign)
+        if (analysis->has_other_keys)
             draft->range.row_size = (uint32_t)branch->prefix.size + tail;
     }
     return made;
@@ -140,7 +140,7 @@ draft_run(const kw_path_analysis *analysis, const kw_branch *branch, const kw_pi
         draft.range.at = prefix + clock->width;
     else
         draft.range.at = run->sized ? known : KW_RANGE_NOWHERE;
-    if (run->sized || analysis->foreign)
+    if (run->sized || analysis->has_other_keys)
         draft.range.row_size = known + tail_width(analysis) - clock->width;
     set_timed(&draft, run->timed);
     return draft;

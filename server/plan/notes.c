@@ -120,11 +120,11 @@ kw_notes_residual(kw_notes *notes, const kw_path_analysis *analysis, const kw_no
         residual = true;
     }
     residual = note_span(notes, analysis, normalized, loose, ret_efficiency) || residual;
-    if (analysis->foreign)
+    if (analysis->has_other_keys)
         note(notes,
              "keys of longer or shorter values can lie within the ranges and are dropped: a raw string is "
              "followed by more; encoding: terminated would keep them apart");
-    return residual || analysis->foreign;
+    return residual || analysis->has_other_keys;
 }
 
 static const char *

@@ -244,7 +244,7 @@ settle_window(kw_path_analysis *analysis, const kw_normalized_query *normalized)
 
 /* True if the end of some piece cannot be recognized and a later component is unknown. */
 static bool
-has_foreign(const kw_path_analysis *analysis)
+has_other_keys(const kw_path_analysis *analysis)
 {
     for (size_t index = 0; index < analysis->used; index++) {
         const kw_component *component = kw_layout_component(analysis->layout, index);
@@ -369,7 +369,7 @@ kw_path_analysis_make(const kw_normalized_query *normalized, const kw_placement 
     kw_clock_judge(&analysis, normalized, order);
     cover_coarse(&analysis, normalized);
     analysis.narrow = analysis.narrow || analysis.stop == KW_STOP_RANGE || analysis.span_fans;
-    analysis.foreign = has_foreign(&analysis);
+    analysis.has_other_keys = has_other_keys(&analysis);
     analysis.ranges = count_ranges(&analysis, normalized, false, arena);
     analysis.weight =
         order == KW_ORDER_PATH ? analysis.ranges : count_ranges(&analysis, normalized, true, arena);

@@ -45,7 +45,7 @@ typedef struct kw_path_analysis {
     int64_t cell_s;  /* an order is requested, and there is one range per this many seconds of the interval */
     bool disordered; /* within the pieces of its clock, rows have another order than the requested one */
     uint64_t pieces[KW_RULE_COMPONENTS_MAX]; /* upper bound of the pieces that each component fans out into */
-    bool foreign;                            /* the ranges can contain keys of other values */
+    bool has_other_keys;                     /* the ranges can contain keys of other values */
     bool narrow;                             /* less than the whole table is read */
     bool windowed;        /* there are too many ranges, so the time range is read in windows */
     size_t window_at;     /* the clock that the windows are built from */

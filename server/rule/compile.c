@@ -169,23 +169,23 @@ longest_cell(const kw_component *clock)
 /* True if two moments one cycle apart are in different cells of `it`. Cells that follow days and hours of
  * another zone begin at other moments, and one can span the end of a cycle and the beginning of the next. */
 static bool
-distinguishes_cycles(const kw_component *it, const kw_component *round)
+distinguishes_cycles(const kw_component *it, const kw_component *circular)
 {
     int64_t cell_s = it->clock < 0 ? 1 : it->cell_s;
-    if (it->period_s != 0 && it->period_s <= round->period_s)
+    if (it->period_s != 0 && it->period_s <= circular->period_s)
         return false;
-    if (cell_s <= 60 || strcmp(it->zone, round->zone) == 0)
-        return cell_s <= round->period_s;
-    return longest_cell(it) + longest_cell(round) <= round->period_s;
+    if (cell_s <= 60 || strcmp(it->zone, circular->zone) == 0)
+        return cell_s <= circular->period_s;
+    return longest_cell(it) + longest_cell(circular) <= circular->period_s;
 }
 
 /* True if another component distinguishes the cycles of this one. */
 static bool
-is_distinguished(const kw_layout *layout, const kw_component *round)
+is_distinguished(const kw_layout *layout, const kw_component *circular)
 {
     for (size_t index = 0; index < layout->count; index++) {
         const kw_component *it = layout->components[index];
-        if (it != round && it->field == round->field && distinguishes_cycles(it, round))
+        if (it != circular && it->field == circular->field && distinguishes_cycles(it, circular))
             return true;
     }
     return false;

@@ -162,11 +162,11 @@ longest_cell(const kw_component *clock)
 static void
 check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
 {
-    const kw_component *round = kw_layout_circular(path->layout);
-    if (!round || kw_unique_any(path->layout, false, hazards->arena))
+    const kw_component *circular = kw_layout_circular(path->layout);
+    if (!circular || kw_unique_any(path->layout, false, hazards->arena))
         return;
-    int64_t forward_s = kw_clock_set_forward_most(round->offsets, round->period_s) % round->period_s;
-    int64_t apart_s = round->period_s - longest_cell(round) - forward_s;
+    int64_t forward_s = kw_clock_set_forward_most(circular->offsets, circular->period_s) % circular->period_s;
+    int64_t apart_s = circular->period_s - longest_cell(circular) - forward_s;
     for (size_t index = 0; index < table->model->families_count; index++) {
         const kw_model_family *family = &table->model->families[index];
         g_autofree char *hint =
@@ -174,11 +174,11 @@ check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
                             "coarser parts",
                             MAX(apart_s, 1));
         if (family->ttl_seconds > apart_s)
-            kw_hazards_add(hazards, table, path, round->mark, hint,
+            kw_hazards_add(hazards, table, path, circular->mark, hint,
                            "path %s: %s repeats %" G_GINT64_FORMAT
                            "s after its end, which is less than the ttl (%" G_GINT64_FORMAT
                            "s) of family %s, so two records could share a row key",
-                           path->name, round->text, apart_s, family->ttl_seconds, family->name);
+                           path->name, circular->text, apart_s, family->ttl_seconds, family->name);
     }
 }
 

@@ -81,30 +81,30 @@ why_never_expires(const kw_model_table *table, const kw_model_family *family)
 static bool
 check_circular(const kw_table *table, const kw_placement *placement, kw_diagnostics *diagnostics)
 {
-    const kw_component *round = kw_layout_circular(placement->layout);
+    const kw_component *circular = kw_layout_circular(placement->layout);
     const kw_model_table *model = table->model;
     bool good = true, in_text = placement == placement->path->placements;
-    kw_mark mark = round && in_text ? round->mark : placement->path->model->mark;
-    for (size_t index = 0; round && index < model->families_count; index++) {
+    kw_mark mark = circular && in_text ? circular->mark : placement->path->model->mark;
+    for (size_t index = 0; circular && index < model->families_count; index++) {
         const kw_model_family *family = &model->families[index];
         int64_t compaction_s = model->major_compaction_ms / 1000, ttl = family->ttl_seconds;
         const char *why = why_never_expires(model, family);
-        if (!why && ttl <= round->period_s - 2 * compaction_s)
+        if (!why && ttl <= circular->period_s - 2 * compaction_s)
             continue;
         g_autofree char *hint =
             family->min_versions > 0 ? g_strdup("remove min_versions")
             : model->major_compaction_ms == 0
                 ? g_strdup("set major_compaction to the interval of the store's major compactions")
-            : round->period_s > 2 * compaction_s
+            : circular->period_s > 2 * compaction_s
                 ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s",
-                                  round->period_s - 2 * compaction_s)
+                                  circular->period_s - 2 * compaction_s)
                 : g_strdup("add coarser parts, or set a shorter major_compaction");
         good = kw_diagnostics_add(diagnostics, mark, hint,
                                   "path %s: %s repeats after %" G_GINT64_FORMAT
                                   "s, which must be at least ttl (%" G_GINT64_FORMAT
                                   "s) of family %s + 2 x major_compaction (%" G_GINT64_FORMAT "s)%s",
-                                  placement->path->name, round->text, round->period_s, ttl, family->name,
-                                  compaction_s, why ? why : "");
+                                  placement->path->name, circular->text, circular->period_s, ttl,
+                                  family->name, compaction_s, why ? why : "");
     }
     return good;
 }

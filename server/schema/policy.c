@@ -156,7 +156,7 @@ kw_table_set_changing_order(kw_table *table, const kw_placing *placing)
     set_order(table, placing->order,
               allows_atomics(table, placing->adds ? placing->order : kw_table_default_order(table)));
     table->changing_order = true;
-    table->ordering.spaced = placing->spaced;
+    table->ordering.waits_for_next_ms = placing->waits_for_next_ms;
     table->ordering.keeps_gone = placing->keeps_gone;
 }
 

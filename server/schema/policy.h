@@ -110,7 +110,7 @@ typedef struct kw_placing {
     bool atomics_held;  /* increments and conditional writes wait (service/atomic_hold.h) */
     bool sets_order;    /* `order` replaces the order of the table's writes */
     kw_write_order order;
-    bool spaced, keeps_gone; /* see kw_ordering */
+    bool waits_for_next_ms, keeps_gone; /* see kw_ordering */
     /* Or the path is being added: `role` is that of its only placement, and there is no old model. The
      * placings of all paths that are added to a table have the same roles, order and flags. */
     bool adds;

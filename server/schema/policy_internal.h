@@ -18,7 +18,7 @@ struct kw_policy {
     kw_hazards hazards;
 };
 
-/* Sets the order of writes that a version of a change needs (kw_placing). spaced: see kw_ordering. */
+/* Sets the order of writes that a version of a change needs (kw_placing). */
 void kw_table_set_changing_order(kw_table *table, const kw_placing *placing);
 
 /* The field before the table's layouts are known: without its column. */

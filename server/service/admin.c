@@ -88,7 +88,7 @@ void
 kw_serve_reload(kw_exchange *exchange)
 {
     const kw_service_settings *settings = &exchange->worker->service->settings;
-    kw_exchange_let_policy_go(exchange);
+    kw_exchange_drop_policy(exchange);
     settings->reload(settings->user, exchange->call.loop, reply_reload, exchange);
 }
 
@@ -139,11 +139,11 @@ kw_serve_forget(kw_exchange *exchange)
         kw_exchange_fail(exchange, &error);
         return;
     }
-    kw_forget_order order = {.table = kw_arena_text(arena, args->table),
-                             .path = path.size ? kw_arena_text(arena, path) : NULL,
-                             .drop_rows = options && options->has_drop_rows && options->drop_rows};
-    kw_exchange_let_policy_go(exchange);
-    settings->forget(settings->user, &order, exchange->call.loop, reply_forgotten, exchange);
+    kw_forget_command command = {.table = kw_arena_text(arena, args->table),
+                                 .path = path.size ? kw_arena_text(arena, path) : NULL,
+                                 .drop_rows = options && options->has_drop_rows && options->drop_rows};
+    kw_exchange_drop_policy(exchange);
+    settings->forget(settings->user, &command, exchange->call.loop, reply_forgotten, exchange);
 }
 
 /* --- stats --------------------------------------------------------------------------------------- */

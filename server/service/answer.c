@@ -72,7 +72,7 @@ kw_exchange_failure(kw_exchange *exchange, const kw_error *error)
 /* --- the reply ----------------------------------------------------------------------------------- */
 
 size_t
-kw_exchange_reply_most(const kw_exchange *exchange)
+kw_exchange_max_reply_bytes(const kw_exchange *exchange)
 {
     return (size_t)kw_exchange_model(exchange)->limits.frame_bytes;
 }
@@ -94,7 +94,7 @@ encode(kw_exchange *exchange, const void *result)
     kw_wire_form form = kw_request_form(request);
     kw_buffer *out = kw_request_reply(request);
     size_t mark = kw_exchange_begin_message(exchange, out);
-    size_t left = kw_exchange_reply_most(exchange) - (out->size - mark);
+    size_t left = kw_exchange_max_reply_bytes(exchange) - (out->size - mark);
     if (!kw_wire_struct_encode_within(out, form.protocol, exchange->method->result, result, left)) {
         out->size = mark;
         return false;
@@ -110,8 +110,8 @@ too_large(kw_exchange *exchange)
     const kw_method *method = serving(exchange);
     kw_metrics_add(KW_METRIC_replies_too_large, 1);
     kw_error_set(&error, KW_LIMIT, "%sthe reply would have more than %zu bytes (limits.frame); %s",
-                 method->changes ? "the call was carried out, but " : "", kw_exchange_reply_most(exchange),
-                 method->smaller);
+                 method->changes ? "the call was carried out, but " : "",
+                 kw_exchange_max_reply_bytes(exchange), method->smaller);
     error.maybe_applied = method->changes;
     return kw_exchange_failure(exchange, &error);
 }

@@ -53,7 +53,7 @@ kw_atomic_hold_catch(kw_exchange *exchange)
     exchange->held_atomic = true;
     exchange->link.data = exchange;
     g_queue_push_tail_link(queue, &exchange->link);
-    kw_exchange_let_policy_go(exchange);
+    kw_exchange_drop_policy(exchange);
     return true;
 }
 

@@ -38,7 +38,7 @@ status_out(const kw_change_status *from)
                                  .different = (int64_t)from->different,
                                  .extra = (int64_t)from->extra,
                                  .repaired = (int64_t)from->repaired,
-                                 .foreign_rows = (int64_t)from->foreign,
+                                 .foreign_rows = (int64_t)from->undecodable,
                                  .has_example = from->example[0] != '\0',
                                  .example = kw_bytes_of_text(from->example),
                                  .has_cursors_until = from->cursors_until_ms > 0,
@@ -104,16 +104,16 @@ kw_serve_changes(kw_exchange *exchange)
         kw_exchange_fail(exchange, &error);
         return;
     }
-    kw_change_order order = {.action = KW_CHANGE_SHOW,
-                             .table = table ? table->name : NULL,
-                             .author = kw_exchange_author(exchange)};
-    settings->change(settings->user, &order, exchange->call.loop, reply_changes, exchange);
+    kw_change_command command = {.action = KW_CHANGE_SHOW,
+                                 .table = table ? table->name : NULL,
+                                 .author = kw_exchange_author(exchange)};
+    settings->change(settings->user, &command, exchange->call.loop, reply_changes, exchange);
 }
 
 /* --- orderChange ----------------------------------------------------------------------------------- */
 
 static void
-reply_ordered(void *user, const kw_change_status *changes, size_t count, const kw_error *error)
+reply_commanded(void *user, const kw_change_status *changes, size_t count, const kw_error *error)
 {
     kw_exchange *exchange = user;
     if (error) {
@@ -161,7 +161,7 @@ read_action(const kw_api_Admin_orderChange_args *args, kw_change_action *ret_act
 }
 
 static bool
-read_expected(const kw_exchange *exchange, kw_bytes version, kw_change_order *order, kw_error *ret_error)
+read_expected(const kw_exchange *exchange, kw_bytes version, kw_change_command *command, kw_error *ret_error)
 {
     char shown[KW_SHOWN_MAX];
     bool is_name = version.size > 0 && version.size <= VERSION_BYTES_MAX;
@@ -171,14 +171,15 @@ read_expected(const kw_exchange *exchange, kw_bytes version, kw_change_order *or
         return kw_error_set(ret_error, KW_INVALID,
                             "options.expected_version %s is not a version of a change, such as both-old",
                             kw_show_name(version, shown));
-    order->expected = kw_arena_text(exchange->call.arena, version);
+    command->expected = kw_arena_text(exchange->call.arena, version);
     return true;
 }
 
-/* Rejects options that are for another action, so that an order never does something else than its caller
+/* Rejects options that are for another action, so that a command never does something else than its caller
  * expects. */
 static bool
-check_action_options(const kw_api_ChangeOptions *options, const kw_change_order *order, kw_error *ret_error)
+check_action_options(const kw_api_ChangeOptions *options, const kw_change_command *command,
+                     kw_error *ret_error)
 {
     const struct {
         const char *name;
@@ -186,10 +187,10 @@ check_action_options(const kw_api_ChangeOptions *options, const kw_change_order 
         kw_change_action action;
         bool given;
     } rows[] = {{"rows_per_second", "THROTTLE", KW_CHANGE_THROTTLE, options->has_rows_per_second},
-                {"leave_undecodable", "SWITCH", KW_CHANGE_SWITCH, order->leave_foreign},
-                {"expire_cursors", "COMPLETE", KW_CHANGE_COMPLETE, order->expire_cursors}};
+                {"leave_undecodable", "SWITCH", KW_CHANGE_SWITCH, command->leave_undecodable},
+                {"expire_cursors", "COMPLETE", KW_CHANGE_COMPLETE, command->expire_cursors}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
-        if (rows[i].given && order->action != rows[i].action)
+        if (rows[i].given && command->action != rows[i].action)
             return kw_error_set(ret_error, KW_INVALID, "options.%s is only for the action %s", rows[i].name,
                                 rows[i].action_name);
     if (options->has_rows_per_second &&
@@ -201,20 +202,20 @@ check_action_options(const kw_api_ChangeOptions *options, const kw_change_order 
 }
 
 static bool
-read_options(const kw_exchange *exchange, const kw_api_ChangeOptions *options, kw_change_order *order,
+read_options(const kw_exchange *exchange, const kw_api_ChangeOptions *options, kw_change_command *command,
              kw_error *ret_error)
 {
-    if (order->action == KW_CHANGE_THROTTLE && !(options && options->has_rows_per_second))
+    if (command->action == KW_CHANGE_THROTTLE && !(options && options->has_rows_per_second))
         return kw_error_set(ret_error, KW_INVALID, "options.rows_per_second is missing; 0 removes the limit");
     if (!options)
         return true;
-    order->leave_foreign = options->has_leave_undecodable && options->leave_undecodable;
-    order->expire_cursors = options->has_expire_cursors && options->expire_cursors;
-    if (!check_action_options(options, order, ret_error))
+    command->leave_undecodable = options->has_leave_undecodable && options->leave_undecodable;
+    command->expire_cursors = options->has_expire_cursors && options->expire_cursors;
+    if (!check_action_options(options, command, ret_error))
         return false;
-    order->rows_per_second = options->has_rows_per_second ? (uint64_t)options->rows_per_second : 0;
+    command->rows_per_second = options->has_rows_per_second ? (uint64_t)options->rows_per_second : 0;
     return !options->has_expected_version ||
-           read_expected(exchange, options->expected_version, order, ret_error);
+           read_expected(exchange, options->expected_version, command, ret_error);
 }
 
 void
@@ -223,16 +224,16 @@ kw_serve_order_change(kw_exchange *exchange)
     const kw_api_Admin_orderChange_args *args = exchange->args;
     const kw_service_settings *settings = &exchange->worker->service->settings;
     const kw_table *table;
-    kw_change_order order = {.author = kw_exchange_author(exchange)};
+    kw_change_command command = {.author = kw_exchange_author(exchange)};
     kw_error error;
     if (!kw_exchange_has_stored_policy(exchange, &error) ||
         !kw_exchange_find_table(exchange, args->has_table, args->table, &table, &error) ||
-        !read_action(args, &order.action, &error) ||
-        !read_options(exchange, args->has_options ? args->options : NULL, &order, &error)) {
+        !read_action(args, &command.action, &error) ||
+        !read_options(exchange, args->has_options ? args->options : NULL, &command, &error)) {
         kw_exchange_fail(exchange, &error);
         return;
     }
-    order.table = kw_arena_text(exchange->call.arena, args->table);
-    kw_exchange_let_policy_go(exchange);
-    settings->change(settings->user, &order, exchange->call.loop, reply_ordered, exchange);
+    command.table = kw_arena_text(exchange->call.arena, args->table);
+    kw_exchange_drop_policy(exchange);
+    settings->change(settings->user, &command, exchange->call.loop, reply_commanded, exchange);
 }

@@ -319,7 +319,7 @@ kw_exchange_resume(kw_exchange *exchange)
 }
 
 void
-kw_exchange_let_policy_go(kw_exchange *exchange)
+kw_exchange_drop_policy(kw_exchange *exchange)
 {
     set_snapshot(exchange, kw_snapshot_first(exchange->worker->service));
 }

@@ -61,7 +61,7 @@ void kw_exchange_resume(kw_exchange *exchange);
 /* Drops the policy under which the call began. A call that waits for the gateway, and uses no table, must
  * drop it: otherwise a change of the policy that waits for calls under the earlier one would wait for this
  * call. */
-void kw_exchange_let_policy_go(kw_exchange *exchange);
+void kw_exchange_drop_policy(kw_exchange *exchange);
 
 /* Called by the alarm of an exchange when its deadline has passed. */
 void kw_exchange_on_deadline(kw_alarm *alarm);
@@ -96,7 +96,7 @@ bool kw_exchange_find_table(const kw_exchange *exchange, bool given, kw_bytes na
 /* REFUSED with a hint if the gateway has its policy from a file, not from the catalog. */
 bool kw_exchange_has_stored_policy(const kw_exchange *exchange, kw_error *ret_error);
 
-/* The caller, for records of what it ordered: the subject of its certificate, or "anonymous". In the call's
+/* The caller, for records of its commands: the subject of its certificate, or "anonymous". In the call's
  * arena. */
 const char *kw_exchange_author(const kw_exchange *exchange);
 

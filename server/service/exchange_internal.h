@@ -10,7 +10,7 @@
 bool kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error);
 
 /* Maximum bytes of a reply: limits.frame. */
-size_t kw_exchange_reply_most(const kw_exchange *exchange);
+size_t kw_exchange_max_reply_bytes(const kw_exchange *exchange);
 
 /* Appends the frame and message head of a reply. Returns the mark for kw_wire_frame_end. */
 size_t kw_exchange_begin_message(const kw_exchange *exchange, kw_buffer *out);

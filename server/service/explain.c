@@ -99,7 +99,7 @@ kw_serve_explain(kw_exchange *exchange)
         return;
     }
     explaining *self = g_new0(explaining, 1);
-    self->call = kw_call_hold(&exchange->call);
+    self->call = kw_call_copy(&exchange->call);
     self->request = request;
     kw_offload_start(&self->offload, exchange, explain, reply_plan);
 }

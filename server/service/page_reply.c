@@ -133,7 +133,7 @@ encode_around(page_reply *self)
     kw_wire_hole hole = {&out.rows, (uint32_t)page->count};
     size_t rows_at = 0;
     self->frame = kw_exchange_begin_message(exchange, message);
-    size_t most = kw_exchange_reply_most(exchange);
+    size_t most = kw_exchange_max_reply_bytes(exchange);
     if (!kw_wire_struct_encode_around(message, form.protocol, exchange->method->result, &result, hole, most,
                                       &rows_at))
         return false;

@@ -72,15 +72,15 @@ pass_on(const applying *self)
     const kw_api_ApplyOptions *options = args->has_options ? args->options : NULL;
     const kw_service_settings *settings = &exchange->worker->service->settings;
     kw_bytes reason = options && options->has_reason ? options->reason : KW_BYTES_NONE;
-    kw_apply_order order = {.policy = self->policy,
-                            .text = text_of(self),
-                            .expected = args->expected_version,
-                            .author = kw_exchange_author(exchange),
-                            .reason = kw_arena_text(exchange->call.arena, reason),
-                            .dry_run = options && options->has_dry_run && options->dry_run,
-                            .only_writer = options && options->has_only_writer && options->only_writer};
-    kw_exchange_let_policy_go(exchange);
-    settings->apply(settings->user, &order, exchange->call.loop, reply_applied, exchange);
+    kw_apply_command command = {.policy = self->policy,
+                                .text = text_of(self),
+                                .expected = args->expected_version,
+                                .author = kw_exchange_author(exchange),
+                                .reason = kw_arena_text(exchange->call.arena, reason),
+                                .dry_run = options && options->has_dry_run && options->dry_run,
+                                .only_writer = options && options->has_only_writer && options->only_writer};
+    kw_exchange_drop_policy(exchange);
+    settings->apply(settings->user, &command, exchange->call.loop, reply_applied, exchange);
 }
 
 static void

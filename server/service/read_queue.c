@@ -20,8 +20,8 @@ struct kw_read_queues {
 
 /* --- starting ------------------------------------------------------------------------------------ */
 
-/* Maximum number of large reads at a time: one until the client has read a reply, and one more each time that
- * it has read all replies. */
+/* Maximum number of large reads at a time. It is one at first, and increases by one each time that the client
+ * has read all replies. */
 static uint32_t
 large_most(const kw_exchange *exchange)
 {

@@ -99,7 +99,7 @@ kw_serve_latest(kw_exchange *exchange)
         return;
     }
     request->limit = request->query.limit = 1;
-    request->patient = true;
+    request->waits_for_row = true;
     if (request->query.order == KW_ORDER_PATH)
         request->query.order = KW_ORDER_DESCENDING;
     exchange->prepared = request;

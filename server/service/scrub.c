@@ -144,14 +144,14 @@ find_changing(scrubbing *self, kw_error *ret_error)
 }
 
 /* In a store with several writers, a repair can write an older value over one of the same millisecond that
- * another call is writing. The change's own comparison is followed by passes, which mend that. */
+ * another call is writing. The passes that follow the comparison of a change repair that. */
 static bool
 check_repair(const kw_exchange *exchange, const kw_scrub_request *request, kw_error *ret_error)
 {
     return !request->repair || !kw_store_is_shared(exchange->call.store) ||
            kw_error_set(
                ret_error, KW_REFUSED,
-               "table %s: in this store the gateways repair the rows of a change themselves; order keyway "
+               "table %s: in this store the gateways repair the rows of a change themselves; run keyway "
                "change compare, or compare them without repair",
                request->table->name);
 }

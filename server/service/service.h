@@ -18,15 +18,15 @@
 
 typedef struct kw_service kw_service;
 
-typedef struct kw_forget_order {
+typedef struct kw_forget_command {
     const char *table;
     const char *path;
     bool drop_rows;
-} kw_forget_order;
+} kw_forget_command;
 typedef void (*kw_forget_done)(void *user, const char *const *emptied, size_t count, const kw_error *error);
 
 /* A new version of a policy that the catalog keeps. */
-typedef struct kw_apply_order {
+typedef struct kw_apply_command {
     kw_policy *policy; /* compiled from the text and the settings in service; the receiver takes a reference
                           of its own */
     kw_bytes text;
@@ -35,7 +35,7 @@ typedef struct kw_apply_order {
     const char *reason;
     bool dry_run;
     bool only_writer; /* the caller states that no other program writes the store tables */
-} kw_apply_order;
+} kw_apply_command;
 
 typedef struct kw_applied {
     int64_t version; /* the number of the new version; after a dry run, the number that it would have */
@@ -71,21 +71,21 @@ typedef enum kw_change_action {
     KW_CHANGE_COMPARE /* compares all rows again */
 } kw_change_action;
 
-typedef struct kw_change_order {
+typedef struct kw_change_command {
     kw_change_action action;
     const char *table;    /* SHOW: NULL for all tables */
     const char *expected; /* the version that the caller saw, for example "both-old"; NULL: any */
     const char *author;
     uint64_t rows_per_second; /* THROTTLE; 0: no limit */
-    bool leave_foreign;       /* SWITCH: even if rows could not be decoded and were not copied */
+    bool leave_undecodable;   /* SWITCH: even if rows could not be decoded and were not copied */
     bool expire_cursors;      /* COMPLETE: does not wait until cursors of the old key rule have expired */
-} kw_change_order;
+} kw_change_command;
 
 /* The state of one change, for people. */
 typedef struct kw_change_status {
     const char *table;
     const char *path;    /* of several paths: the first one */
-    const char *version; /* of the change (change/chain.h), for example "both-old" */
+    const char *version; /* of the change (change/version.h), for example "both-old" */
     const char
         *phase; /* what happens now, or what it waits for: "copying", "comparing", "ready to switch", ... */
     const char
@@ -109,11 +109,12 @@ typedef struct kw_change_status {
     uint64_t rows_compared;
     uint64_t missing, different, extra; /* rows that the last comparison found, before repairs */
     uint64_t repaired;
-    uint64_t foreign;         /* rows that cannot be decoded under the old key rule */
+    uint64_t undecodable;     /* rows that cannot be decoded under the old key rule */
     const char *example;      /* the first of them; "": none */
     int64_t cursors_until_ms; /* wall clock: when the last cursor of the old key rule expires; 0: unknown */
     const char *problem;      /* why the last step failed; "": it did not */
-    const char *goal;   /* several writers: what was ordered last, for example "switched"; "": one writer */
+    const char
+        *goal; /* several writers: the last goal that was set, for example "switched"; "": one writer */
     size_t unreported;  /* several writers, if this gateway is the holder: number of gateways that it waits
                            for */
     const char *holder; /* several writers: id of the gateway that carries it out; "": unknown */
@@ -133,20 +134,20 @@ typedef struct kw_service_settings {
                    void *done_user);
     /* Admin.forget: deletes the catalog's entries of a table, or of one of its paths (NULL: all paths). Calls
      * done on `loop` with the store tables that were emptied; the texts live until done returns. */
-    void (*forget)(void *user, const kw_forget_order *order, kw_loop *loop, kw_forget_done done,
+    void (*forget)(void *user, const kw_forget_command *command, kw_loop *loop, kw_forget_done done,
                    void *done_user);
     /* Called when createTable has created store tables. The texts live until it returns. */
     void (*created)(void *user, const char *const *store_tables, size_t count);
     /* Admin.policyApply, policyHistory and policyVersion (number 0: the current version). They copy their
      * arguments, and call done on `loop`; its texts live until it returns. */
-    void (*apply)(void *user, const kw_apply_order *order, kw_loop *loop, kw_apply_done done,
+    void (*apply)(void *user, const kw_apply_command *command, kw_loop *loop, kw_apply_done done,
                   void *done_user);
     void (*history)(void *user, int64_t before, size_t limit, kw_loop *loop, kw_versions_done done,
                     void *done_user);
     void (*version)(void *user, int64_t number, kw_loop *loop, kw_versions_done done, void *done_user);
-    /* Admin.changes and orderChange. Copies the order, carries it out, and calls done on `loop` with the
+    /* Admin.changes and orderChange. Copies the command, carries it out, and calls done on `loop` with the
      * changes of the table that are under way afterwards; everything lives until done returns. */
-    void (*change)(void *user, const kw_change_order *order, kw_loop *loop, kw_change_done done,
+    void (*change)(void *user, const kw_change_command *command, kw_loop *loop, kw_change_done done,
                    void *done_user);
     void *user;
     const kw_fence

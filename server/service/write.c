@@ -136,7 +136,7 @@ kw_late_remove_many(kw_exchange *exchange, const kw_error *error)
     return result->success.items ? result : kw_exchange_failure(exchange, error);
 }
 
-/* Rejects records whose generated fields would not fit into the reply. They are not written. */
+/* Rejects records whose generated fields would not fit into the reply, before they are written. */
 static bool
 reject_too_large(kw_exchange *exchange, const kw_table *table, kw_item *items, size_t count,
                  kw_reply_budget *ret_reply_budget, kw_error *ret_error)

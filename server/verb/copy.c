@@ -23,7 +23,7 @@
  */
 #include "path/reader.h"
 #include "store/control.h"
-#include "verb/edge.h"
+#include "verb/first_key.h"
 #include "verb/pushdown.h"
 #include "verb/scrub.h"
 #include "verb/share.h"
@@ -50,13 +50,13 @@ typedef struct copy_slice {
     bool names_records; /* the row keys hold the identity fields */
     bool whole;         /* scans whole rows, with their control cells */
     kw_range_scan *scan;
-    kw_bytes *edge; /* &first or &last: the key that is searched now, or was searched last; NULL: none */
+    kw_bytes *searched; /* &first or &last: the one that is or was last searched; NULL: none yet */
     kw_bytes first, last;
     /* scanning */
     bool fetching;
-    bool any;     /* a fetch of the present scan returned rows, or the end */
-    bool ended;   /* there are no more rows */
-    size_t count; /* rows scanned */
+    bool fetched_any; /* a fetch of the present scan returned rows, or the end */
+    bool ended;       /* there are no more rows */
+    size_t count;     /* rows scanned */
     size_t bytes;
     kw_bytes scanned; /* the last row key */
     kw_rows *next;    /* scanned, while the rows before are copied */
@@ -128,9 +128,9 @@ on_rows_done(void *user)
 }
 
 static void
-note_foreign(copy_slice *self, const kw_error *error)
+note_undecodable(copy_slice *self, const kw_error *error)
 {
-    if (self->result.foreign++ == 0)
+    if (self->result.undecodable++ == 0)
         self->result.example = kw_arena_text(self->call->arena, kw_bytes_of_text(error->text));
 }
 
@@ -139,29 +139,29 @@ static kw_row_copy
 copy_of(const copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes to_row)
 {
     const kw_copy_request *request = self->request;
-    bool both = request->mode == KW_COPY_BOTH;
-    bool back = both && request->to->role.put > request->from->role.put;
+    bool is_pass = request->mode == KW_COPY_PASS;
+    bool to_is_written_last = is_pass && request->to->role.put > request->from->role.put;
     kw_row_copy copy = {
         .table = request->from->store_table,
         .row = row,
         .to_table = request->to->store_table,
         .to_row = to_row,
         .ordering = kw_store_is_shared(self->call->store) ? &table_of(self)->ordering : NULL,
-        .both_ways = both,
+        .both_ways = is_pass,
         .stored = stored,
         .time_from = self->since_ms,
         .era = self->call->era,
     };
-    if (!back)
+    if (!to_is_written_last)
         return copy;
-    kw_row_copy turned = copy; /* the row that put operations write last comes first */
-    turned.table = copy.to_table;
-    turned.row = copy.to_row;
-    turned.to_table = copy.table;
-    turned.to_row = copy.row;
-    turned.stored = NULL;
-    turned.to_stored = stored;
-    return turned;
+    kw_row_copy reversed = copy; /* the row that put operations write last comes first */
+    reversed.table = copy.to_table;
+    reversed.row = copy.to_row;
+    reversed.to_table = copy.table;
+    reversed.to_row = copy.row;
+    reversed.stored = NULL;
+    reversed.to_stored = stored;
+    return reversed;
 }
 
 /* True if the older cells of the row are needed, too. A trace shows that a caller put cells with timestamps
@@ -198,11 +198,11 @@ add_copy(copy_slice *self, const kw_row *row, kw_row_copy *copies, kw_buffer *sc
             MIN(visible.cells_count, 1); /* decodes the same cell whether rows or their keys are scanned */
     if (!kw_reader_decode(self->reader, self->request->from, &visible, &record, &error)) {
         if (!removed)
-            note_foreign(self, &error);
+            note_undecodable(self, &error);
     } else if (!kw_layout_encode(self->request->to->layout, record, scratch, &error)) {
         kw_reader_name_row(self->reader, row->key, &error);
         if (!removed)
-            note_foreign(self, &error);
+            note_undecodable(self, &error);
     } else {
         kw_bytes key = kw_arena_copy(arena, row->key);
         self->result.rows += !removed;
@@ -344,14 +344,14 @@ static void
 scan_keys_instead(copy_slice *self)
 {
     kw_range_scan_close(g_steal_pointer(&self->scan));
-    self->whole = self->any = false;
+    self->whole = self->fetched_any = false;
     scan(self);
 }
 
 static void
 note_fetched(copy_slice *self, kw_rows *rows)
 {
-    self->any = true;
+    self->fetched_any = true;
     self->ended = rows->end;
     self->count += rows->count;
     self->bytes += rows->bytes;
@@ -411,7 +411,7 @@ static bool
 needs_more(const copy_slice *self)
 {
     bool space = self->whole && self->count < self->request->max_rows && self->bytes < SLICE_BYTES_MAX;
-    return !self->ended && (!self->any || space);
+    return !self->ended && (!self->fetched_any || space);
 }
 
 /* Starts the next scan and the next copy, if they can start now. */
@@ -428,10 +428,10 @@ advance(copy_slice *self)
 
 /* --- the first and the last row key -------------------------------------------------------------- */
 
-static void next_edge(copy_slice *self);
+static void search_first_and_last(copy_slice *self);
 
 static void
-edge_found(void *user, kw_bytes key, const kw_error *error)
+on_first_key(void *user, kw_bytes key, const kw_error *error)
 {
     copy_slice *self = user;
     if (error) {
@@ -439,32 +439,32 @@ edge_found(void *user, kw_bytes key, const kw_error *error)
         finish(self);
         return;
     }
-    *self->edge = key;
-    next_edge(self);
+    *self->searched = key;
+    search_first_and_last(self);
 }
 
 /* Finds the last key, then the first one, unless the slice begins with it. A scan of recent rows needs
  * neither: its progress cannot be estimated from row keys. */
 static void
-next_edge(copy_slice *self)
+search_first_and_last(copy_slice *self)
 {
     bool at_first = self->request->after.size == 0;
     bool know = self->since_ms > 0 || (self->last.size && (self->first.size || at_first));
-    if (know || self->edge == &self->first || (self->edge && at_first)) {
+    if (know || self->searched == &self->first || (self->searched && at_first)) {
         scan(self);
         return;
     }
-    self->edge = self->last.size ? &self->first : self->edge ? &self->first : &self->last;
+    self->searched = self->last.size ? &self->first : self->searched ? &self->first : &self->last;
     kw_range_scan_spec spec = spec_of(self);
-    spec.reversed = self->edge == &self->last;
+    spec.reversed = self->searched == &self->last;
     spec.filter = is_sweep(self) ? FIRST_CELL : spec.filter;
-    kw_edge_find(self->call, &spec, edge_found, self);
+    kw_first_key_find(self->call, &spec, on_first_key, self);
 }
 
 /* --- all ----------------------------------------------------------------------------------------- */
 
 bool
-kw_copy_selects(const kw_placement *from, const kw_placement *to)
+kw_copy_can_select_by_time(const kw_placement *from, const kw_placement *to)
 {
     return kw_placement_names_records(from) && kw_placement_names_records(to);
 }
@@ -476,7 +476,7 @@ kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, v
     bool copies = request->mode != KW_COPY_SWEEP;
     g_assert(copies ? request->to->path->table == path->table : request->to == NULL);
     g_assert(request->max_rows > 0 && request->max_rows <= KW_COPY_ROWS_MAX);
-    g_assert(request->since_ms == 0 || !copies || kw_copy_selects(request->from, request->to));
+    g_assert(request->since_ms == 0 || !copies || kw_copy_can_select_by_time(request->from, request->to));
     copy_slice *self = KW_ARENA_NEW(call->arena, copy_slice);
     *self = (copy_slice){.call = call,
                          .since_ms = request->scan_all ? 0 : request->since_ms,
@@ -490,5 +490,5 @@ kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, v
                          .result = {.after = request->after}};
     self->reader = kw_reader_new_identity(call, path->table, path);
     self->names_records = kw_placement_names_records(request->from);
-    next_edge(self);
+    search_first_and_last(self);
 }

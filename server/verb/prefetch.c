@@ -167,7 +167,7 @@ static void
 read_page(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes, kw_scan *scan,
           kw_deadline scan_until)
 {
-    kw_call call = kw_call_hold(like);
+    kw_call call = kw_call_copy(like);
     page_ahead *page = KW_ARENA_NEW(call.arena, page_ahead);
     page->of = ahead;
     page->scan = scan;

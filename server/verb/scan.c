@@ -84,7 +84,7 @@ accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, kw_accepta
 
 /* Maximum size in bytes of the page's records in the reply; the cursor needs the rest. */
 static size_t
-reply_most(kw_scan *self, size_t key_size)
+max_records_bytes(kw_scan *self, size_t key_size)
 {
     size_t frame = self->limits.frame_bytes;
     if (self->cursor_bytes == 0)
@@ -98,7 +98,7 @@ static bool
 reserve_space(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error)
 {
     size_t bytes = kw_reader_reply_bytes(self->reader), all = self->reply_bytes + bytes;
-    bool fits = all <= self->limits.frame_bytes / 4 || all <= reply_most(self, row->key.size);
+    bool fits = all <= self->limits.frame_bytes / 4 || all <= max_records_bytes(self, row->key.size);
     *ret_accepted = fits ? KW_ROW_ACCEPTED : KW_ROW_NEXT_PAGE;
     if (fits)
         self->reply_bytes = all;
@@ -106,7 +106,7 @@ reserve_space(kw_scan *self, const kw_row *row, kw_acceptance *ret_accepted, kw_
         return kw_error_set(ret_error, KW_LIMIT,
                             "table %s: a record needs %zu bytes of a reply, which has space for %zu "
                             "(limits.frame); request fewer columns",
-                            self->request.query.table->name, bytes, reply_most(self, row->key.size));
+                            self->request.query.table->name, bytes, max_records_bytes(self, row->key.size));
     return true;
 }
 
@@ -157,7 +157,7 @@ scan_new(const kw_call *call, const kw_scan_request *request)
 /* Maximum size in bytes of a row while it is read. The whole row can be read even if only some of its columns
  * are returned, because a record without any of the chosen columns is returned, too. */
 static size_t
-row_most(const kw_scan *self)
+max_row_bytes(const kw_scan *self)
 {
     size_t frame = (size_t)kw_policy_model(self->call.policy)->limits.frame_bytes;
     if (self->request.picks_count == 0)
@@ -181,7 +181,7 @@ gather_rows(kw_scan *self, const kw_position *position)
                                (size_t)kw_policy_model(self->call.policy)->limits.scan_buffer_bytes,
                            .limit = self->request.limit ? self->request.limit - self->records->len : 0,
                            .more_pages = self->spans_pages,
-                           .row_bytes = row_most(self),
+                           .row_bytes = max_row_bytes(self),
                            .account = self->call.account,
                            .call = self->call.number,
                            .accept = accept_row,
@@ -224,7 +224,7 @@ static void
 fail(kw_scan *self, const kw_error *error)
 {
     kw_error copy = *error;
-    bool is_answer = self->in_later_window && (self->records->len || !self->request.patient);
+    bool is_answer = self->in_later_window && (self->records->len || !self->request.waits_for_row);
     if (copy.code == KW_TIMEOUT && is_answer)
         answer(self, &(kw_gathered){.count = 0}, false);
     else
@@ -234,20 +234,20 @@ fail(kw_scan *self, const kw_error *error)
 static bool
 page_is_full(const kw_scan *self)
 {
-    bool time_is_up = !self->request.patient && kw_deadline_passed(self->stop_by);
+    bool time_is_up = !self->request.waits_for_row && kw_deadline_passed(self->stop_by);
     bool is_short = self->records->len > 0 && kw_budget_pressure(self->call.account) != KW_PRESSURE_NONE;
     return is_short || self->records->len >= self->limits.rows || self->bytes >= self->limits.bytes ||
            time_is_up;
 }
 
-static void paged(void *user, const kw_gathered *gathered, const kw_error *error);
+static void on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error);
 
 /* Reads the rows that the page still lacks from the current window. */
 static void
 gather_page(kw_scan *self)
 {
     kw_gather_page(self->gather, self->limits.rows - self->records->len, self->limits.bytes - self->bytes,
-                   self->page_call->deadline, paged, self);
+                   self->page_call->deadline, on_page_gathered, self);
 }
 
 /* Opens the window after the one that was read. */
@@ -272,7 +272,7 @@ open_next_window(kw_scan *self, kw_error *ret_error)
 }
 
 static void
-paged(void *user, const kw_gathered *gathered, const kw_error *error)
+on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error)
 {
     kw_scan *self = user;
     if (error) {
@@ -280,7 +280,7 @@ paged(void *user, const kw_gathered *gathered, const kw_error *error)
         return;
     }
     kw_error late;
-    if (self->request.patient && self->records->len == 0 && !gathered->end) {
+    if (self->request.waits_for_row && self->records->len == 0 && !gathered->end) {
         kw_error_set(&late, KW_TIMEOUT, "the deadline passed before a row was found");
         fail(self, &late);
         return;
@@ -346,10 +346,10 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
 
 /* --- whole scans ----------------------------------------------------------------------------------- */
 
-/* If `good` is false, the caller has set *ret_error: returns NULL. Everything is allocated in the call's
- * arena. */
+/* The scan of several pages. If `good` is false, the caller has set *ret_error: returns NULL. Everything is
+ * allocated in the call's arena. */
 static kw_scan *
-live_scan(const kw_call *call, const kw_scan_request *request, const kw_position *position, bool good,
+open_scan(const kw_call *call, const kw_scan_request *request, const kw_position *position, bool good,
           kw_error *ret_error)
 {
     kw_scan *self = scan_new(call, request);
@@ -394,20 +394,20 @@ kw_scan *
 kw_scan_of_request(const kw_call *like, const kw_scan_request *request, kw_error *ret_error)
 {
     static const kw_position from_the_start;
-    kw_call call = kw_call_hold(like);
+    kw_call call = kw_call_copy(like);
     kw_scan_request copy = {0};
     bool good = copy_request(request, call.arena, &copy, ret_error);
-    return live_scan(&call, &copy, &from_the_start, good, ret_error);
+    return open_scan(&call, &copy, &from_the_start, good, ret_error);
 }
 
 kw_scan *
 kw_scan_of_cursor(const kw_call *like, kw_bytes cursor, kw_error *ret_error)
 {
-    kw_call call = kw_call_hold(like);
+    kw_call call = kw_call_copy(like);
     kw_scan_request request = {0};
     kw_position position = {0};
     bool good = kw_page_open_cursor(&call, kw_arena_copy(call.arena, cursor), &request, &position, ret_error);
-    return live_scan(&call, &request, &position, good, ret_error);
+    return open_scan(&call, &request, &position, good, ret_error);
 }
 
 /* --- one page -------------------------------------------------------------------------------------- */

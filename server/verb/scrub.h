@@ -26,9 +26,9 @@
  * that only the other row has is deleted with its own timestamp: the correct row can only lack it because of
  * a later removal. Cells that a deletion hides cannot be repaired in this way.
  *
- * In a store with several writers ("apart"), the comparison runs under version 2 of change/chain.h: puts and
- * removals write the other row (N) first, and the correct row (O) after that. So N has every cell of O that
- * was read before N, or a newer write of it, and only these differences are repaired:
+ * In a store with several writers ("apart"), the comparison runs under version 2 of change/version.h: puts
+ * and removals write the other row (N) first, and the correct row (O) after that. So N has every cell of O
+ * that was read before N, or a newer write of it, and only these differences are repaired:
  *
  *   O has a visible cell, and N lacks it     unless N has removed it, or has a newer cell of the column and
  *                                            as many cells of it as O (the family keeps no more versions)

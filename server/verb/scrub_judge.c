@@ -21,7 +21,7 @@ typedef enum step { STEP_SETTLE, STEP_VERIFY } step;
 /* Waits before rows are read again; the last wait is the request's settle_ms. */
 static const int64_t waits_ms[] = {20, 200};
 #define CLOCK_WAIT_MS 100
-#define ROUNDS (G_N_ELEMENTS(waits_ms) + 1)
+#define SETTLE_ATTEMPTS (G_N_ELEMENTS(waits_ms) + 1)
 
 typedef struct judging {
     kw_scrub_job *job;
@@ -29,8 +29,8 @@ typedef struct judging {
     kw_scrub_pair **pairs; /* pairs not settled yet */
     size_t count;
     step step;
-    size_t round; /* of STEP_SETTLE */
-    bool raised;  /* true if the repair was written a second time */
+    size_t attempts; /* of STEP_SETTLE */
+    bool raised;     /* true if the repair was written a second time */
     kw_timer *timer;
     int64_t now_ms; /* when the rows were read */
     int64_t horizon_ms;
@@ -410,14 +410,14 @@ wait_or_judge(judging *self)
         finish(self, NULL);
         return;
     }
-    if (self->round == ROUNDS) {
+    if (self->attempts == SETTLE_ATTEMPTS) {
         judge(self);
         return;
     }
     int64_t wait_ms = self->job->request->settle_ms;
-    if (self->round < G_N_ELEMENTS(waits_ms))
-        wait_ms = MIN(wait_ms, waits_ms[self->round]);
-    self->round++;
+    if (self->attempts < G_N_ELEMENTS(waits_ms))
+        wait_ms = MIN(wait_ms, waits_ms[self->attempts]);
+    self->attempts++;
     self->timer = kw_timer_new(self->job->call->loop, waited, self);
     kw_timer_start_ms(self->timer, (uint64_t)wait_ms);
 }

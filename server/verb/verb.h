@@ -69,8 +69,8 @@ typedef struct kw_scan_request {
     uint64_t limit;     /* over all pages; 0: no limit */
     uint32_t page_rows; /* capped by the configured limits; 0: the configured limit */
     uint32_t page_bytes;
-    bool patient;    /* true: instead of an empty page with a cursor, continues until the deadline */
-    int64_t made_ms; /* of the cursor that it continues; 0: none */
+    bool waits_for_row; /* does not return an empty page with a cursor: continues until the deadline */
+    int64_t made_ms;    /* of the cursor that it continues; 0: none */
 } kw_scan_request;
 
 typedef struct kw_scan_page {
@@ -204,7 +204,7 @@ typedef enum kw_copy_mode {
      * last replace the others. A second pass in the other direction is needed for records without a row in
      * `from`.
      */
-    KW_COPY_BOTH,
+    KW_COPY_PASS,
     KW_COPY_SWEEP /* removes gone cells from the rows of `from`, in a store with several writers */
 } kw_copy_mode;
 
@@ -215,7 +215,7 @@ typedef struct kw_copy_request {
     int64_t until_ms;       /* sweep: control cells with timestamps up to it; see kw_row_sweep */
     /* Pass, sweep: the slice needs to visit only rows that have a cell (sweep: a control cell) with this
      * timestamp or a later one; of a pass, older cells must be the same in both placements, and
-     * kw_copy_selects must be true. 0: all rows. */
+     * kw_copy_can_select_by_time must be true. 0: all rows. */
     int64_t since_ms;
     bool scan_all;        /* nevertheless scans all rows, so that the slice ends after max_rows of them */
     kw_bytes after;       /* the last row key of the previous slice; empty: begin with the first row */
@@ -224,11 +224,11 @@ typedef struct kw_copy_request {
 } kw_copy_request;
 
 typedef struct kw_copy_result {
-    uint64_t rows;    /* rows visited, without those of `removed` and `foreign` */
+    uint64_t rows;    /* rows visited, without those of `removed` and `undecodable` */
     uint64_t removed; /* rows of removed records, which have only delete markers or control cells; of a sweep,
                          all rows with control cells */
-    uint64_t foreign; /* rows that cannot be decoded under the rule of `from`, or whose record has no key
-                         under that of `to`; they were not copied */
+    uint64_t undecodable; /* rows that were not copied: they cannot be decoded under the rule of `from`, or
+                             their record has no key under that of `to` */
     const char *example;  /* key and reason of the first of them; NULL: none */
     kw_bytes after;       /* for the next slice */
     bool end;             /* these were the last rows */
@@ -238,7 +238,7 @@ typedef struct kw_copy_result {
 
 /* True if rows of a pass can be selected by time: the row keys under both rules hold the identity fields.
  * Otherwise the row of a removed record does not name the record, so its other row could not be found. */
-bool kw_copy_selects(const kw_placement *from, const kw_placement *to);
+bool kw_copy_can_select_by_time(const kw_placement *from, const kw_placement *to);
 /* A failed slice can be repeated. Everything in the result is in the call's arena. */
 typedef void (*kw_copy_done)(void *user, const kw_copy_result *result, const kw_error *error);
 void kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *user);

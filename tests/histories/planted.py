@@ -16,10 +16,10 @@ SOURCE = HERE.parent.parent
 # By name: what is removed, and in which file which text is replaced by which other one.
 PLANTED = {
     "authority-first": ("the order of the two writes of a put or removal: the placement that gets read is written first", [
-        ("server/change/chain.c", "#define FIRST  {1, 1, false, false}", "#define FIRST  {2, 2, false, false}"),
-        ("server/change/chain.c", "#define READ   {2, 2, true, true}", "#define READ   {1, 1, true, true}"),
-        ("server/change/chain.c", "{1, 2, true, true}, {0, 1, false, false}", "{1, 1, true, true}, {0, 2, false, false}"),
-        ("server/change/chain.c", "{1, 1, true, false}", "{2, 2, true, false}")]),
+        ("server/change/version.c", "#define FIRST  {1, 1, false, false}", "#define FIRST  {2, 2, false, false}"),
+        ("server/change/version.c", "#define READ   {2, 2, true, true}", "#define READ   {1, 1, true, true}"),
+        ("server/change/version.c", "{1, 2, true, true}, {0, 1, false, false}", "{1, 1, true, true}, {0, 2, false, false}"),
+        ("server/change/version.c", "{1, 1, true, false}", "{2, 2, true, false}")]),
     "no-gone-cells": ("the cells that removals leave, except kw:w", [
         ("server/store/order/stamp.c", "removal->extra_cells = cells;", "removal->extra_cells = cells + count;"),
         ("server/store/order/stamp.c", "removal->extra_cells_count = count;", "removal->extra_cells_count = 0;")]),
@@ -29,10 +29,10 @@ PLANTED = {
         ("server/gateway/change_holder.c", "(uint64_t)store->late_ms * NS_PER_MS", "0"),
         ("server/gateway/change_reports.c", "(uint64_t)kw_gateway_model(gateway)->store.hbase.late_ms * NS_PER_MS", "0")]),
     "early-scans": ("scans of the old rows until version 5: they read the new ones from version 2 on", [
-        ("server/change/chain.c", '{"2", READ, FIRST', '{"2", {2, 2, true, false}, {1, 1, false, true}'),
-        ("server/change/chain.c", '{"2-spaced", READ, FIRST', '{"2-spaced", {2, 2, true, false}, {1, 1, false, true}'),
-        ("server/change/chain.c", '{"3", READ, FIRST', '{"3", {2, 2, true, false}, {1, 1, false, true}'),
-        ("server/change/chain.c", '{"4", READ, {1, 1, true, false}', '{"4", {2, 2, true, false}, {1, 1, true, true}')]),
+        ("server/change/version.c", '{"2", READ, FIRST', '{"2", {2, 2, true, false}, {1, 1, false, true}'),
+        ("server/change/version.c", '{"2-spaced", READ, FIRST', '{"2-spaced", {2, 2, true, false}, {1, 1, false, true}'),
+        ("server/change/version.c", '{"3", READ, FIRST', '{"3", {2, 2, true, false}, {1, 1, false, true}'),
+        ("server/change/version.c", '{"4", READ, {1, 1, true, false}', '{"4", {2, 2, true, false}, {1, 1, true, true}')]),
 }
 CAMPAIGN = ["--store", "sim", "--gateways", "2", "--together", "9", "--callers", "5", "--bursts", "80", "--count", "500",
             "--until-wrong", "--faults", "change_mixed,change_held_long,change_late,change_blind"]

@@ -91,7 +91,7 @@ class Paths(ChangeCase):
             self.assertEqual(status(self.gateway, "t").phase, "paused")
             keyway(self.gateway, "change", "resume", "t")
             self.refuse(Code.REFUSED, "copied", order, self.gateway, "t", "complete")
-            self.refuse(Code.REFUSED, "order cancel", order, self.gateway, "t", "reverse")
+            self.refuse(Code.REFUSED, "run keyway change cancel", order, self.gateway, "t", "reverse")
             order(self.gateway, "t", "throttle", rows_per_second=0)
             keyway(self.gateway, "change", "status", "t", "--wait")
             wait_until_ended(self.gateway, "t")

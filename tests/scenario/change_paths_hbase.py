@@ -141,7 +141,7 @@ class Begin(PathsCase):
         self.refuse(Code.REFUSED, "a change of its path by_time is under way", apply, gateway, self.text("by_time", "by_other"), only_writer=True)
         self.refuse(Code.REFUSED, "a change of its path by_time is under way", apply, gateway, self.text("by_time").replace(HASHED, SALTED), only_writer=True)
         self.refuse(Code.INVALID, "this path is being added", apply, gateway, self.text(), only_writer=True)
-        self.refuse(Code.REFUSED, "to end it, order cancel", order, gateway, "t", "reverse")
+        self.refuse(Code.REFUSED, "to end it, run keyway change cancel", order, gateway, "t", "reverse")
         self.refuse(Code.REFUSED, "its rows", order, gateway, "t", "switch")
         order(gateway, "t", "throttle", rows_per_second=0)
         wait_until_ended(gateway, "t")

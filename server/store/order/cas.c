@@ -231,7 +231,7 @@ answer_unmet(kw_cas_round *round)
 static bool
 has_several_orders(const kw_cas_round *round)
 {
-    return round->others_count || round->put.ordering->spaced;
+    return round->others_count || round->put.ordering->waits_for_next_ms;
 }
 
 static void

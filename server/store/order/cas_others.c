@@ -47,7 +47,7 @@ on_stamp_passed(void *user, kw_wait_result result)
 static void
 wait_for_stamp(kw_cas_round *round)
 {
-    bool spaced = round->spaced || round->put.ordering->spaced;
+    bool spaced = round->spaced || round->put.ordering->waits_for_next_ms;
     round->wait = (kw_wait){.until_time_ns = kw_order_ns(round->put.timestamp + spaced),
                             .known = true,
                             .deadline = round->deadline,
@@ -123,7 +123,7 @@ on_checked(void *user, kw_rows *rows, const kw_error *error)
 {
     kw_cas_round *round = user;
     size_t at = round->checked++;
-    if (!error && kw_order_is_there(&round->copies[at], &rows->rows[0], round->arena))
+    if (!error && kw_order_put_is_applied(&round->copies[at], &rows->rows[0], round->arena))
         round->written[at].outcome = KW_OUTCOME_OK;
     kw_rows_free(rows);
     check_next(round);

@@ -10,7 +10,8 @@
  * that it had, and a copied removal the timestamp of the removal, so a later write wins although it arrives
  * sooner. Cells with equal timestamps are the exception: of them, HBase keeps the one that arrives last. So a
  * copy one way can replace a later cell of the same millisecond. A later copy both ways corrects this. A copy
- * both ways must run only while puts are spaced (kw_ordering). tests/unit/change explores these steps.
+ * both ways must run only while puts wait for the next millisecond (kw_ordering). tests/unit/change explores
+ * these steps.
  *
  * The reads return gone cells, and the cells that they hide. A hidden cell is not copied. A gone cell is,
  * together with delete markers up to its value in the same mutation. HBase does not return its delete

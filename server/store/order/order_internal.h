@@ -195,7 +195,7 @@ void kw_order_get_both(kw_order_handle *handle, const kw_get *const *gets, size_
 
 /* True if the row, as a read without an ordering returns it, has all cells of the stamped put, or newer ones.
  * Then the put counts as applied. The arena is used as scratch memory only. */
-bool kw_order_is_there(const kw_write *put, const kw_row *row, kw_arena *arena);
+bool kw_order_put_is_applied(const kw_write *put, const kw_row *row, kw_arena *arena);
 
 /* --- stamps.c ------------------------------------------------------------------------------------ */
 

@@ -83,9 +83,9 @@ on_clock_passed(void *user, kw_wait_result result)
 /* True if later writes must get a higher stamp: HBase's delete marker also hides a later put of the same
  * millisecond. */
 static bool
-is_spaced(const kw_write *write)
+waits_for_next_ms(const kw_write *write)
 {
-    return is_removal(write) || write->ordering->spaced;
+    return is_removal(write) || write->ordering->waits_for_next_ms;
 }
 
 static void
@@ -94,7 +94,7 @@ wait_for_stamps(stamping *op)
     int64_t most_ms = -1;
     for (size_t i = 0; i < op->sent; i++)
         if (op->results[op->indexes[i]].outcome == KW_OUTCOME_OK)
-            most_ms = MAX(most_ms, op->copies[i].timestamp + is_spaced(&op->copies[i]));
+            most_ms = MAX(most_ms, op->copies[i].timestamp + waits_for_next_ms(&op->copies[i]));
     if (most_ms < 0) {
         answer(op);
         return;
@@ -117,7 +117,7 @@ on_checked(void *user, kw_rows *rows, const kw_error *error)
     stamping *op = user;
     for (size_t i = 0; !error && i < op->doubtful_count; i++) {
         size_t at = op->doubtful_copies[i];
-        if (kw_order_is_there(&op->copies[at], &rows->rows[i], op->arena))
+        if (kw_order_put_is_applied(&op->copies[at], &rows->rows[i], op->arena))
             op->results[op->indexes[at]].outcome = KW_OUTCOME_OK;
     }
     kw_rows_free(rows);

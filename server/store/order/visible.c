@@ -34,7 +34,7 @@ kw_order_newest(const kw_order_handle *handle, const kw_row *rows, size_t count,
 }
 
 bool
-kw_order_is_there(const kw_write *put, const kw_row *row, kw_arena *arena)
+kw_order_put_is_applied(const kw_write *put, const kw_row *row, kw_arena *arena)
 {
     for (size_t i = 0; i < put->cells_count; i++) {
         const kw_cell *cell = &put->cells[i], *found = kw_order_find(row, cell->family, cell->qualifier);

@@ -1,7 +1,8 @@
 #include "change_world.h"
 
-static const kw_chain_id versions[LAST_STEP + 1] = {
-    KW_CHAIN_STORE, KW_CHAIN_ENTER_HELD, KW_CHAIN_ENTER_RAISED, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_0};
+static const kw_change_version_id versions[LAST_STEP + 1] = {
+    KW_CHANGE_VERSION_STORE, KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED,
+    KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_0};
 static kw_policy *policies[LAST_STEP + 1];
 static changing *change;
 static kw_change_record before; /* the first version is set */

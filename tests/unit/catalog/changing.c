@@ -47,7 +47,7 @@ changing_free(changing *self)
 kw_policy *
 changing_both(changing *self)
 {
-    const kw_chain_version *version = kw_chain_version_of(self->record.version);
+    const kw_change_version *version = kw_change_version_of(self->record.version);
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
     kw_placing placing = {.table = "t",
                           .path = "primary",
@@ -61,10 +61,10 @@ changing_both(changing *self)
                           .role = version->new_role,
                           .old_role = version->old_role,
                           .both_complete = version->both_complete,
-                          .atomics_held = kw_chain_holds_atomics(version, true),
+                          .atomics_held = kw_change_version_holds_atomics(version, true),
                           .sets_order = self->record.writers == KW_CHANGE_SEVERAL_WRITERS,
-                          .order = kw_chain_order(version),
-                          .spaced = version->spaced,
+                          .order = kw_change_version_write_order(version),
+                          .waits_for_next_ms = version->waits_for_next_ms,
                           .keeps_gone = version->control};
     g_clear_pointer(&self->both, kw_policy_unref);
     self->both = kw_policy_new_placed(kw_policy_model(self->text), &placing, 1, problems);
@@ -83,7 +83,7 @@ set_step(changing *self, bool had_base, bool has_record)
 }
 
 kw_policy *
-changing_to(changing *self, kw_chain_id version)
+changing_to(changing *self, kw_change_version_id version)
 {
     bool began = self->record.under_way;
     self->base = self->record;

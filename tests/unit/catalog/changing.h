@@ -28,7 +28,7 @@ changing *changing_new_several(void);
 void changing_free(changing *self);
 
 /* The policy of the version, and the step to it from the record as it was. */
-kw_policy *changing_to(changing *self, kw_chain_id version);
+kw_policy *changing_to(changing *self, kw_change_version_id version);
 /* The policy of the version that is set, without a step. */
 kw_policy *changing_both(changing *self);
 /* The end: forward keeps the new placement. */

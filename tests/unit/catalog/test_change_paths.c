@@ -2,7 +2,7 @@
 #include "changing.h"
 
 static kw_change_record
-record_of(kw_chain_id version)
+record_of(kw_change_version_id version)
 {
     return (kw_change_record){.table = "t",
                               .path = "by_ts",
@@ -34,8 +34,8 @@ filling_policy(void)
                                 .given_store_table = "t_by_ts",
                                 .layout = 1,
                                 .store_table = "t_by_ts",
-                                .role = kw_chain_version_of(KW_CHAIN_FILLING)->new_role,
-                                .old_role = kw_chain_version_of(KW_CHAIN_FILLING)->old_role,
+                                .role = kw_change_version_of(KW_CHANGE_VERSION_FILLING)->new_role,
+                                .old_role = kw_change_version_of(KW_CHANGE_VERSION_FILLING)->old_role,
                                 .adds = true};
     kw_policy *policy = kw_policy_new_placed(kw_policy_model(text), &placing, 1, problems);
     g_assert_nonnull(policy);
@@ -58,7 +58,7 @@ adding_new(void)
                    .without = test_policy(BASE),
                    .filling = filling_policy(),
                    .with = test_policy(BASE BY_TS),
-                   .record = record_of(KW_CHAIN_FILLING)};
+                   .record = record_of(KW_CHANGE_VERSION_FILLING)};
     self.a = gateway_new(self.in, "a", false);
     g_assert_cmpint(gateway_admit(self.a, self.without), ==, KW_OK);
     town_put(self.in, "t", "row");

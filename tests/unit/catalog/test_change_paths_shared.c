@@ -91,7 +91,7 @@ adding_free(adding *self)
 static kw_placing
 placing_of(const adding *self, const char *path, const kw_placed_rule *rule)
 {
-    const kw_chain_version *version = kw_chain_version_of(self->record.version);
+    const kw_change_version *version = kw_change_version_of(self->record.version);
     return (kw_placing){.table = "t",
                         .path = path,
                         .given_layout = rule->layout,
@@ -100,10 +100,10 @@ placing_of(const adding *self, const char *path, const kw_placed_rule *rule)
                         .store_table = rule->store_table,
                         .role = version->new_role,
                         .old_role = version->old_role,
-                        .atomics_held = kw_chain_holds_atomics(version, true),
+                        .atomics_held = kw_change_version_holds_atomics(version, true),
                         .sets_order = true,
-                        .order = kw_chain_order(version),
-                        .spaced = version->spaced,
+                        .order = kw_change_version_write_order(version),
+                        .waits_for_next_ms = version->waits_for_next_ms,
                         .old_model = self->record.drops ? kw_policy_model(self->before) : NULL,
                         .adds = !self->record.drops,
                         .drops = self->record.drops};
@@ -135,7 +135,7 @@ admit(adding *self, kw_policy *policy, bool had_base, bool has_record)
 }
 
 static kw_code
-try_step(adding *self, kw_chain_id version)
+try_step(adding *self, kw_change_version_id version)
 {
     bool began = self->record.under_way;
     self->base = self->record;
@@ -167,7 +167,7 @@ report(const adding *self, gateway *by)
 }
 
 static void
-step(adding *self, kw_chain_id version)
+step(adding *self, kw_change_version_id version)
 {
     g_assert_cmpint(try_step(self, version), ==, KW_OK);
     report(self, self->a);
@@ -181,7 +181,7 @@ follow(adding *self)
 }
 
 static void
-walk(adding *self, const kw_chain_id *versions, size_t count)
+walk(adding *self, const kw_change_version_id *versions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         step(self, versions[i]);
@@ -190,10 +190,12 @@ walk(adding *self, const kw_chain_id *versions, size_t count)
 }
 
 #define WALK(self, ...)                                                                                      \
-    walk(self, (const kw_chain_id[]){__VA_ARGS__},                                                           \
-         sizeof((const kw_chain_id[]){__VA_ARGS__}) / sizeof(kw_chain_id))
+    walk(self, (const kw_change_version_id[]){__VA_ARGS__},                                                  \
+         sizeof((const kw_change_version_id[]){__VA_ARGS__}) / sizeof(kw_change_version_id))
 
-#define ENTER KW_CHAIN_ENTER_HELD, KW_CHAIN_ENTER_RAISED, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_0
+#define ENTER                                                                                                \
+    KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED, KW_CHANGE_VERSION_ENTER_STAMPED,           \
+        KW_CHANGE_VERSION_0
 
 /* --- whole additions ------------------------------------------------------------------------------- */
 
@@ -202,11 +204,12 @@ static void
 test_store_order(void)
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
-    WALK(self, ENTER, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2);
+    WALK(self, ENTER, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_FILLING_2);
     town_assert_facts(self->in, "\"order\":\"store\",\"atomics\":true", true);
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"filling\"}", true);
     town_put(self->in, "t_by_ts", "row");
-    WALK(self, KW_CHAIN_FILLED_STAMPED, KW_CHAIN_FILLED_STAMPED); /* the second time for another sweep */
+    WALK(self, KW_CHANGE_VERSION_FILLED_STAMPED,
+         KW_CHANGE_VERSION_FILLED_STAMPED); /* the second time for another sweep */
     town_assert_facts(self->in, "\"order\":\"stamp\",\"atomics\":true", true);
     town_assert_facts(self->in, "changing_placements", false);
     g_assert_cmpint(try_end(self, true), ==, KW_OK);
@@ -221,11 +224,11 @@ static void
 test_stamp_order(void)
 {
     adding *self = adding_new(STAMP BASE, STAMP BASE TWO_PATHS, false);
-    WALK(self, KW_CHAIN_0, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2);
+    WALK(self, KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_FILLING_2);
     town_assert_facts(self->in, "\"store_table\":\"t_by_n\",\"state\":\"filling\"}", true);
     town_put(self->in, "t_by_ts", "row");
     town_put(self->in, "t_by_n", "row");
-    WALK(self, KW_CHAIN_FILLED_STAMPED);
+    WALK(self, KW_CHANGE_VERSION_FILLED_STAMPED);
     g_assert_cmpint(try_end(self, true), ==, KW_OK);
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"complete\",\"verified\":true}",
                       true);
@@ -241,16 +244,17 @@ cancel(const char *before, const char *text, bool store_order)
     if (store_order)
         WALK(self, ENTER);
     else
-        WALK(self, KW_CHAIN_0);
-    WALK(self, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2);
+        WALK(self, KW_CHANGE_VERSION_0);
+    WALK(self, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_FILLING_2);
     town_put(self->in, "t_by_ts", "row");
     if (self->record.more_count)
         town_put(self->in, "t_by_n", "row");
     g_assert_cmpint(try_end(self, false), ==, KW_REFUSED);
     gateway_assert_text(self->a, "are not those of the next version");
-    WALK(self, KW_CHAIN_FILLING_1, KW_CHAIN_0);
+    WALK(self, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_0);
     if (store_order)
-        WALK(self, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_ENTER_RAISED, KW_CHAIN_ENTER_HELD);
+        WALK(self, KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_ENTER_RAISED,
+             KW_CHANGE_VERSION_ENTER_HELD);
     report(self, self->b);
     g_assert_cmpint(try_end(self, false), ==, KW_OK);
     town_assert_facts(self->in, store_order ? "\"order\":\"store\"" : "\"order\":\"stamp\"", true);
@@ -288,7 +292,8 @@ test_atomics(void)
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         adding *self = adding_new(cases[i].before, cases[i].text, cases[i].store_order);
-        kw_chain_id first = cases[i].store_order ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0;
+        kw_change_version_id first =
+            cases[i].store_order ? KW_CHANGE_VERSION_ENTER_HELD : KW_CHANGE_VERSION_0;
         g_assert_cmpint(try_step(self, first), ==, KW_REFUSED);
         gateway_assert_text(self->a, cases[i].says);
         adding_free(self);
@@ -307,16 +312,17 @@ drop(const char *before, const char *text)
     self->record.more_count = strstr(before, "by_n") != NULL;
     town_put(self->in, "t_by_ts", "row");
     g_assert_cmpint(gateway_check(self->a, self->text), ==, KW_REFUSED); /* beside b */
-    g_assert_cmpint(try_step(self, KW_CHAIN_0), ==, KW_REFUSED);
-    step(self, KW_CHAIN_FILLING_2);
+    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_0), ==, KW_REFUSED);
+    step(self, KW_CHANGE_VERSION_FILLING_2);
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"filling\"", true);
     town_assert_facts(self->in, "\"order\":\"stamp\"", true);
-    kw_code early = try_step(self, KW_CHAIN_FILLING_1); /* b still serves the path, or has not reported */
+    kw_code early =
+        try_step(self, KW_CHANGE_VERSION_FILLING_1); /* b still serves the path, or has not reported */
     g_assert_true(early == KW_BUSY || early == KW_UNAVAILABLE);
     place(self);
     follow(self);
     g_assert_cmpint(try_end(self, true), ==, KW_REFUSED);
-    WALK(self, KW_CHAIN_FILLING_1, KW_CHAIN_0);
+    WALK(self, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_0);
     g_assert_cmpint(try_end(self, true), ==, KW_OK);
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"retired\"", true);
     town_assert_facts(self->in, "\"order\":\"stamp\"", true);
@@ -341,18 +347,18 @@ static void
 test_reports(void)
 {
     adding *self = adding_new(STAMP BASE, STAMP BASE BY_TS, false);
-    step(self, KW_CHAIN_0);
-    g_assert_cmpint(try_step(self, KW_CHAIN_FILLING_1), ==, KW_BUSY);
+    step(self, KW_CHANGE_VERSION_0);
+    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_FILLING_1), ==, KW_BUSY);
     gateway_assert_text(self->a, "does not serve the current policy version");
     place(self);
     serve(self, self->b, self->placed);
-    g_assert_cmpint(try_step(self, KW_CHAIN_FILLING_1), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_FILLING_1), ==, KW_UNAVAILABLE);
     gateway_assert_text(self->a, "has not reported version 0 of the change yet");
     place(self);
     report(self, self->b);
-    step(self, KW_CHAIN_FILLING_1);
+    step(self, KW_CHANGE_VERSION_FILLING_1);
     follow(self);
-    g_assert_cmpint(try_step(self, KW_CHAIN_FILLED_STAMPED), ==, KW_REFUSED); /* not the next one */
+    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_FILLED_STAMPED), ==, KW_REFUSED); /* not the next one */
     adding_free(self);
 }
 
@@ -362,16 +368,16 @@ static void
 test_admitted(void)
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
-    WALK(self, KW_CHAIN_ENTER_HELD);
+    WALK(self, KW_CHANGE_VERSION_ENTER_HELD);
     g_assert_cmpint(gateway_check(self->b, self->before), ==, KW_REFUSED);
     gateway_assert_text(self->b, "a change of table t, path by_ts is under way");
     g_assert_cmpint(gateway_check(self->b, self->text), ==, KW_REFUSED);
-    WALK(self, KW_CHAIN_ENTER_RAISED);
+    WALK(self, KW_CHANGE_VERSION_ENTER_RAISED);
     g_assert_cmpint(gateway_admit(self->b, self->placed), ==, KW_OK);
-    self->record.version = KW_CHAIN_ENTER_HELD;
+    self->record.version = KW_CHANGE_VERSION_ENTER_HELD;
     g_assert_cmpint(gateway_check(self->b, place(self)), ==, KW_UNAVAILABLE);
     gateway_assert_text(self->b, "has another version than this policy was loaded with");
-    self->record.version = KW_CHAIN_ENTER_RAISED;
+    self->record.version = KW_CHANGE_VERSION_ENTER_RAISED;
     adding_free(self);
 }
 
@@ -380,10 +386,10 @@ static void
 test_begin(void)
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
-    g_assert_cmpint(try_step(self, KW_CHAIN_FILLING_2), ==, KW_REFUSED);
+    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_FILLING_2), ==, KW_REFUSED);
     gateway_assert_text(self->a, "are not those of the next version");
     town_put(self->in, "t_by_ts", "row");
-    g_assert_cmpint(try_step(self, KW_CHAIN_ENTER_HELD), ==, KW_REFUSED);
+    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_REFUSED);
     gateway_assert_text(self->a, "holds rows that were not written under this path");
     adding_free(self);
 }

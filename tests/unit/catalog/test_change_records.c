@@ -15,7 +15,7 @@ static const kw_change_record full = {
     .old_given = {1, "ns:orders"},
     .old_version = {7, ID},
     .new_version = 8,
-    .version = KW_CHAIN_BOTH_NEW,
+    .version = KW_CHANGE_VERSION_BOTH_NEW,
     .version_at_ms = INT64_C(1795000000001),
     .started_ms = INT64_C(1795000000000),
     .author = "CN=ann",
@@ -30,7 +30,7 @@ static const kw_change_record full = {
     .different = 2,
     .extra = 3,
     .repaired = 4,
-    .foreign = 6,
+    .undecodable = 6,
     .example = "row \\x00: no field",
     .copied_to = {(const uint8_t *)"\0\xff\x80", 3},
     .compare_cursor = {(const uint8_t *)"c", 1},
@@ -40,7 +40,7 @@ static kw_change_record
 full_of_several(void)
 {
     kw_change_record record = full;
-    record.version = KW_CHAIN_4_BACK;
+    record.version = KW_CHANGE_VERSION_4_BACK;
     record.writers = KW_CHANGE_SEVERAL_WRITERS;
     record.step = 12;
     record.goal = KW_CHANGE_GOAL_REVERSED;
@@ -81,7 +81,7 @@ test_read_back(void)
     g_assert_true(kw_bytes_equal(kw_changes_print(read, 2, arena), text));
     g_assert_true(read[0].paused && read[0].copied && read[0].compared && !read[1].under_way);
     g_assert_cmpuint(read[0].rows_copied, ==, full.rows_copied);
-    g_assert_cmpuint(read[0].foreign, ==, 6);
+    g_assert_cmpuint(read[0].undecodable, ==, 6);
     g_assert_cmpstr(read[0].reason, ==, full.reason);
     g_assert_cmpstr(read[0].example, ==, full.example);
     g_assert_true(kw_bytes_equal(read[0].copied_to, full.copied_to));
@@ -107,7 +107,7 @@ test_several_writers(void)
     g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
     g_assert_true(kw_bytes_equal(kw_changes_print(read, 2, arena), text));
     g_assert_cmpint(read[0].writers, ==, KW_CHANGE_SEVERAL_WRITERS);
-    g_assert_cmpint(read[0].version, ==, KW_CHAIN_4_BACK);
+    g_assert_cmpint(read[0].version, ==, KW_CHANGE_VERSION_4_BACK);
     g_assert_cmpuint(read[0].step, ==, 12);
     g_assert_cmpint(read[0].goal, ==, KW_CHANGE_GOAL_REVERSED);
     g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_NEW);
@@ -128,7 +128,7 @@ static kw_change_record
 full_of_added(void)
 {
     kw_change_record record = full_of_several();
-    record.version = KW_CHAIN_FILLING_2;
+    record.version = KW_CHANGE_VERSION_FILLING_2;
     record.adds = true;
     record.more = more;
     record.more_count = G_N_ELEMENTS(more);
@@ -163,7 +163,7 @@ test_added(void)
     g_assert_cmpuint(read->part, ==, 1);
     g_assert_false(read->adds);
     record = full;
-    record.version = KW_CHAIN_FILLING; /* as an earlier version has written it */
+    record.version = KW_CHANGE_VERSION_FILLING; /* as an earlier version has written it */
     text = kw_changes_print(&record, 1, arena);
     g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
     g_assert_true(read->adds);
@@ -302,7 +302,7 @@ test_differ(void)
     same.holder = "";
     same.completing = true;
     same.rows_copied = same.rows_compared = same.missing = same.different = same.extra = 77;
-    same.repaired = same.foreign = same.rows_per_second = 77;
+    same.repaired = same.undecodable = same.rows_per_second = 77;
     same.paused = same.copied = same.compared = false;
     same.example = "";
     same.copied_to = same.compare_cursor = KW_BYTES_NONE;
@@ -322,7 +322,7 @@ test_differ(void)
     DIFFERS(old_version.number = 6)
     DIFFERS(old_version.id[0] = 'f')
     DIFFERS(new_version = 9)
-    DIFFERS(version = KW_CHAIN_BOTH_OLD)
+    DIFFERS(version = KW_CHANGE_VERSION_BOTH_OLD)
     DIFFERS(version_at_ms = 1)
     DIFFERS(started_ms = 1)
     DIFFERS(writers = KW_CHANGE_ONE_WRITER)

@@ -32,7 +32,7 @@ serve_old(town *in, changing *change, bool shared)
 }
 
 static void
-assert_version(gateway *self, kw_chain_id version)
+assert_version(gateway *self, kw_change_version_id version)
 {
     size_t count;
     const kw_change_record *records = gateway_read_changes(self, &count);
@@ -42,7 +42,7 @@ assert_version(gateway *self, kw_chain_id version)
 }
 
 static void
-step(gateway *self, changing *change, kw_chain_id version)
+step(gateway *self, changing *change, kw_change_version_id version)
 {
     g_assert_cmpint(gateway_admit_step(self, changing_to(change, version), &change->step), ==, KW_OK);
     assert_version(self, version);
@@ -54,16 +54,16 @@ test_forward(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHAIN_BOTH_OLD);
+    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"filling\"}", true);
     put_rows(in, "t2");
     change->record.copied = change->record.compared = true;
     g_assert_cmpint(gateway_write_progress(a, &change->record, 1), ==, KW_OK);
-    step(a, change, KW_CHAIN_BOTH_NEW);
+    step(a, change, KW_CHANGE_VERSION_BOTH_NEW);
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"complete\"}", true);
-    step(a, change, KW_CHAIN_BOTH_OLD);
+    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"filling\"}", true);
-    step(a, change, KW_CHAIN_BOTH_NEW);
+    step(a, change, KW_CHANGE_VERSION_BOTH_NEW);
     g_assert_cmpint(gateway_admit_step(a, changing_end(change, true), &change->step), ==, KW_OK);
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"complete\",\"verified\":true}", true);
     town_assert_facts(in, "\"store_table\":\"t\",\"state\":\"retired\"", true);
@@ -82,7 +82,7 @@ test_cancel(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHAIN_BOTH_OLD);
+    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
     put_rows(in, "t2");
     g_assert_cmpint(gateway_check_step(a, changing_end(change, true), &change->step), ==, KW_REFUSED);
     gateway_assert_text(a, "are not those of the next version"); /* t2 lacks rows */
@@ -92,7 +92,7 @@ test_cancel(void)
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"retired\"}", true);
     g_assert_cmpint(gateway_admit(a, change->old), ==, KW_OK);
     change->record.now = (kw_placed_rule){2, "t2"};
-    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_CHAIN_BOTH_OLD), &change->step), ==,
+    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_CHANGE_VERSION_BOTH_OLD), &change->step), ==,
                     KW_UNAVAILABLE);
     change->base.now = change->base.old;
     change->step.base_count = 1;
@@ -106,7 +106,7 @@ test_cancel(void)
     g_assert_cmpuint(kw_memory_store_rows(in->store, "t"), ==, 1);
     town_assert_facts(in, "retired", false);
     g_assert_cmpint(gateway_admit_step(a, change->both, &change->step), ==, KW_OK);
-    assert_version(a, KW_CHAIN_BOTH_OLD);
+    assert_version(a, KW_CHANGE_VERSION_BOTH_OLD);
     gateway_stop(a);
     changing_free(change);
     town_free(in);
@@ -119,8 +119,8 @@ test_end_without_comparison(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHAIN_BOTH_OLD);
-    step(a, change, KW_CHAIN_BOTH_NEW);
+    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+    step(a, change, KW_CHANGE_VERSION_BOTH_NEW);
     g_assert_cmpint(gateway_admit_step(a, changing_end(change, true), &change->step), ==, KW_OK);
     town_assert_facts(in, "\"store_table\":\"t2\",\"state\":\"complete\"}", true);
     gateway_stop(a);
@@ -133,7 +133,8 @@ test_end_without_comparison(void)
 static void
 assert_begin(gateway *a, changing *change, kw_code code, const char *text)
 {
-    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_CHAIN_BOTH_OLD), &change->step), ==, code);
+    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_CHANGE_VERSION_BOTH_OLD), &change->step), ==,
+                    code);
     gateway_assert_text(a, text);
     change->record = change->base;
 }
@@ -155,7 +156,7 @@ test_begin_refused(void)
     g_assert_cmpint(gateway_admit(a, change->old), ==, KW_OK);
     g_assert_cmpint(gateway_forget(a, change->old, "u", NULL, false), ==, KW_OK);
     /* A step must leave the placements of its version. */
-    changing_to(change, KW_CHAIN_BOTH_OLD);
+    changing_to(change, KW_CHANGE_VERSION_BOTH_OLD);
     g_assert_cmpint(gateway_check_step(a, change->new, &change->step), ==, KW_REFUSED);
     gateway_assert_text(a, "are not those of the next version of the change; see keyway change status t");
     g_assert_cmpint(gateway_check_step(a, change->old, &change->step), ==, KW_REFUSED);
@@ -181,7 +182,7 @@ test_policy_without_the_change(void)
     g_autoptr(kw_policy) third = test_policy(BASE "    layout: 3\n    store_table: t3\n");
     g_autoptr(kw_policy) renamed = test_policy_named("u", BASE "    store_table: t\n");
     g_assert_cmpint(gateway_admit(a, change->old), ==, KW_OK);
-    step(a, change, KW_CHAIN_BOTH_OLD);
+    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
     kw_policy *without[] = {change->old, change->new, third};
     for (size_t i = 0; i < G_N_ELEMENTS(without); i++) {
         g_assert_cmpint(gateway_check(a, without[i]), ==, KW_REFUSED);
@@ -235,7 +236,8 @@ test_end_of_an_empty_table(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     changing *change = changing_new();
-    kw_facts *recorded = kw_facts_of_table(kw_policy_table(changing_to(change, KW_CHAIN_BOTH_NEW), 0), arena);
+    kw_facts *recorded =
+        kw_facts_of_table(kw_policy_table(changing_to(change, KW_CHANGE_VERSION_BOTH_NEW), 0), arena);
     kw_facts *wanted = kw_facts_of_table(kw_policy_table(changing_end(change, true), 0), arena);
     kw_evidence none = {.others = KW_ROWS_NONE};
     kw_facts_change merged;
@@ -251,7 +253,7 @@ test_end_of_an_empty_table(void)
 static void
 test_restart(void)
 {
-    static const kw_chain_id versions[] = {KW_CHAIN_BOTH_OLD, KW_CHAIN_BOTH_NEW};
+    static const kw_change_version_id versions[] = {KW_CHANGE_VERSION_BOTH_OLD, KW_CHANGE_VERSION_BOTH_NEW};
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
@@ -281,8 +283,8 @@ test_faults(void)
             town *in = town_new();
             changing *change = changing_new();
             gateway *a = serve_old(in, change, false);
-            step(a, change, KW_CHAIN_BOTH_OLD);
-            kw_policy *next = changing_to(change, KW_CHAIN_BOTH_NEW);
+            step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+            kw_policy *next = changing_to(change, KW_CHANGE_VERSION_BOTH_NEW);
             uint64_t before = in->control->operations;
             in->control->fail_at = before + n;
             in->control->fail_applied = applied;
@@ -292,14 +294,14 @@ test_faults(void)
             gateway_die(a);
             a = gateway_new(in, "a", false);
             size_t count;
-            bool stepped = gateway_read_changes(a, &count)[0].version == KW_CHAIN_BOTH_NEW;
+            bool stepped = gateway_read_changes(a, &count)[0].version == KW_CHANGE_VERSION_BOTH_NEW;
             g_assert_true(stepped || code != KW_OK);
             g_assert_cmpint(gateway_check_step(a, next, &change->step), ==, stepped ? KW_UNAVAILABLE : KW_OK);
             if (stepped)
                 g_assert_cmpint(gateway_admit(a, next), ==, KW_OK);
             else
                 g_assert_cmpint(gateway_commit(a), ==, KW_OK);
-            assert_version(a, KW_CHAIN_BOTH_NEW);
+            assert_version(a, KW_CHANGE_VERSION_BOTH_NEW);
             gateway_stop(a);
             changing_free(change);
             town_free(in);
@@ -313,14 +315,14 @@ test_two_at_once(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false), *b = gateway_new(in, "b", false);
-    kw_policy *both = changing_to(change, KW_CHAIN_BOTH_OLD);
+    kw_policy *both = changing_to(change, KW_CHANGE_VERSION_BOTH_OLD);
     g_assert_cmpint(gateway_check_step(a, both, &change->step), ==, KW_OK);
     g_assert_cmpint(gateway_check_step(b, both, &change->step), ==, KW_OK);
     g_assert_cmpint(gateway_commit(b), ==, KW_OK);
     g_assert_cmpint(gateway_commit(a), ==, KW_BUSY);
     g_assert_cmpint(gateway_check_step(a, both, &change->step), ==, KW_UNAVAILABLE);
     gateway_assert_text(a, "has had another step since it was read");
-    assert_version(a, KW_CHAIN_BOTH_OLD);
+    assert_version(a, KW_CHANGE_VERSION_BOTH_OLD);
     gateway_stop(a);
     gateway_stop(b);
     changing_free(change);
@@ -336,7 +338,7 @@ test_digests(void)
     const char *digests[4] = {
         kw_facts_digest(kw_facts_of_table(kw_policy_table(change->old, 0), arena), arena),
         kw_facts_digest(kw_facts_of_table(kw_policy_table(change->new, 0), arena), arena)};
-    static const kw_chain_id versions[] = {KW_CHAIN_BOTH_OLD, KW_CHAIN_BOTH_NEW};
+    static const kw_change_version_id versions[] = {KW_CHANGE_VERSION_BOTH_OLD, KW_CHANGE_VERSION_BOTH_NEW};
     for (size_t i = 0; i < 2; i++) {
         kw_policy *both = changing_to(change, versions[i]);
         digests[2 + i] = kw_facts_digest(kw_facts_of_table(kw_policy_table(both, 0), arena), arena);
@@ -356,7 +358,7 @@ test_shared(void)
     changing *change = changing_new();
     gateway *a = serve_old(in, change, true), *b = gateway_new(in, "b", true);
     g_assert_cmpint(gateway_admit(b, change->old), ==, KW_OK);
-    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_CHAIN_BOTH_OLD), &change->step), ==,
+    g_assert_cmpint(gateway_check_step(a, changing_to(change, KW_CHANGE_VERSION_BOTH_OLD), &change->step), ==,
                     KW_REFUSED);
     gateway_assert_text(a, "the gateway b serves it under another policy");
     gateway_stop(b);
@@ -376,7 +378,7 @@ test_progress(void)
     gateway *a = serve_old(in, change, false);
     size_t count;
     g_assert_cmpint(gateway_write_progress(a, &change->record, 1), ==, KW_BUSY);
-    step(a, change, KW_CHAIN_BOTH_OLD);
+    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
     change->record.copied_to = kw_bytes_of("\0\xff\"row", 6);
     change->record.rows_copied = 7;
     change->record.paused = true;
@@ -390,7 +392,7 @@ test_progress(void)
     g_assert_true(g_utf8_validate(read[0].example, -1, NULL));
     g_assert_cmpint(gateway_admit(a, changing_both(change)), ==, KW_OK); /* keeps the records */
     g_assert_cmpuint(gateway_read_changes(a, &count)[0].rows_copied, ==, 7);
-    changing_to(change, KW_CHAIN_BOTH_NEW);
+    changing_to(change, KW_CHANGE_VERSION_BOTH_NEW);
     g_assert_cmpint(gateway_write_progress(a, &change->record, 1), ==, KW_BUSY);
     gateway_assert_text(a, "has had another step since");
     g_autofree char *large = g_strnfill(KW_CHANGES_BYTES_MAX, 'x');
@@ -409,13 +411,13 @@ test_progress_and_step(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false), *b = gateway_new(in, "b", false);
-    step(a, change, KW_CHAIN_BOTH_OLD);
-    kw_policy *next = changing_to(change, KW_CHAIN_BOTH_NEW);
+    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
+    kw_policy *next = changing_to(change, KW_CHANGE_VERSION_BOTH_NEW);
     g_assert_cmpint(gateway_check_step(a, next, &change->step), ==, KW_OK);
     change->base.rows_copied = 9;
     g_assert_cmpint(gateway_write_progress(b, &change->base, 1), ==, KW_OK);
     g_assert_cmpint(gateway_commit(a), ==, KW_BUSY);
-    assert_version(a, KW_CHAIN_BOTH_OLD);
+    assert_version(a, KW_CHANGE_VERSION_BOTH_OLD);
     g_assert_cmpint(gateway_check_step(a, next, &change->step), ==, KW_OK);
     a->done = b->done = false;
     kw_admission_commit(a->admission, KW_DEADLINE_NONE, gateway_ended, a);
@@ -426,7 +428,7 @@ test_progress_and_step(void)
     bool stepped = a->error.code == KW_OK;
     g_assert_true(stepped || a->error.code == KW_BUSY);
     g_assert_cmpint(b->error.code, ==, stepped ? KW_BUSY : KW_OK);
-    assert_version(a, stepped ? KW_CHAIN_BOTH_NEW : KW_CHAIN_BOTH_OLD);
+    assert_version(a, stepped ? KW_CHANGE_VERSION_BOTH_NEW : KW_CHANGE_VERSION_BOTH_OLD);
     gateway_stop(a);
     gateway_stop(b);
     changing_free(change);
@@ -440,7 +442,7 @@ test_progress_twice(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHAIN_BOTH_OLD);
+    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
     bool first = false;
     kw_catalog_write_progress(a->catalog, &change->record, 1, KW_DEADLINE_NONE, on_flag, &first);
     g_assert_cmpint(gateway_write_progress(a, &change->record, 1), ==, KW_OK);
@@ -462,7 +464,7 @@ test_progress_faults(void)
             changing *change = changing_new();
             gateway *a = serve_old(in, change, false);
             size_t count;
-            step(a, change, KW_CHAIN_BOTH_OLD);
+            step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
             change->record.rows_copied = 3;
             uint64_t before = in->control->operations;
             in->control->fail_at = before + n;
@@ -487,9 +489,9 @@ static gateway *
 changed(town *in, changing *change)
 {
     gateway *a = serve_old(in, change, false);
-    step(a, change, KW_CHAIN_BOTH_OLD);
+    step(a, change, KW_CHANGE_VERSION_BOTH_OLD);
     put_rows(in, "t2");
-    step(a, change, KW_CHAIN_BOTH_NEW);
+    step(a, change, KW_CHANGE_VERSION_BOTH_NEW);
     g_assert_cmpint(gateway_admit_step(a, changing_end(change, true), &change->step), ==, KW_OK);
     return a;
 }
@@ -560,7 +562,7 @@ test_forget_during_a_change(void)
     kw_policy_unref(change->text);
     change->before = kw_policy_ref(change->new);
     change->text = kw_policy_ref(change->old);
-    kw_policy *back = changing_to(change, KW_CHAIN_BOTH_OLD);
+    kw_policy *back = changing_to(change, KW_CHANGE_VERSION_BOTH_OLD);
     change->base.now = (kw_placed_rule){2, "t2"};
     change->step.base_count = 1;
     g_assert_cmpint(gateway_check_step(a, back, &change->step), ==, KW_REFUSED);
@@ -579,7 +581,7 @@ test_preview(void)
     town *in = town_new();
     changing *change = changing_new();
     gateway *a = serve_old(in, change, false);
-    kw_policy *both = changing_to(change, KW_CHAIN_BOTH_OLD);
+    kw_policy *both = changing_to(change, KW_CHANGE_VERSION_BOTH_OLD);
     size_t count;
     for (int rows = 0; rows < 2; rows++) {
         a->done = false;

@@ -230,8 +230,8 @@ test_path_returns(void)
     g_assert_null(kw_path_facts_serving(path));
     assert_refused(
         facts, BASE BY_TS, "t t_by_ts",
-        "table t, path by_ts: the path was dropped, and its store table t_by_ts still holds rows of that "
-        "time; serve a policy without the path, and run keyway forget t --path by_ts --drop-rows",
+        "table t, path by_ts: the path was dropped, and its store table t_by_ts still holds its rows; "
+        "serve a policy without the path, and run keyway forget t --path by_ts --drop-rows",
         arena);
     assert_refused(facts, BASE BY_TS, "t", "the new path would only hold what is written from now on", arena);
     assert_refused(facts, BASE BY_TS, "t_by_ts", "the path was dropped", arena);

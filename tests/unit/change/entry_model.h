@@ -1,4 +1,4 @@
-/* A model of the way from `order: store` into a change and back out (server/change/chain.h, the versions
+/* A model of the way from `order: store` into a change and back out (server/change/version.h, the versions
  * ENTER_... and LEAVE_...). There is one record with one field in one placement, and time: gateways know the
  * store's clock with an error, and the clock of the server with the row differs from it.
  *
@@ -7,7 +7,7 @@
  * linearizable. */
 #pragma once
 
-#include "change/chain.h"
+#include "change/version.h"
 #include "explore.h"
 
 typedef enum entry_kind {
@@ -22,8 +22,9 @@ typedef enum entry_kind {
 #define ENTRY_BIT(kind) (1u << ENTRY_##kind)
 
 typedef struct entry_model {
-    kw_chain_version versions[KW_CHAIN_COUNT]; /* the server's; tests remove safeguards from this copy */
-    kw_chain_id first, last;
+    kw_change_version
+        versions[KW_CHANGE_VERSION_COUNT]; /* the server's; tests remove safeguards from this copy */
+    kw_change_version_id first, last;
     bool back;      /* from `first` the change goes back to `last` */
     unsigned kinds; /* bits */
     int calls;      /* in total */

@@ -227,7 +227,7 @@ begin_scans(const search *with, const world *in, uint8_t version)
 static void
 begin_under(const search *with, const world *in, uint8_t version)
 {
-    const kw_chain_version *as = version_of(with, version);
+    const kw_change_version *as = version_of(with, version);
     for (uint8_t kind = ONE_WRITER_PUT; kind < ONE_WRITER_KINDS; kind++) {
         call new_call = {.kind = kind, .version = version};
         new_call.place = as->new_role.get ? NEW : OLD;
@@ -240,8 +240,8 @@ begin_under(const search *with, const world *in, uint8_t version)
         } else if (kind != ONE_WRITER_ATOMIC) {
             new_call.place = is_read(kind) ? new_call.place : 0;
             begin_call(with, in, new_call);
-        } else if (as->atomics == KW_CHAIN_NATIVE) {
-            if (with->model->compares_new && version == KW_CHAIN_BOTH_OLD)
+        } else if (as->atomics == KW_CHANGE_ATOMICS_NATIVE) {
+            if (with->model->compares_new && version == KW_CHANGE_VERSION_BOTH_OLD)
                 new_call.place = NEW;
             new_call.believed = in->rows[new_call.place].cells[A].value;
             begin_call(with, in, new_call);

@@ -30,8 +30,8 @@ static void
 forget(const search *with, const world *in)
 {
     world next = *in;
-    int retired = in->at == KW_CHAIN_STORE ? NEW : OLD;
-    if (in->moving || (in->at != KW_CHAIN_STORE && in->at != KW_CHAIN_STORE_NEW))
+    int retired = in->at == KW_CHANGE_VERSION_STORE ? NEW : OLD;
+    if (in->moving || (in->at != KW_CHANGE_VERSION_STORE && in->at != KW_CHANGE_VERSION_STORE_NEW))
         return;
     if (retired == NEW && with->model->reuses_rows)
         return;
@@ -42,8 +42,8 @@ forget(const search *with, const world *in)
 static bool
 is_met(const world *in, unsigned needs)
 {
-    return (!(needs & KW_CHAIN_COPIED) || (in->copied && in->compared)) &&
-           (!(needs & KW_CHAIN_CURSORS_EXPIRED) || !(in->cursors & BIT(OLD)));
+    return (!(needs & KW_CHANGE_NEEDS_COPY) || (in->copied && in->compared)) &&
+           (!(needs & KW_CHANGE_NEEDS_CURSOR_EXPIRY) || !(in->cursors & BIT(OLD)));
 }
 
 static bool
@@ -55,30 +55,32 @@ is_idle(const world *in)
     return true;
 }
 
-static kw_chain_step
+static kw_change_version_step
 next_step(const search *with, const world *in)
 {
-    const kw_chain_version *version = version_of(with, in->at);
-    const kw_chain_step none = {KW_CHAIN_COUNT, 0};
-    kw_chain_id first = with->model->adds ? KW_CHAIN_FILLING : KW_CHAIN_ONE_WRITER_FIRST;
-    if (in->at == KW_CHAIN_STORE)
-        return in->back ? none : (kw_chain_step){first, KW_CHAIN_ORDERED};
-    if (in->at == KW_CHAIN_FILLED && in->back && (is_idle(in) || with->model->drops_beside))
-        return (kw_chain_step){KW_CHAIN_STORE, KW_CHAIN_ORDERED};
+    const kw_change_version *version = version_of(with, in->at);
+    const kw_change_version_step none = {KW_CHANGE_VERSION_COUNT, 0};
+    kw_change_version_id first =
+        with->model->adds ? KW_CHANGE_VERSION_FILLING : KW_CHANGE_VERSION_ONE_WRITER_FIRST;
+    if (in->at == KW_CHANGE_VERSION_STORE)
+        return in->back ? none : (kw_change_version_step){first, KW_CHANGE_NEEDS_COMMAND};
+    if (in->at == KW_CHANGE_VERSION_FILLED && in->back && (is_idle(in) || with->model->drops_beside))
+        return (kw_change_version_step){KW_CHANGE_VERSION_STORE, KW_CHANGE_NEEDS_COMMAND};
     return in->back ? version->back : version->forward;
 }
 
 static void
 advance(const search *with, const world *in)
 {
-    kw_chain_step to = next_step(with, in);
-    if (in->moving || in->copying || in->comparing || to.to == KW_CHAIN_COUNT || !is_met(in, to.needs))
+    kw_change_version_step to = next_step(with, in);
+    if (in->moving || in->copying || in->comparing || to.to == KW_CHANGE_VERSION_COUNT ||
+        !is_met(in, to.needs))
         return;
     world next = *in;
     next.from = in->at;
     next.at = (uint8_t)to.to;
-    next.moving = in->at != KW_CHAIN_FILLED || with->model->drops_beside;
-    if (in->at == KW_CHAIN_STORE) {
+    next.moving = in->at != KW_CHANGE_VERSION_FILLED || with->model->drops_beside;
+    if (in->at == KW_CHANGE_VERSION_STORE) {
         next.copied = next.compared = 0;
         if (!with->model->adds)
             next.cursors &= BIT(OLD); /* the new placement has another layout number each time */
@@ -92,7 +94,8 @@ static void
 turn(const search *with, const world *in)
 {
     world next = *in;
-    if (in->turns_left == 0 || in->moving || in->at == KW_CHAIN_STORE_NEW || in->at == KW_CHAIN_BOTH_LAST)
+    if (in->turns_left == 0 || in->moving || in->at == KW_CHANGE_VERSION_STORE_NEW ||
+        in->at == KW_CHANGE_VERSION_BOTH_LAST)
         return;
     next.turns_left--;
     next.back = !in->back;
@@ -130,7 +133,7 @@ write_copy(const search *with, const world *in, const row *copied)
 static bool
 is_filled_in(uint8_t version)
 {
-    return version == KW_CHAIN_BOTH_OLD || version == KW_CHAIN_FILLING;
+    return version == KW_CHANGE_VERSION_BOTH_OLD || version == KW_CHANGE_VERSION_FILLING;
 }
 
 static void
@@ -235,7 +238,7 @@ check_place(const search *with, const world *in, int place)
 static void
 check(const search *with, const world *in)
 {
-    const kw_chain_version *version = version_of(with, in->at);
+    const kw_change_version *version = version_of(with, in->at);
     const row *rows = in->rows;
     bool both = !in->moving && version->old_role.put && version->new_role.put && in->copied && in->compared;
     if (in->wrong)
@@ -277,8 +280,8 @@ one_writer_model
 one_writer_model_new(void)
 {
     one_writer_model model = {.kinds = 0};
-    for (unsigned i = 0; i < KW_CHAIN_COUNT; i++)
-        model.versions[i] = *kw_chain_version_of((kw_chain_id)i);
+    for (unsigned i = 0; i < KW_CHANGE_VERSION_COUNT; i++)
+        model.versions[i] = *kw_change_version_of((kw_change_version_id)i);
     return model;
 }
 
@@ -300,7 +303,7 @@ one_writer_model_explore(const one_writer_model *model, uint64_t states_max)
     first->kills_left = (uint8_t)model->kills;
     first->purges_left = (uint8_t)model->purges;
     first->copies_left = (uint8_t)model->copies;
-    first->at = KW_CHAIN_STORE;
+    first->at = KW_CHANGE_VERSION_STORE;
     for (int i = 0; i < MONITORS; i++) {
         monitor_init(&first->monitors[i], watched[i].fields, watched[i].view);
         first->monitors[i].linearizations[0] = (linearization)(watched[i].fields & BIT(A) ? INITIAL : 0) |

@@ -1,4 +1,4 @@
-/* A model of a change of a key rule in a store with one writer (server/change/chain.h, the versions STORE,
+/* A model of a change of a key rule in a store with one writer (server/change/version.h, the versions STORE,
  * BOTH_OLD, BOTH_NEW, BOTH_LAST and STORE_NEW). There is one record with fields a and b, its row in the old
  * placement O and its row in the new one N.
  *
@@ -23,7 +23,7 @@
  */
 #pragma once
 
-#include "change/chain.h"
+#include "change/version.h"
 #include "explore.h"
 
 typedef enum one_writer_kind {
@@ -43,16 +43,17 @@ typedef enum one_writer_kind {
 #define ONE_WRITER_BIT(kind) (1u << ONE_WRITER_##kind)
 
 typedef struct one_writer_model {
-    kw_chain_version versions[KW_CHAIN_COUNT]; /* the server's; tests remove safeguards from this copy */
-    unsigned kinds;                            /* bits */
-    int calls;                                 /* in total */
-    int callers;                               /* at the same time */
-    int ticks;                                 /* milliseconds that pass */
-    int turns;                                 /* how often the direction changes */
-    int kills;                                 /* of the gateway */
-    int purges;                                /* how often a compaction drops the delete markers of a row */
-    int copies;                                /* how often the row is copied in addition to the first time */
-    bool adds;                                 /* a path, instead of a change of a key rule */
+    kw_change_version
+        versions[KW_CHANGE_VERSION_COUNT]; /* the server's; tests remove safeguards from this copy */
+    unsigned kinds;                        /* bits */
+    int calls;                             /* in total */
+    int callers;                           /* at the same time */
+    int ticks;                             /* milliseconds that pass */
+    int turns;                             /* how often the direction changes */
+    int kills;                             /* of the gateway */
+    int purges;                            /* how often a compaction drops the delete markers of a row */
+    int copies;                            /* how often the row is copied in addition to the first time */
+    bool adds;                             /* a path, instead of a change of a key rule */
 
     /* safeguards to remove; others are columns of the versions */
     bool copies_early;    /* the copier runs beside calls of the version before */

@@ -65,7 +65,7 @@ typedef struct search {
     explorer *of;
 } search;
 
-static inline const kw_chain_version *
+static inline const kw_change_version *
 version_of(const search *with, uint8_t version)
 {
     return &with->model->versions[version];

@@ -1,19 +1,19 @@
 /* A path that is added to a table with rows, and dropped, in a store with several writers, explored
  * exhaustively: right with the server's table of versions, wrong without any one of the safeguards. */
-#include "chain_test.h"
+#include "several_writers_test.h"
 
-#define PUT CHAIN_BIT(PUT)
-#define BOTH CHAIN_BIT(PUT_BOTH)
-#define REMOVE CHAIN_BIT(REMOVE)
-#define REMOVE_A CHAIN_BIT(REMOVE_FIELD)
-#define GET CHAIN_BIT(GET)
-#define SCAN CHAIN_BIT(SCAN)
-#define ATOMIC CHAIN_BIT(ATOMIC)
+#define PUT CALL_BIT(PUT)
+#define BOTH CALL_BIT(PUT_BOTH)
+#define REMOVE CALL_BIT(REMOVE)
+#define REMOVE_A CALL_BIT(REMOVE_FIELD)
+#define GET CALL_BIT(GET)
+#define SCAN CALL_BIT(SCAN)
+#define ATOMIC CALL_BIT(ATOMIC)
 
-static chain_model
+static several_writers_model
 adding(unsigned kinds, int calls, int unknown)
 {
-    chain_model model = chain_model_adding();
+    several_writers_model model = several_writers_model_adding();
     model.kinds = kinds;
     model.calls = calls;
     model.callers = 2;
@@ -22,30 +22,30 @@ adding(unsigned kinds, int calls, int unknown)
     return model;
 }
 
-static chain_model
+static several_writers_model
 dropping(unsigned kinds, int calls, int unknown)
 {
-    chain_model model = adding(kinds, calls, unknown);
+    several_writers_model model = adding(kinds, calls, unknown);
     model.drops = true;
     return model;
 }
 
 /* With KW_EXPLORE one call more. */
 static void
-is_right(const char *what, chain_model model)
+is_right(const char *what, several_writers_model model)
 {
     model.calls = (int)explore_bound((uint64_t)model.calls, (uint64_t)model.calls + 1);
-    chain_is_right(what, &model);
+    model_is_right(what, &model);
 }
 
 static void
-is_wrong(const char *what, chain_model model)
+is_wrong(const char *what, several_writers_model model)
 {
-    chain_is_wrong(what, &model);
+    model_is_wrong(what, &model);
 }
 
 static void
-drop_need(chain_model *from, kw_chain_id before, unsigned need)
+drop_need(several_writers_model *from, kw_change_version_id before, unsigned need)
 {
     g_assert_true(from->versions[before].forward.needs & need);
     from->versions[before].forward.needs &= ~need;
@@ -56,7 +56,7 @@ drop_need(chain_model *from, kw_chain_id before, unsigned need)
 static void
 test_forward(void)
 {
-    chain_model three = adding(PUT | REMOVE | SCAN, 3, 0);
+    several_writers_model three = adding(PUT | REMOVE | SCAN, 3, 0);
     is_right("added", adding(PUT | REMOVE | GET | SCAN, 3, 1));
     three.callers = three.spread = 3;
     is_right("added, three calls at the same time", three);
@@ -65,7 +65,7 @@ test_forward(void)
 static void
 test_late_calls(void)
 {
-    chain_model model = adding(PUT | REMOVE | GET | SCAN, 2, 2);
+    several_writers_model model = adding(PUT | REMOVE | GET | SCAN, 2, 2);
     model.purges = 1;
     is_right("two calls given up, one compaction", model);
 }
@@ -73,7 +73,7 @@ test_late_calls(void)
 static void
 test_parts(void)
 {
-    chain_model model = adding(PUT | BOTH | REMOVE | REMOVE_A | SCAN, 2, 1);
+    several_writers_model model = adding(PUT | BOTH | REMOVE | REMOVE_A | SCAN, 2, 1);
     model.purges = 2;
     is_right("parts of a record, one call given up, two compactions", model);
 }
@@ -81,7 +81,7 @@ test_parts(void)
 static void
 test_ties(void)
 {
-    chain_model model = adding(PUT | REMOVE | SCAN, 3, 1);
+    several_writers_model model = adding(PUT | REMOVE | SCAN, 3, 1);
     model.ties = true;
     is_right("equal stamps", model);
 }
@@ -90,7 +90,7 @@ test_ties(void)
 static void
 test_back(void)
 {
-    chain_model model = adding(PUT | REMOVE | SCAN, 2, 1);
+    several_writers_model model = adding(PUT | REMOVE | SCAN, 2, 1);
     model.turns = 3;
     is_right("cancelled or dropped at any version, and forward again", model);
     model = adding(PUT | REMOVE | SCAN, 3, 0);
@@ -102,7 +102,7 @@ test_back(void)
 static void
 test_drop(void)
 {
-    chain_model model = dropping(PUT | REMOVE | GET | SCAN, 3, 1);
+    several_writers_model model = dropping(PUT | REMOVE | GET | SCAN, 3, 1);
     is_right("dropped", model);
     model = dropping(PUT | BOTH | REMOVE_A | SCAN, 2, 1);
     model.purges = 2;
@@ -121,7 +121,7 @@ test_atomics(void)
 static void
 test_sweep(void)
 {
-    chain_model model = adding(PUT | REMOVE | SCAN, 2, 0);
+    several_writers_model model = adding(PUT | REMOVE | SCAN, 2, 0);
     model.purges = model.sweeps = 1;
     is_right("a sweep of control cells of either path", model);
     model.sweeps_no_marker = true;
@@ -132,11 +132,11 @@ test_sweep(void)
 static void
 test_same(void)
 {
-    chain_model model = adding(PUT | REMOVE | SCAN, 3, 1);
+    several_writers_model model = adding(PUT | REMOVE | SCAN, 3, 1);
     model.alone = true;
     is_right("both paths show the same", model);
     model.calls = 1;
-    drop_need(&model, KW_CHAIN_FILLING_2, KW_CHAIN_GRACE);
+    drop_need(&model, KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_NEEDS_GRACE);
     is_wrong("no grace before the copy", model);
 }
 
@@ -145,10 +145,10 @@ test_same(void)
 static void
 test_versions(void)
 {
-    chain_model copied = adding(SCAN, 1, 0), at_once = adding(PUT | SCAN, 2, 0);
-    drop_need(&copied, KW_CHAIN_FILLING_2, KW_CHAIN_COPIED);
+    several_writers_model copied = adding(SCAN, 1, 0), at_once = adding(PUT | SCAN, 2, 0);
+    drop_need(&copied, KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_NEEDS_COPY);
     is_wrong("the path is read before it is copied", copied);
-    at_once.versions[KW_CHAIN_0].forward.to = KW_CHAIN_FILLING_2;
+    at_once.versions[KW_CHANGE_VERSION_0].forward.to = KW_CHANGE_VERSION_FILLING_2;
     is_wrong("from 0 to filling-2 at once", at_once);
 }
 
@@ -156,12 +156,12 @@ test_versions(void)
 static void
 test_spaced(void)
 {
-    for (kw_chain_id id = KW_CHAIN_FILLING_1; id <= KW_CHAIN_FILLING_2; id++) {
-        chain_model model = adding(PUT | SCAN, 3, 0);
-        model.versions[id].spaced = false;
+    for (kw_change_version_id id = KW_CHANGE_VERSION_FILLING_1; id <= KW_CHANGE_VERSION_FILLING_2; id++) {
+        several_writers_model model = adding(PUT | SCAN, 3, 0);
+        model.versions[id].waits_for_next_ms = false;
         is_wrong(model.versions[id].name, model);
     }
-    chain_model gap = adding(PUT | SCAN, 2, 0), again = adding(PUT | SCAN, 2, 0);
+    several_writers_model gap = adding(PUT | SCAN, 2, 0), again = adding(PUT | SCAN, 2, 0);
     gap.no_gap = true;
     is_wrong("two versions in one millisecond", gap);
     again.turns = 2;
@@ -173,13 +173,13 @@ test_spaced(void)
 static void
 test_roles(void)
 {
-    chain_model scan = adding(SCAN, 1, 0), put = adding(PUT | SCAN, 2, 0),
-                remove = adding(REMOVE | SCAN, 2, 0);
-    scan.versions[KW_CHAIN_FILLING_2].new_role.scan = true;
+    several_writers_model scan = adding(SCAN, 1, 0), put = adding(PUT | SCAN, 2, 0),
+                          remove = adding(REMOVE | SCAN, 2, 0);
+    scan.versions[KW_CHANGE_VERSION_FILLING_2].new_role.scan = true;
     is_wrong("scans read a path that is being filled", scan);
-    put.versions[KW_CHAIN_FILLING_2].new_role.put = 0;
+    put.versions[KW_CHANGE_VERSION_FILLING_2].new_role.put = 0;
     is_wrong("puts do not write a path that is being filled", put);
-    remove.versions[KW_CHAIN_FILLING_2].new_role.remove = 0;
+    remove.versions[KW_CHANGE_VERSION_FILLING_2].new_role.remove = 0;
     is_wrong("removals do not reach a path that is being filled", remove);
 }
 
@@ -188,9 +188,9 @@ test_roles(void)
 static void
 test_removals(void)
 {
-    chain_model early = adding(PUT | REMOVE | SCAN, 2, 0), none = adding(PUT | REMOVE | SCAN, 2, 1);
-    early.versions[KW_CHAIN_FILLING_1].old_role.remove = 1;
-    early.versions[KW_CHAIN_FILLING_1].new_role.remove = 0;
+    several_writers_model early = adding(PUT | REMOVE | SCAN, 2, 0), none = adding(PUT | REMOVE | SCAN, 2, 1);
+    early.versions[KW_CHANGE_VERSION_FILLING_1].old_role.remove = 1;
+    early.versions[KW_CHANGE_VERSION_FILLING_1].new_role.remove = 0;
     is_right("removals reach the path no sooner than puts", early);
     early.copies_no_gone = early.gone_can_miss = true;
     is_wrong("removals reach the path no sooner than puts, and are not copied", early);
@@ -204,11 +204,12 @@ test_removals(void)
 static void
 test_order_of_puts(void)
 {
-    chain_model together = adding(PUT | REMOVE | SCAN, 2, 1), turned = adding(PUT | REMOVE | SCAN, 2, 1);
-    kw_chain_version *version = &together.versions[KW_CHAIN_FILLING_2];
+    several_writers_model together = adding(PUT | REMOVE | SCAN, 2, 1),
+                          turned = adding(PUT | REMOVE | SCAN, 2, 1);
+    kw_change_version *version = &together.versions[KW_CHANGE_VERSION_FILLING_2];
     version->old_role.put = version->old_role.remove = 1;
     is_right("a put writes both paths at the same time", together);
-    version = &turned.versions[KW_CHAIN_FILLING_2];
+    version = &turned.versions[KW_CHANGE_VERSION_FILLING_2];
     version->old_role.put = version->old_role.remove = 1;
     version->new_role.put = version->new_role.remove = 2;
     is_right("a put writes the primary path first", turned);
@@ -217,8 +218,8 @@ test_order_of_puts(void)
 static void
 test_gateways(void)
 {
-    chain_model drain = adding(PUT | SCAN, 2, 0), apart = adding(PUT | SCAN, 2, 0),
-                failed = adding(PUT | SCAN, 2, 1), acks = adding(PUT | SCAN, 2, 1);
+    several_writers_model drain = adding(PUT | SCAN, 2, 0), apart = adding(PUT | SCAN, 2, 0),
+                          failed = adding(PUT | SCAN, 2, 1), acks = adding(PUT | SCAN, 2, 1);
     drain.no_drain = true;
     is_wrong("no drain", drain);
     apart.far_apart = true;
@@ -232,11 +233,11 @@ test_gateways(void)
 static void
 test_drop_without(void)
 {
-    chain_model at_once = dropping(PUT | SCAN, 3, 0), apart = dropping(PUT | SCAN, 3, 0),
-                removals = dropping(PUT | SCAN, 3, 0);
-    at_once.versions[KW_CHAIN_FILLED_STAMPED].back.to = KW_CHAIN_0;
+    several_writers_model at_once = dropping(PUT | SCAN, 3, 0), apart = dropping(PUT | SCAN, 3, 0),
+                          removals = dropping(PUT | SCAN, 3, 0);
+    at_once.versions[KW_CHANGE_VERSION_FILLED_STAMPED].back.to = KW_CHANGE_VERSION_0;
     is_wrong("scans of the path beside puts that do not write it", at_once);
-    removals.versions[KW_CHAIN_FILLED_STAMPED].back.to = KW_CHAIN_FILLING_1;
+    removals.versions[KW_CHANGE_VERSION_FILLED_STAMPED].back.to = KW_CHANGE_VERSION_FILLING_1;
     is_wrong("the same, removals still reach it", removals);
     apart.far_apart = true;
     is_wrong("a drop does not wait for reports", apart);
@@ -246,7 +247,7 @@ test_drop_without(void)
 static void
 test_back_without(void)
 {
-    chain_model model = adding(PUT | REMOVE | SCAN, 3, 0);
+    several_writers_model model = adding(PUT | REMOVE | SCAN, 3, 0);
     model.turns = 2;
     model.gone_expires = model.gone_can_miss = model.turns_late = true;
     is_wrong("a cancellation is taken back in version 0", model);

@@ -53,7 +53,7 @@ is_wrong(const char *what, one_writer_model model)
 }
 
 static void
-drop_need(one_writer_model *from, kw_chain_id before, unsigned need)
+drop_need(one_writer_model *from, kw_change_version_id before, unsigned need)
 {
     g_assert_true(from->versions[before].forward.needs & need);
     from->versions[before].forward.needs &= ~need;
@@ -196,7 +196,7 @@ static void
 test_switch_before_copied(void)
 {
     one_writer_model model = model_of(GET, 1);
-    drop_need(&model, KW_CHAIN_BOTH_OLD, KW_CHAIN_COPIED);
+    drop_need(&model, KW_CHANGE_VERSION_BOTH_OLD, KW_CHANGE_NEEDS_COPY);
     is_wrong("the switch does not wait for the copy", model);
 }
 
@@ -216,12 +216,12 @@ static void
 test_stale_cursors(void)
 {
     one_writer_model complete = model_of(PUT | SCAN, 3), cancel = model_of(PUT | SCAN, 3);
-    drop_need(&complete, KW_CHAIN_BOTH_NEW, KW_CHAIN_CURSORS_EXPIRED);
+    drop_need(&complete, KW_CHANGE_VERSION_BOTH_NEW, KW_CHANGE_NEEDS_CURSOR_EXPIRY);
     is_right("both-last does not wait for cursors of O", complete);
     one_writer_model accepted = complete;
-    accepted.versions[KW_CHAIN_BOTH_LAST].both_complete = true;
+    accepted.versions[KW_CHANGE_VERSION_BOTH_LAST].both_complete = true;
     is_wrong("both-last accepts cursors of O", accepted);
-    complete.versions[KW_CHAIN_BOTH_NEW].forward.to = KW_CHAIN_STORE_NEW;
+    complete.versions[KW_CHANGE_VERSION_BOTH_NEW].forward.to = KW_CHANGE_VERSION_STORE_NEW;
     is_wrong("no both-last", complete);
     cancel.turns = 1;
     cancel.stale_cursors = true;
@@ -245,7 +245,7 @@ test_reused_rows(void)
 static void
 test_atomics_in_one_row(void)
 {
-    for (kw_chain_id id = KW_CHAIN_BOTH_OLD; id <= KW_CHAIN_BOTH_LAST; id++) {
+    for (kw_change_version_id id = KW_CHANGE_VERSION_BOTH_OLD; id <= KW_CHANGE_VERSION_BOTH_LAST; id++) {
         one_writer_model model = model_of(GET | ATOMIC, 2);
         model.one_row_in = UINT64_C(1) << id;
         model.turns = 1;
@@ -280,12 +280,12 @@ test_roles(void)
 {
     one_writer_model put = model_of(PUT | GET, 2), remove = model_of(REMOVE | GET, 2),
                      back = model_of(PUT | GET, 2);
-    put.versions[KW_CHAIN_BOTH_OLD].new_role.put = 0;
+    put.versions[KW_CHANGE_VERSION_BOTH_OLD].new_role.put = 0;
     is_wrong("both-old puts only in O", put);
-    remove.versions[KW_CHAIN_BOTH_OLD].new_role.remove = 0;
+    remove.versions[KW_CHANGE_VERSION_BOTH_OLD].new_role.remove = 0;
     is_wrong("both-old removes only from O", remove);
     back.turns = 1;
-    back.versions[KW_CHAIN_BOTH_NEW].old_role.put = 0;
+    back.versions[KW_CHANGE_VERSION_BOTH_NEW].old_role.put = 0;
     is_wrong("both-new puts only in N", back);
 }
 
@@ -335,16 +335,16 @@ test_add_without(void)
     model.no_comparison = true;
     is_wrong("an added path is not compared", model);
     model = adding(SCAN, 1);
-    drop_need(&model, KW_CHAIN_FILLING, KW_CHAIN_COPIED);
+    drop_need(&model, KW_CHANGE_VERSION_FILLING, KW_CHANGE_NEEDS_COPY);
     is_wrong("an added path is read before it is copied", model);
     model = adding(SCAN, 1);
-    model.versions[KW_CHAIN_FILLING].new_role.scan = true;
+    model.versions[KW_CHANGE_VERSION_FILLING].new_role.scan = true;
     is_wrong("scans read a path that is being filled", model);
     model = adding(PUT | SCAN, 2);
-    model.versions[KW_CHAIN_FILLING].new_role.put = 0;
+    model.versions[KW_CHANGE_VERSION_FILLING].new_role.put = 0;
     is_wrong("puts do not write a path that is being filled", model);
     model = adding(REMOVE | SCAN, 2);
-    model.versions[KW_CHAIN_FILLING].new_role.remove = 0;
+    model.versions[KW_CHANGE_VERSION_FILLING].new_role.remove = 0;
     is_wrong("removals do not reach a path that is being filled", model);
     model = adding(PUT, 2);
     model.copies_torn = true;
@@ -356,7 +356,7 @@ test_add_without(void)
     model.no_drain = true;
     is_wrong("no drain before an added path is copied", model);
     model = adding(ATOMIC | SCAN, 2);
-    model.one_row_in = UINT64_C(1) << KW_CHAIN_FILLING;
+    model.one_row_in = UINT64_C(1) << KW_CHANGE_VERSION_FILLING;
     is_wrong("atomic operations do not write a path that is being filled", model);
 }
 

@@ -1,14 +1,14 @@
 /* A change of a key rule without one of its safeguards: each time the search must find a counterexample. Most
  * safeguards are columns of the server's table of versions; a test changes its own copy. */
-#include "chain_test.h"
+#include "several_writers_test.h"
 
-#define PLAIN (CHAIN_BIT(PUT) | CHAIN_BIT(REMOVE) | CHAIN_BIT(GET))
-#define ATOMIC (CHAIN_BIT(PUT) | CHAIN_BIT(GET) | CHAIN_BIT(ATOMIC))
+#define PLAIN (CALL_BIT(PUT) | CALL_BIT(REMOVE) | CALL_BIT(GET))
+#define ATOMIC (CALL_BIT(PUT) | CALL_BIT(GET) | CALL_BIT(ATOMIC))
 
-static chain_model
+static several_writers_model
 model_of(unsigned kinds, int calls)
 {
-    chain_model model = chain_model_new();
+    several_writers_model model = several_writers_model_new();
     model.kinds = kinds;
     model.calls = calls;
     model.callers = 2;
@@ -17,26 +17,26 @@ model_of(unsigned kinds, int calls)
     return model;
 }
 
-static chain_model
+static several_writers_model
 plain(int calls, int unknown)
 {
-    chain_model model = model_of(PLAIN, calls);
+    several_writers_model model = model_of(PLAIN, calls);
     model.unknown = unknown;
     return model;
 }
 
 /* Goes back from version 6 or earlier. */
-static chain_model
+static several_writers_model
 reversed(int calls)
 {
-    chain_model model = plain(calls, 0);
-    model.last = KW_CHAIN_6;
+    several_writers_model model = plain(calls, 0);
+    model.last = KW_CHANGE_VERSION_6;
     model.turns = 1;
     return model;
 }
 
 static void
-swap_puts(kw_chain_version *of)
+swap_puts(kw_change_version *of)
 {
     uint8_t old = of->old_role.put;
     of->old_role.put = of->new_role.put;
@@ -44,7 +44,7 @@ swap_puts(kw_chain_version *of)
 }
 
 static void
-swap_removals(kw_chain_version *of)
+swap_removals(kw_change_version *of)
 {
     uint8_t old = of->old_role.remove;
     of->old_role.remove = of->new_role.remove;
@@ -52,9 +52,9 @@ swap_removals(kw_chain_version *of)
 }
 
 static void
-drop_need(chain_model *from, kw_chain_id before, unsigned need)
+drop_need(several_writers_model *from, kw_change_version_id before, unsigned need)
 {
-    kw_chain_version *version = &from->versions[before];
+    kw_change_version *version = &from->versions[before];
     g_assert_true((version->forward.needs | version->back.needs) & need);
     version->forward.needs &= ~need;
     version->back.needs &= ~need;
@@ -65,37 +65,37 @@ drop_need(chain_model *from, kw_chain_id before, unsigned need)
 static void
 test_get_of_both(void)
 {
-    chain_model old = plain(3, 0), new = plain(3, 0), write_back = plain(3, 0);
-    old.versions[KW_CHAIN_4].new_role.get = false;
-    chain_is_wrong("4 reads only O", &old);
-    new.versions[KW_CHAIN_4].old_role.get = false;
-    chain_is_wrong("4 reads only N", &new);
+    several_writers_model old = plain(3, 0), new = plain(3, 0), write_back = plain(3, 0);
+    old.versions[KW_CHANGE_VERSION_4].new_role.get = false;
+    model_is_wrong("4 reads only O", &old);
+    new.versions[KW_CHANGE_VERSION_4].old_role.get = false;
+    model_is_wrong("4 reads only N", &new);
     write_back.no_write_back = true;
-    chain_is_wrong("no write-back", &write_back);
+    model_is_wrong("no write-back", &write_back);
 }
 
 static void
 test_scan_too_early(void)
 {
-    chain_model model = model_of(CHAIN_BIT(PUT), 2);
-    model.versions[KW_CHAIN_3].old_role.scan = false;
-    model.versions[KW_CHAIN_3].new_role.scan = true;
-    chain_is_wrong("3 scans N", &model);
+    several_writers_model model = model_of(CALL_BIT(PUT), 2);
+    model.versions[KW_CHANGE_VERSION_3].old_role.scan = false;
+    model.versions[KW_CHANGE_VERSION_3].new_role.scan = true;
+    model_is_wrong("3 scans N", &model);
 }
 
 static void
 test_authority_last(void)
 {
-    for (kw_chain_id id = KW_CHAIN_3; id <= KW_CHAIN_4; id++) {
-        chain_model model = plain(2, 0);
+    for (kw_change_version_id id = KW_CHANGE_VERSION_3; id <= KW_CHANGE_VERSION_4; id++) {
+        several_writers_model model = plain(2, 0);
         swap_puts(&model.versions[id]);
-        chain_is_wrong("puts write O first", &model);
+        model_is_wrong("puts write O first", &model);
     }
-    chain_model removals = plain(2, 0), back = reversed(2);
-    swap_removals(&removals.versions[KW_CHAIN_4]);
-    chain_is_wrong("removals write O first", &removals);
-    swap_puts(&back.versions[KW_CHAIN_4_BACK]);
-    chain_is_wrong("on the way back, gets of both beside puts in the order of the way forward", &back);
+    several_writers_model removals = plain(2, 0), back = reversed(2);
+    swap_removals(&removals.versions[KW_CHANGE_VERSION_4]);
+    model_is_wrong("removals write O first", &removals);
+    swap_puts(&back.versions[KW_CHANGE_VERSION_4_BACK]);
+    model_is_wrong("on the way back, gets of both beside puts in the order of the way forward", &back);
 }
 
 /* --- copy and pass ---------------------------------------------------------------------------- */
@@ -103,15 +103,15 @@ test_authority_last(void)
 static void
 test_pass(void)
 {
-    chain_model none = plain(2, 0), late = plain(2, 1), back = reversed(2);
-    drop_need(&none, KW_CHAIN_3, KW_CHAIN_PASSED);
-    chain_is_wrong("no pass", &none);
-    drop_need(&late, KW_CHAIN_3, KW_CHAIN_GRACE);
-    chain_is_wrong("no grace before the pass", &late);
+    several_writers_model none = plain(2, 0), late = plain(2, 1), back = reversed(2);
+    drop_need(&none, KW_CHANGE_VERSION_3, KW_CHANGE_NEEDS_PASS);
+    model_is_wrong("no pass", &none);
+    drop_need(&late, KW_CHANGE_VERSION_3, KW_CHANGE_NEEDS_GRACE);
+    model_is_wrong("no grace before the pass", &late);
     back.kinds = ATOMIC;
     back.unknown = 1;
-    drop_need(&back, KW_CHAIN_5, KW_CHAIN_PASSED);
-    chain_is_wrong("no pass on the way back", &back);
+    drop_need(&back, KW_CHANGE_VERSION_5, KW_CHANGE_NEEDS_PASS);
+    model_is_wrong("no pass on the way back", &back);
 }
 
 /* The passes before those under 3 and 5 make these short. They count only for the records whose writes they
@@ -119,27 +119,27 @@ test_pass(void)
 static void
 test_early_passes(void)
 {
-    chain_model late = plain(2, 1), begin = plain(2, 0), back = reversed(2), none = plain(2, 0);
+    several_writers_model late = plain(2, 1), begin = plain(2, 0), back = reversed(2), none = plain(2, 0);
     begin.settles_at_begin = true;
-    chain_is_wrong("the next pass leaves out writes in progress when the one before began", &begin);
-    drop_need(&late, KW_CHAIN_2_SPACED, KW_CHAIN_GRACE);
-    chain_is_wrong("no grace before the first pass", &late);
-    back.versions[KW_CHAIN_6_SPACED].back = back.versions[KW_CHAIN_6_PASS].back;
-    chain_is_wrong("on the way back, a pass directly after 6", &back);
+    model_is_wrong("the next pass leaves out writes in progress when the one before began", &begin);
+    drop_need(&late, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_GRACE);
+    model_is_wrong("no grace before the first pass", &late);
+    back.versions[KW_CHANGE_VERSION_6_SPACED].back = back.versions[KW_CHANGE_VERSION_6_PASS].back;
+    model_is_wrong("on the way back, a pass directly after 6", &back);
     none.no_whole_pass = none.no_copy = true;
-    chain_is_wrong("no pass visits all records, and no copy", &none);
+    model_is_wrong("no pass visits all records, and no copy", &none);
 }
 
 /* A pass does not find what is written with an old timestamp, unless it leaves a trace. */
 static void
 test_own_timestamps(void)
 {
-    chain_model model = model_of(CHAIN_BIT(PUT_OWN) | CHAIN_BIT(GET), 2);
+    several_writers_model model = model_of(CALL_BIT(PUT_OWN) | CALL_BIT(GET), 2);
     model.unknown = model.turns = 1;
-    model.last = KW_CHAIN_6;
-    chain_is_right("a put with an old timestamp leaves a trace", &model);
+    model.last = KW_CHANGE_VERSION_6;
+    model_is_right("a put with an old timestamp leaves a trace", &model);
     model.no_trace = true;
-    chain_is_wrong("a put with an old timestamp leaves no trace", &model);
+    model_is_wrong("a put with an old timestamp leaves no trace", &model);
 }
 
 /* Safeguards of the copy: the pass would repair what is lost without them. They keep that little. Stamps
@@ -148,21 +148,21 @@ test_own_timestamps(void)
 static void
 test_copy(void)
 {
-    chain_model without_pass = plain(2, 1);
+    several_writers_model without_pass = plain(2, 1);
     without_pass.distinct = true;
-    drop_need(&without_pass, KW_CHAIN_2_SPACED, KW_CHAIN_PASSED);
-    drop_need(&without_pass, KW_CHAIN_2_SPACED, KW_CHAIN_GRACE);
-    drop_need(&without_pass, KW_CHAIN_3, KW_CHAIN_PASSED);
-    chain_is_right("no pass, plain writes, distinct stamps", &without_pass);
+    drop_need(&without_pass, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_PASS);
+    drop_need(&without_pass, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_GRACE);
+    drop_need(&without_pass, KW_CHANGE_VERSION_3, KW_CHANGE_NEEDS_PASS);
+    model_is_right("no pass, plain writes, distinct stamps", &without_pass);
 
-    chain_model late = without_pass, removals = without_pass;
-    drop_need(&late, KW_CHAIN_2, KW_CHAIN_GRACE);
-    chain_is_wrong("no grace before the copy", &late);
-    removals.versions[KW_CHAIN_1].old_role.remove = 1;
-    removals.versions[KW_CHAIN_1].new_role.remove = 0;
-    chain_is_right("removals reach N no sooner than puts", &removals);
+    several_writers_model late = without_pass, removals = without_pass;
+    drop_need(&late, KW_CHANGE_VERSION_2, KW_CHANGE_NEEDS_GRACE);
+    model_is_wrong("no grace before the copy", &late);
+    removals.versions[KW_CHANGE_VERSION_1].old_role.remove = 1;
+    removals.versions[KW_CHANGE_VERSION_1].new_role.remove = 0;
+    model_is_right("removals reach N no sooner than puts", &removals);
     removals.copies_no_gone = true;
-    chain_is_wrong("removals reach N no sooner than puts, and are not copied", &removals);
+    model_is_wrong("removals reach N no sooner than puts, and are not copied", &removals);
 }
 
 /* --- equal stamps ----------------------------------------------------------------------------- */
@@ -170,30 +170,32 @@ test_copy(void)
 static void
 test_spaced(void)
 {
-    static const kw_chain_id forward[] = {KW_CHAIN_2_SPACED, KW_CHAIN_3, KW_CHAIN_4, KW_CHAIN_5};
-    static const kw_chain_id back[] = {KW_CHAIN_6_SPACED, KW_CHAIN_6_PASS, KW_CHAIN_5, KW_CHAIN_4_BACK};
+    static const kw_change_version_id forward[] = {KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_VERSION_3,
+                                                   KW_CHANGE_VERSION_4, KW_CHANGE_VERSION_5};
+    static const kw_change_version_id back[] = {KW_CHANGE_VERSION_6_SPACED, KW_CHANGE_VERSION_6_PASS,
+                                                KW_CHANGE_VERSION_5, KW_CHANGE_VERSION_4_BACK};
     for (size_t i = 0; i < G_N_ELEMENTS(forward); i++) {
-        chain_model model = plain(3, 0);
-        model.versions[forward[i]].spaced = false;
-        chain_is_wrong(model.versions[forward[i]].name, &model);
+        several_writers_model model = plain(3, 0);
+        model.versions[forward[i]].waits_for_next_ms = false;
+        model_is_wrong(model.versions[forward[i]].name, &model);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(back); i++) {
-        chain_model model = reversed(back[i] == KW_CHAIN_4_BACK ? 3 : 2);
-        model.versions[back[i]].spaced = false;
-        chain_is_wrong(model.versions[back[i]].name, &model);
+        several_writers_model model = reversed(back[i] == KW_CHANGE_VERSION_4_BACK ? 3 : 2);
+        model.versions[back[i]].waits_for_next_ms = false;
+        model_is_wrong(model.versions[back[i]].name, &model);
     }
 }
 
 static void
 test_spaced_versions(void)
 {
-    chain_model forward = plain(3, 0), back = reversed(2), gap = plain(2, 0);
-    forward.versions[KW_CHAIN_2].forward.to = KW_CHAIN_3;
-    chain_is_wrong("from 2 to 3 at once", &forward);
-    back.versions[KW_CHAIN_6].back.to = KW_CHAIN_5;
-    chain_is_wrong("from 6 to 5 at once", &back);
+    several_writers_model forward = plain(3, 0), back = reversed(2), gap = plain(2, 0);
+    forward.versions[KW_CHANGE_VERSION_2].forward.to = KW_CHANGE_VERSION_3;
+    model_is_wrong("from 2 to 3 at once", &forward);
+    back.versions[KW_CHANGE_VERSION_6].back.to = KW_CHANGE_VERSION_5;
+    model_is_wrong("from 6 to 5 at once", &back);
     gap.no_gap = true;
-    chain_is_wrong("two versions in one millisecond", &gap);
+    model_is_wrong("two versions in one millisecond", &gap);
 }
 
 /* --- control cells ---------------------------------------------------------------------------- */
@@ -201,22 +203,22 @@ test_spaced_versions(void)
 static void
 test_gone_cells(void)
 {
-    chain_model none = plain(2, 0), low = plain(2, 0), dropped = plain(2, 0), sweep = plain(2, 1),
-                young = plain(3, 0);
+    several_writers_model none = plain(2, 0), low = plain(2, 0), dropped = plain(2, 0), sweep = plain(2, 1),
+                          young = plain(3, 0);
     none.no_gone = low.gone_too_low = dropped.compaction_drops_control = true;
     none.purges = low.purges = 1;
     dropped.purges = 2;
-    chain_is_wrong("no gone cells", &none);
-    chain_is_wrong("gone cells with the stamp of the removal", &low);
-    chain_is_wrong("compactions drop gone cells", &dropped);
-    sweep.first = KW_CHAIN_6;
+    model_is_wrong("no gone cells", &none);
+    model_is_wrong("gone cells with the stamp of the removal", &low);
+    model_is_wrong("compactions drop gone cells", &dropped);
+    sweep.first = KW_CHANGE_VERSION_6;
     sweep.sweeps = sweep.purges = 1;
     sweep.sweeps_no_marker = true;
-    chain_is_wrong("a sweep does not delete what gone cells hide", &sweep);
-    young.first = KW_CHAIN_7;
+    model_is_wrong("a sweep does not delete what gone cells hide", &sweep);
+    young.first = KW_CHANGE_VERSION_7;
     young.sweeps = young.purges = 1;
     young.sweeps_young = true;
-    chain_is_wrong("a sweep removes gone cells that calls with lower stamps can follow", &young);
+    model_is_wrong("a sweep removes gone cells that calls with lower stamps can follow", &young);
 }
 
 /* N keeps what was copied to it. A removal that reaches O alone, and leaves no gone cell for the copy, would
@@ -224,10 +226,10 @@ test_gone_cells(void)
 static void
 test_forward_again(void)
 {
-    chain_model model = plain(2, 0);
+    several_writers_model model = plain(2, 0);
     model.turns = 2;
     model.gone_expires = model.turns_late = true;
-    chain_is_wrong("forward again from a version in which removals do not write N", &model);
+    model_is_wrong("forward again from a version in which removals do not write N", &model);
 }
 
 /* --- gateways --------------------------------------------------------------------------------- */
@@ -235,18 +237,18 @@ test_forward_again(void)
 static void
 test_gateways(void)
 {
-    chain_model drain = plain(2, 0), apart = plain(2, 0), failed = plain(2, 1), acks = plain(2, 1),
-                sends = plain(2, 1);
+    several_writers_model drain = plain(2, 0), apart = plain(2, 0), failed = plain(2, 1), acks = plain(2, 1),
+                          sends = plain(2, 1);
     drain.no_drain = true;
-    chain_is_wrong("no drain", &drain);
+    model_is_wrong("no drain", &drain);
     apart.far_apart = true;
-    chain_is_wrong("versions more than one apart", &apart);
+    model_is_wrong("versions more than one apart", &apart);
     failed.fails_late = true;
-    chain_is_wrong("FAILED after one placement has the write", &failed);
+    model_is_wrong("FAILED after one placement has the write", &failed);
     acks.acks_after_lease = true;
-    chain_is_wrong("answers after the lease", &acks);
+    model_is_wrong("answers after the lease", &acks);
     sends.sends_after_lease = true;
-    chain_is_wrong("sends after the lease", &sends);
+    model_is_wrong("sends after the lease", &sends);
 }
 
 /* --- atomic operations ------------------------------------------------------------------------ */
@@ -254,29 +256,31 @@ test_gateways(void)
 static void
 test_atomics(void)
 {
-    chain_model writer = model_of(CHAIN_BIT(REMOVE) | CHAIN_BIT(GET) | CHAIN_BIT(ATOMIC), 3),
-                low = model_of(ATOMIC, 2), forward = model_of(ATOMIC, 2), late = model_of(ATOMIC, 2);
+    several_writers_model writer = model_of(CALL_BIT(REMOVE) | CALL_BIT(GET) | CALL_BIT(ATOMIC), 3),
+                          low = model_of(ATOMIC, 2), forward = model_of(ATOMIC, 2),
+                          late = model_of(ATOMIC, 2);
     writer.no_writer = true;
-    chain_is_wrong("removals without kw:w", &writer);
+    model_is_wrong("removals without kw:w", &writer);
     low.low_atomics = true;
-    chain_is_wrong("stamps not above what was read", &low);
-    forward.versions[KW_CHAIN_2].atomics = KW_CHAIN_CAS_NEW_OLD;
-    chain_is_wrong("2 decides in N", &forward);
-    late.versions[KW_CHAIN_6].atomics = KW_CHAIN_CAS_OLD_NEW;
+    model_is_wrong("stamps not above what was read", &low);
+    forward.versions[KW_CHANGE_VERSION_2].atomics = KW_CHANGE_ATOMICS_CAS_NEW_OLD;
+    model_is_wrong("2 decides in N", &forward);
+    late.versions[KW_CHANGE_VERSION_6].atomics = KW_CHANGE_ATOMICS_CAS_OLD_NEW;
     late.unknown = 1;
-    chain_is_wrong("6 decides in O", &late);
+    model_is_wrong("6 decides in O", &late);
 }
 
 /* Atomic operations that go on as under 2. */
 static void
 test_holds(void)
 {
-    static const kw_chain_id held[] = {KW_CHAIN_3, KW_CHAIN_4, KW_CHAIN_5};
+    static const kw_change_version_id held[] = {KW_CHANGE_VERSION_3, KW_CHANGE_VERSION_4,
+                                                KW_CHANGE_VERSION_5};
     for (size_t i = 0; i < G_N_ELEMENTS(held); i++) {
-        chain_model model = model_of(ATOMIC, 2);
+        several_writers_model model = model_of(ATOMIC, 2);
         model.unknown = 1;
-        model.versions[held[i]].atomics = KW_CHAIN_CAS_OLD_NEW;
-        chain_is_wrong(model.versions[held[i]].name, &model);
+        model.versions[held[i]].atomics = KW_CHANGE_ATOMICS_CAS_OLD_NEW;
+        model_is_wrong(model.versions[held[i]].name, &model);
     }
 }
 
@@ -285,11 +289,11 @@ test_holds(void)
 static void
 test_holds_for_native_atomics(void)
 {
-    chain_model model = model_of(ATOMIC, 2);
+    several_writers_model model = model_of(ATOMIC, 2);
     model.unknown = 1;
-    model.versions[KW_CHAIN_1].atomics = KW_CHAIN_CAS_OLD;
-    model.versions[KW_CHAIN_7].atomics = KW_CHAIN_CAS_NEW_OLD;
-    chain_is_right("no holds at 1 and 7", &model);
+    model.versions[KW_CHANGE_VERSION_1].atomics = KW_CHANGE_ATOMICS_CAS_OLD;
+    model.versions[KW_CHANGE_VERSION_7].atomics = KW_CHANGE_ATOMICS_CAS_NEW_OLD;
+    model_is_right("no holds at 1 and 7", &model);
 }
 
 int

@@ -1,5 +1,5 @@
-/* What must hold for every version of a change (server/change/chain.h), and for every two neighbors. */
-#include "change/chain.h"
+/* What must hold for every version of a change (server/change/version.h), and for every two neighbors. */
+#include "change/version.h"
 
 #include <glib.h>
 
@@ -18,36 +18,37 @@ is_order(unsigned old, unsigned new, bool together)
     return old + new == 1 || (old + new == 3 && old &&new);
 }
 
-/* Versions between STORE and STORE_NEW of the short chain. */
+/* Versions between STORE and STORE_NEW for one writer. */
 static bool
 is_of_one_writer(unsigned id)
 {
-    return id >= KW_CHAIN_BOTH_OLD && id <= KW_CHAIN_FILLED;
+    return id >= KW_CHANGE_VERSION_BOTH_OLD && id <= KW_CHANGE_VERSION_FILLED;
 }
 
 static void
 test_each_version(void)
 {
-    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++) {
-        const kw_chain_version *version = kw_chain_version_of((kw_chain_id)id);
+    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++) {
+        const kw_change_version *version = kw_change_version_of((kw_change_version_id)id);
         kw_role old = version->old_role, new = version->new_role;
-        kw_chain_id found;
+        kw_change_version_id found;
         g_test_message("%s", version->name);
-        bool together = is_of_one_writer(id) || id == KW_CHAIN_FILLED_STAMPED;
+        bool together = is_of_one_writer(id) || id == KW_CHANGE_VERSION_FILLED_STAMPED;
         g_assert_true(is_order(old.put, new.put, together));
         g_assert_true(is_order(old.remove, new.remove, together));
         g_assert_true(old.get || new.get);
-        g_assert_true(old.scan != new.scan || id == KW_CHAIN_FILLED || id == KW_CHAIN_FILLED_STAMPED);
-        g_assert_cmpint(version->control, ==, version->stamp == KW_CHAIN_STAMPED);
+        g_assert_true(old.scan != new.scan || id == KW_CHANGE_VERSION_FILLED ||
+                      id == KW_CHANGE_VERSION_FILLED_STAMPED);
+        g_assert_cmpint(version->control, ==, version->stamp == KW_CHANGE_STAMPED);
         g_assert_true(!version->both_complete || (is_used(old) && is_used(new)));
-        g_assert_true(kw_chain_find(version->name, &found) && found == id);
-        g_assert_true((kw_chain_order(version) == KW_WRITE_ORDER_STAMP) == version->control);
+        g_assert_true(kw_change_version_find(version->name, &found) && found == id);
+        g_assert_true((kw_change_version_write_order(version) == KW_WRITE_ORDER_STAMP) == version->control);
     }
 }
 
 /* Puts and removals of both versions reach every placement that one of them reads. */
 static void
-check_neighbors(const kw_chain_version *a, const kw_chain_version *b)
+check_neighbors(const kw_change_version *a, const kw_change_version *b)
 {
     const kw_role *roles[][2] = {{&a->old_role, &b->old_role}, {&a->new_role, &b->new_role}};
     g_test_message("%s and %s", a->name, b->name);
@@ -63,29 +64,31 @@ check_neighbors(const kw_chain_version *a, const kw_chain_version *b)
 static void
 test_neighbors(void)
 {
-    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++) {
-        for (int direction = KW_CHAIN_FORWARD; direction <= KW_CHAIN_BACK; direction++) {
-            kw_chain_step step = kw_chain_next((kw_chain_id)id, (kw_chain_direction)direction);
-            if (step.to != KW_CHAIN_COUNT)
-                check_neighbors(kw_chain_version_of((kw_chain_id)id), kw_chain_version_of(step.to));
+    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++) {
+        for (int direction = KW_CHANGE_FORWARD; direction <= KW_CHANGE_BACK; direction++) {
+            kw_change_version_step step =
+                kw_change_version_next((kw_change_version_id)id, (kw_change_direction)direction);
+            if (step.to != KW_CHANGE_VERSION_COUNT)
+                check_neighbors(kw_change_version_of((kw_change_version_id)id),
+                                kw_change_version_of(step.to));
         }
     }
 }
 
 /* Where atomic operations decide: 0 where they are held. */
 static int
-decides_in(const kw_chain_version *version)
+decides_in(const kw_change_version *version)
 {
     switch (version->atomics) {
-    case KW_CHAIN_HELD:
+    case KW_CHANGE_ATOMICS_HELD:
         return 0;
-    case KW_CHAIN_NATIVE:
+    case KW_CHANGE_ATOMICS_NATIVE:
         return 1;
-    case KW_CHAIN_CAS_OLD:
-    case KW_CHAIN_CAS_OLD_NEW:
+    case KW_CHANGE_ATOMICS_CAS_OLD:
+    case KW_CHANGE_ATOMICS_CAS_OLD_NEW:
         return 2;
-    case KW_CHAIN_CAS_NEW_OLD:
-    case KW_CHAIN_CAS_NEW:
+    case KW_CHANGE_ATOMICS_CAS_NEW_OLD:
+    case KW_CHANGE_ATOMICS_CAS_NEW:
         return 3;
     }
     g_assert_not_reached();
@@ -96,44 +99,46 @@ decides_in(const kw_chain_version *version)
 static void
 test_atomics_are_held_between(void)
 {
-    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++) {
-        int mine = decides_in(kw_chain_version_of((kw_chain_id)id));
-        for (int direction = KW_CHAIN_FORWARD; direction <= KW_CHAIN_BACK; direction++) {
-            kw_chain_step step = kw_chain_next((kw_chain_id)id, (kw_chain_direction)direction);
-            int other = step.to == KW_CHAIN_COUNT ? 0 : decides_in(kw_chain_version_of(step.to));
+    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++) {
+        int mine = decides_in(kw_change_version_of((kw_change_version_id)id));
+        for (int direction = KW_CHANGE_FORWARD; direction <= KW_CHANGE_BACK; direction++) {
+            kw_change_version_step step =
+                kw_change_version_next((kw_change_version_id)id, (kw_change_direction)direction);
+            int other = step.to == KW_CHANGE_VERSION_COUNT ? 0 : decides_in(kw_change_version_of(step.to));
             g_assert_true(mine == 0 || other == 0 || mine == other);
         }
     }
 }
 
 static unsigned
-steps_until(kw_chain_id from, kw_chain_direction direction, kw_chain_id until)
+steps_until(kw_change_version_id from, kw_change_direction direction, kw_change_version_id until)
 {
     unsigned steps = 0;
-    while (from != until && steps <= KW_CHAIN_COUNT) {
-        from = kw_chain_next(from, direction).to;
-        g_assert_cmpint(from, !=, KW_CHAIN_COUNT);
+    while (from != until && steps <= KW_CHANGE_VERSION_COUNT) {
+        from = kw_change_version_next(from, direction).to;
+        g_assert_cmpint(from, !=, KW_CHANGE_VERSION_COUNT);
         steps++;
     }
     return steps;
 }
 
-/* Passes copy cells to the placement that gets read, too. So puts are spaced under their version. A version
- * under which atomic operations are held has one pass: the one before it has made it short. */
+/* Passes copy cells to the placement that gets read, too. So puts wait for the next millisecond under their
+ * version. A version under which atomic operations are held has one pass: the one before it has made it
+ * short. */
 static void
-check_pass(kw_chain_id id, kw_chain_direction direction)
+check_pass(kw_change_version_id id, kw_change_direction direction)
 {
-    kw_chain_step step = kw_chain_next(id, direction);
-    if (!(step.needs & KW_CHAIN_PASSED))
+    kw_change_version_step step = kw_change_version_next(id, direction);
+    if (!(step.needs & KW_CHANGE_NEEDS_PASS))
         return;
-    g_test_message("%s", kw_chain_version_of(id)->name);
-    g_assert_true(kw_chain_version_of(id)->spaced && step.needs & KW_CHAIN_GRACE);
-    if (kw_chain_version_of(id)->atomics != KW_CHAIN_HELD)
+    g_test_message("%s", kw_change_version_of(id)->name);
+    g_assert_true(kw_change_version_of(id)->waits_for_next_ms && step.needs & KW_CHANGE_NEEDS_GRACE);
+    if (kw_change_version_of(id)->atomics != KW_CHANGE_ATOMICS_HELD)
         return;
     unsigned before = 0;
-    for (unsigned from = 0; from < KW_CHAIN_COUNT; from++) {
-        kw_chain_step to = kw_chain_next((kw_chain_id)from, direction);
-        before += to.to == id && to.needs & KW_CHAIN_PASSED;
+    for (unsigned from = 0; from < KW_CHANGE_VERSION_COUNT; from++) {
+        kw_change_version_step to = kw_change_version_next((kw_change_version_id)from, direction);
+        before += to.to == id && to.needs & KW_CHANGE_NEEDS_PASS;
     }
     g_assert_cmpuint(before, ==, 1);
 }
@@ -141,24 +146,25 @@ check_pass(kw_chain_id id, kw_chain_direction direction)
 static void
 test_passes(void)
 {
-    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++) {
-        check_pass((kw_chain_id)id, KW_CHAIN_FORWARD);
-        check_pass((kw_chain_id)id, KW_CHAIN_BACK);
+    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++) {
+        check_pass((kw_change_version_id)id, KW_CHANGE_FORWARD);
+        check_pass((kw_change_version_id)id, KW_CHANGE_BACK);
     }
 }
 
 static void
 test_ways(void)
 {
-    kw_chain_id none;
-    g_assert_cmpuint(steps_until(KW_CHAIN_STORE, KW_CHAIN_FORWARD, KW_CHAIN_0), ==, 4);
-    g_assert_cmpuint(steps_until(KW_CHAIN_0, KW_CHAIN_FORWARD, KW_CHAIN_8), ==, 9);
-    g_assert_cmpuint(steps_until(KW_CHAIN_8, KW_CHAIN_FORWARD, KW_CHAIN_STORE_NEW), ==, 4);
-    g_assert_cmpuint(steps_until(KW_CHAIN_6, KW_CHAIN_BACK, KW_CHAIN_0), ==, 9);
-    g_assert_cmpuint(steps_until(KW_CHAIN_4, KW_CHAIN_BACK, KW_CHAIN_0), ==, 5);
-    g_assert_cmpuint(steps_until(KW_CHAIN_0, KW_CHAIN_BACK, KW_CHAIN_STORE), ==, 4);
-    g_assert_cmpint(kw_chain_next(KW_CHAIN_7, KW_CHAIN_BACK).to, ==, KW_CHAIN_COUNT);
-    g_assert_false(kw_chain_find("9", &none));
+    kw_change_version_id none;
+    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_STORE, KW_CHANGE_FORWARD, KW_CHANGE_VERSION_0), ==, 4);
+    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_0, KW_CHANGE_FORWARD, KW_CHANGE_VERSION_8), ==, 9);
+    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_8, KW_CHANGE_FORWARD, KW_CHANGE_VERSION_STORE_NEW), ==, 4);
+    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_6, KW_CHANGE_BACK, KW_CHANGE_VERSION_0), ==, 9);
+    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_4, KW_CHANGE_BACK, KW_CHANGE_VERSION_0), ==, 5);
+    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_0, KW_CHANGE_BACK, KW_CHANGE_VERSION_STORE), ==, 4);
+    g_assert_cmpint(kw_change_version_next(KW_CHANGE_VERSION_7, KW_CHANGE_BACK).to, ==,
+                    KW_CHANGE_VERSION_COUNT);
+    g_assert_false(kw_change_version_find("9", &none));
 }
 
 /* Both placements get every write, under the store's timestamps, so that each can be read in turn. Cursors of
@@ -166,37 +172,44 @@ test_ways(void)
 static void
 test_one_writer(void)
 {
-    for (unsigned id = KW_CHAIN_BOTH_OLD; id <= KW_CHAIN_BOTH_LAST; id++) {
-        const kw_chain_version *version = kw_chain_version_of((kw_chain_id)id);
+    for (unsigned id = KW_CHANGE_VERSION_BOTH_OLD; id <= KW_CHANGE_VERSION_BOTH_LAST; id++) {
+        const kw_change_version *version = kw_change_version_of((kw_change_version_id)id);
         g_assert_true(version->old_role.put && version->old_role.remove);
         g_assert_true(version->new_role.put && version->new_role.remove);
         g_assert_true(version->old_role.get == version->old_role.scan);
-        g_assert_cmpint(version->stamp, ==, KW_CHAIN_UNSTAMPED);
-        g_assert_cmpint(version->atomics, ==, KW_CHAIN_NATIVE);
-        g_assert_cmpint(version->both_complete, ==, id == KW_CHAIN_BOTH_NEW);
+        g_assert_cmpint(version->stamp, ==, KW_CHANGE_UNSTAMPED);
+        g_assert_cmpint(version->atomics, ==, KW_CHANGE_ATOMICS_NATIVE);
+        g_assert_cmpint(version->both_complete, ==, id == KW_CHANGE_VERSION_BOTH_NEW);
     }
-    check_neighbors(kw_chain_version_of(KW_CHAIN_STORE), kw_chain_version_of(KW_CHAIN_ONE_WRITER_FIRST));
-    g_assert_cmpuint(steps_until(KW_CHAIN_ONE_WRITER_FIRST, KW_CHAIN_FORWARD, KW_CHAIN_STORE_NEW), ==, 3);
-    g_assert_cmpuint(steps_until(KW_CHAIN_BOTH_NEW, KW_CHAIN_BACK, KW_CHAIN_STORE), ==, 2);
-    g_assert_cmpint(kw_chain_next(KW_CHAIN_BOTH_LAST, KW_CHAIN_BACK).to, ==, KW_CHAIN_COUNT);
-    g_assert_true(kw_chain_next(KW_CHAIN_BOTH_OLD, KW_CHAIN_FORWARD).needs & KW_CHAIN_COPIED);
-    g_assert_true(kw_chain_next(KW_CHAIN_BOTH_NEW, KW_CHAIN_FORWARD).needs & KW_CHAIN_CURSORS_EXPIRED);
+    check_neighbors(kw_change_version_of(KW_CHANGE_VERSION_STORE),
+                    kw_change_version_of(KW_CHANGE_VERSION_ONE_WRITER_FIRST));
+    g_assert_cmpuint(
+        steps_until(KW_CHANGE_VERSION_ONE_WRITER_FIRST, KW_CHANGE_FORWARD, KW_CHANGE_VERSION_STORE_NEW), ==,
+        3);
+    g_assert_cmpuint(steps_until(KW_CHANGE_VERSION_BOTH_NEW, KW_CHANGE_BACK, KW_CHANGE_VERSION_STORE), ==, 2);
+    g_assert_cmpint(kw_change_version_next(KW_CHANGE_VERSION_BOTH_LAST, KW_CHANGE_BACK).to, ==,
+                    KW_CHANGE_VERSION_COUNT);
+    g_assert_true(kw_change_version_next(KW_CHANGE_VERSION_BOTH_OLD, KW_CHANGE_FORWARD).needs &
+                  KW_CHANGE_NEEDS_COPY);
+    g_assert_true(kw_change_version_next(KW_CHANGE_VERSION_BOTH_NEW, KW_CHANGE_FORWARD).needs &
+                  KW_CHANGE_NEEDS_CURSOR_EXPIRY);
 }
 
 /* Nobody reads a path before it has all rows; then gets still read the primary path. */
 static void
 test_added_path(void)
 {
-    const kw_chain_version *filling = kw_chain_version_of(KW_CHAIN_FILLING);
-    const kw_chain_version *filled = kw_chain_version_of(KW_CHAIN_FILLED);
+    const kw_change_version *filling = kw_change_version_of(KW_CHANGE_VERSION_FILLING);
+    const kw_change_version *filled = kw_change_version_of(KW_CHANGE_VERSION_FILLED);
     g_assert_true(filling->new_role.put && filling->new_role.remove);
     g_assert_false(filling->new_role.get || filling->new_role.scan);
     g_assert_true(filled->old_role.get && filled->old_role.scan && filled->new_role.scan);
-    g_assert_true(filling->forward.needs & KW_CHAIN_COPIED && filling->forward.to == KW_CHAIN_FILLED);
-    g_assert_cmpint(filling->back.to, ==, KW_CHAIN_STORE);
-    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++)
-        g_assert_cmpint(kw_chain_adds_path((kw_chain_id)id), ==,
-                        id == KW_CHAIN_FILLING || id == KW_CHAIN_FILLED);
+    g_assert_true(filling->forward.needs & KW_CHANGE_NEEDS_COPY &&
+                  filling->forward.to == KW_CHANGE_VERSION_FILLED);
+    g_assert_cmpint(filling->back.to, ==, KW_CHANGE_VERSION_STORE);
+    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++)
+        g_assert_cmpint(kw_change_version_adds_path((kw_change_version_id)id), ==,
+                        id == KW_CHANGE_VERSION_FILLING || id == KW_CHANGE_VERSION_FILLED);
 }
 
 /* The same in a store with several writers: every write reaches the path before the copy begins, and writes
@@ -204,24 +217,28 @@ test_added_path(void)
 static void
 test_path_added_by_several(void)
 {
-    kw_chain_id from[] = {KW_CHAIN_0, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2, KW_CHAIN_FILLED_STAMPED};
+    kw_change_version_id from[] = {KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_FILLING_1,
+                                   KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_VERSION_FILLED_STAMPED};
     for (size_t i = 0; i + 1 < G_N_ELEMENTS(from); i++) {
-        g_assert_cmpint(kw_chain_next_adding(from[i], KW_CHAIN_FORWARD).to, ==, from[i + 1]);
-        g_assert_cmpint(kw_chain_next_adding(from[i + 1], KW_CHAIN_BACK).to, ==, from[i]);
-        check_neighbors(kw_chain_version_of(from[i]), kw_chain_version_of(from[i + 1]));
+        g_assert_cmpint(kw_change_version_next_adding(from[i], KW_CHANGE_FORWARD).to, ==, from[i + 1]);
+        g_assert_cmpint(kw_change_version_next_adding(from[i + 1], KW_CHANGE_BACK).to, ==, from[i]);
+        check_neighbors(kw_change_version_of(from[i]), kw_change_version_of(from[i + 1]));
     }
-    for (kw_chain_id id = KW_CHAIN_FILLING_1; id <= KW_CHAIN_FILLED_STAMPED; id++) {
-        const kw_chain_version *version = kw_chain_version_of(id);
+    for (kw_change_version_id id = KW_CHANGE_VERSION_FILLING_1; id <= KW_CHANGE_VERSION_FILLED_STAMPED;
+         id++) {
+        const kw_change_version *version = kw_change_version_of(id);
         g_assert_true(version->old_role.get && version->old_role.scan && !version->new_role.get);
         g_assert_true(version->new_role.remove > 0);
-        g_assert_cmpint(version->new_role.put > 0, ==, id != KW_CHAIN_FILLING_1);
-        g_assert_cmpint(version->new_role.scan, ==, id == KW_CHAIN_FILLED_STAMPED);
-        g_assert_cmpint(version->spaced, ==, id != KW_CHAIN_FILLED_STAMPED);
-        g_assert_cmpint(version->forward.needs & KW_CHAIN_COPIED, ==,
-                        id == KW_CHAIN_FILLING_2 ? KW_CHAIN_COPIED : 0);
+        g_assert_cmpint(version->new_role.put > 0, ==, id != KW_CHANGE_VERSION_FILLING_1);
+        g_assert_cmpint(version->new_role.scan, ==, id == KW_CHANGE_VERSION_FILLED_STAMPED);
+        g_assert_cmpint(version->waits_for_next_ms, ==, id != KW_CHANGE_VERSION_FILLED_STAMPED);
+        g_assert_cmpint(version->forward.needs & KW_CHANGE_NEEDS_COPY, ==,
+                        id == KW_CHANGE_VERSION_FILLING_2 ? KW_CHANGE_NEEDS_COPY : 0);
     }
-    g_assert_cmpint(kw_chain_next_adding(KW_CHAIN_STORE, KW_CHAIN_FORWARD).to, ==, KW_CHAIN_ENTER_HELD);
-    g_assert_cmpint(kw_chain_next_adding(KW_CHAIN_0, KW_CHAIN_BACK).to, ==, KW_CHAIN_ENTER_STAMPED);
+    g_assert_cmpint(kw_change_version_next_adding(KW_CHANGE_VERSION_STORE, KW_CHANGE_FORWARD).to, ==,
+                    KW_CHANGE_VERSION_ENTER_HELD);
+    g_assert_cmpint(kw_change_version_next_adding(KW_CHANGE_VERSION_0, KW_CHANGE_BACK).to, ==,
+                    KW_CHANGE_VERSION_ENTER_STAMPED);
 }
 
 int

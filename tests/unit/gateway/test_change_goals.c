@@ -1,4 +1,4 @@
-/* Orders of the operator for a change with several writers: which of them a record allows, and which the
+/* Commands of the operator for a change with several writers: which of them a record allows, and which the
  * state shows. */
 #include "gateway/change_request.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 static kw_change_record
-record_at(kw_chain_id version, kw_change_goal goal)
+record_at(kw_change_version_id version, kw_change_goal goal)
 {
     return (kw_change_record){.table = "t",
                               .path = "p",
@@ -24,10 +24,10 @@ record_at(kw_chain_id version, kw_change_goal goal)
 }
 
 static bool
-order(kw_change_action action, int64_t current, kw_change_record *record, kw_arena *arena,
-      kw_error *ret_error)
+run_command(kw_change_action action, int64_t current, kw_change_record *record, kw_arena *arena,
+            kw_error *ret_error)
 {
-    kw_change_order given = {.action = action, .table = "t", .author = ""};
+    kw_change_command given = {.action = action, .table = "t", .author = ""};
     return kw_change_goal_edit(&given, current, record, arena, ret_error);
 }
 
@@ -36,15 +36,15 @@ static void
 test_cancel_after_other_version(void)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_change_record record = record_at(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED);
+    kw_change_record record = record_at(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED);
     kw_error error;
-    g_assert_false(order(KW_CHANGE_CANCEL, 3, &record, arena, &error));
+    g_assert_false(run_command(KW_CHANGE_CANCEL, 3, &record, arena, &error));
     g_assert_cmpint(error.code, ==, KW_REFUSED);
     g_assert_cmpstr(error.text, ==,
                     "table t: policy version 3 was applied after version 2, which began the change. Complete "
                     "the change, then change the key rule again");
     g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_COPIED);
-    g_assert_true(order(KW_CHANGE_CANCEL, 2, &record, arena, &error));
+    g_assert_true(run_command(KW_CHANGE_CANCEL, 2, &record, arena, &error));
     g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
 }
 
@@ -52,23 +52,23 @@ test_cancel_after_other_version(void)
 static void
 test_withdraw(void)
 {
-    static const kw_chain_id late[] = {KW_CHAIN_0, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_ENTER_RAISED,
-                                       KW_CHAIN_ENTER_HELD};
+    static const kw_change_version_id late[] = {KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_ENTER_STAMPED,
+                                                KW_CHANGE_VERSION_ENTER_RAISED, KW_CHANGE_VERSION_ENTER_HELD};
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
     for (size_t i = 0; i < G_N_ELEMENTS(late); i++) {
         kw_change_record record = record_at(late[i], KW_CHANGE_GOAL_CANCELLED);
-        g_assert_false(order(KW_CHANGE_REVERSE, 2, &record, arena, &error));
+        g_assert_false(run_command(KW_CHANGE_REVERSE, 2, &record, arena, &error));
         g_assert_cmpint(error.code, ==, KW_REFUSED);
         g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_CANCELLED);
     }
-    kw_change_record record = record_at(KW_CHAIN_1, KW_CHANGE_GOAL_CANCELLED);
-    g_assert_true(order(KW_CHANGE_REVERSE, 2, &record, arena, &error));
+    kw_change_record record = record_at(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_CANCELLED);
+    g_assert_true(run_command(KW_CHANGE_REVERSE, 2, &record, arena, &error));
     g_assert_cmpint(record.goal, ==, KW_CHANGE_GOAL_COPIED);
 }
 
 static void
-assert_next(kw_chain_id version, kw_change_goal goal, const char *next)
+assert_next(kw_change_version_id version, kw_change_goal goal, const char *next)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_record record = record_at(version, goal);
@@ -83,21 +83,21 @@ assert_next(kw_chain_id version, kw_change_goal goal, const char *next)
 static void
 test_next(void)
 {
-    assert_next(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED, "cancel");
-    assert_next(KW_CHAIN_4, KW_CHANGE_GOAL_SWITCHED, "reverse, cancel");
-    assert_next(KW_CHAIN_6, KW_CHANGE_GOAL_SWITCHED, "complete, reverse");
-    assert_next(KW_CHAIN_4_BACK, KW_CHANGE_GOAL_REVERSED, "");
-    assert_next(KW_CHAIN_3, KW_CHANGE_GOAL_REVERSED, "cancel");
-    assert_next(KW_CHAIN_1, KW_CHANGE_GOAL_CANCELLED, "reverse");
-    assert_next(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED, "");
-    assert_next(KW_CHAIN_LEAVE_RAISED, KW_CHANGE_GOAL_COMPLETED, "");
+    assert_next(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, "cancel");
+    assert_next(KW_CHANGE_VERSION_4, KW_CHANGE_GOAL_SWITCHED, "reverse, cancel");
+    assert_next(KW_CHANGE_VERSION_6, KW_CHANGE_GOAL_SWITCHED, "complete, reverse");
+    assert_next(KW_CHANGE_VERSION_4_BACK, KW_CHANGE_GOAL_REVERSED, "");
+    assert_next(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_REVERSED, "cancel");
+    assert_next(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_CANCELLED, "reverse");
+    assert_next(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED, "");
+    assert_next(KW_CHANGE_VERSION_LEAVE_RAISED, KW_CHANGE_GOAL_COMPLETED, "");
 }
 
 /* --- added paths -----------------------------------------------------------------------------------------
  */
 
 static kw_change_record
-added_at(kw_chain_id version, kw_change_goal goal)
+added_at(kw_change_version_id version, kw_change_goal goal)
 {
     kw_change_record record = record_at(version, goal);
     record.adds = true;
@@ -111,7 +111,7 @@ assert_refused(kw_change_action action, kw_change_record record, const char *par
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_change_goal goal = record.goal;
     kw_error error;
-    g_assert_false(order(action, 2, &record, arena, &error));
+    g_assert_false(run_command(action, 2, &record, arena, &error));
     g_assert_cmpint(error.code, ==, KW_REFUSED);
     if (!strstr(error.text, part))
         g_error("%s", error.text);
@@ -123,18 +123,18 @@ assert_goal(kw_change_action action, kw_change_record record, kw_change_goal goa
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_error error;
-    g_assert_true(order(action, 2, &record, arena, &error));
+    g_assert_true(run_command(action, 2, &record, arena, &error));
     g_assert_cmpint(record.goal, ==, goal);
 }
 
 static void
 test_added(void)
 {
-    const kw_change_record copied = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED),
-                           cancelled = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED),
-                           filled = added_at(KW_CHAIN_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED);
-    kw_change_record foreign = copied, copying = copied;
-    foreign.foreign = 1;
+    const kw_change_record copied = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED),
+                           cancelled = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED),
+                           filled = added_at(KW_CHANGE_VERSION_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED);
+    kw_change_record undecodable = copied, copying = copied;
+    undecodable.undecodable = 1;
     copying.compared = false;
     assert_goal(KW_CHANGE_SWITCH, copied, KW_CHANGE_GOAL_COMPLETED);
     assert_goal(KW_CHANGE_COMPLETE, copied, KW_CHANGE_GOAL_COMPLETED);
@@ -142,26 +142,26 @@ test_added(void)
     assert_goal(KW_CHANGE_REVERSE, cancelled, KW_CHANGE_GOAL_COPIED);
     assert_goal(KW_CHANGE_SWITCH, filled, KW_CHANGE_GOAL_COPIED);
     assert_goal(KW_CHANGE_COMPARE, copied, KW_CHANGE_GOAL_COPIED);
-    assert_refused(KW_CHANGE_SWITCH, foreign, "cannot have a key in the added path");
+    assert_refused(KW_CHANGE_SWITCH, undecodable, "cannot have a key in the added path");
     assert_refused(KW_CHANGE_SWITCH, copying, "are still being compared");
     assert_refused(KW_CHANGE_SWITCH, cancelled, "is being cancelled");
-    assert_refused(KW_CHANGE_SWITCH, added_at(KW_CHAIN_FILLING_1, KW_CHANGE_GOAL_COPIED),
+    assert_refused(KW_CHANGE_SWITCH, added_at(KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_GOAL_COPIED),
                    "have not been copied yet");
-    assert_refused(KW_CHANGE_REVERSE, copied, "to end it, order cancel");
+    assert_refused(KW_CHANGE_REVERSE, copied, "to end it, run keyway change cancel");
     assert_refused(KW_CHANGE_REVERSE, filled, "apply a policy without it");
-    assert_refused(KW_CHANGE_REVERSE, added_at(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED),
+    assert_refused(KW_CHANGE_REVERSE, added_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED),
                    "no longer reach the new rows");
     assert_refused(KW_CHANGE_CANCEL, filled, "apply a policy without it");
     assert_refused(KW_CHANGE_COMPARE, cancelled, "before queries use the path");
     assert_refused(KW_CHANGE_COMPARE, filled, "before queries use the path");
-    assert_refused(KW_CHANGE_REVERSE, record_at(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED),
+    assert_refused(KW_CHANGE_REVERSE, record_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED),
                    "no longer reach the new rows");
 }
 
 static void
 test_dropped(void)
 {
-    kw_change_record record = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
+    kw_change_record record = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
     record.drops = true;
     for (kw_change_action action = KW_CHANGE_SWITCH; action <= KW_CHANGE_COMPARE; action++)
         if (action != KW_CHANGE_SHOW)
@@ -178,17 +178,17 @@ assert_next_of_added(kw_change_record record, const char *next)
 static void
 test_next_of_added(void)
 {
-    kw_change_record foreign = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED);
-    foreign.foreign = 1;
-    assert_next_of_added(foreign, "switch, cancel");
-    foreign.different = 1;
-    assert_next_of_added(foreign, "compare, cancel");
-    assert_next_of_added(added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED), "cancel");
-    assert_next_of_added(added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COMPLETED), "cancel");
-    assert_next_of_added(added_at(KW_CHAIN_FILLING_1, KW_CHANGE_GOAL_CANCELLED), "reverse");
-    assert_next_of_added(added_at(KW_CHAIN_0, KW_CHANGE_GOAL_CANCELLED), "");
-    assert_next_of_added(added_at(KW_CHAIN_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED), "");
-    kw_change_record dropped = added_at(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
+    kw_change_record undecodable = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED);
+    undecodable.undecodable = 1;
+    assert_next_of_added(undecodable, "switch, cancel");
+    undecodable.different = 1;
+    assert_next_of_added(undecodable, "compare, cancel");
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED), "cancel");
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COMPLETED), "cancel");
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_GOAL_CANCELLED), "reverse");
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_0, KW_CHANGE_GOAL_CANCELLED), "");
+    assert_next_of_added(added_at(KW_CHANGE_VERSION_FILLED_STAMPED, KW_CHANGE_GOAL_COPIED), "");
+    kw_change_record dropped = added_at(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED);
     dropped.drops = true;
     assert_next_of_added(dropped, "");
 }

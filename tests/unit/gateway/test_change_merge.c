@@ -14,7 +14,7 @@ record_new(void)
                               .old = {.layout = 1, .store_table = "s"},
                               .old_given = {.layout = 1, .store_table = "s"},
                               .old_version = {.number = 1},
-                              .version = KW_CHAIN_2,
+                              .version = KW_CHANGE_VERSION_2,
                               .writers = KW_CHANGE_SEVERAL_WRITERS,
                               .step = 3,
                               .holder = "a",
@@ -23,7 +23,7 @@ record_new(void)
                               .example = ""};
 }
 
-/* The progress of each member counts, and is not confused with an order. */
+/* The progress of each member counts, and is not confused with a command. */
 static void
 check_progress(const kw_change_record *mine)
 {
@@ -56,7 +56,7 @@ test_progress(void)
     mine[6].different = 1;
     mine[7].extra = 1;
     mine[8].repaired = 1;
-    mine[9].foreign = 1;
+    mine[9].undecodable = 1;
     mine[10].example = "x";
     mine[11].copied_to = KW_BYTES_LITERAL("k");
     mine[12].compare_cursor = KW_BYTES_LITERAL("c");
@@ -64,7 +64,7 @@ test_progress(void)
         check_progress(&mine[i]);
 }
 
-/* An order to compare again has reset the progress: what was compared meanwhile does not count. */
+/* A command to compare again has reset the progress: what was compared meanwhile does not count. */
 static void
 test_reset(void)
 {
@@ -107,7 +107,7 @@ test_one_writer(void)
     mine.writers = theirs.writers = KW_CHANGE_ONE_WRITER;
     mine.copied = true;
     g_assert_true(kw_change_merge(NULL, &mine, &theirs).copied);
-    theirs.version = KW_CHAIN_3;
+    theirs.version = KW_CHANGE_VERSION_3;
     g_assert_false(kw_change_merge(NULL, &mine, &theirs).copied);
 }
 

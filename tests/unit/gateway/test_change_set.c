@@ -16,7 +16,7 @@
 
 /* The table under the version. Caller frees. */
 static kw_policy *
-compile_path(kw_chain_id version, bool store_order, const char *path)
+compile_path(kw_change_version_id version, bool store_order, const char *path)
 {
     bool primary = g_str_equal(path, "primary");
     g_autoptr(kw_policy) old = test_policy(primary ? OLD : OLD_SECOND),
@@ -49,7 +49,7 @@ compile_path(kw_chain_id version, bool store_order, const char *path)
 }
 
 static bool
-keeps_gone(kw_chain_id version, bool store_order)
+keeps_gone(kw_change_version_id version, bool store_order)
 {
     g_autoptr(kw_policy) policy = compile_path(version, store_order, "primary");
     return kw_policy_find_table(policy, KW_BYTES_LITERAL("t"))->ordering.keeps_gone;
@@ -60,15 +60,16 @@ keeps_gone(kw_chain_id version, bool store_order)
 static void
 test_keeps_gone(void)
 {
-    for (kw_chain_id id = KW_CHAIN_STORE; id < KW_CHAIN_BOTH_OLD; id++) {
-        bool control = kw_chain_version_of(id)->control, ends = id == KW_CHAIN_0 || id == KW_CHAIN_8;
+    for (kw_change_version_id id = KW_CHANGE_VERSION_STORE; id < KW_CHANGE_VERSION_BOTH_OLD; id++) {
+        bool control = kw_change_version_of(id)->control,
+             ends = id == KW_CHANGE_VERSION_0 || id == KW_CHANGE_VERSION_8;
         g_assert_true(keeps_gone(id, true) == control);
         g_assert_true(keeps_gone(id, false) == (control && !ends));
     }
 }
 
 static bool
-holds_atomics(kw_chain_id version, const char *path)
+holds_atomics(kw_change_version_id version, const char *path)
 {
     g_autoptr(kw_policy) policy = compile_path(version, false, path);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
@@ -80,8 +81,8 @@ holds_atomics(kw_chain_id version, const char *path)
 static void
 test_held_atomics(void)
 {
-    for (kw_chain_id id = KW_CHAIN_STORE; id < KW_CHAIN_BOTH_OLD; id++) {
-        bool held = kw_chain_version_of(id)->atomics == KW_CHAIN_HELD;
+    for (kw_change_version_id id = KW_CHANGE_VERSION_STORE; id < KW_CHANGE_VERSION_BOTH_OLD; id++) {
+        bool held = kw_change_version_of(id)->atomics == KW_CHANGE_ATOMICS_HELD;
         g_assert_true(holds_atomics(id, "primary") == held);
         g_assert_false(holds_atomics(id, "second"));
     }
@@ -101,7 +102,7 @@ test_held_atomics(void)
 static const kw_added_path by_n = {"by_n", {1, "t_by_n"}};
 
 static kw_policy *
-compile_paths(kw_chain_id version, kw_change_writers writers, bool drops)
+compile_paths(kw_change_version_id version, kw_change_writers writers, bool drops)
 {
     g_autoptr(kw_policy) old = test_policy(drops ? PATHS : OLD), new = test_policy(drops ? LEFT : PATHS);
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
@@ -136,7 +137,7 @@ compile_paths(kw_chain_id version, kw_change_writers writers, bool drops)
 }
 
 static kw_policy *
-compile_added(kw_chain_id version, kw_change_writers writers)
+compile_added(kw_change_version_id version, kw_change_writers writers)
 {
     return compile_paths(version, writers, false);
 }
@@ -156,10 +157,11 @@ assert_role(const kw_path *path, kw_role role)
 static void
 test_added(void)
 {
-    const kw_chain_id versions[] = {KW_CHAIN_ENTER_HELD, KW_CHAIN_0, KW_CHAIN_FILLING_1, KW_CHAIN_FILLING_2,
-                                    KW_CHAIN_FILLED_STAMPED};
+    const kw_change_version_id versions[] = {KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_0,
+                                             KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_FILLING_2,
+                                             KW_CHANGE_VERSION_FILLED_STAMPED};
     for (size_t i = 0; i < G_N_ELEMENTS(versions); i++) {
-        const kw_chain_version *version = kw_chain_version_of(versions[i]);
+        const kw_change_version *version = kw_change_version_of(versions[i]);
         g_autoptr(kw_policy) policy = compile_added(versions[i], KW_CHANGE_SEVERAL_WRITERS);
         const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
         assert_role(&table->paths[0], version->old_role);
@@ -168,11 +170,11 @@ test_added(void)
         assert_role(&table->paths[3], (kw_role){1, 1, true, true});
         g_assert_true(kw_path_is_filling(&table->paths[1]) == !version->new_role.scan);
         g_assert_true(table->changing && table->changing_order);
-        g_assert_true(table->atomics_held == (version->atomics == KW_CHAIN_HELD));
-        g_assert_cmpint(table->ordering.order, ==, kw_chain_order(version));
-        g_assert_true(table->ordering.spaced == version->spaced);
+        g_assert_true(table->atomics_held == (version->atomics == KW_CHANGE_ATOMICS_HELD));
+        g_assert_cmpint(table->ordering.order, ==, kw_change_version_write_order(version));
+        g_assert_true(table->ordering.waits_for_next_ms == version->waits_for_next_ms);
         g_assert_true(table->ordering.keeps_gone ==
-                      (version->control && versions[i] != KW_CHAIN_FILLED_STAMPED));
+                      (version->control && versions[i] != KW_CHANGE_VERSION_FILLED_STAMPED));
     }
 }
 
@@ -180,9 +182,10 @@ test_added(void)
 static void
 test_dropped(void)
 {
-    const kw_chain_id versions[] = {KW_CHAIN_FILLING_2, KW_CHAIN_FILLING_1, KW_CHAIN_0};
+    const kw_change_version_id versions[] = {KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_VERSION_FILLING_1,
+                                             KW_CHANGE_VERSION_0};
     for (size_t i = 0; i < G_N_ELEMENTS(versions); i++) {
-        const kw_chain_version *version = kw_chain_version_of(versions[i]);
+        const kw_change_version *version = kw_change_version_of(versions[i]);
         g_autoptr(kw_policy) policy = compile_paths(versions[i], KW_CHANGE_SEVERAL_WRITERS, true);
         const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
         g_assert_cmpuint(table->paths_count, ==, 2);
@@ -205,7 +208,7 @@ test_dropped(void)
 static void
 test_added_after_atomics(void)
 {
-    g_autoptr(kw_policy) policy = compile_added(KW_CHAIN_ENTER_HELD, KW_CHANGE_SEVERAL_WRITERS);
+    g_autoptr(kw_policy) policy = compile_added(KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_SEVERAL_WRITERS);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
     g_assert_cmpint(table->model->atomics, <, 0);
     g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STORE);
@@ -217,7 +220,7 @@ test_added_after_atomics(void)
 static void
 test_added_by_one_writer(void)
 {
-    g_autoptr(kw_policy) policy = compile_added(KW_CHAIN_FILLING, KW_CHANGE_ONE_WRITER);
+    g_autoptr(kw_policy) policy = compile_added(KW_CHANGE_VERSION_FILLING, KW_CHANGE_ONE_WRITER);
     const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
     assert_role(&table->paths[0], (kw_role){1, 1, true, true});
     assert_role(&table->paths[1], (kw_role){1, 1, false, false});

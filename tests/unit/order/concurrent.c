@@ -9,7 +9,7 @@ static const kw_ordering orderings[] = {
     [KW_WRITE_ORDER_RAISED] = {.order = KW_WRITE_ORDER_RAISED, .family = {(const uint8_t *)"f", 1}},
     [KW_WRITE_ORDER_STAMP] = {.order = KW_WRITE_ORDER_STAMP,
                               .family = {(const uint8_t *)"f", 1},
-                              .spaced = true,
+                              .waits_for_next_ms = true,
                               .keeps_gone = true}};
 static const kw_ordering atomic_ordering = {
     .order = KW_WRITE_ORDER_STAMP, .atomics = true, .counters = true, .family = {(const uint8_t *)"f", 1}};

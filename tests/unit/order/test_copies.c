@@ -5,8 +5,10 @@
 
 #define ERA 7 /* of the fence, when the copy began */
 
-static const kw_ordering ordering = {
-    .order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}, .spaced = true, .keeps_gone = true};
+static const kw_ordering ordering = {.order = KW_WRITE_ORDER_STAMP,
+                                     .family = {(const uint8_t *)"f", 1},
+                                     .waits_for_next_ms = true,
+                                     .keeps_gone = true};
 
 /* --- rows ---------------------------------------------------------------------------------------- */
 

@@ -2,8 +2,10 @@
 #include "order_bed.h"
 
 static const kw_ordering stamped = {.order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}};
-static const kw_ordering spaced = {
-    .order = KW_WRITE_ORDER_STAMP, .family = {(const uint8_t *)"f", 1}, .spaced = true, .keeps_gone = true};
+static const kw_ordering spaced = {.order = KW_WRITE_ORDER_STAMP,
+                                   .family = {(const uint8_t *)"f", 1},
+                                   .waits_for_next_ms = true,
+                                   .keeps_gone = true};
 
 typedef struct wait_case {
     const kw_ordering *ordering;

@@ -58,14 +58,14 @@ assert_tables(desk *self, const kw_table *table, kw_rows_use use, const char *ex
     g_assert_cmpstr(found_tables, ==, expected);
 }
 
-/* The roles of the chain from the old rule to the new one. */
+/* The roles of the versions from the old rule to the new one. */
 static void
 test_roles(void)
 {
     static const struct {
         kw_role fresh, old;
         const char *get, *put, *remove;
-    } chain[] = {
+    } versions[] = {
         {{0}, {1, 1, true, true}, "then", "then", "then"},
         {{0, 1, false, false}, {1, 2, true, true}, "then", "then", "now then"},
         {{1, 1, false, false}, {2, 2, true, true}, "then", "now then", "now then"},
@@ -75,12 +75,12 @@ test_roles(void)
         {{1, 1, true, true}, {0}, "now", "now", "now"},
     };
     desk *self = desk_new(two_rules);
-    for (size_t i = 0; i < G_N_ELEMENTS(chain); i++) {
-        const kw_table *table = two_placements(self, chain[i].fresh, chain[i].old);
-        assert_tables(self, table, KW_ROWS_GET, chain[i].get);
-        assert_tables(self, table, KW_ROWS_PUT, chain[i].put);
-        assert_tables(self, table, KW_ROWS_REMOVE, chain[i].remove);
-        g_assert_true(kw_path_scanned(&table->paths[0]) == &placements[!chain[i].fresh.scan]);
+    for (size_t i = 0; i < G_N_ELEMENTS(versions); i++) {
+        const kw_table *table = two_placements(self, versions[i].fresh, versions[i].old);
+        assert_tables(self, table, KW_ROWS_GET, versions[i].get);
+        assert_tables(self, table, KW_ROWS_PUT, versions[i].put);
+        assert_tables(self, table, KW_ROWS_REMOVE, versions[i].remove);
+        g_assert_true(kw_path_scanned(&table->paths[0]) == &placements[!versions[i].fresh.scan]);
     }
     desk_free(self);
 }

@@ -139,13 +139,13 @@ test_order(void)
     for (int sets = 0; sets < 2; sets++) {
         placing.sets_order = sets;
         placing.order = KW_WRITE_ORDER_STAMP;
-        placing.spaced = placing.keeps_gone = true;
+        placing.waits_for_next_ms = placing.keeps_gone = true;
         g_autoptr(kw_policy) policy = placed(NEW, &placing, 1);
         const kw_table *table = kw_policy_table(policy, 0);
         kw_write_order before = sets ? KW_WRITE_ORDER_STAMP : KW_WRITE_ORDER_STORE;
         g_assert_cmpint(table->changing_order, ==, sets);
         g_assert_cmpint(table->ordering.order, ==, before);
-        g_assert_cmpint(table->ordering.spaced, ==, sets);
+        g_assert_cmpint(table->ordering.waits_for_next_ms, ==, sets);
         g_assert_cmpint(table->ordering.keeps_gone, ==, sets);
         kw_policy_set_order(policy, 0, sets ? KW_WRITE_ORDER_STORE : KW_WRITE_ORDER_STAMP, true);
         g_assert_cmpint(table->ordering.order, ==, KW_WRITE_ORDER_STAMP);

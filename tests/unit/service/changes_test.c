@@ -1,4 +1,4 @@
-/* changes, orderChange and changeDiff: the checks of their arguments, the orders that the gateway gets, and
+/* changes, orderChange and changeDiff: the checks of their arguments, the commands that the gateway gets, and
  * the encoding of its answer. The linker replaces kw_exchange_reply and kw_exchange_fail by functions of this
  * file. */
 #include "service/methods.h"
@@ -15,8 +15,8 @@ static const void *replied;
 static kw_error failed;
 
 /* What the gateway got, and what it answers. */
-static unsigned orders;
-static kw_change_order order;
+static unsigned commands;
+static kw_change_command command;
 static union {
     kw_api_Admin_changes_result changes;
     kw_api_Admin_orderChange_result order;
@@ -43,29 +43,29 @@ __wrap_kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
     failed = *error;
 }
 
-/* An order that waits must not keep the policy that it waits for. */
-void __wrap_kw_exchange_let_policy_go(kw_exchange *exchange);
+/* A command that waits must not keep the policy that it waits for. */
+void __wrap_kw_exchange_drop_policy(kw_exchange *exchange);
 
 static unsigned released;
 
 void
-__wrap_kw_exchange_let_policy_go(kw_exchange *exchange)
+__wrap_kw_exchange_drop_policy(kw_exchange *exchange)
 {
     (void)exchange;
     released++;
 }
 
 static void
-on_order(void *user, const kw_change_order *given, kw_loop *loop, kw_change_done done, void *done_user)
+on_command(void *user, const kw_change_command *given, kw_loop *loop, kw_change_done done, void *done_user)
 {
     g_assert_null(user);
     g_assert_null(loop);
-    orders++;
-    order = *given;
+    commands++;
+    command = *given;
     done(done_user, failure ? NULL : statuses, failure ? 0 : statuses_count, failure);
 }
 
-static kw_service service = {.settings = {.change = on_order}};
+static kw_service service = {.settings = {.change = on_command}};
 
 static service_fixture *
 fixture_new(void)
@@ -74,7 +74,7 @@ fixture_new(void)
     kw_policy_model(fix->policy)->policy_in_store = true;
     kw_policy_set_version(fix->policy, 1);
     fix->worker.service = &service;
-    orders = 0;
+    commands = 0;
     statuses_count = 0;
     failure = NULL;
     return fix;
@@ -109,19 +109,19 @@ test_changes(void)
     service_fixture *fix = fixture_new();
     kw_api_Admin_changes_args args = {.has_table = false};
     call(fix, kw_serve_changes, &args);
-    g_assert_cmpint(order.action, ==, KW_CHANGE_SHOW);
-    g_assert_null(order.table);
+    g_assert_cmpint(command.action, ==, KW_CHANGE_SHOW);
+    g_assert_null(command.table);
     args = (kw_api_Admin_changes_args){.has_table = true};
     call(fix, kw_serve_changes, &args);
-    g_assert_null(order.table);
+    g_assert_null(command.table);
     args.table = KW_BYTES_LITERAL("events");
     call(fix, kw_serve_changes, &args);
-    g_assert_cmpstr(order.table, ==, "events");
-    g_assert_cmpuint(orders, ==, 3);
+    g_assert_cmpstr(command.table, ==, "events");
+    g_assert_cmpuint(commands, ==, 3);
     args.table = KW_BYTES_LITERAL("evens");
     call(fix, kw_serve_changes, &args);
     expect_failure(KW_NOT_FOUND, "there is no table \"evens\"; did you mean \"events\"?");
-    g_assert_cmpuint(orders, ==, 3);
+    g_assert_cmpuint(commands, ==, 3);
     service_fixture_free(fix);
 }
 
@@ -153,7 +153,7 @@ static const kw_change_status full = {.table = "t",
                                       .different = 11,
                                       .extra = 12,
                                       .repaired = 13,
-                                      .foreign = 14,
+                                      .undecodable = 14,
                                       .example = "e",
                                       .cursors_until_ms = 15,
                                       .problem = "x",
@@ -237,7 +237,7 @@ args_of(kw_api_ChangeAction action, const kw_api_ChangeOptions *options)
 }
 
 static void
-test_orders(void)
+test_commands(void)
 {
     service_fixture *fix = fixture_new();
     const kw_change_action actions[] = {KW_CHANGE_SWITCH, KW_CHANGE_REVERSE, KW_CHANGE_COMPLETE,
@@ -248,11 +248,11 @@ test_orders(void)
         kw_api_Admin_orderChange_args args =
             args_of((kw_api_ChangeAction)(KW_API_ChangeAction_SWITCH + i), NULL);
         call(fix, kw_serve_order_change, &args);
-        g_assert_cmpint(order.action, ==, actions[i]);
-        g_assert_cmpstr(order.table, ==, "events");
-        g_assert_cmpstr(order.author, ==, "anonymous");
-        g_assert_null(order.expected);
-        g_assert_false(order.leave_foreign || order.expire_cursors);
+        g_assert_cmpint(command.action, ==, actions[i]);
+        g_assert_cmpstr(command.table, ==, "events");
+        g_assert_cmpstr(command.author, ==, "anonymous");
+        g_assert_null(command.expected);
+        g_assert_false(command.leave_undecodable || command.expire_cursors);
         const kw_api_Admin_orderChange_result *result = replied;
         g_assert_cmpuint(result->success.count, ==, 1);
         assert_full(&result->success.items[0]);
@@ -260,8 +260,8 @@ test_orders(void)
     kw_api_Admin_orderChange_args args = args_of(KW_API_ChangeAction_COMPARE, NULL);
     fix->exchange.call.identity = KW_BYTES_LITERAL("CN=eve");
     call(fix, kw_serve_order_change, &args);
-    g_assert_cmpint(order.action, ==, KW_CHANGE_COMPARE);
-    g_assert_cmpstr(order.author, ==, "CN=eve");
+    g_assert_cmpint(command.action, ==, KW_CHANGE_COMPARE);
+    g_assert_cmpstr(command.author, ==, "CN=eve");
     service_fixture_free(fix);
 }
 
@@ -276,20 +276,20 @@ test_options(void)
                                     .has_expire_cursors = true};
     kw_api_Admin_orderChange_args args = args_of(KW_API_ChangeAction_SWITCH, &options);
     call(fix, kw_serve_order_change, &args);
-    g_assert_cmpstr(order.expected, ==, "both-old");
-    g_assert_true(order.leave_foreign && !order.expire_cursors);
+    g_assert_cmpstr(command.expected, ==, "both-old");
+    g_assert_true(command.leave_undecodable && !command.expire_cursors);
     options = (kw_api_ChangeOptions){.has_expire_cursors = true, .expire_cursors = true};
     args = args_of(KW_API_ChangeAction_COMPLETE, &options);
     call(fix, kw_serve_order_change, &args);
-    g_assert_true(order.expire_cursors && !order.leave_foreign);
+    g_assert_true(command.expire_cursors && !command.leave_undecodable);
     for (int64_t rate = 0; rate <= 1000000000; rate += 500000000) {
         options = (kw_api_ChangeOptions){.has_rows_per_second = true, .rows_per_second = rate};
         args = args_of(KW_API_ChangeAction_THROTTLE, &options);
         call(fix, kw_serve_order_change, &args);
-        g_assert_cmpint(order.action, ==, KW_CHANGE_THROTTLE);
-        g_assert_cmpuint(order.rows_per_second, ==, (uint64_t)rate);
+        g_assert_cmpint(command.action, ==, KW_CHANGE_THROTTLE);
+        g_assert_cmpuint(command.rows_per_second, ==, (uint64_t)rate);
     }
-    g_assert_cmpuint(orders, ==, 5);
+    g_assert_cmpuint(commands, ==, 5);
     service_fixture_free(fix);
 }
 
@@ -300,7 +300,7 @@ expect_invalid(service_fixture *fix, kw_api_ChangeAction action, const kw_api_Ch
     kw_api_Admin_orderChange_args args = args_of(action, options);
     call(fix, kw_serve_order_change, &args);
     expect_failure(KW_INVALID, text);
-    g_assert_cmpuint(orders, ==, 0);
+    g_assert_cmpuint(commands, ==, 0);
 }
 
 static void
@@ -353,7 +353,7 @@ test_missing_arguments(void)
     args.table = KW_BYTES_LITERAL("nothing");
     call(fix, kw_serve_order_change, &args);
     expect_failure(KW_NOT_FOUND, "there is no table");
-    g_assert_cmpuint(orders, ==, 0);
+    g_assert_cmpuint(commands, ==, 0);
     service_fixture_free(fix);
 }
 
@@ -387,7 +387,7 @@ test_policy_of_a_file(void)
     expect_failure(KW_REFUSED, "policy.source: file");
     call(fix, kw_serve_change_diff, &compared);
     expect_failure(KW_REFUSED, "policy.source: file");
-    g_assert_cmpuint(orders, ==, 0);
+    g_assert_cmpuint(commands, ==, 0);
     service_fixture_free(fix);
 }
 
@@ -412,7 +412,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/service/changes/changes", test_changes);
     g_test_add_func("/service/changes/reply", test_reply);
-    g_test_add_func("/service/changes/orders", test_orders);
+    g_test_add_func("/service/changes/orders", test_commands);
     g_test_add_func("/service/changes/options", test_options);
     g_test_add_func("/service/changes/wrong_options", test_wrong_options);
     g_test_add_func("/service/changes/missing_arguments", test_missing_arguments);

@@ -87,7 +87,7 @@ test_slices(void)
         g_assert_true(copy(&self));
         g_assert_cmpuint(self.result.rows, ==, rows[slice]);
         g_assert_cmpuint(self.result.removed, ==, slice == 0);
-        g_assert_cmpuint(self.result.foreign, ==, 0);
+        g_assert_cmpuint(self.result.undecodable, ==, 0);
         g_assert_true(self.result.end == (slice == 2));
         g_assert_cmpfloat(self.result.progress, >, progress);
         g_assert_true(self.result.end || self.result.progress < 1);
@@ -121,7 +121,7 @@ test_removed(void)
     g_assert_true(copy(&self));
     g_assert_cmpuint(self.result.rows, ==, 1);
     g_assert_cmpuint(self.result.removed, ==, 1);
-    g_assert_cmpuint(self.result.foreign, ==, 0);
+    g_assert_cmpuint(self.result.undecodable, ==, 0);
     read_new(&self);
     placed_fixture_put(&self.placed, "now", "id=r1 n=1 note=y", 5);
     placed_fixture_put(&self.placed, "now", "id=r2 n=2 note=y", 5);
@@ -137,7 +137,7 @@ test_empty(void)
     set_up(&self);
     place(&self, "now", "then");
     g_assert_true(copy(&self));
-    g_assert_true(self.result.end && self.result.rows == 0 && self.result.foreign == 0);
+    g_assert_true(self.result.end && self.result.rows == 0 && self.result.undecodable == 0);
     g_assert_cmpfloat(self.result.progress, ==, 1);
     tear_down(&self);
 }
@@ -154,7 +154,7 @@ test_column(void)
     put(&self, "coarse_then", "id=b ts=7000");
     g_assert_true(copy(&self));
     g_assert_cmpuint(self.result.rows, ==, 2);
-    g_assert_cmpuint(self.result.foreign, ==, 0);
+    g_assert_cmpuint(self.result.undecodable, ==, 0);
     read_new(&self);
     g_assert_cmpstr(desk_get(self.desk, "coarse_now", "id=a ts=5999", NULL), ==, "id=a ts=5123 note=first");
     g_assert_cmpstr(desk_get(self.desk, "coarse_now", "id=b ts=7000", NULL), ==, "id=b ts=7000");
@@ -187,7 +187,7 @@ write_raw_row(fixture *self, const char *row)
 }
 
 static void
-test_foreign(void)
+test_undecodable(void)
 {
     fixture self;
     set_up(&self);
@@ -197,7 +197,7 @@ test_foreign(void)
     write_raw_row(&self, "worse");
     g_assert_true(copy(&self));
     g_assert_cmpuint(self.result.rows, ==, 1);
-    g_assert_cmpuint(self.result.foreign, ==, 2);
+    g_assert_cmpuint(self.result.undecodable, ==, 2);
     g_assert_true(g_str_has_prefix(self.result.example, "table now, path primary, row bad: "));
     read_new(&self);
     g_assert_cmpstr(desk_get(self.desk, "now", "id=m n=1", NULL), ==, "id=m n=1 note=copied");
@@ -254,7 +254,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy/removed", test_removed);
     g_test_add_func("/verb/copy/empty", test_empty);
     g_test_add_func("/verb/copy/column", test_column);
-    g_test_add_func("/verb/copy/foreign", test_foreign);
+    g_test_add_func("/verb/copy/undecodable", test_undecodable);
     g_test_add_func("/verb/copy/failures", test_failures);
     g_test_add_func("/verb/copy/lost table", test_lost_table);
     return g_test_run();

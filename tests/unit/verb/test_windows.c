@@ -249,21 +249,21 @@ test_one_scan(void)
     desk_free(self);
 }
 
-/* A patient scan for the latest row fails if its deadline passes; it does not return an empty page. */
+/* A scan that waits for a row fails if its deadline passes; it does not return an empty page. */
 static void
-test_patient(void)
+test_waits_for_row(void)
 {
     desk *self = desk_new(policy);
     kw_scan_request request = desk_request(self, "texts" BETWEEN " order=desc limit=1");
-    for (int patient = 0; patient < 2; patient++) {
-        request.patient = patient;
+    for (int waits = 0; waits < 2; waits++) {
+        request.waits_for_row = waits;
         self->control->fail_code = KW_TIMEOUT;
         self->control->fail_at = self->control->operations + 700;
         self->done = false;
         kw_verb_scan(&self->call, &request, page_done, self);
         desk_wait(self);
-        g_assert_cmpint(self->error.code, ==, patient ? KW_TIMEOUT : KW_OK);
-        g_assert_true((self->page.cursor.size > 0) == !patient);
+        g_assert_cmpint(self->error.code, ==, waits ? KW_TIMEOUT : KW_OK);
+        g_assert_true((self->page.cursor.size > 0) == !waits);
     }
     desk_free(self);
 }
@@ -279,6 +279,6 @@ main(int argc, char **argv)
     g_test_add_func("/verb/windows/pages_end_early", test_pages_end_early);
     g_test_add_func("/verb/windows/store_is_late", test_store_is_late);
     g_test_add_func("/verb/windows/one_scan", test_one_scan);
-    g_test_add_func("/verb/windows/patient", test_patient);
+    g_test_add_func("/verb/windows/waits-for-row", test_waits_for_row);
     return g_test_run();
 }

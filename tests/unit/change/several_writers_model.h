@@ -1,4 +1,4 @@
-/* A model of a change of a key rule (server/change/chain.h, versions 0 to 8 and the way back), or of a path
+/* A model of a change of a key rule (server/change/version.h, versions 0 to 8 and the way back), or of a path
  * that is added or dropped (versions 0, FILLING_..., FILLED_STAMPED). There is one record with fields a and
  * b, in the old placement O and the new one N, from the moment that `first` is in effect.
  *
@@ -17,38 +17,39 @@
  */
 #pragma once
 
-#include "change/chain.h"
+#include "change/version.h"
 #include "explore.h"
 
-typedef enum chain_kind {
-    CHAIN_NOTHING,
-    CHAIN_PUT,          /* field a */
-    CHAIN_PUT_BOTH,     /* fields a and b */
-    CHAIN_PUT_OWN,      /* field a, with an old timestamp of the caller's, once */
-    CHAIN_REMOVE,       /* the record */
-    CHAIN_REMOVE_FIELD, /* a */
-    CHAIN_GET,
-    CHAIN_SCAN,   /* must show the acknowledged writes, but need not agree with gets about others */
-    CHAIN_ATOMIC, /* replaces a; its result is the value before */
-    CHAIN_COPY,
-    CHAIN_PASS,
-    CHAIN_SWEEP,
-    CHAIN_KINDS
-} chain_kind;
+typedef enum call_kind {
+    CALL_NOTHING,
+    CALL_PUT,          /* field a */
+    CALL_PUT_BOTH,     /* fields a and b */
+    CALL_PUT_OWN,      /* field a, with an old timestamp of the caller's, once */
+    CALL_REMOVE,       /* the record */
+    CALL_REMOVE_FIELD, /* a */
+    CALL_GET,
+    CALL_SCAN,   /* must show the acknowledged writes, but need not agree with gets about others */
+    CALL_ATOMIC, /* replaces a; its result is the value before */
+    CALL_COPY,
+    CALL_PASS,
+    CALL_SWEEP,
+    CALL_KINDS
+} call_kind;
 
-#define CHAIN_BIT(kind) (1u << CHAIN_##kind)
+#define CALL_BIT(kind) (1u << CALL_##kind)
 
-typedef struct chain_model {
-    kw_chain_version versions[KW_CHAIN_COUNT]; /* the server's; tests remove safeguards from this copy */
-    kw_chain_id first, last;                   /* forward as far as `last`, back as far as `first` */
-    unsigned kinds;                            /* bits: CHAIN_PUT to CHAIN_ATOMIC */
-    int calls;                                 /* in total */
-    int callers;                               /* at the same time */
-    int spread;                                /* of stamps */
-    int unknown;                               /* calls, copies and passes that are given up */
-    int purges;                                /* how often a compaction drops the delete markers of a row */
-    int turns;                                 /* how often the direction changes */
-    int sweeps;                                /* of control cells, under version `last` */
+typedef struct several_writers_model {
+    kw_change_version
+        versions[KW_CHANGE_VERSION_COUNT]; /* the server's; tests remove safeguards from this copy */
+    kw_change_version_id first, last;      /* forward as far as `last`, back as far as `first` */
+    unsigned kinds;                        /* bits: CALL_PUT to CALL_ATOMIC */
+    int calls;                             /* in total */
+    int callers;                           /* at the same time */
+    int spread;                            /* of stamps */
+    int unknown;                           /* calls, copies and passes that are given up */
+    int purges;                            /* how often a compaction drops the delete markers of a row */
+    int turns;                             /* how often the direction changes */
+    int sweeps;                            /* of control cells, under version `last` */
     int rounds; /* how often a version is set again for another pass, or the change returns from 2_SPACED to 2
                  */
     bool ties;  /* writes in progress can have equal stamps; writes of one millisecond count as equal */
@@ -88,10 +89,10 @@ typedef struct chain_model {
     bool no_trace;         /* puts with a caller's timestamp leave no trace */
     bool settles_at_begin; /* a pass counts for all stamps before it began */
     bool no_whole_pass;    /* no pass visits all records: the first one, those written since 2 */
-} chain_model;
+} several_writers_model;
 
 /* The server's versions, and nothing else set. */
-chain_model chain_model_new(void);
+several_writers_model several_writers_model_new(void);
 /* The same for a path that is added. */
-chain_model chain_model_adding(void);
-explored chain_model_explore(const chain_model *model, uint64_t states_max);
+several_writers_model several_writers_model_adding(void);
+explored several_writers_model_explore(const several_writers_model *model, uint64_t states_max);

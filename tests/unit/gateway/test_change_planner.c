@@ -1,6 +1,6 @@
-/* The walk of a change along its versions: from every version, with every goal, it ends where it must, and no
- * step is made before what change/chain.h demands for it. Gateways, time and work are made up. */
-#include "gateway/change_walk.h"
+/* The path of a change through its versions: from every version, with every goal, it ends where it must, and
+ * no step is made before what change/version.h demands for it. Gateways, time and work are made up. */
+#include "gateway/change_planner.h"
 
 #include <glib.h>
 
@@ -13,14 +13,14 @@
 #define FIRST_ROUND_MS 100000
 
 typedef struct scene {
-    kw_change_walk walk;
+    kw_change_planner planner;
     kw_change_record record;
     kw_change_times times;
     kw_change_follower followers[2];
     size_t count;
     bool ended;
-    kw_chain_id left; /* the version before the end */
-    bool foreign;     /* the copy finds a row that it cannot copy */
+    kw_change_version_id left; /* the version before the end */
+    bool undecodable;          /* the copy finds a row that it cannot copy */
     /* what has happened since the version was set */
     uint64_t reported_ns, lost_ns;
     int64_t round_ms;   /* of the last pass or sweep */
@@ -30,7 +30,7 @@ typedef struct scene {
 } scene;
 
 static kw_change_record
-record_at(kw_chain_id version, kw_change_goal goal, bool store_order)
+record_at(kw_change_version_id version, kw_change_goal goal, bool store_order)
 {
     return (kw_change_record){.table = "t",
                               .path = "p",
@@ -47,18 +47,18 @@ record_at(kw_chain_id version, kw_change_goal goal, bool store_order)
 }
 
 static scene
-scene_new(kw_chain_id version, kw_change_goal goal, bool store_order)
+scene_new(kw_change_version_id version, kw_change_goal goal, bool store_order)
 {
     scene self = {.record = record_at(version, goal, store_order),
                   .times = {.now_ns = 1000 * MS,
                             .late_ns = LATE_NS,
                             .skew_ns = SKEW_NS,
                             .width_ns = WIDTH_NS,
-                            .selects = true},
+                            .can_select_by_time = true},
                   .followers = {{.instance = "a", .id = "A", .itself = true}, {.instance = "b", .id = "B"}},
                   .count = 2,
                   .lost_ns = 1000 * MS};
-    kw_change_walk_init(&self.walk, &self.record, self.times.now_ns);
+    kw_change_planner_init(&self.planner, &self.record, self.times.now_ns);
     return self;
 }
 
@@ -66,8 +66,8 @@ static kw_change_next
 next_of(scene *self)
 {
     self->times.store_ms = (int64_t)(self->times.now_ns / MS);
-    kw_change_walk_note(&self->walk, &self->record, self->followers, self->count, self->times.now_ns);
-    return kw_change_walk_next(&self->walk, &self->record, &self->times);
+    kw_change_planner_note(&self->planner, &self->record, self->followers, self->count, self->times.now_ns);
+    return kw_change_planner_next(&self->planner, &self->record, &self->times);
 }
 
 /* --- what a step needs --------------------------------------------------------------------------------- */
@@ -78,34 +78,34 @@ check_needs(const scene *self, unsigned needs)
     uint64_t now_ns = self->times.now_ns;
     g_assert_cmpuint(self->reported_ns, >, 0);
     g_assert_cmpuint(now_ns - self->reported_ns, >, 1 * MS);
-    if (needs & KW_CHAIN_GRACE)
+    if (needs & KW_CHANGE_NEEDS_GRACE)
         g_assert_cmpuint(now_ns, >=, self->lost_ns + LATE_NS);
-    if (needs & KW_CHAIN_SKEW)
+    if (needs & KW_CHANGE_NEEDS_SKEW)
         g_assert_cmpuint(now_ns, >=, self->reported_ns + SKEW_NS);
-    if (needs & KW_CHAIN_COPIED)
+    if (needs & KW_CHANGE_NEEDS_COPY)
         g_assert_true(self->record.copied && self->record.compared);
-    if (needs & KW_CHAIN_PASSED)
+    if (needs & KW_CHANGE_NEEDS_PASS)
         g_assert_true(self->passed);
-    if (needs & KW_CHAIN_SWEPT)
+    if (needs & KW_CHANGE_NEEDS_SWEEP)
         g_assert_true(self->swept);
-    if (needs & KW_CHAIN_CURSORS_EXPIRED)
+    if (needs & KW_CHANGE_NEEDS_CURSOR_EXPIRY)
         g_assert_true(self->expired || !self->record.completing);
-    if (needs & KW_CHAIN_STORE_ORDER)
+    if (needs & KW_CHANGE_NEEDS_STORE_ORDER)
         g_assert_true(self->record.store_order);
 }
 
 /* The step that the table has: forward or back; or the same version again, for another pass or sweep. */
 static unsigned
-needs_of(const kw_change_record *record, kw_chain_id to)
+needs_of(const kw_change_record *record, kw_change_version_id to)
 {
-    kw_chain_id from = record->version;
-    kw_chain_step (*next)(kw_chain_id, kw_chain_direction) =
-        record->adds ? kw_chain_next_adding : kw_chain_next;
-    kw_chain_step forward = next(from, KW_CHAIN_FORWARD), back = next(from, KW_CHAIN_BACK);
-    unsigned work = KW_CHAIN_PASSED | KW_CHAIN_SWEPT;
+    kw_change_version_id from = record->version;
+    kw_change_version_step (*next)(kw_change_version_id, kw_change_direction) =
+        record->adds ? kw_change_version_next_adding : kw_change_version_next;
+    kw_change_version_step forward = next(from, KW_CHANGE_FORWARD), back = next(from, KW_CHANGE_BACK);
+    unsigned work = KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP;
     g_assert_true(to == forward.to || to == back.to || to == from);
-    if (to == KW_CHAIN_FILLED_STAMPED && to == from)
-        return KW_CHAIN_SWEPT;
+    if (to == KW_CHANGE_VERSION_FILLED_STAMPED && to == from)
+        return KW_CHANGE_NEEDS_SWEEP;
     if (to == from)
         return forward.needs & work ? forward.needs & work : back.needs & work;
     return to == forward.to ? forward.needs : back.needs;
@@ -123,10 +123,10 @@ check_work(const scene *self)
 static void
 check_round(const scene *self)
 {
-    bool end = self->record.version == KW_CHAIN_FILLED_STAMPED ||
+    bool end = self->record.version == KW_CHANGE_VERSION_FILLED_STAMPED ||
                (!self->record.store_order &&
-                (self->record.version == KW_CHAIN_0 || self->record.version == KW_CHAIN_8));
-    g_assert_false(kw_change_holds_callers(self->record.version));
+                (self->record.version == KW_CHANGE_VERSION_0 || self->record.version == KW_CHANGE_VERSION_8));
+    g_assert_false(kw_change_atomics_are_held(self->record.version));
     g_assert_true(self->passed || self->swept);
     if (end)
         g_assert_cmpuint(self->times.now_ns, >=, self->reported_ns + WIDTH_NS);
@@ -143,9 +143,9 @@ step(scene *self, const kw_change_next *next)
     self->round_ms = next->to == self->record.version ? self->round_ms : 0;
     self->left = self->record.version;
     self->ended = next->act == KW_CHANGE_ACT_END;
-    if (next->to == KW_CHAIN_COUNT) {
+    if (next->to == KW_CHANGE_VERSION_COUNT) {
         g_assert_true(self->record.drops || self->record.rounds > 0);
-        check_needs(self, KW_CHAIN_GRACE | (self->record.drops ? 0 : KW_CHAIN_SWEPT));
+        check_needs(self, KW_CHANGE_NEEDS_GRACE | (self->record.drops ? 0 : KW_CHANGE_NEEDS_SWEEP));
         return;
     }
     check_needs(self, needs_of(&self->record, next->to));
@@ -176,17 +176,18 @@ end_round(scene *self, kw_change_act act)
     self->round_ms = took_ms;
 }
 
-/* Does what the walk demands. False: it waits for the operator. */
+/* Does what the planner says. False: the change waits for the operator. */
 static bool
 act(scene *self, const kw_change_next *next)
 {
     switch (next->act) {
     case KW_CHANGE_ACT_COPY:
         check_work(self);
-        g_assert_cmpint(self->record.version, ==, self->record.adds ? KW_CHAIN_FILLING_2 : KW_CHAIN_2);
+        g_assert_cmpint(self->record.version, ==,
+                        self->record.adds ? KW_CHANGE_VERSION_FILLING_2 : KW_CHANGE_VERSION_2);
         g_assert_false(self->record.copied);
         self->copied = self->record.copied = true;
-        self->record.foreign = self->foreign;
+        self->record.undecodable = self->undecodable;
         return true;
     case KW_CHANGE_ACT_COMPARE:
         check_work(self);
@@ -195,7 +196,7 @@ act(scene *self, const kw_change_next *next)
         return true;
     case KW_CHANGE_ACT_PASS:
         check_work(self);
-        g_assert_true(kw_chain_version_of(self->record.version)->spaced);
+        g_assert_true(kw_change_version_of(self->record.version)->waits_for_next_ms);
         self->record.pass++;
         self->passed = self->record.pass == KW_CHANGE_PASS_ENDED;
         if (self->passed)
@@ -224,10 +225,10 @@ act(scene *self, const kw_change_next *next)
         self->times.now_ns = next->until_ns;
         return true;
     case KW_CHANGE_WAIT_CURSORS:
-        g_assert_cmpint(self->record.version, ==, KW_CHAIN_6);
+        g_assert_cmpint(self->record.version, ==, KW_CHANGE_VERSION_6);
         self->expired = self->times.cursors_expired = true;
         return true;
-    case KW_CHANGE_WAIT_ORDER:
+    case KW_CHANGE_WAIT_COMMAND:
         return false;
     case KW_CHANGE_WAIT_RESUME:
     case KW_CHANGE_WAIT_NONE:
@@ -245,7 +246,7 @@ run(scene *self)
         g_assert_cmpuint(++steps, <, STEPS_MAX);
 }
 
-/* Returns what the walk waits for after the event. */
+/* Returns what the change waits for after the event. */
 static kw_change_wait
 wait_of(scene *self)
 {
@@ -269,58 +270,61 @@ advance_to(scene *self, kw_change_act wanted)
 static bool
 is_of_several_writers(unsigned id)
 {
-    return id < KW_CHAIN_BOTH_OLD && id != KW_CHAIN_STORE && id != KW_CHAIN_STORE_NEW;
+    return id < KW_CHANGE_VERSION_BOTH_OLD && id != KW_CHANGE_VERSION_STORE &&
+           id != KW_CHANGE_VERSION_STORE_NEW;
 }
 
 /* Versions that only tables with order: store have. */
 static bool
 is_of_store_order(unsigned id)
 {
-    return id <= KW_CHAIN_ENTER_STAMPED || (id >= KW_CHAIN_LEAVE_STAMPED && id <= KW_CHAIN_STORE_NEW);
+    return id <= KW_CHANGE_VERSION_ENTER_STAMPED ||
+           (id >= KW_CHANGE_VERSION_LEAVE_STAMPED && id <= KW_CHANGE_VERSION_STORE_NEW);
 }
 
 static bool
-is_final(kw_chain_id version)
+is_final(kw_change_version_id version)
 {
-    return version == KW_CHAIN_7 || version == KW_CHAIN_8 ||
-           (version >= KW_CHAIN_LEAVE_STAMPED && version <= KW_CHAIN_LEAVE_HELD);
+    return version == KW_CHANGE_VERSION_7 || version == KW_CHANGE_VERSION_8 ||
+           (version >= KW_CHANGE_VERSION_LEAVE_STAMPED && version <= KW_CHANGE_VERSION_LEAVE_HELD);
 }
 
 static void
-check_end(const scene *self, kw_chain_id from)
+check_end(const scene *self, kw_change_version_id from)
 {
     bool store = self->record.store_order;
     bool completed = is_final(from) || self->record.goal == KW_CHANGE_GOAL_COMPLETED;
     bool cancelled = !completed && self->record.goal == KW_CHANGE_GOAL_CANCELLED;
     g_assert_cmpint(self->ended, ==, completed || cancelled);
     if (completed)
-        g_assert_cmpint(self->record.version, ==, store ? KW_CHAIN_STORE_NEW : KW_CHAIN_8);
+        g_assert_cmpint(self->record.version, ==, store ? KW_CHANGE_VERSION_STORE_NEW : KW_CHANGE_VERSION_8);
     else if (cancelled)
-        g_assert_cmpint(self->record.version, ==, store ? KW_CHAIN_STORE : KW_CHAIN_0);
+        g_assert_cmpint(self->record.version, ==, store ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0);
     else if (self->record.goal == KW_CHANGE_GOAL_SWITCHED)
-        g_assert_cmpint(self->record.version, ==, KW_CHAIN_6);
+        g_assert_cmpint(self->record.version, ==, KW_CHANGE_VERSION_6);
     else
-        g_assert_cmpint(self->record.version, ==, KW_CHAIN_2);
-    if (!self->ended && self->record.version == KW_CHAIN_2)
+        g_assert_cmpint(self->record.version, ==, KW_CHANGE_VERSION_2);
+    if (!self->ended && self->record.version == KW_CHANGE_VERSION_2)
         g_assert_true(self->record.copied && self->record.compared && self->record.settled_ms > 0);
     if (self->ended && store)
-        g_assert_cmpint(self->left, ==, completed ? KW_CHAIN_LEAVE_HELD : KW_CHAIN_ENTER_HELD);
+        g_assert_cmpint(self->left, ==,
+                        completed ? KW_CHANGE_VERSION_LEAVE_HELD : KW_CHANGE_VERSION_ENTER_HELD);
 }
 
 static void
 test_every_goal(void)
 {
-    for (unsigned id = 0; id < KW_CHAIN_COUNT; id++)
+    for (unsigned id = 0; id < KW_CHANGE_VERSION_COUNT; id++)
         for (int goal = KW_CHANGE_GOAL_COPIED; goal <= KW_CHANGE_GOAL_CANCELLED; goal++)
             for (int store = 0; store <= 1; store++) {
                 if (!is_of_several_writers(id) || (is_of_store_order(id) && !store))
                     continue;
-                g_test_message("%s, goal %d, store %d", kw_chain_version_of((kw_chain_id)id)->name, goal,
-                               store);
-                scene self = scene_new((kw_chain_id)id, (kw_change_goal)goal, store);
+                g_test_message("%s, goal %d, store %d", kw_change_version_of((kw_change_version_id)id)->name,
+                               goal, store);
+                scene self = scene_new((kw_change_version_id)id, (kw_change_goal)goal, store);
                 run(&self);
-                check_end(&self, (kw_chain_id)id);
-                kw_change_walk_clear(&self.walk);
+                check_end(&self, (kw_change_version_id)id);
+                kw_change_planner_clear(&self.planner);
             }
 }
 
@@ -328,11 +332,11 @@ test_every_goal(void)
 static void
 turn_after(unsigned acts, kw_change_goal first, kw_change_goal second, bool store)
 {
-    scene self = scene_new(store ? KW_CHAIN_ENTER_HELD : KW_CHAIN_0, first, store);
+    scene self = scene_new(store ? KW_CHANGE_VERSION_ENTER_HELD : KW_CHANGE_VERSION_0, first, store);
     kw_change_next next = next_of(&self);
     while (acts-- > 0 && !self.ended && act(&self, &next))
         next = next_of(&self);
-    kw_chain_id at = self.record.version;
+    kw_change_version_id at = self.record.version;
     if (!self.ended) {
         kw_change_set_goal(&self.record, second);
         if (self.record.pass == KW_CHANGE_PASS_OLD)
@@ -340,7 +344,7 @@ turn_after(unsigned acts, kw_change_goal first, kw_change_goal second, bool stor
         run(&self);
         check_end(&self, at);
     }
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 static void
@@ -356,43 +360,46 @@ test_turns(void)
 /* --- added paths -----------------------------------------------------------------------------------------
  */
 
-static const kw_chain_id of_added[] = {
-    KW_CHAIN_ENTER_HELD, KW_CHAIN_ENTER_RAISED, KW_CHAIN_ENTER_STAMPED, KW_CHAIN_0,
-    KW_CHAIN_FILLING_1,  KW_CHAIN_FILLING_2,    KW_CHAIN_FILLED_STAMPED};
+static const kw_change_version_id of_added[] = {
+    KW_CHANGE_VERSION_ENTER_HELD,    KW_CHANGE_VERSION_ENTER_RAISED,
+    KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_0,
+    KW_CHANGE_VERSION_FILLING_1,     KW_CHANGE_VERSION_FILLING_2,
+    KW_CHANGE_VERSION_FILLED_STAMPED};
 
-/* foreign: a row could not be copied. */
+/* undecodable: a row could not be copied. */
 static void
-check_end_of_added(const scene *self, kw_chain_id from, bool foreign)
+check_end_of_added(const scene *self, kw_change_version_id from, bool undecodable)
 {
     kw_change_goal goal = self->record.goal;
-    bool filled = from == KW_CHAIN_FILLED_STAMPED || goal == KW_CHANGE_GOAL_COMPLETED ||
-                  (goal != KW_CHANGE_GOAL_CANCELLED && !foreign);
+    bool filled = from == KW_CHANGE_VERSION_FILLED_STAMPED || goal == KW_CHANGE_GOAL_COMPLETED ||
+                  (goal != KW_CHANGE_GOAL_CANCELLED && !undecodable);
     bool cancelled = !filled && goal == KW_CHANGE_GOAL_CANCELLED;
     bool store = self->record.store_order;
     g_assert_cmpint(self->ended, ==, filled || cancelled);
     if (filled)
-        g_assert_cmpint(self->record.version, ==, KW_CHAIN_FILLED_STAMPED);
+        g_assert_cmpint(self->record.version, ==, KW_CHANGE_VERSION_FILLED_STAMPED);
     else if (cancelled)
-        g_assert_cmpint(self->record.version, ==, store ? KW_CHAIN_STORE : KW_CHAIN_0);
+        g_assert_cmpint(self->record.version, ==, store ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0);
     else
-        g_assert_cmpint(self->record.version, ==, KW_CHAIN_FILLING_2);
-    if (filled && from != KW_CHAIN_FILLED_STAMPED)
+        g_assert_cmpint(self->record.version, ==, KW_CHANGE_VERSION_FILLING_2);
+    if (filled && from != KW_CHANGE_VERSION_FILLED_STAMPED)
         g_assert_true(self->record.copied && self->record.compared);
     if (self->ended)
-        g_assert_cmpint(self->left, ==, cancelled && store ? KW_CHAIN_ENTER_HELD : self->record.version);
+        g_assert_cmpint(self->left, ==,
+                        cancelled && store ? KW_CHANGE_VERSION_ENTER_HELD : self->record.version);
 }
 
 static void
-run_added(kw_chain_id from, kw_change_goal goal, bool store, bool foreign)
+run_added(kw_change_version_id from, kw_change_goal goal, bool store, bool undecodable)
 {
     scene self = scene_new(from, goal, store);
     self.record.adds = true;
-    self.foreign = foreign;
-    if (from == KW_CHAIN_FILLED_STAMPED)
+    self.undecodable = undecodable;
+    if (from == KW_CHANGE_VERSION_FILLED_STAMPED)
         self.record.copied = self.record.compared = true;
     run(&self);
-    check_end_of_added(&self, from, foreign);
-    kw_change_walk_clear(&self.walk);
+    check_end_of_added(&self, from, undecodable);
+    kw_change_planner_clear(&self.planner);
 }
 
 static void
@@ -403,49 +410,49 @@ test_added(void)
     for (size_t i = 0; i < G_N_ELEMENTS(of_added); i++)
         for (size_t goal = 0; goal < G_N_ELEMENTS(goals); goal++)
             for (int store = 0; store <= 1; store++)
-                for (int foreign = 0; foreign <= 1; foreign++)
+                for (int undecodable = 0; undecodable <= 1; undecodable++)
                     if (store || !is_of_store_order(of_added[i]))
-                        run_added(of_added[i], goals[goal], store, foreign);
+                        run_added(of_added[i], goals[goal], store, undecodable);
 }
 
 /* A drop goes back without any work. */
 static void
 test_dropped(void)
 {
-    scene self = scene_new(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_CANCELLED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_CANCELLED, false);
     self.record.adds = self.record.drops = true;
     run(&self);
     g_assert_true(self.ended);
-    g_assert_cmpint(self.record.version, ==, KW_CHAIN_0);
+    g_assert_cmpint(self.record.version, ==, KW_CHANGE_VERSION_0);
     g_assert_cmpuint(self.record.step, ==, 9);
     g_assert_false(self.copied || self.compared || self.passed || self.swept);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 /* Rows that could not be copied are lost with version FILLING_1, where puts do not reach the path. */
 static void
 test_added_forgets(void)
 {
-    scene self = scene_new(KW_CHAIN_FILLING_2, KW_CHANGE_GOAL_COPIED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_GOAL_COPIED, false);
     self.record.adds = true;
-    self.foreign = true;
+    self.undecodable = true;
     run(&self);
-    g_assert_true(kw_change_waits_for_order(&self.record));
+    g_assert_true(kw_change_waits_for_command(&self.record));
     kw_change_set_goal(&self.record, KW_CHANGE_GOAL_CANCELLED);
     advance_to(&self, KW_CHANGE_ACT_STEP);
     kw_change_next next = next_of(&self);
-    g_assert_cmpint(next.to, ==, KW_CHAIN_FILLING_1);
+    g_assert_cmpint(next.to, ==, KW_CHANGE_VERSION_FILLING_1);
     act(&self, &next);
     g_assert_false(self.record.copied || self.record.compared);
-    g_assert_cmpuint(self.record.foreign, ==, 0);
-    kw_change_walk_clear(&self.walk);
+    g_assert_cmpuint(self.record.undecodable, ==, 0);
+    kw_change_planner_clear(&self.planner);
 }
 
 /* A pass that one direction began does not count for the other one. */
 static void
 test_turn_forgets_pass(void)
 {
-    kw_change_record record = record_at(KW_CHAIN_3, KW_CHANGE_GOAL_SWITCHED, false);
+    kw_change_record record = record_at(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, false);
     record.pass = KW_CHANGE_PASS_ENDED;
     kw_change_set_goal(&record, KW_CHANGE_GOAL_COMPLETED);
     g_assert_cmpint(record.pass, ==, KW_CHANGE_PASS_ENDED);
@@ -458,18 +465,18 @@ test_turn_forgets_pass(void)
 static void
 test_copy_counts(void)
 {
-    scene self = scene_new(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, false);
     run(&self);
     kw_change_set_goal(&self.record, KW_CHANGE_GOAL_SWITCHED);
     run(&self);
     kw_change_set_goal(&self.record, KW_CHANGE_GOAL_REVERSED);
     self.copied = false;
     run(&self);
-    g_assert_cmpint(self.record.version, ==, KW_CHAIN_2);
+    g_assert_cmpint(self.record.version, ==, KW_CHANGE_VERSION_2);
     g_assert_true(self.record.copied && self.record.compared && !self.copied);
-    kw_change_set_version(&self.record, KW_CHAIN_1, 1, 1);
+    kw_change_set_version(&self.record, KW_CHANGE_VERSION_1, 1, 1);
     g_assert_false(self.record.copied || self.record.compared || self.record.settled_ms);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 /* --- passes ----------------------------------------------------------------------------------------------
@@ -482,7 +489,7 @@ test_copy_counts(void)
 static void
 test_passes_while_waiting(void)
 {
-    scene self = scene_new(KW_CHAIN_1, KW_CHANGE_GOAL_COPIED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_COPIED, false);
     run(&self);
     g_assert_cmpint(self.settled_ms, ==, 0);
     int64_t settled_ms = self.record.settled_ms;
@@ -490,45 +497,45 @@ test_passes_while_waiting(void)
     g_assert_cmpint(settled_ms, <, self.times.store_ms);
     g_assert_cmpuint(self.repeated, ==, 0);
     self.times.now_ns += MINUTE_NS;
-    g_assert_true(kw_change_waits_for_order(&self.record));
+    g_assert_true(kw_change_waits_for_command(&self.record));
     run(&self);
     g_assert_cmpint(self.settled_ms, ==, settled_ms);
     g_assert_cmpint(self.record.settled_ms, >=, settled_ms + (int64_t)(MINUTE_NS / MS));
-    g_assert_cmpint(self.record.version, ==, KW_CHAIN_2);
-    self.times.selects = false; /* it would visit all records */
+    g_assert_cmpint(self.record.version, ==, KW_CHANGE_VERSION_2);
+    self.times.can_select_by_time = false; /* it would visit all records */
     self.times.now_ns += MINUTE_NS;
-    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
-    kw_change_walk_clear(&self.walk);
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_COMMAND);
+    kw_change_planner_clear(&self.planner);
 }
 
-/* After the order, passes are repeated until one was short. Under 3, where atomic operations are held, there
- * is one. */
+/* After the command, passes are repeated until one was short. Under 3, where atomic operations are held,
+ * there is one. */
 static void
-check_rounds(kw_chain_id from, kw_change_goal goal, bool selects, unsigned repeated)
+check_rounds(kw_change_version_id from, kw_change_goal goal, bool can_select_by_time, unsigned repeated)
 {
     scene self = scene_new(from, goal, false);
     self.record.copied = self.record.compared = true;
     self.record.settled_ms = 1;
-    self.times.selects = selects;
+    self.times.can_select_by_time = can_select_by_time;
     run(&self);
     check_end(&self, from);
     g_assert_cmpuint(self.repeated, ==, repeated);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 static void
 test_rounds(void)
 {
-    check_rounds(KW_CHAIN_2, KW_CHANGE_GOAL_SWITCHED, true, 2); /* 100, 10 and 1 s */
-    check_rounds(KW_CHAIN_6, KW_CHANGE_GOAL_REVERSED, true, 2);
-    check_rounds(KW_CHAIN_2, KW_CHANGE_GOAL_SWITCHED, false, 0);
-    check_rounds(KW_CHAIN_7, KW_CHANGE_GOAL_COMPLETED, true, 1);
+    check_rounds(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_SWITCHED, true, 2); /* 100, 10 and 1 s */
+    check_rounds(KW_CHANGE_VERSION_6, KW_CHANGE_GOAL_REVERSED, true, 2);
+    check_rounds(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_SWITCHED, false, 0);
+    check_rounds(KW_CHANGE_VERSION_7, KW_CHANGE_GOAL_COMPLETED, true, 1);
 }
 
 static kw_change_record
 record_of_round(uint64_t rounds, int64_t took_ms, int64_t before_ms)
 {
-    kw_change_record record = record_at(KW_CHAIN_2_SPACED, KW_CHANGE_GOAL_SWITCHED, false);
+    kw_change_record record = record_at(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_SWITCHED, false);
     record.rounds = rounds;
     record.set_at_ms = 77;
     kw_change_end_round(&record, KW_CHANGE_ACT_PASS, took_ms, before_ms);
@@ -558,12 +565,12 @@ test_short_rounds(void)
 static void
 test_gateways(void)
 {
-    scene self = scene_new(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, false);
     advance_to(&self, KW_CHANGE_ACT_COPY);
     self.followers[1].step--;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_REPORTS);
-    g_assert_cmpuint(self.walk.unreported->len, ==, 1);
-    g_assert_cmpstr(self.walk.unreported->pdata[0], ==, "B");
+    g_assert_cmpuint(self.planner.unreported->len, ==, 1);
+    g_assert_cmpstr(self.planner.unreported->pdata[0], ==, "B");
     self.followers[1].dead = true;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_TIME);
     uint64_t dead_ns = self.times.now_ns;
@@ -577,14 +584,14 @@ test_gateways(void)
     g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_COPY);
     self.count = 0; /* this gateway has lost its own */
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_REPORTS);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 /* A gateway that registered and died between two reads is a loss, once. */
 static void
 test_gateway_first_seen_dead(void)
 {
-    scene self = scene_new(KW_CHAIN_1, KW_CHANGE_GOAL_COPIED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_COPIED, false);
     self.count = 1;
     advance_to(&self, KW_CHANGE_ACT_STEP);
     self.count = 2;
@@ -593,112 +600,112 @@ test_gateway_first_seen_dead(void)
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_GRACE);
     self.times.now_ns = dead_ns + LATE_NS;
     g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_STEP);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 /* A registration that was removed is a loss, too: the gateway has stopped, and its calls can be late. */
 static void
 test_gateway_leaves(void)
 {
-    scene self = scene_new(KW_CHAIN_1, KW_CHANGE_GOAL_COPIED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_1, KW_CHANGE_GOAL_COPIED, false);
     advance_to(&self, KW_CHANGE_ACT_STEP);
     self.count = 1;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_GRACE);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 /* A gateway that has not disappeared costs no grace: only a new holder waits. */
 static void
 test_grace_once(void)
 {
-    scene self = scene_new(KW_CHAIN_ENTER_HELD, KW_CHANGE_GOAL_COPIED, true);
+    scene self = scene_new(KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_GOAL_COPIED, true);
     run(&self);
     g_assert_cmpuint(self.times.now_ns, <, self.lost_ns + LATE_NS + 1000 * MS);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 /* A copy without an answer can be applied late, too. */
 static void
 test_grace_after_work(void)
 {
-    scene self = scene_new(KW_CHAIN_3, KW_CHANGE_GOAL_SWITCHED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, false);
     advance_to(&self, KW_CHANGE_ACT_PASS);
-    self.walk.doubt_ns = self.times.now_ns;
+    self.planner.doubt_ns = self.times.now_ns;
     g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_PASS);
     self.record.pass = KW_CHANGE_PASS_ENDED;
     kw_change_next next = next_of(&self);
     g_assert_cmpint(next.wait, ==, KW_CHANGE_WAIT_GRACE);
-    g_assert_cmpuint(next.until_ns, ==, self.walk.doubt_ns + LATE_NS);
+    g_assert_cmpuint(next.until_ns, ==, self.planner.doubt_ns + LATE_NS);
     self.times.now_ns = next.until_ns;
     g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_STEP);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 static void
 test_report_of_older_step(void)
 {
-    scene self = scene_new(KW_CHAIN_2_SPACED, KW_CHANGE_GOAL_SWITCHED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_SWITCHED, false);
     advance_to(&self, KW_CHANGE_ACT_STEP);
-    kw_change_set_version(&self.record, KW_CHAIN_3, 1, 1);
-    g_assert_cmpint(kw_change_walk_next(&self.walk, &self.record, &self.times).wait, ==,
+    kw_change_set_version(&self.record, KW_CHANGE_VERSION_3, 1, 1);
+    g_assert_cmpint(kw_change_planner_next(&self.planner, &self.record, &self.times).wait, ==,
                     KW_CHANGE_WAIT_REPORTS);
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_REPORTS);
-    kw_change_set_version(&self.record, KW_CHAIN_4, 1, 1);
+    kw_change_set_version(&self.record, KW_CHANGE_VERSION_4, 1, 1);
     report(&self);
     report(&self); /* before the registrations are read again */
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_TIME);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 static void
 test_pause(void)
 {
-    scene self = scene_new(KW_CHAIN_2, KW_CHANGE_GOAL_COPIED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, false);
     advance_to(&self, KW_CHANGE_ACT_COPY);
     self.record.paused = true;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_RESUME);
     self.record.copied = self.record.compared = true;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_RESUME); /* the first pass */
     self.record.settled_ms = 1;
-    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_COMMAND);
     self.times.now_ns += MINUTE_NS;
-    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_ORDER);
-    kw_change_walk_clear(&self.walk);
+    g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_COMMAND);
+    kw_change_planner_clear(&self.planner);
 }
 
 static void
 test_cursors(void)
 {
-    scene self = scene_new(KW_CHAIN_6, KW_CHANGE_GOAL_COMPLETED, false);
+    scene self = scene_new(KW_CHANGE_VERSION_6, KW_CHANGE_GOAL_COMPLETED, false);
     self.record.completing = false; /* the operator lets them expire */
     advance_to(&self, KW_CHANGE_ACT_STEP);
     g_assert_false(self.expired);
     self.record.completing = true;
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_CURSORS);
-    kw_change_walk_clear(&self.walk);
+    kw_change_planner_clear(&self.planner);
 }
 
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/gateway/change-walk/every-goal", test_every_goal);
-    g_test_add_func("/gateway/change-walk/turns", test_turns);
-    g_test_add_func("/gateway/change-walk/added", test_added);
-    g_test_add_func("/gateway/change-walk/dropped", test_dropped);
-    g_test_add_func("/gateway/change-walk/added-forgets", test_added_forgets);
-    g_test_add_func("/gateway/change-walk/turn-forgets-pass", test_turn_forgets_pass);
-    g_test_add_func("/gateway/change-walk/copy-counts", test_copy_counts);
-    g_test_add_func("/gateway/change-walk/passes-while-waiting", test_passes_while_waiting);
-    g_test_add_func("/gateway/change-walk/rounds", test_rounds);
-    g_test_add_func("/gateway/change-walk/short-rounds", test_short_rounds);
-    g_test_add_func("/gateway/change-walk/gateways", test_gateways);
-    g_test_add_func("/gateway/change-walk/gateway-first-seen-dead", test_gateway_first_seen_dead);
-    g_test_add_func("/gateway/change-walk/gateway-leaves", test_gateway_leaves);
-    g_test_add_func("/gateway/change-walk/grace-once", test_grace_once);
-    g_test_add_func("/gateway/change-walk/grace-after-work", test_grace_after_work);
-    g_test_add_func("/gateway/change-walk/report-of-older-step", test_report_of_older_step);
-    g_test_add_func("/gateway/change-walk/pause", test_pause);
-    g_test_add_func("/gateway/change-walk/cursors", test_cursors);
+    g_test_add_func("/gateway/change-planner/every-goal", test_every_goal);
+    g_test_add_func("/gateway/change-planner/turns", test_turns);
+    g_test_add_func("/gateway/change-planner/added", test_added);
+    g_test_add_func("/gateway/change-planner/dropped", test_dropped);
+    g_test_add_func("/gateway/change-planner/added-forgets", test_added_forgets);
+    g_test_add_func("/gateway/change-planner/turn-forgets-pass", test_turn_forgets_pass);
+    g_test_add_func("/gateway/change-planner/copy-counts", test_copy_counts);
+    g_test_add_func("/gateway/change-planner/passes-while-waiting", test_passes_while_waiting);
+    g_test_add_func("/gateway/change-planner/rounds", test_rounds);
+    g_test_add_func("/gateway/change-planner/short-rounds", test_short_rounds);
+    g_test_add_func("/gateway/change-planner/gateways", test_gateways);
+    g_test_add_func("/gateway/change-planner/gateway-first-seen-dead", test_gateway_first_seen_dead);
+    g_test_add_func("/gateway/change-planner/gateway-leaves", test_gateway_leaves);
+    g_test_add_func("/gateway/change-planner/grace-once", test_grace_once);
+    g_test_add_func("/gateway/change-planner/grace-after-work", test_grace_after_work);
+    g_test_add_func("/gateway/change-planner/report-of-older-step", test_report_of_older_step);
+    g_test_add_func("/gateway/change-planner/pause", test_pause);
+    g_test_add_func("/gateway/change-planner/cursors", test_cursors);
     return g_test_run();
 }

@@ -1,4 +1,4 @@
-/* Orders of the operator.
+/* Commands of the operator.
  *
  *   caller's loop -> main loop: a job -> checks -> (wait until calls under earlier policies have ended)
  *     -> step: records and policy with the next version of the change -> prepare -> serve -> the reply
@@ -60,7 +60,7 @@ answer(request *self, const kw_error *error)
     *posted = (reply){.task.run = deliver, .arena = arena, .done = self->done, .user = self->user};
     posted->error = error ? *error : KW_ERROR_NONE;
     if (!error)
-        list_changes(self->coordinator, self->order.table, posted);
+        list_changes(self->coordinator, self->command.table, posted);
     kw_loop_post(g_steal_pointer(&self->loop), &posted->task);
 }
 
@@ -79,7 +79,7 @@ request_free(request *self)
     kw_arena_free(self->arena);
 }
 
-/* Answers the caller and ends the job of the order. */
+/* Answers the caller and ends the job of the command. */
 void
 kw_change_request_finish(kw_change_request *self, const kw_error *error)
 {
@@ -98,7 +98,7 @@ void
 kw_change_request_refuse(kw_change_request *self, kw_code code, const char *text)
 {
     kw_error error;
-    kw_error_set(&error, code, "table %s: %s", self->order.table, text);
+    kw_error_set(&error, code, "table %s: %s", self->command.table, text);
     kw_change_request_finish(self, &error);
 }
 
@@ -108,7 +108,7 @@ on_written(void *user, const kw_error *error)
     kw_change_request_finish(user, error);
 }
 
-/* For orders that change only the record, so that no call behaves differently. */
+/* For commands that change only the record, so that no call behaves differently. */
 void
 kw_change_request_write_record(kw_change_request *self)
 {
@@ -116,23 +116,24 @@ kw_change_request_write_record(kw_change_request *self)
     kw_coordinator_write(self->coordinator, on_written, self);
 }
 
-/* --- orders that make a step ----------------------------------------------------------------------- */
+/* --- commands that make a step ----------------------------------------------------------------------- */
 
 /* True in the versions in which queries read the old placement: BOTH_OLD and FILLING. */
 static bool
 reads_old(const request *self)
 {
-    return self->record.version == KW_CHAIN_BOTH_OLD || self->record.version == KW_CHAIN_FILLING;
+    return self->record.version == KW_CHANGE_VERSION_BOTH_OLD ||
+           self->record.version == KW_CHANGE_VERSION_FILLING;
 }
 
 static void
-order_switch(request *self)
+run_switch(request *self)
 {
     if (!reads_old(self)) {
         kw_change_request_refuse(self, KW_REFUSED, "queries read the new rows already");
         return;
     }
-    const char *why = kw_change_why_not_switch(&self->record, self->order.leave_foreign, self->arena);
+    const char *why = kw_change_why_not_switch(&self->record, self->command.leave_undecodable, self->arena);
     if (why)
         kw_change_request_refuse(self, KW_REFUSED, why);
     else
@@ -140,31 +141,33 @@ order_switch(request *self)
 }
 
 static void
-order_reverse(request *self)
+run_reverse(request *self)
 {
-    if (self->record.version == KW_CHAIN_FILLING)
-        kw_change_request_refuse(self, KW_REFUSED,
-                                 "no query reads the path that is being added; to end it, order cancel");
-    else if (self->record.version == KW_CHAIN_BOTH_OLD)
+    if (self->record.version == KW_CHANGE_VERSION_FILLING)
+        kw_change_request_refuse(
+            self, KW_REFUSED,
+            "no query reads the path that is being added; to end it, run keyway change cancel");
+    else if (self->record.version == KW_CHANGE_VERSION_BOTH_OLD)
         kw_change_request_refuse(self, KW_REFUSED, "queries read the old rows already");
-    else if (self->record.version == KW_CHAIN_BOTH_LAST)
-        kw_change_request_refuse(self, KW_REFUSED,
-                                 "its change is being completed and cannot go back; order complete again");
+    else if (self->record.version == KW_CHANGE_VERSION_BOTH_LAST)
+        kw_change_request_refuse(
+            self, KW_REFUSED,
+            "its change is being completed and cannot go back; run keyway change complete again");
     else
         kw_change_step_wait(self);
 }
 
 static void
-order_complete(request *self)
+run_complete(request *self)
 {
     int64_t until_ms = kw_change_cursors_until_ms(self->coordinator, &self->record);
-    if (self->record.version == KW_CHAIN_FILLING) {
-        order_switch(self);
-    } else if (self->record.version == KW_CHAIN_BOTH_OLD) {
+    if (self->record.version == KW_CHANGE_VERSION_FILLING) {
+        run_switch(self);
+    } else if (self->record.version == KW_CHANGE_VERSION_BOTH_OLD) {
         kw_change_request_refuse(self, KW_REFUSED,
-                                 "queries read the old rows; order the switch first: keyway change switch");
-    } else if (kw_clock_wall_ms() < until_ms && !self->order.expire_cursors) {
-        self->record.completing = true; /* kw_change_orders_tick continues */
+                                 "queries read the old rows; switch first: keyway change switch");
+    } else if (kw_clock_wall_ms() < until_ms && !self->command.expire_cursors) {
+        self->record.completing = true; /* kw_change_commands_tick completes it */
         kw_change_request_write_record(self);
     } else {
         kw_change_step_wait(self);
@@ -172,7 +175,7 @@ order_complete(request *self)
 }
 
 static void
-order_cancel(request *self)
+run_cancel(request *self)
 {
     int64_t current = kw_policy_version(self->coordinator->gateway->policy);
     if (!reads_old(self)) {
@@ -188,19 +191,19 @@ order_cancel(request *self)
     kw_change_step_wait(self);
 }
 
-/* --- orders that only change the record -------------------------------------------------------------- */
+/* --- commands that only change the record -------------------------------------------------------------- */
 
 static void
-order_record(request *self)
+run_record(request *self)
 {
     kw_change_record *record = &self->record;
-    record->paused =
-        self->order.action == KW_CHANGE_PAUSE || (record->paused && self->order.action != KW_CHANGE_RESUME);
-    if (self->order.action == KW_CHANGE_THROTTLE)
-        record->rows_per_second = self->order.rows_per_second;
+    record->paused = self->command.action == KW_CHANGE_PAUSE ||
+                     (record->paused && self->command.action != KW_CHANGE_RESUME);
+    if (self->command.action == KW_CHANGE_THROTTLE)
+        record->rows_per_second = self->command.rows_per_second;
     kw_change_work *work = kw_change_work_of(self->coordinator, record);
     work->not_before_ns = 0;
-    if (self->order.action == KW_CHANGE_COMPARE) {
+    if (self->command.action == KW_CHANGE_COMPARE) {
         work->began_ns = 0;
         work->progress = 0;
         kw_change_compare_again(record, reads_old(self));
@@ -213,24 +216,24 @@ order_record(request *self)
 static void
 execute(request *self)
 {
-    switch (self->order.action) {
+    switch (self->command.action) {
     case KW_CHANGE_SWITCH:
-        order_switch(self);
+        run_switch(self);
         return;
     case KW_CHANGE_REVERSE:
-        order_reverse(self);
+        run_reverse(self);
         return;
     case KW_CHANGE_COMPLETE:
-        order_complete(self);
+        run_complete(self);
         return;
     case KW_CHANGE_CANCEL:
-        order_cancel(self);
+        run_cancel(self);
         return;
     case KW_CHANGE_PAUSE:
     case KW_CHANGE_RESUME:
     case KW_CHANGE_THROTTLE:
     case KW_CHANGE_COMPARE:
-        order_record(self);
+        run_record(self);
         return;
     case KW_CHANGE_SHOW:
         break;
@@ -249,26 +252,26 @@ kw_change_request_run(kw_job *job)
         return;
     }
     if (kw_store_is_shared(gateway->store)) {
-        kw_change_goal_order(self);
+        kw_change_goal_run_command(self);
         return;
     }
-    size_t index = set ? kw_change_set_find_under_way(set, self->order.table) : 0;
+    size_t index = set ? kw_change_set_find_under_way(set, self->command.table) : 0;
     if (!set || index == set->count) {
         kw_change_request_refuse(self, KW_REFUSED, "no change is under way");
         return;
     }
     self->before = kw_change_set_ref(gateway->changes); /* owns the texts of the record */
     self->record = set->records[index];
-    const char *version = kw_chain_version_of(self->record.version)->name;
-    if (self->order.expected && !g_str_equal(self->order.expected, version))
+    const char *version = kw_change_version_of(self->record.version)->name;
+    if (self->command.expected && !g_str_equal(self->command.expected, version))
         kw_change_request_refuse(self, KW_REFUSED,
-                                 kw_change_other_version(version, self->order.expected, self->arena));
+                                 kw_change_other_version(version, self->command.expected, self->arena));
     else
         execute(self);
 }
 
 uint64_t
-kw_change_orders_tick(kw_coordinator *coordinator)
+kw_change_commands_tick(kw_coordinator *coordinator)
 {
     if (!coordinator->running)
         return kw_change_own_start_due(coordinator);
@@ -322,7 +325,7 @@ begin(kw_task *task)
     coordinator->requests = self;
     if (coordinator->stopped)
         answer(self, &ending);
-    if (self->order.action == KW_CHANGE_SHOW) {
+    if (self->command.action == KW_CHANGE_SHOW) {
         show(self);
         return;
     }
@@ -337,8 +340,8 @@ copy_text(kw_arena *arena, const char *text)
 }
 
 void
-kw_coordinator_order(void *user, const kw_change_order *order, kw_loop *loop, kw_change_done done,
-                     void *done_user)
+kw_coordinator_run_command(void *user, const kw_change_command *command, kw_loop *loop, kw_change_done done,
+                           void *done_user)
 {
     static const kw_error busy = {
         .code = KW_BUSY, .retry_after_ms = RETRY_MS, .text = "too many calls about changes are waiting"};
@@ -348,13 +351,13 @@ kw_coordinator_order(void *user, const kw_change_order *order, kw_loop *loop, kw
     *self = (request){.task.run = begin,
                       .coordinator = gateway->coordinator,
                       .arena = arena,
-                      .order = *order,
+                      .command = *command,
                       .loop = loop,
                       .done = done,
                       .user = done_user};
-    self->order.table = copy_text(arena, order->table);
-    self->order.expected = copy_text(arena, order->expected);
-    self->order.author = copy_text(arena, order->author ? order->author : "");
+    self->command.table = copy_text(arena, command->table);
+    self->command.expected = copy_text(arena, command->expected);
+    self->command.author = copy_text(arena, command->author ? command->author : "");
     if (atomic_fetch_add(&gateway->coordinator->requests_count, 1) < REQUESTS_MAX) {
         kw_loop_post(gateway->loop, &self->task);
         return;
@@ -365,7 +368,7 @@ kw_coordinator_order(void *user, const kw_change_order *order, kw_loop *loop, kw
 }
 
 void
-kw_change_orders_end(kw_coordinator *coordinator)
+kw_change_commands_end(kw_coordinator *coordinator)
 {
     for (request *at = coordinator->requests; at; at = at->next_open)
         answer(at, &ending);

@@ -3,7 +3,7 @@
 #include "gateway/coordinator_internal.h"
 
 void
-kw_change_edges_forget(kw_change_work *work)
+kw_change_key_range_forget(kw_change_work *work)
 {
     g_clear_pointer(&work->first, g_bytes_unref);
     g_clear_pointer(&work->last, g_bytes_unref);
@@ -16,9 +16,9 @@ keep(kw_bytes key)
 }
 
 void
-kw_change_edges_keep(kw_change_work *work, const kw_copy_result *result)
+kw_change_key_range_keep(kw_change_work *work, const kw_copy_result *result)
 {
-    kw_change_edges_forget(work);
+    kw_change_key_range_forget(work);
     if (result->end)
         return;
     work->first = keep(result->first);
@@ -34,10 +34,10 @@ copy(GBytes *key, kw_arena *arena)
 }
 
 void
-kw_change_edges_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena)
+kw_change_key_range_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena)
 {
     if (request->after.size == 0) /* another placement can begin */
-        kw_change_edges_forget(work);
+        kw_change_key_range_forget(work);
     request->first = copy(work->first, arena);
     request->last = copy(work->last, arena);
 }

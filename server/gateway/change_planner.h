@@ -1,11 +1,11 @@
 /* Internal to gateway: what the holder of a change does next, in a store that several gateways write. Pure.
  *
- *   registrations, as read ---> kw_change_walk_note ---> who has not reported; when a gateway disappeared
+ *   registrations, as read ---> kw_change_planner_note ---> who has not reported; when a gateway disappeared
  *                                                              |
- *   record of the change, time ---------------> kw_change_walk_next ---> set a version, work, or wait
+ *   record of the change, time ---------------> kw_change_planner_next ---> set a version, work, or wait
  *
- * The table in change/chain.c has the versions and what each step needs. A step needs, in this order: the
- * reports of all gateways, the times that must pass, the work under the present version, the order of the
+ * The table in change/version.c has the versions and what each step needs. A step needs, in this order: the
+ * reports of all gateways, the times that must pass, the work under the present version, the command of the
  * operator.
  *
  * A grace is over when no write that was given up can still be applied. A living gateway reports a version
@@ -16,26 +16,26 @@
  * Passes are repeated, because atomic operations are held during the last one, under 3 or 5. After the
  * comparison, a pass under 2_SPACED visits all records; then the change returns to 2, where writes take less
  * time. Further passes visit only the records that were written since the pass before began: one now and
- * then, while the change waits for the operator, and after the order one after the other, until one was
+ * then, while the change waits for the operator, and after the command one after the other, until one was
  * short.
  *
- *   2 -> 2_SPACED: pass -> 2 -> (order) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
+ *   2 -> 2_SPACED: pass -> 2 -> (command) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
  *
  * Which records a pass visits is decided by the timestamps of their cells. When all gateways have reported a
- * version, no call is under way with a timestamp lower than `set_at_ms` of the version. So a pass that begins
- * then leaves nothing older to do: `settled_ms`. A version that is set again gives a later `set_at_ms`.
- * tests/unit/change explores this.
+ * version, no call is under way with a timestamp lower than `set_at_ms` of the version. So after a
+ * pass that begins then, both placements have the same cells with lower timestamps; `settled_ms` records
+ * this. Each time that a version is set again, its `set_at_ms` is later. tests/unit/change explores this.
  *
  * Sweeps are repeated in the same way, first under 8 (or 0), and leave control cells with timestamps from
- * `set_at_ms` on: a call with a lower one can still be under way. A change that ends there sets the version
- * once more when the control cells of the version before are older: they do not expire, and no other sweep
- * follows.
+ * `set_at_ms` on: a call with a lower one can still be under way. A change that ends there waits
+ * until the control cells of the version before are old enough, sets its version again, and sweeps a last
+ * time: those cells do not expire, and no later sweep would remove them.
  */
 #pragma once
 
 #include "catalog/changes.h"
 
-typedef struct kw_change_walk {
+typedef struct kw_change_planner {
     int64_t started_ms;    /* of the change */
     uint64_t step;         /* the one that gateways must report */
     GPtrArray *present;    /* names of the living registrations that had the table when they were last read */
@@ -44,22 +44,22 @@ typedef struct kw_change_walk {
     uint64_t lost_ns;     /* when one was last found to have disappeared, or this gateway became the holder */
     uint64_t doubt_ns;    /* kw_store_last_doubt_ns when the last work ended; 0: no write was given up */
     uint64_t reported_ns; /* when all were first seen to have reported; 0: not yet */
-} kw_change_walk;
+} kw_change_planner;
 
-/* Begins the walk of a gateway that has just become the holder. All times are of kw_clock_boot_ns. */
-void kw_change_walk_init(kw_change_walk *walk, const kw_change_record *record, uint64_t now_ns);
-void kw_change_walk_clear(kw_change_walk *walk);
+/* Initializes the planner of a gateway that has just become the holder. All times are of kw_clock_boot_ns. */
+void kw_change_planner_init(kw_change_planner *planner, const kw_change_record *record, uint64_t now_ns);
+void kw_change_planner_clear(kw_change_planner *planner);
 
 /* Call it after each read of the registrations. `followers`: all registrations that have the table. `record`:
  * as it was when they were read. `now_ns`: when the read ended, or later. */
-void kw_change_walk_note(kw_change_walk *walk, const kw_change_record *record,
-                         const kw_change_follower *followers, size_t count, uint64_t now_ns);
+void kw_change_planner_note(kw_change_planner *planner, const kw_change_record *record,
+                            const kw_change_follower *followers, size_t count, uint64_t now_ns);
 
 typedef enum kw_change_act {
     KW_CHANGE_ACT_WAIT,
     KW_CHANGE_ACT_STEP, /* set the version `to` */
-    KW_CHANGE_ACT_END,  /* end the change, with the version `to` or, if that is KW_CHAIN_COUNT, with the
-                           present one. The path keeps the old placement if the goal is CANCELLED,
+    KW_CHANGE_ACT_END,  /* end the change, with the version `to` or, if that is KW_CHANGE_VERSION_COUNT, with
+                           the  present one. The path keeps the old placement if the goal is CANCELLED,
                            otherwise the new one */
     KW_CHANGE_ACT_COPY, /* a slice of work */
     KW_CHANGE_ACT_COMPARE,
@@ -70,18 +70,18 @@ typedef enum kw_change_act {
 /* What the holder waits for. */
 typedef enum kw_change_wait {
     KW_CHANGE_WAIT_NONE,
-    KW_CHANGE_WAIT_REPORTS, /* of gateways (kw_change_walk.unreported) */
+    KW_CHANGE_WAIT_REPORTS, /* of gateways (kw_change_planner.unreported) */
     KW_CHANGE_WAIT_TIME,    /* a time that must pass after all have reported, until `until_ns` */
     KW_CHANGE_WAIT_GRACE,   /* store.late, until `until_ns` */
     KW_CHANGE_WAIT_SWEEP,   /* control cells of the version before are too young, until `until_ns` */
     KW_CHANGE_WAIT_RESUME,  /* the operator has paused the work */
     KW_CHANGE_WAIT_CURSORS, /* cursors of the old key rule have not expired */
-    KW_CHANGE_WAIT_ORDER    /* the goal is reached */
+    KW_CHANGE_WAIT_COMMAND  /* the goal is reached */
 } kw_change_wait;
 
 typedef struct kw_change_next {
     kw_change_act act;
-    kw_chain_id to;
+    kw_change_version_id to;
     kw_change_wait wait;
     uint64_t until_ns;
 } kw_change_next;
@@ -93,24 +93,25 @@ typedef struct kw_change_times {
     uint64_t skew_ns; /* store.max_clock_skew */
     /* Calls that ended this long before a version is set have timestamps lower than its set_at_ms. */
     uint64_t width_ns;
-    bool selects; /* a pass can visit only the records with recent cells (kw_copy_selects) */
+    bool can_select_by_time; /* a pass can visit only the records with recent cells
+                                (kw_copy_can_select_by_time) */
     bool cursors_expired;
 } kw_change_times;
 
 /* Decides what the holder does now. The change must be under way and have several writers. */
-kw_change_next kw_change_walk_next(const kw_change_walk *walk, const kw_change_record *record,
-                                   const kw_change_times *times);
+kw_change_next kw_change_planner_next(const kw_change_planner *planner, const kw_change_record *record,
+                                      const kw_change_times *times);
 
 /* These functions need only the record. True if the goal is reached, so that the change continues only after
- * an order. */
-bool kw_change_waits_for_order(const kw_change_record *record);
+ * a command. */
+bool kw_change_waits_for_command(const kw_change_record *record);
 kw_change_act kw_change_work_left(const kw_change_record *record);
 /* The version where the goal is reached. From 7 on, only the end can be reached. */
-kw_chain_id kw_change_goal_version(const kw_change_record *record);
+kw_change_version_id kw_change_goal_version(const kw_change_record *record);
 /* True if scans read only the old placement. Then the operator can still switch, or end the change with the
  * old placement. */
 bool kw_change_reads_old(const kw_change_record *record);
-/* True if an order to cancel can be withdrawn: removals still reach the new rows. Later, some removals leave
+/* True if a command to cancel can be withdrawn: removals still reach the new rows. Later, some removals leave
  * nothing that a copy could find, and the rows that were copied before would bring the record back. */
 bool kw_change_can_withdraw(const kw_change_record *record);
 /* True if the change can only end with the new placement. */
@@ -123,14 +124,15 @@ bool kw_change_is_filled(const kw_change_record *record);
 /* Sets the next version in the record, or the same one again (another round): increases `step`, and resets
  * its pass and the rates of its work. Version 1 also resets the copy and the comparison.
  * now_ms: wall clock. set_at_ms: calls that begin from now on do not get a lower timestamp; 0: unknown. */
-void kw_change_set_version(kw_change_record *record, kw_chain_id version, int64_t now_ms, int64_t set_at_ms);
+void kw_change_set_version(kw_change_record *record, kw_change_version_id version, int64_t now_ms,
+                           int64_t set_at_ms);
 /* True if the version must be set with a known time: passes or sweeps are made under it. */
-bool kw_change_needs_time(kw_chain_id version);
+bool kw_change_needs_time(kw_change_version_id version);
 /* A pass or sweep of all rows that it must visit has ended, after took_ms since the version was set.
  * before_ms: the same of the round before; 0: unknown. */
 void kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms, int64_t before_ms);
 /* True if atomic operations are held under the version, so that work under it must be short. */
-bool kw_change_holds_callers(kw_chain_id version);
+bool kw_change_atomics_are_held(kw_change_version_id version);
 /* True if the change waits for the operator under 2, or is to: then it goes to 2_SPACED only for a pass. */
 bool kw_change_is_at_rest(const kw_change_record *record);
 /* Lets all rows be compared again. If `copies`, and some rows could not be copied, lets all rows be copied

@@ -1,5 +1,5 @@
-/* See chain_model.h: versions, the beginning of calls, and what is checked in every state. */
-#include "chain_world.h"
+/* See several_writers_model.h: versions, the beginning of calls, and what is checked in every state. */
+#include "several_writers_world.h"
 
 #include <glib.h>
 #include <string.h>
@@ -11,18 +11,18 @@
             kind " is paused"                                                                                \
     }
 
-static const char *const names[CHAIN_KINDS][EVENTS] = {
-    [CHAIN_PUT] = EVENTS_OF("put"),
-    [CHAIN_PUT_BOTH] = EVENTS_OF("put of both fields"),
-    [CHAIN_PUT_OWN] = EVENTS_OF("put with an own timestamp"),
-    [CHAIN_REMOVE] = EVENTS_OF("removal"),
-    [CHAIN_REMOVE_FIELD] = EVENTS_OF("removal of a"),
-    [CHAIN_GET] = EVENTS_OF("get"),
-    [CHAIN_SCAN] = EVENTS_OF("scan"),
-    [CHAIN_ATOMIC] = EVENTS_OF("atomic operation"),
-    [CHAIN_COPY] = EVENTS_OF("copier"),
-    [CHAIN_PASS] = EVENTS_OF("pass"),
-    [CHAIN_SWEEP] = EVENTS_OF("sweep"),
+static const char *const names[CALL_KINDS][EVENTS] = {
+    [CALL_PUT] = EVENTS_OF("put"),
+    [CALL_PUT_BOTH] = EVENTS_OF("put of both fields"),
+    [CALL_PUT_OWN] = EVENTS_OF("put with an own timestamp"),
+    [CALL_REMOVE] = EVENTS_OF("removal"),
+    [CALL_REMOVE_FIELD] = EVENTS_OF("removal of a"),
+    [CALL_GET] = EVENTS_OF("get"),
+    [CALL_SCAN] = EVENTS_OF("scan"),
+    [CALL_ATOMIC] = EVENTS_OF("atomic operation"),
+    [CALL_COPY] = EVENTS_OF("copier"),
+    [CALL_PASS] = EVENTS_OF("pass"),
+    [CALL_SWEEP] = EVENTS_OF("sweep"),
 };
 
 /* --- states ----------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ world_free_slot(world *in)
 /* --- what is checked in every state ----------------------------------------------------------- */
 
 int
-version_authority(const kw_chain_version *version)
+version_authority(const kw_change_version *version)
 {
     return version->new_role.put > version->old_role.put ? NEW : OLD;
 }
@@ -161,7 +161,7 @@ scans_are_right(const search *with, const world *in, const row *placement)
 }
 
 static bool
-reads_are_right(const search *with, const world *in, const kw_chain_version *version)
+reads_are_right(const search *with, const world *in, const kw_change_version *version)
 {
     int authority = version_authority(version);
     row merged = row_merge(&in->rows[authority], &in->rows[!authority]);
@@ -196,7 +196,7 @@ is_any(const world *in, const call *of)
 static void
 check(const search *with, const world *in)
 {
-    const kw_chain_version *version = version_of(with, in->at);
+    const kw_change_version *version = version_of(with, in->at);
     bool quiet = !in->moving && in->at == with->model->last && !any_call(in, is_any);
     if (with->model->alone && quiet && !show_same(in))
         explore_wrong(with->of, "the placements show different cells");
@@ -224,7 +224,7 @@ world_number(const search *with, const world *in, const call *of, uint8_t stamp)
 static uint8_t
 places_to_write(const search *with, const call *of)
 {
-    const kw_chain_version *version = version_of(with, of->version);
+    const kw_change_version *version = version_of(with, of->version);
     uint8_t places = 0;
     for (int place = 0; place < PLACES; place++) {
         const kw_role *role = place == OLD ? &version->old_role : &version->new_role;
@@ -254,7 +254,7 @@ begin_write(const search *with, const world *in, const call *sample, event what)
     }
 }
 
-/* An old timestamp: see chain_model_explore. */
+/* An old timestamp: see several_writers_model_explore. */
 #define OWN_STAMP 2
 
 static void
@@ -278,7 +278,7 @@ begin_read(const search *with, const world *in, const call *sample, event what)
     world next = *in;
     call *of = world_free_slot(&next);
     *of = *sample;
-    memcpy(of->before, of->kind == CHAIN_SCAN ? in->acked : in->seen, sizeof of->before);
+    memcpy(of->before, of->kind == CALL_SCAN ? in->acked : in->seen, sizeof of->before);
     world_step(with, &next, sample, what);
 }
 
@@ -286,7 +286,7 @@ begin_read(const search *with, const world *in, const call *sample, event what)
 static void
 begin_scan(const search *with, const world *in, const call *sample, event what)
 {
-    const kw_chain_version *version = version_of(with, sample->version);
+    const kw_change_version *version = version_of(with, sample->version);
     for (int place = 0; place < PLACES; place++) {
         call scan = *sample;
         scan.place = (uint8_t)place;
@@ -296,27 +296,27 @@ begin_scan(const search *with, const world *in, const call *sample, event what)
 }
 
 static bool
-runs_atomics(const kw_chain_version *version)
+runs_atomics(const kw_change_version *version)
 {
-    return version->atomics != KW_CHAIN_HELD && version->atomics != KW_CHAIN_NATIVE;
+    return version->atomics != KW_CHANGE_ATOMICS_HELD && version->atomics != KW_CHANGE_ATOMICS_NATIVE;
 }
 
 static void
 begin_under(const search *with, const world *in, uint8_t version, bool before)
 {
     event what = before ? BEGINS_BEFORE : BEGINS;
-    for (uint8_t kind = CHAIN_PUT; kind <= CHAIN_ATOMIC; kind++) {
+    for (uint8_t kind = CALL_PUT; kind <= CALL_ATOMIC; kind++) {
         call sample = {.kind = kind, .state = CALL_ACTIVE, .version = version};
         sample.outdated = before && in->from == in->at;
         if (!(with->model->kinds >> kind & 1))
             continue;
-        if (kind == CHAIN_PUT_OWN)
+        if (kind == CALL_PUT_OWN)
             begin_own(with, in, &sample, what);
         else if (is_write(&sample))
             begin_write(with, in, &sample, what);
-        else if (kind == CHAIN_SCAN)
+        else if (kind == CALL_SCAN)
             begin_scan(with, in, &sample, what);
-        else if (kind != CHAIN_ATOMIC || runs_atomics(version_of(with, version)))
+        else if (kind != CALL_ATOMIC || runs_atomics(version_of(with, version)))
             begin_read(with, in, &sample, what);
     }
 }
@@ -338,12 +338,12 @@ begin_calls(const search *with, const world *in)
 
 /* --- versions --------------------------------------------------------------------------------- */
 
-#define WORK ((unsigned)(KW_CHAIN_COPIED | KW_CHAIN_PASSED))
+#define WORK ((unsigned)(KW_CHANGE_NEEDS_COPY | KW_CHANGE_NEEDS_PASS))
 
-static kw_chain_step
+static kw_change_version_step
 step_from(const search *with, const world *in)
 {
-    const kw_chain_version *version = version_of(with, in->at);
+    const kw_change_version *version = version_of(with, in->at);
     return in->back ? version->back : version->forward;
 }
 
@@ -357,22 +357,22 @@ drop_late_calls(world *in)
 
 /* When all gateways have reported, no call is under way with a lower stamp than `set_at`. */
 static uint8_t
-until_of(const search *with, const world *in, chain_kind kind)
+until_of(const search *with, const world *in, call_kind kind)
 {
-    if (kind == CHAIN_SWEEP)
+    if (kind == CALL_SWEEP)
         return with->model->sweeps_young ? in->floor : in->set_at;
-    return kind == CHAIN_PASS && with->model->settles_at_begin ? in->floor : 0;
+    return kind == CALL_PASS && with->model->settles_at_begin ? in->floor : 0;
 }
 
 static void
-begin_work(const search *with, const world *in, chain_kind kind, int place, bool grace)
+begin_work(const search *with, const world *in, call_kind kind, int place, bool grace)
 {
     world next = *in;
     const call work = {.kind = (uint8_t)kind,
                        .state = CALL_ACTIVE,
                        .version = in->at,
                        .place = (uint8_t)place,
-                       .since = kind == CHAIN_PASS ? in->settled : 0,
+                       .since = kind == CALL_PASS ? in->settled : 0,
                        .until = until_of(with, in, kind)};
     if (grace && !in->graced)
         drop_late_calls(&next);
@@ -383,22 +383,22 @@ begin_work(const search *with, const world *in, chain_kind kind, int place, bool
 
 /* A copy counts, and both placements stay the same, for as long as puts go to both. */
 static void
-set_version(const search *with, const world *in, kw_chain_step to)
+set_version(const search *with, const world *in, kw_change_version_step to)
 {
     world next = *in;
-    const kw_chain_version *version = version_of(with, (uint8_t)to.to);
+    const kw_change_version *version = version_of(with, (uint8_t)to.to);
     bool both = version->old_role.put && version->new_role.put;
     if (!in->moving)
         next.from = in->at;
     next.at = (uint8_t)to.to;
     next.moving = 1;
     next.graced = 0;
-    next.done = both && !with->model->copies_again ? in->done & KW_CHAIN_COPIED : 0;
+    next.done = both && !with->model->copies_again ? in->done & KW_CHANGE_NEEDS_COPY : 0;
     next.settled = both ? in->settled : 0;
     if (both && with->model->no_whole_pass && in->settled == 0)
         next.settled = in->floor;
     next.set_at = in->floor;
-    if (to.needs & KW_CHAIN_GRACE && !(to.needs & WORK))
+    if (to.needs & KW_CHANGE_NEEDS_GRACE && !(to.needs & WORK))
         drop_late_calls(&next);
     world_event(with, &next, version->name);
 }
@@ -412,20 +412,20 @@ begin_round(const search *with, const world *in)
     next.from = in->at;
     next.moving = 1;
     next.graced = 0;
-    next.done = in->done & KW_CHAIN_COPIED;
+    next.done = in->done & KW_CHANGE_NEEDS_COPY;
     next.set_at = in->floor;
     for (int i = 0; i < SLOTS; i++)
         next.calls[i].outdated = next.calls[i].state == CALL_ACTIVE;
     world_event(with, &next, "the version is set again");
 }
 
-/* Until the operator gives the order, the change waits in 2. */
+/* Until the operator gives the command, the change waits in 2. */
 static void
 rest(const search *with, const world *in)
 {
     world next = *in;
     next.rounds_left--;
-    if (in->at == KW_CHAIN_2_SPACED && !in->back)
+    if (in->at == KW_CHANGE_VERSION_2_SPACED && !in->back)
         set_version(with, &next, version_of(with, in->at)->back);
 }
 
@@ -433,21 +433,21 @@ static void
 advance(const search *with, const world *in)
 {
     bool at_end = in->at == (in->back ? with->model->first : with->model->last);
-    kw_chain_step to = step_from(with, in);
+    kw_change_version_step to = step_from(with, in);
     unsigned work = to.needs & WORK & ~(unsigned)in->done;
     if (with->model->no_copy)
-        work &= ~(unsigned)KW_CHAIN_COPIED;
-    if ((in->moving && !with->model->far_apart) || at_end || to.to == KW_CHAIN_COUNT ||
+        work &= ~(unsigned)KW_CHANGE_NEEDS_COPY;
+    if ((in->moving && !with->model->far_apart) || at_end || to.to == KW_CHANGE_VERSION_COUNT ||
         any_call(in, is_active_work))
         return;
     if (work) {
-        chain_kind kind = work & KW_CHAIN_COPIED ? CHAIN_COPY : CHAIN_PASS;
-        int place = kind == CHAIN_PASS && in->done & CHAIN_PASSED_OLD ? NEW : OLD;
-        begin_work(with, in, kind, place, to.needs & KW_CHAIN_GRACE);
+        call_kind kind = work & KW_CHANGE_NEEDS_COPY ? CALL_COPY : CALL_PASS;
+        int place = kind == CALL_PASS && in->done & PASSED_OLD ? NEW : OLD;
+        begin_work(with, in, kind, place, to.needs & KW_CHANGE_NEEDS_GRACE);
         return;
     }
     set_version(with, in, to);
-    if (to.needs & KW_CHAIN_PASSED && in->rounds_left && !in->moving) {
+    if (to.needs & KW_CHANGE_NEEDS_PASS && in->rounds_left && !in->moving) {
         begin_round(with, in);
         rest(with, in);
     }
@@ -477,7 +477,7 @@ turn(const search *with, const world *in)
     next.turns_left--;
     next.back = !in->back;
     next.graced = 0;
-    next.done = with->model->copies_again ? 0 : in->done & KW_CHAIN_COPIED;
+    next.done = with->model->copies_again ? 0 : in->done & KW_CHANGE_NEEDS_COPY;
     world_event(with, &next, next.back ? "the change is reversed" : "the change goes forward again");
 }
 
@@ -492,12 +492,12 @@ sweep(const search *with, const world *in)
     if (in->sweeps_left == 0)
         return;
     for (int place = 0; place < PLACES; place++) {
-        const kw_chain_version *version = version_of(with, in->at);
+        const kw_change_version *version = version_of(with, in->at);
         world next = *in;
         next.sweeps_left--;
         next.graced = 0;
         if (place == OLD ? version->old_role.put : version->new_role.put)
-            begin_work(with, &next, CHAIN_SWEEP, place, true);
+            begin_work(with, &next, CALL_SWEEP, place, true);
     }
 }
 
@@ -529,42 +529,42 @@ expand(explorer *of, const void *state, void *user)
     compact(&with, in);
 }
 
-chain_model
-chain_model_adding(void)
+several_writers_model
+several_writers_model_adding(void)
 {
-    chain_model model = chain_model_new();
-    model.last = KW_CHAIN_FILLED_STAMPED;
-    for (unsigned i = 0; i < KW_CHAIN_COUNT; i++) {
-        model.versions[i].forward = kw_chain_next_adding((kw_chain_id)i, KW_CHAIN_FORWARD);
-        model.versions[i].back = kw_chain_next_adding((kw_chain_id)i, KW_CHAIN_BACK);
+    several_writers_model model = several_writers_model_new();
+    model.last = KW_CHANGE_VERSION_FILLED_STAMPED;
+    for (unsigned i = 0; i < KW_CHANGE_VERSION_COUNT; i++) {
+        model.versions[i].forward = kw_change_version_next_adding((kw_change_version_id)i, KW_CHANGE_FORWARD);
+        model.versions[i].back = kw_change_version_next_adding((kw_change_version_id)i, KW_CHANGE_BACK);
     }
     return model;
 }
 
-chain_model
-chain_model_new(void)
+several_writers_model
+several_writers_model_new(void)
 {
-    chain_model model = {.first = KW_CHAIN_0, .last = KW_CHAIN_8};
-    for (unsigned i = 0; i < KW_CHAIN_COUNT; i++)
-        model.versions[i] = *kw_chain_version_of((kw_chain_id)i);
+    several_writers_model model = {.first = KW_CHANGE_VERSION_0, .last = KW_CHANGE_VERSION_8};
+    for (unsigned i = 0; i < KW_CHANGE_VERSION_COUNT; i++)
+        model.versions[i] = *kw_change_version_of((kw_change_version_id)i);
     return model;
 }
 
 /* The record exists before the first version, in every placement that has all rows. */
 explored
-chain_model_explore(const chain_model *model, uint64_t states_max)
+several_writers_model_explore(const several_writers_model *model, uint64_t states_max)
 {
     g_autofree world *first = g_new0(world, 1);
-    kw_chain_id start = model->drops ? model->last : model->first;
-    const kw_chain_version *version = &model->versions[start];
+    kw_change_version_id start = model->drops ? model->last : model->first;
+    const kw_change_version *version = &model->versions[start];
     const row initial = {.cells = {RANK(1, 0), RANK(1, 0)}, .writer = RANK(1, 0), .writer_at = 1};
     first->rows[version_authority(version)] = initial;
     first->back = model->drops;
-    first->done = model->drops ? KW_CHAIN_COPIED : 0;
+    first->done = model->drops ? KW_CHANGE_NEEDS_COPY : 0;
     if (version->both_complete)
         first->rows[OLD] = first->rows[NEW] = initial;
     first->at = (uint8_t)start;
-    first->floor = model->kinds & CHAIN_BIT(PUT_OWN) ? OWN_STAMP + 1 : 2;
+    first->floor = model->kinds & CALL_BIT(PUT_OWN) ? OWN_STAMP + 1 : 2;
     first->settled = version->both_complete ? first->floor : 0;
     first->set_at = first->floor;
     first->calls_left = (uint8_t)model->calls;

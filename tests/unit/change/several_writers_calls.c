@@ -1,6 +1,6 @@
 /* The steps of calls, of the copier and of passes. A call that is answered, or whose work is done, is removed
  * in the step that ends it. */
-#include "chain_world.h"
+#include "several_writers_world.h"
 
 #include <glib.h>
 #include <string.h>
@@ -10,10 +10,10 @@ static const call none;
 static row_rules
 rules_of(const search *with, const call *of)
 {
-    bool expired = with->model->gone_expires && of->version == KW_CHAIN_0;
+    bool expired = with->model->gone_expires && of->version == KW_CHANGE_VERSION_0;
     return (row_rules){.control = version_of(with, of->version)->control,
                        .no_gone = with->model->no_gone || expired,
-                       .no_writer = is_write(of) ? with->model->no_writer : of->kind != CHAIN_ATOMIC,
+                       .no_writer = is_write(of) ? with->model->no_writer : of->kind != CALL_ATOMIC,
                        .gone_too_low = with->model->gone_too_low};
 }
 
@@ -34,14 +34,14 @@ is_acknowledged(const search *with, const call *of)
 static void
 acknowledge(const search *with, world *in, call *of)
 {
-    bool spaced = version_of(with, of->version)->spaced || is_removal(of);
+    bool spaced = version_of(with, of->version)->waits_for_next_ms || is_removal(of);
     raise_floor(in, STAMP_OF(of->write) + spaced);
-    if (of->kind != CHAIN_PUT_OWN) /* only one */
+    if (of->kind != CALL_PUT_OWN) /* only one */
         world_use_stamp(in, STAMP_OF(of->write), false);
     for (unsigned i = 0; i < CELLS; i++) {
         if (!(fields_of(of) >> i & 1))
             continue;
-        if (of->kind == CHAIN_ATOMIC && (of->replaced < of->before[i] || of->write <= of->replaced))
+        if (of->kind == CALL_ATOMIC && (of->replaced < of->before[i] || of->write <= of->replaced))
             in->wrong = 1;
         in->seen[i] = MAX(in->seen[i], of->write);
         in->acked[i] = MAX(in->acked[i], of->write);
@@ -54,7 +54,7 @@ answer_read(world *in, call *of)
     for (unsigned i = 0; i < CELLS; i++) {
         if (of->result[i] < of->before[i] || (in->failed && of->result[i] == in->failed))
             in->wrong = 1;
-        if (of->kind == CHAIN_GET)
+        if (of->kind == CALL_GET)
             in->seen[i] = MAX(in->seen[i], of->result[i]);
     }
     raise_floor(in, of->newest);
@@ -65,10 +65,10 @@ static void
 end_pass(const search *with, world *in, const call *of)
 {
     if (of->place == OLD) {
-        in->done |= CHAIN_PASSED_OLD;
+        in->done |= PASSED_OLD;
         return;
     }
-    in->done |= KW_CHAIN_PASSED;
+    in->done |= KW_CHANGE_NEEDS_PASS;
     in->settled = with->model->settles_at_begin ? of->until : in->set_at;
 }
 
@@ -76,12 +76,12 @@ end_pass(const search *with, world *in, const call *of)
 static void
 end_call(const search *with, world *in, call *of)
 {
-    if (of->kind == CHAIN_COPY && of->state == CALL_ACTIVE)
-        in->done |= KW_CHAIN_COPIED;
-    else if (of->kind == CHAIN_PASS && of->state == CALL_ACTIVE)
+    if (of->kind == CALL_COPY && of->state == CALL_ACTIVE)
+        in->done |= KW_CHANGE_NEEDS_COPY;
+    else if (of->kind == CALL_PASS && of->state == CALL_ACTIVE)
         end_pass(with, in, of);
     else if (!is_work(of) && is_acknowledged(with, of)) {
-        if (of->kind == CHAIN_GET || of->kind == CHAIN_SCAN)
+        if (of->kind == CALL_GET || of->kind == CALL_SCAN)
             answer_read(in, of);
         else
             acknowledge(with, in, of);
@@ -102,7 +102,7 @@ ends_now(const search *with, const call *of)
 static unsigned
 order_of(const search *with, const call *of, int place)
 {
-    const kw_chain_version *version = version_of(with, of->version);
+    const kw_change_version *version = version_of(with, of->version);
     const kw_role *role = place == OLD ? &version->old_role : &version->new_role;
     return is_removal(of) ? role->remove : role->put;
 }
@@ -130,7 +130,7 @@ write_target(const search *with, const world *in, int index, int target)
     row *to = &next.rows[target];
     bool last = sent_now(with, of) == BIT(target);
     if (is_removal(of))
-        row_remove(to, of->kind == CHAIN_REMOVE, of->write, rules_of(with, of));
+        row_remove(to, of->kind == CALL_REMOVE, of->write, rules_of(with, of));
     else
         row_put(to, fields_of(of), of->write, rules_of(with, of));
     if (of->touch)
@@ -156,9 +156,9 @@ expand_write(const search *with, const world *in, int index)
 static int
 atomic_target(const search *with, const call *of)
 {
-    kw_chain_atomics how = version_of(with, of->version)->atomics;
-    bool old_first = how == KW_CHAIN_CAS_OLD || how == KW_CHAIN_CAS_OLD_NEW;
-    bool two = how == KW_CHAIN_CAS_OLD_NEW || how == KW_CHAIN_CAS_NEW_OLD;
+    kw_change_atomics how = version_of(with, of->version)->atomics;
+    bool old_first = how == KW_CHANGE_ATOMICS_CAS_OLD || how == KW_CHANGE_ATOMICS_CAS_OLD_NEW;
+    bool two = how == KW_CHANGE_ATOMICS_CAS_OLD_NEW || how == KW_CHANGE_ATOMICS_CAS_NEW_OLD;
     if (of->stage >= 2)
         return two && of->stage == 2 ? (old_first ? NEW : OLD) : -1;
     return old_first ? OLD : NEW;
@@ -229,7 +229,7 @@ expand_atomic(const search *with, const world *in, int index)
 static void
 prepare(const search *with, const world *in, call *of, uint8_t read_places)
 {
-    const kw_chain_version *version = version_of(with, of->version);
+    const kw_change_version *version = version_of(with, of->version);
     int authority = version_authority(version);
     bool both = read_places == (BIT(OLD) | BIT(NEW));
     row merged = both ? row_merge(&of->rows[authority], &of->rows[!authority])
@@ -242,19 +242,19 @@ prepare(const search *with, const world *in, call *of, uint8_t read_places)
     for (unsigned i = 0; i < CELLS && !is_work(of); i++)
         of->result[i] = world_rank(with, in, &merged, i, of->before[i]);
     for (int place = 0; both && place < PLACES; place++)
-        if ((of->kind == CHAIN_PASS || !with->model->no_write_back) &&
-            row_missing(&merged, &read[place], of->kind == CHAIN_PASS, &of->rows[place]))
+        if ((of->kind == CALL_PASS || !with->model->no_write_back) &&
+            row_missing(&merged, &read[place], of->kind == CALL_PASS, &of->rows[place]))
             of->todo |= BIT(place);
         else
             memset(&of->rows[place], 0, sizeof of->rows[place]);
-    if (of->kind == CHAIN_COPY) {
+    if (of->kind == CALL_COPY) {
         bool all = !with->model->copies_no_gone;
         row to = {.row_gone = all ? 0 : merged.row_gone, .a_gone = all ? 0 : merged.a_gone};
         row_missing(&merged, &to, false, &of->rows[NEW]);
         of->rows[NEW].writer = of->rows[NEW].writer_at = 0;
         of->todo = BIT(NEW);
     }
-    if (of->kind == CHAIN_SWEEP) {
+    if (of->kind == CALL_SWEEP) {
         of->rows[of->place] = row_older(&read[of->place], of->until);
         of->todo = BIT(of->place);
     }
@@ -263,14 +263,14 @@ prepare(const search *with, const world *in, call *of, uint8_t read_places)
 static uint8_t
 places_to_read(const search *with, const call *of)
 {
-    const kw_chain_version *version = version_of(with, of->version);
+    const kw_change_version *version = version_of(with, of->version);
     switch (of->kind) {
-    case CHAIN_GET:
+    case CALL_GET:
         return (uint8_t)((version->old_role.get ? BIT(OLD) : 0) | (version->new_role.get ? BIT(NEW) : 0));
-    case CHAIN_COPY:
+    case CALL_COPY:
         return BIT(OLD);
-    case CHAIN_SCAN:
-    case CHAIN_SWEEP:
+    case CALL_SCAN:
+    case CALL_SWEEP:
         return BIT(of->place);
     default:
         return BIT(OLD) | BIT(NEW);
@@ -282,7 +282,7 @@ static row
 view_of(const world *in, call *of, int place)
 {
     row view = row_read_since(&in->rows[place], of->since);
-    if (of->kind == CHAIN_PASS && of->place == place && view.touched)
+    if (of->kind == CALL_PASS && of->place == place && view.touched)
         of->since = 0; /* then the whole rows are read */
     return of->since ? view : row_read(&in->rows[place]);
 }
@@ -295,7 +295,7 @@ read_place(const search *with, const world *in, int index, int place)
     uint8_t all = places_to_read(with, of);
     of->rows[place] = view_of(in, of, place);
     of->todo |= BIT(place);
-    if (of->kind == CHAIN_PASS && of->place == place && row_is_empty(&of->rows[place])) {
+    if (of->kind == CALL_PASS && of->place == place && row_is_empty(&of->rows[place])) {
         end_call(with, &next, of);
         world_step(with, &next, &in->calls[index], place == OLD ? READS_OLD : READS_NEW);
         return;
@@ -314,7 +314,7 @@ write_place(const search *with, const world *in, int index, int place)
 {
     world next = *in;
     call *of = &next.calls[index];
-    if (of->kind == CHAIN_SWEEP) {
+    if (of->kind == CALL_SWEEP) {
         row_sweep(&next.rows[place], &of->rows[place], !with->model->sweeps_no_marker);
         next.swept = 1;
     } else {
@@ -332,7 +332,7 @@ expand_read(const search *with, const world *in, int index)
 {
     const call *of = &in->calls[index];
     uint8_t to_read = places_to_read(with, of) & (uint8_t)~of->todo;
-    bool scans_first = of->kind == CHAIN_PASS && of->todo == 0;
+    bool scans_first = of->kind == CALL_PASS && of->todo == 0;
     for (int place = 0; place < PLACES; place++) {
         if (of->stage == 0 && to_read >> place & 1 && !(scans_first && of->place != place))
             read_place(with, in, index, place);
@@ -354,7 +354,7 @@ has_sent(const call *of)
 static bool
 writes_one(const search *with, const call *of)
 {
-    const kw_chain_version *version = version_of(with, of->version);
+    const kw_change_version *version = version_of(with, of->version);
     return is_removal(of) ? !version->old_role.remove || !version->new_role.remove
                           : !version->old_role.put || !version->new_role.put;
 }
@@ -410,7 +410,7 @@ call_expand(const search *with, const world *in, int index)
     bool pauses = with->model->acks_after_lease || (with->model->sends_after_lease && is_write(of));
     if (is_write(of))
         expand_write(with, in, index);
-    else if (of->kind == CHAIN_ATOMIC)
+    else if (of->kind == CALL_ATOMIC)
         expand_atomic(with, in, index);
     else
         expand_read(with, in, index);

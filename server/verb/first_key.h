@@ -4,7 +4,7 @@
 #include "verb/verb.h"
 
 /* key: in the arena of the call; empty: there are no rows, or an error. */
-typedef void (*kw_edge_found)(void *user, kw_bytes key, const kw_error *error);
+typedef void (*kw_first_key_found)(void *user, kw_bytes key, const kw_error *error);
 
 /* The search cannot be cancelled: the call must live until `found` is called. */
-void kw_edge_find(kw_call *call, const kw_range_scan_spec *spec, kw_edge_found found, void *user);
+void kw_first_key_find(kw_call *call, const kw_range_scan_spec *spec, kw_first_key_found found, void *user);

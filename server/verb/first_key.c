@@ -1,18 +1,18 @@
-#include "verb/edge.h"
+#include "verb/first_key.h"
 
-typedef struct edge {
+typedef struct first_key_search {
     kw_call *call;
     kw_range_scan *scan;
-    kw_edge_found found;
+    kw_first_key_found found;
     void *user;
-} edge;
+} first_key_search;
 
-static void fetch(edge *self);
+static void fetch(first_key_search *self);
 
 static void
 fetched(void *user, kw_rows *rows, const kw_error *error)
 {
-    edge *self = user;
+    first_key_search *self = user;
     bool none_yet = !error && rows->count == 0 && !rows->end;
     kw_bytes key =
         !error && rows->count ? kw_arena_copy(self->call->arena, rows->rows[0].key) : KW_BYTES_NONE;
@@ -26,18 +26,18 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
 }
 
 static void
-fetch(edge *self)
+fetch(first_key_search *self)
 {
     kw_range_scan_fetch(self->scan, 1, 1, false, self->call->deadline, fetched, self);
 }
 
 void
-kw_edge_find(kw_call *call, const kw_range_scan_spec *spec, kw_edge_found found, void *user)
+kw_first_key_find(kw_call *call, const kw_range_scan_spec *spec, kw_first_key_found found, void *user)
 {
-    edge *self = KW_ARENA_NEW(call->arena, edge);
-    *self = (edge){.call = call,
-                   .scan = kw_store_handle_open_range_scan(call->handle, spec),
-                   .found = found,
-                   .user = user};
+    first_key_search *self = KW_ARENA_NEW(call->arena, first_key_search);
+    *self = (first_key_search){.call = call,
+                               .scan = kw_store_handle_open_range_scan(call->handle, spec),
+                               .found = found,
+                               .user = user};
     fetch(self);
 }

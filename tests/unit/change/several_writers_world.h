@@ -1,9 +1,10 @@
-/* The state of chain_model, for its parts: chain_calls.c takes the steps of calls, chain_model.c the others.
+/* The state of several_writers_model, for its parts: several_writers_calls.c takes the steps of calls,
+ * several_writers_model.c the others.
  */
 #pragma once
 
-#include "chain_model.h"
 #include "model_row.h"
+#include "several_writers_model.h"
 
 #define SLOTS 6
 #define PLACES 2
@@ -12,8 +13,8 @@
 #define ATOMICS 4
 #define STAMPS_MAX 31
 
-/* In world.done, beside the bits of chain.h: a pass has visited the rows of O. */
-#define CHAIN_PASSED_OLD 128
+/* In world.done, in addition to the bits of version.h: a pass has visited the rows of O. */
+#define PASSED_OLD 128
 
 typedef enum call_state {
     CALL_NONE,
@@ -60,7 +61,7 @@ typedef struct world {
 } world;
 
 typedef struct search {
-    const chain_model *model;
+    const several_writers_model *model;
     explorer *of;
 } search;
 
@@ -81,28 +82,28 @@ typedef enum event {
 static inline bool
 is_removal(const call *of)
 {
-    return of->kind == CHAIN_REMOVE || of->kind == CHAIN_REMOVE_FIELD;
+    return of->kind == CALL_REMOVE || of->kind == CALL_REMOVE_FIELD;
 }
 
 static inline bool
 is_write(const call *of)
 {
-    return of->kind == CHAIN_PUT || of->kind == CHAIN_PUT_BOTH || of->kind == CHAIN_PUT_OWN || is_removal(of);
+    return of->kind == CALL_PUT || of->kind == CALL_PUT_BOTH || of->kind == CALL_PUT_OWN || is_removal(of);
 }
 
 static inline bool
 is_work(const call *of)
 {
-    return of->kind == CHAIN_COPY || of->kind == CHAIN_PASS || of->kind == CHAIN_SWEEP;
+    return of->kind == CALL_COPY || of->kind == CALL_PASS || of->kind == CALL_SWEEP;
 }
 
 static inline uint8_t
 fields_of(const call *of)
 {
-    return of->kind == CHAIN_PUT_BOTH || of->kind == CHAIN_REMOVE ? BIT(A) | BIT(B) : BIT(A);
+    return of->kind == CALL_PUT_BOTH || of->kind == CALL_REMOVE ? BIT(A) | BIT(B) : BIT(A);
 }
 
-static inline const kw_chain_version *
+static inline const kw_change_version *
 version_of(const search *with, uint8_t version)
 {
     return &with->model->versions[version];
@@ -120,7 +121,7 @@ uint8_t world_number(const search *with, const world *in, const call *of, uint8_
 call *world_free_slot(world *in);
 
 /* The placement whose cells count if stamps are equal: the one that puts write last. */
-int version_authority(const kw_chain_version *version);
+int version_authority(const kw_change_version *version);
 /* The write that a reader of these cells sees last in a field. */
 rank world_rank(const search *with, const world *in, const row *read, unsigned field, rank before);
 

@@ -1,0 +1,531 @@
+#include "gateway/change_planner.h"
+
+#include <glib.h>
+
+/* A version is set at least a millisecond after all have reported the one before (change/version.h). This is
+ * more, because clocks drift. */
+#define GAP_NS (UINT64_C(2) * 1000 * 1000)
+#define WORK (KW_CHANGE_NEEDS_COPY | KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)
+/* While the change waits for the operator, a pass is made again after this time, so that a switch finds few
+ * records to visit. */
+#define REFRESH_MS 60000
+/* A pass or sweep that ended within this time after its version was set leaves little for the next one. */
+#define SHORT_ROUND_MS 1500
+/* If a pass or sweep takes more than this share of the time of the one before, further ones will not be
+ * short. */
+#define SHRINKS 0.75
+#define ROUNDS_MAX 10
+
+/* --- reports ----------------------------------------------------------------------------------------- */
+
+void
+kw_change_planner_init(kw_change_planner *planner, const kw_change_record *record, uint64_t now_ns)
+{
+    *planner = (kw_change_planner){.started_ms = record->started_ms,
+                                   .step = record->step,
+                                   .present = g_ptr_array_new_with_free_func(g_free),
+                                   .dead = g_ptr_array_new_with_free_func(g_free),
+                                   .unreported = g_ptr_array_new_with_free_func(g_free),
+                                   .lost_ns = now_ns};
+}
+
+void
+kw_change_planner_clear(kw_change_planner *planner)
+{
+    if (planner->present)
+        g_ptr_array_unref(planner->present);
+    if (planner->dead)
+        g_ptr_array_unref(planner->dead);
+    if (planner->unreported)
+        g_ptr_array_unref(planner->unreported);
+    *planner = (kw_change_planner){0};
+}
+
+static bool
+is_alive(const char *instance, const kw_change_follower *followers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (g_str_equal(followers[i].instance, instance))
+            return !followers[i].dead;
+    return false;
+}
+
+static bool
+has_name(const GPtrArray *names, const char *name)
+{
+    for (guint i = 0; i < names->len; i++)
+        if (g_str_equal(names->pdata[i], name))
+            return true;
+    return false;
+}
+
+/* Also counts a gateway that has registered and died since the last read. */
+static bool
+any_disappeared(const kw_change_planner *planner, const kw_change_follower *followers, size_t count)
+{
+    for (guint i = 0; i < planner->present->len; i++)
+        if (!is_alive(planner->present->pdata[i], followers, count))
+            return true;
+    for (size_t i = 0; i < count; i++)
+        if (followers[i].dead && !has_name(planner->dead, followers[i].instance))
+            return true;
+    return false;
+}
+
+/* A gateway without a report serves the version before, or nothing yet. */
+static bool
+has_reported(const kw_change_follower *follower, const kw_change_record *record)
+{
+    return follower->step == record->step;
+}
+
+void
+kw_change_planner_note(kw_change_planner *planner, const kw_change_record *record,
+                       const kw_change_follower *followers, size_t count, uint64_t now_ns)
+{
+    g_assert(planner->present && planner->started_ms == record->started_ms);
+    if (any_disappeared(planner, followers, count))
+        planner->lost_ns = now_ns;
+    if (planner->step != record->step)
+        planner->reported_ns = 0;
+    planner->step = record->step;
+    g_ptr_array_set_size(planner->present, 0);
+    g_ptr_array_set_size(planner->dead, 0);
+    g_ptr_array_set_size(planner->unreported, 0);
+    for (size_t i = 0; i < count; i++) {
+        g_ptr_array_add(followers[i].dead ? planner->dead : planner->present,
+                        g_strdup(followers[i].instance));
+        if (!followers[i].dead && !has_reported(&followers[i], record))
+            g_ptr_array_add(planner->unreported, g_strdup(followers[i].id));
+    }
+    if (planner->unreported->len > 0 || planner->present->len == 0)
+        planner->reported_ns = 0;
+    else if (planner->reported_ns == 0)
+        planner->reported_ns = now_ns;
+}
+
+/* --- where the versions lead -------------------------------------------------------------------------- */
+
+/* How far a version is along the way; versions of the way back have the place of those they return to. */
+static unsigned
+place_of(kw_change_version_id version)
+{
+    static const kw_change_version_id places[] = {KW_CHANGE_VERSION_STORE,
+                                                  KW_CHANGE_VERSION_ENTER_HELD,
+                                                  KW_CHANGE_VERSION_ENTER_RAISED,
+                                                  KW_CHANGE_VERSION_ENTER_STAMPED,
+                                                  KW_CHANGE_VERSION_0,
+                                                  KW_CHANGE_VERSION_FILLING_1,
+                                                  KW_CHANGE_VERSION_FILLING_2,
+                                                  KW_CHANGE_VERSION_1,
+                                                  KW_CHANGE_VERSION_2,
+                                                  KW_CHANGE_VERSION_2_SPACED,
+                                                  KW_CHANGE_VERSION_3,
+                                                  KW_CHANGE_VERSION_4,
+                                                  KW_CHANGE_VERSION_4_BACK,
+                                                  KW_CHANGE_VERSION_5,
+                                                  KW_CHANGE_VERSION_6_PASS,
+                                                  KW_CHANGE_VERSION_6_SPACED,
+                                                  KW_CHANGE_VERSION_6,
+                                                  KW_CHANGE_VERSION_7,
+                                                  KW_CHANGE_VERSION_8,
+                                                  KW_CHANGE_VERSION_LEAVE_STAMPED,
+                                                  KW_CHANGE_VERSION_LEAVE_RAISED,
+                                                  KW_CHANGE_VERSION_LEAVE_HELD,
+                                                  KW_CHANGE_VERSION_STORE_NEW,
+                                                  KW_CHANGE_VERSION_FILLED_STAMPED};
+    unsigned place = 0;
+    while (places[place] != version)
+        g_assert(++place < G_N_ELEMENTS(places));
+    return place;
+}
+
+static kw_change_version_id
+last_version(const kw_change_record *record)
+{
+    return record->store_order ? KW_CHANGE_VERSION_STORE_NEW : KW_CHANGE_VERSION_8;
+}
+
+uint64_t
+kw_change_unrepaired(const kw_change_record *record)
+{
+    bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS; /* there the pass copies extra cells */
+    return record->missing + record->different + (several ? 0 : record->extra) - record->repaired;
+}
+
+bool
+kw_change_is_filled(const kw_change_record *record)
+{
+    return record->copied && record->compared && kw_change_unrepaired(record) == 0 &&
+           record->undecodable == 0;
+}
+
+bool
+kw_change_is_final(const kw_change_record *record)
+{
+    return place_of(record->version) >= place_of(KW_CHANGE_VERSION_7);
+}
+
+/* The version from which the change began, and to which it goes back. */
+static kw_change_version_id
+first_version(const kw_change_record *record)
+{
+    return record->store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
+}
+
+/* An added path is complete without a command if all rows are there. */
+static kw_change_version_id
+goal_of_added(const kw_change_record *record)
+{
+    if (kw_change_is_final(record))
+        return KW_CHANGE_VERSION_FILLED_STAMPED;
+    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
+        return first_version(record);
+    bool filled = record->goal == KW_CHANGE_GOAL_COMPLETED || kw_change_is_filled(record);
+    return filled ? KW_CHANGE_VERSION_FILLED_STAMPED : KW_CHANGE_VERSION_FILLING_2;
+}
+
+kw_change_version_id
+kw_change_goal_version(const kw_change_record *record)
+{
+    if (record->adds)
+        return goal_of_added(record);
+    if (kw_change_is_final(record))
+        return last_version(record);
+    switch (record->goal) {
+    case KW_CHANGE_GOAL_COPIED:
+    case KW_CHANGE_GOAL_REVERSED:
+        return KW_CHANGE_VERSION_2;
+    case KW_CHANGE_GOAL_SWITCHED:
+        return KW_CHANGE_VERSION_6;
+    case KW_CHANGE_GOAL_COMPLETED:
+        return last_version(record);
+    case KW_CHANGE_GOAL_CANCELLED:
+        return first_version(record);
+    }
+    g_assert_not_reached();
+}
+
+bool
+kw_change_reads_old(const kw_change_record *record)
+{
+    const kw_change_version *version = kw_change_version_of(record->version);
+    return version->old_role.scan && !version->new_role.scan;
+}
+
+bool
+kw_change_can_withdraw(const kw_change_record *record)
+{
+    return record->goal == KW_CHANGE_GOAL_CANCELLED &&
+           kw_change_version_of(record->version)->new_role.remove > 0;
+}
+
+static bool
+is_back(const kw_change_record *record)
+{
+    return place_of(kw_change_goal_version(record)) < place_of(record->version);
+}
+
+bool
+kw_change_is_at_rest(const kw_change_record *record)
+{
+    bool there = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_2_SPACED;
+    return there && kw_change_goal_version(record) == KW_CHANGE_VERSION_2;
+}
+
+/* times: NULL if only a pass that must be made counts. */
+static bool
+is_pass_due(const kw_change_record *record, const kw_change_times *times)
+{
+    bool old = times && times->can_select_by_time && times->store_ms - record->settled_ms > REFRESH_MS;
+    return record->settled_ms == 0 || old;
+}
+
+static kw_change_version_step
+step_at_rest(const kw_change_record *record, bool due)
+{
+    kw_change_version_step forward = kw_change_version_next(record->version, KW_CHANGE_FORWARD);
+    if (record->version == KW_CHANGE_VERSION_2)
+        return forward;
+    return due ? (kw_change_version_step){KW_CHANGE_VERSION_2,
+                                          forward.needs & ~(unsigned)KW_CHANGE_NEEDS_COMMAND}
+               : kw_change_version_next(record->version, KW_CHANGE_BACK);
+}
+
+static kw_change_version_step
+next_step(const kw_change_record *record, const kw_change_times *times)
+{
+    if (kw_change_is_at_rest(record))
+        return step_at_rest(record, is_pass_due(record, times));
+    kw_change_direction direction = is_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
+    return record->adds ? kw_change_version_next_adding(record->version, direction)
+                        : kw_change_version_next(record->version, direction);
+}
+
+/* True if the change ends at its goal. */
+static bool
+goal_ends(const kw_change_record *record, kw_change_version_id goal)
+{
+    return record->goal == KW_CHANGE_GOAL_CANCELLED || goal == KW_CHANGE_VERSION_FILLED_STAMPED ||
+           goal == last_version(record);
+}
+
+/* The versions of a table with order: stamp end where its change ends. Then only its control cells are left;
+ * a drop leaves none. */
+static kw_change_version_step
+step_of(const kw_change_record *record, const kw_change_times *times, bool *ret_ends)
+{
+    kw_change_version_id goal = kw_change_goal_version(record);
+    bool ends = goal_ends(record, goal), arrived = record->version == goal;
+    unsigned needs = KW_CHANGE_NEEDS_GRACE | (record->drops ? 0 : KW_CHANGE_NEEDS_SWEEP);
+    kw_change_version_step step =
+        arrived && ends ? (kw_change_version_step){KW_CHANGE_VERSION_COUNT, needs} : next_step(record, times);
+    bool unstamped = goal == KW_CHANGE_VERSION_STORE || goal == KW_CHANGE_VERSION_STORE_NEW;
+    g_assert(step.to != KW_CHANGE_VERSION_COUNT || (arrived && ends));
+    *ret_ends = ends && (arrived || (unstamped && step.to == goal));
+    return step;
+}
+
+/* --- what a step waits for ---------------------------------------------------------------------------- */
+
+static kw_change_next
+wait_for(kw_change_wait wait, uint64_t until_ns)
+{
+    return (kw_change_next){.act = KW_CHANGE_ACT_WAIT, .wait = wait, .until_ns = until_ns};
+}
+
+/* Waits for the reports of all gateways, and for the times that the step needs. */
+static kw_change_next
+check_times(const kw_change_planner *planner, uint64_t number, unsigned needs, const kw_change_times *times)
+{
+    uint64_t gap_ns = needs & KW_CHANGE_NEEDS_SKEW ? MAX(times->skew_ns, GAP_NS) : GAP_NS;
+    if (planner->reported_ns == 0 || planner->step != number)
+        return wait_for(KW_CHANGE_WAIT_REPORTS, 0);
+    if (times->now_ns < planner->reported_ns + gap_ns)
+        return wait_for(KW_CHANGE_WAIT_TIME, planner->reported_ns + gap_ns);
+    if (needs & KW_CHANGE_NEEDS_GRACE && times->now_ns < planner->lost_ns + times->late_ns)
+        return wait_for(KW_CHANGE_WAIT_GRACE, planner->lost_ns + times->late_ns);
+    return wait_for(KW_CHANGE_WAIT_NONE, 0);
+}
+
+/* Waits until writes that the work gave up can no longer be applied. */
+static kw_change_next
+check_work(const kw_change_planner *planner, const kw_change_times *times)
+{
+    bool over = planner->doubt_ns == 0 || times->now_ns >= planner->doubt_ns + times->late_ns;
+    return over ? wait_for(KW_CHANGE_WAIT_NONE, 0)
+                : wait_for(KW_CHANGE_WAIT_GRACE, planner->doubt_ns + times->late_ns);
+}
+
+/* The work that is left; WAIT: none. */
+static kw_change_act
+find_work(const kw_change_record *record, unsigned needs)
+{
+    if (needs & KW_CHANGE_NEEDS_COPY && !record->copied)
+        return KW_CHANGE_ACT_COPY;
+    if (needs & KW_CHANGE_NEEDS_COPY && !record->compared)
+        return KW_CHANGE_ACT_COMPARE;
+    if (record->pass == KW_CHANGE_PASS_ENDED)
+        return KW_CHANGE_ACT_WAIT;
+    if (needs & KW_CHANGE_NEEDS_PASS)
+        return KW_CHANGE_ACT_PASS;
+    return needs & KW_CHANGE_NEEDS_SWEEP ? KW_CHANGE_ACT_SWEEP : KW_CHANGE_ACT_WAIT;
+}
+
+kw_change_act
+kw_change_work_left(const kw_change_record *record)
+{
+    bool ends;
+    kw_change_act work = find_work(record, step_of(record, NULL, &ends).needs);
+    bool passes = kw_change_is_at_rest(record) && record->settled_ms == 0;
+    return work == KW_CHANGE_ACT_WAIT && passes ? KW_CHANGE_ACT_PASS : work;
+}
+
+/* The next step needs a command. */
+bool
+kw_change_waits_for_command(const kw_change_record *record)
+{
+    bool ends, arrived = record->version == kw_change_goal_version(record);
+    kw_change_version_step step = step_of(record, NULL, &ends);
+    if (kw_change_is_at_rest(record))
+        return record->copied && record->compared && record->settled_ms > 0;
+    return arrived && !ends && find_work(record, step.needs) == KW_CHANGE_ACT_WAIT;
+}
+
+bool
+kw_change_atomics_are_held(kw_change_version_id version)
+{
+    return kw_change_version_of(version)->atomics == KW_CHANGE_ATOMICS_HELD;
+}
+
+/* --- rounds ------------------------------------------------------------------------------------------- */
+
+/* True if the step needs another pass or sweep under this version, after one that has ended. */
+static bool
+needs_round(const kw_change_record *record, kw_change_version_step step, const kw_change_times *times)
+{
+    if (!(step.needs & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)) || kw_change_is_at_rest(record))
+        return false;
+    if (step.to == KW_CHANGE_VERSION_COUNT)
+        return record->rounds == 0;
+    bool shortens = times->can_select_by_time || step.needs & KW_CHANGE_NEEDS_SWEEP;
+    return shortens && !kw_change_atomics_are_held(record->version) && !record->short_round &&
+           record->rounds < ROUNDS_MAX;
+}
+
+static kw_change_next
+next_round(const kw_change_planner *planner, const kw_change_record *record, kw_change_version_step step,
+           const kw_change_times *times)
+{
+    uint64_t until_ns = planner->reported_ns + times->width_ns;
+    if (step.to == KW_CHANGE_VERSION_COUNT && times->now_ns < until_ns)
+        return wait_for(KW_CHANGE_WAIT_SWEEP, until_ns);
+    return (kw_change_next){.act = KW_CHANGE_ACT_STEP, .to = record->version};
+}
+
+/* --- the next act ------------------------------------------------------------------------------------- */
+
+static kw_change_next
+next_work(const kw_change_record *record, kw_change_act work)
+{
+    return record->paused ? wait_for(KW_CHANGE_WAIT_RESUME, 0) : (kw_change_next){.act = work};
+}
+
+/* When another pass is due, the change leaves 2 by itself, and returns after it. */
+static bool
+waits_for_command(const kw_change_record *record, const kw_change_times *times)
+{
+    bool rests = kw_change_is_at_rest(record);
+    bool passes =
+        rests && (record->version != KW_CHANGE_VERSION_2 || (!record->paused && is_pass_due(record, times)));
+    return kw_change_waits_for_command(record) && !passes;
+}
+
+kw_change_next
+kw_change_planner_next(const kw_change_planner *planner, const kw_change_record *record,
+                       const kw_change_times *times)
+{
+    g_assert(record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS);
+    bool ends;
+    kw_change_version_step step = step_of(record, times, &ends);
+    kw_change_act work = find_work(record, step.needs);
+    if (waits_for_command(record, times))
+        return wait_for(KW_CHANGE_WAIT_COMMAND, 0);
+    kw_change_next next = check_times(planner, record->step, step.needs, times);
+    if (next.wait == KW_CHANGE_WAIT_NONE && step.needs & WORK && work == KW_CHANGE_ACT_WAIT)
+        next = check_work(planner, times);
+    if (next.wait != KW_CHANGE_WAIT_NONE)
+        return next;
+    if (work != KW_CHANGE_ACT_WAIT)
+        return next_work(record, work);
+    if (step.needs & KW_CHANGE_NEEDS_CURSOR_EXPIRY && record->completing && !times->cursors_expired)
+        return wait_for(KW_CHANGE_WAIT_CURSORS, 0);
+    if (needs_round(record, step, times))
+        return next_round(planner, record, step, times);
+    if (record->paused && record->version == KW_CHANGE_VERSION_2 && kw_change_is_at_rest(record))
+        return wait_for(KW_CHANGE_WAIT_RESUME, 0); /* another pass */
+    return (kw_change_next){.act = ends ? KW_CHANGE_ACT_END : KW_CHANGE_ACT_STEP, .to = step.to};
+}
+
+/* --- the record --------------------------------------------------------------------------------------- */
+
+void
+kw_change_forget_rates(kw_change_record *record)
+{
+    record->work_ppm = record->work_rows_per_second = record->work_left_ms = 0;
+}
+
+static void
+forget_pass(kw_change_record *record)
+{
+    kw_change_forget_rates(record);
+    record->pass = KW_CHANGE_PASS_OLD;
+    record->short_round = false;
+    record->part = 0;
+    record->copied_to = KW_BYTES_NONE;
+}
+
+static void
+forget_copy(kw_change_record *record)
+{
+    record->copied = record->compared = false;
+    record->copied_to = record->compare_cursor = KW_BYTES_NONE;
+    record->rows_copied = record->rows_compared = record->undecodable = 0;
+    record->missing = record->different = record->extra = record->repaired = 0;
+    record->example = "";
+}
+
+/* A row that could not be copied can have been removed since. Only another copy can tell how many are left.
+ */
+static void
+copy_again(kw_change_record *record)
+{
+    record->copied = false;
+    record->copied_to = KW_BYTES_NONE;
+    record->rows_copied = record->undecodable = 0;
+    record->example = "";
+}
+
+void
+kw_change_compare_again(kw_change_record *record, bool copies)
+{
+    kw_change_forget_rates(record);
+    record->part = 0;
+    record->compared = false;
+    record->compare_cursor = KW_BYTES_NONE;
+    record->rows_compared = record->missing = record->different = record->extra = record->repaired = 0;
+    if (record->undecodable > 0 && copies)
+        copy_again(record);
+}
+
+/* A copy stays valid while writes go to both placements: after a reverse, but not in version 1 or FILLING_1.
+ * A pass copies what a copy has missed, so a copy before a pass only saves time (tests/unit/change,
+ * "no-copy").
+ */
+void
+kw_change_set_version(kw_change_record *record, kw_change_version_id version, int64_t now_ms,
+                      int64_t set_at_ms)
+{
+    record->rounds = record->version == version ? record->rounds + 1 : 0;
+    record->version = version;
+    record->version_at_ms = now_ms;
+    record->set_at_ms = set_at_ms;
+    record->step++;
+    forget_pass(record);
+    if (version == KW_CHANGE_VERSION_1 || version == KW_CHANGE_VERSION_FILLING_1)
+        forget_copy(record);
+    unsigned place = place_of(version);
+    if (place <= place_of(KW_CHANGE_VERSION_1))
+        record->settled_ms = 0;
+    if (place > place_of(KW_CHANGE_VERSION_0) && place <= place_of(KW_CHANGE_VERSION_7))
+        record->swept_ms = 0;
+}
+
+bool
+kw_change_needs_time(kw_change_version_id version)
+{
+    return kw_change_version_of(version)->control;
+}
+
+/* All cells with timestamps lower than `set_at_ms` have been visited. */
+void
+kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms, int64_t before_ms)
+{
+    bool shrinks = record->rounds == 0 || before_ms == 0 || (double)took_ms < SHRINKS * (double)before_ms;
+    record->pass = KW_CHANGE_PASS_ENDED;
+    record->short_round = (took_ms >= 0 && took_ms <= SHORT_ROUND_MS) || !shrinks;
+    if (act == KW_CHANGE_ACT_PASS)
+        record->settled_ms = MAX(record->settled_ms, record->set_at_ms);
+    else
+        record->swept_ms = MAX(record->swept_ms, record->set_at_ms);
+}
+
+void
+kw_change_set_goal(kw_change_record *record, kw_change_goal goal)
+{
+    bool back = is_back(record);
+    record->goal = goal;
+    bool copies = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_FILLING_2;
+    if (is_back(record) != back && !copies)
+        forget_pass(record);
+}

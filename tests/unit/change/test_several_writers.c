@@ -1,0 +1,166 @@
+/* A change of a key rule, explored exhaustively: right with the server's table of versions. */
+#include "several_writers_test.h"
+
+#define PUT CALL_BIT(PUT)
+#define BOTH CALL_BIT(PUT_BOTH)
+#define PUT_OWN CALL_BIT(PUT_OWN)
+#define REMOVE CALL_BIT(REMOVE)
+#define REMOVE_A CALL_BIT(REMOVE_FIELD)
+#define GET CALL_BIT(GET)
+#define SCAN CALL_BIT(SCAN)
+#define ATOMIC CALL_BIT(ATOMIC)
+
+/* With KW_EXPLORE one call more. */
+static several_writers_model
+model_of(unsigned kinds, int calls)
+{
+    several_writers_model model = several_writers_model_new();
+    model.kinds = kinds;
+    model.calls = (int)explore_bound((uint64_t)calls, (uint64_t)calls + 1);
+    model.callers = 2;
+    model.spread = 2;
+    return model;
+}
+
+static void
+test_forward(void)
+{
+    several_writers_model model = model_of(PUT | REMOVE | GET, 4);
+    model_is_right("forward", &model);
+    model = model_of(PUT | REMOVE | GET | SCAN, 3);
+    model.unknown = 1;
+    model_is_right("forward, with scans, one call given up", &model);
+    model.unknown = 0;
+    model.callers = model.spread = 3;
+    model_is_right("forward, three calls at the same time", &model);
+}
+
+static void
+test_late_calls(void)
+{
+    several_writers_model model = model_of(PUT | REMOVE | GET, 2);
+    model.unknown = 2;
+    model.purges = 1;
+    model_is_right("two calls given up, one compaction", &model);
+}
+
+static void
+test_parts(void)
+{
+    several_writers_model model = model_of(PUT | BOTH | REMOVE | REMOVE_A | GET, 2);
+    model.unknown = 1;
+    model.purges = 2;
+    model_is_right("parts of a record, one call given up, two compactions", &model);
+}
+
+static void
+test_back(void)
+{
+    several_writers_model model = model_of(PUT | REMOVE | GET | SCAN, 3);
+    model.turns = 1;
+    model.last = KW_CHANGE_VERSION_7;
+    model_is_right("reversed at any version", &model);
+    model = model_of(PUT | REMOVE | GET | ATOMIC, 2);
+    model.unknown = 1;
+    model.turns = 2;
+    model_is_right("reversed, then forward again, one call given up", &model);
+    model = model_of(PUT | REMOVE | GET, 2);
+    model.turns = 2;
+    model.gone_expires = model.gone_can_miss = true;
+    model_is_right("reversed, then forward again, gone cells of version 0 expire", &model);
+}
+
+/* Passes are repeated before the operator gives the command, and after it until the last one was short. */
+static void
+test_rounds(void)
+{
+    several_writers_model model = model_of(PUT | REMOVE | GET, 2),
+                          back = model_of(PUT | REMOVE | GET | SCAN, 2);
+    model.rounds = back.rounds = model.unknown = back.unknown = back.turns = 1;
+    model.first = KW_CHANGE_VERSION_2;
+    back.first = KW_CHANGE_VERSION_6;
+    back.last = KW_CHANGE_VERSION_7;
+    model_is_right("a pass more, one call given up", &model);
+    model_is_right("a pass more, reversed", &back);
+}
+
+static void
+test_own_timestamps(void)
+{
+    several_writers_model model = model_of(PUT | PUT_OWN | REMOVE | GET, 2);
+    model.unknown = model.turns = 1;
+    model.first = KW_CHANGE_VERSION_2;
+    model.last = KW_CHANGE_VERSION_7;
+    model_is_right("a put with an old timestamp, one call given up, reversed", &model);
+}
+
+/* Writes of one millisecond that run at the same time can end in another order in each placement. */
+static void
+test_ties(void)
+{
+    several_writers_model model = model_of(PUT | REMOVE | GET, 3);
+    model.ties = true;
+    model.unknown = 1;
+    model_is_right("equal stamps", &model);
+}
+
+/* If the first attempt is applied after a later write of the same millisecond, a put replaces its value. */
+static void
+test_sent_again(void)
+{
+    several_writers_model removals = model_of(REMOVE | GET, 3), puts = model_of(PUT | GET, 3);
+    removals.resends = puts.resends = true;
+    removals.unknown = puts.unknown = 1;
+    model_is_right("removals are sent again", &removals);
+    model_is_wrong("puts are sent again", &puts);
+    puts.distinct = true;
+    model_is_right("puts are sent again, distinct stamps", &puts);
+}
+
+static void
+test_atomics(void)
+{
+    several_writers_model model = model_of(PUT | REMOVE | GET | ATOMIC, 3);
+    model_is_right("atomic operations", &model);
+    model = model_of(GET | ATOMIC, 3);
+    model.unknown = 1;
+    model_is_right("atomic operations alone, one given up", &model);
+}
+
+static void
+test_sweep(void)
+{
+    several_writers_model model = model_of(PUT | REMOVE | GET, 3);
+    model.first = KW_CHANGE_VERSION_6;
+    model.unknown = model.purges = model.sweeps = model.rounds = 1;
+    model_is_right("a sweep of control cells", &model);
+}
+
+/* The pass visits every record, so a copy only makes it short. After a reverse, none is needed. */
+static void
+test_no_copy(void)
+{
+    several_writers_model model = model_of(PUT | REMOVE | GET | SCAN, 2);
+    model.unknown = model.purges = model.turns = 1;
+    model.no_copy = true;
+    model.last = KW_CHANGE_VERSION_7;
+    model_is_right("no copy before the pass, the direction changes", &model);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/change/several-writers/forward", test_forward);
+    g_test_add_func("/change/several-writers/late-calls", test_late_calls);
+    g_test_add_func("/change/several-writers/parts-of-a-record", test_parts);
+    g_test_add_func("/change/several-writers/back", test_back);
+    g_test_add_func("/change/several-writers/rounds", test_rounds);
+    g_test_add_func("/change/several-writers/own-timestamps", test_own_timestamps);
+    g_test_add_func("/change/several-writers/ties", test_ties);
+    g_test_add_func("/change/several-writers/sent-again", test_sent_again);
+    g_test_add_func("/change/several-writers/atomics", test_atomics);
+    g_test_add_func("/change/several-writers/sweep", test_sweep);
+    g_test_add_func("/change/several-writers/no-copy", test_no_copy);
+    return g_test_run();
+}
