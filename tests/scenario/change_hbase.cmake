@@ -10,7 +10,7 @@ kw_integration_test(change_matrix.sim change_matrix_hbase.py BUSY ARGS sim ENVIR
   LABELS scenario random TIMEOUT 7200)
 
 # Gateways that stop during a change, and orders through any gateway.
-kw_integration_test(change_holder.sim change_holder.py BUSY ARGS sim
+kw_integration_test(change_holder.sim change_holder.py ARGS sim
   ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>" "KW_HBASE_SIM=$<TARGET_FILE:hbase_sim>")
 
 # A path is added to a table with rows.

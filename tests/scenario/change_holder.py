@@ -1,15 +1,16 @@
 """Gateways that stop while a key rule changes on HBase: one of them, the holder, sets the versions and copies the rows.
 
     change_holder.py sim|hbase
+    change_holder.py sim|hbase 1 [TEST...]
 """
 import logging
 import re
 import signal
 import time
-import unittest
 
+import side_by_side
 from change_case import HASHED, SALTED, SEED
-from change_hbase_case import HBaseCase
+from change_hbase_case import STORE, HBaseCase
 from changing import apply, call, json_lines, keyway, order, put_all, status, wait_for, wait_until_compared, wait_until_ended
 from keyway_gateway import plain, record, wait_until
 from keyway_thrift.ttypes import Code
@@ -332,4 +333,4 @@ class Orders(HBaseCase):
 if __name__ == "__main__":
     print(f"seed {SEED}", flush=True)
     logging.disable()  # Thrift's messages about gateways that were killed
-    unittest.main(verbosity=2, warnings="ignore")
+    side_by_side.main([STORE, "1"])
