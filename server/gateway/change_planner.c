@@ -104,134 +104,8 @@ kw_change_planner_note(kw_change_planner *planner, const kw_change_record *recor
         planner->reported_ns = now_ns;
 }
 
-/* --- where the versions lead -------------------------------------------------------------------------- */
-
-/* How far a version is along the way; versions of the way back have the place of those they return to. */
-static unsigned
-place_of(kw_change_version_id version)
-{
-    static const kw_change_version_id places[] = {KW_CHANGE_VERSION_STORE,
-                                                  KW_CHANGE_VERSION_ENTER_HELD,
-                                                  KW_CHANGE_VERSION_ENTER_RAISED,
-                                                  KW_CHANGE_VERSION_ENTER_STAMPED,
-                                                  KW_CHANGE_VERSION_0,
-                                                  KW_CHANGE_VERSION_FILLING_1,
-                                                  KW_CHANGE_VERSION_FILLING_2,
-                                                  KW_CHANGE_VERSION_1,
-                                                  KW_CHANGE_VERSION_2,
-                                                  KW_CHANGE_VERSION_2_SPACED,
-                                                  KW_CHANGE_VERSION_3,
-                                                  KW_CHANGE_VERSION_4,
-                                                  KW_CHANGE_VERSION_4_BACK,
-                                                  KW_CHANGE_VERSION_5,
-                                                  KW_CHANGE_VERSION_6_PASS,
-                                                  KW_CHANGE_VERSION_6_SPACED,
-                                                  KW_CHANGE_VERSION_6,
-                                                  KW_CHANGE_VERSION_7,
-                                                  KW_CHANGE_VERSION_8,
-                                                  KW_CHANGE_VERSION_LEAVE_STAMPED,
-                                                  KW_CHANGE_VERSION_LEAVE_RAISED,
-                                                  KW_CHANGE_VERSION_LEAVE_HELD,
-                                                  KW_CHANGE_VERSION_STORE_NEW,
-                                                  KW_CHANGE_VERSION_FILLED_STAMPED};
-    unsigned place = 0;
-    while (places[place] != version)
-        g_assert(++place < G_N_ELEMENTS(places));
-    return place;
-}
-
-static kw_change_version_id
-last_version(const kw_change_record *record)
-{
-    return record->store_order ? KW_CHANGE_VERSION_STORE_NEW : KW_CHANGE_VERSION_8;
-}
-
-uint64_t
-kw_change_unrepaired(const kw_change_record *record)
-{
-    bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS; /* there the pass copies extra cells */
-    return record->missing + record->different + (several ? 0 : record->extra) - record->repaired;
-}
-
-bool
-kw_change_is_filled(const kw_change_record *record)
-{
-    return record->copied && record->compared && kw_change_unrepaired(record) == 0 &&
-           record->undecodable == 0;
-}
-
-bool
-kw_change_is_final(const kw_change_record *record)
-{
-    return place_of(record->version) >= place_of(KW_CHANGE_VERSION_7);
-}
-
-/* The version from which the change began, and to which it goes back. */
-static kw_change_version_id
-first_version(const kw_change_record *record)
-{
-    return record->store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
-}
-
-/* An added path is complete without a command if all rows are there. */
-static kw_change_version_id
-goal_of_added(const kw_change_record *record)
-{
-    if (kw_change_is_final(record))
-        return KW_CHANGE_VERSION_FILLED_STAMPED;
-    if (record->goal == KW_CHANGE_GOAL_CANCELLED)
-        return first_version(record);
-    bool filled = record->goal == KW_CHANGE_GOAL_COMPLETED || kw_change_is_filled(record);
-    return filled ? KW_CHANGE_VERSION_FILLED_STAMPED : KW_CHANGE_VERSION_FILLING_2;
-}
-
-kw_change_version_id
-kw_change_goal_version(const kw_change_record *record)
-{
-    if (record->adds)
-        return goal_of_added(record);
-    if (kw_change_is_final(record))
-        return last_version(record);
-    switch (record->goal) {
-    case KW_CHANGE_GOAL_COPIED:
-    case KW_CHANGE_GOAL_REVERSED:
-        return KW_CHANGE_VERSION_2;
-    case KW_CHANGE_GOAL_SWITCHED:
-        return KW_CHANGE_VERSION_6;
-    case KW_CHANGE_GOAL_COMPLETED:
-        return last_version(record);
-    case KW_CHANGE_GOAL_CANCELLED:
-        return first_version(record);
-    }
-    g_assert_not_reached();
-}
-
-bool
-kw_change_reads_old(const kw_change_record *record)
-{
-    const kw_change_version *version = kw_change_version_of(record->version);
-    return version->old_role.scan && !version->new_role.scan;
-}
-
-bool
-kw_change_can_withdraw(const kw_change_record *record)
-{
-    return record->goal == KW_CHANGE_GOAL_CANCELLED &&
-           kw_change_version_of(record->version)->new_role.remove > 0;
-}
-
-static bool
-is_back(const kw_change_record *record)
-{
-    return place_of(kw_change_goal_version(record)) < place_of(record->version);
-}
-
-bool
-kw_change_is_at_rest(const kw_change_record *record)
-{
-    bool there = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_2_SPACED;
-    return there && kw_change_goal_version(record) == KW_CHANGE_VERSION_2;
-}
+/* --- steps -----------------------------------------------------------------------------------------------
+ */
 
 /* times: NULL if only a pass that must be made counts. */
 static bool
@@ -257,7 +131,7 @@ next_step(const kw_change_record *record, const kw_change_times *times)
 {
     if (kw_change_is_at_rest(record))
         return step_at_rest(record, is_pass_due(record, times));
-    kw_change_direction direction = is_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
+    kw_change_direction direction = kw_change_is_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
     return record->adds ? kw_change_version_next_adding(record->version, direction)
                         : kw_change_version_next(record->version, direction);
 }
@@ -267,7 +141,7 @@ static bool
 goal_ends(const kw_change_record *record, kw_change_version_id goal)
 {
     return record->goal == KW_CHANGE_GOAL_CANCELLED || goal == KW_CHANGE_VERSION_FILLED_STAMPED ||
-           goal == last_version(record);
+           goal == kw_change_last_version(record);
 }
 
 /* The versions of a table with order: stamp end where its change ends. Then only its control cells are left;
@@ -494,10 +368,10 @@ kw_change_set_version(kw_change_record *record, kw_change_version_id version, in
     forget_pass(record);
     if (version == KW_CHANGE_VERSION_1 || version == KW_CHANGE_VERSION_FILLING_1)
         forget_copy(record);
-    unsigned place = place_of(version);
-    if (place <= place_of(KW_CHANGE_VERSION_1))
+    unsigned place = kw_change_place_of(version);
+    if (place <= kw_change_place_of(KW_CHANGE_VERSION_1))
         record->settled_ms = 0;
-    if (place > place_of(KW_CHANGE_VERSION_0) && place <= place_of(KW_CHANGE_VERSION_7))
+    if (place > kw_change_place_of(KW_CHANGE_VERSION_0) && place <= kw_change_place_of(KW_CHANGE_VERSION_7))
         record->swept_ms = 0;
 }
 
@@ -523,9 +397,9 @@ kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms
 void
 kw_change_set_goal(kw_change_record *record, kw_change_goal goal)
 {
-    bool back = is_back(record);
+    bool back = kw_change_is_back(record);
     record->goal = goal;
     bool copies = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_FILLING_2;
-    if (is_back(record) != back && !copies)
+    if (kw_change_is_back(record) != back && !copies)
         forget_pass(record);
 }

@@ -33,7 +33,7 @@
  */
 #pragma once
 
-#include "catalog/changes.h"
+#include "gateway/change_progress.h"
 
 typedef struct kw_change_planner {
     int64_t started_ms;    /* of the change */
@@ -102,24 +102,10 @@ typedef struct kw_change_times {
 kw_change_next kw_change_planner_next(const kw_change_planner *planner, const kw_change_record *record,
                                       const kw_change_times *times);
 
-/* These functions need only the record. True if the goal is reached, so that the change continues only after
- * a command. */
+/* The functions below and those of change_progress.h need only the record. True if the goal is reached, so
+ * that the change continues only after a command. */
 bool kw_change_waits_for_command(const kw_change_record *record);
 kw_change_act kw_change_work_left(const kw_change_record *record);
-/* The version where the goal is reached. From 7 on, only the end can be reached. */
-kw_change_version_id kw_change_goal_version(const kw_change_record *record);
-/* True if scans read only the old placement. Then the operator can still switch, or end the change with the
- * old placement. */
-bool kw_change_reads_old(const kw_change_record *record);
-/* True if a command to cancel can be withdrawn: removals still reach the new rows. Later, some removals leave
- * nothing that a copy could find, and the rows that were copied before would bring the record back. */
-bool kw_change_can_withdraw(const kw_change_record *record);
-/* True if the change can only end with the new placement. */
-bool kw_change_is_final(const kw_change_record *record);
-/* How many rows the last comparison found to differ and could not repair. */
-uint64_t kw_change_unrepaired(const kw_change_record *record);
-/* True if all rows are copied and compared, so that queries can read an added path. */
-bool kw_change_is_filled(const kw_change_record *record);
 
 /* Sets the next version in the record, or the same one again (another round): increases `step`, and resets
  * its pass and the rates of its work. Version 1 also resets the copy and the comparison.
@@ -133,8 +119,6 @@ bool kw_change_needs_time(kw_change_version_id version);
 void kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms, int64_t before_ms);
 /* True if atomic operations are held under the version, so that work under it must be short. */
 bool kw_change_atomics_are_held(kw_change_version_id version);
-/* True if the change waits for the operator under 2, or is to: then it goes to 2_SPACED only for a pass. */
-bool kw_change_is_at_rest(const kw_change_record *record);
 /* Lets all rows be compared again. If `copies`, and some rows could not be copied, lets all rows be copied
  * again, too. */
 void kw_change_compare_again(kw_change_record *record, bool copies);

@@ -1,0 +1,27 @@
+/* How far a change has come, and where its goal leads: functions of its record only. */
+#pragma once
+
+#include "catalog/changes.h"
+
+/* How far a version is along the way from the old rule to the new one: later versions have higher numbers. */
+unsigned kw_change_place_of(kw_change_version_id version);
+/* The version where the goal is reached. From 7 on, only the end can be reached. */
+kw_change_version_id kw_change_goal_version(const kw_change_record *record);
+/* True if scans read only the old placement. Then the operator can still switch, or end the change with the
+ * old placement. */
+bool kw_change_reads_old(const kw_change_record *record);
+/* True if a command to cancel can be withdrawn: removals still reach the new rows. Later, some removals leave
+ * nothing that a copy could find, and the rows that were copied before would bring the record back. */
+bool kw_change_can_withdraw(const kw_change_record *record);
+/* True if the change can only end with the new placement. */
+bool kw_change_is_final(const kw_change_record *record);
+/* How many rows the last comparison found to differ and could not repair. */
+uint64_t kw_change_unrepaired(const kw_change_record *record);
+/* True if all rows are copied and compared, so that queries can read an added path. */
+bool kw_change_is_filled(const kw_change_record *record);
+/* True if the change waits for the operator under 2, or is to: then it goes to 2_SPACED only for a pass. */
+bool kw_change_is_at_rest(const kw_change_record *record);
+/* True if the goal lies in a version before the present one. */
+bool kw_change_is_back(const kw_change_record *record);
+/* The version in which the change ends with the new placement. */
+kw_change_version_id kw_change_last_version(const kw_change_record *record);
