@@ -1,4 +1,5 @@
 /* The parts of the component bits: how many there can be, and which ones a number can have. */
+#include "rule/component.h"
 #include "rule/policies.h"
 
 /* A part that cannot be read is the only problem that is reported. */
@@ -126,6 +127,35 @@ test_number_of_another_time(void)
     }
 }
 
+/* No number in the key is less than zero, nor greater than the number with all bits. */
+static void
+test_numbers_outside_the_bits(void)
+{
+    static const struct {
+        int64_t number;
+        int side;
+        const char *piece;
+    } cases[] = {{INT64_MIN, -1, "000000000000"},
+                 {-1, -1, "000000000000"},
+                 {0, 0, "000000000000"},
+                 {5, 0, "000000000005"},
+                 {(INT64_C(1) << 48) - 1, 0, "ffffffffffff"},
+                 {INT64_C(1) << 48, 1, "ffffffffffff"},
+                 {INT64_MAX, 1, "ffffffffffff"}};
+    g_autoptr(kw_policy) policy =
+        test_policy("    fields: {ts: {type: timestamp, unit: s}, id: int}\n"
+                    "    key: [{bits: {of: id, time: ts, parts: [seconds 32, worker 16]}}]\n");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_component *bits = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        kw_edge edge;
+        g_assert_true(bits->kind->edge(bits, test_number(cases[i].number), false, arena, &edge));
+        g_autofree char *piece = test_hex(edge.bytes);
+        g_assert_cmpint(edge.side, ==, cases[i].side);
+        g_assert_cmpstr(piece, ==, cases[i].piece);
+    }
+}
+
 /* Bits of a field that does not exist are one problem. */
 static void
 test_unknown_field(void)
@@ -148,5 +178,6 @@ main(int argc, char **argv)
     g_test_add_func("/rule/bits/most-parts", test_most_parts);
     g_test_add_func("/rule/bits/number-of-another-time", test_number_of_another_time);
     g_test_add_func("/rule/bits/unknown-field", test_unknown_field);
+    g_test_add_func("/rule/bits/numbers-outside-the-bits", test_numbers_outside_the_bits);
     return g_test_run();
 }

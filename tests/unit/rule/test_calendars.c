@@ -88,6 +88,30 @@ test_days_of_years(void)
     }
 }
 
+/* A calendar without a month has days up to the 31st. */
+static void
+test_days_without_a_month(void)
+{
+    static const struct {
+        kw_bytes key;
+        bool good;
+    } cases[] = {{{(const uint8_t *)"202130abcd", 10}, true},
+                 {{(const uint8_t *)"202131abcd", 10}, true},
+                 {{(const uint8_t *)"202132abcd", 10}, false}};
+    g_autoptr(kw_policy) policy = test_policy_with_hazards(
+        "    fields: {ts: {type: timestamp, column: 'd:ts'}, id: string}\n"
+        "    updates: false\n    major_compaction: 1ms\n    families: {d: {ttl: 1s}}\n"
+        "    key: [{calendar: {of: ts, parts: [yyyy, dd]}}, {field: {name: id, encoding: fixed, width: "
+        "4}}]\n");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        kw_record record = kw_record_new(table, arena);
+        g_assert_cmpint(kw_layout_decode(table->paths[0].layout, cases[i].key, arena, &record, NULL), ==,
+                        cases[i].good);
+    }
+}
+
 /* Local times repeat where a clock was set back, even if it was set back only at the zone's first change. */
 static void
 test_order_of_zones(void)
@@ -302,6 +326,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/calendars/whole-years", test_whole_years_are_exact);
     g_test_add_func("/rule/calendars/days-of-a-zone", test_days_of_a_zone_are_exact);
     g_test_add_func("/rule/calendars/days-of-years", test_days_of_years);
+    g_test_add_func("/rule/calendars/days-without-a-month", test_days_without_a_month);
     g_test_add_func("/rule/calendars/order-of-zones", test_order_of_zones);
     g_test_add_func("/rule/calendars/seconds-before-a-calendar", test_seconds_before_a_calendar);
     g_test_add_func("/rule/calendars/counts-of-runs", test_counts_of_runs);

@@ -60,11 +60,34 @@ test_missing_fields(void)
     }
 }
 
+/* The same for every hash that a salt can use. */
+static void
+test_missing_field_of_a_salt(void)
+{
+    static const char *const algorithms[] = {"xxh64",   "murmur2",   "murmur3",    "crc32",
+                                             "jenkins", "java_long", "java_string"};
+    const kw_value none[FIELDS] = {{.kind = KW_VALUE_NONE}};
+    for (size_t i = 0; i < G_N_ELEMENTS(algorithms); i++) {
+        g_autofree char *yaml = g_strdup_printf(
+            "    fields: {n: int, m: int, id: string}\n"
+            "    key: [{salt: {of: [n], buckets: 8, algorithm: %s}}, {field: n}, {field: m}, {field: id}]\n",
+            algorithms[i]);
+        g_autoptr(kw_policy) policy = test_policy(yaml);
+        kw_buffer piece = KW_BUFFER_EMPTY;
+        kw_error error = KW_ERROR_NONE;
+        const kw_component *salt = component_of(policy, 0);
+        g_assert_false(salt->kind->encode(salt, none, KW_BYTES_NONE, &piece, &error));
+        g_assert_nonnull(strstr(error.text, "field n"));
+        kw_buffer_clear(&piece);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/derived/spans", test_spans);
     g_test_add_func("/rule/derived/missing-fields", test_missing_fields);
+    g_test_add_func("/rule/derived/missing-field-of-a-salt", test_missing_field_of_a_salt);
     return g_test_run();
 }

@@ -260,6 +260,25 @@ test_whole_seconds_are_exact(void)
     g_assert_true(is_loose(clock, BEGIN, BEGIN + 1999, false));
 }
 
+/* Bits with a minute have a range for each minute of a short span. It begins with the minute, or with the
+ * span. */
+static void
+test_minutes(void)
+{
+    g_autoptr(kw_policy) policy = policy_of(&clocks[14]);
+    const kw_component *clock = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    int64_t minute = BEGIN / 60000 * 60000;
+    kw_span span = span_of(minute + 5000, minute + 130999, true, true);
+    kw_piece_runs runs = runs_of(clock, &span, arena);
+    g_assert_cmpuint(runs.count, ==, 3);
+    for (size_t i = 0; i < 3; i++) {
+        g_assert_cmpint(runs.items[i].least, ==, i ? minute + (int64_t)i * 60000 : minute + 5000);
+        g_assert_cmpint(runs.items[i].most, ==,
+                        i < 2 ? minute + (int64_t)(i + 1) * 60000 - 1 : minute + 130999);
+    }
+}
+
 /* Cuts a span into parts as the planner does, and checks each of them. */
 static void
 check_parts(const kw_component *clock, int64_t from, int64_t to, uint64_t most, bool falling)
@@ -549,6 +568,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/runs/days", test_days);
     g_test_add_func("/rule/runs/repeated-hour", test_repeated_hour_is_loose);
     g_test_add_func("/rule/runs/whole-seconds", test_whole_seconds_are_exact);
+    g_test_add_func("/rule/runs/minutes", test_minutes);
     g_test_add_func("/rule/runs/parts", test_parts);
     g_test_add_func("/rule/runs/moments", test_moments);
     g_test_add_func("/rule/runs/cuts-at-changes", test_cuts_at_changes);
