@@ -129,14 +129,21 @@ turn_around(kw_drafts *drafts)
     }
 }
 
+static bool
+all_narrowed(const kw_drafts *drafts)
+{
+    bool all = true;
+    for (size_t index = 0; index < drafts->count; index++)
+        all = all && drafts->items[index].narrowed;
+    return all;
+}
+
 /* Groups ranges whose spans overlap; the groups are in the order of the field. */
 static void
 group_by_span(kw_drafts *drafts, bool falling)
 {
-    for (size_t index = 0; index < drafts->count; index++) {
-        if (!drafts->items[index].narrowed)
-            return; /* a range without known limits overlaps all others: one group */
-    }
+    if (!all_narrowed(drafts))
+        return; /* a range without known limits overlaps all others: one group */
     sort_drafts(drafts, compare_spans);
     uint32_t group = 0;
     int64_t reach = 0;

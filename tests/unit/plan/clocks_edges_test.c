@@ -59,6 +59,37 @@ test_wish_for_a_number(void)
     }
 }
 
+/* A range of a time whose bits begin with another field contains other times, so its rows are checked. */
+static void
+test_time_after_an_unknown_field(void)
+{
+    static const struct {
+        const char *query;
+        bool residual;
+    } cases[] = {{"ts=1620000000000", true}, {"ts=1620000000000 n=3", false}};
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {ts: {type: timestamp, column: 'd:ts'}, n: int, id: string}\n"
+                    "    key: [{bits: {of: ts, parts: [zero 1, n 7, seconds 40]}}, {field: id}]\n");
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const char *text = planner_plan_text(planner, cases[i].query);
+        if (!g_str_has_prefix(text, "primary: [") || g_str_has_suffix(text, " residual") != cases[i].residual)
+            g_error("%s: %s", cases[i].query, text);
+    }
+}
+
+/* As many ranges as the query allows are not too many. */
+static void
+test_most_ranges(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {ts: {type: timestamp, column: 'd:ts'}, n: int, id: string}\n    key:\n"
+                    "      - calendar: {of: ts, parts: [yyyy, MM, dd], as: packed, sequence: n, digits: 3}\n"
+                    "      - field: id\n");
+    const char *text = planner_plan_text(planner, "ts=1620000000000 ranges=1");
+    if (!g_str_has_prefix(text, "primary: ["))
+        g_error("%s", text);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -66,5 +97,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/clocks-edges/window-of-one-piece", test_window_of_one_piece);
     g_test_add_func("/plan/clocks-edges/path-of-an-order", test_path_of_an_order);
     g_test_add_func("/plan/clocks-edges/wish-for-a-number", test_wish_for_a_number);
+    g_test_add_func("/plan/clocks-edges/time-after-an-unknown-field", test_time_after_an_unknown_field);
+    g_test_add_func("/plan/clocks-edges/most-ranges", test_most_ranges);
     return g_test_run();
 }

@@ -67,6 +67,12 @@ static const choice choices[] = {
      .id = true,
      .path = "second",
      .ranges = 2},
+    /* One range for each bucket, because a bound value follows, whatever comes after it. */
+    {.yaml = TABLE("{mod: {of: n, buckets: 4}}, {enum: k}, {hash: id}, {field: n}, {field: ts}, {field: id}",
+                   "{hash: id}, {enum: k}, {field: n}, {field: ts}, {field: id}"),
+     .k = true,
+     .path = "primary",
+     .ranges = 4},
     /* More equalities at the beginning of the key. */
     {.yaml = TABLE("{field: n}, {field: ts}, {enum: k}, {field: id}",
                    "{field: n}, {field: {name: id, encoding: terminated}}, {field: ts}, {enum: k}"),
@@ -130,10 +136,43 @@ test_choices(void)
         check(&choices[i]);
 }
 
+/* A query that only a path that is being filled can answer is refused. The error names the path, and how much
+ * of it is copied. */
+static void
+test_path_that_is_filled(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(
+        "    fields: {id: string, ts: {type: timestamp}}\n"
+        "    key: [{hash: id}, {field: {name: id, encoding: terminated}}, {field: ts}]\n    paths:\n"
+        "      by_time: {key: [{field: ts}, {field: id}]}\n");
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_table *table = kw_policy_table(policy, 0);
+    kw_bound bounds[2] = {{0}};
+    kw_record_query query = {.table = table,
+                             .path = -1,
+                             .bounds = bounds,
+                             .range_field = 1,
+                             .from = test_number(1500000000000),
+                             .to = test_number(1600000000000),
+                             .order = KW_ORDER_ASCENDING,
+                             .range_limit = 100};
+    const kw_plan *plan;
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_plan_make(&query, arena, &plan, &error));
+    g_assert_cmpstr(plan->path->name, ==, "by_time");
+    ((kw_placement *)(uintptr_t)table->paths[1].placements)->role.scan = false;
+    kw_policy_set_path_filled(policy, "t", "by_time", 40);
+    g_assert_false(kw_plan_make(&query, arena, &plan, &error));
+    g_assert_cmpint(error.code, ==, KW_REFUSED);
+    g_assert_nonnull(strstr(error.text, "path by_time, which is being filled"));
+    g_assert_nonnull(strstr(error.text, "40 % of its rows are copied"));
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/paths-edges/choices", test_choices);
+    g_test_add_func("/plan/paths-edges/path-that-is-filled", test_path_that_is_filled);
     return g_test_run();
 }

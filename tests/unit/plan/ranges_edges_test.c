@@ -42,6 +42,18 @@ test_lists_in_a_hash(void)
     g_assert_true(g_str_has_prefix(planner_plan_text(planner, "a=1 b=1,2,3"), "second: "));
 }
 
+/* Buckets that contain disjoint intervals of a field are merged if the rows are in the order of another
+ * field. */
+static void
+test_buckets_of_another_order(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {n: int, ts: timestamp}\n"
+                    "    key: [{mod: {of: n, buckets: 4}}, {field: ts}, {field: n}]\n");
+    g_assert_cmpstr(planner_plan_text(planner, "n>=5 n<7 full"), ==,
+                    "primary: [\\x01,\\x02) [\\x02,\\x03) residual");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -49,5 +61,6 @@ main(int argc, char **argv)
     g_test_add_func("/plan/ranges-edges/excluded-values", test_excluded_values);
     g_test_add_func("/plan/ranges-edges/ends-of-numbers", test_ends_of_numbers);
     g_test_add_func("/plan/ranges-edges/lists-in-a-hash", test_lists_in_a_hash);
+    g_test_add_func("/plan/ranges-edges/buckets-of-another-order", test_buckets_of_another_order);
     return g_test_run();
 }

@@ -126,6 +126,32 @@ test_rejected_windows(void)
     }
 }
 
+/* A part of an interval that is not complete is rejected, even if the next byte looks like the end of the
+ * query. */
+static void
+test_truncated_windows(void)
+{
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {id: string, ts: timestamp}\n    key: [field: id, field: ts]\n");
+    planner_set_query(planner, "ts>=-7 ts<7");
+    planner->query.window = (kw_window){100, -6, 6};
+    kw_buffer bytes = KW_BUFFER_EMPTY;
+    kw_record_query_encode(&planner->query, &bytes);
+    g_assert_cmpuint(bytes.data[bytes.size - 1], ==, 0); /* no bounds */
+    for (size_t missing = 1; missing <= 24; missing++) {
+        size_t size = bytes.size - missing;
+        uint8_t *cut = kw_arena_alloc0(planner->arena, size);
+        memcpy(cut, bytes.data, size - 1);
+        kw_record_query back;
+        size_t used;
+        kw_error error = KW_ERROR_NONE;
+        g_assert_false(kw_record_query_decode(planner->table, kw_bytes_of(cut, size), planner->arena, &back,
+                                              &used, &error));
+        g_assert_cmpint(error.code, ==, KW_INVALID);
+    }
+    kw_buffer_clear(&bytes);
+}
+
 /* Every truncated form is rejected. Decoding and planning forms with changed bytes is safe: each decoded
  * query is planned or rejected. */
 static void
@@ -207,6 +233,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/query/round_trip", test_round_trip);
     g_test_add_func("/plan/query/windows", test_windows);
     g_test_add_func("/plan/query/rejected_windows", test_rejected_windows);
+    g_test_add_func("/plan/query/truncated_windows", test_truncated_windows);
     g_test_add_func("/plan/query/malformed", test_malformed);
     g_test_add_func("/plan/query/rejected_forms", test_rejected_forms);
     return g_test_run();
