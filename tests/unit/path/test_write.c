@@ -372,6 +372,30 @@ test_rejected_records(void)
     desk_free(self);
 }
 
+/* A removal uses the record's row in every bucket, even if it is the only record left of its batch. */
+static void
+test_only_removal_left(void)
+{
+    desk *self = desk_with_outcomes(NULL);
+    kw_item items[] = {{.record = desk_record(self, "spread", "id=a")},
+                       {.record = desk_record(self, "spread", "id=b")}};
+    kw_write form = {.kind = KW_WRITE_DELETE};
+    kw_error wrong;
+    kw_error_set(&wrong, KW_INVALID, "it is wrong");
+    self->done = false;
+    between.count = 0;
+    kw_batch *batch =
+        kw_batch_begin(&self->call, desk_table(self, "spread"), items, 2, &self->options, desk_done, self);
+    kw_batch_refuse(batch, 0, &wrong);
+    kw_batch_add(batch, 1, &form);
+    kw_batch_send(batch, answer);
+    desk_wait(self);
+    g_assert_cmpint(self->written[0].outcome, ==, KW_OUTCOME_FAILED);
+    assert_ok(&self->written[1], 1);
+    g_assert_cmpuint(between.count, ==, 4);
+    desk_free(self);
+}
+
 /* A batch without a record to write sends nothing. */
 static void
 test_nothing_to_write(void)
@@ -470,6 +494,7 @@ main(int argc, char **argv)
     g_test_add_func("/path/write/outcomes of records", test_outcomes_of_records);
     g_test_add_func("/path/write/single write", test_single_write);
     g_test_add_func("/path/write/rejected records", test_rejected_records);
+    g_test_add_func("/path/write/only removal left", test_only_removal_left);
     g_test_add_func("/path/write/nothing to write", test_nothing_to_write);
     g_test_add_func("/path/write/forgotten records", test_forgotten_records);
     g_test_add_func("/path/write/not forgotten", test_not_forgotten);
