@@ -197,6 +197,95 @@ test_handshake_at_a_drain(void)
     g_assert_null(worker.sessions);
 }
 
+/* A session that was closed can be closed again before its socket is. */
+static void
+test_closed_twice(void)
+{
+    kw_net_worker worker = {.loop = kw_loop_new()};
+    kw_session *session = kw_session_new(&worker);
+    session->state = KW_SESSION_OPEN;
+    kw_session_close(session);
+    kw_session_close(session);
+    g_assert_cmpint(session->state, ==, KW_SESSION_CLOSING);
+    kw_loop_free(worker.loop);
+    g_assert_null(worker.sessions);
+}
+
+/* A session that lingers reads, so that it ends as soon as its peer has closed its side. */
+static void
+test_lingering_session_reads(void)
+{
+    static void (*const ways[])(kw_session * session) = {kw_session_update, kw_session_stop_input};
+    for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
+        kw_net_worker worker = {.loop = kw_loop_new(), .done = true};
+        kw_session *session = kw_session_new(&worker);
+        int own, peer;
+        connect_pair(&own, &peer);
+        g_assert_cmpint(uv_tcp_open(&session->handle, own), ==, 0);
+        session->state = KW_SESSION_FINISHING;
+        client_send(peer, "x", 1);
+        wait_until_lingering(session, true);
+        ways[i](session);
+        g_assert_cmpint(session->state, ==, KW_SESSION_LINGERING);
+        g_assert_true(session->reading);
+        g_assert_false(session->dirty);
+        close(peer);
+        while (worker.open_sessions > 0)
+            uv_run(kw_loop_uv(worker.loop), UV_RUN_ONCE);
+        kw_loop_free(worker.loop);
+        g_assert_null(worker.sessions);
+    }
+}
+
+/* Stops reading and resumes it, either because of a call in flight or because memory is short. Returns the
+ * time at which the unfinished message began, 1 if this did not change. */
+static uint64_t
+pause_once(kw_session *session, bool memory)
+{
+    const int64_t large = 64 << 20;
+    session->message_ms = 1;
+    session->requests = !memory;
+    if (memory) {
+        kw_account_charge(session->account, KW_MEMORY_FRAMES, large);
+        kw_budget_settle();
+        kw_budget_configure(large / 2);
+    }
+    kw_session_update(session);
+    g_assert_false(session->reading);
+    if (memory) {
+        kw_account_charge(session->account, KW_MEMORY_FRAMES, -large);
+        kw_budget_settle();
+        kw_budget_configure(0);
+    }
+    session->requests = 0;
+    kw_session_update(session);
+    g_assert_true(session->reading);
+    return session->message_ms;
+}
+
+/* After a pause, an unfinished message has its whole time again. But if memory was short, its time goes on,
+ * because it must not hold memory for longer. */
+static void
+test_time_of_a_message_after_a_pause(void)
+{
+    kw_net_worker worker = {
+        .loop = kw_loop_new(), .done = true, .limits = {.in_flight = 1, .frame_bytes = 1 << 20}};
+    kw_session *session = kw_session_new(&worker);
+    int own, peer;
+    connect_pair(&own, &peer);
+    g_assert_cmpint(uv_tcp_open(&session->handle, own), ==, 0);
+    session->state = KW_SESSION_OPEN;
+    kw_session_start(session);
+    for (int round = 0; round < 2; round++) {
+        g_assert_cmpuint(pause_once(session, false), ==, uv_now(kw_loop_uv(worker.loop)));
+        g_assert_cmpuint(pause_once(session, true), ==, 1);
+    }
+    kw_session_close(session);
+    kw_loop_free(worker.loop);
+    g_assert_null(worker.sessions);
+    close(peer);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -206,5 +295,9 @@ main(int argc, char **argv)
     g_test_add_func("/net/session-parts/must-linger", test_must_linger);
     g_test_add_func("/net/session-parts/quiet-at-a-drain", test_quiet_at_a_drain);
     g_test_add_func("/net/session-parts/handshake-at-a-drain", test_handshake_at_a_drain);
+    g_test_add_func("/net/session-parts/closed-twice", test_closed_twice);
+    g_test_add_func("/net/session-parts/lingering-session-reads", test_lingering_session_reads);
+    g_test_add_func("/net/session-parts/time-of-a-message-after-a-pause",
+                    test_time_of_a_message_after_a_pause);
     return g_test_run();
 }

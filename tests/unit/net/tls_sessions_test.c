@@ -280,6 +280,40 @@ test_tls_certificates_are_counted(void)
     tls_pair_free(pair);
 }
 
+/* Fills the socket of the only session, and then finishes the session. */
+static void
+finish_with_full_socket(net_host *host, void *unused)
+{
+    (void)unused;
+    static const char much[64 * 1024];
+    kw_session *session = net_host_net(host)->workers[0].sessions;
+    uv_os_fd_t socket;
+    g_assert_cmpint(uv_fileno((uv_handle_t *)&session->handle, &socket), ==, 0);
+    for (bool accepted = true; accepted; g_usleep(1000))
+        for (accepted = false; send(socket, much, sizeof much, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;)
+            accepted = true;
+    kw_session_finish(session);
+    g_assert_cmpint(session->state, ==, KW_SESSION_FINISHING);
+    g_assert_true(session->sending_now);
+}
+
+/* A session stays open until its close notification is sent. */
+static void
+test_close_notification_waits(void)
+{
+    tls_pair pair = tls_pair_new(false);
+    net_host *host = net_host_new(net_host_limits(), "127.0.0.1", pair.server);
+    tls_client client = tls_open(host, pair.client);
+    tls_call(&client, 1);
+    net_host_wait(host, 1);
+    net_host_reply(host, 0, 5, 'a', false);
+    tls_expect(&client, 5, 'a');
+    net_host_run(host, finish_with_full_socket, NULL);
+    tls_close(&client);
+    net_host_free(host);
+    tls_pair_free(pair);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -289,5 +323,6 @@ main(int argc, char **argv)
     g_test_add_func("/net/tls-sessions/refused-before-a-handshake", test_refused_before_a_handshake);
     g_test_add_func("/net/tls-sessions/quiet-after-a-handshake", test_quiet_after_a_handshake);
     g_test_add_func("/net/tls-sessions/certificates", test_tls_certificates_are_counted);
+    g_test_add_func("/net/tls-sessions/close-notification-waits", test_close_notification_waits);
     return g_test_run();
 }
