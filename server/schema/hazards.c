@@ -146,14 +146,12 @@ check_clock_changes(kw_hazards *hazards, const kw_path *path, const kw_component
 
 /* --- cycles of a circular calendar ---------------------------------------------------------------------- */
 
-/* The longest duration of one piece of a clock, in seconds: months and years vary. Shifting a clock by whole
- * cycles changes nothing. */
+/* The longest duration of one piece of a circular clock, in seconds: months vary, and pieces of a year are
+ * not circular. Shifting a clock by whole cycles changes nothing. */
 static int64_t
 longest_cell(const kw_component *clock)
 {
-    int64_t longest = clock->cell_s > 28 * 86400    ? 366 * 86400
-                      : clock->cell_s == 28 * 86400 ? 31 * 86400
-                                                    : clock->cell_s;
+    int64_t longest = clock->cell_s == 28 * 86400 ? 31 * 86400 : clock->cell_s;
     return longest + kw_clock_set_back_most(clock->offsets) % clock->period_s;
 }
 
