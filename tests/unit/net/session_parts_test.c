@@ -47,6 +47,26 @@ test_output(void)
     g_assert_null(worker.sessions);
 }
 
+/* Replies count as memory of the connection while they are sent, and while they wait for earlier ones. */
+static void
+test_memory_of_replies(void)
+{
+    kw_net_worker worker = {.loop = kw_loop_new()};
+    kw_session *session = kw_session_new(&worker);
+    int64_t before = kw_account_bytes(session->account);
+    session->output.capacity = 300;
+    session->sending.capacity = 20;
+    session->held_replies = 1000;
+    kw_output_charge(session);
+    g_assert_cmpint(kw_account_bytes(session->account), ==, before + 1320);
+    session->output.capacity = session->sending.capacity = session->held_replies = 0;
+    kw_output_charge(session);
+    g_assert_cmpint(kw_account_bytes(session->account), ==, before);
+    session->state = KW_SESSION_OPEN;
+    kw_session_close(session);
+    kw_loop_free(worker.loop);
+}
+
 /* A session that ends while it is paused no longer counts as paused. */
 static void
 test_paused_session_ends(void)
@@ -291,6 +311,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/net/session-parts/output", test_output);
+    g_test_add_func("/net/session-parts/memory-of-replies", test_memory_of_replies);
     g_test_add_func("/net/session-parts/paused-session-ends", test_paused_session_ends);
     g_test_add_func("/net/session-parts/must-linger", test_must_linger);
     g_test_add_func("/net/session-parts/quiet-at-a-drain", test_quiet_at_a_drain);
