@@ -137,6 +137,7 @@ planner_plan_text(kw_test_planner *planner, const char *words)
     const char *text = kw_arena_printf(planner->arena, "%s:", plan->path->name);
     for (size_t index = 0; index < plan->ranges_count; index++) {
         const kw_range *range = &plan->ranges[index];
+        g_assert_true(range->placement == plan->placements[0]);
         bool apart = index > 0 && range->group != plan->ranges[index - 1].group;
         const char *start = kw_bytes_to_binary_text(range->start, planner->arena);
         const char *stop = kw_bytes_to_binary_text(range->stop, planner->arena);

@@ -564,6 +564,33 @@ test_effort(void)
     g_assert_cmpuint(ample.spent, >, 0);
 }
 
+/* Whatever the effort, planning stops before it uses more memory. */
+static void
+test_every_effort(void)
+{
+    enum { VALUES = 2000, STEP = 32 * 1024 };
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {a: int, b: int}\n    key: [{field: a}, {field: b}]\n");
+    g_autofree kw_value *values = g_new(kw_value, VALUES);
+    for (int index = 0; index < VALUES; index++)
+        values[index] = test_number(index);
+    planner_set_query(planner, "b>=3 b<7");
+    planner->bounds[0] = (kw_bound){.values = values, .count = VALUES};
+    size_t efforts = 0;
+    for (bool enough = false; !enough; efforts++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        kw_effort effort = {.bytes_most = (efforts + 1) * STEP, .deadline = KW_DEADLINE_NONE};
+        const kw_plan *plan;
+        kw_error error = KW_ERROR_NONE;
+        enough = kw_plan_make_within(&planner->query, &effort, arena, &plan, &error);
+        g_assert_cmpint(error.code, ==, enough ? KW_OK : KW_LIMIT);
+        if (!enough)
+            g_assert_cmpuint(kw_arena_used(arena), <, effort.bytes_most + STEP);
+    }
+    g_assert_cmpuint(efforts, >, 10);
+    g_assert_cmpuint(efforts, <, 100);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -588,5 +615,6 @@ main(int argc, char **argv)
     g_test_add_func("/plan/parts_of_hex", test_parts_of_hex);
     g_test_add_func("/plan/chosen_buckets", test_chosen_buckets);
     g_test_add_func("/plan/effort", test_effort);
+    g_test_add_func("/plan/every_effort", test_every_effort);
     return g_test_run();
 }
