@@ -170,35 +170,34 @@ with_live_placement(const kw_path_facts *path, kw_arena *arena)
     return live;
 }
 
-/* The table with paths that only the catalog has, in this state: all of them, or one (only: its index;
- * SIZE_MAX: all). The policy with them names the order `stamp`, or no order. */
+/* The table with the paths that only the catalog has, in this state: those that this change retired
+ * (FILLING: 0). The policy with them names the order `stamp`, or no order. */
 static void
-add_with_recorded(const kw_admission *admission, size_t table, kw_placement_state state, size_t only,
+add_with_recorded(const kw_admission *admission, size_t table, kw_placement_state state, int64_t retired_by,
                   accepted *to)
 {
     const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
     kw_facts *form = with_space(wanted, recorded->paths_count, admission->arena);
     for (size_t i = 0; i < recorded->paths_count; i++)
-        if (is_only_recorded(wanted, &recorded->paths[i], state) && (only == SIZE_MAX || only == i))
+        if (is_only_recorded(wanted, &recorded->paths[i], state) &&
+            recorded->paths[i].placements[0].retired_by == retired_by)
             form->paths[form->paths_count++] = with_live_placement(&recorded->paths[i], admission->arena);
     to->forms[to->count++] = form;
     add_stamped(admission, table, form, to);
 }
 
-/* After the end of a cancelled addition, or of a drop. */
+/* After the end of a cancelled addition, or of a drop. A gateway that has not followed it yet serves all
+ * paths of that change, and none of an earlier one, because the next change begins only when all gateways
+ * have followed. The catalog does not say which change was the last one. */
 static void
 add_cancelled(const kw_admission *admission, size_t table, accepted *to)
 {
     const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
-    size_t retired = 0;
-    for (size_t i = 0; recorded && i < recorded->paths_count; i++) {
-        if (!is_only_recorded(wanted, &recorded->paths[i], KW_PLACEMENT_RETIRED))
-            continue;
-        add_with_recorded(admission, table, KW_PLACEMENT_RETIRED, i, to);
-        retired++;
-    }
-    if (retired > 1)
-        add_with_recorded(admission, table, KW_PLACEMENT_RETIRED, SIZE_MAX, to);
+    for (size_t i = 0; recorded && i < recorded->paths_count; i++)
+        if (is_only_recorded(wanted, &recorded->paths[i], KW_PLACEMENT_RETIRED) &&
+            recorded->paths[i].placements[0].retired_by > 0)
+            add_with_recorded(admission, table, KW_PLACEMENT_RETIRED,
+                              recorded->paths[i].placements[0].retired_by, to);
 }
 
 /* --- changes of key rules ---------------------------------------------------------------------------- */
@@ -318,7 +317,7 @@ accept_cancellation(const kw_admission *admission, size_t table, accepted *to)
             continue;
         to->changing = true;
         to->present = record;
-        add_with_recorded(admission, table, KW_PLACEMENT_FILLING, SIZE_MAX, to);
+        add_with_recorded(admission, table, KW_PLACEMENT_FILLING, 0, to);
         return true;
     }
     return false;

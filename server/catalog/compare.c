@@ -20,15 +20,6 @@ kw_evidence_find(const kw_evidence *evidence, const char *store_table)
     return evidence->others;
 }
 
-void
-kw_facts_list_store_tables(const kw_facts *facts, GPtrArray *to)
-{
-    for (size_t i = 0; i < facts->paths_count; i++)
-        for (size_t j = 0; j < facts->paths[i].placements_count; j++)
-            if (facts->paths[i].placements[j].state != KW_PLACEMENT_ABSENT)
-                g_ptr_array_add(to, (gpointer)facts->paths[i].placements[j].store_table);
-}
-
 static bool
 holds_rows(const kw_evidence *evidence, const kw_placement_facts *placement)
 {
@@ -214,6 +205,8 @@ keep_retired(const comparing *self, const kw_placement_facts *old, bool ended, k
     kw_placement_facts *kept = &to->placements[to->placements_count++];
     *kept = *old;
     kept->state = forgetting ? KW_PLACEMENT_FORGETTING : KW_PLACEMENT_RETIRED;
+    if (ended)
+        kept->retired_by = kw_change_retires_as(self->step, self->recorded, to->name);
 }
 
 /* The live placements keep their order: the old one of a change comes first. */

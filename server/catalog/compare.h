@@ -49,6 +49,3 @@ bool kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted);
 
 /* REFUSED if a store table of `wanted` belongs to `other`, a different table of the catalog. */
 bool kw_facts_check_owner(const kw_facts *other, const kw_facts *wanted, kw_error *ret_error);
-
-/* Appends the store tables of all placements that are not absent to `to` (of const char *). */
-void kw_facts_list_store_tables(const kw_facts *facts, GPtrArray *to);

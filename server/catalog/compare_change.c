@@ -24,6 +24,13 @@ kw_change_step_of_path(const kw_change_step *step, const kw_facts *recorded, con
     return !was ? KW_PATH_STEP_BEGIN : is ? KW_PATH_STEP_NEXT : KW_PATH_STEP_END;
 }
 
+int64_t
+kw_change_retires_as(const kw_change_step *step, const kw_facts *recorded, const char *path)
+{
+    const kw_change_record *base = find_base(step, recorded, path);
+    return base->writers == KW_CHANGE_SEVERAL_WRITERS ? base->started_ms : 0;
+}
+
 static bool
 is_new(const kw_change_record *base, const kw_placement_facts *placement)
 {

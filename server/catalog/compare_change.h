@@ -15,6 +15,9 @@ typedef enum kw_path_step {
 kw_path_step kw_change_step_of_path(const kw_change_step *step, const kw_facts *recorded,
                                     const kw_facts *wanted, const char *path);
 
+/* kw_placement_facts.retired_by, at the end of a change of the path. */
+int64_t kw_change_retires_as(const kw_change_step *step, const kw_facts *recorded, const char *path);
+
 /* Checks a step (not NONE) of a path with live placements. REFUSED if `path` does not have the placements
  * that it has after the step, if the placement to fill is not empty, or if the versions for several writers
  * (change/version.h) have no such step. */

@@ -194,6 +194,15 @@ kw_path_facts_find_live(const kw_path_facts *path, const kw_placement_facts *pla
     return NULL;
 }
 
+void
+kw_facts_list_store_tables(const kw_facts *facts, GPtrArray *to)
+{
+    for (size_t i = 0; i < facts->paths_count; i++)
+        for (size_t j = 0; j < facts->paths[i].placements_count; j++)
+            if (facts->paths[i].placements[j].state != KW_PLACEMENT_ABSENT)
+                g_ptr_array_add(to, (gpointer)facts->paths[i].placements[j].store_table);
+}
+
 const char *
 kw_field_facts_column(const kw_field_facts *field, kw_arena *arena)
 {

@@ -8,6 +8,8 @@
 
 #include "schema/policy.h"
 
+#include <glib.h>
+
 /* Which of its table's records a placement holds. */
 typedef enum kw_placement_state {
     KW_PLACEMENT_ABSENT,    /* none; as if it were not listed */
@@ -25,6 +27,8 @@ typedef struct kw_placement_facts {
     const char *store_table; /* "ns:name" or "name", never "default:name" */
     kw_placement_state state;
     bool verified; /* its rows were compared with the primary path's, or all were written under the catalog */
+    int64_t retired_by; /* started_ms of the change that retired it, in a store with several writers; 0: none
+                           did */
 } kw_placement_facts;
 
 typedef struct kw_path_facts {
@@ -84,6 +88,9 @@ bool kw_path_facts_is_changing(const kw_path_facts *path);
 /* The live placement with this one's layout, key rule and store table; NULL if there is none. */
 const kw_placement_facts *kw_path_facts_find_live(const kw_path_facts *path,
                                                   const kw_placement_facts *placement);
+
+/* Appends the store tables of all placements that are not absent to `to` (of const char *). */
+void kw_facts_list_store_tables(const kw_facts *facts, GPtrArray *to);
 
 /* "d:status", "d:followed.*"; "the row key alone" for a field without a column. */
 const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);

@@ -57,6 +57,10 @@ print_placement(JsonBuilder *to, const kw_placement_facts *placement)
     add_text(to, "store_table", placement->store_table);
     add_text(to, "state", kw_placement_state_name(placement->state));
     add_flag(to, "verified", placement->verified);
+    if (placement->retired_by > 0) {
+        json_builder_set_member_name(to, "retired_by");
+        json_builder_add_int_value(to, placement->retired_by);
+    }
     json_builder_end_object(to);
 }
 
@@ -173,7 +177,8 @@ parse_placement(JsonObject *from, kw_arena *arena, kw_placement_facts *to)
                                .fingerprint = kw_catalog_json_text(from, "fingerprint", arena),
                                .rule = kw_catalog_json_text(from, "rule", arena),
                                .store_table = kw_catalog_json_text(from, "store_table", arena),
-                               .verified = flag_of(from, "verified")};
+                               .verified = flag_of(from, "verified"),
+                               .retired_by = MAX(number_of(from, "retired_by"), 0)};
     return layout >= 0 && layout <= UINT32_MAX && to->fingerprint[0] && to->store_table[0] &&
            parse_state(kw_catalog_json_text(from, "state", arena), &to->state);
 }

@@ -10,14 +10,18 @@
 #define TWO_PATHS                                                                                            \
     "    paths: {by_ts: {key: [{field: ts}, {field: id}]}, by_n: {key: [{hash: {of: [id]}}, {field: ts}, "   \
     "{field: id}]}}\n"
+#define THREE_PATHS                                                                                          \
+    "    paths: {by_ts: {key: [{field: ts}, {field: id}]}, by_n: {key: [{hash: {of: [id]}}, {field: ts}, "   \
+    "{field: id}]}, by_x: {key: [{hash: {of: [ts]}}, {field: ts}, {field: id}]}}\n"
 
 typedef struct adding {
     town *in;
     gateway *a; /* holds the change */
     gateway *b;
-    kw_policy *before, *text; /* without and with the paths */
-    kw_policy *served;        /* that of b */
-    kw_policy *placed;        /* of the last version */
+    gateway *more_followers[2]; /* NULL: only b follows */
+    kw_policy *before, *text;   /* without and with the paths */
+    GPtrArray *served;          /* policies of the followers */
+    kw_policy *placed;          /* of the last version */
     kw_added_path more;
     kw_change_record record, base;
     kw_change_step step;
@@ -27,10 +31,7 @@ static void
 serve(adding *self, gateway *by, kw_policy *policy)
 {
     g_assert_cmpint(gateway_admit(by, policy), ==, KW_OK);
-    if (by != self->b)
-        return;
-    kw_policy_unref(self->served);
-    self->served = kw_policy_ref(policy);
+    g_ptr_array_add(self->served, kw_policy_ref(policy));
 }
 
 static kw_change_record
@@ -63,6 +64,7 @@ adding_new(const char *before, const char *text, bool store_order)
     adding *self = g_new0(adding, 1);
     bool several = strstr(text, "by_n") != NULL;
     self->in = town_new();
+    self->served = g_ptr_array_new_with_free_func((GDestroyNotify)kw_policy_unref);
     self->before = test_policy(before);
     self->text = test_policy(text);
     self->a = gateway_new(self->in, "a", true);
@@ -80,9 +82,12 @@ adding_free(adding *self)
 {
     gateway_stop(self->a);
     gateway_stop(self->b);
+    for (size_t i = 0; i < G_N_ELEMENTS(self->more_followers); i++)
+        if (self->more_followers[i])
+            gateway_stop(self->more_followers[i]);
     kw_policy_unref(self->before);
     kw_policy_unref(self->text);
-    kw_policy_unref(self->served);
+    g_ptr_array_unref(self->served);
     g_clear_pointer(&self->placed, kw_policy_unref);
     town_free(self->in);
     g_free(self);
@@ -114,7 +119,7 @@ static kw_policy *
 place(adding *self)
 {
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
-    const kw_placing placings[] = {placing_of(self, "by_ts", &self->record.now),
+    const kw_placing placings[] = {placing_of(self, self->record.path, &self->record.now),
                                    placing_of(self, "by_n", &self->more.rule)};
     g_clear_pointer(&self->placed, kw_policy_unref);
     self->placed =
@@ -178,6 +183,12 @@ follow(adding *self)
 {
     serve(self, self->b, self->placed);
     report(self, self->b);
+    for (size_t i = 0; i < G_N_ELEMENTS(self->more_followers); i++) {
+        if (!self->more_followers[i])
+            continue;
+        serve(self, self->more_followers[i], self->placed);
+        report(self, self->more_followers[i]);
+    }
 }
 
 static void
@@ -341,6 +352,56 @@ test_drop(void)
     drop(BASE TWO_PATHS, STAMP BASE);
 }
 
+/* The holder ends the drop of these paths, and the other gateways follow, one after another. */
+static void
+drop_while_several_follow(adding *self, const char *path, const char *store_table, bool several)
+{
+    self->record.path = path;
+    self->record.given = self->record.now = (kw_placed_rule){1, store_table};
+    self->record.more_count = several;
+    self->record.drops = true;
+    self->record.under_way = false;
+    self->record.step = 0;
+    self->record.goal = KW_CHANGE_GOAL_CANCELLED;
+    self->record.started_ms++;
+    WALK(self, KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_0);
+    g_assert_cmpint(try_end(self, true), ==, KW_OK);
+    serve(self, self->a, self->text);
+    serve(self, self->b, self->text);
+    for (size_t i = 0; i < G_N_ELEMENTS(self->more_followers); i++)
+        serve(self, self->more_followers[i], self->text);
+}
+
+/* Gateways that have not followed the end of a drop yet accept each other, whatever paths were retired
+ * before it. */
+static void
+drop_twice(bool rows)
+{
+    adding *self = adding_new(STAMP BASE THREE_PATHS, STAMP BASE TWO_PATHS, false);
+    self->more_followers[0] = gateway_new(self->in, "c", true);
+    self->more_followers[1] = gateway_new(self->in, "d", true);
+    serve(self, self->more_followers[0], self->before);
+    serve(self, self->more_followers[1], self->before);
+    if (rows) {
+        town_put(self->in, "t_by_ts", "row");
+        town_put(self->in, "t_by_n", "row");
+        town_put(self->in, "t_by_x", "row");
+    }
+    drop_while_several_follow(self, "by_x", "t_by_x", false);
+    kw_policy_unref(self->before);
+    self->before = self->text;
+    self->text = test_policy(STAMP BASE);
+    drop_while_several_follow(self, "by_ts", "t_by_ts", true);
+    adding_free(self);
+}
+
+static void
+test_drop_twice(void)
+{
+    drop_twice(true);
+    drop_twice(false);
+}
+
 /* --- the other gateway ------------------------------------------------------------------------------ */
 
 static void
@@ -403,6 +464,7 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/paths-added-by-several/cancel", test_cancel);
     g_test_add_func("/catalog/paths-added-by-several/atomics", test_atomics);
     g_test_add_func("/catalog/paths-added-by-several/drop", test_drop);
+    g_test_add_func("/catalog/paths-added-by-several/drop-twice", test_drop_twice);
     g_test_add_func("/catalog/paths-added-by-several/reports", test_reports);
     g_test_add_func("/catalog/paths-added-by-several/admitted", test_admitted);
     g_test_add_func("/catalog/paths-added-by-several/begin", test_begin);
