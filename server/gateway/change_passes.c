@@ -35,17 +35,33 @@ end_round(kw_coordinator *self, kw_change_record *record)
     work->round_ms = took_ms;
 }
 
-/* A scan that selects few rows can exceed the deadline of a call. Then the next slice scans all rows: it ends
- * after max_rows of them, so it makes progress. */
+/* A scan that selects few rows can exceed the deadline of a call. Then slices scan all rows up to the end of
+ * the placement: each ends after max_rows of them, so it makes progress. If only the next slice did so, the
+ * one after it would exceed the deadline again. Servers report a scan that is too slow in several ways, so
+ * two failures of any kind in a row count as well. */
 static void
 note_slow_scan(kw_coordinator *self, const kw_error *error)
 {
     g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes);
     kw_change_record record;
-    bool slow = error->code == KW_TIMEOUT || error->code == KW_LIMIT;
     bool selects = self->copy.since_ms > 0 || self->act == KW_CHANGE_ACT_SWEEP;
-    if (slow && selects && kw_change_slice_record(self, set, &record))
-        kw_change_work_of(self, &record)->scan_all = true;
+    if (!selects || !kw_change_slice_record(self, set, &record))
+        return;
+    kw_change_work *work = kw_change_work_of(self, &record);
+    if (error->code != KW_TIMEOUT && error->code != KW_LIMIT && work->problem.code == KW_OK)
+        return;
+    work->slow_step = record.step;
+    work->slow_pass = record.pass;
+    work->slow_part = record.part;
+}
+
+/* Each step, pass and part begins with the first row of a placement. */
+static bool
+scans_all(kw_coordinator *self, const kw_change_record *record)
+{
+    const kw_change_work *work = kw_change_work_of(self, record);
+    return work->slow_step == record->step && work->slow_pass == record->pass &&
+           work->slow_part == record->part;
 }
 
 static void
@@ -64,7 +80,6 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
         kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->undecodable,
                                   progress_of(self, &record, result->progress));
         kw_change_key_range_keep(work, result);
-        work->scan_all = false;
         record.copied_to = result->end ? KW_BYTES_NONE : result->after;
         if (result->end)
             end_rows(self, &record);
@@ -89,7 +104,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *record, const
                                      .to = to,
                                      .since_ms =
                                          kw_copy_can_select_by_time(from, to) ? record->settled_ms : 0,
-                                     .scan_all = kw_change_work_of(self, record)->scan_all};
+                                     .scan_all = scans_all(self, record)};
     kw_change_slice_prepare(self, record, request);
     kw_verb_copy(&self->call, &self->copy, on_passed, self);
 }
@@ -104,7 +119,7 @@ kw_change_start_sweep(kw_coordinator *self, const kw_change_record *record, cons
     const kw_copy_request request = {.mode = KW_COPY_SWEEP,
                                      .from = kw_change_find_swept(path->table, record->part),
                                      .since_ms = record->swept_ms,
-                                     .scan_all = kw_change_work_of(self, record)->scan_all,
+                                     .scan_all = scans_all(self, record),
                                      .until_ms = leaves ? record->set_at_ms - 1 : KW_TIMESTAMP_NONE - 1};
     g_assert(request.from);
     kw_change_slice_prepare(self, record, request);

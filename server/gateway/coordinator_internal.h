@@ -41,7 +41,10 @@ typedef struct kw_change_work {
      */
     GBytes *first, *last;
     /* in a store with several writers */
-    bool scan_all;    /* the next slice of a pass or sweep visits all rows, because a scan by time failed */
+    /* Where a scan that selects rows was too slow: slices of this pass or sweep visit all rows of this
+     * placement. slow_step is 0: nowhere. */
+    uint64_t slow_step, slow_part;
+    kw_change_pass slow_pass;
     int64_t round_ms; /* how long the last pass or sweep took since its version was set; 0: unknown */
     bool is_holder;   /* this gateway is the holder; else the next two are unused */
     kw_change_planner planner;

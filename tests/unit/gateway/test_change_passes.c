@@ -1,0 +1,236 @@
+/* Which rows the slices of a pass or sweep scan: those that changed, or all if such a scan was too slow. The
+ * linker replaces kw_verb_copy and what would need a catalog by functions of this file. */
+#include "gateway/change_set.h"
+#include "gateway/change_slice.h"
+#include "gateway/gateway_internal.h"
+
+#include "rule/policies.h"
+
+#include <glib.h>
+
+#define FIELDS "    fields: {id: {type: string, max_bytes: 20}, ts: {type: timestamp, unit: ms}, n: int}\n"
+#define OLD FIELDS "    key: [{field: id}, {field: ts}]\n"
+#define NEW FIELDS "    key: [{field: ts}, {field: id}]\n"
+#define SINCE_MS 50
+
+void __wrap_kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *user);
+bool __wrap_kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
+const kw_fence *__wrap_kw_catalog_fence(const kw_catalog *catalog);
+uint64_t __wrap_kw_store_last_doubt_ns(const kw_store *store);
+
+/* The slice in progress; NULL: none. */
+static const kw_copy_request *request;
+static kw_copy_done slice_done;
+static void *slice_user;
+
+void
+__wrap_kw_verb_copy(kw_call *call, const kw_copy_request *given, kw_copy_done done, void *user)
+{
+    (void)call;
+    g_assert_null(request);
+    request = given;
+    slice_done = done;
+    slice_user = user;
+}
+
+bool
+__wrap_kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
+{
+    (void)self;
+    (void)record;
+    return true;
+}
+
+const kw_fence *
+__wrap_kw_catalog_fence(const kw_catalog *catalog)
+{
+    (void)catalog;
+    return NULL;
+}
+
+uint64_t
+__wrap_kw_store_last_doubt_ns(const kw_store *store)
+{
+    (void)store;
+    return 0;
+}
+
+typedef struct scene {
+    kw_gateway gateway;
+    kw_coordinator *coordinator;
+    kw_change_record record; /* as it begins */
+} scene;
+
+static void
+set_record(scene *self)
+{
+    g_autoptr(kw_policy) old = test_policy(OLD), new = test_policy(NEW);
+    g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
+    kw_change_set_unref(self->gateway.changes);
+    g_clear_pointer(&self->gateway.policy, kw_policy_unref);
+    self->gateway.changes = kw_change_set_new(&self->record, 1, NULL);
+    kw_change_set_add_model(self->gateway.changes, 0, kw_policy_model(old));
+    self->gateway.policy = kw_change_set_compile(self->gateway.changes, kw_policy_model(new), problems);
+    g_assert_nonnull(self->gateway.policy);
+}
+
+/* This gateway makes the pass or sweep. Version 3 needs passes, and both placements are written under it. */
+static scene *
+scene_new(kw_change_act act)
+{
+    scene *self = g_new0(scene, 1);
+    self->gateway.loop = kw_loop_new();
+    self->gateway.state = KW_GATEWAY_SERVING;
+    self->coordinator = kw_coordinator_new(&self->gateway);
+    self->record = (kw_change_record){.table = "t",
+                                      .path = "primary",
+                                      .given = {1, "t"},
+                                      .now = {2, "t2"},
+                                      .under_way = true,
+                                      .old = {1, "t"},
+                                      .old_given = {1, "t"},
+                                      .old_version = {1, "0123456789abcdef0123456789abcdef"},
+                                      .new_version = 2,
+                                      .version = KW_CHANGE_VERSION_3,
+                                      .writers = KW_CHANGE_SEVERAL_WRITERS,
+                                      .step = 1,
+                                      .goal = KW_CHANGE_GOAL_SWITCHED,
+                                      .holder = "a",
+                                      .settled_ms = SINCE_MS,
+                                      .swept_ms = SINCE_MS,
+                                      .set_at_ms = 2 * SINCE_MS,
+                                      .copied = true,
+                                      .compared = true,
+                                      .started_ms = 1000,
+                                      .author = "",
+                                      .reason = "",
+                                      .example = ""};
+    set_record(self);
+    kw_change_work *work = kw_change_work_of(self->coordinator, &self->record);
+    work->is_holder = true;
+    work->next.act = act;
+    return self;
+}
+
+static void
+fail(kw_code code)
+{
+    const kw_error error = {.code = code, .text = "the test's"};
+    request = NULL;
+    slice_done(slice_user, NULL, &error);
+}
+
+static void
+visit(const char *after, bool end)
+{
+    const kw_copy_result result = {.rows = 1, .after = kw_bytes_of_text(after), .end = end, .progress = 0.5};
+    request = NULL;
+    slice_done(slice_user, &result, NULL);
+}
+
+/* Starts the next slice, without the pause after a failure. */
+static void
+expect_slice(scene *self, const char *store_table, const char *after, bool scan_all)
+{
+    kw_change_work_of(self->coordinator, &self->record)->not_before_ns = 0;
+    kw_change_work_start(self->coordinator);
+    g_assert_nonnull(request);
+    g_assert_true(kw_bytes_equal(request->from->store_table, kw_bytes_of_text(store_table)));
+    g_assert_true(kw_bytes_equal(request->after, kw_bytes_of_text(after)));
+    g_assert_cmpint(request->since_ms, ==, SINCE_MS);
+    g_assert_true(request->scan_all == scan_all);
+}
+
+static void
+scene_free(scene *self)
+{
+    fail(KW_UNAVAILABLE);
+    kw_coordinator_close(self->coordinator);
+    kw_coordinator_free(self->coordinator);
+    kw_change_set_unref(self->gateway.changes);
+    kw_policy_unref(self->gateway.policy);
+    kw_loop_free(self->gateway.loop);
+    g_free(self);
+}
+
+/* All rows up to the end of the placement; the next placement begins with those that changed. */
+static void
+test_slow(kw_change_act act, kw_code code)
+{
+    const char *first = act == KW_CHANGE_ACT_PASS ? "t" : "t2", *second = first[1] ? "t" : "t2";
+    scene *self = scene_new(act);
+    expect_slice(self, first, "", false);
+    visit("a", false);
+    expect_slice(self, first, "a", false);
+    fail(code);
+    expect_slice(self, first, "a", true);
+    visit("b", false);
+    expect_slice(self, first, "b", true);
+    fail(code);
+    expect_slice(self, first, "b", true);
+    visit("c", false);
+    expect_slice(self, first, "c", true);
+    visit("d", true);
+    expect_slice(self, second, "", false);
+    scene_free(self);
+}
+
+static void
+test_pass(void)
+{
+    test_slow(KW_CHANGE_ACT_PASS, KW_TIMEOUT);
+    test_slow(KW_CHANGE_ACT_PASS, KW_LIMIT);
+}
+
+static void
+test_sweep(void)
+{
+    test_slow(KW_CHANGE_ACT_SWEEP, KW_TIMEOUT);
+    test_slow(KW_CHANGE_ACT_SWEEP, KW_LIMIT);
+}
+
+/* One failure of another kind can be a moment without the store. Two in a row count as a scan that is too
+ * slow. */
+static void
+test_other_failures(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    expect_slice(self, "t", "", false);
+    fail(KW_UNAVAILABLE);
+    expect_slice(self, "t", "", false);
+    visit("a", false);
+    expect_slice(self, "t", "a", false);
+    fail(KW_UNAVAILABLE);
+    expect_slice(self, "t", "a", false);
+    fail(KW_INTERNAL);
+    expect_slice(self, "t", "a", true);
+    visit("b", false);
+    expect_slice(self, "t", "b", true);
+    scene_free(self);
+}
+
+/* The next version's pass selects rows again, although this one did not reach the end of the placement. */
+static void
+test_next_version(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    expect_slice(self, "t", "", false);
+    fail(KW_TIMEOUT);
+    expect_slice(self, "t", "", true);
+    visit("a", false);
+    kw_change_set_version(&self->record, KW_CHANGE_VERSION_3, 1, 2 * SINCE_MS);
+    set_record(self);
+    expect_slice(self, "t", "", false);
+    scene_free(self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/gateway/change-passes/pass", test_pass);
+    g_test_add_func("/gateway/change-passes/sweep", test_sweep);
+    g_test_add_func("/gateway/change-passes/other-failures", test_other_failures);
+    g_test_add_func("/gateway/change-passes/next-version", test_next_version);
+    return g_test_run();
+}
