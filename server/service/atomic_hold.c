@@ -7,8 +7,7 @@
 
 #include <glib.h>
 
-/* The maximum number of calls in the queue of a loop. */
-#define QUEUED_MAX 4096
+#define BUSY_RETRY_MS 1000
 
 static const kw_method *
 method_of(const kw_exchange *exchange)
@@ -26,42 +25,102 @@ holding_table(const kw_exchange *exchange, const kw_policy *policy)
     return table && table->atomics && table->atomics_held ? table : NULL;
 }
 
+static char *
+table_of(const kw_exchange *exchange)
+{
+    kw_bytes table = kw_subject_of(exchange).table;
+    return g_strndup((const char *)table.data, table.size);
+}
+
 static void
 fail_held(kw_exchange *exchange)
 {
     kw_error error;
-    g_autofree char *table =
-        g_strndup((const char *)kw_subject_of(exchange).table.data, kw_subject_of(exchange).table.size);
+    g_autofree char *table = table_of(exchange);
     kw_atomic_held(table, exchange->method->name, &error);
     kw_exchange_fail(exchange, &error);
+}
+
+static void
+fail_busy(kw_exchange *exchange)
+{
+    kw_error error;
+    g_autofree char *table = table_of(exchange);
+    kw_error_set(&error, KW_BUSY,
+                 "table %s: its key rule or its paths are being changed, and %d increments and conditional "
+                 "writes of this caller's address or client certificate wait already; try again later "
+                 "(keyway change status %s)",
+                 table, KW_ATOMIC_HOLD_PEER_MAX, table);
+    error.retry_after_ms = BUSY_RETRY_MS;
+    kw_exchange_fail(exchange, &error);
+}
+
+/* --- the queue ----------------------------------------------------------------------------------- */
+
+/* How many calls of the peer are queued. */
+static size_t
+count_peer(const kw_service_worker *worker, uint32_t peer)
+{
+    return GPOINTER_TO_SIZE(g_hash_table_lookup(worker->held_peers, GUINT_TO_POINTER(peer)));
+}
+
+static void
+set_count(kw_service_worker *worker, uint32_t peer, size_t count)
+{
+    if (count)
+        g_hash_table_insert(worker->held_peers, GUINT_TO_POINTER(peer), GSIZE_TO_POINTER(count));
+    else
+        g_hash_table_remove(worker->held_peers, GUINT_TO_POINTER(peer));
+}
+
+static void
+enqueue(kw_exchange *exchange)
+{
+    kw_service_worker *worker = exchange->worker;
+    g_assert(!exchange->held_atomic && !exchange->is_active);
+    exchange->held_atomic = true;
+    exchange->held_peer = kw_request_peer_number(exchange->request);
+    exchange->link.data = exchange;
+    g_queue_push_tail_link(&worker->held_atomics, &exchange->link);
+    set_count(worker, exchange->held_peer, count_peer(worker, exchange->held_peer) + 1);
+}
+
+static void
+dequeue(kw_exchange *exchange)
+{
+    kw_service_worker *worker = exchange->worker;
+    exchange->held_atomic = false;
+    g_queue_unlink(&worker->held_atomics, &exchange->link);
+    set_count(worker, exchange->held_peer, count_peer(worker, exchange->held_peer) - 1);
+}
+
+void
+kw_atomic_hold_open(kw_service_worker *worker)
+{
+    g_queue_init(&worker->held_atomics);
+    worker->held_peers = g_hash_table_new(NULL, NULL);
 }
 
 bool
 kw_atomic_hold_catch(kw_exchange *exchange)
 {
-    GQueue *queue = &exchange->worker->held_atomics;
+    kw_service_worker *worker = exchange->worker;
     if (!holding_table(exchange, exchange->call.policy))
         return false;
-    if (queue->length == QUEUED_MAX) {
+    if (count_peer(worker, kw_request_peer_number(exchange->request)) == KW_ATOMIC_HOLD_PEER_MAX) {
+        fail_busy(exchange);
+        return true;
+    }
+    if (worker->held_atomics.length == KW_ATOMIC_HOLD_MAX) {
         fail_held(exchange);
         return true;
     }
     int64_t deadline_ms = kw_subject_of(exchange).deadline_ms;
     if (deadline_ms > 0)
         kw_exchange_set_deadline(exchange, deadline_ms);
-    g_assert(!exchange->held_atomic && !exchange->is_active);
-    exchange->held_atomic = true;
-    exchange->link.data = exchange;
-    g_queue_push_tail_link(queue, &exchange->link);
+    enqueue(exchange);
     kw_exchange_drop_policy(exchange);
     return true;
-}
-
-static void
-dequeue(kw_exchange *exchange)
-{
-    exchange->held_atomic = false;
-    g_queue_unlink(&exchange->worker->held_atomics, &exchange->link);
 }
 
 bool
@@ -81,13 +140,14 @@ kw_atomic_hold_release(kw_service_worker *worker)
 {
     GQueue *queue = &worker->held_atomics;
     GList *at;
-    for (guint left = queue->length; left > 0 && (at = g_queue_pop_head_link(queue)); left--) {
+    for (guint left = queue->length; left > 0 && (at = queue->head); left--) {
         kw_exchange *exchange = at->data;
         if (holding_table(exchange, worker->snapshot->policy)) {
+            g_queue_unlink(queue, at);
             g_queue_push_tail_link(queue, at);
             continue;
         }
-        exchange->held_atomic = false;
+        dequeue(exchange);
         if (!kw_hold_catch(exchange))
             kw_exchange_resume(exchange);
     }
@@ -101,4 +161,5 @@ kw_atomic_hold_close(kw_service_worker *worker)
         dequeue(next);
         kw_exchange_fail(next, &ending);
     }
+    g_clear_pointer(&worker->held_peers, g_hash_table_unref);
 }

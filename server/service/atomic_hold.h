@@ -7,17 +7,25 @@
  *                                        '--> the deadline passes: UNAVAILABLE, with retry_after_ms
  *
  * A call in the queue does not keep the policy under which it arrived, so the next version of the change does
- * not wait for it. Its memory is charged to its connection, and the queue has a maximum length.
+ * not wait for it. Its memory is charged to its connection. The queue has a maximum length; a call that finds
+ * it full is answered as if its deadline had passed. So that one caller cannot fill the queue, the calls of
+ * one peer (the client certificate or address that limits.peer_connections counts) occupy at most a quarter
+ * of it: its further calls get BUSY.
  */
 #pragma once
 
 #include "service/exchange.h"
 
+#define KW_ATOMIC_HOLD_MAX 4096
+#define KW_ATOMIC_HOLD_PEER_MAX (KW_ATOMIC_HOLD_MAX / 4)
+
+/* Call this when the loop opens. */
+void kw_atomic_hold_open(kw_service_worker *worker);
 /* True if the call was queued, or answered because the queue is full. */
 bool kw_atomic_hold_catch(kw_exchange *exchange);
 /* Ends a queued call whose deadline has passed. False if it is not queued. */
 bool kw_atomic_hold_end(kw_exchange *exchange);
 /* The loop has another policy: begins the calls that it allows. */
 void kw_atomic_hold_release(kw_service_worker *worker);
-/* Call this when the loop closes: answers queued calls with an error. */
+/* Call this when the loop closes: answers queued calls with an error, and frees the queue. */
 void kw_atomic_hold_close(kw_service_worker *worker);

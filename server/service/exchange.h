@@ -33,11 +33,12 @@ typedef struct kw_exchange {
     kw_bytes name;                /* of the method, as the caller wrote it */
     int32_t sequence_id;
     bool oneway;
-    bool is_active;   /* in its worker's list of active calls */
-    bool counted;     /* a hold waits until this call ends */
-    bool held;        /* queued by a hold */
-    bool held_atomic; /* queued by atomic_hold.c */
-    uint64_t era;     /* era of the fence when the call began */
+    bool is_active;     /* in its worker's list of active calls */
+    bool counted;       /* a hold waits until this call ends */
+    bool held;          /* queued by a hold */
+    bool held_atomic;   /* queued by atomic_hold.c */
+    uint32_t held_peer; /* if held_atomic: whose call it is */
+    uint64_t era;       /* era of the fence when the call began */
     struct kw_exchange *next_active, *previous_active;
     bool late; /* already answered, because its deadline passed */
     kw_alarm alarm;

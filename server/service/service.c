@@ -121,7 +121,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     worker->service = service;
     worker->loop = loop;
     worker->index = index;
-    g_queue_init(&worker->held_atomics);
+    kw_atomic_hold_open(worker);
     worker->handle = kw_store_open_handle(service->settings.store, loop);
     worker->generator = kw_generator_new(service->settings.sequences, loop, worker->handle);
     worker->ahead = kw_page_prefetcher_new(loop, &service->writes);

@@ -43,6 +43,7 @@ typedef struct kw_service_worker {
     struct kw_exchange *active; /* list of calls that began and need the store */
     struct kw_hold *hold;       /* NULL: no table is held */
     GQueue held_atomics;        /* of kw_exchange; see atomic_hold.h */
+    GHashTable *held_peers;     /* the number of them by peer */
     uint64_t calls;             /* number of calls, for request ids */
     unsigned index;
     kw_log_limit logged_mistakes, logged_failures;
