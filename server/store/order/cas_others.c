@@ -12,10 +12,6 @@
  */
 #include "store/order/cas.h"
 
-/* The delays before rows in doubt are read. */
-static const uint64_t check_delays_ns[] = {20 * UINT64_C(1000000), 200 * UINT64_C(1000000),
-                                           1000 * UINT64_C(1000000)};
-
 static void send_listed(kw_cas_round *round);
 static void check_next(kw_cas_round *round);
 
@@ -104,13 +100,9 @@ go_on(kw_cas_round *round)
     const kw_written *failure = first_failure(round);
     if (!failure) {
         wait_for_stamp(round);
-    } else if (any_in_doubt(round) && round->checks < G_N_ELEMENTS(check_delays_ns)) {
-        round->wait = (kw_wait){.until_ns = kw_clock_mono_ns() + check_delays_ns[round->checks++],
-                                .until_time_ns = INT64_MIN,
-                                .deadline = round->deadline,
-                                .done = on_check_time,
-                                .user = round};
-        kw_wait_and_call(round->handle, &round->wait);
+    } else if (any_in_doubt(round) && round->checks < KW_ORDER_CHECKS) {
+        size_t check = round->checks++;
+        kw_wait_and_check(round->handle, &round->wait, check, round->deadline, on_check_time, round);
     } else if (!round->again) {
         send_again(round);
     } else {

@@ -135,6 +135,11 @@ void kw_wait_for_estimate(kw_order_handle *handle, kw_wait *wait, int64_t stamp_
 /* Waits for a random time of up to two milliseconds before a retry, after a conflict with another writer. */
 void kw_wait_and_retry(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
                        void (*done)(void *user, kw_wait_result result), void *user);
+/* Waits before a read that decides whether a write with unknown outcome was applied. check: 0 for the first
+ * read; each one waits longer than the one before. */
+#define KW_ORDER_CHECKS 3
+void kw_wait_and_check(kw_order_handle *handle, kw_wait *wait, size_t check, kw_deadline deadline,
+                       void (*done)(void *user, kw_wait_result result), void *user);
 /* Stops waiting; done is not called. Does nothing if the wait is not pending. */
 void kw_wait_cancel(kw_wait *wait);
 /* Ends every wait of the store handle with CLOSED. */

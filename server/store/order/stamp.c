@@ -17,10 +17,6 @@
 #include "store/check.h"
 #include "store/refuse.h"
 
-/* The delays before the checks of puts with unknown outcome. */
-static const uint64_t check_delays_ns[] = {20 * UINT64_C(1000000), 200 * UINT64_C(1000000),
-                                           1000 * UINT64_C(1000000)};
-
 typedef struct stamping {
     kw_order_handle *handle;
     kw_arena *arena;
@@ -163,16 +159,12 @@ check_later(stamping *op)
     for (size_t i = 0; i < op->sent; i++)
         doubtful = doubtful ||
                    (op->results[op->indexes[i]].outcome == KW_OUTCOME_UNKNOWN && !is_removal(&op->copies[i]));
-    if (!doubtful || op->checks == G_N_ELEMENTS(check_delays_ns)) {
+    if (!doubtful || op->checks == KW_ORDER_CHECKS) {
         wait_for_stamps(op);
         return;
     }
-    op->wait = (kw_wait){.until_ns = kw_clock_mono_ns() + check_delays_ns[op->checks++],
-                         .until_time_ns = INT64_MIN,
-                         .deadline = op->copies[0].deadline,
-                         .done = on_check_time,
-                         .user = op};
-    kw_wait_and_call(op->handle, &op->wait);
+    size_t check = op->checks++;
+    kw_wait_and_check(op->handle, &op->wait, check, op->copies[0].deadline, on_check_time, op);
 }
 
 /* --- the writes ------------------------------------------------------------------------------- */

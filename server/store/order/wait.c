@@ -120,16 +120,31 @@ kw_wait_and_call(kw_order_handle *handle, kw_wait *wait)
         wait->done(wait->user, result);
 }
 
+/* Waits until our clock has reached until_ns. */
+static void
+wait_until(kw_order_handle *handle, kw_wait *wait, uint64_t until_ns, kw_deadline deadline,
+           void (*done)(void *user, kw_wait_result result), void *user)
+{
+    *wait = (kw_wait){
+        .until_ns = until_ns, .until_time_ns = INT64_MIN, .deadline = deadline, .done = done, .user = user};
+    kw_wait_and_call(handle, wait);
+}
+
 void
 kw_wait_and_retry(kw_order_handle *handle, kw_wait *wait, kw_deadline deadline,
                   void (*done)(void *user, kw_wait_result result), void *user)
 {
-    *wait = (kw_wait){.until_ns = kw_clock_mono_ns() + kw_random_u64() % RETRY_MAX_NS,
-                      .until_time_ns = INT64_MIN,
-                      .deadline = deadline,
-                      .done = done,
-                      .user = user};
-    kw_wait_and_call(handle, wait);
+    wait_until(handle, wait, kw_clock_mono_ns() + kw_random_u64() % RETRY_MAX_NS, deadline, done, user);
+}
+
+void
+kw_wait_and_check(kw_order_handle *handle, kw_wait *wait, size_t check, kw_deadline deadline,
+                  void (*done)(void *user, kw_wait_result result), void *user)
+{
+    static const uint64_t delays_ns[KW_ORDER_CHECKS] = {20 * UINT64_C(1000000), 200 * UINT64_C(1000000),
+                                                        1000 * UINT64_C(1000000)};
+    g_assert(check < KW_ORDER_CHECKS);
+    wait_until(handle, wait, kw_clock_mono_ns() + delays_ns[check], deadline, done, user);
 }
 
 void
@@ -139,12 +154,8 @@ kw_wait_for_estimate(kw_order_handle *handle, kw_wait *wait, int64_t stamp_ms,
     kw_span span;
     bool known = kw_store_time_estimate(kw_order_store_of(handle)->inner, &span);
     int64_t ahead_ns = known ? kw_order_ns(stamp_ms) - span.latest_ns : 0;
-    *wait = (kw_wait){.until_ns = ahead_ns > 0 ? kw_clock_mono_ns() + (uint64_t)ahead_ns : 0,
-                      .until_time_ns = INT64_MIN,
-                      .deadline = KW_DEADLINE_NONE,
-                      .done = done,
-                      .user = user};
-    kw_wait_and_call(handle, wait);
+    uint64_t until_ns = ahead_ns > 0 ? kw_clock_mono_ns() + (uint64_t)ahead_ns : 0;
+    wait_until(handle, wait, until_ns, KW_DEADLINE_NONE, done, user);
 }
 
 void
