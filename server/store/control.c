@@ -131,6 +131,13 @@ kw_control_is_swept(const kw_ordering *ordering, const kw_cell *cell)
     return trace || kw_control_marker(ordering, cell, &ignored);
 }
 
+bool
+kw_control_is_of_removal(const kw_cell *writer)
+{
+    return writer->value.size == KW_CONTROL_WRITER_BYTES &&
+           (int64_t)kw_be64_load(writer->value.data) == writer->timestamp - 1;
+}
+
 kw_check
 kw_control_unchanged(const kw_ordering *ordering, kw_bytes qualifier, const kw_row *row, kw_arena *arena)
 {

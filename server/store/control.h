@@ -78,6 +78,8 @@ bool kw_control_is_swept(const kw_ordering *ordering, const kw_cell *cell);
  * only. */
 int64_t kw_control_gone_until(const kw_ordering *ordering, const kw_row *row, const kw_cell *cell,
                               kw_arena *arena);
+/* True if this kw:w is that of a removal: its timestamp is one millisecond after the stamp. */
+bool kw_control_is_of_removal(const kw_cell *writer);
 /* A check that the control cell with this qualifier still has the value (or absence) read in this row. */
 kw_check kw_control_unchanged(const kw_ordering *ordering, kw_bytes qualifier, const kw_row *row,
                               kw_arena *arena);

@@ -132,7 +132,7 @@ typedef struct kw_write {
     /* In write_if: the further rows of the record, all different. */
     const kw_row_target *others;
     size_t others_count;
-    /* DELETE: cells that are put in the same atomic step, with their own timestamps. */
+    /* Cells that are put in the same atomic step, with their own timestamps. */
     const kw_cell *extra_cells;
     size_t extra_cells_count;
     int64_t extra_cells_ttl_ms; /* 0: the cells do not expire */
@@ -240,8 +240,9 @@ void kw_store_handle_increment(kw_store_handle *handle, const kw_increment *incr
  * Copies all cells that a read of all versions sees, and removals, whose readable control cells ("gone
  * cells") are copied with delete markers. Other writes can happen meanwhile; those with greater timestamps
  * win. A copy can replace a cell of the target with equal timestamp. Delete markers without a gone cell,
- * cells that they have deleted, and other control cells are not copied. The copy of a row is atomic if the
- * row has at most about a megabyte. No two copies of one call can have a row in common. */
+ * cells that they have deleted, and other control cells are not copied, with one exception: in tables with
+ * kw:w, a copy both ways that changes `row` writes the newer kw:w of `to_row` there, too. The copy of a row
+ * is atomic if the row has at most about a megabyte. No two copies of one call can have a row in common. */
 typedef struct kw_row_copy {
     kw_bytes table, row;
     kw_bytes to_table, to_row;

@@ -2,6 +2,8 @@
  * "shared" are `row` of each copy, those of the table "others" are `to_row`. */
 #include "contract/ordered_rows.h"
 
+#include "store/control.h"
+
 static kw_fixture
 others_of(kw_fixture *f)
 {
@@ -22,13 +24,20 @@ copy_of(kw_fixture *f, const char *row, bool both_ways)
 }
 
 static void
-must_copy(kw_fixture *f, const char *row, bool both_ways)
+must_copy_as(kw_fixture *f, const char *row, bool both_ways, const kw_ordering *ordering)
 {
     kw_row_copy copy = copy_of(f, row, both_ways);
     kw_written result;
+    copy.ordering = ordering;
     kw_sync_copy(&f->sync, &copy, 1, &result);
     if (result.outcome != KW_OUTCOME_OK)
         g_error("%s", result.error.text);
+}
+
+static void
+must_copy(kw_fixture *f, const char *row, bool both_ways)
+{
+    must_copy_as(f, row, both_ways, &kw_ordered);
 }
 
 /* --- examples ------------------------------------------------------------------------------------ */
@@ -109,7 +118,8 @@ await_time(kw_fixture *f)
 }
 
 static void
-must_write(kw_fixture *f, kw_write_kind kind, const char *row, const char *qualifier)
+must_write_as(kw_fixture *f, kw_write_kind kind, const char *row, const char *qualifier,
+              const kw_ordering *ordering)
 {
     kw_cell cell = {.family = B("d"), .qualifier = B(qualifier), .value = B("x")};
     kw_column column = {.family = B("d"), .qualifier = B(qualifier)};
@@ -121,11 +131,17 @@ must_write(kw_fixture *f, kw_write_kind kind, const char *row, const char *quali
                       .columns = &column,
                       .columns_count = kind == KW_WRITE_DELETE && *qualifier,
                       .timestamp = KW_TIMESTAMP_NONE,
-                      .ordering = &kw_ordered,
+                      .ordering = ordering,
                       .deadline = kw_deadline_in_ms(60000)};
     kw_sync_written result = kw_sync_write(&f->sync, &write);
     if (result.outcome != KW_OUTCOME_OK)
         g_error("%s", result.error.text);
+}
+
+static void
+must_write(kw_fixture *f, kw_write_kind kind, const char *row, const char *qualifier)
+{
+    must_write_as(f, kind, row, qualifier, &kw_ordered);
 }
 
 static void
@@ -153,6 +169,45 @@ test_removals(kw_fixture *f)
     rows = kw_sync_get(&f->sync, &kw_ask(&asking, f, "removals", NULL)->get, NULL);
     g_assert_cmpuint(rows->rows[0].cells_count, ==, 1); /* the gone cell of the record */
     kw_rows_free(rows);
+}
+
+/* --- kw:w ---------------------------------------------------------------------------------------- */
+
+static bool
+has_writer_of(kw_fixture *f, kw_fixture *others, const char *row)
+{
+    kw_asking here, there;
+    kw_rows *rows = kw_sync_get(&f->sync, &kw_ask(&here, f, row, NULL)->get, NULL);
+    kw_rows *other_rows = kw_sync_get(&f->sync, &kw_ask(&there, others, row, NULL)->get, NULL);
+    const kw_cell *writer = kw_control_find(&kw_ordered, &rows->rows[0], KW_CONTROL_WRITER);
+    const kw_cell *other = kw_control_find(&kw_ordered, &other_rows->rows[0], KW_CONTROL_WRITER);
+    g_assert_nonnull(other);
+    bool same =
+        writer && writer->timestamp == other->timestamp && kw_bytes_equal(writer->value, other->value);
+    kw_rows_free(rows);
+    kw_rows_free(other_rows);
+    return same;
+}
+
+/* A copy both ways takes kw:w along to the row in which atomic operations compare it. */
+static void
+test_writer(kw_fixture *f)
+{
+    kw_fixture others = others_of(f);
+    kw_ordering counted = kw_ordered;
+    counted.atomics = true;
+    await_time(f);
+    must_write_as(&others, KW_WRITE_PUT, "writer", "a", &counted);
+    must_copy_as(f, "writer", true, &counted);
+    g_assert_true(has_writer_of(f, &others, "writer"));
+    must_write_as(f, KW_WRITE_PUT, "writer", "b", &counted);
+    must_write_as(&others, KW_WRITE_DELETE, "writer", "", &counted);
+    g_assert_false(has_writer_of(f, &others, "writer"));
+    must_copy_as(f, "writer", true, &counted);
+    g_assert_true(has_writer_of(f, &others, "writer"));
+    must_write_as(f, KW_WRITE_PUT, "writer", "b", &counted);
+    must_copy_as(f, "writer", true, &counted);
+    g_assert_false(has_writer_of(f, &others, "writer"));
 }
 
 /* Scans of row keys, as the copier does them. */
@@ -423,6 +478,7 @@ kw_contract_add_ordered_copies(void)
 {
     kw_fixture_add("ordered copies", "examples", test_examples);
     kw_fixture_add("ordered copies", "removals", test_removals);
+    kw_fixture_add("ordered copies", "kw:w", test_writer);
     kw_fixture_add("ordered copies", "scan removed", test_scan_removed);
     kw_fixture_add("ordered copies", "ttl", test_ttl);
     kw_fixture_add("ordered copies", "many", test_many);

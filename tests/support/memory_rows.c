@@ -163,6 +163,7 @@ memory_apply(memory_store *store, const kw_write *write)
     for (size_t i = 0; i < write->markers_count; i++)
         delete_cells(store, write, &write->markers[i].column, !write->markers[i].whole_row,
                      write->markers[i].until_ms);
+    set_cells(store, write, write->extra_cells, write->extra_cells_count);
     if (write->own_timestamps) {
         set_cells(store, write, write->cells, write->cells_count);
         return;

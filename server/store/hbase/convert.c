@@ -13,10 +13,10 @@
 kw_hbase_shape
 kw_hbase_shape_of(const kw_write *write)
 {
-    if (write->kind == KW_WRITE_PUT)
-        return write->markers_count ? KW_HBASE_SHAPE_MUTATIONS : KW_HBASE_SHAPE_PUT;
     if (write->extra_cells_count)
         return KW_HBASE_SHAPE_MUTATIONS;
+    if (write->kind == KW_WRITE_PUT)
+        return write->markers_count ? KW_HBASE_SHAPE_MUTATIONS : KW_HBASE_SHAPE_PUT;
     size_t families = 0;
     for (size_t i = 0; i < write->columns_count; i++)
         families += write->columns[i].whole_family;

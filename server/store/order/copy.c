@@ -18,6 +18,12 @@
  * markers, so those that have no gone cell cannot be copied: those of removals with a caller's timestamp, and
  * those of tables with order: store. Cells that are deleted in a family that keeps deleted cells are not
  * copied either.
+ *
+ * kw:w. A copy both ways takes over writes that have not reached `row`, in which atomic operations compare
+ * kw:w, and which a put or removal writes last. So it writes the newest kw:w of `to_row` there, in the same
+ * mutation. Without it, an atomic operation that has read the row before the copy would not notice the copied
+ * cells. And the delete markers of a copied removal could hide the kw:w of an operation that came in between:
+ * if there was none before, the compare would find none again, and two increments could have the same result.
  */
 #include "store/order/copy.h"
 
@@ -115,7 +121,7 @@ row_of(const copying *op, const kw_rows *rows, const kw_row *stored, size_t inde
 static void
 write_missing(copying *op)
 {
-    kw_copy_writes_init(&op->writes, op->deadline);
+    kw_copy_writes_init(&op->writes, op->handle, op->deadline);
     for (size_t i = op->from; i < op->to; i++) {
         const kw_row_copy *copy = &op->copies[i];
         const kw_row *row = row_of(op, op->rows, copy->stored, i);
@@ -123,7 +129,7 @@ write_missing(copying *op)
         op->results[i] = (kw_written){.outcome = KW_OUTCOME_OK};
         kw_copy_writes_add_missing(&op->writes, copy, row, to_row, i);
     }
-    kw_copy_writes_send(&op->writes, op->handle, on_written, op);
+    kw_copy_writes_send(&op->writes, on_written, op);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

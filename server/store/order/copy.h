@@ -12,6 +12,7 @@
 /* Writes for the rows of several copies or sweeps, which are sent together. All memory is in the arena,
  * except the bytes of cells, which are those of the rows that were read. */
 typedef struct kw_copy_writes {
+    kw_order_handle *handle;
     kw_arena *arena;
     kw_deadline deadline;
     GPtrArray *writes; /* of kw_write */
@@ -19,20 +20,17 @@ typedef struct kw_copy_writes {
     kw_written *results;
 } kw_copy_writes;
 
-void kw_copy_writes_init(kw_copy_writes *self, kw_deadline deadline);
+void kw_copy_writes_init(kw_copy_writes *self, kw_order_handle *handle, kw_deadline deadline);
 void kw_copy_writes_clear(kw_copy_writes *self);
-/* Adds the write in parts that are small enough: data cells can be in any part, and the first parts have
- * markers with their gone cells. */
-void kw_copy_writes_add(kw_copy_writes *self, const kw_write *write, size_t owner);
 /* Adds one write of delete markers. */
 void kw_copy_writes_add_markers(kw_copy_writes *self, const kw_row_sweep *sweep, const kw_marker *markers,
                                 size_t count, size_t owner);
 /* Adds what the rows of the copy lack. The rows are in HBase's order and have all their cells, or all cells
- * of some columns with the gone cells that apply to them. to_row: NULL unless the copy is both ways. */
+ * of some columns with the control cells that apply to them. to_row: NULL unless the copy is both ways. */
 void kw_copy_writes_add_missing(kw_copy_writes *self, const kw_row_copy *copy, const kw_row *row,
                                 const kw_row *to_row, size_t owner);
 /* Sends the writes; done is called later, also if there are none. */
-void kw_copy_writes_send(kw_copy_writes *self, kw_order_handle *handle, void (*done)(void *user), void *user);
+void kw_copy_writes_send(kw_copy_writes *self, void (*done)(void *user), void *user);
 /* The first error of each owner, into results[owner]. */
 void kw_copy_writes_note(const kw_copy_writes *self, kw_written *results);
 

@@ -4,9 +4,9 @@
  *                                                            |
  *                            .-------------------------------'
  *                            v
- *   the next columns, with the gone cells that apply to them, of both rows --> write what a row lacks
- *        ^                                                                        |
- *        '------------------------------------------------------------------------'
+ *   the next columns, with their gone cells and kw:w, of both rows --> write what a row lacks
+ *        ^                                                                |
+ *        '----------------------------------------------------------------'
  *
  * Each part is a copy of its columns. Readers of the target can see some parts before others.
  */
@@ -137,9 +137,9 @@ static void
 write_missing(large *op)
 {
     const kw_row *to_row = op->to_row ? &op->to_row->rows[0] : NULL;
-    kw_copy_writes_init(&op->writes, op->deadline);
+    kw_copy_writes_init(&op->writes, op->handle, op->deadline);
     kw_copy_writes_add_missing(&op->writes, op->copy, &op->row->rows[0], to_row, 0);
-    kw_copy_writes_send(&op->writes, op->handle, on_written, op);
+    kw_copy_writes_send(&op->writes, on_written, op);
 }
 
 /* --- the parts -------------------------------------------------------------------------------- */
@@ -160,6 +160,21 @@ on_columns(large *op)
     write_missing(op);
 }
 
+/* The next columns, their gone cells, and kw:w. */
+static const kw_column *
+columns_of(large *op)
+{
+    const kw_ordering *ordering = op->copy->ordering;
+    size_t count;
+    const kw_column *columns =
+        kw_control_columns(ordering, op->columns + op->next, op->copied, op->scratch, &count);
+    kw_column *all = KW_ARENA_ARRAY(op->scratch, kw_column, count + 1);
+    memcpy(all, columns, count * sizeof *all);
+    all[count] = (kw_column){ordering->family, KW_CONTROL_WRITER, false};
+    op->get.columns_count = count + 1;
+    return all;
+}
+
 static void
 copy_columns(large *op)
 {
@@ -172,8 +187,7 @@ copy_columns(large *op)
     kw_arena_free(op->scratch);
     op->scratch = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     op->get = (kw_get){.max_bytes = op->copied > 1 ? KW_COPY_PART_BYTES : 0};
-    op->get.columns = kw_control_columns(op->copy->ordering, op->columns + op->next, op->copied, op->scratch,
-                                         &op->get.columns_count);
+    op->get.columns = columns_of(op);
     read_both(op, on_columns);
 }
 

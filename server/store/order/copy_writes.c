@@ -9,9 +9,10 @@
 #define CELL_OVERHEAD 64
 
 void
-kw_copy_writes_init(kw_copy_writes *self, kw_deadline deadline)
+kw_copy_writes_init(kw_copy_writes *self, kw_order_handle *handle, kw_deadline deadline)
 {
-    *self = (kw_copy_writes){.arena = kw_arena_new_for(NULL, KW_MEMORY_STORE),
+    *self = (kw_copy_writes){.handle = handle,
+                             .arena = kw_arena_new_for(NULL, KW_MEMORY_STORE),
                              .deadline = deadline,
                              .writes = g_ptr_array_new(),
                              .owners = g_array_new(FALSE, FALSE, sizeof(size_t))};
@@ -54,8 +55,10 @@ add_part(kw_copy_writes *self, const kw_write *write, size_t first, size_t owner
     return end;
 }
 
-void
-kw_copy_writes_add(kw_copy_writes *self, const kw_write *write, size_t owner)
+/* Adds the write in parts that are small enough: data cells can be in any part, and the first parts have
+ * markers with their gone cells. Every part has the extra cells. */
+static void
+add_parts(kw_copy_writes *self, const kw_write *write, size_t owner)
 {
     for (size_t at = 0; at < write->cells_count;)
         at = add_part(self, write, at, owner);
@@ -79,10 +82,26 @@ kw_copy_writes_add_markers(kw_copy_writes *self, const kw_row_sweep *sweep, cons
     g_array_append_val(self->owners, owner);
 }
 
-/* Adds what `to` lacks of the merged row. */
+/* Adds the kw:w of the other row, if it is newer; see copy.c. That of a removal expires. */
 static void
-add_missing(kw_copy_writes *self, const kw_row_copy *copy, const kw_row *merged, const kw_row *to, bool back,
-            size_t owner)
+add_writer(const kw_copy_writes *self, const kw_ordering *ordering, const kw_row *from, const kw_row *to,
+           kw_write *write)
+{
+    const kw_cell *writer = kw_control_find(ordering, from, KW_CONTROL_WRITER);
+    const kw_cell *present = kw_control_find(ordering, to, KW_CONTROL_WRITER);
+    bool newer = writer && (!present || present->timestamp < writer->timestamp);
+    if (!kw_writes_writer(ordering) || !newer)
+        return;
+    write->extra_cells = writer;
+    write->extra_cells_count = 1;
+    if (kw_control_is_of_removal(writer))
+        write->extra_cells_ttl_ms = kw_order_writer_ttl_ms(self->handle->settings);
+}
+
+/* Adds what `to` lacks of the merged row. from: the other row. */
+static void
+add_missing(kw_copy_writes *self, const kw_row_copy *copy, const kw_row *merged, const kw_row *from,
+            const kw_row *to, bool back, size_t owner)
 {
     kw_write write = {0};
     if (!kw_order_missing(copy->ordering, merged, to, true, self->arena, &write))
@@ -91,7 +110,9 @@ add_missing(kw_copy_writes *self, const kw_row_copy *copy, const kw_row *merged,
     write.row = back ? copy->row : copy->to_row;
     write.fenced = true;
     write.era = copy->era;
-    kw_copy_writes_add(self, &write, owner);
+    if (back)
+        add_writer(self, copy->ordering, from, to, &write);
+    add_parts(self, &write, owner);
 }
 
 void
@@ -100,20 +121,20 @@ kw_copy_writes_add_missing(kw_copy_writes *self, const kw_row_copy *copy, const 
 {
     const kw_row none = {.cells_count = 0};
     if (!to_row) {
-        add_missing(self, copy, row, &none, false, owner);
+        add_missing(self, copy, row, row, &none, false, owner);
         return;
     }
     kw_row merged = kw_order_merge(copy->ordering, row, to_row, self->arena);
-    add_missing(self, copy, &merged, to_row, false, owner);
-    add_missing(self, copy, &merged, row, true, owner);
+    add_missing(self, copy, &merged, row, to_row, false, owner);
+    add_missing(self, copy, &merged, to_row, row, true, owner);
 }
 
 void
-kw_copy_writes_send(kw_copy_writes *self, kw_order_handle *handle, void (*done)(void *user), void *user)
+kw_copy_writes_send(kw_copy_writes *self, void (*done)(void *user), void *user)
 {
     size_t count = self->writes->len;
     self->results = KW_ARENA_ARRAY(self->arena, kw_written, count);
-    kw_store_handle_write_many(handle->inner, (const kw_write *const *)self->writes->pdata, count,
+    kw_store_handle_write_many(self->handle->inner, (const kw_write *const *)self->writes->pdata, count,
                                self->results, done, user);
 }
 

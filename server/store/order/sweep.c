@@ -138,13 +138,13 @@ on_rows(void *user, kw_rows *rows, const kw_error *error)
         finish(op);
         return;
     }
-    kw_copy_writes_init(&op->writes, op->deadline);
+    kw_copy_writes_init(&op->writes, op->handle, op->deadline);
     for (size_t i = op->from; i < op->to; i++) {
         op->results[i] = (kw_written){.outcome = KW_OUTCOME_OK};
         add_sweep(op, i, &rows->rows[i - op->from]);
     }
     kw_rows_free(rows);
-    kw_copy_writes_send(&op->writes, op->handle, on_written, op);
+    kw_copy_writes_send(&op->writes, on_written, op);
 }
 
 static void

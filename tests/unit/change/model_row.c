@@ -86,6 +86,8 @@ row_apply(row *to, const row *cells, row_rules rules)
     for (unsigned i = 0; i < CELLS; i++)
         if (cells->cells[i])
             row_put(to, BIT(i), cells->cells[i], bare);
+    if (cells->writer)
+        set_writer(to, cells->writer, cells->writer_at);
 }
 
 void

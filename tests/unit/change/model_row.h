@@ -40,7 +40,7 @@ typedef struct row_rules {
 void row_put(row *to, uint8_t fields, rank write, row_rules rules);
 /* Removes the record, or field A alone. */
 void row_remove(row *from, bool whole, rank write, row_rules rules);
-/* Writes the cells and gone cells that a read of another row has returned; kw:w is not copied. */
+/* Writes the cells, gone cells and kw:w that a read of another row has returned. */
 void row_apply(row *to, const row *cells, row_rules rules);
 /* The row without gone cells of removals with this stamp or higher ones. */
 row row_older(const row *of, uint8_t stamp);
@@ -59,7 +59,7 @@ void row_touch(row *of, uint8_t at);
 /* The newest of each cell; of equal stamps that of `authority`. */
 row row_merge(const row *authority, const row *other);
 /* What must be written to `to` so that it has the cells of `merged`; `ties`: including cells with the same
- * stamp and another value. False: nothing. */
+ * stamp and another value. False: nothing. Without kw:w. */
 bool row_missing(const row *merged, const row *to, bool ties, row *ret_missing);
 
 /* The write that a read of this field shows: that of its value or of its removal. */

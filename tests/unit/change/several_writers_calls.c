@@ -184,7 +184,8 @@ read_for_atomic(const search *with, const world *in, int index, int target)
     }
 }
 
-/* Two atomic operations conflict if one wrote between what the other one replaced and wrote. */
+/* Two atomic operations conflict if one wrote between what the other one replaced and wrote. An operation
+ * must have noticed what a pass has copied and a get has returned. */
 static void
 add_atomic(world *in, const call *of)
 {
@@ -192,6 +193,8 @@ add_atomic(world *in, const call *of)
     for (; at < ATOMICS && in->atomics[at][1]; at++)
         if (of->replaced < in->atomics[at][1] && in->atomics[at][0] < of->write)
             in->wrong = 1;
+    if (in->passed && in->seen[A] == in->passed && of->replaced < in->passed)
+        in->wrong = 1;
     g_assert(at < ATOMICS);
     in->atomics[at][0] = of->replaced;
     in->atomics[at][1] = of->write;
@@ -225,6 +228,17 @@ expand_atomic(const search *with, const world *in, int index)
 
 /* --- gets, scans, the copier and passes ------------------------------------------------------- */
 
+/* What a pass writes to the placement that atomic operations compare is written with the kw:w of the other
+ * row, as the write itself would be. */
+static void
+add_writer(const search *with, const call *of, const row *from, const row *to, row *missing)
+{
+    if (of->kind != CALL_PASS || with->model->passes_no_writer || from->writer_at <= to->writer_at)
+        return;
+    missing->writer = from->writer;
+    missing->writer_at = from->writer_at;
+}
+
 /* Everything was read. Prepares what must be written, in of->rows. */
 static void
 prepare(const search *with, const world *in, call *of, uint8_t read_places)
@@ -247,6 +261,8 @@ prepare(const search *with, const world *in, call *of, uint8_t read_places)
             of->todo |= BIT(place);
         else
             memset(&of->rows[place], 0, sizeof of->rows[place]);
+    if (of->todo & BIT(authority))
+        add_writer(with, of, &read[!authority], &read[authority], &of->rows[authority]);
     if (of->kind == CALL_COPY) {
         bool all = !with->model->copies_no_gone;
         row to = {.row_gone = all ? 0 : merged.row_gone, .a_gone = all ? 0 : merged.a_gone};
@@ -310,6 +326,14 @@ read_place(const search *with, const world *in, int index, int place)
 }
 
 static void
+note_passed(const search *with, world *in, const call *of, int place)
+{
+    bool authority = place == version_authority(version_of(with, of->version));
+    if (with->model->notices && of->kind == CALL_PASS && authority)
+        in->passed = row_rank(&of->rows[place], A);
+}
+
+static void
 write_place(const search *with, const world *in, int index, int place)
 {
     world next = *in;
@@ -319,6 +343,7 @@ write_place(const search *with, const world *in, int index, int place)
         next.swept = 1;
     } else {
         row_apply(&next.rows[place], &of->rows[place], rules_of(with, of));
+        note_passed(with, &next, of, place);
     }
     of->todo &= (uint8_t)~BIT(place);
     memset(&of->rows[place], 0, sizeof of->rows[place]);

@@ -557,7 +557,9 @@ several_writers_model_explore(const several_writers_model *model, uint64_t state
     g_autofree world *first = g_new0(world, 1);
     kw_change_version_id start = model->drops ? model->last : model->first;
     const kw_change_version *version = &model->versions[start];
-    const row initial = {.cells = {RANK(1, 0), RANK(1, 0)}, .writer = RANK(1, 0), .writer_at = 1};
+    row initial = {.cells = {RANK(1, 0), RANK(1, 0)}, .writer = RANK(1, 0), .writer_at = 1};
+    if (model->unwritten)
+        initial.writer = initial.writer_at = 0;
     first->rows[version_authority(version)] = initial;
     first->back = model->drops;
     first->done = model->drops ? KW_CHANGE_NEEDS_COPY : 0;

@@ -59,6 +59,9 @@ typedef struct several_writers_model {
     bool distinct; /* no write gets the stamp of an acknowledged one */
     bool gone_can_miss; /* a read that shows nothing is right also if the gone cell of a removal is missing */
 
+    bool unwritten;    /* the record has no kw:w at first: it was written before writes left kw:w */
+    bool notices;      /* checks that atomic operations notice what a pass has copied and a get has returned;
+                          for puts of one field */
     bool no_copy;      /* no rows are copied before the pass */
     bool gone_expires; /* gone cells that removals leave under version 0 have expired when rows are copied;
                           not together with `unknown` */
@@ -72,6 +75,7 @@ typedef struct several_writers_model {
     bool no_write_back;            /* a get of both placements returns without writing back */
     bool no_gone;                  /* removals leave no gone cell */
     bool no_writer;                /* puts and removals leave no kw:w */
+    bool passes_no_writer;         /* a pass copies cells and gone cells without their kw:w */
     bool copies_no_gone;           /* the copier copies cells alone, without gone cells */
     bool gone_too_low;             /* control cells of a removal have its stamp, not the next one */
     bool compaction_drops_control; /* compactions drop control cells together with delete markers */

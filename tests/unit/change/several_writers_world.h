@@ -55,6 +55,7 @@ typedef struct world {
     rank acked[CELLS];        /* the newest write acknowledged */
     rank removed[CELLS];      /* the newest removal that has begun */
     rank failed;              /* a write that was answered FAILED */
+    rank passed;              /* with `notices`: what a pass wrote last to the authority */
     uint8_t swept, wrong;     /* gone cells were removed; an answer was wrong */
     rank atomics[ATOMICS][2]; /* the values that atomic operations replaced and wrote */
     uint8_t in_use[4];        /* bits: stamps of writes in progress or of unknown outcome */

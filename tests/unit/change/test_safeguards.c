@@ -270,6 +270,30 @@ test_atomics(void)
     model_is_wrong("6 decides in O", &late);
 }
 
+/* A pass without kw:w. An atomic operation can have read the row before. If a removal hides the kw:w that
+ * another one left in between, the compare finds the row without kw:w, as it was read: then both replace the
+ * same value. And a put that a get has returned is replaced as if it had not been. */
+static void
+test_passes(void)
+{
+    several_writers_model removals = model_of(CALL_BIT(REMOVE) | CALL_BIT(ATOMIC), 3), back,
+                          puts = model_of(ATOMIC, 3);
+    removals.unwritten = removals.passes_no_writer = true;
+    removals.first = puts.first = KW_CHANGE_VERSION_2;
+    removals.last = puts.last = KW_CHANGE_VERSION_3;
+    back = removals;
+    back.first = KW_CHANGE_VERSION_5;
+    back.last = KW_CHANGE_VERSION_6;
+    back.turns = 1;
+    model_is_wrong("a pass copies a removal without kw:w", &removals);
+    model_is_wrong("the same on the way back", &back);
+    removals.unwritten = false;
+    model_is_right("the row has had kw:w before", &removals);
+    puts.unknown = 1;
+    puts.notices = puts.passes_no_writer = true;
+    model_is_wrong("a pass copies a put of a gateway that has died without kw:w", &puts);
+}
+
 /* Atomic operations that go on as under 2. */
 static void
 test_holds(void)
@@ -313,6 +337,7 @@ main(int argc, char **argv)
     g_test_add_func("/change/safeguards/forward-again", test_forward_again);
     g_test_add_func("/change/safeguards/gateways", test_gateways);
     g_test_add_func("/change/safeguards/atomics", test_atomics);
+    g_test_add_func("/change/safeguards/passes", test_passes);
     g_test_add_func("/change/safeguards/holds", test_holds);
     g_test_add_func("/change/safeguards/holds-for-native-atomics", test_holds_for_native_atomics);
     return g_test_run();

@@ -127,6 +127,28 @@ test_atomics(void)
     model_is_right("atomic operations alone, one given up", &model);
 }
 
+/* Passes beside atomic operations: under 2-spaced, and on the way back under 6-pass. A pass can bring the
+ * write of a gateway that has died between the placements, or is slow, to the placement that atomic
+ * operations compare. */
+static void
+test_atomics_beside_passes(void)
+{
+    several_writers_model removals = model_of(REMOVE | ATOMIC, 3), puts = model_of(PUT | GET | ATOMIC, 3),
+                          back;
+    removals.unwritten = puts.notices = true;
+    removals.unknown = puts.unknown = 1;
+    removals.first = puts.first = KW_CHANGE_VERSION_2;
+    removals.last = puts.last = KW_CHANGE_VERSION_3;
+    model_is_right("removals, a pass, one call given up, no kw:w before", &removals);
+    model_is_right("puts, a pass, one call given up", &puts);
+    back = removals;
+    back.first = KW_CHANGE_VERSION_5;
+    back.last = KW_CHANGE_VERSION_6;
+    back.turns = 1;
+    back.unknown = (int)explore_bound(0, 1);
+    model_is_right("removals, reversed", &back);
+}
+
 static void
 test_sweep(void)
 {
@@ -160,6 +182,7 @@ main(int argc, char **argv)
     g_test_add_func("/change/several-writers/ties", test_ties);
     g_test_add_func("/change/several-writers/sent-again", test_sent_again);
     g_test_add_func("/change/several-writers/atomics", test_atomics);
+    g_test_add_func("/change/several-writers/atomics-beside-passes", test_atomics_beside_passes);
     g_test_add_func("/change/several-writers/sweep", test_sweep);
     g_test_add_func("/change/several-writers/no-copy", test_no_copy);
     return g_test_run();

@@ -152,11 +152,12 @@ read_cell(kw_arena *arena, const char *text)
                     .timestamp = g_ascii_strtoll(parts[2], NULL, 10)};
     if (!g_str_has_prefix(name, "kw:"))
         return cell;
-    uint8_t *qualifier = kw_arena_alloc0(arena, strlen(name) + 1), *value = kw_arena_alloc(arena, 8);
+    size_t size = g_str_equal(name, "kw:w") ? KW_CONTROL_WRITER_BYTES : 8;
+    uint8_t *qualifier = kw_arena_alloc0(arena, strlen(name) + 1), *value = kw_arena_alloc0(arena, size);
     memcpy(qualifier + 1, name, strlen(name));
     kw_be64_store(value, g_ascii_strtoull(parts[1], NULL, 10));
     cell.qualifier = kw_bytes_of(qualifier, strlen(name) + 1);
-    cell.value = kw_bytes_of(value, 8);
+    cell.value = kw_bytes_of(value, size);
     return cell;
 }
 

@@ -1,6 +1,9 @@
 /* Copies of rows in both directions, over the rows of the simulated HBase. */
 #include "order_bed.h"
 
+#include "store/control.h"
+#include "store/hbase/convert.h"
+
 #include <string.h>
 
 #define ERA 7 /* of the fence, when the copy began */
@@ -93,6 +96,108 @@ test_examples(void)
         if (of->both_ways) /* the rows are the same now: two reads, no write */
             must_copy(&bed, "r", true);
         g_assert_cmpuint(kw_simulated_calls(bed.rows) - calls, ==, of->both_ways ? 2 : 0);
+        order_bed_free(&bed);
+    }
+}
+
+/* --- kw:w ---------------------------------------------------------------------------------------- */
+
+static const kw_ordering counted = {.order = KW_WRITE_ORDER_STAMP,
+                                    .atomics = true,
+                                    .waits_for_next_ms = true,
+                                    .keeps_gone = true,
+                                    .family = {(const uint8_t *)"f", 1}};
+
+/* The old row is the one in which atomic operations compare kw:w. */
+static const example writers[] = {
+    {"a put that reached only the new row", true, "f:kw:w=10@10 f:a=1@10", "f:kw:w=12@12 f:a=2@12",
+     "f:kw:w=12@12 f:kw:w=10@10 f:a=2@12 f:a=1@10", "f:kw:w=12@12 f:a=2@12 f:a=1@10"},
+    {"the old row had none", true, "f:a=1@10", "f:kw:w=12@12 f:a=2@12", "f:kw:w=12@12 f:a=2@12 f:a=1@10",
+     "f:kw:w=12@12 f:a=2@12 f:a=1@10"},
+    {"a removal hides that of an increment", true, "f:kw:w=11@11 f:a=1@11", "f:kw:r=11@12 f:kw:w=11@12",
+     "f:kw:r=11@12 f:kw:w=11@12", NULL},
+    {"the old row has a newer one", true, "f:kw:w=13@13 f:b=1@13", "f:kw:w=12@12 f:a=2@12",
+     "f:kw:w=13@13 f:a=2@12 f:b=1@13", "f:kw:w=12@12 f:a=2@12 f:b=1@13"},
+    {"of equal timestamps that of the old row stays", true, "f:kw:w=11@12 f:b=1@9", "f:kw:w=12@12 f:a=2@12",
+     "f:kw:w=11@12 f:a=2@12 f:b=1@9", "f:kw:w=12@12 f:a=2@12 f:b=1@9"},
+    {"not alone", true, "f:a=1@10", "f:kw:w=12@12 f:a=1@10", NULL, NULL},
+    {"not to the new row", true, "f:kw:w=12@12 f:a=2@12", "f:kw:w=10@10", NULL, "f:kw:w=10@10 f:a=2@12"},
+    {"not in a copy one way", false, "f:kw:w=12@12 f:a=2@12", "", NULL, "f:a=2@12"},
+};
+
+/* The times to live of the puts of one copy, in milliseconds; 0: none. */
+typedef struct put_times {
+    int64_t ttl_ms[4];
+    size_t count;
+} put_times;
+
+static kw_fate
+note_times(void *user, const kw_simulated_call *call)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    put_times *found = user;
+    if (!call->write)
+        return KW_FATE_ANSWERED;
+    const kw_hb_TRowMutations *all = kw_hbase_to_mutations(arena, call->write, KW_DURABILITY_DEFAULT);
+    for (size_t i = 0; i < all->mutations.count; i++) {
+        const kw_hb_TPut *put = all->mutations.items[i].put;
+        if (!all->mutations.items[i].has_put)
+            continue;
+        g_assert_cmpuint(found->count, <, G_N_ELEMENTS(found->ttl_ms));
+        found->ttl_ms[found->count++] =
+            put->has_attributes ? (int64_t)kw_be64_load(put->attributes.items[0].value.data) : 0;
+    }
+    return KW_FATE_ANSWERED;
+}
+
+static void
+copy_counted(order_bed *bed, const char *row, bool both_ways)
+{
+    kw_row_copy copy = copy_of(row, both_ways);
+    kw_written result = {.outcome = KW_OUTCOME_UNKNOWN};
+    copy.ordering = &counted;
+    kw_sync_copy(&bed->sync, &copy, 1, &result);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
+}
+
+static void
+test_writers(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(writers); i++) {
+        const example *of = &writers[i];
+        order_bed bed = order_bed_new();
+        g_test_message("%s", of->what);
+        order_write_row(&bed, "old", "r", of->old);
+        order_write_row(&bed, "new", "r", of->new);
+        for (int again = 0; again < 2; again++) {
+            copy_counted(&bed, "r", of->both_ways);
+            order_assert_row(&bed, "old", "r", of->old_after ? of->old_after : of->old);
+            order_assert_row(&bed, "new", "r", of->new_after ? of->new_after : of->new);
+        }
+        order_bed_free(&bed);
+    }
+}
+
+/* kw:w of a removal expires, as that of the removal itself, and not what is copied with it. */
+static void
+test_writer_expires(void)
+{
+    static const struct {
+        const char *new;
+        put_times times;
+    } cases[] = {{"f:kw:r=11@12 f:kw:w=11@12", {{0, 2 * LATE_MS + 90000}, 2}},
+                 {"f:kw:r=11@12 f:a=1@12 f:kw:w=12@12", {{0, 0}, 2}},
+                 {"f:a=1@12 f:kw:w=12@12", {{0, 0}, 2}}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        order_bed bed = order_bed_new();
+        put_times found = {.count = 0};
+        order_write_row(&bed, "old", "r", "f:kw:w=10@10");
+        order_write_row(&bed, "new", "r", cases[i].new);
+        kw_simulated_set_fate(bed.rows, note_times, &found);
+        copy_counted(&bed, "r", true);
+        g_assert_cmpuint(found.count, ==, cases[i].times.count);
+        g_assert_cmpint(found.ttl_ms[0], ==, cases[i].times.ttl_ms[0]);
+        g_assert_cmpint(found.ttl_ms[1], ==, cases[i].times.ttl_ms[1]);
         order_bed_free(&bed);
     }
 }
@@ -386,6 +491,45 @@ test_large_both_ways(void)
     order_bed_free(&bed);
 }
 
+/* Counts the parts that read kw:w, and the writes to the old row that have it. */
+typedef struct writer_calls {
+    size_t writes, with_writer, parts, parts_with_writer;
+} writer_calls;
+
+static kw_fate
+count_writers(void *user, const kw_simulated_call *call)
+{
+    writer_calls *of = user;
+    if (call->write && kw_bytes_equal(call->table, KW_BYTES_LITERAL("old"))) {
+        g_assert_true(of->writes || call->write->extra_cells_count == 1);
+        of->writes++;
+        of->with_writer += call->write->extra_cells_count;
+    }
+    of->parts += call->get && call->get->columns_count;
+    for (size_t i = 0; call->get && i < call->get->columns_count; i++)
+        of->parts_with_writer += kw_bytes_equal(call->get->columns[i].qualifier, KW_CONTROL_WRITER);
+    return KW_FATE_ANSWERED;
+}
+
+/* The first mutation of a large row has kw:w. A removal that arrives later comes with a newer one, so the
+ * reads of further parts return it, too. */
+static void
+test_large_writers(void)
+{
+    order_bed bed = order_bed_new();
+    writer_calls seen = {0};
+    put_large(&bed, "new", 0, COLUMNS, 'x', 10);
+    order_write_row(&bed, "new", "r", "f:kw:cf:c003=10@11 f:kw:w=10@11");
+    kw_simulated_set_fate(bed.rows, count_writers, &seen);
+    copy_counted(&bed, "r", true);
+    g_assert_cmpuint(seen.writes, >, 1);
+    g_assert_cmpuint(seen.with_writer, ==, 1);
+    g_assert_cmpuint(seen.parts, >, 1);
+    g_assert_cmpuint(seen.parts_with_writer, ==, seen.parts);
+    assert_same_rows(&bed, COLUMNS + 1);
+    order_bed_free(&bed);
+}
+
 /* One column whose versions are larger than what is read together. */
 static void
 test_large_column(void)
@@ -463,6 +607,9 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/order/copies/examples", test_examples);
+    g_test_add_func("/order/copies/kw-w", test_writers);
+    g_test_add_func("/order/copies/kw-w-expires", test_writer_expires);
+    g_test_add_func("/order/copies/kw-w-of-large-rows", test_large_writers);
     g_test_add_func("/order/copies/gone-without-marker", test_gone_without_marker);
     g_test_add_func("/order/copies/time-from", test_time_from);
     g_test_add_func("/order/copies/many", test_many);
