@@ -119,6 +119,23 @@ test_beside_plain_writes(kw_fixture *f)
     expect_value(f, "cas2", "6");
 }
 
+/* The compared value has a timestamp of its caller's, which is ahead of the clock. It does not hide the new
+ * one. */
+static void
+test_compared_ahead(kw_fixture *f)
+{
+    kw_cell cell = {.family = B("d"), .qualifier = B("a"), .value = B("1")};
+    kw_write put = write_of(f, "cas7", &cell, 1);
+    put.timestamp = kw_clock_wall_ms() + 300;
+    g_assert_cmpint(kw_sync_write(&f->sync, &put).outcome, ==, KW_OUTCOME_OK);
+    put.table = others_of(f);
+    g_assert_cmpint(kw_sync_write(&f->sync, &put).outcome, ==, KW_OUTCOME_OK);
+    g_assert_true(put_if(f, "cas7", "1", "2"));
+    expect_value(f, "cas7", "2");
+    g_assert_false(put_if(f, "cas7", "1", "3"));
+    expect_value(f, "cas7", "2");
+}
+
 /* A row that has only kw:w is no row. */
 static void
 test_removed_row(kw_fixture *f)
@@ -255,6 +272,7 @@ kw_contract_add_ordered_atomics(void)
 {
     kw_fixture_add("ordered_atomics", "put_if", test_put_if);
     kw_fixture_add("ordered_atomics", "beside_plain_writes", test_beside_plain_writes);
+    kw_fixture_add("ordered_atomics", "compared_ahead", test_compared_ahead);
     kw_fixture_add("ordered_atomics", "removed_row", test_removed_row);
     kw_fixture_add("ordered_atomics", "one_millisecond", test_one_millisecond);
     kw_fixture_add("ordered_atomics", "increments", test_increments);

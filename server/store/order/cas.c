@@ -249,10 +249,6 @@ static void
 write_with(kw_cas_round *round, int64_t least_ms, int64_t most_ms)
 {
     int64_t stamp_ms = least_ms;
-    if (!kw_cas_evaluate(round)) {
-        answer_unmet(round);
-        return;
-    }
     if (has_several_orders(round)) {
         kw_bytes *rows = KW_ARENA_ARRAY(round->arena, kw_bytes, round->others_count + 1);
         for (size_t i = 0; i < round->others_count; i++)
@@ -317,7 +313,9 @@ choose_stamp(kw_cas_round *round)
     int64_t most_ms = latest_ms + KW_ORDER_AHEAD_MS, newest_ms = kw_cas_newest(round);
     int64_t least_ms =
         has_several_orders(round) ? MAX(newest_ms + 1, latest_ms) : MAX(newest_ms, earliest_ms);
-    if (least_ms <= most_ms)
+    if (!kw_cas_evaluate(round))
+        answer_unmet(round);
+    else if (least_ms <= most_ms)
         write_with(round, least_ms, most_ms);
     else if (newest_ms > most_ms + round->handle->settings->clock_width_ms)
         refuse_ahead(round, newest_ms, newest_ms - latest_ms);

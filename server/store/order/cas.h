@@ -103,8 +103,10 @@ void kw_cas_prepare_get(kw_cas_round *round);
 bool kw_cas_evaluate(kw_cas_round *round);
 /* The result of an increment of the round. */
 kw_rows *kw_cas_result(const kw_cas_round *round, const kw_cas_op *op);
-/* The newest timestamp that was read: of an increment all cells count, of a conditional write only control
- * cells. The stamp is chosen from it; see the head of this file. -1: none. */
+/* The newest timestamp among the control cells and the cells that are replaced, as far as they were read: all
+ * cells of an increment; of a conditional write the compared cell, if its column is written, too. The
+ * timestamp of that cell can be its caller's. The stamp is chosen from it; see the head of this file. -1:
+ * none. */
 int64_t kw_cas_newest(const kw_cas_round *round);
 /* The newest timestamp of what the operations have read; -1: none. */
 int64_t kw_cas_newest_seen(const kw_cas_round *round);

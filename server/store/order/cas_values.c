@@ -54,7 +54,8 @@ increment_columns(const kw_cas_round *round, size_t *ret_count)
     return columns;
 }
 
-/* What a conditional write replaces is not read: the timestamps of cells are not later than that of kw:w. */
+/* What a conditional write replaces is not read, except the compared column: the timestamps that gateways
+ * give to cells are not later than that of kw:w. */
 static const kw_column *
 check_column(const kw_cas_round *round, size_t *ret_count)
 {
@@ -90,14 +91,27 @@ is_writer(const kw_cell *cell)
     return kw_bytes_equal(cell->qualifier, KW_CONTROL_WRITER);
 }
 
+/* True if the round writes the column of this cell with its stamp. */
+static bool
+is_replaced(const kw_cas_round *round, const kw_cell *cell)
+{
+    const kw_cas_op *op = first_of(round);
+    if (op->increment)
+        return true;
+    for (size_t i = 0; i < op->write->cells_count && round->given_ms == KW_TIMESTAMP_NONE; i++)
+        if (kw_bytes_equal(op->write->cells[i].qualifier, cell->qualifier) &&
+            kw_bytes_equal(op->write->cells[i].family, cell->family))
+            return true;
+    return false;
+}
+
 int64_t
 kw_cas_newest(const kw_cas_round *round)
 {
     const kw_row *row = &round->rows->rows[0];
-    bool writes_all = first_of(round)->increment;
     int64_t newest_ms = -1;
     for (uint32_t i = 0; i < row->cells_count; i++)
-        if (writes_all || kw_is_control(round->put.ordering, &row->cells[i]))
+        if (kw_is_control(round->put.ordering, &row->cells[i]) || is_replaced(round, &row->cells[i]))
             newest_ms = MAX(newest_ms, row->cells[i].timestamp);
     return newest_ms;
 }

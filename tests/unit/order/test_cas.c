@@ -372,6 +372,62 @@ test_ahead(void)
     order_bed_free(&bed);
 }
 
+/* The compared cell has its caller's timestamp. A write that replaces it gets one that is not lower, so that
+ * the same condition cannot be met again. */
+static void
+test_compared_ahead(void)
+{
+    static const char *const after[] = {"f:kw:w=1010@1010 f:a=2@1010",
+                                        "f:kw:w=1011@1011 f:a=2@1011 f:a=1@1010"};
+    for (int several = 0; several < 2; several++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        order_bed bed = order_bed_new();
+        atomic_answer answer = {.count = 0}, again = {.count = 0};
+        kw_simulated_put(bed.rows, "old", "r", "a", "1", TIME_MS + 10);
+        kw_check one = check_of("1");
+        kw_write write = write_if(arena, "a=2", several);
+        start_if(&bed, &write, &one, &answer);
+        order_run(&bed);
+        g_assert_false(answer.base.done);
+        kw_simulated_set_time_ms(bed.rows, TIME_MS + 11, TIME_MS + 11);
+        assert_ok(&bed, &answer);
+        g_assert_true(answer.applied);
+        order_assert_row(&bed, "old", "r", after[several]);
+        start_if(&bed, &write, &one, &again);
+        assert_ok(&bed, &again);
+        g_assert_false(again.applied);
+        order_bed_free(&bed);
+    }
+}
+
+/* Its timestamp is so far ahead that no gateway has given it. The condition is evaluated all the same. */
+static void
+test_compared_far_ahead(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    atomic_answer same = {.count = 0}, unmet = {.count = 0}, other_column = {.count = 0},
+                  given = {.count = 0};
+    kw_simulated_put(bed.rows, "old", "r", "a", "1", 9000);
+    kw_check one = check_of("1"), two = check_of("2");
+    kw_write write = write_if(arena, "a=2", false), b = write_if(arena, "b=2", false);
+    start_if(&bed, &write, &one, &same);
+    assert_error(&bed, &same, KW_OUTCOME_FAILED, "its newest timestamp, 9000, is 8000 ms ahead");
+    g_assert_cmpint(same.base.written[0].error.code, ==, KW_REFUSED);
+    start_if(&bed, &write, &two, &unmet);
+    assert_ok(&bed, &unmet);
+    g_assert_false(unmet.applied);
+    start_if(&bed, &b, &one, &other_column);
+    assert_ok(&bed, &other_column);
+    g_assert_true(other_column.applied);
+    write.timestamp = 9001;
+    start_if(&bed, &write, &one, &given);
+    assert_ok(&bed, &given);
+    g_assert_true(given.applied);
+    order_assert_row(&bed, "old", "r", "f:kw:w=1000@1000 f:a=2@9001 f:a=1@9000 f:b=2@1000");
+    order_bed_free(&bed);
+}
+
 /* With a timestamp of its caller's, only kw:w has the stamp. While a key rule changes, the write leaves a
  * trace with the present time, by which a pass finds the older cells. */
 static void
@@ -669,6 +725,8 @@ main(int argc, char **argv)
     g_test_add_func("/order/cas/removed-value", test_removed_value);
     g_test_add_func("/order/cas/write-in-between", test_write_in_between);
     g_test_add_func("/order/cas/timestamps-ahead", test_ahead);
+    g_test_add_func("/order/cas/compared-ahead", test_compared_ahead);
+    g_test_add_func("/order/cas/compared-far-ahead", test_compared_far_ahead);
     g_test_add_func("/order/cas/given-timestamp", test_given_timestamp);
     g_test_add_func("/order/cas/expiry", test_expiry);
     for (size_t i = 0; i < G_N_ELEMENTS(troubles); i++) {
