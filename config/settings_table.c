@@ -400,8 +400,8 @@ static const kw_setting table_settings[] = {
          "Allow increment and putIf. On HBase, with order: store each of them writes a control cell into "
          "its row, so that a concurrent removal detects it; with order: stamp every write does, and "
          "the setting cannot change while the table has rows.",
-     .holds =
-         "true with order: store; with order: stamp as before, at first false; true on the embedded store"},
+     .holds = "true with order: store and on the embedded store; with order: stamp what the table had "
+              "before, for a new table false"},
     {.name = "updates",
      .kind = KW_KIND_BOOL,
      .offset = offsetof(kw_draft_table, table.updates),

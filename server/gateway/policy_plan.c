@@ -70,8 +70,8 @@ describe_held(const kw_path *path, kw_buffer *lines)
 {
     if (path == path->table->paths && path->table->model->atomics != 0)
         kw_buffer_append_text(
-            lines, "    Increments and conditional writes wait in versions 1, 3, 4, 5 and 7, and in "
-                   "those named enter and leave; they fail (UNAVAILABLE) if their deadline passes "
+            lines, "    Increments and conditional writes wait in versions 1, 3, 4, 4-back, 5 and "
+                   "7, and in those named enter and leave; they fail (UNAVAILABLE) if their deadline passes "
                    "first.\n");
 }
 

@@ -288,11 +288,12 @@ static const kw_setting_schema settings[] = {
      .choices = algorithm_names,
      .fallback = "xxh64",
      .about = "xxh64 spreads evenly. random and round_robin choose a bucket at each put, which gives the "
-              "most even load, but a lookup reads one row in every bucket unless the table has an "
-              "association; see updates. The others are for tables of other programs: murmur2, murmur3, "
-              "crc32 and jenkins (the hash as a non-negative number, modulo the buckets), java_long "
-              "(Long.hashCode narrowed to short), java_string (String.hashCode; of a number, its decimal "
-              "text), phoenix (SALT_BUCKETS), hbasewd (OneByteSimpleHash)."},
+              "most even load, but a lookup reads one row in every bucket, unless the table has an "
+              "association. For puts of a record that exists, see the setting updates of the table. The "
+              "others are for tables of other programs: murmur2, murmur3, crc32 and jenkins (the hash as a "
+              "non-negative number, modulo the buckets), java_long (Long.hashCode narrowed to short), "
+              "java_string (String.hashCode; of a number, its decimal text), phoenix (SALT_BUCKETS), "
+              "hbasewd (OneByteSimpleHash)."},
 };
 
 static const kw_component_schema schema = {
