@@ -243,7 +243,7 @@ static bool
 end_waiting(kw_exchange *exchange)
 {
     kw_error error;
-    if (kw_atomic_hold_end(exchange))
+    if (kw_atomic_hold_expire(exchange))
         return true;
     bool held = kw_hold_leave(exchange);
     if (!held && !kw_read_queue_is_waiting(exchange))

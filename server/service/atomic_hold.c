@@ -102,7 +102,7 @@ kw_atomic_hold_open(kw_service_worker *worker)
 }
 
 bool
-kw_atomic_hold_catch(kw_exchange *exchange)
+kw_atomic_hold_try_queue(kw_exchange *exchange)
 {
     kw_service_worker *worker = exchange->worker;
     if (!holding_table(exchange, exchange->call.policy))
@@ -124,7 +124,7 @@ kw_atomic_hold_catch(kw_exchange *exchange)
 }
 
 bool
-kw_atomic_hold_end(kw_exchange *exchange)
+kw_atomic_hold_expire(kw_exchange *exchange)
 {
     if (!exchange->held_atomic)
         return false;

@@ -22,9 +22,9 @@
 /* Call this when the loop opens. */
 void kw_atomic_hold_open(kw_service_worker *worker);
 /* True if the call was queued, or answered because the queue is full. */
-bool kw_atomic_hold_catch(kw_exchange *exchange);
+bool kw_atomic_hold_try_queue(kw_exchange *exchange);
 /* Ends a queued call whose deadline has passed. False if it is not queued. */
-bool kw_atomic_hold_end(kw_exchange *exchange);
+bool kw_atomic_hold_expire(kw_exchange *exchange);
 /* The loop has another policy: begins the calls that it allows. */
 void kw_atomic_hold_release(kw_service_worker *worker);
 /* Call this when the loop closes: answers queued calls with an error, and frees the queue. */

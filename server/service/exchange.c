@@ -264,7 +264,7 @@ start(kw_exchange *exchange)
         kw_exchange_fail(exchange, &worker->gate);
     } else if (kw_exchange_is_fenced(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
-    } else if (!kw_atomic_hold_catch(exchange)) {
+    } else if (!kw_atomic_hold_try_queue(exchange)) {
         if (serving(exchange)->needs_store)
             add_active(exchange);
         serving(exchange)->run(exchange);

@@ -107,7 +107,7 @@ decide_doubt(kw_cas_round *round, const kw_cell *writer)
         fail_unknown(round);
     else if (changed && writer && writer->timestamp < round->put.timestamp)
         begin_again(round);
-    else if (!changed && round->lost && round->sent < COMPARES_MAX)
+    else if (!changed && round->answer_lost && round->sent < COMPARES_MAX)
         kw_wait_and_retry(round->handle, &round->wait, round->deadline, on_send_again, round);
     else
         fail_unknown(round);
@@ -148,7 +148,7 @@ static void
 on_compared(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
     kw_cas_round *round = user;
-    round->lost = outcome == KW_OUTCOME_UNKNOWN;
+    round->answer_lost = outcome == KW_OUTCOME_UNKNOWN;
     if (outcome == KW_OUTCOME_OK && applied) {
         on_applied(round);
     } else if (outcome == KW_OUTCOME_OK && is_first_attempt(round)) {
@@ -178,10 +178,10 @@ give_timestamps(kw_cas_round *round, kw_cell *cells)
     int64_t now_ms = round->time.latest_ns / KW_NS_PER_MS;
     put->own_timestamps = true;
     for (size_t i = 0; i < put->cells_count; i++)
-        cells[i].timestamp = round->given_ms;
+        cells[i].timestamp = round->callers_stamp_ms;
     if (kw_leaves_traces(put->ordering))
-        cells[put->cells_count++] =
-            kw_control_cell(put->ordering, KW_CONTROL_TRACE, (uint64_t)round->given_ms, now_ms, round->arena);
+        cells[put->cells_count++] = kw_control_cell(put->ordering, KW_CONTROL_TRACE,
+                                                    (uint64_t)round->callers_stamp_ms, now_ms, round->arena);
 }
 
 /* Adds kw:w. With a timestamp of the caller's, only kw:w has the stamp. */
@@ -192,7 +192,7 @@ prepare_put(kw_cas_round *round, int64_t stamp_ms)
     kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, put->cells_count + 2);
     memcpy(cells, put->cells, put->cells_count * sizeof *cells);
     put->own_timestamps = false;
-    if (round->given_ms != KW_TIMESTAMP_NONE)
+    if (round->callers_stamp_ms != KW_TIMESTAMP_NONE)
         give_timestamps(round, cells);
     kw_cell writer = kw_control_writer(put->ordering, stamp_ms, kw_random_u64(), stamp_ms, round->arena);
     cells[put->cells_count++] = writer;

@@ -42,7 +42,7 @@ typedef struct kw_cas_op {
     GList link;          /* in the waiting operations of the row, or in those of a round */
     kw_fine_timer timer; /* while it waits: its deadline */
     /* evaluated */
-    bool met;       /* its condition */
+    bool condition_met;
     uint64_t *sums; /* of an increment, parallel to its columns */
     kw_error error; /* why it cannot be executed; code KW_OK: it can */
 } kw_cas_op;
@@ -55,17 +55,17 @@ typedef struct kw_cas_round {
     kw_deadline deadline;
     kw_wait wait;
     kw_get get;
-    uint64_t read_ns; /* when the read was started */
-    kw_rows *rows;    /* what was read */
-    kw_span time;     /* after it */
-    kw_write put;     /* table, row and ordering are set at the beginning */
-    int64_t given_ms; /* the caller's timestamp; KW_TIMESTAMP_NONE: none */
+    uint64_t read_ns;         /* when the read was started */
+    kw_rows *rows;            /* what was read */
+    kw_span time;             /* after it */
+    kw_write put;             /* table, row and ordering are set at the beginning */
+    int64_t callers_stamp_ms; /* KW_TIMESTAMP_NONE: the caller gave none */
     kw_check unchanged;
     kw_bytes writer; /* the value of kw:w that it writes */
     uint64_t sent_ns;
-    unsigned sent; /* how often this compare was sent */
-    bool lost;     /* the last one got no answer */
-    bool doubtful; /* a compare may have been applied */
+    unsigned sent;    /* how often this compare was sent */
+    bool answer_lost; /* the last one got no answer */
+    bool doubtful;    /* a compare may have been applied */
     /* the record's other rows */
     const kw_row_target *others;
     size_t others_count;
@@ -76,8 +76,8 @@ typedef struct kw_cas_round {
     kw_written *listed;
     size_t list_count;
     size_t checks, checked;
-    bool again;  /* they were sent again */
-    bool spaced; /* no later write may get the same stamp */
+    bool copies_sent_again;
+    bool stamp_is_exclusive; /* no later write may get the same stamp */
 } kw_cas_round;
 
 /* --- cas.c ---------------------------------------------------------------------------------------- */

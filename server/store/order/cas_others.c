@@ -43,8 +43,8 @@ on_stamp_passed(void *user, kw_wait_result result)
 static void
 wait_for_stamp(kw_cas_round *round)
 {
-    bool spaced = round->spaced || round->put.ordering->waits_for_next_ms;
-    round->wait = (kw_wait){.until_time_ns = kw_order_ns(round->put.timestamp + spaced),
+    bool until_next_ms = round->stamp_is_exclusive || round->put.ordering->waits_for_next_ms;
+    round->wait = (kw_wait){.until_time_ns = kw_order_ns(round->put.timestamp + until_next_ms),
                             .known = true,
                             .deadline = round->deadline,
                             .done = on_stamp_passed,
@@ -76,8 +76,8 @@ any_in_doubt(const kw_cas_round *round)
 static void
 send_again(kw_cas_round *round)
 {
-    round->again = true;
-    round->spaced = round->spaced || any_in_doubt(round);
+    round->copies_sent_again = true;
+    round->stamp_is_exclusive = round->stamp_is_exclusive || any_in_doubt(round);
     round->checks = 0;
     send_listed(round);
 }
@@ -103,7 +103,7 @@ go_on(kw_cas_round *round)
     } else if (any_in_doubt(round) && round->checks < KW_ORDER_CHECKS) {
         size_t check = round->checks++;
         kw_wait_and_check(round->handle, &round->wait, check, round->deadline, on_check_time, round);
-    } else if (!round->again) {
+    } else if (!round->copies_sent_again) {
         send_again(round);
     } else {
         finish_unknown(round, &failure->error, "a row of the record may be missing");

@@ -54,7 +54,7 @@ answer(const kw_cas_op *op, kw_outcome outcome, kw_rows *rows, const kw_error *e
     if (op->increment)
         op->incremented(op->user, outcome, rows, error);
     else
-        op->written(op->user, outcome, outcome == KW_OUTCOME_OK && op->met, error);
+        op->written(op->user, outcome, outcome == KW_OUTCOME_OK && op->condition_met, error);
 }
 
 static void
@@ -165,7 +165,7 @@ static void
 set_target(kw_cas_round *round, const kw_cas_op *first)
 {
     const kw_increment *increment = first->increment;
-    round->given_ms = increment ? KW_TIMESTAMP_NONE : first->write->timestamp;
+    round->callers_stamp_ms = increment ? KW_TIMESTAMP_NONE : first->write->timestamp;
     if (!increment) {
         round->put = *first->write;
         round->others = first->write->others;

@@ -98,7 +98,7 @@ is_replaced(const kw_cas_round *round, const kw_cell *cell)
     const kw_cas_op *op = first_of(round);
     if (op->increment)
         return true;
-    for (size_t i = 0; i < op->write->cells_count && round->given_ms == KW_TIMESTAMP_NONE; i++)
+    for (size_t i = 0; i < op->write->cells_count && round->callers_stamp_ms == KW_TIMESTAMP_NONE; i++)
         if (kw_bytes_equal(op->write->cells[i].qualifier, cell->qualifier) &&
             kw_bytes_equal(op->write->cells[i].family, cell->family))
             return true;
@@ -148,10 +148,11 @@ static bool
 evaluate_condition(kw_cas_round *round, const kw_row *visible)
 {
     kw_cas_op *op = round->ops.head->data;
-    op->met = kw_check_is_met(op->check, kw_order_find(visible, op->check->family, op->check->qualifier));
+    op->condition_met =
+        kw_check_is_met(op->check, kw_order_find(visible, op->check->family, op->check->qualifier));
     round->put.cells = op->write->cells;
     round->put.cells_count = op->write->cells_count;
-    return op->met;
+    return op->condition_met;
 }
 
 /* The columns of all increments of a round. */
@@ -211,8 +212,8 @@ evaluate_increments(kw_cas_round *round, const kw_row *visible)
     sums all = read_sums(round, visible);
     for (GList *at = round->ops.head; at; at = at->next) {
         kw_cas_op *op = at->data;
-        op->met = check_numbers(&all, op);
-        if (op->met)
+        op->condition_met = check_numbers(&all, op);
+        if (op->condition_met)
             add_increment(round, &all, op);
     }
     kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, all.count);

@@ -59,7 +59,7 @@ __wrap_kw_exchange_resume(kw_exchange *exchange)
     exchange->call.policy = exchange->worker->snapshot->policy;
     if (hold_again) {
         hold(exchange->call.policy, "events", true);
-        g_assert_true(kw_atomic_hold_catch(exchange));
+        g_assert_true(kw_atomic_hold_try_queue(exchange));
         hold(exchange->worker->snapshot->policy, "events", false);
         return;
     }
@@ -124,7 +124,7 @@ hold_call(held_call *call)
 {
     call->exchange.args = &call->args;
     call->exchange.request = (kw_request *)(void *)call;
-    return kw_atomic_hold_catch(&call->exchange);
+    return kw_atomic_hold_try_queue(&call->exchange);
 }
 
 /* The loop gets a policy that still holds `table` (NULL: no table). */
@@ -162,7 +162,7 @@ test_not_held(void)
     g_assert_false(hold_call(&put));
     hold(self.fix->policy, "scores", false);
     g_assert_false(hold_call(&free_call));
-    g_assert_false(kw_atomic_hold_end(&free_call.exchange));
+    g_assert_false(kw_atomic_hold_expire(&free_call.exchange));
     g_assert_cmpuint(let_go, ==, 0);
     scene_free(&self);
 }
@@ -276,7 +276,7 @@ test_share(void)
     g_autofree held_call *calls = catch_many(&self, 7, KW_ATOMIC_HOLD_PEER_MAX);
     expect_busy(&self, 7);
     g_autofree held_call *other = catch_many(&self, 8, 1);
-    g_assert_true(kw_atomic_hold_end(&calls[5].exchange));
+    g_assert_true(kw_atomic_hold_expire(&calls[5].exchange));
     g_assert_cmpint(calls[5].error.code, ==, KW_UNAVAILABLE);
     g_autofree held_call *next = catch_many(&self, 7, 1);
     expect_busy(&self, 7);
