@@ -78,6 +78,12 @@ end_window(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
     begin_window(pace, rests, latency, now_ns);
 }
 
+bool
+kw_change_pace_sees_callers(const kw_change_pace *pace, const kw_histogram *latency)
+{
+    return kw_histogram_count(latency) - kw_histogram_count(&pace->seen) >= CALLERS_MIN;
+}
+
 uint64_t
 kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t slice_ns, uint64_t now_ns)
 {
@@ -86,6 +92,7 @@ kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t 
         begin_window(pace, false, latency, now_ns);
     else if (now_ns - pace->window_ns >= length_ns)
         end_window(pace, latency, now_ns);
+    pace->has_callers = pace->has_callers || kw_change_pace_sees_callers(pace, latency);
     if (pace->resting)
         return pace->window_ns + REST_NS;
     uint64_t least_ns = pace->has_callers ? MIN(pace->pauses * slice_ns, PAUSE_MOST_NS) : 0;

@@ -18,12 +18,15 @@ typedef struct kw_change_pace {
     unsigned windows;  /* working windows since the last rest */
     uint64_t quiet_us; /* p99 of the last rest with enough calls; 0: unknown */
     uint64_t pause_ns; /* between slices */
-    bool has_callers;  /* in the last window */
+    bool has_callers;  /* in the last window or the present one */
     unsigned pauses;   /* after a slice, at least this many times its duration */
 } kw_change_pace;
 
 /* cores: of the machine, which slices share with callers and often with the store. */
 void kw_change_pace_init(kw_change_pace *pace, unsigned cores);
+
+/* True if callers have used the gateway since the present window began. latency: as below. */
+bool kw_change_pace_sees_callers(const kw_change_pace *pace, const kw_histogram *latency);
 
 /* Call it after each slice. slice_ns: the duration of the slice. latency: of all calls of callers since the
  * start of the gateway. Returns when the next slice can start; 0: at once. */

@@ -279,16 +279,28 @@ kw_change_find_path(const kw_policy *policy, const kw_change_record *record)
     return path && (record->adds || kw_path_is_changing(path)) ? path : NULL;
 }
 
+/* A long slice ends early if callers begin to use the gateway. */
+static bool
+is_quiet(void *user)
+{
+    const kw_coordinator *self = user;
+    kw_histogram latency = {0};
+    kw_service_latency_of_rows(self->gateway->service, &latency);
+    return !kw_change_pace_sees_callers(&self->pace, &latency);
+}
+
 void
 kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw_copy_request request)
 {
     kw_change_work *work = kw_change_work_of(self, record);
     bool quiet = record->writers == KW_CHANGE_SEVERAL_WRITERS && !self->pace.has_callers &&
                  record->rows_per_second == 0;
-    quiet = quiet || kw_change_slice_hurries(record);
+    bool hurries = kw_change_slice_hurries(record);
     request.after = kw_arena_copy(self->call.arena, record->copied_to);
     kw_change_key_range_get(work, &request, self->call.arena);
-    request.max_rows = quiet ? COPY_ROWS_QUIET : COPY_ROWS;
+    request.max_rows = quiet || hurries ? COPY_ROWS_QUIET : COPY_ROWS;
+    request.may_go_on = hurries || !quiet ? NULL : is_quiet;
+    request.may_go_on_user = self;
     self->copy = request;
 }
 

@@ -410,8 +410,11 @@ scan(copy_slice *self)
 static bool
 needs_more(const copy_slice *self)
 {
-    bool space = self->whole && self->count < self->request->max_rows && self->bytes < SLICE_BYTES_MAX;
-    return !self->ended && (!self->fetched_any || space);
+    const kw_copy_request *request = self->request;
+    bool space = self->whole && self->count < request->max_rows && self->bytes < SLICE_BYTES_MAX;
+    if (self->ended || (self->fetched_any && !space))
+        return false;
+    return !self->fetched_any || !request->may_go_on || request->may_go_on(request->may_go_on_user);
 }
 
 /* Starts the next scan and the next copy, if they can start now. */

@@ -221,6 +221,10 @@ typedef struct kw_copy_request {
     kw_bytes after;       /* the last row key of the previous slice; empty: begin with the first row */
     kw_bytes first, last; /* of the result of an earlier slice; empty: the slice finds them */
     uint32_t max_rows;    /* 1 to KW_COPY_ROWS_MAX */
+    /* Called before rows are fetched, except for the first time. False: the slice ends with the rows that it
+     * has. NULL: it goes on up to max_rows. */
+    bool (*may_go_on)(void *user);
+    void *may_go_on_user;
 } kw_copy_request;
 
 typedef struct kw_copy_result {

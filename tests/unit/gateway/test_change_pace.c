@@ -106,6 +106,25 @@ test_pauses_for_callers(void)
                      self.now_ns + 50 * MS);
 }
 
+/* Callers are noticed before the window ends. */
+static void
+test_callers_begin(void)
+{
+    scene self = scene_new();
+    pass(&self, 500, 0, 0);
+    for (unsigned i = 0; i < 4; i++)
+        kw_histogram_add_us(&self.latency, 1000);
+    g_assert_false(kw_change_pace_sees_callers(&self.pace, &self.latency));
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==, 0);
+    kw_histogram_add_us(&self.latency, 1000);
+    g_assert_true(kw_change_pace_sees_callers(&self.pace, &self.latency));
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==,
+                     self.now_ns + 50 * MS);
+    pass(&self, 500, 0, 0);
+    pass(&self, 500, 0, 0);
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==, 0);
+}
+
 static void
 test_cores(void)
 {
@@ -136,6 +155,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-pace/slow callers", test_slow_callers);
     g_test_add_func("/gateway/change-pace/fast callers", test_fast_callers);
     g_test_add_func("/gateway/change-pace/pauses for callers", test_pauses_for_callers);
+    g_test_add_func("/gateway/change-pace/callers begin", test_callers_begin);
     g_test_add_func("/gateway/change-pace/cores", test_cores);
     g_test_add_func("/gateway/change-pace/rests again", test_rests_again);
     return g_test_run();

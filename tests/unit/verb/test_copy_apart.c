@@ -401,6 +401,35 @@ test_many_failures(void)
     tear_down(&self);
 }
 
+static bool
+may_fetch_once_more(void *user)
+{
+    unsigned *asked = user;
+    return ++*asked < 2;
+}
+
+/* A slice ends early if it may not go on; the next one continues. */
+static void
+test_ends_early(void)
+{
+    fixture self;
+    set_up_many(&self);
+    unsigned asked = 0;
+    self.request.may_go_on = may_fetch_once_more;
+    self.request.may_go_on_user = &asked;
+    start_slice(&self);
+    uint64_t rows = self.slice.rows;
+    g_assert_cmpuint(asked, >=, 2);
+    g_assert_cmpuint(rows, ==, 2 * 500); /* two fetches */
+    g_assert_false(self.slice.end);
+    self.request.after = self.slice.after;
+    self.request.may_go_on = NULL;
+    start_slice(&self);
+    g_assert_true(self.slice.end);
+    g_assert_cmpuint(rows + self.slice.rows, ==, MANY);
+    tear_down(&self);
+}
+
 /* A slice ends after this many rows, and the next one needs no more than the keys that it returned. */
 static void
 test_edges(void)
@@ -467,6 +496,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy apart/many", test_many);
     g_test_add_func("/verb/copy apart/many, failures", test_many_failures);
     g_test_add_func("/verb/copy apart/edges", test_edges);
+    g_test_add_func("/verb/copy apart/ends early", test_ends_early);
     g_test_add_func("/verb/copy apart/large", test_large);
     return g_test_run();
 }
