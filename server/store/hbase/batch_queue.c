@@ -13,6 +13,7 @@
 #define ROWS_ENOUGH 8
 /* The oldest operation's region is sent first if that operation has waited this long. */
 #define WAITED_LONG_NS (UINT64_C(20) * 1000 * 1000)
+/* Least time between two sweeps. */
 #define SWEEP_MIN_NS (2 * UINT64_C(1000000))
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -22,8 +23,8 @@ struct kw_hbase_batch_queue {
     kw_durability durability;
     kw_bytes table; /* stored after the struct */
     kw_hbase_concurrency concurrency;
-    uint32_t in_flight;              /* calls */
-    kw_hbase_region_queues regions;  /* operations */
+    uint32_t in_flight;              /* number of calls */
+    kw_hbase_region_queues regions;  /* queued operations, by region */
     kw_hbase_boundaries *boundaries; /* NULL for gets */
     bool due;                        /* in the coalescer's list of due queues: those that can send */
     kw_hbase_batch_queue *next_due;
@@ -36,9 +37,9 @@ struct kw_hbase_coalescer {
     GHashTable *queues;     /* kw_hbase_batch_queue */
     GHashTable *row_queues; /* see row_queues.h */
     GQueue watched;         /* operations whose deadline is watched */
-    kw_timer *sweep;
-    uint64_t sweep_ns;
-    uint64_t batches; /* number of batches so far, and number of the latest batch */
+    kw_timer *sweep;        /* fails expired operations */
+    uint64_t sweep_ns;      /* when the next sweep runs; UINT64_MAX: none is scheduled */
+    uint64_t batches;       /* number of batches so far, and number of the latest batch */
     bool closing;
     uv_check_t iteration_end; /* active while a batch queue is due */
     uv_idle_t keep_awake;     /* active at the same time, so that the loop does not block for I/O first */
@@ -91,6 +92,7 @@ fail_pending(kw_hbase_pending_op *pending, const kw_error *error)
     pending->class->fail(pending, error);
 }
 
+/* The time at which the operation fails if it is not done. */
 static kw_deadline
 expires_at(const kw_hbase_pending_op *pending)
 {
@@ -120,8 +122,8 @@ sweep(void *user)
         if (!pending->watched)
             continue; /* it was sent in a call of its own when an earlier expired operation failed */
         kw_error error;
-        bool may_be_sent = pending->class->may_be_sent(pending);
-        kw_hbase_timeout_error(may_be_sent, pending->row_queue != NULL, &error);
+        bool can_have_been_sent = pending->class->can_have_been_sent(pending);
+        kw_hbase_timeout_error(can_have_been_sent, pending->row_queue != NULL, &error);
         fail_pending(pending, &error);
     }
 }
@@ -236,9 +238,9 @@ static void
 send_alone(kw_hbase_pending_op *pending)
 {
     if (pending->row_queue) {
+        /* An operation without a batch queue starts when its row has no other write in flight. */
         bool allowed = kw_hbase_row_queue_try_send(pending, ++pending->coalescer->batches);
-        g_assert(
-            allowed); /* a row has no other write in flight when an operation without a batch queue starts */
+        g_assert(allowed);
     }
     pending->state = KW_HBASE_PENDING_SENT;
     pending->class->send(NULL, &pending, 1);
@@ -262,7 +264,7 @@ kw_hbase_batch_queue_join(kw_hbase_pending_op *pending)
 }
 
 void
-kw_hbase_batch_queue_return(kw_hbase_pending_op *pending)
+kw_hbase_batch_queue_put_back(kw_hbase_pending_op *pending)
 {
     g_assert(pending->queue);
     kw_hbase_region_queues_push(&pending->queue->regions, pending->queue->boundaries, pending, true);
@@ -299,7 +301,7 @@ void
 kw_hbase_pending_op_init(kw_hbase_pending_op *pending, const kw_hbase_pending_op_class *class,
                          kw_hbase_coalescer *coalescer, kw_bytes row, kw_deadline deadline)
 {
-    g_assert(class->send && class->may_be_sent && class->fail);
+    g_assert(class->send && class->can_have_been_sent && class->fail);
     g_assert(deadline != KW_DEADLINE_NONE);
     pending->class = class;
     pending->coalescer = coalescer;

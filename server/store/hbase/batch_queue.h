@@ -36,7 +36,7 @@ typedef enum kw_hbase_batch_queue_kind {
 } kw_hbase_batch_queue_kind;
 
 typedef enum kw_hbase_pending_op_state {
-    KW_HBASE_PENDING_BLOCKED, /* an earlier write of its row is not done; get: an equal get is queued */
+    KW_HBASE_PENDING_BLOCKED, /* a write waits for an earlier write of its row, or a get for an equal get */
     KW_HBASE_PENDING_QUEUED,  /* in its batch queue */
     KW_HBASE_PENDING_SENT     /* passed to class->send */
 } kw_hbase_pending_op_state;
@@ -46,14 +46,14 @@ typedef struct kw_hbase_pending_op_class {
     /* Sends the operations (at least one) now as one call. Unless `queue` is NULL, the class must call
      * kw_hbase_batch_queue_answered when that call is done. */
     void (*send)(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, size_t count);
-    /* The time when it becomes certain whether the operation's batch is sent. If that is later than the
-     * operation's deadline, the operation fails at that time instead. 0: use the deadline. NULL: always 0. */
+    /* Returns the time from which it is certain whether the operation's batch was sent. If this time is later
+     * than the operation's deadline, the operation fails at this time instead of at its deadline. 0: at its
+     * deadline. NULL: always 0. */
     kw_deadline (*settled_at)(const kw_hbase_pending_op *pending);
-    /* True if the store may have received the operation, or may still receive it. */
-    bool (*may_be_sent)(const kw_hbase_pending_op *pending);
-    /* The deadline passed, or the store handle closes: reports the error to the caller and frees the
-     * operation. If the operation is part of a batch, the batch must not report anything to this caller
-     * later. */
+    /* True if it is possible that the store has received the operation or still receives it. */
+    bool (*can_have_been_sent)(const kw_hbase_pending_op *pending);
+    /* Reports the error to the caller and frees the operation, because its deadline has passed or the store
+     * handle closes. If the operation is part of a batch, the batch must not report to this caller again. */
     void (*fail)(kw_hbase_pending_op *pending, const kw_error *error);
 } kw_hbase_pending_op_class;
 
@@ -64,7 +64,7 @@ struct kw_hbase_pending_op {
     kw_bytes row;
     kw_deadline deadline;
 
-    /* set by the owner */
+    /* set by write.c and get.c */
     kw_hbase_batch_queue *queue; /* NULL: sent in a call of its own without waiting for other operations */
     size_t bytes;                /* approximate size on the wire */
 
@@ -99,7 +99,7 @@ void kw_hbase_pending_op_start_write(kw_hbase_pending_op *pending, kw_bytes tabl
 /* Adds the operation to its batch queue; without a batch queue it is sent at once. */
 void kw_hbase_batch_queue_join(kw_hbase_pending_op *pending);
 /* Puts the operation back at the head of its batch queue. */
-void kw_hbase_batch_queue_return(kw_hbase_pending_op *pending);
+void kw_hbase_batch_queue_put_back(kw_hbase_pending_op *pending);
 
 /* Call it when a call with this many operations of the batch queue was answered, failed, or could not be
  * sent. */

@@ -40,7 +40,7 @@ kw_hbase_clock_use(kw_hbase_clock *clock)
     if (unused_ns < 10 * NS_PER_MS)
         return;
     atomic_store_explicit(&clock->used_ns, now_ns, memory_order_relaxed);
-    if (unused_ns < KW_HBASE_CLOCK_BUSY_NS)
+    if (unused_ns < KW_HBASE_CLOCK_IN_USE_NS)
         return;
     kw_mutex_lock(&clock->lock);
     if (clock->sender && !clock->wake_posted) {

@@ -355,11 +355,11 @@ replace_first(get_op *failed, shared_get *shared)
     shared->get = next->get;
     shared->table = next->get->table;
     g_hash_table_add(failed->handle->shared_gets, shared);
-    kw_hbase_batch_queue_return(&next->pending);
+    kw_hbase_batch_queue_put_back(&next->pending);
 }
 
 static bool
-may_be_sent(const kw_hbase_pending_op *pending)
+can_have_been_sent(const kw_hbase_pending_op *pending)
 {
     return pending->state == KW_HBASE_PENDING_SENT;
 }
@@ -377,7 +377,7 @@ fail(kw_hbase_pending_op *pending, const kw_error *error)
 }
 
 static const kw_hbase_pending_op_class pending_class = {
-    .send = send_ops, .may_be_sent = may_be_sent, .fail = fail};
+    .send = send_ops, .can_have_been_sent = can_have_been_sent, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
 

@@ -12,18 +12,18 @@
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
 
-#define AWAKE_NS (60000 * NS_PER_MS) /* after a use, the clock counts as awake for this time */
-#define BUSY_EVERY_US 100000
-#define AWAKE_EVERY_US 200000
+#define RECENTLY_USED_NS (60000 * NS_PER_MS) /* the clock is idle if it was not used for this time */
+#define IN_USE_EVERY_US 100000
+#define RECENTLY_USED_EVERY_US 200000
 #define IDLE_EVERY_US 10000000
-#define UNANSWERED_US 50000 /* maximum time that a heartbeat without a reply delays the next burst */
-#define FAILED_US 20000
-#define FAILED_IDLE_US 500000
-#define LATER_US 60000000
-#define BURST_SIZE 3
-#define OFTEN 20                         /* with this many uses between two bursts, the clock is used often */
-#define FAST_NS (3 * (int64_t)NS_PER_MS) /* calls shorter than this are fast */
-#define CALL_MS 5000
+#define REPLY_WAIT_US 50000 /* maximum time that a heartbeat without a reply delays the next burst */
+#define RETRY_US 20000
+#define RETRY_IDLE_US 500000
+#define RETRY_REFUSED_US 60000000 /* also if the table cannot be created */
+#define BURST_HEARTBEATS 3
+#define OFTEN 20 /* the clock is used often if it has this many uses between two bursts */
+#define FAST_NS (3 * (int64_t)NS_PER_MS) /* puts shorter than this are fast */
+#define CALL_TIMEOUT_MS 5000
 #define CELLS 8
 
 typedef struct heartbeat heartbeat;
@@ -53,7 +53,7 @@ struct kw_hbase_heartbeats {
     kw_hbase_handle *handle;
     kw_fine_timers *timers;
     kw_fine_timer next;
-    int64_t client_pause_ns;
+    int64_t client_pause_ns; /* HBase's client sends a put again if it has no reply after this time */
     bool stopped;
     bool creating_table;
     bool failing;        /* the failure was logged; it is not logged again before a success */
@@ -81,7 +81,7 @@ clock_of(const kw_hbase_heartbeats *self)
 
 static void send_one(void *user);
 
-/* --- when ------------------------------------------------------------------------------------- */
+/* --- schedule -------------------------------------------------------------------------------- */
 
 static void
 schedule(kw_hbase_heartbeats *self, uint64_t delay_us, void (*run)(void *user))
@@ -97,9 +97,9 @@ period_us(const kw_hbase_heartbeats *self)
 {
     uint64_t used_ns = atomic_load_explicit(&clock_of(self)->used_ns, memory_order_relaxed);
     uint64_t unused_ns = used_ns ? kw_clock_mono_ns() - used_ns : UINT64_MAX;
-    return unused_ns < KW_HBASE_CLOCK_BUSY_NS ? BUSY_EVERY_US
-           : unused_ns < AWAKE_NS             ? AWAKE_EVERY_US
-                                              : IDLE_EVERY_US;
+    return unused_ns < KW_HBASE_CLOCK_IN_USE_NS ? IN_USE_EVERY_US
+           : unused_ns < RECENTLY_USED_NS       ? RECENTLY_USED_EVERY_US
+                                                : IDLE_EVERY_US;
 }
 
 static bool
@@ -113,21 +113,20 @@ static uint64_t
 next_period_us(const kw_hbase_heartbeats *self)
 {
     kw_span span;
-    return kw_hbase_clock_time(clock_of(self), true, &span) ? period_us(self) : FAILED_US;
+    return kw_hbase_clock_time(clock_of(self), true, &span) ? period_us(self) : RETRY_US;
 }
 
 /* Shortens a delay by a random part of up to a fifth. Otherwise all heartbeats would be sent at the same
  * fraction of a millisecond. */
 static uint64_t
-randomized(uint64_t delay_us)
+with_jitter(uint64_t delay_us)
 {
     return delay_us - kw_random_u64() % (delay_us / 5 + 1);
 }
 
-/* Aims the next heartbeat, and returns how long to wait before sending it. Heartbeats of a burst are aimed
- * before and after the turn of a millisecond in alternation, beginning with the side that is known less
- * exactly.
- */
+/* Aims the next heartbeat, and returns how long to wait before sending it. The heartbeats of a burst
+ * are aimed alternately before and after the start of a millisecond. The first one is aimed at the side that
+ * is known less exactly. */
 static uint64_t
 aim_us(kw_hbase_heartbeats *self, bool first)
 {
@@ -141,7 +140,7 @@ aim_us(kw_hbase_heartbeats *self, bool first)
     return (uint64_t)(kw_aim_send_at(&self->aim, side, now_ns, &self->aimed) - now_ns) / NS_PER_US;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- results --------------------------------------------------------------------------------- */
 
 static void
 retry_later(kw_hbase_heartbeats *self, const char *why, uint64_t delay_us)
@@ -157,7 +156,7 @@ retry_later(kw_hbase_heartbeats *self, const char *why, uint64_t delay_us)
 static uint64_t
 retry_delay_us(const kw_hbase_heartbeats *self)
 {
-    return is_idle(self) ? FAILED_IDLE_US : FAILED_US;
+    return is_idle(self) ? RETRY_IDLE_US : RETRY_US;
 }
 
 /* The clock can have been set back after other gateways acted on a later time. The time therefore counts as
@@ -189,24 +188,24 @@ read_peers(kw_hbase_heartbeats *self)
     self->reading_peers = true;
     self->peers_get = (kw_get){.table = KW_BYTES_LITERAL(CLOCK_TABLE),
                                .row = KW_BYTES_LITERAL(CLOCK_ROW),
-                               .deadline = kw_deadline_in_ms(CALL_MS)};
+                               .deadline = kw_deadline_in_ms(CALL_TIMEOUT_MS)};
     kw_hbase_get(&self->handle->base, &self->peers_get, on_peers_read, self);
 }
 
-/* Records a heartbeat with the timestamp of its cell. This timestamp is only an upper bound of the put's
- * own one if the cell is from another put, or if the put took so long that HBase's client can have sent it
- * twice. */
+/* Records a heartbeat with the timestamp of its cell. In two cases this timestamp is only an upper bound of
+ * the timestamp of the put: if the cell is from another put, and if the put took so long that HBase's client
+ * can have sent it twice. */
 static void
 record(kw_hbase_heartbeats *self, const heartbeat *beat, const kw_cell *cell)
 {
     kw_hbase_clock *clock = clock_of(self);
     int64_t took_ns = beat->answered_ns - beat->sent_ns;
-    bool once = took_ns < self->client_pause_ns;
+    bool sent_once = took_ns < self->client_pause_ns;
     bool own = kw_bytes_equal(cell->value, kw_bytes_of(beat->value, sizeof beat->value));
     kw_heartbeat sample = {.sent_ns = beat->sent_ns,
                            .answered_ns = beat->answered_ns,
                            .stamp_ms = cell->timestamp,
-                           .stamp_is_upper_bound = !own || !once};
+                           .stamp_is_upper_bound = !own || !sent_once};
     kw_mutex_lock(&clock->lock);
     if (beat->sent_ns - clock->newest_ns > KW_TIME_FRESH_NS)
         clock->peers_read = false;
@@ -223,9 +222,9 @@ must_read_peers(const kw_hbase_heartbeats *self)
 {
     kw_hbase_clock *clock = clock_of(self);
     kw_mutex_lock(&clock->lock);
-    bool blind = !clock->peers_read;
+    bool must_read = !clock->peers_read;
     kw_mutex_unlock(&clock->lock);
-    return blind;
+    return must_read;
 }
 
 static void
@@ -234,9 +233,9 @@ on_table_created(void *user, bool created, const kw_error *error)
     kw_hbase_heartbeats *self = user;
     self->creating_table = false;
     if (error)
-        retry_later(self, error->text, LATER_US);
+        retry_later(self, error->text, RETRY_REFUSED_US);
     else
-        schedule(self, created ? 0 : FAILED_IDLE_US, kw_hbase_heartbeats_start_burst);
+        schedule(self, created ? 0 : RETRY_IDLE_US, kw_hbase_heartbeats_start_burst);
 }
 
 static void
@@ -264,10 +263,10 @@ create_table(kw_hbase_heartbeats *self)
 static void
 retry_after_error(kw_hbase_heartbeats *self, const kw_error *error)
 {
-    retry_later(self, error->text, error->code == KW_REFUSED ? LATER_US : retry_delay_us(self));
+    retry_later(self, error->text, error->code == KW_REFUSED ? RETRY_REFUSED_US : retry_delay_us(self));
 }
 
-/* --- timestamps_get --------------------------------------------------------------------------- */
+/* --- timestamps ------------------------------------------------------------------------------ */
 
 static const kw_cell *
 find_cell(const kw_row *row, const heartbeat *beat)
@@ -320,7 +319,7 @@ on_timestamps(void *user, kw_rows *rows, const kw_error *error)
     kw_hbase_probe(self->handle, KW_BYTES_LITERAL(CLOCK_TABLE), KW_BYTES_LITERAL(CLOCK_ROW));
     read_timestamps(self); /* of the heartbeats answered in the meantime */
     if (!self->reading && self->burst_left == 0)
-        schedule(self, randomized(next_period_us(self)), kw_hbase_heartbeats_start_burst);
+        schedule(self, with_jitter(next_period_us(self)), kw_hbase_heartbeats_start_burst);
 }
 
 static void
@@ -342,7 +341,7 @@ read_timestamps(kw_hbase_heartbeats *self)
                                     .row = KW_BYTES_LITERAL(CLOCK_ROW),
                                     .columns = self->columns,
                                     .columns_count = count,
-                                    .deadline = kw_deadline_in_ms(CALL_MS)};
+                                    .deadline = kw_deadline_in_ms(CALL_TIMEOUT_MS)};
     kw_hbase_get(&self->handle->base, &self->timestamps_get, on_timestamps, self);
 }
 
@@ -401,26 +400,27 @@ send_heartbeat(kw_hbase_heartbeats *self, heartbeat *beat)
     beat->call = (kw_hbase_call){.method = KW_HB_THBaseService_put,
                                  .args = &beat->args,
                                  .table = beat->args.table,
-                                 .deadline = kw_deadline_in_ms(CALL_MS),
+                                 .deadline = kw_deadline_in_ms(CALL_TIMEOUT_MS),
                                  .done = on_answered,
                                  .user = beat};
     kw_hbase_pool_start(&self->handle->pool, &beat->call);
 }
 
+/* First schedules the next burst, in case no reply arrives. A reply replaces this schedule. */
 static void
 send_one(void *user)
 {
     kw_hbase_heartbeats *self = user;
     heartbeat *beat = self->handle->pool.ready && !self->creating_table ? find_idle(self) : NULL;
-    schedule(self, beat && !is_idle(self) ? UNANSWERED_US : FAILED_IDLE_US, kw_hbase_heartbeats_start_burst);
+    schedule(self, beat && !is_idle(self) ? REPLY_WAIT_US : RETRY_IDLE_US, kw_hbase_heartbeats_start_burst);
     self->burst_left -= self->burst_left > 0;
     if (beat)
         send_heartbeat(self, beat);
 }
 
-/* True if the clock was used often since the last burst. */
+/* True if the clock was used often since the previous call of this function. */
 static bool
-check_used_often(kw_hbase_heartbeats *self)
+was_used_often(kw_hbase_heartbeats *self)
 {
     uint64_t uses = atomic_load_explicit(&clock_of(self)->uses, memory_order_relaxed);
     bool often = uses - self->uses >= OFTEN;
@@ -432,12 +432,12 @@ void
 kw_hbase_heartbeats_start_burst(void *user)
 {
     kw_hbase_heartbeats *self = user;
-    bool busy = period_us(self) == BUSY_EVERY_US;
-    bool often = check_used_often(self);
-    read_timestamps(self); /* of an unfinished burst */
-    self->burst_left = often && self->aim.duration_ns < FAST_NS ? BURST_SIZE : 1;
+    bool in_use = period_us(self) == IN_USE_EVERY_US;
+    bool often = was_used_often(self);
+    read_timestamps(self); /* of the last burst, if it was not completed */
+    self->burst_left = often && self->aim.duration_ns < FAST_NS ? BURST_HEARTBEATS : 1;
     self->aimed = (kw_aimed){.aimed = false};
-    schedule(self, busy ? aim_us(self, true) : 0, send_one);
+    schedule(self, in_use ? aim_us(self, true) : 0, send_one);
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */

@@ -10,32 +10,37 @@
  * cells of processes that have ended expire. Each put writes a unique value. If the get returns another
  * value, another put has left a greater timestamp in the cell, for example because the clock was set back.
  *
- *   put put put get             put put put get
- *   |---|---|                   |  while the clock is in use: one per millisecond,
- *   0                           the next burst at most 100 ms later
+ *   put   put   put   get                    put   put   put   get     two bursts while the clock is in use
+ *   |-----|           |--- at most 100 ms ---|
+ *    1 ms
  *
- * While the clock is in use, a burst is sent ten times a second; then five times a second, until a minute
- * after the last use; and then every ten seconds. A burst has three heartbeats if the clock is used often and
- * calls are fast, because only then does an inexact clock delay callers noticeably. Otherwise it has one.
+ * How often a burst is sent depends on the last use of the clock:
+ *
+ *   in use: used within KW_HBASE_CLOCK_IN_USE_NS   ten times a second
+ *   used within the last minute                    five times a second
+ *   idle                                           every ten seconds
+ *
+ * A burst has three heartbeats if the clock is used often and puts are fast, because only then does an
+ * inexact clock delay callers noticeably. Otherwise it has one.
  *
  * While the clock is in use, heartbeats are timed to arrive just before or just after the store's clock
- * reaches the next millisecond (store/aim.h). The interval then shrinks to little more than the duration of a
- * put.
+ * reaches the next millisecond (store/aim.h). The interval that contains the store's time then shrinks to
+ * little more than the duration of a put.
  *
- * One of the process's store handles sends the heartbeats. A heartbeat without a reply does not delay the
- * others. Everything runs on the loop of its store handle.
+ * One of the process's store handles sends the heartbeats, on its loop. A heartbeat without a reply does not
+ * delay the others.
  */
 #pragma once
 
 #include "store/hbase/handle.h"
 
-/* After a use, the clock counts as in use for this time. */
-#define KW_HBASE_CLOCK_BUSY_NS UINT64_C(5000000000)
+/* The clock is in use until this time after its last use. */
+#define KW_HBASE_CLOCK_IN_USE_NS UINT64_C(5000000000)
 
 /* Allocates the sender of a store handle; it sends nothing yet. */
 kw_hbase_heartbeats *kw_hbase_heartbeats_new(kw_hbase_handle *handle);
 
-/* Sends a burst now; the next ones follow by themselves. `self` is a kw_hbase_heartbeats. */
+/* Sends a burst now, and schedules the next ones. `self` is a kw_hbase_heartbeats. */
 void kw_hbase_heartbeats_start_burst(void *self);
 
 /* Stops sending. The memory is freed together with the store handle, because calls in flight still use it. */

@@ -86,7 +86,7 @@ return_held(kw_hbase_row_queue *queue)
         g_queue_unlink(&queue->blocked, link);
         pending->held = false;
         queue->waiting++;
-        kw_hbase_batch_queue_return(pending);
+        kw_hbase_batch_queue_put_back(pending);
     }
 }
 

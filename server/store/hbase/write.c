@@ -216,7 +216,7 @@ send_ops(kw_hbase_batch_queue *queue, kw_hbase_pending_op *const *pending_ops, s
 }
 
 static bool
-may_be_sent(const kw_hbase_pending_op *pending)
+can_have_been_sent(const kw_hbase_pending_op *pending)
 {
     const write_op *op = (const write_op *)pending;
     return op->batch && (op->batch->sent || !kw_deadline_passed(op->batch->deadline));
@@ -244,7 +244,7 @@ fail(kw_hbase_pending_op *pending, const kw_error *error)
 }
 
 static const kw_hbase_pending_op_class pending_class = {
-    .send = send_ops, .settled_at = settled_at, .may_be_sent = may_be_sent, .fail = fail};
+    .send = send_ops, .settled_at = settled_at, .can_have_been_sent = can_have_been_sent, .fail = fail};
 
 /* --- start ------------------------------------------------------------------------------------ */
 
