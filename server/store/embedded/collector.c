@@ -9,7 +9,7 @@ find_table(kw_collector *self, kw_bytes name, kw_error *ret_error)
     if (self->table && kw_bytes_equal(self->table->name, name))
         return self->table;
     kw_stored_table_unref(self->table);
-    self->table = kw_embedded_tables_find(self->store->catalog, name);
+    self->table = kw_embedded_tables_find(self->store->tables, name);
     if (!self->table)
         kw_unknown_table(name, ret_error);
     return self->table;
@@ -109,7 +109,7 @@ find_target(kw_collector *self, kw_bytes table, kw_bytes row, kw_stored_row *ret
     return ret_row->table;
 }
 
-/* Finds the tables of a record's rows. The catalog of tables keeps them until the committer, on this thread,
+/* Finds the tables of a record's rows. The list of tables keeps them until the committer, on this thread,
  * changes it. */
 static bool
 find_targets(kw_collector *self, kw_bytes table, kw_bytes row, const kw_row_target *others, size_t count,

@@ -4,6 +4,8 @@
  *                ^                                                              |
  *                +--------------- callers send their next writes ---------------+
  *
+ * One pass from "take all" to "post" is a round.
+ *
  * Callers whose writes complete together send their next writes at almost the same time. If the committer
  * wrote the first of these writes at once, the callers would split into two groups, and each group would
  * wait for the sync of the other. The committer therefore first waits until as many commits have arrived as
@@ -31,13 +33,12 @@ struct kw_committer {
 
     /* Used by the committer's thread only. */
     kw_commit *pending; /* taken from the queue, in order */
-    kw_copies copies;   /* as well; one slice follows each round */
+    kw_copies copies;   /* the taken commits that copy rows; one slice of them runs after each round */
     kw_collector collector;
     uint64_t commit_ns;    /* duration of a synced write, smoothed */
-    size_t finished_count; /* commits finished since the committer last emptied the queue */
-    size_t
-        expected; /* number of queued commits to wait for: those queued now, plus as many as just finished */
-    double return_share; /* share of the missing commits that arrived during a wait, smoothed */
+    size_t finished_count; /* commits finished since the committer last took all */
+    size_t expected;       /* queue length to wait for: the commits queued now plus those just finished */
+    double arrived_share;  /* share of the missing commits that arrived during the waits, smoothed */
     unsigned round;
     kw_embedded_handle *finished_handles; /* store handles with finished commits to post */
 };
@@ -66,7 +67,7 @@ kw_committer_submit(kw_committer *committer, kw_commit *first, kw_commit *last)
 
 /* --- waiting for commits ---------------------------------------------------------------------------- */
 
-/* Called with the lock held. */
+/* Waits until the expected number of commits is queued, for a limited time. Called with the lock held. */
 static void
 wait_for_callers(kw_committer *committer)
 {
@@ -79,18 +80,18 @@ wait_for_callers(kw_committer *committer)
             break;
     committer->wake_at = 0;
     double share = (double)(committer->queued - before) / (double)missing;
-    committer->return_share = (committer->return_share * 7 + MIN(share, 1)) / 8;
+    committer->arrived_share = (committer->arrived_share * 7 + MIN(share, 1)) / 8;
 }
 
-/* Called with the lock held. After a failed write, waits at most PROBE_NS, because the disk must be
- * probed. */
+/* Waits until there is something to do. After a failed write, it waits at most PROBE_NS, because the
+ * committer must then probe the disk. Called with the lock held. */
 static void
 wait_for_commits(kw_committer *committer)
 {
-    bool probes = atomic_load(&committer->store->disk) == KW_DISK_WRITE_FAILED;
+    bool must_probe = atomic_load(&committer->store->disk) == KW_DISK_WRITE_FAILED;
     uint64_t deadline_ns = kw_clock_mono_ns() + PROBE_NS;
     while (!committer->first && !committer->stopping && !committer->copies.first)
-        if (!probes)
+        if (!must_probe)
             kw_condition_wait(&committer->filled, &committer->lock);
         else if (!kw_condition_wait_until(&committer->filled, &committer->lock, deadline_ns))
             break;
@@ -108,7 +109,7 @@ take_pending(kw_committer *committer)
     committer->wake_at = 1;
     wait_for_commits(committer);
     committer->wake_at = 0;
-    bool worthwhile = committer->return_share > 0.4 || committer->round++ % CALLER_WAIT_EVERY == 0;
+    bool worthwhile = committer->arrived_share > 0.4 || committer->round++ % CALLER_WAIT_EVERY == 0;
     if (committer->queued && committer->queued < committer->expected && worthwhile)
         wait_for_callers(committer);
     committer->pending = committer->first;
@@ -162,7 +163,7 @@ fail_many(kw_commit *commit, kw_outcome outcome, const kw_error *error)
             commit->many.results[i] = (kw_written){outcome, *error};
 }
 
-/* The commit was not added to the batch, so it is certainly not applied. */
+/* For a commit that was not added to the batch: it is certain that it was not applied. */
 static void
 fail_uncollected(kw_commit *commit)
 {
@@ -174,8 +175,8 @@ fail_uncollected(kw_commit *commit)
     fail_many(commit, KW_OUTCOME_FAILED, &commit->error);
 }
 
-/* The engine failed while it wrote the batch. The write-ahead log can contain the commit anyway, unless
- * error->maybe_applied is false. */
+/* For a commit whose batch the engine failed to write. If error->maybe_applied is set, the write-ahead log
+ * can contain the commit anyway. */
 static void
 fail_written(kw_commit *commit, const kw_error *error)
 {
@@ -197,15 +198,15 @@ static bool
 write_entries(kw_committer *committer, bool synced, kw_error *ret_error)
 {
     uint64_t began_ns = kw_clock_mono_ns();
-    bool any = committer->collector.batch.bytes > 0;
+    bool has_entries = committer->collector.batch.bytes > 0;
     kw_stamps_add_mark_if_needed(&committer->store->stamps, &committer->collector.batch);
     bool good = kw_entries_write(&committer->collector.batch, &committer->store->engine, synced, ret_error);
     kw_stamps_written(&committer->store->stamps, good);
-    if (any && synced) {
+    if (has_entries && synced) {
         kw_metrics_add(KW_METRIC_commits, 1);
         committer->commit_ns = (committer->commit_ns * 7 + (kw_clock_mono_ns() - began_ns)) / 8;
     }
-    if (any)
+    if (has_entries)
         atomic_store(&committer->store->disk, good ? KW_DISK_WORKS
                                               : kw_engine_sync_failed(&committer->store->engine)
                                                   ? KW_DISK_SYNC_FAILED
@@ -228,8 +229,9 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
     post_finished(committer);
 }
 
-/* Writes one batch of pending commits. Collects only those with this value of `unsynced`, in order, up to
- * the next change of tables or the maximum size of a batch. */
+/* Writes one batch of pending commits. Collects the commits with this value of `unsynced`, in order, up to
+ * the next change of tables or the maximum size of a batch. A commit that cannot be added fails, and is
+ * reported together with the batch. */
 static void
 run_batch(kw_committer *committer, bool unsynced, bool indexed)
 {
@@ -262,11 +264,11 @@ change_tables(kw_committer *committer)
     uint32_t dropped;
     bool good = kw_embedded_check_deadline(commit->deadline, "the table was changed", &commit->error);
     if (good && commit->kind == KW_COMMIT_CREATE)
-        good = kw_embedded_tables_create(store->catalog, store->engine.db, commit->spec, &commit->applied,
+        good = kw_embedded_tables_create(store->tables, store->engine.db, commit->spec, &commit->applied,
                                          &commit->error);
     else if (good)
-        good = kw_embedded_tables_drop(store->catalog, store->engine.db, commit->table, &dropped,
-                                       &commit->error);
+        good =
+            kw_embedded_tables_drop(store->tables, store->engine.db, commit->table, &dropped, &commit->error);
     if (good && commit->kind == KW_COMMIT_DROP)
         kw_engine_forget_table(&store->engine, dropped);
     commit->outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
@@ -310,7 +312,7 @@ run_round(kw_committer *committer)
     kw_collector_forget_table(&committer->collector);
 }
 
-/* Copies are not synced. Nobody waits for the caller of copies to send its next one. */
+/* Runs one slice of the copies, without a sync. */
 static void
 run_copies(kw_committer *committer)
 {
@@ -322,12 +324,13 @@ run_copies(kw_committer *committer)
     if (!done)
         return;
     finish(committer, done);
-    committer->finished_count--;
+    committer->finished_count--; /* the committer does not wait for the next copy of this caller */
     post_finished(committer);
 }
 
-/* Writes only a mark, to detect when the disk works again. After a failed write, /readyz returns 503, so load
- * balancers can stop sending writes, and no other write would detect it. */
+/* Writes only the mark of the timestamps (stamps.h), to detect when the disk works again. After a failed
+ * write, /readyz returns 503. If load balancers then stop sending calls, there is no other write that could
+ * detect it. */
 static void
 probe_disk(kw_committer *committer)
 {

@@ -5,7 +5,7 @@
 #include "store/embedded/key.h"
 
 typedef struct compaction_filter {
-    kw_embedded_tables *catalog;
+    kw_embedded_tables *tables;
     int64_t now_ms;
     uint32_t table_id; /* of `table`; 0: none yet */
     bool table_known;
@@ -24,7 +24,7 @@ compaction_filter_free(void *opaque)
 {
     compaction_filter *filter = opaque;
     kw_stored_table_unref(filter->table);
-    kw_embedded_tables_unref(filter->catalog);
+    kw_embedded_tables_unref(filter->tables);
     kw_buffer_clear(&filter->row);
     kw_buffer_clear(&filter->column);
     g_free(opaque);
@@ -44,7 +44,7 @@ enter_table(compaction_filter *filter, uint32_t id)
         return;
     kw_stored_table_unref(filter->table);
     filter->table_id = id;
-    filter->table_known = kw_embedded_tables_find_id(filter->catalog, id, &filter->table);
+    filter->table_known = kw_embedded_tables_find_id(filter->tables, id, &filter->table);
 }
 
 static void
@@ -131,11 +131,11 @@ compaction_filter_run(void *opaque, int level, const char *key, size_t key_size,
 }
 
 static rocksdb_compactionfilter_t *
-compaction_filter_new(void *catalog, rocksdb_compactionfiltercontext_t *context)
+compaction_filter_new(void *tables, rocksdb_compactionfiltercontext_t *context)
 {
     (void)context;
     compaction_filter *filter = g_new0(compaction_filter, 1);
-    filter->catalog = kw_embedded_tables_ref(catalog);
+    filter->tables = kw_embedded_tables_ref(tables);
     filter->now_ms = kw_clock_wall_ms();
     filter->family = -1;
     return rocksdb_compactionfilter_create(filter, compaction_filter_free, compaction_filter_run,
@@ -143,14 +143,14 @@ compaction_filter_new(void *catalog, rocksdb_compactionfiltercontext_t *context)
 }
 
 static void
-unref_catalog(void *catalog)
+unref_tables(void *tables)
 {
-    kw_embedded_tables_unref(catalog);
+    kw_embedded_tables_unref(tables);
 }
 
 rocksdb_compactionfilterfactory_t *
-kw_compaction_factory_new(kw_embedded_tables *catalog)
+kw_compaction_factory_new(kw_embedded_tables *tables)
 {
-    return rocksdb_compactionfilterfactory_create(kw_embedded_tables_ref(catalog), unref_catalog,
+    return rocksdb_compactionfilterfactory_create(kw_embedded_tables_ref(tables), unref_tables,
                                                   compaction_filter_new, compaction_filter_name);
 }

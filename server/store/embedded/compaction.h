@@ -17,5 +17,5 @@
 
 #include "store/embedded/tables.h"
 
-/* The factory holds a reference to the catalog. RocksDB owns the factory. */
-rocksdb_compactionfilterfactory_t *kw_compaction_factory_new(kw_embedded_tables *catalog);
+/* The factory holds a reference to the list of tables. RocksDB owns the factory. */
+rocksdb_compactionfilterfactory_t *kw_compaction_factory_new(kw_embedded_tables *tables);

@@ -161,11 +161,11 @@ copy_row(slice *self, const kw_row_copy *copy, kw_error *ret_error)
     self->error = ret_error;
     self->column.size = 0;
     begin_target(self, copy->to_row);
-    kw_entries_save(self->batch);
+    kw_entries_set_savepoint(self->batch);
     kw_reader_pass(&self->reader, copy->row, kw_buffer_bytes(&from));
     if (self->state != ROW_FAILED && !kw_engine_check_iterator(self->iterator, ret_error))
         self->state = ROW_FAILED;
-    kw_entries_end_save(self->batch, self->state != ROW_FAILED);
+    kw_entries_end_savepoint(self->batch, self->state != ROW_FAILED);
     ret_error->maybe_applied = self->state == ROW_FAILED && from.size > 0;
     kw_buffer_clear(&from);
     return self->state;
@@ -177,10 +177,10 @@ static bool
 find_tables(slice *self, kw_embedded *store, const kw_row_copy *copy, kw_error *ret_error)
 {
     kw_read_request all = {.max_versions = INT32_MAX};
-    self->from = kw_embedded_tables_find(store->catalog, copy->table);
+    self->from = kw_embedded_tables_find(store->tables, copy->table);
     if (!self->from)
         return kw_unknown_table(copy->table, ret_error);
-    self->to = kw_embedded_tables_find(store->catalog, copy->to_table);
+    self->to = kw_embedded_tables_find(store->tables, copy->to_table);
     if (!self->to)
         return kw_unknown_table(copy->to_table, ret_error);
     for (size_t i = 0; i < self->from->families_count; i++)

@@ -59,12 +59,12 @@ embedded_free(kw_store *base)
         rocksdb_readoptions_destroy(store->get_options);
     if (store->memory_options)
         rocksdb_readoptions_destroy(store->memory_options);
-    if (store->passing_options)
-        rocksdb_readoptions_destroy(store->passing_options);
+    if (store->uncached_options)
+        rocksdb_readoptions_destroy(store->uncached_options);
     if (store->copy_options)
         rocksdb_readoptions_destroy(store->copy_options);
     kw_engine_close(&store->engine);
-    kw_embedded_tables_unref(store->catalog);
+    kw_embedded_tables_unref(store->tables);
     if (store->lock_fd >= 0)
         close(store->lock_fd);
     g_free(store->path);
@@ -80,9 +80,9 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     g_autofree char *rows = g_build_filename(store->path, "rows", NULL);
     if (!kw_folder_check_rows(store->path, ret_error) || !kw_wal_check(rows, ret_error))
         return false;
-    store->catalog = kw_embedded_tables_new();
-    if (!kw_engine_open(&store->engine, rows, settings->cache_bytes, store->catalog, ret_error) ||
-        !kw_embedded_tables_load(store->catalog, store->engine.db, ret_error) ||
+    store->tables = kw_embedded_tables_new();
+    if (!kw_engine_open(&store->engine, rows, settings->cache_bytes, store->tables, ret_error) ||
+        !kw_embedded_tables_load(store->tables, store->engine.db, ret_error) ||
         !kw_stamps_load(&store->stamps, store->engine.db, ret_error))
         return false;
     if (!kw_folder_mark_filled(store->path, ret_error))
@@ -95,10 +95,10 @@ open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_
     rocksdb_readoptions_set_prefix_same_as_start(store->memory_options, 1);
     rocksdb_readoptions_set_read_tier(store->memory_options, 1); /* memtables and the block cache */
     rocksdb_readoptions_set_background_purge_on_iterator_cleanup(store->memory_options, 1);
-    store->passing_options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_verify_checksums(store->passing_options, 1);
-    rocksdb_readoptions_set_prefix_same_as_start(store->passing_options, 1);
-    rocksdb_readoptions_set_fill_cache(store->passing_options, 0);
+    store->uncached_options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_verify_checksums(store->uncached_options, 1);
+    rocksdb_readoptions_set_prefix_same_as_start(store->uncached_options, 1);
+    rocksdb_readoptions_set_fill_cache(store->uncached_options, 0);
     store->copy_options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_verify_checksums(store->copy_options, 1);
     rocksdb_readoptions_set_total_order_seek(store->copy_options, 1);

@@ -10,7 +10,7 @@
  *
  * An operation starts on its loop. The store handle submits it to the committer or to a reader thread, which
  * posts it back to the loop. One thread owns it at any time, so its members need no lock. Locks: one in the
- * committer, one in each pool, one in the catalog. No thread holds two of them.
+ * committer, one in each pool, one in the list of tables. No thread holds two of them.
  */
 #pragma once
 
@@ -30,8 +30,9 @@ typedef struct kw_job kw_job;
 typedef struct kw_committer kw_committer;
 typedef struct kw_pool kw_pool;
 
-/* The result of the last write. RocksDB recovers from a failed write, but not from a failed sync: the kernel
- * can have dropped the data. Only a restart, which reads the log again, shows what is on disk. */
+/* The result of the last write. RocksDB recovers from a failed write. It does not recover from a failed sync,
+ * because the kernel can have dropped the data. Only a restart reads the log again and so finds out what is
+ * on disk. */
 typedef enum kw_disk_state { KW_DISK_WORKS, KW_DISK_WRITE_FAILED, KW_DISK_SYNC_FAILED } kw_disk_state;
 
 struct kw_embedded {
@@ -39,16 +40,16 @@ struct kw_embedded {
     char *path;
     char *about;
     int lock_fd;
-    kw_embedded_tables *catalog;
+    kw_embedded_tables *tables;
     kw_engine engine;
     kw_stamps stamps; /* used by the committer only */
     kw_committer *committer;
     kw_pool *pool;
-    kw_pool *filter_pool;                   /* for reads whose filter can take long */
-    rocksdb_readoptions_t *get_options;     /* for reads of one row, with its bloom filter */
-    rocksdb_readoptions_t *memory_options;  /* as get_options, but fails if the read needs the disk */
-    rocksdb_readoptions_t *passing_options; /* as get_options, but keeps blocks out of the cache */
-    rocksdb_readoptions_t *copy_options;    /* for copies of adjacent rows; the same */
+    kw_pool *filter_pool;                    /* for reads whose filter can take long */
+    rocksdb_readoptions_t *get_options;      /* for reads of one row, with its bloom filter */
+    rocksdb_readoptions_t *memory_options;   /* as get_options, but fails if the read needs the disk */
+    rocksdb_readoptions_t *uncached_options; /* as get_options, but does not add blocks to the cache */
+    rocksdb_readoptions_t *copy_options;     /* for copies of many rows; does not add blocks to the cache */
     _Atomic kw_disk_state disk;
     _Atomic size_t open_scans;
 };
@@ -65,7 +66,7 @@ struct kw_embedded_handle {
     kw_job *jobs_first, *jobs_last;
     kw_job *slow_first, *slow_last; /* jobs for the filter threads */
     size_t in_flight;
-    size_t scans; /* open ones; they refer to the store handle */
+    size_t scans; /* number of open scans, which refer to the store handle */
     kw_commit *spare_commits;
     void (*closed)(void *user); /* set by close; NULL before */
     void *closed_user;
@@ -77,8 +78,8 @@ struct kw_embedded_handle {
 
 kw_store_handle *kw_embedded_open_handle(kw_store *store, kw_loop *loop);
 
-/* On the loop: begins and ends the time in which an operation counts as in flight. It ends after the
- * operation's completion was called. kw_embedded_end_operation can free the handle. */
+/* On the loop: count an operation as in flight, and stop counting it. Call the second one after the
+ * operation's completion was called. It can free the handle. */
 void kw_embedded_begin_operation(kw_embedded_handle *handle);
 void kw_embedded_end_operation(kw_embedded_handle *handle);
 
@@ -87,6 +88,7 @@ void kw_embedded_handle_free_if_unused(kw_embedded_handle *handle);
 
 /* --- operations of the committer ---------------------------------------------------------------- */
 
+/* The order matters: kinds from KW_COMMIT_CREATE on change tables, and all others change rows. */
 typedef enum kw_commit_kind {
     KW_COMMIT_WRITE,
     KW_COMMIT_MANY,
@@ -132,21 +134,21 @@ struct kw_commit {
     } done;
     void *user;
     kw_outcome outcome;
-    bool applied;   /* IF: the check was met; CREATE: the table is new */
+    bool applied;   /* IF: the check succeeded; CREATE: the table is new */
     kw_rows *rows;  /* INCREMENT: the new values */
     kw_error error; /* set unless OK */
 };
 
 /* --- the entries of a batch (entries.c) ----------------------------------------------------------- */
 
-/* Entries that are written together. If a conditional operation must see the entries collected before it,
- * they are collected in `indexed`, else in `plain`, which is faster. */
+/* Entries that are written together. They are collected in `indexed` if a conditional operation must read the
+ * entries collected before it, and otherwise in `plain`, which is faster. */
 struct kw_entries {
     rocksdb_writebatch_t *plain;
     rocksdb_writebatch_wi_t *indexed;
     bool is_indexed;
     size_t bytes;
-    size_t saved_bytes; /* when kw_entries_save was called */
+    size_t savepoint_bytes; /* value of `bytes` at the savepoint */
     kw_buffer key;
 };
 
@@ -155,10 +157,10 @@ void kw_entries_clear(kw_entries *batch);
 void kw_entries_begin(kw_entries *batch, bool indexed);
 void kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value);
 void kw_entries_delete(kw_entries *batch, kw_bytes key);
-/* Remembers the state of a batch that is not indexed. kw_entries_end_save keeps the entries added since, or
- * removes them. */
-void kw_entries_save(kw_entries *batch);
-void kw_entries_end_save(kw_entries *batch, bool keep);
+/* Sets a savepoint in a batch that is not indexed. kw_entries_end_savepoint removes the savepoint, and keeps
+ * or removes the entries added after it. */
+void kw_entries_set_savepoint(kw_entries *batch);
+void kw_entries_end_savepoint(kw_entries *batch, bool keep);
 /* Writes the batch unless it is empty. If the engine fails, the error is UNAVAILABLE or CORRUPT, with
  * maybe_applied unless it is certain that nothing was written. */
 bool kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *ret_error);
@@ -178,11 +180,11 @@ bool kw_entries_add(kw_entries *batch, const kw_stored_table *table, const kw_wr
 typedef struct kw_collector {
     kw_embedded *store;
     kw_entries batch;
-    kw_stored_table *table; /* the last one looked up in this round */
+    kw_stored_table *table; /* the last one looked up in this round (committer.c) */
 } kw_collector;
 
-/* Adds a commit of rows, but not of copies, to the batch. If it returns false with the error in the commit,
- * nothing was added. The writes of a MANY commit have results of their own. */
+/* Adds a commit that changes rows, other than a copy, to the batch. False: commit->error is set and nothing
+ * was added. Each write of a MANY commit has its own result. */
 bool kw_collector_add(kw_collector *self, kw_commit *commit);
 void kw_collector_forget_table(kw_collector *self);
 
@@ -193,9 +195,9 @@ typedef struct kw_stored_row {
     kw_bytes key;
 } kw_stored_row;
 
-/* targets: the rows of the record. [0] is read and all are written, with the timestamp `stamp`. If [0] has a
- * newer cell, whose timestamp came from a caller, all rows get that timestamp. False: commit->error is set
- * and nothing was added. */
+/* targets: the rows of the record. Read targets[0] and write all of them with the timestamp `stamp`. If
+ * targets[0] has a newer cell, whose timestamp came from a caller, all rows get that timestamp instead.
+ * False: commit->error is set and nothing was added. */
 bool kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored_row *targets,
                           size_t targets_count, int64_t stamp, kw_commit *commit);
 bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_stored_row *targets,
@@ -208,8 +210,8 @@ bool kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_st
 typedef struct kw_copies {
     kw_commit *first, *last;
     size_t slice_from; /* the first copy of the current slice */
-    bool resumed;      /* earlier slices wrote a part of its row */
-    kw_buffer resume;  /* the column of the next copy's row that is copied next; empty: the first one */
+    bool resumed;      /* earlier slices wrote a part of the row of that copy */
+    kw_buffer resume;  /* the column at which the next slice resumes that row; empty: the first column */
 } kw_copies;
 
 void kw_copies_clear(kw_copies *copies);

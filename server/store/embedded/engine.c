@@ -196,7 +196,7 @@ set_files(rocksdb_options_t *options)
 }
 
 static void
-make_options(kw_engine *engine, int64_t cache_bytes, kw_embedded_tables *catalog)
+make_options(kw_engine *engine, int64_t cache_bytes, kw_embedded_tables *tables)
 {
     engine->options = rocksdb_options_create();
     engine->cache = rocksdb_cache_create_lru((size_t)cache_bytes);
@@ -207,7 +207,7 @@ make_options(kw_engine *engine, int64_t cache_bytes, kw_embedded_tables *catalog
     rocksdb_options_set_prefix_extractor(
         engine->options, rocksdb_slicetransform_create(NULL, nothing_to_free, row_prefix, has_row_prefix,
                                                        NULL, row_prefix_name));
-    rocksdb_options_set_compaction_filter_factory(engine->options, kw_compaction_factory_new(catalog));
+    rocksdb_options_set_compaction_filter_factory(engine->options, kw_compaction_factory_new(tables));
 }
 
 /* Debian's RocksDB supports both compressions. Opening a RocksDB without one of them fails with "not
@@ -229,12 +229,12 @@ open_compressed(kw_engine *engine, const char *folder, char **ret_failed)
 }
 
 bool
-kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_embedded_tables *catalog,
+kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_embedded_tables *tables,
                kw_error *ret_error)
 {
-    g_assert(folder && catalog && cache_bytes >= 0);
+    g_assert(folder && tables && cache_bytes >= 0);
     *engine = (kw_engine){0};
-    make_options(engine, cache_bytes, catalog);
+    make_options(engine, cache_bytes, tables);
     char *failed = NULL;
     engine->db = open_compressed(engine, folder, &failed);
     if (!engine->db) {
@@ -270,7 +270,7 @@ void
 kw_engine_forget_table(kw_engine *engine, uint32_t id)
 {
     uint8_t start[4], stop[4];
-    g_assert(id != 0); /* the catalog's */
+    g_assert(id != 0); /* the list of tables */
     kw_be32_store(start, id);
     kw_be32_store(stop, id + 1);
     char *failed = NULL;

@@ -19,8 +19,8 @@ typedef struct kw_engine {
     char *write_failure;
 } kw_engine;
 
-/* Opens the database in the folder. Compactions read the catalog. */
-bool kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_embedded_tables *catalog,
+/* Opens the database in the folder. Compactions read the list of tables. */
+bool kw_engine_open(kw_engine *engine, const char *folder, int64_t cache_bytes, kw_embedded_tables *tables,
                     kw_error *ret_error);
 void kw_engine_close(kw_engine *engine);
 

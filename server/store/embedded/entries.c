@@ -49,22 +49,22 @@ kw_entries_delete(kw_entries *batch, kw_bytes key)
 }
 
 void
-kw_entries_save(kw_entries *batch)
+kw_entries_set_savepoint(kw_entries *batch)
 {
     g_assert(!batch->is_indexed);
     rocksdb_writebatch_set_save_point(batch->plain);
-    batch->saved_bytes = batch->bytes;
+    batch->savepoint_bytes = batch->bytes;
 }
 
 void
-kw_entries_end_save(kw_entries *batch, bool keep)
+kw_entries_end_savepoint(kw_entries *batch, bool keep)
 {
     char *failed = NULL;
     if (keep) {
         rocksdb_writebatch_pop_save_point(batch->plain, &failed);
     } else {
         rocksdb_writebatch_rollback_to_save_point(batch->plain, &failed);
-        batch->bytes = batch->saved_bytes;
+        batch->bytes = batch->savepoint_bytes;
     }
     g_assert(!failed); /* there is a saved state */
 }

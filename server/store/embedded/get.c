@@ -188,7 +188,7 @@ options_of(const get_job *job)
     const kw_embedded *store = job->handle->store;
     if (job->memory_only)
         return store->memory_options;
-    return job->gets[0]->keep_blocks_out_of_cache ? store->passing_options : store->get_options;
+    return job->gets[0]->keep_blocks_out_of_cache ? store->uncached_options : store->get_options;
 }
 
 static bool
@@ -205,7 +205,7 @@ read_all(get_job *job)
                               .is_cancelled = is_closing,
                               .user = job,
                               .units_most = job->memory_only ? MEMORY_EFFORT_MAX : 0};
-    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->catalog, job->gets[0]->table);
+    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->tables, job->gets[0]->table);
     if (!table)
         return kw_unknown_table(job->gets[0]->table, &job->error);
     job->rows = kw_rows_new_for(job->gets[0]->account);
@@ -375,7 +375,7 @@ work_table(kw_job *base)
 {
     table_job *job = (table_job *)base;
     if (kw_embedded_check_deadline(job->deadline, "the table was looked up", &job->error)) {
-        g_autoptr(kw_stored_table) table = kw_embedded_tables_find(job->handle->store->catalog, job->table);
+        g_autoptr(kw_stored_table) table = kw_embedded_tables_find(job->handle->store->tables, job->table);
         if (job->facts_done)
             job->facts = facts_of_table(table);
         else if (table)

@@ -8,7 +8,7 @@
  * qualifier, and timestamp, newest first; at one timestamp the delete marker of the column (kind 00)
  * precedes the put (01). The escape keeps the order of byte strings and makes the entries of a row one
  * contiguous range. The prefix of a row of 32,767 bytes needs at most 65,540 bytes. `family` is the index of
- * the family in the sorted list of its table. Table 0 is the catalog. Pure; any thread.
+ * the family in the sorted list of its table. Table 0 is the list of tables (tables.h). Pure; any thread.
  */
 #pragma once
 
@@ -39,7 +39,8 @@ void kw_key_unescape(uint8_t *to, kw_bytes escaped);
 /* Appends the row prefix. */
 void kw_key_row(kw_buffer *to, uint32_t table, kw_bytes row);
 
-/* The size of the row prefix at the start of the key; 0 if it has none, like the keys of the catalog. */
+/* The size of the row prefix at the start of the key; 0 if it has none, like the keys of the list of tables.
+ */
 size_t kw_key_row_size(kw_bytes key);
 /* The escaped row inside a row prefix. */
 static inline kw_bytes

@@ -125,7 +125,7 @@ begin_scan(embedded_scan *scan)
                                .prepared = spec->prepared};
     if (!kw_row_filter_init(&scan->row_filter, &request, spec->reversed, &scan->effort, &scan->error))
         return false;
-    if (!kw_selection_init(&scan->selection, store->catalog, &request, &scan->error)) {
+    if (!kw_selection_init(&scan->selection, store->tables, &request, &scan->error)) {
         kw_row_filter_clear(&scan->row_filter);
         return false;
     }
@@ -145,7 +145,7 @@ static bool
 check_table(embedded_scan *scan)
 {
     kw_embedded *store = ((kw_embedded_handle *)scan->base.handle)->store;
-    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->catalog, scan->spec.table);
+    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->tables, scan->spec.table);
     if (table != scan->selection.table)
         return kw_unknown_table(scan->spec.table, &scan->error);
     return true;

@@ -132,7 +132,7 @@ begin_current_row(kw_reader *reader)
     g_assert(rocksdb_iter_valid(reader->iterator));
     kw_bytes key = kw_engine_key(reader->iterator);
     size_t size = kw_key_row_size(key);
-    g_assert(size > 0); /* the iterator is not in the catalog */
+    g_assert(size > 0); /* the iterator is not in the list of tables */
     reader->prefix.size = 0;
     kw_buffer_append(&reader->prefix, kw_bytes_of(key.data, size));
     kw_version_filter_begin_row(&reader->version_filter);

@@ -1,4 +1,4 @@
-/* The catalog record of one table: format 1; big-endian integers; byte strings and lists are preceded by
+/* The stored record of one table: format 1; big-endian integers; byte strings and lists are preceded by
  * their 32-bit length. Pure. */
 #pragma once
 

@@ -126,11 +126,11 @@ kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_r
 }
 
 bool
-kw_selection_init(kw_selection *selection, kw_embedded_tables *catalog, const kw_read_request *request,
+kw_selection_init(kw_selection *selection, kw_embedded_tables *tables, const kw_read_request *request,
                   kw_error *ret_error)
 {
     *selection = (kw_selection){0};
-    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(catalog, request->table);
+    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(tables, request->table);
     if (!table)
         return kw_unknown_table(request->table, ret_error);
     return kw_selection_init_on(selection, table, request, ret_error);

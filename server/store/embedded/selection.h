@@ -36,7 +36,7 @@ typedef struct kw_read_request {
 } kw_read_request;
 
 /* NOT_FOUND if the table does not exist, INVALID for an unknown family. Does not check the filter. */
-bool kw_selection_init(kw_selection *selection, kw_embedded_tables *catalog, const kw_read_request *request,
+bool kw_selection_init(kw_selection *selection, kw_embedded_tables *tables, const kw_read_request *request,
                        kw_error *ret_error);
 /* As above, for a table that the caller has looked up. */
 bool kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_read_request *request,

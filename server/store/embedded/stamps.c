@@ -1,4 +1,4 @@
-/* See stamps.h. The mark is stored under the key 00000000 's' of the catalog, in 8 bytes. */
+/* See stamps.h. The mark is stored under the key 00000000 's', in 8 bytes. */
 #include "store/embedded/stamps.h"
 
 #include "base/log.h"

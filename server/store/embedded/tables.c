@@ -67,46 +67,46 @@ unref_table(gpointer table)
 kw_embedded_tables *
 kw_embedded_tables_new(void)
 {
-    kw_embedded_tables *catalog = g_new0(kw_embedded_tables, 1);
-    kw_mutex_init(&catalog->lock);
-    catalog->by_name = g_hash_table_new_full(hash_name, equal_names, NULL, unref_table);
-    catalog->by_id = g_hash_table_new(g_direct_hash, g_direct_equal);
-    catalog->next_id = 1;
-    atomic_store(&catalog->references, 1);
-    return catalog;
+    kw_embedded_tables *tables = g_new0(kw_embedded_tables, 1);
+    kw_mutex_init(&tables->lock);
+    tables->by_name = g_hash_table_new_full(hash_name, equal_names, NULL, unref_table);
+    tables->by_id = g_hash_table_new(g_direct_hash, g_direct_equal);
+    tables->next_id = 1;
+    atomic_store(&tables->references, 1);
+    return tables;
 }
 
 kw_embedded_tables *
-kw_embedded_tables_ref(kw_embedded_tables *catalog)
+kw_embedded_tables_ref(kw_embedded_tables *tables)
 {
-    unsigned references = atomic_fetch_add(&catalog->references, 1);
+    unsigned references = atomic_fetch_add(&tables->references, 1);
     g_assert(references > 0);
-    return catalog;
+    return tables;
 }
 
 void
-kw_embedded_tables_unref(kw_embedded_tables *catalog)
+kw_embedded_tables_unref(kw_embedded_tables *tables)
 {
-    if (!catalog || atomic_fetch_sub(&catalog->references, 1) > 1)
+    if (!tables || atomic_fetch_sub(&tables->references, 1) > 1)
         return;
-    g_hash_table_destroy(catalog->by_id);
-    g_hash_table_destroy(catalog->by_name);
-    kw_mutex_clear(&catalog->lock);
-    g_free(catalog);
+    g_hash_table_destroy(tables->by_id);
+    g_hash_table_destroy(tables->by_name);
+    kw_mutex_clear(&tables->lock);
+    g_free(tables);
 }
 
 /* Called with the lock held. Takes over the reference. */
 static void
-add_locked(kw_embedded_tables *catalog, kw_stored_table *table)
+add_locked(kw_embedded_tables *tables, kw_stored_table *table)
 {
-    g_hash_table_replace(catalog->by_name, &table->name, table);
-    g_hash_table_insert(catalog->by_id, GUINT_TO_POINTER(table->id), table);
-    if (table->id >= catalog->next_id)
-        catalog->next_id = table->id + 1;
+    g_hash_table_replace(tables->by_name, &table->name, table);
+    g_hash_table_insert(tables->by_id, GUINT_TO_POINTER(table->id), table);
+    if (table->id >= tables->next_id)
+        tables->next_id = table->id + 1;
 }
 
 static bool
-load_entries(kw_embedded_tables *catalog, rocksdb_iterator_t *at, kw_error *ret_error)
+load_entries(kw_embedded_tables *tables, rocksdb_iterator_t *at, kw_error *ret_error)
 {
     rocksdb_iter_seek(at, (const char *)table_key_start, sizeof table_key_start);
     for (; rocksdb_iter_valid(at); rocksdb_iter_next(at)) {
@@ -118,43 +118,43 @@ load_entries(kw_embedded_tables *catalog, rocksdb_iterator_t *at, kw_error *ret_
         kw_stored_table *table = kw_table_record_read(kw_bytes_of(value, size));
         if (!table)
             return kw_error_set(
-                ret_error, KW_CORRUPT, "the catalog's record of table %s is malformed",
+                ret_error, KW_CORRUPT, "the record of table %s in the list of tables is malformed",
                 kw_show(kw_bytes_skip(kw_bytes_of(key, key_size), sizeof table_key_start)).text);
-        kw_mutex_lock(&catalog->lock);
-        add_locked(catalog, table);
-        kw_mutex_unlock(&catalog->lock);
+        kw_mutex_lock(&tables->lock);
+        add_locked(tables, table);
+        kw_mutex_unlock(&tables->lock);
     }
     return kw_engine_check_iterator(at, ret_error);
 }
 
 static bool
-load_next_id(kw_embedded_tables *catalog, rocksdb_t *db, rocksdb_readoptions_t *options, kw_error *ret_error)
+load_next_id(kw_embedded_tables *tables, rocksdb_t *db, rocksdb_readoptions_t *options, kw_error *ret_error)
 {
     char *failed = NULL;
     size_t size;
     char *value = rocksdb_get(db, options, (const char *)next_id_key, sizeof next_id_key, &size, &failed);
     if (failed)
-        return kw_engine_failed(failed, "reading the catalog", ret_error);
+        return kw_engine_failed(failed, "reading the list of tables", ret_error);
     uint32_t next_id = value && size == 4 ? kw_be32_load((const uint8_t *)value) : 0;
     rocksdb_free(value);
     if (value && size != 4)
-        return kw_error_set(ret_error, KW_CORRUPT, "the catalog's next table id has %zu bytes instead of 4",
-                            size);
-    kw_mutex_lock(&catalog->lock);
-    if (next_id > catalog->next_id)
-        catalog->next_id = next_id;
-    catalog->loaded = true;
-    kw_mutex_unlock(&catalog->lock);
+        return kw_error_set(ret_error, KW_CORRUPT,
+                            "the next table id in the list of tables has %zu bytes instead of 4", size);
+    kw_mutex_lock(&tables->lock);
+    if (next_id > tables->next_id)
+        tables->next_id = next_id;
+    tables->loaded = true;
+    kw_mutex_unlock(&tables->lock);
     return true;
 }
 
 bool
-kw_embedded_tables_load(kw_embedded_tables *catalog, rocksdb_t *db, kw_error *ret_error)
+kw_embedded_tables_load(kw_embedded_tables *tables, rocksdb_t *db, kw_error *ret_error)
 {
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_total_order_seek(options, 1);
     rocksdb_iterator_t *at = rocksdb_create_iterator(db, options);
-    bool good = load_entries(catalog, at, ret_error) && load_next_id(catalog, db, options, ret_error);
+    bool good = load_entries(tables, at, ret_error) && load_next_id(tables, db, options, ret_error);
     rocksdb_iter_destroy(at);
     rocksdb_readoptions_destroy(options);
     return good;
@@ -168,25 +168,25 @@ without_default_namespace(kw_bytes name)
 }
 
 kw_stored_table *
-kw_embedded_tables_find(kw_embedded_tables *catalog, kw_bytes name)
+kw_embedded_tables_find(kw_embedded_tables *tables, kw_bytes name)
 {
     kw_bytes own = without_default_namespace(name);
-    kw_mutex_lock(&catalog->lock);
-    kw_stored_table *table = g_hash_table_lookup(catalog->by_name, &own);
+    kw_mutex_lock(&tables->lock);
+    kw_stored_table *table = g_hash_table_lookup(tables->by_name, &own);
     if (table)
         kw_stored_table_ref(table);
-    kw_mutex_unlock(&catalog->lock);
+    kw_mutex_unlock(&tables->lock);
     return table;
 }
 
 bool
-kw_embedded_tables_find_id(kw_embedded_tables *catalog, uint32_t id, kw_stored_table **ret_table)
+kw_embedded_tables_find_id(kw_embedded_tables *tables, uint32_t id, kw_stored_table **ret_table)
 {
-    kw_mutex_lock(&catalog->lock);
-    bool known = catalog->loaded && id < catalog->next_id;
-    kw_stored_table *table = g_hash_table_lookup(catalog->by_id, GUINT_TO_POINTER(id));
+    kw_mutex_lock(&tables->lock);
+    bool known = tables->loaded && id < tables->next_id;
+    kw_stored_table *table = g_hash_table_lookup(tables->by_id, GUINT_TO_POINTER(id));
     *ret_table = table ? kw_stored_table_ref(table) : NULL;
-    kw_mutex_unlock(&catalog->lock);
+    kw_mutex_unlock(&tables->lock);
     return known;
 }
 
@@ -205,7 +205,7 @@ write_synced(rocksdb_t *db, rocksdb_writebatch_t *batch, kw_error *ret_error)
     char *failed = NULL;
     rocksdb_write(db, options, batch, &failed);
     rocksdb_writeoptions_destroy(options);
-    return !failed || kw_engine_failed(failed, "writing the catalog", ret_error);
+    return !failed || kw_engine_failed(failed, "writing the list of tables", ret_error);
 }
 
 static bool
@@ -225,17 +225,17 @@ store_table(rocksdb_t *db, kw_bytes name, uint32_t id, kw_bytes record, kw_error
 }
 
 bool
-kw_embedded_tables_create(kw_embedded_tables *catalog, rocksdb_t *db, const kw_table_spec *spec,
+kw_embedded_tables_create(kw_embedded_tables *tables, rocksdb_t *db, const kw_table_spec *spec,
                           bool *ret_created, kw_error *ret_error)
 {
-    g_autoptr(kw_stored_table) existing = kw_embedded_tables_find(catalog, spec->name);
+    g_autoptr(kw_stored_table) existing = kw_embedded_tables_find(tables, spec->name);
     if (existing) {
         *ret_created = false;
         return true;
     }
     kw_bytes name = without_default_namespace(spec->name);
-    uint32_t id = catalog->next_id; /* needs no lock: only this thread changes it */
-    g_assert(catalog->loaded && id != 0);
+    uint32_t id = tables->next_id; /* needs no lock: only this thread changes it */
+    g_assert(tables->loaded && id != 0);
     kw_buffer record = KW_BUFFER_EMPTY;
     kw_table_record_write(&record, id, name, spec);
     kw_stored_table *table = kw_table_record_read(kw_buffer_bytes(&record));
@@ -246,9 +246,9 @@ kw_embedded_tables_create(kw_embedded_tables *catalog, rocksdb_t *db, const kw_t
         kw_stored_table_unref(table);
         return false;
     }
-    kw_mutex_lock(&catalog->lock);
-    add_locked(catalog, table);
-    kw_mutex_unlock(&catalog->lock);
+    kw_mutex_lock(&tables->lock);
+    add_locked(tables, table);
+    kw_mutex_unlock(&tables->lock);
     *ret_created = true;
     return true;
 }
@@ -267,18 +267,18 @@ remove_stored(rocksdb_t *db, kw_bytes name, kw_error *ret_error)
 }
 
 bool
-kw_embedded_tables_drop(kw_embedded_tables *catalog, rocksdb_t *db, kw_bytes name, uint32_t *ret_id,
+kw_embedded_tables_drop(kw_embedded_tables *tables, rocksdb_t *db, kw_bytes name, uint32_t *ret_id,
                         kw_error *ret_error)
 {
-    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(catalog, name);
+    g_autoptr(kw_stored_table) table = kw_embedded_tables_find(tables, name);
     if (!table)
         return kw_error_set(ret_error, KW_NOT_FOUND, "table %s does not exist", kw_show(name).text);
     if (!remove_stored(db, table->name, ret_error))
         return false;
-    kw_mutex_lock(&catalog->lock);
-    g_hash_table_remove(catalog->by_id, GUINT_TO_POINTER(table->id));
-    g_hash_table_remove(catalog->by_name, &table->name);
-    kw_mutex_unlock(&catalog->lock);
+    kw_mutex_lock(&tables->lock);
+    g_hash_table_remove(tables->by_id, GUINT_TO_POINTER(table->id));
+    g_hash_table_remove(tables->by_name, &table->name);
+    kw_mutex_unlock(&tables->lock);
     *ret_id = table->id;
     return true;
 }

@@ -1,5 +1,5 @@
-/* The catalog of the embedded store: its tables with their families, options and regions. It is stored under
- * table id 0, and all of it is in memory.
+/* The list of tables of the embedded store: its tables with their families, options and regions. It is stored
+ * under table id 0, and all of it is in memory.
  *
  * A kw_stored_table does not change and is reference counted: a reader can use it after the table was
  * dropped. Ids are never reused, so compaction can drop the entries of a dropped table at any time. Any
@@ -41,24 +41,24 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_stored_table, kw_stored_table_unref)
 typedef struct kw_embedded_tables kw_embedded_tables;
 
 kw_embedded_tables *kw_embedded_tables_new(void);
-kw_embedded_tables *kw_embedded_tables_ref(kw_embedded_tables *catalog);
-void kw_embedded_tables_unref(kw_embedded_tables *catalog); /* NULL is allowed */
+kw_embedded_tables *kw_embedded_tables_ref(kw_embedded_tables *tables);
+void kw_embedded_tables_unref(kw_embedded_tables *tables); /* NULL is allowed */
 
 /* Reads all tables. CORRUPT if an entry is malformed. */
-bool kw_embedded_tables_load(kw_embedded_tables *catalog, rocksdb_t *db, kw_error *ret_error);
+bool kw_embedded_tables_load(kw_embedded_tables *tables, rocksdb_t *db, kw_error *ret_error);
 
 /* The table with this name, as a new reference, or NULL. "default:name" is the same as "name". */
-kw_stored_table *kw_embedded_tables_find(kw_embedded_tables *catalog, kw_bytes name);
+kw_stored_table *kw_embedded_tables_find(kw_embedded_tables *tables, kw_bytes name);
 
 /* For compaction. True: ret_table is the table, as a new reference, or NULL if the table was dropped. False:
- * it is unknown whether the table exists, because the catalog is not loaded. */
-bool kw_embedded_tables_find_id(kw_embedded_tables *catalog, uint32_t id, kw_stored_table **ret_table);
+ * it is unknown whether the table exists, because the list is not loaded. */
+bool kw_embedded_tables_find_id(kw_embedded_tables *tables, uint32_t id, kw_stored_table **ret_table);
 
 /* Creates a table durably. The wrappers of store.h have checked the spec. ret_created is false if the table
  * existed. */
-bool kw_embedded_tables_create(kw_embedded_tables *catalog, rocksdb_t *db, const kw_table_spec *spec,
+bool kw_embedded_tables_create(kw_embedded_tables *tables, rocksdb_t *db, const kw_table_spec *spec,
                                bool *ret_created, kw_error *ret_error);
 
 /* Drops a table durably; ret_id is its id. NOT_FOUND if it does not exist. */
-bool kw_embedded_tables_drop(kw_embedded_tables *catalog, rocksdb_t *db, kw_bytes name, uint32_t *ret_id,
+bool kw_embedded_tables_drop(kw_embedded_tables *tables, rocksdb_t *db, kw_bytes name, uint32_t *ret_id,
                              kw_error *ret_error);

@@ -4,7 +4,7 @@
 void
 kw_version_filter_init(kw_version_filter *filter, const kw_selection *selection)
 {
-    *filter = (kw_version_filter){.selection = selection, .family_name_of = -1};
+    *filter = (kw_version_filter){.selection = selection, .named_family = -1};
 }
 
 void
@@ -20,7 +20,7 @@ kw_version_filter_set_output(kw_version_filter *filter, kw_rows *rows)
 {
     filter->rows = rows;
     filter->qualifier = KW_BYTES_NONE;
-    filter->family_name_of = -1;
+    filter->named_family = -1;
 }
 
 void
@@ -46,7 +46,7 @@ in_time_range(const kw_selection *selection, int64_t timestamp)
     return timestamp >= selection->time_from && timestamp < selection->time_to;
 }
 
-/* True if a marker of the current family counts for this read. */
+/* True if this read takes a marker of the current family into account. */
 static bool
 marker_counts(const kw_version_filter *filter, int64_t timestamp)
 {
@@ -55,9 +55,9 @@ marker_counts(const kw_version_filter *filter, int64_t timestamp)
     return !filter->passes_markers && in_time_range(filter->selection, timestamp);
 }
 
-/* False: the sink does not need the rest of the row. */
+/* Passes the marker to the sink if it wants markers. False: the sink does not need the rest of the row. */
 static bool
-note_marker(kw_version_filter *filter)
+add_marker(kw_version_filter *filter)
 {
     filter->has_marker = true;
     return !filter->passes_markers || filter->sink(filter->sink_user, filter->after_row, KW_BYTES_NONE);
@@ -103,7 +103,7 @@ enter_column(kw_version_filter *filter, kw_bytes qualifier)
     filter->in_column = true;
     filter->column_wanted = is_wanted(filter, qualifier);
     filter->column_is_finished = !filter->column_wanted;
-    filter->puts_fed = filter->versions_visible = 0;
+    filter->puts_seen = filter->versions_visible = 0;
     if (kw_bytes_equal(qualifier, kw_buffer_bytes(&filter->column)))
         return; /* as in the previous row: reuse the copy in the arena */
     filter->column.size = 0;
@@ -113,7 +113,7 @@ enter_column(kw_version_filter *filter, kw_bytes qualifier)
 
 /* True if no wanted column follows the current one. */
 static bool
-was_last_column(const kw_version_filter *filter)
+is_last_column(const kw_version_filter *filter)
 {
     const kw_selected_family *family = &filter->selection->families[filter->family];
     size_t next = filter->next_qualifier + (filter->column_wanted ? 1 : 0);
@@ -125,7 +125,7 @@ static kw_version_verdict
 finish_column(kw_version_filter *filter)
 {
     filter->column_is_finished = true;
-    return was_last_column(filter) ? KW_VERSION_ROW_DONE : KW_VERSION_SKIP;
+    return is_last_column(filter) ? KW_VERSION_ROW_DONE : KW_VERSION_SKIP;
 }
 
 static kw_bytes
@@ -144,10 +144,10 @@ qualifier_in_arena(kw_version_filter *filter)
 static kw_bytes
 family_in_arena(kw_version_filter *filter)
 {
-    if (filter->family_name_of != filter->family) {
+    if (filter->named_family != filter->family) {
         filter->family_name =
             kw_arena_copy(filter->rows->arena, filter->selection->table->families[filter->family].name);
-        filter->family_name_of = filter->family;
+        filter->named_family = filter->family;
     }
     return filter->family_name;
 }
@@ -180,12 +180,12 @@ feed_put(kw_version_filter *filter, int64_t timestamp, kw_bytes value)
 {
     const kw_selection *selection = filter->selection;
     const kw_stored_family *family = &selection->table->families[filter->family];
-    int32_t place = filter->puts_fed++;
+    int32_t newer_puts = filter->puts_seen++;
     bool expired = timestamp < selection->families[filter->family].expired_before;
     bool deleted = timestamp <= filter->family_deleted;
-    if (place >= family->max_versions || (expired && place >= family->min_versions) || deleted ||
+    if (newer_puts >= family->max_versions || (expired && newer_puts >= family->min_versions) || deleted ||
         timestamp < selection->time_from)
-        return finish_column(filter); /* the same holds for the following entries, which are older */
+        return finish_column(filter); /* the following entries are older, so they are not visible either */
     if (timestamp >= selection->time_to)
         return KW_VERSION_NEXT;
     if (!add_cell(filter, timestamp, value) || selection->first_only)
@@ -199,17 +199,17 @@ static kw_version_verdict
 feed_family_marker(kw_version_filter *filter, int64_t timestamp)
 {
     if (filter->family_deleted >= 0)
-        return KW_VERSION_SKIP; /* this marker is older and hides nothing in addition */
+        return KW_VERSION_SKIP; /* a newer marker already hides what this one hides */
     if (marker_counts(filter, timestamp))
         filter->family_deleted = timestamp;
-    return note_marker(filter) ? KW_VERSION_NEXT : KW_VERSION_ROW_DONE;
+    return add_marker(filter) ? KW_VERSION_NEXT : KW_VERSION_ROW_DONE;
 }
 
 static kw_version_verdict
 feed_column_marker(kw_version_filter *filter, int64_t timestamp)
 {
     bool hides_more = timestamp > filter->family_deleted;
-    if (hides_more && !note_marker(filter))
+    if (hides_more && !add_marker(filter))
         return KW_VERSION_ROW_DONE;
     return marker_counts(filter, timestamp)
                ? finish_column(filter) /* it hides the following entries, which are older */
@@ -277,7 +277,7 @@ kw_version_filter_skip_target(const kw_version_filter *filter, kw_buffer *to)
     } else if (family->whole) {
         append_tag(to, filter->family, true);
         kw_buffer_append(to, kw_buffer_bytes(&filter->column));
-        kw_buffer_append(to, KW_BYTES_LITERAL("\0\1")); /* just above the column's end */
+        kw_buffer_append(to, KW_BYTES_LITERAL("\0\1")); /* greater than all entries of the column */
     } else {
         if (filter->column_wanted)
             next++;

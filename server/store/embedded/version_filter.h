@@ -20,12 +20,12 @@
 
 typedef enum kw_version_verdict {
     KW_VERSION_NEXT,    /* needs the next entry */
-    KW_VERSION_SKIP,    /* entries below kw_version_filter_skip_target are not needed, but allowed */
+    KW_VERSION_SKIP,    /* entries below kw_version_filter_skip_target are not needed, but can be passed */
     KW_VERSION_ROW_DONE /* needs no more entries of this row */
 } kw_version_verdict;
 
-/* Receives a visible cell, or a marker if passes_markers: its key after the row prefix, and its value. False:
- * the rest of the row is not needed. */
+/* Receives a visible cell (or a marker, if passes_markers is set): its key after the row prefix, and its
+ * value. Returns false if it does not need the rest of the row. */
 typedef bool (*kw_version_sink)(void *user, kw_bytes after_row, kw_bytes value);
 
 typedef struct kw_version_filter {
@@ -38,18 +38,18 @@ typedef struct kw_version_filter {
      * markers and the cells that they hide. */
     bool passes_markers;
     bool keeps_removed;     /* a row without visible cells is kept if it has a marker */
-    bool has_marker;        /* of the current row */
+    bool has_marker;        /* the current row has a marker */
     kw_bytes after_row;     /* key of the current entry */
     int family;             /* of the last entry; -1: none yet */
     int64_t family_deleted; /* timestamp of its newest marker that counts; -1: none */
     size_t next_qualifier;  /* index in the selection, unless the whole family is selected */
     bool in_column, column_wanted, column_is_finished;
-    kw_buffer column;                   /* escaped qualifier of the last entry, if in_column */
-    kw_bytes qualifier;                 /* its copy in the arena, once a cell of it was visible */
-    kw_bytes family_name;               /* the copy of a family's name in the arena */
-    int family_name_of;                 /* the family with this name; -1: none */
-    int32_t puts_fed, versions_visible; /* of the column */
-    kw_cell *cells;                     /* the visible cells of the row */
+    kw_buffer column;                    /* escaped qualifier of the last entry, if in_column */
+    kw_bytes qualifier;                  /* copy of `column` in the arena, unescaped; empty: none yet */
+    kw_bytes family_name;                /* copy of the name of named_family in the arena */
+    int named_family;                    /* index of a family; -1: none */
+    int32_t puts_seen, versions_visible; /* numbers of entries of the column */
+    kw_cell *cells;                      /* the visible cells of the row */
     uint32_t cells_count, cells_capacity;
     size_t bytes;
     size_t max_bytes; /* of one row; 0: no limit */
@@ -68,10 +68,10 @@ void kw_version_filter_begin_row(kw_version_filter *filter);
  * ignored. */
 kw_version_verdict kw_version_filter_feed(kw_version_filter *filter, kw_bytes after_row, kw_bytes value);
 
-/* After SKIP: appends the least key (after the row prefix) of the next entry that is needed. */
+/* After SKIP: appends the least key (after the row prefix) that the next needed entry can have. */
 void kw_version_filter_skip_target(const kw_version_filter *filter, kw_buffer *to);
 
-/* At the start of a row: appends the least key (after the row prefix) of the first entry that is needed. */
+/* At the start of a row: appends the least key (after the row prefix) of the first needed entry. */
 void kw_version_filter_first_target(const kw_version_filter *filter, kw_buffer *to);
 
 /* Sets the visible cells of the row, but not its key. False if there are none (unless keeps_removed), or if

@@ -18,7 +18,7 @@ compact(embedded_fixture *fixture)
     rocksdb_compactoptions_destroy(how);
 }
 
-/* Counts the entries on disk, except those of the catalog. */
+/* Counts the entries on disk, except those of the list of tables. */
 static size_t
 count_entries(embedded_fixture *fixture)
 {
