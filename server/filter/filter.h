@@ -41,7 +41,7 @@ typedef enum kw_filter_kind {
     KW_FILTER_FAMILY,                 /* compare */
     KW_FILTER_QUALIFIER,              /* compare */
     KW_FILTER_VALUE,                  /* compare */
-    KW_FILTER_COLUMN_RANGE,           /* bytes: lowest, highest (empty: open); flags: inclusive */
+    KW_FILTER_COLUMN_RANGE,           /* bytes: lowest, highest (empty: no limit); flags: inclusive */
     KW_FILTER_SINGLE_COLUMN_VALUE,    /* bytes: family, qualifier; compare; flags: if missing, latest only */
     KW_FILTER_SINGLE_COLUMN_VALUE_EXCLUDE, /* the same */
     KW_FILTER_DEPENDENT_COLUMN,            /* bytes: family, qualifier; flags: drop; compare or none */
@@ -83,22 +83,23 @@ struct kw_filter {
     uint32_t expression; /* index of the regular expression in the filter */
 };
 
-/* Returns the tree, allocated in the arena with copies of the bytes. On failure returns NULL with INVALID,
- * which names the position (from 1) and what was expected, or with LIMIT if the text is too long or too deep,
- * or has too many, too long or too complicated regular expressions. Expressions are not compiled here but by
- * prepared.h, because compiling is slow and this runs on event loops. */
+/* Returns the tree, allocated in the arena with copies of the bytes. NULL with INVALID if the text is
+ * malformed: the error names the position (from 1) and what was expected. NULL with LIMIT if the text is too
+ * long or nested too deeply, or if it has too many regular expressions, or one that is too long or too
+ * complicated. The expressions are not compiled here, because compiling is slow and this runs on event loops;
+ * see prepared.h. */
 const kw_filter *kw_filter_parse(kw_bytes text, kw_arena *arena, kw_error *ret_error);
 
-/* Appends the tree as text. In parentheses, HBase parses it as the same tree in any context. */
+/* Appends the tree as text. If the caller puts the text in parentheses, HBase parses it as the same tree
+ * wherever it stands. */
 void kw_filter_print(const kw_filter *filter, kw_buffer *to);
 
 /* Joins filters with AND or OR, in the arena. A single filter is returned unchanged. */
 const kw_filter *kw_filter_join(kw_filter_kind kind, const kw_filter *const *parts, size_t count,
                                 kw_arena *arena);
 
-/* True if the filter keeps state from row to row (PageFilter, WHILE, ColumnCountGetFilter), so that one
- * machine must see all rows.
- */
+/* True if the filter keeps state from row to row (PageFilter, WHILE, ColumnCountGetFilter). One machine must
+ * then filter all rows. */
 bool kw_filter_spans_rows(const kw_filter *filter);
 
 /* The name in the language: "PageFilter", "AND". */

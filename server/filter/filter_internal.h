@@ -20,7 +20,7 @@ typedef struct kw_filter_text {
     kw_filter_sums *sums;
 } kw_filter_text;
 
-/* INVALID: "filter, position 7: expected WHAT". Returns false. `at` from 0. */
+/* Sets INVALID with a text such as "filter, position 7: expected WHAT". Returns false. `at` counts from 0. */
 bool kw_filter_syntax_error(const kw_filter_text *text, size_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -28,7 +28,7 @@ bool kw_filter_syntax_error(const kw_filter_text *text, size_t at, const char *f
  * error. */
 kw_filter *kw_filter_parse_one(const kw_filter_text *text, size_t start, size_t end);
 
-/* True if the quote at `at` ends a text; two quotes in a row are an escaped quote. */
+/* True if the quote at `at` ends a quoted string; two quotes in a row are an escaped quote. */
 static inline bool
 kw_filter_quote_ends(const kw_filter_text *text, size_t at, size_t end)
 {
@@ -37,7 +37,7 @@ kw_filter_quote_ends(const kw_filter_text *text, size_t at, size_t end)
 
 bool kw_filter_is_regex(const kw_filter *filter);
 
-/* A filter's expression for error texts: printable and cut if long. */
+/* A filter's expression for error texts: printable, and truncated if it is long. */
 #define KW_FILTER_SHOWN_BYTES 60
 typedef struct kw_filter_shown {
     char text[KW_FILTER_SHOWN_BYTES + 8];

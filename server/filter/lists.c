@@ -18,8 +18,8 @@ kw_list_reset(kw_filter_node *node)
 {
     for (kw_filter_node *part = node->children; part < end_of(node); part++) {
         kw_node_reset(part);
-        part->hints = part->included = part->remembers = false;
-        part->before = KW_CODE_NONE;
+        part->returned_seek = part->included = part->can_repeat = false;
+        part->last_code = KW_CODE_NONE;
     }
 }
 
@@ -41,19 +41,20 @@ is_hinting(const kw_filter_node *node)
            kind == KW_FILTER_COLUMN_RANGE || kind == KW_FILTER_TIMESTAMPS;
 }
 
+/* As in HBase, a part that can return SEEK and passes the row keeps it, even if other parts drop it. */
 static bool
 and_drops_key(kw_filter_node *node, kw_bytes row)
 {
-    bool dropped = false, saved = false;
+    bool dropped = false, hinting_passed = false;
     for (kw_filter_node *part = node->children; part < end_of(node); part++) {
         if (kw_node_all_done(part))
             return true;
         if (kw_node_drops_key(part, row))
-            dropped = true; /* the other parts must still see the row */
+            dropped = true; /* the other parts must be called, too, because they keep state */
         else if (is_hinting(part))
-            saved = true;
+            hinting_passed = true;
     }
-    return dropped && !saved;
+    return dropped && !hinting_passed;
 }
 
 bool
@@ -85,7 +86,7 @@ includes(kw_filter_code code)
     return code == KW_CODE_INCLUDE || code == KW_CODE_INCLUDE_AND_NEXT_COLUMN;
 }
 
-/* Combines verdicts; so_far includes the cell. */
+/* Combines codes; so_far includes the cell. */
 static kw_filter_code
 and_merge(kw_filter_code so_far, kw_filter_code code)
 {
@@ -96,49 +97,49 @@ and_merge(kw_filter_code so_far, kw_filter_code code)
     return code;
 }
 
-/* Stops at the first part that does not include the cell, except that parts which can have a hint are still
- * called. */
+/* Calls the parts up to the first one that does not include the cell. After it, calls only the parts that can
+ * return SEEK. */
 static kw_filter_code
 and_cell(kw_filter_node *node, const kw_cell *cell)
 {
     kw_filter_code code = KW_CODE_INCLUDE;
-    bool hinted = false;
+    bool any_seek = false;
     for (kw_filter_node *part = node->children; part < end_of(node); part++)
-        part->hints = false;
+        part->returned_seek = false;
     for (kw_filter_node *part = node->children; part < end_of(node); part++) {
         if (!includes(code)) {
-            part->hints = is_hinting(part) && kw_node_cell(part, cell) == KW_CODE_SEEK;
+            part->returned_seek = is_hinting(part) && kw_node_cell(part, cell) == KW_CODE_SEEK;
         } else if (kw_node_all_done(part)) {
             code = KW_CODE_NEXT_ROW;
         } else {
             kw_filter_code own = kw_node_cell(part, cell);
-            part->hints = own == KW_CODE_SEEK;
+            part->returned_seek = own == KW_CODE_SEEK;
             code = and_merge(code, own);
         }
-        hinted = hinted || part->hints;
+        any_seek = any_seek || part->returned_seek;
     }
-    return hinted ? KW_CODE_SEEK : code;
+    return any_seek ? KW_CODE_SEEK : code;
 }
 
 /* --- OR ------------------------------------------------------------------------------------------ */
 
-/* The part's verdict on an earlier cell, if it also applies to this one; NONE if the part must be called. */
+/* Returns the part's code for an earlier cell if it also applies to this one. NONE: call the part. */
 static kw_filter_code
-or_remembered(const kw_filter_node *part, const kw_cell *cell)
+or_repeated(const kw_filter_node *part, const kw_cell *cell)
 {
     kw_bytes hint;
-    if (!part->remembers)
+    if (!part->can_repeat)
         return KW_CODE_NONE;
-    int family = kw_bytes_compare(cell->family, kw_buffer_bytes(&part->family));
-    bool same_family = family == 0;
+    int order = kw_bytes_compare(cell->family, kw_buffer_bytes(&part->family));
+    bool same_family = order == 0;
     bool same_column = same_family && kw_bytes_equal(kw_buffer_bytes(&part->qualifier), cell->qualifier);
-    switch (part->before) {
+    switch (part->last_code) {
     case KW_CODE_SEEK:
         if (!kw_node_hint(part, &hint))
             return KW_CODE_NONE;
         if (same_family)
-            family = kw_bytes_compare(cell->qualifier, hint);
-        return family < 0 ? KW_CODE_SEEK : KW_CODE_NONE;
+            order = kw_bytes_compare(cell->qualifier, hint);
+        return order < 0 ? KW_CODE_SEEK : KW_CODE_NONE;
     case KW_CODE_NEXT_COLUMN:
     case KW_CODE_INCLUDE_AND_NEXT_COLUMN:
         return same_column ? KW_CODE_NEXT_COLUMN : KW_CODE_NONE;
@@ -153,18 +154,18 @@ or_remembered(const kw_filter_node *part, const kw_cell *cell)
 }
 
 static void
-or_remember(kw_filter_node *part, const kw_cell *cell, kw_filter_code code)
+or_record(kw_filter_node *part, const kw_cell *cell, kw_filter_code code)
 {
-    part->before = code;
-    part->remembers = code != KW_CODE_INCLUDE && code != KW_CODE_SKIP;
-    if (!part->remembers)
+    part->last_code = code;
+    part->can_repeat = code != KW_CODE_INCLUDE && code != KW_CODE_SKIP;
+    if (!part->can_repeat)
         return;
     part->family.size = part->qualifier.size = 0;
     kw_buffer_append(&part->family, cell->family);
     kw_buffer_append(&part->qualifier, cell->qualifier);
 }
 
-/* Combines verdicts: skips no more than the part that skips least. */
+/* Combines codes. The result skips no more than the part that skips least. */
 static kw_filter_code
 or_merge(kw_filter_code so_far, kw_filter_code code)
 {
@@ -191,10 +192,10 @@ or_cell(kw_filter_node *node, const kw_cell *cell)
         part->included = false;
         if (kw_node_all_done(part))
             continue;
-        kw_filter_code own = or_remembered(part, cell);
+        kw_filter_code own = or_repeated(part, cell);
         if (own == KW_CODE_NONE)
             own = kw_node_cell(part, cell);
-        or_remember(part, cell, own);
+        or_record(part, cell, own);
         code = or_merge(code, own);
         part->included = includes(own);
     }
@@ -209,24 +210,24 @@ kw_list_cell(kw_filter_node *node, const kw_cell *cell)
 
 /* --- hints --------------------------------------------------------------------------------------- */
 
-/* AND uses the farthest hint; OR the nearest, if all parts have one. */
+/* AND: the greatest hint of the parts that returned SEEK. OR: the least hint, if all parts have one. */
 bool
 kw_list_hint(const kw_filter_node *node, kw_bytes *ret_qualifier)
 {
-    bool some = false;
+    bool has_hint = false;
     for (const kw_filter_node *part = node->children; part < end_of(node); part++) {
         kw_bytes hint;
-        if ((is_and(node) && !part->hints) || kw_node_all_done(part))
+        if ((is_and(node) && !part->returned_seek) || kw_node_all_done(part))
             continue;
         if (!kw_node_hint(part, &hint)) {
             if (!is_and(node))
                 return false;
             continue;
         }
-        int order = some ? kw_bytes_compare(hint, *ret_qualifier) : 0;
-        if (!some || (is_and(node) ? order > 0 : order < 0))
+        int order = has_hint ? kw_bytes_compare(hint, *ret_qualifier) : 0;
+        if (!has_hint || (is_and(node) ? order > 0 : order < 0))
             *ret_qualifier = hint;
-        some = true;
+        has_hint = true;
     }
-    return some;
+    return has_hint;
 }

@@ -1,8 +1,10 @@
 /* Each row passes through the filter as in a region of HBase:
  *
- *   done? -- key -- cells of needed families -- row verdict -- cells of other families -- result
- *             | drops                              | drops
- *             '-- the cells are still filtered     '-- reset
+ *   1. the key             If the filter is done, or the key makes it done, nothing else is called.
+ *   2. the cells of the families that the filter needs, even if it has dropped the row because of its key
+ *   3. the row             The row is dropped unless the filter keeps it.
+ *   4. the cells of the other families
+ *   5. reset               In any case.
  */
 #include "filter/machine.h"
 
@@ -10,21 +12,22 @@
 
 struct kw_filter_machine {
     kw_filter_node node;
-    size_t nodes; /* number of nodes in the tree */
+    size_t cell_cost; /* of passing a cell to the whole tree */
     bool reversed;
     kw_effort *effort;
     kw_error error;
-    GArray *kept; /* kw_cell: cells of the present row included so far */
-    kw_buffer lengths;
-    GArray *closed; /* kw_bytes, owned: names of families that are not read any more */
+    GArray *kept;      /* kw_cell: cells of the current row included so far */
+    kw_buffer lengths; /* four bytes for each cell of the row, for lengths that replace values */
+    GArray *closed;    /* kw_bytes, owned: names of families that are not read any more */
 };
 
+/* Counts the nodes, and every eighth number, which a TimestampsFilter compares with the cell. */
 static size_t
-count_nodes(const kw_filter *filter)
+cost_of(const kw_filter *filter)
 {
     size_t nodes = 1 + filter->numbers_count / 8;
     for (size_t i = 0; i < filter->children_count; i++)
-        nodes += count_nodes(filter->children[i]);
+        nodes += cost_of(filter->children[i]);
     return nodes;
 }
 
@@ -33,13 +36,13 @@ machine_new(const kw_filter *filter, const kw_prepared *prepared, bool reversed,
             kw_error *ret_error)
 {
     kw_filter_machine *self = g_new0(kw_filter_machine, 1);
-    kw_filter_frame frame = {.prepared = prepared, .effort = effort, .error = &self->error};
+    kw_filter_shared shared = {.prepared = prepared, .effort = effort, .error = &self->error};
     self->reversed = reversed;
     self->effort = effort;
-    self->nodes = count_nodes(filter);
+    self->cell_cost = cost_of(filter);
     self->kept = g_array_new(FALSE, FALSE, sizeof(kw_cell));
     self->closed = g_array_new(FALSE, FALSE, sizeof(kw_bytes));
-    if (kw_node_init(&self->node, filter, reversed, &frame))
+    if (kw_node_init(&self->node, filter, reversed, &shared))
         return self;
     *ret_error = self->error;
     kw_filter_machine_free(self);
@@ -94,8 +97,8 @@ same_column(const kw_cell *a, const kw_cell *b)
     return kw_bytes_equal(a->qualifier, b->qualifier);
 }
 
-/* Skips the rest of the present column. For the column with the empty name HBase continues with its next
- * version, because delete markers of the family are stored there. */
+/* Skips the rest of the current column. In the column with the empty name HBase continues with the next
+ * version, because delete markers of the family are stored in this column. */
 static void
 skip_column(family *position)
 {
@@ -126,16 +129,16 @@ keep_cell(kw_filter_machine *self, size_t index, kw_cell cell)
     g_array_append_val(self->kept, cell);
 }
 
-/* Spends the effort of passing a cell to every node. False if an error is set. */
+/* Spends the effort of passing a cell to the whole tree. False if an error is set. */
 static bool
-can_continue(kw_filter_machine *self)
+spend_cell(kw_filter_machine *self)
 {
-    if (self->error.code == KW_OK && !kw_effort_spend(self->effort, 8 * self->nodes))
+    if (self->error.code == KW_OK && !kw_effort_spend(self->effort, 8 * self->cell_cost))
         kw_effort_fail(self->effort, "a filter was applied", &self->error);
     return self->error.code == KW_OK;
 }
 
-/* Counts the included versions of the present column, and keeps the cell if there are at most `versions`.
+/* Counts the included versions of the current column, and keeps the cell if there are at most `versions`.
  * False if there are more. */
 static bool
 include_cell(kw_filter_machine *self, family *position, int32_t versions)
@@ -154,7 +157,7 @@ include_cell(kw_filter_machine *self, family *position, int32_t versions)
 static void
 walk_family(kw_filter_machine *self, family *position, int32_t versions)
 {
-    while (position->at < position->end && can_continue(self) && !kw_node_all_done(&self->node)) {
+    while (position->at < position->end && spend_cell(self) && !kw_node_all_done(&self->node)) {
         const kw_cell *cell = &position->cells[position->at];
         kw_filter_code code = kw_node_cell(&self->node, cell);
         switch (code) {
@@ -194,8 +197,8 @@ is_closed(const kw_filter_machine *self, kw_bytes name)
     return false;
 }
 
-/* HBase stops reading a family when it finds that the filter is done, and never reads it again, although a
- * new row can make the filter (ColumnCountGetFilter) continue. */
+/* If HBase finds while it reads a family that the filter is done, it never reads this family again. It does
+ * so even for ColumnCountGetFilter, which is not done any more when the next row begins. */
 static void
 close_family(kw_filter_machine *self, kw_bytes name)
 {
@@ -209,7 +212,7 @@ must_filter(const kw_filter_machine *self, kw_bytes name, bool needed)
     return kw_node_needs_family(&self->node, name) == needed && !is_closed(self, name);
 }
 
-/* Passes the cells of all families that the filter needs, or of all others, to the filter. */
+/* Passes cells to the filter: of all families that it needs if `needed`, otherwise of all others. */
 static void
 walk_families(kw_filter_machine *self, const kw_cell *cells, size_t count, bool needed, int32_t versions)
 {
@@ -229,8 +232,9 @@ walk_families(kw_filter_machine *self, const kw_cell *cells, size_t count, bool 
 
 /* --- the row ------------------------------------------------------------------------------------- */
 
+/* True if the filter needs a family of the row that is still read, or if the row has no cells. */
 static bool
-is_needed(const kw_filter_machine *self, const kw_cell *cells, size_t count)
+has_read_family(const kw_filter_machine *self, const kw_cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (must_filter(self, cells[i].family, true))
@@ -238,13 +242,13 @@ is_needed(const kw_filter_machine *self, const kw_cell *cells, size_t count)
     return count == 0;
 }
 
-/* Requests the verdict on the row with its included cells, some of which the filter can drop. */
+/* Requests the verdict on the row with its included cells. The filter can drop some of these cells. */
 static bool
-row_passes(kw_filter_machine *self)
+keeps_row(kw_filter_machine *self)
 {
     if (self->kept->len == 0)
         return false;
-    if (kw_node_judges_rows(&self->node)) {
+    if (kw_node_has_filter_row(&self->node)) {
         size_t count = self->kept->len;
         kw_node_drop_cells(&self->node, (kw_cell *)(void *)self->kept->data, &count);
         g_array_set_size(self->kept, (guint)count);
@@ -265,9 +269,9 @@ compare_cells(const void *a, const void *b)
     return order;
 }
 
-/* Filters the cells of the families that the filter does not need. */
+/* Filters the cells of the families that the filter does not need, and restores HBase's order of cells. */
 static void
-add_others(kw_filter_machine *self, const kw_cell *cells, size_t count, int32_t versions)
+walk_other_families(kw_filter_machine *self, const kw_cell *cells, size_t count, int32_t versions)
 {
     guint before = self->kept->len;
     walk_families(self, cells, count, false, versions);
@@ -287,9 +291,9 @@ filter_row(kw_filter_machine *self, kw_bytes row, const kw_cell *cells, size_t c
     if (dropped && kw_node_all_done(&self->node))
         return false;
     walk_families(self, cells, count, true, versions);
-    if (dropped || !row_passes(self))
+    if (dropped || !keeps_row(self))
         return false;
-    add_others(self, cells, count, versions);
+    walk_other_families(self, cells, count, versions);
     return self->kept->len > 0;
 }
 
@@ -297,7 +301,7 @@ kw_filter_verdict
 kw_filter_machine_row(kw_filter_machine *self, kw_bytes row, kw_cell *cells, size_t *count, int32_t versions,
                       kw_error *ret_error)
 {
-    if (!is_needed(self, cells, *count))
+    if (!has_read_family(self, cells, *count))
         return KW_FILTER_ROW_DROPPED; /* HBase does not read such a row */
     bool kept = filter_row(self, row, cells, *count, versions);
     kw_node_reset(&self->node);

@@ -2,9 +2,9 @@
  *
  *   for each row, in the scan's order:  kw_filter_machine_row -> the cells to return, or "drop the row"
  *
- * This includes what HBase does around a filter. Families that the filter does not need are passed to it
- * last, and only for rows that passed. After a skipped cell its older versions are tried. Row and cell
- * verdicts are requested in HBase's order. One machine serves one read and one thread.
+ * It calls the filter as HBase's region scanner does. Families that the filter does not need are passed to it
+ * last, and only for rows that have passed. After a skipped cell, its older versions are passed. The verdicts
+ * on cells and rows are requested in the same order as in HBase. One machine serves one read and one thread.
  *
  * Differences: HBase has one filter object per region and creates a new one when a scan resumes after a
  * failure; here one machine serves the whole read. In reversed scans HBase's OR of several column filters
@@ -30,7 +30,7 @@ void kw_filter_machine_free(kw_filter_machine *machine);
 typedef enum kw_filter_verdict {
     KW_FILTER_ROW_KEPT,
     KW_FILTER_ROW_DROPPED,
-    KW_FILTER_ROW_FAILED /* ret_error is set; the machine cannot be used any more */
+    KW_FILTER_ROW_FAILED /* ret_error is set; do not use the machine again */
 } kw_filter_verdict;
 
 /* Filters one row, given as its cells in HBase's order, with all versions that the family keeps. Keeps at

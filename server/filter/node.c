@@ -25,23 +25,23 @@ is_wrapper(const kw_filter_node *node)
 
 /* As in HBase, only lists pass `reversed` on to their parts; SKIP and WHILE do not. */
 bool
-kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed, const kw_filter_frame *frame)
+kw_node_init(kw_filter_node *node, const kw_filter *filter, bool reversed, const kw_filter_shared *shared)
 {
-    *node = (kw_filter_node){.filter = filter, .reversed = reversed, .error = frame->error};
-    node->out = filter->kind == KW_FILTER_PREFIX;
+    *node = (kw_filter_node){.filter = filter, .reversed = reversed, .error = shared->error};
+    node->drops_row = filter->kind == KW_FILTER_PREFIX;
     node->children = g_new0(kw_filter_node, filter->children_count);
     if (filter->kind == KW_FILTER_DEPENDENT_COLUMN)
         node->stamps = g_array_new(FALSE, FALSE, sizeof(int64_t));
     if (filter->comparator != KW_FILTER_COMPARE_NOTHING) {
-        const kw_expression *expression = frame->prepared && kw_filter_is_regex(filter)
-                                              ? kw_prepared_expression(frame->prepared, filter)
+        const kw_expression *expression = shared->prepared && kw_filter_is_regex(filter)
+                                              ? kw_prepared_expression(shared->prepared, filter)
                                               : NULL;
-        node->comparison = kw_comparison_new(filter, expression, frame->effort, frame->error);
+        node->comparison = kw_comparison_new(filter, expression, shared->effort, shared->error);
         if (!node->comparison)
             return false;
     }
     for (size_t i = 0; i < filter->children_count; i++)
-        if (!kw_node_init(&node->children[i], filter->children[i], reversed && is_list(node), frame))
+        if (!kw_node_init(&node->children[i], filter->children[i], reversed && is_list(node), shared))
             return false;
     return true;
 }
@@ -67,7 +67,7 @@ kw_node_reset(kw_filter_node *node)
 {
     kw_filter_kind kind = node->filter->kind;
     node->found = node->matched = false;
-    node->out = kind == KW_FILTER_PREFIX;
+    node->drops_row = kind == KW_FILTER_PREFIX;
     if (kind != KW_FILTER_PAGE)
         node->count = 0;
     if (node->stamps)
@@ -110,8 +110,8 @@ prefix_drops_key(kw_filter_node *node, kw_bytes row)
     int order = kw_bytes_compare(kw_bytes_of(row.data, prefix.size), prefix);
     if (node->reversed ? order < 0 : order > 0)
         node->done = true;
-    node->out = order != 0;
-    return node->out;
+    node->drops_row = order != 0;
+    return node->drops_row;
 }
 
 static bool
@@ -148,8 +148,8 @@ kw_node_drops_key(kw_filter_node *node, kw_bytes row)
     if (node->filter->kind == KW_FILTER_PAGE || node->filter->kind == KW_FILTER_COLUMN_COUNT_GET)
         return kw_node_all_done(node);
     if (node->filter->kind == KW_FILTER_ROW && rejects(node, row))
-        node->out = true;
-    return node->filter->kind == KW_FILTER_ROW && node->out;
+        node->drops_row = true;
+    return node->filter->kind == KW_FILTER_ROW && node->drops_row;
 }
 
 /* --- cells --------------------------------------------------------------------------------------- */
@@ -283,7 +283,7 @@ static kw_filter_code
 wrapper_code(kw_filter_node *node, const kw_cell *cell)
 {
     kw_filter_code code = kw_node_cell(node->children, cell);
-    bool *flag = node->filter->kind == KW_FILTER_SKIP ? &node->out : &node->done;
+    bool *flag = node->filter->kind == KW_FILTER_SKIP ? &node->drops_row : &node->done;
     *flag = *flag || code != KW_CODE_INCLUDE;
     return code;
 }
@@ -306,7 +306,7 @@ kw_node_cell(kw_filter_node *node, const kw_cell *cell)
         return first_key_code(node);
     case KW_FILTER_PREFIX:
     case KW_FILTER_ROW:
-        return node->out ? KW_CODE_NEXT_ROW : KW_CODE_INCLUDE;
+        return node->drops_row ? KW_CODE_NEXT_ROW : KW_CODE_INCLUDE;
     case KW_FILTER_INCLUSIVE_STOP:
         return node->done ? KW_CODE_NEXT_ROW : KW_CODE_INCLUDE;
     case KW_FILTER_COLUMN_PREFIX:
@@ -398,7 +398,7 @@ kw_node_drop_cells(kw_filter_node *node, kw_cell *cells, size_t *count)
 }
 
 bool
-kw_node_judges_rows(const kw_filter_node *node)
+kw_node_has_filter_row(const kw_filter_node *node)
 {
     switch ((int)node->filter->kind) {
     case KW_FILTER_SKIP:
@@ -412,7 +412,7 @@ kw_node_judges_rows(const kw_filter_node *node)
         break;
     }
     PARTS(node, part)
-    if (kw_node_judges_rows(part))
+    if (kw_node_has_filter_row(part))
         return true;
     return false;
 }
@@ -437,7 +437,7 @@ kw_node_drops_row(kw_filter_node *node)
     case KW_FILTER_PREFIX:
     case KW_FILTER_ROW:
     case KW_FILTER_SKIP:
-        return node->out;
+        return node->drops_row;
     case KW_FILTER_PAGE:
         return ++node->count > node->filter->numbers[0];
     case KW_FILTER_SINGLE_COLUMN_VALUE:
