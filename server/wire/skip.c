@@ -1,10 +1,11 @@
-/* The skipper: one loop over a stack of open structs and containers.
+/* See skip.h. One loop runs over a stack of open structs and containers:
  *
- *   top is a struct      read a field head; STOP closes it, else skip the value
- *   top is a container   skip one element; closed when none is left
+ *   top is a struct      read a field head; a STOP closes the struct, otherwise skip the value
+ *   top is a container   skip one element; close the container when none is left
  *
- * Skipping a value of fixed size or a string is an addition; lists and maps of elements of fixed size are
- * skipped as a whole. Only a nested struct or a container of variable elements opens a level.
+ * To skip a string or a value of fixed size, its size is added to the position. A list or map whose elements
+ * have a fixed size is skipped as a whole. Only a nested struct, or a container of other elements, opens a
+ * level.
  */
 #include "wire/skip.h"
 
@@ -57,11 +58,11 @@ static const uint8_t compact_sizes[COMPACT_TYPES] = {
 
 typedef enum step_result { STEP_DONE, STEP_MORE, STEP_BROKEN } step_result;
 
-/* The result of reading a value's first token: where the next token starts, and a level to open. */
+/* What a step found. */
 typedef struct step {
-    size_t next;
-    size_t wanted;
-    bool opens;
+    size_t next;   /* where the next step starts */
+    size_t wanted; /* STEP_MORE: the input must have at least this size */
+    bool opens;    /* the step opens `level` */
     kw_skip_level level;
 } step;
 
@@ -82,7 +83,8 @@ void
 kw_skip_begin_value(kw_skip *skip, kw_wire_protocol protocol, uint8_t type, size_t limit, uint32_t depth_max)
 {
     kw_skip_begin_struct(skip, protocol, 0, limit, depth_max);
-    /* A list of one element encloses the value. It is not in the bytes, so it does not count as nesting. */
+    /* The value is skipped as the element of a list that is not in the bytes and does not count as nesting.
+     */
     skip->depth_max = depth_max + 1;
     skip->levels[0] = (kw_skip_level){.left = 1, .types = {type, type}};
 }
@@ -107,7 +109,7 @@ need(kw_skip *skip, kw_bytes input, size_t at, size_t size, step *ret_step)
     return STEP_MORE;
 }
 
-/* Skips `size` bytes, which need not have arrived. */
+/* Skips `size` bytes, even if they have not arrived yet. */
 static inline step_result
 advance(kw_skip *skip, size_t at, uint64_t size, step *ret_step)
 {
@@ -117,7 +119,7 @@ advance(kw_skip *skip, size_t at, uint64_t size, step *ret_step)
     return STEP_DONE;
 }
 
-/* Opens a level for count elements (a map's keys and values counted separately). */
+/* Opens a level for count elements. A map's keys and values are counted separately. */
 static step_result
 open_container(kw_skip *skip, size_t at, uint64_t count, uint8_t even, uint8_t odd, step *ret_step)
 {
@@ -149,9 +151,9 @@ binary_type_known(uint8_t type)
 static step_result
 binary_list(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
 {
-    step_result found = need(skip, input, at, 5, ret_step);
-    if (found != STEP_DONE)
-        return found;
+    step_result result = need(skip, input, at, 5, ret_step);
+    if (result != STEP_DONE)
+        return result;
     uint8_t type = input.data[at];
     int32_t count = (int32_t)kw_be32_load(input.data + at + 1);
     if (count < 0)
@@ -166,9 +168,9 @@ binary_list(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
 static step_result
 binary_map(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
 {
-    step_result found = need(skip, input, at, 6, ret_step);
-    if (found != STEP_DONE)
-        return found;
+    step_result result = need(skip, input, at, 6, ret_step);
+    if (result != STEP_DONE)
+        return result;
     uint8_t key = input.data[at], value = input.data[at + 1];
     int32_t count = (int32_t)kw_be32_load(input.data + at + 2);
     if (count < 0)
@@ -185,9 +187,9 @@ static step_result
 binary_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_step)
 {
     if (type == BINARY_STRING) {
-        step_result found = need(skip, input, at, 4, ret_step);
-        if (found != STEP_DONE)
-            return found;
+        step_result result = need(skip, input, at, 4, ret_step);
+        if (result != STEP_DONE)
+            return result;
         int32_t size = (int32_t)kw_be32_load(input.data + at);
         if (size < 0)
             return broken(skip, KW_DECODE_NEGATIVE, size, at);
@@ -208,14 +210,14 @@ binary_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_s
     }
 }
 
-/* Reads a field of the struct on top. At its end, sets *ret_end, and next is the position after the STOP. */
+/* Reads a field of the struct on top. *ret_end: it was the STOP, and the step ends after it. */
 static step_result
 binary_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
 {
     size_t at = skip->at;
-    step_result found = need(skip, input, at, 1, ret_step);
-    if (found != STEP_DONE)
-        return found;
+    step_result result = need(skip, input, at, 1, ret_step);
+    if (result != STEP_DONE)
+        return result;
     uint8_t type = input.data[at];
     *ret_end = type == BINARY_STOP;
     if (*ret_end)
@@ -257,25 +259,25 @@ compact_number(kw_skip *skip, kw_bytes input, size_t *at, bool wide, uint64_t *r
 static step_result
 compact_length(kw_skip *skip, kw_bytes input, size_t *at, uint64_t *ret_value, step *ret_step)
 {
-    step_result found = compact_number(skip, input, at, false, ret_value, ret_step);
-    if (found == STEP_DONE && *ret_value > INT32_MAX)
+    step_result result = compact_number(skip, input, at, false, ret_value, ret_step);
+    if (result == STEP_DONE && *ret_value > INT32_MAX)
         return broken(skip, KW_DECODE_NEGATIVE, (int32_t)*ret_value, *at);
-    return found;
+    return result;
 }
 
 static step_result
 compact_list(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
 {
-    step_result found = need(skip, input, at, 1, ret_step);
-    if (found != STEP_DONE)
-        return found;
+    step_result result = need(skip, input, at, 1, ret_step);
+    if (result != STEP_DONE)
+        return result;
     uint8_t type = input.data[at] & 0x0f;
     uint64_t count = input.data[at] >> 4;
     at++;
     if (count == 15) {
-        found = compact_length(skip, input, &at, &count, ret_step);
-        if (found != STEP_DONE)
-            return found;
+        result = compact_length(skip, input, &at, &count, ret_step);
+        if (result != STEP_DONE)
+            return result;
     }
     if (count > 0 && !compact_type_known(type))
         return broken(skip, KW_DECODE_TYPE, type, at);
@@ -288,14 +290,14 @@ static step_result
 compact_map(kw_skip *skip, kw_bytes input, size_t at, step *ret_step)
 {
     uint64_t count = 0;
-    step_result found = compact_length(skip, input, &at, &count, ret_step);
-    if (found != STEP_DONE)
-        return found;
+    step_result result = compact_length(skip, input, &at, &count, ret_step);
+    if (result != STEP_DONE)
+        return result;
     if (count == 0)
         return advance(skip, at, 0, ret_step);
-    found = need(skip, input, at, 1, ret_step);
-    if (found != STEP_DONE)
-        return found;
+    result = need(skip, input, at, 1, ret_step);
+    if (result != STEP_DONE)
+        return result;
     uint8_t key = input.data[at] >> 4, value = input.data[at] & 0x0f;
     if (!compact_type_known(key) || !compact_type_known(value))
         return broken(skip, KW_DECODE_TYPE, compact_type_known(key) ? value : key, at);
@@ -306,7 +308,7 @@ static step_result
 compact_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_step)
 {
     uint64_t number = 0;
-    step_result found;
+    step_result result;
     switch (type) {
     case COMPACT_TRUE:
     case COMPACT_FALSE:
@@ -316,11 +318,11 @@ compact_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_
     case COMPACT_I16:
     case COMPACT_I32:
     case COMPACT_I64:
-        found = compact_number(skip, input, &at, type == COMPACT_I64, &number, ret_step);
-        return found == STEP_DONE ? advance(skip, at, 0, ret_step) : found;
+        result = compact_number(skip, input, &at, type == COMPACT_I64, &number, ret_step);
+        return result == STEP_DONE ? advance(skip, at, 0, ret_step) : result;
     case COMPACT_STRING:
-        found = compact_length(skip, input, &at, &number, ret_step);
-        return found == STEP_DONE ? advance(skip, at, number, ret_step) : found;
+        result = compact_length(skip, input, &at, &number, ret_step);
+        return result == STEP_DONE ? advance(skip, at, number, ret_step) : result;
     case COMPACT_LIST:
     case COMPACT_SET:
         return compact_list(skip, input, at, ret_step);
@@ -337,9 +339,9 @@ static step_result
 compact_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
 {
     size_t at = skip->at;
-    step_result found = need(skip, input, at, 1, ret_step);
-    if (found != STEP_DONE)
-        return found;
+    step_result result = need(skip, input, at, 1, ret_step);
+    if (result != STEP_DONE)
+        return result;
     uint8_t head = input.data[at];
     uint8_t type = head & 0x0f;
     at++;
@@ -348,9 +350,9 @@ compact_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
         return advance(skip, at, 0, ret_step);
     if (head >> 4 == 0) {
         uint64_t id;
-        found = compact_number(skip, input, &at, false, &id, ret_step);
-        if (found != STEP_DONE)
-            return found;
+        result = compact_number(skip, input, &at, false, &id, ret_step);
+        if (result != STEP_DONE)
+            return result;
     }
     if (type == COMPACT_TRUE || type == COMPACT_FALSE)
         return advance(skip, at, 0, ret_step);
@@ -359,8 +361,8 @@ compact_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
 
 /* --- short cuts ---------------------------------------------------------------------------------- */
 
-/* Skips fields of the struct on top while they are plain and complete, as those of rows are. Other fields,
- * including malformed ones, are left to the steps. */
+/* Skips the plain fields of the struct on top: complete strings, numbers and bools. Rows consist of them. Any
+ * other field, including a malformed one, is left to the steps. */
 static void
 binary_plain_fields(kw_skip *skip, kw_bytes input)
 {
@@ -441,18 +443,18 @@ do_step(kw_skip *skip, kw_bytes input, step *ret_step)
     kw_skip_level *top = &skip->levels[skip->depth - 1];
     bool binary = skip->protocol == KW_WIRE_BINARY;
     bool end = false;
-    step_result found;
+    step_result result;
     ret_step->opens = false;
     if (top->is_struct) {
-        found =
+        result =
             binary ? binary_field(skip, input, &end, ret_step) : compact_field(skip, input, &end, ret_step);
     } else {
         uint8_t type = top->types[top->left & 1];
-        found = binary ? binary_value(skip, input, skip->at, type, ret_step)
-                       : compact_value(skip, input, skip->at, type, ret_step);
+        result = binary ? binary_value(skip, input, skip->at, type, ret_step)
+                        : compact_value(skip, input, skip->at, type, ret_step);
     }
-    if (found != STEP_DONE)
-        return found;
+    if (result != STEP_DONE)
+        return result;
     if (ret_step->opens && skip->depth == skip->depth_max)
         return broken(skip, KW_DECODE_DEPTH, skip->depth_max, skip->at);
     skip->at = ret_step->next;
@@ -468,7 +470,7 @@ kw_skip_run(kw_skip *skip, kw_bytes input, size_t *ret_wanted)
 {
     step next = {0};
     while (skip->depth > 0) {
-        /* The last element of a container has possibly opened a level above it. */
+        /* A container stays open while its last element is a level above it. */
         kw_skip_level *top = &skip->levels[skip->depth - 1];
         if (!top->is_struct && top->left == 0) {
             skip->depth--;
@@ -480,10 +482,10 @@ kw_skip_run(kw_skip *skip, kw_bytes input, size_t *ret_wanted)
             binary_plain_fields(skip, input);
         else if (top->is_struct)
             compact_plain_fields(skip, input);
-        step_result found = do_step(skip, input, &next);
-        if (found == STEP_BROKEN)
+        step_result result = do_step(skip, input, &next);
+        if (result == STEP_BROKEN)
             return KW_WIRE_BROKEN;
-        if (found == STEP_MORE) {
+        if (result == STEP_MORE) {
             *ret_wanted = next.wanted;
             return KW_WIRE_MORE;
         }
