@@ -100,7 +100,8 @@ is_listable(const kw_component *clock)
  */
 
 bool
-kw_clock_lists(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, kw_order order)
+kw_clock_try_list(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at,
+                  kw_order order)
 {
     const kw_component *clock = kw_layout_component(analysis->layout, at);
     const kw_span open = {.field = -1};
@@ -119,7 +120,7 @@ kw_clock_lists(kw_path_analysis *analysis, const kw_normalized_query *normalized
     analysis->listed = analysis->listed || !whole;
     analysis->blurred = analysis->blurred || whole;
     analysis->fan_out[at] = true;
-    analysis->whole_round[at] = whole;
+    analysis->all_pieces[at] = whole;
     analysis->pieces[at] = whole ? clock->buckets : pieces;
     analysis->clock_direction = clock->direction;
     if (!whole)
@@ -129,18 +130,19 @@ kw_clock_lists(kw_path_analysis *analysis, const kw_normalized_query *normalized
 
 /* Cyclic pieces and an open interval: each row would be read once for every possible cycle. */
 static bool
-goes_round(const kw_normalized_query *normalized, const kw_component *component)
+is_cyclic_and_open(const kw_normalized_query *normalized, const kw_component *component)
 {
     return component->period_s > 0 && (component->clock != normalized->span.field || !has_ends(normalized));
 }
 
 bool
-kw_clock_stops(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, kw_order order)
+kw_clock_try_stop(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at,
+                  kw_order order)
 {
     const kw_component *component = kw_layout_component(analysis->layout, at);
     bool asked = component->clock == normalized->span.field, held = analysis->known[component->clock];
     bool ordered = order != KW_ORDER_PATH && component->direction == 0;
-    if ((!asked && !held && !ordered) || (!held && goes_round(normalized, component)))
+    if ((!asked && !held && !ordered) || (!held && is_cyclic_and_open(normalized, component)))
         return false;
     uint64_t runs = component->kind->count(component, analysis->known, &normalized->span, false);
     bool windows = asked && runs != UINT64_MAX && can_window(normalized);
@@ -152,7 +154,7 @@ kw_clock_stops(kw_path_analysis *analysis, const kw_normalized_query *normalized
         note_cell(analysis, component, order);
     analysis->stop = KW_STOP_RUNS;
     analysis->runs = runs;
-    analysis->clocked = asked;
+    analysis->span_on_clock = asked;
     analysis->concat = held && normalized->bounds[component->clock].count > 1;
     for (size_t index = 0; index < (held ? component->also_count : component->also_before); index++)
         analysis->concat = analysis->concat || normalized->bounds[component->also[index]].count > 1;
@@ -173,7 +175,7 @@ stopped_at(const kw_path_analysis *analysis)
 }
 
 void
-kw_clock_judge(kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_order order)
+kw_clock_note_order(kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_order order)
 {
     const kw_component *stop = stopped_at(analysis);
     if (order == KW_ORDER_PATH)
@@ -187,7 +189,7 @@ kw_clock_judge(kw_path_analysis *analysis, const kw_normalized_query *normalized
     }
     for (size_t index = 0; index < analysis->used && analysis->listed; index++) {
         const kw_component *clock = kw_layout_component(analysis->layout, index);
-        bool listed = clock->clock >= 0 && analysis->fan_out[index] && !analysis->whole_round[index];
+        bool listed = clock->clock >= 0 && analysis->fan_out[index] && !analysis->all_pieces[index];
         bool itself = analysis->used < kw_layout_component_count(analysis->layout) &&
                       kw_layout_component(analysis->layout, analysis->used)->field == clock->clock;
         if (listed && !itself)

@@ -84,16 +84,16 @@ note_span(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized
           bool loose, double *efficiency)
 {
     bool runs = analysis->stop == KW_STOP_RUNS;
-    if (runs && loose && !analysis->clocked) {
+    if (runs && loose && !analysis->span_on_clock) {
         note(notes, "the time is checked for each row: a key stands for more than one");
         *efficiency *= ROWS_PER_LOOSE_END;
     }
-    if (normalized->span.field < 0 || analysis->span_fans)
+    if (normalized->span.field < 0 || analysis->span_fans_out)
         return runs && loose;
     const char *name = normalized->table->fields[normalized->span.field].name;
-    bool pieces = analysis->clocked && analysis->listed && !runs && analysis->stop != KW_STOP_RANGE;
+    bool pieces = analysis->span_on_clock && analysis->listed && !runs && analysis->stop != KW_STOP_RANGE;
     loose = loose || pieces;
-    if (analysis->stop != KW_STOP_RANGE && !pieces && !(runs && analysis->clocked)) {
+    if (analysis->stop != KW_STOP_RANGE && !pieces && !(runs && analysis->span_on_clock)) {
         note(notes, "the range of %s is checked for each row: it is not the field after the bound ones",
              name);
         *efficiency *= ROWS_PER_RANGE;
@@ -151,7 +151,7 @@ note_order(kw_notes *notes, const kw_path_analysis *analysis, const kw_ranges *r
     const char *name = stop->table->fields[stop->field].name;
     bool rising = (stop->direction > 0) != analysis->reversed;
     bool by_another = analysis->listed && analysis->stop == KW_STOP_ORDERED;
-    if (by_another || (analysis->listed && rising == analysis->falling)) {
+    if (by_another || (analysis->listed && rising == analysis->descending)) {
         note(notes, "rows are ordered by the pieces of %s, those of one piece by %s %s",
              by_another ? field_name(analysis, ranges->clock) : name, name,
              rising ? "ascending" : "descending");

@@ -38,10 +38,10 @@ kw_path_analysis_computes(const kw_path_analysis *analysis, const kw_component *
     return is_computable(analysis->known, component);
 }
 
-/* True if fanning out over the enumerable component `at` is worthwhile, because a later component then
- * narrows or orders the rows. Sets `known` to the fields that would be known. */
+/* True if a later component narrows or orders the rows after the enumerable component `at` fans out. Adds the
+ * fields that are then known to `known`. */
 static bool
-pays(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, bool *known)
+fanning_helps(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, bool *known)
 {
     const kw_component *here = kw_layout_component(analysis->layout, at);
     if (kw_component_determines_field(here) && here->field == normalized->span.field)
@@ -71,12 +71,14 @@ is_worth_fanning(const kw_path_analysis *analysis, const kw_normalized_query *no
     size_t fields = normalized->table->fields_count;
     bool *known = KW_ARENA_ARRAY(arena, bool, fields);
     memcpy(known, analysis->known, fields * sizeof *known);
-    return pays(analysis, normalized, at, known);
+    return fanning_helps(analysis, normalized, at, known);
 }
 
-/* For a field of the prefix: determines whether the ranges alone meet its condition. */
+/* For a component of the prefix: counts its bound fields, and notes those whose condition all rows of the
+ * ranges meet. */
 static void
-note_field(kw_path_analysis *analysis, const kw_normalized_query *normalized, const kw_component *component)
+note_bound_fields(kw_path_analysis *analysis, const kw_normalized_query *normalized,
+                  const kw_component *component)
 {
     for (size_t index = 0; index < component->also_count; index++) {
         analysis->covered[component->also[index]] = normalized->bounds[component->also[index]].count > 0;
@@ -89,8 +91,8 @@ note_field(kw_path_analysis *analysis, const kw_normalized_query *normalized, co
     analysis->equalities++;
 }
 
-/* True if the whole key is known: every field in it is bound, or enumerable and either in the range or
- * followed by a bound or ranged one. */
+/* If the whole key is known, analyses it and returns true. Every field in the key must then be bound, or
+ * enumerable; an enumerable field must have the range, or precede a field that is bound or has the range. */
 static bool
 walk_complete(kw_path_analysis *analysis, const kw_normalized_query *normalized)
 {
@@ -110,13 +112,14 @@ walk_complete(kw_path_analysis *analysis, const kw_normalized_query *normalized)
     }
     for (size_t index = 0; index < count; index++) {
         const kw_component *component = kw_layout_component(analysis->layout, index);
-        note_field(analysis, normalized, component);
+        note_bound_fields(analysis, normalized, component);
         bool unknown = component->field >= 0 && !analysis->known[component->field];
         analysis->fan_out[index] = unknown || component->choice;
         analysis->pieces[index] = component->buckets;
         if (unknown)
             analysis->known[component->field] = true;
-        analysis->span_fans = analysis->span_fans || (unknown && component->field == normalized->span.field);
+        analysis->span_fans_out =
+            analysis->span_fans_out || (unknown && component->field == normalized->span.field);
     }
     analysis->stop = KW_STOP_COMPLETE;
     analysis->used = count;
@@ -124,7 +127,7 @@ walk_complete(kw_path_analysis *analysis, const kw_normalized_query *normalized)
 }
 
 static bool
-knows_all(const kw_path_analysis *analysis, const kw_component *component)
+knows_its_fields(const kw_path_analysis *analysis, const kw_component *component)
 {
     bool known = analysis->known[component->field];
     for (size_t index = 0; index < component->also_count; index++)
@@ -138,7 +141,7 @@ stop_at(const kw_path_analysis *analysis, size_t at)
     for (size_t index = at; index < kw_layout_component_count(analysis->layout); index++) {
         const kw_component *component = kw_layout_component(analysis->layout, index);
         if (component->field >= 0 && !kw_component_determines_field(component) &&
-            !knows_all(analysis, component))
+            !knows_its_fields(analysis, component))
             return index == at && component->direction != 0 ? KW_STOP_ORDERED : KW_STOP_UNORDERED;
     }
     return KW_STOP_TRIVIAL;
@@ -146,25 +149,25 @@ stop_at(const kw_path_analysis *analysis, size_t at)
 
 /* --- the walk --------------------------------------------------------------------------------------- */
 
-/* True if the walk can continue after component `at`; otherwise sets the stop. */
+/* Returns true if the walk continues after component `at`. Otherwise sets the stop. */
 static bool
-goes_past(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, kw_order order,
-          kw_arena *arena)
+pass_component(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, kw_order order,
+               kw_arena *arena)
 {
     const kw_component *component = kw_layout_component(analysis->layout, at);
     if (kw_path_analysis_computes(analysis, component)) {
-        note_field(analysis, normalized, component);
+        note_bound_fields(analysis, normalized, component);
         analysis->narrow = analysis->narrow || reads_bound(normalized, component);
         return true;
     }
     bool ranged = component->field >= 0 && component->field == normalized->span.field;
     if (component->clock >= 0 && component->clock == normalized->span.field &&
-        kw_clock_lists(analysis, normalized, at, order)) {
-        analysis->clocked = true;
+        kw_clock_try_list(analysis, normalized, at, order)) {
+        analysis->span_on_clock = true;
         analysis->narrow = analysis->narrow || analysis->listed;
         return true;
     }
-    if (component->clock >= 0 && kw_clock_stops(analysis, normalized, at, order))
+    if (component->clock >= 0 && kw_clock_try_stop(analysis, normalized, at, order))
         return false;
     if (ranged && !component->buckets && component->direction != 0) {
         analysis->stop = KW_STOP_RANGE;
@@ -175,12 +178,12 @@ goes_past(kw_path_analysis *analysis, const kw_normalized_query *normalized, siz
         return false;
     }
     analysis->fan_out[at] = true;
-    analysis->whole_round[at] = component->clock >= 0;
+    analysis->all_pieces[at] = component->clock >= 0;
     analysis->pieces[at] = component->buckets;
     if (kw_component_determines_field(component))
         analysis->known[component->field] = true;
     analysis->blurred = analysis->blurred || component->clock >= 0;
-    analysis->span_fans = analysis->span_fans || (ranged && component->clock < 0);
+    analysis->span_fans_out = analysis->span_fans_out || (ranged && component->clock < 0);
     return true;
 }
 
@@ -188,7 +191,7 @@ static void
 walk(kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_order order, kw_arena *arena)
 {
     size_t count = kw_layout_component_count(analysis->layout), at = 0;
-    while (at < count && goes_past(analysis, normalized, at, order, arena))
+    while (at < count && pass_component(analysis, normalized, at, order, arena))
         at++;
     analysis->used = at;
     analysis->direction = 1;
@@ -205,10 +208,10 @@ multiply(uint64_t *product, uint64_t factor)
         *product = UINT64_MAX;
 }
 
-/* Counts the values of lists in the prefix and the buckets that it fans out over; `others`: without the
- * pieces and runs of clocks. */
+/* Multiplies the numbers of listed values and of pieces in the components before the stop. `without_clocks`:
+ * does not count the pieces and runs of clocks. */
 static uint64_t
-count_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normalized, bool others,
+count_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normalized, bool without_clocks,
              kw_arena *arena)
 {
     bool *seen = KW_ARENA_ARRAY(arena, bool, normalized->table->fields_count);
@@ -216,7 +219,7 @@ count_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normal
     for (size_t index = 0; index < analysis->used; index++) {
         const kw_component *component = kw_layout_component(analysis->layout, index);
         if (analysis->fan_out[index]) {
-            if (!others || component->clock < 0)
+            if (!without_clocks || component->clock < 0)
                 multiply(&ranges, analysis->pieces[index]);
             continue;
         }
@@ -227,12 +230,12 @@ count_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normal
             seen[field] = true;
         }
     }
-    if (analysis->stop == KW_STOP_RUNS && !others)
+    if (analysis->stop == KW_STOP_RUNS && !without_clocks)
         multiply(&ranges, analysis->runs);
     return ranges;
 }
 
-/* If an interval has many ranges, the plan begins with one window of them. */
+/* Decides whether the time range is read in windows, and how large a window is. */
 static void
 settle_window(kw_path_analysis *analysis, const kw_normalized_query *normalized)
 {
@@ -242,7 +245,7 @@ settle_window(kw_path_analysis *analysis, const kw_normalized_query *normalized)
     analysis->window_most = others > kw_clock_limit(normalized) ? 0 : MAX(most / others, 1);
 }
 
-/* True if the end of some piece cannot be recognized and a later component is unknown. */
+/* True if the end of a piece cannot be recognized in the key and a later component is unknown. */
 static bool
 has_other_keys(const kw_path_analysis *analysis)
 {
@@ -254,7 +257,7 @@ has_other_keys(const kw_path_analysis *analysis)
     return false;
 }
 
-/* True if the stop is the own field of every clock that fanned out into all its pieces. */
+/* True if the stop's field is the time of every clock that fanned out. */
 static bool
 follows_its_clocks(const kw_path_analysis *analysis)
 {
@@ -267,8 +270,8 @@ follows_its_clocks(const kw_path_analysis *analysis)
     return true;
 }
 
-/* True if rows are in some order. A clock that fanned out into all its pieces destroys the order, unless its
- * own field follows. */
+/* True if the plan can return the rows in order. It cannot after a clock that fanned out into all its pieces,
+ * unless the clock's time is the stop. */
 static bool
 has_order(const kw_path_analysis *analysis)
 {
@@ -281,10 +284,10 @@ has_order(const kw_path_analysis *analysis)
     return !analysis->blurred && (analysis->listed || analysis->stop != KW_STOP_UNORDERED);
 }
 
-/* If all fields are bound, rows are sorted by row key; the first field with several values determines the
- * direction. */
+/* If only enumerable fields are unbound, rows are in the order of row keys. The first field with several
+ * values then determines the direction. */
 static bool
-falls_by_lists(const kw_path_analysis *analysis, const kw_normalized_query *normalized)
+descends_by_lists(const kw_path_analysis *analysis, const kw_normalized_query *normalized)
 {
     bool closed =
         (analysis->stop == KW_STOP_COMPLETE || analysis->stop == KW_STOP_TRIVIAL) && !analysis->listed;
@@ -302,15 +305,15 @@ settle_order(kw_path_analysis *analysis, const kw_normalized_query *normalized, 
 {
     analysis->eligible = order == KW_ORDER_PATH || has_order(analysis);
     bool ordered = analysis->stop == KW_STOP_RANGE || analysis->stop == KW_STOP_ORDERED;
-    kw_order backwards = falls_by_lists(analysis, normalized) ? KW_ORDER_ASCENDING : KW_ORDER_DESCENDING;
-    bool against = !ordered ? order == backwards
-                            : (order == KW_ORDER_DESCENDING && analysis->direction > 0) ||
-                                  (order == KW_ORDER_ASCENDING && analysis->direction < 0);
-    analysis->reversed = analysis->eligible && against;
-    /* The path's own order is that of the clock's pieces, if they are ordered, not that of later components.
-     */
+    kw_order reversed_order =
+        descends_by_lists(analysis, normalized) ? KW_ORDER_ASCENDING : KW_ORDER_DESCENDING;
+    bool reversed = !ordered ? order == reversed_order
+                             : (order == KW_ORDER_DESCENDING && analysis->direction > 0) ||
+                                   (order == KW_ORDER_ASCENDING && analysis->direction < 0);
+    analysis->reversed = analysis->eligible && reversed;
+    /* If the clock's pieces are ordered, they determine the path's own order, and later components do not. */
     bool by_clock = analysis->listed && order == KW_ORDER_PATH && analysis->clock_direction > 0;
-    analysis->falling =
+    analysis->descending =
         by_clock ? false
         : (analysis->listed && analysis->stop != KW_STOP_RANGE) || analysis->stop == KW_STOP_RUNS
             ? order == KW_ORDER_DESCENDING
@@ -319,21 +322,22 @@ settle_order(kw_path_analysis *analysis, const kw_normalized_query *normalized, 
         analysis->why_not = kw_refusal_explain_disorder(analysis, normalized, arena);
 }
 
-/* True if the piece is computed from its field's bound value in all ranges. */
+/* True if all ranges have pieces of the component that were computed from bound values. */
 static bool
-is_made(const kw_path_analysis *analysis, size_t index)
+is_computed(const kw_path_analysis *analysis, size_t index)
 {
     const kw_component *component = kw_layout_component(analysis->layout, index);
     if (index < analysis->used)
         return !analysis->fan_out[index];
-    bool made =
+    bool computed =
         index == analysis->used && analysis->stop == KW_STOP_RUNS && analysis->known[component->field];
     for (size_t also = 0; also < component->also_before; also++)
-        made = made && analysis->known[component->also[also]];
-    return made;
+        computed = computed && analysis->known[component->also[also]];
+    return computed;
 }
 
-/* The rows of a time that keys store coarsely are those with all its pieces. */
+/* If the key stores a bound time only in coarse pieces, its condition is met by the rows that have all these
+ * pieces. */
 static void
 cover_coarse(kw_path_analysis *analysis, const kw_normalized_query *normalized)
 {
@@ -343,7 +347,7 @@ cover_coarse(kw_path_analysis *analysis, const kw_normalized_query *normalized)
         analysis->covered[field] = true;
         for (size_t index = 0; index < kw_layout_component_count(analysis->layout); index++)
             if (kw_layout_component(analysis->layout, index)->field == (int)field &&
-                !is_made(analysis, index))
+                !is_computed(analysis, index))
                 analysis->covered[field] = false;
     }
 }
@@ -366,9 +370,9 @@ kw_path_analysis_make(const kw_normalized_query *normalized, const kw_placement 
         analysis.narrow = true;
     else
         walk(&analysis, normalized, order, arena);
-    kw_clock_judge(&analysis, normalized, order);
+    kw_clock_note_order(&analysis, normalized, order);
     cover_coarse(&analysis, normalized);
-    analysis.narrow = analysis.narrow || analysis.stop == KW_STOP_RANGE || analysis.span_fans;
+    analysis.narrow = analysis.narrow || analysis.stop == KW_STOP_RANGE || analysis.span_fans_out;
     analysis.has_other_keys = has_other_keys(&analysis);
     analysis.ranges = count_ranges(&analysis, normalized, false, arena);
     analysis.weight =
@@ -378,8 +382,9 @@ kw_path_analysis_make(const kw_normalized_query *normalized, const kw_placement 
     *ret_analysis = analysis;
 }
 
-/* Paths can order rows of the same time differently. So if an order is requested, the choice does not depend
- * on the length of the range: a path whose number of ranges grows with it comes last. */
+/* Two paths can order rows of the same time differently. If an order is requested, the choice of the path
+ * must therefore not depend on the length of the time range. A path whose number of ranges grows with this
+ * length is the worse one. */
 static bool
 has_fewer_ranges(const kw_path_analysis *a, const kw_path_analysis *b)
 {
@@ -402,8 +407,8 @@ kw_path_analysis_better(const kw_path_analysis *a, const kw_path_analysis *b)
         return a_whole;
     if (a->equalities != b->equalities)
         return a->equalities > b->equalities;
-    bool a_range = a->stop == KW_STOP_RANGE || a->span_fans || a->clocked,
-         b_range = b->stop == KW_STOP_RANGE || b->span_fans || b->clocked;
+    bool a_range = a->stop == KW_STOP_RANGE || a->span_fans_out || a->span_on_clock,
+         b_range = b->stop == KW_STOP_RANGE || b->span_fans_out || b->span_on_clock;
     if (a_range != b_range)
         return a_range;
     if (a->blur_s != b->blur_s)
@@ -412,7 +417,7 @@ kw_path_analysis_better(const kw_path_analysis *a, const kw_path_analysis *b)
 }
 
 const char *
-kw_path_analysis_wish(const kw_path_analysis *analysis, kw_arena *arena)
+kw_path_analysis_suggest(const kw_path_analysis *analysis, kw_arena *arena)
 {
     for (size_t index = 0; index < kw_layout_component_count(analysis->layout); index++) {
         const kw_component *component = kw_layout_component(analysis->layout, index);

@@ -91,12 +91,12 @@ rest_after(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
     int64_t least, most;
     kw_window rest = *covered;
     bool any = kw_span_numbers(&normalized->span, &least, &most);
-    rest.least = analysis->falling ? least : covered->most;
-    rest.most = analysis->falling ? covered->least : most;
+    rest.least = analysis->descending ? least : covered->most;
+    rest.most = analysis->descending ? covered->least : most;
     if (!any || rest.least >= rest.most)
         return (kw_window){.limit = 0};
-    rest.least += !analysis->falling;
-    rest.most -= analysis->falling;
+    rest.least += !analysis->descending;
+    rest.most -= analysis->descending;
     return rest;
 }
 
@@ -110,9 +110,9 @@ first_of(const kw_path_analysis *analysis, const kw_normalized_query *normalized
     kw_window covered = *window;
     int64_t value;
     if (!clock->kind->reach(clock, &within->span, analysis->window_pieces, analysis->window_most,
-                            analysis->falling, &value))
+                            analysis->descending, &value))
         return covered;
-    if (analysis->falling)
+    if (analysis->descending)
         covered.least = value;
     else
         covered.most = value;
@@ -139,7 +139,7 @@ count_windows(const kw_path_analysis *analysis, const kw_normalized_query *norma
     if (*ret_exact || !kw_span_numbers(&normalized->span, &least, &most))
         return count;
     double done =
-        analysis->falling ? (double)most - (double)covered.least : (double)covered.most - (double)least;
+        analysis->descending ? (double)most - (double)covered.least : (double)covered.most - (double)least;
     return (uint64_t)((double)count * ((double)most - (double)least) / done);
 }
 

@@ -282,7 +282,7 @@ kw_ranges_make(const kw_path_analysis *analysis, const kw_normalized_query *norm
             turn_around(&drafts);
         group_each(&drafts);
     } else if (!whole) {
-        group_by_span(&drafts, analysis->falling);
+        group_by_span(&drafts, analysis->descending);
     }
     uint32_t groups = join_groups(&drafts, analysis->reversed);
     settle(&drafts, groups, analysis->placement, arena, ret_ranges);

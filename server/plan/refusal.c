@@ -118,7 +118,7 @@ kw_refuse_whole_table(const kw_normalized_query *normalized, const kw_path_analy
     const char *wishes = "";
     for (size_t index = 0; index < count; index++)
         wishes = kw_arena_printf(arena, "%s%s%s", wishes, index ? ", or " : "",
-                                 kw_path_analysis_wish(&analyses[index], arena));
+                                 kw_path_analysis_suggest(&analyses[index], arena));
     names after = asked_fields(normalized, analyses, count, true, arena);
     names outside = asked_fields(normalized, analyses, count, false, arena);
     const kw_component *scatters = scattering(normalized, analyses, count);
