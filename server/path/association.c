@@ -1,9 +1,9 @@
 /* See association.h. For each record:
  *
- *   get --all present, or not to create--> done
- *    ^ \--some missing--> write_if absent ----applied--> done
- *    |  \--some expiring--> write_if unchanged --applied--> done
- *    |                       |
+ *   get --no cell to write, or `create` not set--> done
+ *    ^ \--cells missing--> write_if absent -------applied--> done
+ *    |  \--cells expiring--> write_if unchanged --applied--> done
+ *    |                        |
  *    '--- not applied, or outcome unknown
  */
 #include "path/association_internal.h"
@@ -13,43 +13,43 @@
 #include <glib.h>
 #include <xxhash.h>
 
-/* Most attempts for one record. Each one after the first follows a write of another gateway, or a write with
- * unknown outcome. */
+/* Maximum number of writes for one record. A write is repeated after another gateway has changed the row, or
+ * if its outcome is unknown. */
 #define TRIES_MAX 5
 
-typedef kw_association_lookups lookups;
+typedef kw_association_group lookup_group;
 
-struct kw_association_lookups {
+struct kw_association_group {
     kw_call *call;
     const kw_table *table;
     bool create;
-    int64_t stamp;    /* if in the future; otherwise KW_TIMESTAMP_NONE */
-    int64_t old_from; /* keys stored only here are renewed if written before this */
+    int64_t stamp;           /* the caller's timestamp if it is in the future; otherwise KW_TIMESTAMP_NONE */
+    int64_t renew_before_ms; /* cells with older timestamps are renewed if their key is not the default key */
     kw_association_found done;
     void *user;
-    kw_association_entry *found;
-    kw_association_lookup *each;
-    const kw_get **list;
-    kw_association_lookup **asked; /* parallel to list */
-    size_t asked_count;
-    kw_association_lookup **waiting; /* have cells to write */
-    size_t waiting_count;
-    size_t begun;
-    size_t open;
+    kw_association_entry *entries;  /* by record */
+    kw_association_lookup *lookups; /* by record */
+    const kw_get **gets;
+    kw_association_lookup **get_lookups; /* parallel to gets */
+    size_t gets_count;
+    kw_association_lookup **writes; /* lookups that have cells to write */
+    size_t writes_count;
+    size_t writes_begun;
+    size_t writes_in_flight;
 };
 
 uint32_t
 kw_placement_choose_bucket(const kw_placement *placement)
 {
-    static _Thread_local uint32_t turns[64]; /* tables with the same hash share a counter */
+    static _Thread_local uint32_t next_buckets[64]; /* by hash of the store table */
     static _Thread_local bool begun;
     kw_choice choice = kw_layout_choice(placement->layout);
     if (choice.kind != KW_CHOICE_ROUND_ROBIN)
         return choice.kind ? (uint32_t)(kw_random_u64() % choice.buckets) : 0;
-    for (size_t i = 0; !begun && i < G_N_ELEMENTS(turns); i++)
-        turns[i] = (uint32_t)kw_random_u64(); /* each loop starts its rotation at a random bucket */
+    for (size_t i = 0; !begun && i < G_N_ELEMENTS(next_buckets); i++)
+        next_buckets[i] = (uint32_t)kw_random_u64(); /* each loop starts its rotation at a random bucket */
     begun = true;
-    return turns[g_str_hash(kw_layout_store_table(placement->layout)) % G_N_ELEMENTS(turns)]++ %
+    return next_buckets[g_str_hash(kw_layout_store_table(placement->layout)) % G_N_ELEMENTS(next_buckets)]++ %
            choice.buckets;
 }
 
@@ -68,13 +68,13 @@ kw_association_qualifier(const kw_placement *placement, kw_arena *arena)
 
 /* --- reading --------------------------------------------------------------------------------------- */
 
-/* True if a row key that the association holds belongs to this record. */
+/* Returns true if the row key, which the association holds, belongs to this record. */
 static bool
 check_key(kw_association_lookup *self, const kw_placement *placement, kw_bytes key, kw_error *ret_error)
 {
-    const kw_table *table = self->all->table;
-    kw_record held = kw_record_new(table, self->all->call->arena);
-    bool same = kw_layout_decode(placement->layout, key, self->all->call->arena, &held, NULL);
+    const kw_table *table = self->group->table;
+    kw_record held = kw_record_new(table, self->group->call->arena);
+    bool same = kw_layout_decode(placement->layout, key, self->group->call->arena, &held, NULL);
     for (size_t i = 0; same && i < table->fields_count; i++)
         same = !kw_layout_holds_field(placement->layout, i) ||
                kw_value_compare(held.values[i], self->record->values[i]) == 0;
@@ -85,12 +85,12 @@ check_key(kw_association_lookup *self, const kw_placement *placement, kw_bytes k
                        table->name, table->association->name, placement->path->name);
 }
 
-/* Copies the row keys from the association's row; false after an error. */
+/* Copies the row keys from the association's row. False after an error. */
 static bool
-take_row(kw_association_lookup *self, const kw_row *row, kw_error *ret_error)
+copy_keys(kw_association_lookup *self, const kw_row *row, kw_error *ret_error)
 {
-    const kw_table *table = self->all->table;
-    kw_arena *arena = self->all->call->arena;
+    const kw_table *table = self->group->table;
+    kw_arena *arena = self->group->call->arena;
     for (size_t i = 0; i < table->placements_count; i++) {
         if (!is_chosen(&table->placements[i]))
             continue;
@@ -132,40 +132,40 @@ kw_association_default_key(kw_association_lookup *self, size_t number, kw_error 
     uint32_t bucket;
     if (self->defaults[number].size)
         return true;
-    bool made = kw_placement_default_key(&self->all->table->placements[number], self->record, &key, &bucket,
-                                         ret_error);
-    if (made)
-        self->defaults[number] = kw_arena_copy(self->all->call->arena, kw_buffer_bytes(&key));
+    bool computed = kw_placement_default_key(&self->group->table->placements[number], self->record, &key,
+                                             &bucket, ret_error);
+    if (computed)
+        self->defaults[number] = kw_arena_copy(self->group->call->arena, kw_buffer_bytes(&key));
     kw_buffer_clear(&key);
-    return made;
+    return computed;
 }
 
-/* True if the association's cell would expire before the record. Cells with the default key need no renewal.
- */
+/* True if the cell would expire before the record. Cells with the default key are not renewed. */
 static bool
-is_ending(kw_association_lookup *self, size_t number)
+must_renew(kw_association_lookup *self, size_t number)
 {
-    return self->held[number] && self->written_ms[number] < self->all->old_from &&
+    return self->held[number] && self->written_ms[number] < self->group->renew_before_ms &&
            kw_association_default_key(self, number, NULL) &&
            !kw_bytes_equal(self->keys[number], self->defaults[number]);
 }
 
 /* True if nothing has to be written to the association. */
 static bool
-is_settled(kw_association_lookup *self)
+needs_no_write(kw_association_lookup *self)
 {
-    const kw_table *table = self->all->table;
+    const kw_table *table = self->group->table;
     for (size_t i = 0; i < table->placements_count; i++)
-        if (is_chosen(&table->placements[i]) && (self->keys[i].size == 0 || is_ending(self, i)))
+        if (is_chosen(&table->placements[i]) && (self->keys[i].size == 0 || must_renew(self, i)))
             return false;
     return true;
 }
 
+/* Uses the default keys of the placements that have no key. */
 static bool
-take_default_keys(kw_association_lookup *self, kw_error *ret_error)
+use_default_keys(kw_association_lookup *self, kw_error *ret_error)
 {
-    for (size_t i = 0; i < self->all->table->placements_count; i++) {
-        if (!is_chosen(&self->all->table->placements[i]) || self->keys[i].size)
+    for (size_t i = 0; i < self->group->table->placements_count; i++) {
+        if (!is_chosen(&self->group->table->placements[i]) || self->keys[i].size)
             continue;
         if (!kw_association_default_key(self, i, ret_error))
             return false;
@@ -176,10 +176,10 @@ take_default_keys(kw_association_lookup *self, kw_error *ret_error)
 
 /* --- writing --------------------------------------------------------------------------------------- */
 
-static void write_next(lookups *all);
+static void write_next(lookup_group *group);
 
 static void
-end(kw_association_lookup *self, const kw_error *error)
+finish_lookup(kw_association_lookup *self, const kw_error *error)
 {
     if (error) {
         self->entry->error = *error;
@@ -187,32 +187,32 @@ end(kw_association_lookup *self, const kw_error *error)
     } else {
         self->entry->keys = self->keys;
     }
-    lookups *all = self->all;
-    all->open--;
-    write_next(all);
+    lookup_group *group = self->group;
+    group->writes_in_flight--;
+    write_next(group);
 }
 
-/* Builds one write: cells for every placement whose key is unknown, on the condition that the first of them
- * is absent, and for cells that would expire too soon, on the condition that they are unchanged. The store
- * assigns the timestamp, because these cells never change. Only a renewal for a record with a future
- * timestamp uses that timestamp. */
+/* Builds one write of all cells that are missing or must be renewed. Its condition is that the first missing
+ * cell is still absent, or if none is missing, that the first renewed cell is unchanged. The store assigns
+ * the timestamp, because these cells never change. Only a renewal for a record with a future timestamp uses
+ * that timestamp. */
 static bool
 make_write(kw_association_lookup *self, kw_error *ret_error)
 {
-    lookups *all = self->all;
-    const kw_table *table = all->table;
-    kw_cell *cells = KW_ARENA_ARRAY(all->call->arena, kw_cell, table->placements_count);
+    lookup_group *group = self->group;
+    const kw_table *table = group->table;
+    kw_cell *cells = KW_ARENA_ARRAY(group->call->arena, kw_cell, table->placements_count);
     kw_check check = {.has_value = true, .compare = KW_COMPARE_EQUAL};
     bool renews = false;
     size_t count = 0;
     for (size_t i = 0; i < table->placements_count; i++) {
         bool known = self->keys[i].size > 0;
-        if (!is_chosen(&table->placements[i]) || (known && !is_ending(self, i)))
+        if (!is_chosen(&table->placements[i]) || (known && !must_renew(self, i)))
             continue;
         if (!kw_association_default_key(self, i, ret_error))
             return false;
         kw_cell cell = {.family = table->default_family,
-                        .qualifier = kw_association_qualifier(&table->placements[i], all->call->arena),
+                        .qualifier = kw_association_qualifier(&table->placements[i], group->call->arena),
                         .value = known ? self->keys[i] : self->defaults[i]};
         if (count == 0 || (!known && check.has_value))
             check = (kw_check){.family = cell.family,
@@ -226,128 +226,129 @@ make_write(kw_association_lookup *self, kw_error *ret_error)
     self->check = check;
     self->write = (kw_write){.kind = KW_WRITE_PUT,
                              .fenced = true,
-                             .era = all->call->era,
+                             .era = group->call->era,
                              .table = table->association->store_table,
                              .row = self->row,
                              .cells = cells,
                              .cells_count = count,
-                             .timestamp = renews ? all->stamp : KW_TIMESTAMP_NONE,
-                             .deadline = all->call->deadline};
+                             .timestamp = renews ? group->stamp : KW_TIMESTAMP_NONE,
+                             .deadline = group->call->deadline};
     return true;
 }
 
-static void written(void *user, kw_outcome outcome, bool applied, const kw_error *error);
+static void on_written(void *user, kw_outcome outcome, bool applied, const kw_error *error);
 
 static void
 send_write(kw_association_lookup *self)
 {
-    kw_store_handle_write_if(self->all->call->handle, &self->write, &self->check, written, self);
+    kw_store_handle_write_if(self->group->call->handle, &self->write, &self->check, on_written, self);
 }
 
 static void
-read_again(void *user, kw_rows *rows, const kw_error *error)
+on_read_again(void *user, kw_rows *rows, const kw_error *error)
 {
     kw_association_lookup *self = user;
     kw_error wrong = error ? *error : KW_ERROR_NONE;
     if (!error)
-        take_row(self, &rows->rows[0], &wrong);
+        copy_keys(self, &rows->rows[0], &wrong);
     kw_rows_free(rows);
-    if (wrong.code == KW_OK && is_settled(self))
-        end(self, NULL);
+    if (wrong.code == KW_OK && needs_no_write(self))
+        finish_lookup(self, NULL);
     else if (wrong.code == KW_OK && make_write(self, &wrong))
         send_write(self);
     else
-        end(self, &wrong);
+        finish_lookup(self, &wrong);
 }
 
 static void
-written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+on_written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
     kw_association_lookup *self = user;
-    kw_error gave_up;
+    kw_error contended;
     if (outcome == KW_OUTCOME_OK && applied) {
-        take_default_keys(self, NULL);
-        end(self, NULL);
+        use_default_keys(self, NULL);
+        finish_lookup(self, NULL);
     } else if (outcome == KW_OUTCOME_FAILED) {
-        end(self, error);
+        finish_lookup(self, error);
     } else if (++self->tries < TRIES_MAX) {
-        kw_store_handle_get(self->all->call->handle, &self->get, read_again, self);
+        kw_store_handle_get(self->group->call->handle, &self->get, on_read_again, self);
     } else {
-        kw_error_set(&gave_up, KW_UNAVAILABLE,
+        kw_error_set(&contended, KW_UNAVAILABLE,
                      "table %s: writes of other gateways kept changing the record's row in the association "
                      "%s; try again",
-                     self->all->table->name, self->all->table->association->name);
-        end(self, error ? error : &gave_up);
+                     self->group->table->name, self->group->table->association->name);
+        finish_lookup(self, error ? error : &contended);
     }
 }
 
-/* Starts writes up to the limit in flight; answers when all are done. */
+/* Starts writes up to the limit in flight. Calls `done` when all writes are done. */
 static void
-write_next(lookups *all)
+write_next(lookup_group *group)
 {
-    for (; all->begun < all->waiting_count && all->open < KW_ASSOCIATION_WRITES_MAX; all->open++)
-        send_write(all->waiting[all->begun++]);
-    if (all->open == 0)
-        all->done(all->user, all->found);
+    for (; group->writes_begun < group->writes_count && group->writes_in_flight < KW_ASSOCIATION_WRITES_MAX;
+         group->writes_in_flight++)
+        send_write(group->writes[group->writes_begun++]);
+    if (group->writes_in_flight == 0)
+        group->done(group->user, group->entries);
 }
 
 /* --- the first read, for all records -------------------------------------------------------------- */
 
 static void
-arrived(void *user, kw_rows *rows, const kw_error *error)
+on_rows_read(void *user, kw_rows *rows, const kw_error *error)
 {
-    lookups *all = user;
-    for (size_t i = 0; i < all->asked_count; i++) {
-        kw_association_lookup *self = all->asked[i];
+    lookup_group *group = user;
+    for (size_t i = 0; i < group->gets_count; i++) {
+        kw_association_lookup *self = group->get_lookups[i];
         kw_error *wrong = &self->entry->error;
         if (error) {
             *wrong = *error;
             wrong->maybe_applied = false; /* no record was changed */
             continue;
         }
-        if (!take_row(self, &rows->rows[i], wrong))
+        if (!copy_keys(self, &rows->rows[i], wrong))
             continue;
-        if (all->create && !is_settled(self)) {
+        if (group->create && !needs_no_write(self)) {
             if (make_write(self, wrong))
-                all->waiting[all->waiting_count++] = self;
-        } else if (take_default_keys(self, wrong)) {
+                group->writes[group->writes_count++] = self;
+        } else if (use_default_keys(self, wrong)) {
             self->entry->keys = self->keys;
         }
     }
     kw_rows_free(rows);
-    write_next(all);
+    write_next(group);
 }
 
 static void
-begin_lookup(lookups *all, size_t at, const kw_record *record, kw_buffer *scratch)
+begin_lookup(lookup_group *group, size_t at, const kw_record *record, kw_buffer *scratch)
 {
-    kw_arena *arena = all->call->arena;
-    kw_association_lookup *self = &all->each[at];
-    *self = (kw_association_lookup){.all = all, .record = record, .entry = &all->found[at]};
+    kw_arena *arena = group->call->arena;
+    kw_association_lookup *self = &group->lookups[at];
+    *self = (kw_association_lookup){.group = group, .record = record, .entry = &group->entries[at]};
     self->entry->lookup = self;
-    self->keys = KW_ARENA_ARRAY(arena, kw_bytes, all->table->placements_count);
-    self->defaults = KW_ARENA_ARRAY(arena, kw_bytes, all->table->placements_count);
-    self->held = KW_ARENA_ARRAY(arena, bool, all->table->placements_count);
-    self->written_ms = KW_ARENA_ARRAY(arena, int64_t, all->table->placements_count);
-    if (!kw_row_key(all->table->association, record, scratch, arena, &self->row, &self->entry->error))
+    self->keys = KW_ARENA_ARRAY(arena, kw_bytes, group->table->placements_count);
+    self->defaults = KW_ARENA_ARRAY(arena, kw_bytes, group->table->placements_count);
+    self->held = KW_ARENA_ARRAY(arena, bool, group->table->placements_count);
+    self->written_ms = KW_ARENA_ARRAY(arena, int64_t, group->table->placements_count);
+    if (!kw_row_key(group->table->association, record, scratch, arena, &self->row, &self->entry->error))
         return;
-    self->get = (kw_get){.table = all->table->association->store_table,
+    self->get = (kw_get){.table = group->table->association->store_table,
                          .row = self->row,
                          .max_versions = 1,
-                         .deadline = all->call->deadline};
-    all->list[all->asked_count] = &self->get;
-    all->asked[all->asked_count++] = self;
+                         .deadline = group->call->deadline};
+    group->gets[group->gets_count] = &self->get;
+    group->get_lookups[group->gets_count++] = self;
 }
 
-/* Computes from the present, or from the caller's timestamp, which cells need renewal. */
+/* Computes from the current time, or from the caller's timestamp, which cells must be renewed. */
 static void
-take_time(lookups *all, int64_t stamp)
+set_renewal(lookup_group *group, int64_t stamp)
 {
     int64_t now = kw_clock_wall_ms();
     bool given = stamp != KW_TIMESTAMP_NONE;
     if (given && stamp > now)
-        all->stamp = stamp;
-    all->old_from = (given ? stamp : now) - INT64_C(500) * KW_ASSOCIATION_MARGIN_S;
+        group->stamp = stamp;
+    group->renew_before_ms = (given ? stamp : now) - INT64_C(500) * KW_ASSOCIATION_MARGIN_S;
 }
 
 void
@@ -355,29 +356,29 @@ kw_association_find(kw_call *call, const kw_table *table, const kw_record *const
                     bool create, int64_t stamp, kw_association_found done, void *user)
 {
     g_assert(table->association);
-    lookups *all = KW_ARENA_NEW(call->arena, lookups);
-    *all = (lookups){.call = call,
-                     .table = table,
-                     .create = create,
-                     .stamp = KW_TIMESTAMP_NONE,
-                     .old_from = INT64_MIN,
-                     .done = done,
-                     .user = user};
+    lookup_group *group = KW_ARENA_NEW(call->arena, lookup_group);
+    *group = (lookup_group){.call = call,
+                            .table = table,
+                            .create = create,
+                            .stamp = KW_TIMESTAMP_NONE,
+                            .renew_before_ms = INT64_MIN,
+                            .done = done,
+                            .user = user};
     if (create && table->lifetime_s)
-        take_time(all, stamp);
-    all->found = KW_ARENA_ARRAY(call->arena, kw_association_entry, count);
-    all->each = KW_ARENA_ARRAY(call->arena, kw_association_lookup, count);
-    all->list = KW_ARENA_ARRAY(call->arena, const kw_get *, count);
-    all->asked = KW_ARENA_ARRAY(call->arena, kw_association_lookup *, count);
-    all->waiting = KW_ARENA_ARRAY(call->arena, kw_association_lookup *, count);
+        set_renewal(group, stamp);
+    group->entries = KW_ARENA_ARRAY(call->arena, kw_association_entry, count);
+    group->lookups = KW_ARENA_ARRAY(call->arena, kw_association_lookup, count);
+    group->gets = KW_ARENA_ARRAY(call->arena, const kw_get *, count);
+    group->get_lookups = KW_ARENA_ARRAY(call->arena, kw_association_lookup *, count);
+    group->writes = KW_ARENA_ARRAY(call->arena, kw_association_lookup *, count);
     kw_buffer scratch = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < count; i++)
-        begin_lookup(all, i, records[i], &scratch);
+        begin_lookup(group, i, records[i], &scratch);
     kw_buffer_clear(&scratch);
-    if (all->asked_count == 0)
-        done(user, all->found);
-    else if (all->asked_count == 1)
-        kw_store_handle_get(call->handle, all->list[0], arrived, all);
+    if (group->gets_count == 0)
+        done(user, group->entries);
+    else if (group->gets_count == 1)
+        kw_store_handle_get(call->handle, group->gets[0], on_rows_read, group);
     else
-        kw_store_handle_get_many(call->handle, all->list, all->asked_count, arrived, all);
+        kw_store_handle_get_many(call->handle, group->gets, group->gets_count, on_rows_read, group);
 }

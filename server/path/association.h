@@ -17,7 +17,7 @@
 
 #include "path/call.h"
 
-/* Chooses a bucket for a new record of a table without an association; returns 0 if the rule chooses no
+/* Chooses a bucket for a new record of a table without an association. Returns 0 if the rule chooses no
  * bucket. Can be called on the thread of any loop. */
 uint32_t kw_placement_choose_bucket(const kw_placement *placement);
 
@@ -39,17 +39,17 @@ typedef struct kw_association_entry {
     kw_association_lookup *lookup; /* private */
 } kw_association_entry;
 
-/* Looks up records in the table's association. Their identity fields must be complete. If `create` is set,
- * the records will be put: adds missing cells to the association, and renews cells that would expire before
- * the records. stamp is the caller's timestamp or KW_TIMESTAMP_NONE. Passes one entry per record, in the
- * call's arena. done can be called before this returns. */
+/* Looks up records in the table's association. Their identity fields must be complete. Set `create` if the
+ * records will be put: this then adds missing cells to the association, and renews cells that would expire
+ * before the records. stamp is the caller's timestamp or KW_TIMESTAMP_NONE. done receives one entry per
+ * record, in the call's arena, and can be called before this returns. */
 typedef void (*kw_association_found)(void *user, const kw_association_entry *entries);
 void kw_association_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
                          bool create, int64_t stamp, kw_association_found done, void *user);
 
 /* Removes the association's cells with default keys, for the records that were removed. entries[i] is NULL
- * if record i was not removed. errors[i] says why such cells of record i possibly remain; KW_OK if none do.
- * done can be called before this returns. */
+ * if record i was not removed. errors[i] is the reason why such cells of record i possibly remain; KW_OK if
+ * none do. done can be called before this returns. */
 typedef void (*kw_association_forgotten)(void *user, const kw_error *errors);
 void kw_association_forget(kw_call *call, const kw_table *table, const kw_association_entry *const *entries,
                            size_t count, kw_association_forgotten done, void *user);

@@ -6,7 +6,7 @@
 typedef struct forgetting forgetting;
 
 typedef struct forget_one {
-    forgetting *all;
+    forgetting *group;
     size_t index;
     kw_write write;
     kw_check check;
@@ -15,48 +15,49 @@ typedef struct forget_one {
 struct forgetting {
     kw_call *call;
     const kw_table *table;
-    forget_one *rows;
-    size_t count;
-    size_t begun;
-    size_t open;
+    forget_one *writes;
+    size_t writes_count;
+    size_t writes_begun;
+    size_t writes_in_flight;
     kw_error *errors;
     kw_association_forgotten done;
     void *user;
 };
 
-static void forget_next(forgetting *all);
+static void forget_next(forgetting *group);
 
 /* Not applied: the row is gone or holds another key. */
 static void
-forgotten(void *user, kw_outcome outcome, bool applied, const kw_error *error)
+on_written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
     forget_one *self = user;
-    forgetting *all = self->all;
+    forgetting *group = self->group;
     (void)applied;
     if (outcome != KW_OUTCOME_OK)
-        all->errors[self->index] = *error;
-    all->open--;
-    forget_next(all);
+        group->errors[self->index] = *error;
+    group->writes_in_flight--;
+    forget_next(group);
 }
 
 static void
-forget_next(forgetting *all)
+forget_next(forgetting *group)
 {
-    for (; all->begun < all->count && all->open < KW_ASSOCIATION_WRITES_MAX; all->open++) {
-        forget_one *self = &all->rows[all->begun++];
-        kw_store_handle_write_if(all->call->handle, &self->write, &self->check, forgotten, self);
+    for (; group->writes_begun < group->writes_count && group->writes_in_flight < KW_ASSOCIATION_WRITES_MAX;
+         group->writes_in_flight++) {
+        forget_one *self = &group->writes[group->writes_begun++];
+        kw_store_handle_write_if(group->call->handle, &self->write, &self->check, on_written, self);
     }
-    if (all->open == 0)
-        all->done(all->user, all->errors);
+    if (group->writes_in_flight == 0)
+        group->done(group->user, group->errors);
 }
 
 /* Builds a delete of the columns that hold default keys, on the condition that the first of them is
  * unchanged: the cells of a row were written together. False: there are none, or an error. */
 static bool
-make_forget(forgetting *all, kw_association_lookup *lookup, forget_one *ret_one, kw_error *ret_error)
+make_forget(forgetting *group, kw_association_lookup *lookup, forget_one *ret_one, kw_error *ret_error)
 {
-    const kw_table *table = all->table;
-    kw_arena *arena = all->call->arena;
+    const kw_table *table = group->table;
+    kw_arena *arena = group->call->arena;
     kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, table->placements_count);
     size_t count = 0;
     for (size_t i = 0; i < table->placements_count; i++) {
@@ -77,13 +78,13 @@ make_forget(forgetting *all, kw_association_lookup *lookup, forget_one *ret_one,
     }
     ret_one->write = (kw_write){.kind = KW_WRITE_DELETE,
                                 .fenced = true,
-                                .era = all->call->era,
+                                .era = group->call->era,
                                 .table = table->association->store_table,
                                 .row = lookup->row,
                                 .columns = columns,
                                 .columns_count = count,
                                 .timestamp = KW_TIMESTAMP_NONE,
-                                .deadline = all->call->deadline};
+                                .deadline = group->call->deadline};
     return count > 0;
 }
 
@@ -92,15 +93,15 @@ kw_association_forget(kw_call *call, const kw_table *table, const kw_association
                       size_t count, kw_association_forgotten done, void *user)
 {
     g_assert(table->association);
-    forgetting *all = KW_ARENA_NEW(call->arena, forgetting);
-    *all = (forgetting){.call = call, .table = table, .done = done, .user = user};
-    all->rows = KW_ARENA_ARRAY(call->arena, forget_one, count);
-    all->errors = KW_ARENA_ARRAY(call->arena, kw_error, count);
+    forgetting *group = KW_ARENA_NEW(call->arena, forgetting);
+    *group = (forgetting){.call = call, .table = table, .done = done, .user = user};
+    group->writes = KW_ARENA_ARRAY(call->arena, forget_one, count);
+    group->errors = KW_ARENA_ARRAY(call->arena, kw_error, count);
     for (size_t i = 0; i < count; i++) {
-        forget_one *one = &all->rows[all->count];
-        *one = (forget_one){.all = all, .index = i};
-        if (entries[i] && make_forget(all, entries[i]->lookup, one, &all->errors[i]))
-            all->count++;
+        forget_one *one = &group->writes[group->writes_count];
+        *one = (forget_one){.group = group, .index = i};
+        if (entries[i] && make_forget(group, entries[i]->lookup, one, &group->errors[i]))
+            group->writes_count++;
     }
-    forget_next(all);
+    forget_next(group);
 }
