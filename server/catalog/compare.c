@@ -6,7 +6,7 @@
 #include "catalog/compare_fields.h"
 
 #define FINGERPRINT_DIGITS 8 /* digits of a fingerprint in a message */
-/* Needs the name of the table as an argument. */
+/* A format with one argument, the name of the table. */
 #define COPY_ROWS_INSTEAD                                                                                    \
     "copy the rows to a new table while nobody writes: keyway scan %s --full-scan -o jsonl, then keyway "    \
     "import (keyway-policy(5), CHANGING A KEY RULE)"
@@ -72,9 +72,9 @@ typedef struct comparing {
     bool exclusive;
 } comparing;
 
-/* What to do instead of a change that copies rows. */
+/* Returns how the operator can change the key rule of a table with rows. */
 static const char *
-alternative(const comparing *self)
+how_to_change(const comparing *self)
 {
     if (self->evidence->one_writer)
         return "change it while the table is in use: set policy.source: store and run keyway policy apply "
@@ -94,14 +94,13 @@ refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placem
             "table %s, path %s: its rows were written under layout %u with the key rule %.*s, and "
             "this policy has the key rule %.*s; restore the old one, or %s",
             table, path->name, old->layout, FINGERPRINT_DIGITS, old->fingerprint, FINGERPRINT_DIGITS,
-            new->fingerprint, alternative(self));
-    return kw_error_set(ret_error, KW_REFUSED,
-                        "table %s, path %s: its rows were written under layout %u (store table %s, key rule "
-                        "%.*s), and this policy has layout %u (store table %s, key rule %.*s); put it back, "
-                        "or %s",
-                        table, path->name, old->layout, old->store_table, FINGERPRINT_DIGITS,
-                        old->fingerprint, new->layout, new->store_table, FINGERPRINT_DIGITS, new->fingerprint,
-                        alternative(self));
+            new->fingerprint, how_to_change(self));
+    return kw_error_set(
+        ret_error, KW_REFUSED,
+        "table %s, path %s: its rows were written under layout %u (store table %s, key rule %.*s), and this "
+        "policy has layout %u (store table %s, key rule %.*s); restore the old ones, or %s",
+        table, path->name, old->layout, old->store_table, FINGERPRINT_DIGITS, old->fingerprint, new->layout,
+        new->store_table, FINGERPRINT_DIGITS, new->fingerprint, how_to_change(self));
 }
 
 static bool
@@ -139,14 +138,13 @@ refuse_unrecorded_rows(const comparing *self, const kw_path_facts *path, kw_erro
 static bool
 refuse_forgetting(const comparing *self, const kw_path_facts *path, kw_error *ret_error)
 {
-    return kw_error_set(
-        ret_error, KW_REFUSED,
-        "table %s, path %s: keyway forget has not finished with it; run it again before a policy "
-        "has the path or its store table",
-        self->wanted->table, path->name);
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s, path %s: keyway forget has not finished with the path; run keyway forget "
+                        "again before a policy has the path or its store table",
+                        self->wanted->table, path->name);
 }
 
-/* False if keyway forget may still drop rows of the store table, for whichever path. */
+/* Refuses a store table whose rows keyway forget can still drop, for any path. */
 static bool
 check_forgetting(const comparing *self, const char *store_table, kw_error *ret_error)
 {
@@ -166,9 +164,9 @@ check_no_unrecorded_rows(const comparing *self, const kw_path_facts *path, kw_er
     return !holds_rows(self->evidence, &path->placements[0]) || refuse_unrecorded_rows(self, path, ret_error);
 }
 
-/* For a path that begins to serve, or to be filled. */
+/* For a path that begins to serve, or to be filled: refuses it while rows of its earlier placements exist. */
 static bool
-check_not_retired(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
+check_no_old_rows(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
                   kw_error *ret_error)
 {
     if (!check_forgetting(self, path->placements[0].store_table, ret_error))
@@ -183,21 +181,21 @@ check_not_retired(const comparing *self, const kw_path_facts *path, const kw_pat
     return true;
 }
 
-/* Checks a path that begins to serve: the table and the path's store table must be empty. */
+/* For a path that begins to serve: refuses it unless the table and the path's store table are empty. */
 static bool
 check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
                kw_error *ret_error)
 {
-    if (!check_not_retired(self, path, old, ret_error))
+    if (!check_no_old_rows(self, path, old, ret_error))
         return false;
     return self->has_rows ? refuse_added(self, path, ret_error)
                           : check_no_unrecorded_rows(self, path, ret_error);
 }
 
-/* A placement that is no longer served stays in the list while it holds rows. At the end of a change rows can
- * be written to it until the commit. */
+/* Keeps a placement that is not served any more while it holds rows. At the end of a change it is always
+ * kept, because rows can be written to it until the commit. */
 static void
-keep_retired(const comparing *self, const kw_placement_facts *old, bool ended, kw_path_facts *to)
+keep_placement(const comparing *self, const kw_placement_facts *old, bool ended, kw_path_facts *to)
 {
     bool forgetting = old->state == KW_PLACEMENT_FORGETTING;
     if (!forgetting && !ended && !holds_rows(self->evidence, old))
@@ -209,7 +207,7 @@ keep_retired(const comparing *self, const kw_placement_facts *old, bool ended, k
         kept->retired_by = kw_change_retires_as(self->step, self->recorded, to->name);
 }
 
-/* The live placements keep their order: the old one of a change comes first. */
+/* Combines the placements of a path. The recorded live ones keep their order and precede the new ones. */
 static void
 merge_path(comparing *self, const kw_path_facts *path, const kw_path_facts *old, kw_path_step step,
            kw_path_facts *to)
@@ -235,15 +233,15 @@ merge_path(comparing *self, const kw_path_facts *path, const kw_path_facts *old,
         const kw_placement_facts *each = &old->placements[i];
         bool live = kw_placement_facts_is_live(each);
         if (!live || !kw_path_facts_find_live(path, each))
-            keep_retired(self, each, live && step == KW_PATH_STEP_END, to);
+            keep_placement(self, each, live && step == KW_PATH_STEP_END, to);
     }
     if (step == KW_PATH_STEP_END)
         to->placements[0].verified =
             kw_change_is_verified(self->step, self->recorded, path->name, &to->placements[0]);
 }
 
-/* Compares a path whose change makes a step. A step does not move rows that calls read, and calls of the
- * version before can still run. */
+/* Compares a path whose change makes a step. A step is never exclusive: it does not move rows that calls
+ * read, and calls of the previous version can still run. */
 static bool
 compare_step(comparing *self, const kw_path_facts *path, const kw_path_facts *old, kw_path_step step,
              kw_error *ret_error)
@@ -252,7 +250,7 @@ compare_step(comparing *self, const kw_path_facts *path, const kw_path_facts *ol
     if (!kw_change_check_step(step, self->step, self->recorded, old, self->wanted, path, self->evidence,
                               ret_error) ||
         (added &&
-         !(check_not_retired(self, path, old, ret_error) && check_no_unrecorded_rows(self, path, ret_error))))
+         !(check_no_old_rows(self, path, old, ret_error) && check_no_unrecorded_rows(self, path, ret_error))))
         return false;
     merge_path(self, path, old, step, &self->merged->paths[self->merged->paths_count++]);
     return true;
@@ -281,8 +279,8 @@ compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
     return true;
 }
 
-/* Retires a path that this policy does not have. Its rows are no longer updated, so calls that read it must
- * have ended. No call reads a path whose addition is cancelled. */
+/* Retires a path that this policy does not have. Exclusive, because no call must read its rows, which are no
+ * longer updated. If the addition of the path is cancelled, no call reads it, so this is not exclusive. */
 static bool
 retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
 {
@@ -297,7 +295,7 @@ retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
     to->placements = KW_ARENA_ARRAY(self->arena, kw_placement_facts, old->placements_count);
     to->placements_count = 0;
     for (size_t i = 0; i < old->placements_count; i++)
-        keep_retired(self, &old->placements[i], cancelled, to);
+        keep_placement(self, &old->placements[i], cancelled, to);
     self->merged->paths_count += to->placements_count > 0;
     self->exclusive = self->exclusive || (kw_path_facts_serving(old) && !cancelled);
     return true;
@@ -305,8 +303,8 @@ retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
 
 /* --- a table --------------------------------------------------------------------------------------- */
 
-/* The first policy for these store tables: existing rows were written by other programs, or by a version
- * without a catalog. Either every path holds rows, or none does. */
+/* For the first policy of these store tables. Existing rows were written by other programs, or by a release
+ * without a catalog. Refuses the policy unless all paths hold rows, or none does. */
 static bool
 adopt_paths(comparing *self, kw_error *ret_error)
 {
@@ -353,7 +351,7 @@ compare_marker(comparing *self, kw_error *ret_error)
     return !self->has_rows ||
            kw_error_set(ret_error, KW_REFUSED,
                         "table %s: the cell that marks its records was %s, and is %s in this policy; records "
-                        "without it would not be found: put it back (settings marker, family)",
+                        "without it would not be found: restore the old one (settings marker, family)",
                         self->wanted->table, self->recorded->marker, self->wanted->marker);
 }
 
@@ -361,8 +359,8 @@ static bool
 refuse_order(const comparing *self, kw_error *ret_error)
 {
     return kw_error_set(ret_error, KW_REFUSED,
-                        "table %s: its rows were written with order: %s, and this policy has order: %s; put "
-                        "it back, or " COPY_ROWS_INSTEAD,
+                        "table %s: its rows were written with order: %s, and this policy has order: %s; "
+                        "restore the old order, or " COPY_ROWS_INSTEAD,
                         self->wanted->table, self->recorded->order, self->wanted->order, self->wanted->table);
 }
 
@@ -375,20 +373,19 @@ refuse_atomics(const comparing *self, kw_error *ret_error)
                         self->wanted->table, self->wanted->table);
 }
 
-/* With order: stamp, an atomic operation relies on the control cells of all writes. */
+/* With order: stamp, an atomic operation works only if all earlier writes have left their control cells. */
 static bool
 refuse_stamped_atomics(const comparing *self, bool on, kw_error *ret_error)
 {
-    return kw_error_set(ret_error, KW_REFUSED,
-                        "table %s: its rows were written with atomics: %s, and this policy has atomics: %s; "
-                        "with order: stamp "
-                        "this cannot change while the table has rows: put it back, or " COPY_ROWS_INSTEAD,
-                        self->wanted->table, on ? "false" : "true", on ? "true" : "false",
-                        self->wanted->table);
+    return kw_error_set(
+        ret_error, KW_REFUSED,
+        "table %s: its rows were written with atomics: %s, and this policy has atomics: %s; with order: "
+        "stamp this cannot change while the table has rows: restore the old value, or " COPY_ROWS_INSTEAD,
+        self->wanted->table, on ? "false" : "true", on ? "true" : "false", self->wanted->table);
 }
 
-/* A policy that does not say whether atomic operations are allowed uses what the catalog has, even if the
- * table is empty at present: whether callers can increment must not depend on that. */
+/* A policy without the setting atomics uses the catalog's value, even if the table is empty: the table's rows
+ * must not decide whether callers can increment. */
 static bool
 merged_atomics(const comparing *self, bool keeps)
 {
@@ -409,7 +406,7 @@ check_atomics(const comparing *self, kw_error *ret_error)
     return self->evidence->one_writer || refuse_stamped_atomics(self, is, ret_error);
 }
 
-/* For a policy that adds or drops paths. */
+/* For a policy that adds or drops paths: refuses another value of atomics. */
 static bool
 check_kept_atomics(const comparing *self, kw_error *ret_error)
 {
@@ -423,7 +420,7 @@ check_kept_atomics(const comparing *self, kw_error *ret_error)
                self->wanted->table, kept ? "true" : "false", given ? "true" : "false");
 }
 
-/* A policy that does not name an order uses that of the rows. */
+/* A policy without the setting order uses the order with which the rows were written. */
 static bool
 compare_order(comparing *self, kw_error *ret_error)
 {

@@ -15,7 +15,7 @@
 
 typedef enum kw_rows_found { KW_ROWS_NO_TABLE, KW_ROWS_NONE, KW_ROWS_SOME } kw_rows_found;
 
-/* The rows found in the relevant store tables. */
+/* Whether rows were found in the relevant store tables. */
 typedef struct kw_evidence {
     const char *const *store_tables;
     const kw_rows_found *rows;
@@ -27,16 +27,17 @@ typedef struct kw_evidence {
 kw_rows_found kw_evidence_find(const kw_evidence *evidence, const char *store_table);
 
 typedef struct kw_facts_change {
-    kw_facts *merged;         /* the catalog's facts once the policy serves */
-    bool changed;             /* merged differs from recorded */
-    bool exclusive;           /* gateways with the old and with the new facts would disagree about rows */
+    kw_facts *merged; /* the catalog's facts once the policy serves */
+    bool changed;     /* merged differs from recorded */
+    bool exclusive;   /* gateways with the old and with the new facts must not serve at the same time */
     const char *renamed_from; /* the recorded table whose facts continue under a new name; NULL: none */
 } kw_facts_change;
 
-/* recorded: NULL if the catalog does not contain the table; its name differs from wanted's if the table was
- * renamed. step: NULL if the policy is not one of a step; its base has the catalog's records. REFUSED names
- * table, path or field, old and new, and what to do. UNAVAILABLE: the policy is one of another version of a
- * change; load it again. */
+/* recorded: the catalog's facts of the table; they have another name if the table was renamed; NULL if the
+ * catalog does not contain the table. step: the step of a change that leads to this policy, or NULL;
+ * step->base has the catalog's records. The text of REFUSED names the table, the path or field, the old and
+ * the new value, and what to do. UNAVAILABLE: the policy belongs to another version of a change; load it
+ * again. */
 bool kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw_evidence *evidence,
                       const kw_change_step *step, kw_arena *arena, kw_facts_change *ret_change,
                       kw_error *ret_error);
@@ -47,5 +48,5 @@ bool kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted);
 /* True if the recorded facts have the path with the same layouts, key rules and store tables. */
 bool kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted);
 
-/* REFUSED if a store table of `wanted` belongs to `other`, a different table of the catalog. */
+/* Returns REFUSED if a store table of `wanted` belongs to `other`, which is another table of the catalog. */
 bool kw_facts_check_owner(const kw_facts *other, const kw_facts *wanted, kw_error *ret_error);

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 
-/* A registration not renewed for this long is removed with the next change of the catalog. */
+/* A registration that was not renewed for this time is removed with the next change of the catalog. */
 #define OLD_MS (10 * 60 * 1000)
 
 static const kw_registration *
@@ -17,27 +17,28 @@ own_registration(const kw_catalog *catalog, const kw_catalog_image *image)
 
 /* --- reading --------------------------------------------------------------------------------------- */
 
-typedef struct viewing {
+typedef struct reading {
     kw_catalog *catalog;
     kw_deadline deadline;
     bool gateways_only;
-    uint64_t lease; /* of the registration before the read */
+    uint64_t lease; /* that this gateway wrote before the read */
     kw_catalog_read_done done;
     void *user;
-} viewing;
+} reading;
 
 static void
-finish(viewing *self, kw_catalog_image *image, const kw_error *error)
+finish(reading *self, kw_catalog_image *image, const kw_error *error)
 {
-    viewing ended = *self;
+    reading ended = *self;
     g_free(self);
     ended.done(ended.user, image, error);
 }
 
-/* The store assigns the timestamps of registrations. After its clock was set back, older cells hide the last
- * put, and other gateways do not see it either. */
+/* True if an older cell hides the registration that this gateway has just written. This happens after the
+ * store's clock was set back, because the store assigns the timestamps. Other gateways cannot read the
+ * registration either. */
 static bool
-is_hidden(const viewing *self, const kw_catalog_image *image, const kw_registration *own)
+is_hidden(const reading *self, const kw_catalog_image *image, const kw_registration *own)
 {
     return !own || g_ascii_strtoull(kw_arena_text(image->arena, own->lease), NULL, 10) < self->lease;
 }
@@ -45,7 +46,7 @@ is_hidden(const viewing *self, const kw_catalog_image *image, const kw_registrat
 static void
 on_read(void *user, kw_catalog_image *image, const kw_error *error)
 {
-    viewing *self = user;
+    reading *self = user;
     kw_error hidden;
     if (error || !self->catalog->settings.shared) {
         finish(self, image, error);
@@ -69,7 +70,7 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
 static void
 on_registered(void *user, const kw_error *error)
 {
-    viewing *self = user;
+    reading *self = user;
     kw_catalog *catalog = self->catalog;
     self->lease = catalog->lease;
     if (error)
@@ -84,8 +85,8 @@ static void
 register_and_read(kw_catalog *catalog, bool gateways_only, kw_deadline deadline, kw_catalog_read_done done,
                   void *user)
 {
-    viewing *self = g_new(viewing, 1);
-    *self = (viewing){
+    reading *self = g_new(reading, 1);
+    *self = (reading){
         .catalog = catalog, .gateways_only = gateways_only, .deadline = deadline, .done = done, .user = user};
     if (catalog->settings.shared)
         kw_catalog_register(catalog, deadline, on_registered, self);
@@ -105,7 +106,7 @@ kw_others_read_gateways(kw_catalog *catalog, kw_deadline deadline, kw_catalog_re
     register_and_read(catalog, true, deadline, done, user);
 }
 
-/* --- meaning --------------------------------------------------------------------------------------- */
+/* --- queries --------------------------------------------------------------------------------------- */
 
 bool
 kw_others_is_dead(const kw_catalog_image *image, const kw_registration *other)
@@ -133,7 +134,7 @@ kw_others_has_table(const kw_registration *other, const char *const *tables, siz
     return false;
 }
 
-/* The order can follow a digest; see kw_facts_digest. */
+/* Compares digests without the order, which can follow after a space; see kw_facts_digest. */
 static bool
 same_placements(const char *a, const char *b)
 {
@@ -188,7 +189,7 @@ on_removed(void *user, const kw_error *error)
 }
 
 static bool
-must_be_removed(const removing *self, const kw_registration *other)
+must_remove(const removing *self, const kw_registration *other)
 {
     return self->image->seen_ms - other->lease_at_ms > OLD_MS ||
            (kw_others_is_dead(self->image, other) && kw_others_has_table(other, self->tables, self->count));
@@ -198,7 +199,7 @@ static void
 remove_next(removing *self)
 {
     size_t count = self->catalog->settings.shared ? self->image->gateways_count : 0;
-    while (self->next < count && !must_be_removed(self, &self->image->gateways[self->next]))
+    while (self->next < count && !must_remove(self, &self->image->gateways[self->next]))
         self->next++;
     if (self->next == count)
         end_removing(self, NULL);

@@ -295,7 +295,7 @@ test_forgetting(void)
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_facts *facts = accept(accept(NULL, BASE BY_TS, "", arena), BASE, "t t_by_ts", arena);
     ((kw_path_facts *)kw_facts_find_path(facts, "by_ts"))->placements[0].state = KW_PLACEMENT_FORGETTING;
-    assert_refused(facts, BASE BY_TS, "", "table t, path by_ts: keyway forget has not finished with it",
+    assert_refused(facts, BASE BY_TS, "", "table t, path by_ts: keyway forget has not finished with the path",
                    arena);
     facts = accept(facts, BASE, "t", arena);
     g_assert_cmpint(kw_facts_find_path(facts, "by_ts")->placements[0].state, ==, KW_PLACEMENT_FORGETTING);

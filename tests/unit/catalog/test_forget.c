@@ -163,9 +163,8 @@ test_forget_spares_another_path(void)
     in->control->fail_at = 0;
     town_assert_facts(in, "\"state\":\"forgetting\"", true);
     g_assert_cmpint(gateway_check(a, other), ==, KW_REFUSED);
-    gateway_assert_text(a,
-                        "table t, path by_ts: keyway forget has not finished with it; run it again before a "
-                        "policy has the path or its store table");
+    gateway_assert_text(a, "table t, path by_ts: keyway forget has not finished with the path; run keyway "
+                           "forget again before a policy has the path or its store table");
     g_assert_cmpint(gateway_forget(a, without, "t", "by_ts", true), ==, KW_OK);
     g_assert_cmpint(gateway_admit(a, other), ==, KW_OK);
     gateway_stop(a);
