@@ -1,4 +1,4 @@
-/* Checks of generate: settings that depend on each other, and whether it fits the field and the table. */
+/* Checks the setting generate of a field: that its parts fit each other, the field and the table. */
 #include "config/check.h"
 
 #include "config/parse.h"
@@ -19,12 +19,14 @@ check_sequence(kw_read *read, const kw_node *map, const kw_model_generate *gener
                         "block (%" G_GINT64_FORMAT ") is larger than the whole range",
                         (gint64)generate->block);
     if (periodic && !*generate->of)
-        kw_read_problem(read, per->mark, "add of: the timestamp field with the record's time",
-                        "per needs of");
+        kw_read_problem(read, per->mark,
+                        "add `of: FIELD`, with the timestamp field that has the record's time",
+                        "'per' needs the setting 'of'");
     if (!periodic && *generate->of)
-        kw_read_problem(read, kw_node_find(map, "of")->mark, "per: minute", "of needs per");
+        kw_read_problem(read, kw_node_find(map, "of")->mark, "add for example `per: minute`",
+                        "'of' needs the setting 'per'");
     if (!periodic && zone)
-        kw_read_problem(read, zone->mark, "per: minute", "zone needs per");
+        kw_read_problem(read, zone->mark, "add for example `per: minute`", "'zone' needs the setting 'per'");
     kw_refusal refusal;
     if (zone && !kw_parse_zone(generate->zone, &refusal))
         kw_read_problem(read, zone->mark, refusal.hint, "zone: unknown time zone '%.60s'", generate->zone);
@@ -40,7 +42,7 @@ kw_check_generate(kw_read *read, const kw_node *node, void *section)
         check_sequence(read, node, generate);
     const kw_node *epoch = kw_node_find(node, "epoch");
     if (generate->partitioned && epoch)
-        kw_read_problem(read, epoch->mark, NULL, "epoch applies only to the form standard");
+        kw_read_problem(read, epoch->mark, NULL, "epoch can be set only with the form standard");
 }
 
 static bool

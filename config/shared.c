@@ -46,7 +46,7 @@ check_files(const kw_model *model, kw_diagnostics *diagnostics)
             const kw_model_splits *splits = &model->tables[i].paths[j].splits;
             if (*splits->file)
                 kw_diagnostics_add(diagnostics, splits->mark, "write the keys as splits.keys",
-                                   "table %s: splits.file names a file of one machine, and all gateways use "
+                                   "table %s: splits.file names a file of one machine, but all gateways use "
                                    "a shared policy",
                                    model->tables[i].name);
         }
@@ -78,7 +78,7 @@ is_catalog(const kw_model *own, const char *store_table)
     return strcmp(kw_store_table_name(own->store.catalog), kw_store_table_name(store_table)) == 0;
 }
 
-/* The catalog's name is in the file, so that the shared text was read without it. */
+/* Only the gateway's file names the catalog, so this was not checked when the shared text was read. */
 static void
 check_catalog(const kw_model *own, const kw_model *shared, kw_diagnostics *diagnostics)
 {
@@ -151,9 +151,9 @@ kw_model_same_counters(const kw_model *a, const kw_model *b)
             x->redis_database == y->redis_database && strcmp(x->redis_prefix, y->redis_prefix) == 0);
 }
 
-/* --- cutting out ---------------------------------------------------------------------------------- */
+/* --- extracting ----------------------------------------------------------------------------------- */
 
-/* The start of each line, then the end of the text. */
+/* Returns the start of each line, and the end of the text as the last element. */
 static GPtrArray *
 split_lines(const char *text, size_t size)
 {
@@ -182,16 +182,16 @@ is_blank(const char *line, const char *end)
     return line == end;
 }
 
-/* Appends the lines from that of key `index` up to the next key's, with the comment that precedes the key and
- * without the one that precedes the next key. */
+/* Appends the lines of key `index`. The comment before the key is included, and the one before the next key
+ * is not. */
 static void
 append_setting(GString *to, const kw_node *root, size_t index, const GPtrArray *starts)
 {
     bool last = index + 1 == root->count;
     size_t from = root->keys[index]->mark.line - 1;
-    size_t floor = index ? root->keys[index - 1]->mark.line : 0;
+    size_t after_previous = index ? root->keys[index - 1]->mark.line : 0;
     size_t to_line = last ? starts->len - 1 : root->keys[index + 1]->mark.line - 1;
-    while (from > floor && is_comment(starts->pdata[from - 1]))
+    while (from > after_previous && is_comment(starts->pdata[from - 1]))
         from--;
     while (!last && to_line > from + 1 &&
            (is_comment(starts->pdata[to_line - 1]) ||
@@ -219,29 +219,29 @@ same_nodes(const kw_node *a, const kw_node *b)
     return true;
 }
 
-/* Compares the text that was cut out with the original. */
+/* True if the extracted text has the same settings as the original. */
 static bool
 is_exact(const kw_node *root, const GString *cut)
 {
     g_autoptr(kw_diagnostics) ignored = kw_diagnostics_new("");
     g_autoptr(kw_memory) nodes = kw_memory_new();
-    const kw_node *found = kw_node_parse(nodes, cut->str, cut->len, ignored);
+    const kw_node *parsed = kw_node_parse(nodes, cut->str, cut->len, ignored);
     size_t shared = 0;
-    if (!found || found->kind != KW_NODE_MAP || kw_diagnostics_count(ignored))
+    if (!parsed || parsed->kind != KW_NODE_MAP || kw_diagnostics_count(ignored))
         return false;
     for (size_t i = 0; i < root->count; i++) {
         if (!is_shared_name(root->keys[i]->text))
             continue;
-        const kw_node *other = kw_node_find(found, root->keys[i]->text);
+        const kw_node *other = kw_node_find(parsed, root->keys[i]->text);
         if (!other || !same_nodes(root->items[i], other))
             return false;
         shared++;
     }
-    return shared == found->count;
+    return shared == parsed->count;
 }
 
-/* True if each key begins a line. YAML has line breaks that split_lines does not know: the lines are then
- * counted differently. */
+/* True if each key begins a line. False also if the text has line breaks of YAML that split_lines does not
+ * know: the parser then counts the lines differently. */
 static bool
 begins_lines(const kw_node *root, const GPtrArray *starts)
 {
@@ -271,6 +271,6 @@ kw_model_cut_shared(const char *text, size_t size, kw_diagnostics *diagnostics)
         return g_string_free(cut, FALSE);
     g_string_free(cut, TRUE);
     kw_diagnostics_add(diagnostics, root->mark, "begin the lines with `tables:` and `sequences:` in column 1",
-                       "tables and sequences cannot be taken out of this text");
+                       "tables and sequences cannot be extracted from this text");
     return NULL;
 }

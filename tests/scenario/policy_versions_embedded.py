@@ -77,7 +77,7 @@ class Embedded(unittest.TestCase):
         self.refuse(Code.INVALID, "expected_version must be 0 or more", TABLES, -1)
         self.refuse(Code.REFUSED, "the catalog has no policy yet", TABLES, 1)
         self.refuse(Code.INVALID, "policy:2:1: not valid YAML", "tables: [", 0)
-        self.refuse(Code.INVALID, "cannot be taken out", "{tables: {t: {fields: {a: int}, key: [{field: a}]}}}", 0, import_file=True)
+        self.refuse(Code.INVALID, "cannot be extracted", "{tables: {t: {fields: {a: int}, key: [{field: a}]}}}", 0, import_file=True)
         self.refuse(Code.INVALID, "splits.file names a file of one machine", TABLES + "    splits: {file: /etc/passwd}\n", 0)
         self.refuse(Code.INVALID, "the store table keyway_catalog is already used by store.catalog", TABLES + "    store_table: keyway_catalog\n", 0)
         self.refuse(Code.INVALID, "a shared policy cannot contain a secret", "sequences: {redis_password: x}\n" + TABLES, 0)
