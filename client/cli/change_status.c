@@ -1,4 +1,4 @@
-/* Prints the state of changes; see change.h. */
+/* Prints the state of changes. See change.h. */
 #include "cli/change.h"
 
 #include "cli/output.h"
@@ -11,7 +11,7 @@
 
 /* --- texts ---------------------------------------------------------------------------------------- */
 
-/* Only while a copy or comparison runs. */
+/* True while rows are copied or compared. */
 static bool
 has_progress(const kw_change_status *change)
 {
@@ -40,36 +40,36 @@ kw_change_phase(const kw_change_status *change)
 #define BOTH_READ_OLD "writes go to the old and the new rows; queries read the old rows"
 #define BOTH_READ_NEW "writes go to the old and the new rows; queries read the new rows"
 
-/* In a store that several gateways write. */
+/* The versions of a change of a key rule, if several gateways write to the store. */
 static const struct {
     const char *version;
     const char *text;
-} meanings[] = {{"enter-held", OLD},
-                {"enter-raised", OLD},
-                {"enter-stamped", OLD},
-                {"0", OLD},
-                {"1", "puts go to the old rows, removals to the old and the new rows"},
-                {"2", BOTH_READ_OLD},
-                {"2-spaced", BOTH_READ_OLD},
-                {"3", BOTH_READ_OLD},
-                {"4", "as 3, and gets of single records read the old and the new rows"},
-                {"5", BOTH_READ_NEW},
-                {"6", BOTH_READ_NEW},
-                {"7", BOTH_READ_NEW},
-                {"8", NEW},
-                {"6-spaced", BOTH_READ_NEW},
-                {"4-back", "as 5, and gets of single records read the old and the new rows"},
-                {"leave-stamped", NEW},
-                {"leave-raised", NEW},
-                {"leave-held", NEW}};
+} version_texts[] = {{"enter-held", OLD},
+                     {"enter-raised", OLD},
+                     {"enter-stamped", OLD},
+                     {"0", OLD},
+                     {"1", "puts go to the old rows, removals to the old and the new rows"},
+                     {"2", BOTH_READ_OLD},
+                     {"2-spaced", BOTH_READ_OLD},
+                     {"3", BOTH_READ_OLD},
+                     {"4", "as 3, and gets of single records read the old and the new rows"},
+                     {"5", BOTH_READ_NEW},
+                     {"6", BOTH_READ_NEW},
+                     {"7", BOTH_READ_NEW},
+                     {"8", NEW},
+                     {"6-spaced", BOTH_READ_NEW},
+                     {"4-back", "as 5, and gets of single records read the old and the new rows"},
+                     {"leave-stamped", NEW},
+                     {"leave-raised", NEW},
+                     {"leave-held", NEW}};
 
 #define NOT_YET "nothing is written to the path yet"
 
-/* The same if paths are added. */
+/* The versions of a change that adds paths. */
 static const struct {
     const char *version;
     const char *text;
-} meanings_of_added[] = {
+} version_texts_if_added[] = {
     {"enter-held", NOT_YET},
     {"enter-raised", NOT_YET},
     {"enter-stamped", NOT_YET},
@@ -79,7 +79,7 @@ static const struct {
     {"filling", "writes go to the path, too; queries cannot use it until it has all rows"},
     {"filled-stamped", "writes go to the path, too; queries can use it"}};
 
-/* An earlier release of the gateway does not list the paths. */
+/* Gateways of earlier releases do not list the added paths. */
 bool
 kw_change_adds_path(const kw_change_status *change)
 {
@@ -92,7 +92,7 @@ kw_change_drops_path(const kw_change_status *change)
     return change->dropped_paths[0] != NULL;
 }
 
-/* The paths that are added or dropped; empty: a key rule changes. */
+/* Returns the paths that are added or dropped. Empty: a key rule changes. */
 static char **
 paths_of(const kw_change_status *change)
 {
@@ -115,9 +115,10 @@ has_several_paths(const kw_change_status *change)
     return paths[0] != NULL && paths[1] != NULL;
 }
 
-/* Gateways go back from filling-2. */
+/* The versions of a change that drops paths: those of an added path in reverse order, beginning with
+ * filling-2. */
 static const char *
-meaning_of_dropped(const kw_change_status *change)
+version_text_if_dropped(const kw_change_status *change)
 {
     if (g_str_equal(change->version, "filling-2"))
         return "writes still go to the path; queries do not use it any more";
@@ -126,16 +127,16 @@ meaning_of_dropped(const kw_change_status *change)
 }
 
 static const char *
-meaning_of_added(const kw_change_status *change)
+version_text_if_added(const kw_change_status *change)
 {
-    for (gsize i = 0; i < G_N_ELEMENTS(meanings_of_added); i++)
-        if (g_str_equal(change->version, meanings_of_added[i].version))
-            return meanings_of_added[i].text;
+    for (gsize i = 0; i < G_N_ELEMENTS(version_texts_if_added); i++)
+        if (g_str_equal(change->version, version_texts_if_added[i].version))
+            return version_texts_if_added[i].text;
     return "";
 }
 
 static const char *
-meaning_of(const kw_change_status *change)
+version_text(const kw_change_status *change)
 {
     if (g_str_equal(change->version, "both-old"))
         return "writes go to the old and the new rows; queries read the old rows";
@@ -144,12 +145,12 @@ meaning_of(const kw_change_status *change)
     if (g_str_equal(change->version, "both-last"))
         return "as both-new, and scans that began under the old key rule fail";
     if (kw_change_drops_path(change))
-        return meaning_of_dropped(change);
+        return version_text_if_dropped(change);
     if (kw_change_adds_path(change))
-        return meaning_of_added(change);
-    for (gsize i = 0; i < G_N_ELEMENTS(meanings); i++)
-        if (g_str_equal(change->version, meanings[i].version))
-            return meanings[i].text;
+        return version_text_if_added(change);
+    for (gsize i = 0; i < G_N_ELEMENTS(version_texts); i++)
+        if (g_str_equal(change->version, version_texts[i].version))
+            return version_texts[i].text;
     return "";
 }
 
@@ -159,7 +160,7 @@ static const struct {
     const char *name;
     const char *arguments;
     const char *about;
-} orders[] = {
+} commands[] = {
     {"switch", "", "queries read the new rows"},
     {"reverse", "", "queries read the old rows again"},
     {"complete", "", "end the change; cannot be undone"},
@@ -170,7 +171,8 @@ static const struct {
     {"compare", "", "compare all rows again"},
 };
 
-/* "keyway change switch orders"; options of the command follow its name in `words`. */
+/* Returns for example "keyway change switch TABLE". `words`: the name of the command, and possibly its
+ * options. */
 static char *
 command_text(const kw_change_status *change, const char *words, const char **ret_about)
 {
@@ -180,26 +182,26 @@ command_text(const kw_change_status *change, const char *words, const char **ret
     bool adds = kw_change_adds_path(change);
 
     *ret_about = "";
-    for (gsize i = 0; i < G_N_ELEMENTS(orders); i++) {
-        if (g_strcmp0(parts[0], orders[i].name) == 0) {
-            *ret_about = orders[i].about;
-            arguments = parts[1] == NULL ? orders[i].arguments : "";
+    for (gsize i = 0; i < G_N_ELEMENTS(commands); i++) {
+        if (g_strcmp0(parts[0], commands[i].name) == 0) {
+            *ret_about = commands[i].about;
+            arguments = parts[1] == NULL ? commands[i].arguments : "";
         }
     }
     if (adds && g_str_equal(words, "switch"))
-        *ret_about = "queries can use the path, without these rows";
+        *ret_about = "queries can use the path, which lacks the undecodable rows";
     if (adds && g_str_equal(words, "cancel"))
-        *ret_about = "end the change; the table has no such path again";
+        *ret_about = "end the change without adding the path";
     if (g_str_equal(words, "complete") && change->cursors_until > g_get_real_time() / 1000)
         *ret_about =
-            "end the change, when the cursors have expired or with --expire-cursors; cannot be undone";
+            "end the change after the cursors have expired, or now with --expire-cursors; cannot be undone";
     return g_strdup_printf("keyway change %s %s%s%s%s%s", parts[0] == NULL ? "" : parts[0], change->table,
                            arguments, parts[1] == NULL ? "" : " ", parts[1] == NULL ? "" : parts[1],
                            foreign ? " --leave-undecodable" : "");
 }
 
 static char **
-next_of(const kw_change_status *change)
+next_commands(const kw_change_status *change)
 {
     char **words = g_strsplit(change->next_commands, ",", -1);
 
@@ -211,7 +213,7 @@ next_of(const kw_change_status *change)
 void
 kw_change_print_next(const kw_change_status *change, const char *title, int indent, FILE *to)
 {
-    g_auto(GStrv) words = next_of(change);
+    g_auto(GStrv) words = next_commands(change);
     const char *head = title;
     int width = 0;
 
@@ -235,7 +237,7 @@ kw_change_print_next(const kw_change_status *change, const char *title, int inde
 
 /* --- for people ------------------------------------------------------------------------------------ */
 
-static void G_GNUC_PRINTF(2, 3) line(const char *title, const char *format, ...)
+static void G_GNUC_PRINTF(2, 3) print_line(const char *title, const char *format, ...)
 {
     g_autofree char *text = NULL;
     va_list arguments;
@@ -250,46 +252,46 @@ static void
 print_compared(const kw_change_status *change)
 {
     if (change->rows_compared == 0 && !change->compared)
-        line("compared", "not yet");
+        print_line("compared", "not yet");
     else
-        line("compared",
-             "%" G_GINT64_FORMAT " rows%s: %" G_GINT64_FORMAT " missing, %" G_GINT64_FORMAT
-             " different, %" G_GINT64_FORMAT " extra; %" G_GINT64_FORMAT " repaired",
-             change->rows_compared, change->compared ? "" : " so far", change->missing, change->different,
-             change->extra, change->repaired);
+        print_line("compared",
+                   "%" G_GINT64_FORMAT " rows%s: %" G_GINT64_FORMAT " missing, %" G_GINT64_FORMAT
+                   " different, %" G_GINT64_FORMAT " extra; %" G_GINT64_FORMAT " repaired",
+                   change->rows_compared, change->compared ? "" : " so far", change->missing,
+                   change->different, change->extra, change->repaired);
 }
 
 static void
 print_rows(const kw_change_status *change)
 {
-    line("copied", "%" G_GINT64_FORMAT " rows%s", change->rows_copied, change->copied ? "" : " so far");
+    print_line("copied", "%" G_GINT64_FORMAT " rows%s", change->rows_copied, change->copied ? "" : " so far");
     print_compared(change);
     if (change->limit_rows_per_second > 0)
-        line("limit", "%" G_GINT64_FORMAT " rows per second", change->limit_rows_per_second);
+        print_line("limit", "%" G_GINT64_FORMAT " rows per second", change->limit_rows_per_second);
     if (change->foreign_rows > 0)
-        line("undecodable", "%" G_GINT64_FORMAT " rows were not copied%s%s", change->foreign_rows,
-             change->example[0] == '\0' ? "" : ", for example ", change->example);
+        print_line("undecodable", "%" G_GINT64_FORMAT " rows were not copied%s%s", change->foreign_rows,
+                   change->example[0] == '\0' ? "" : ", for example ", change->example);
 }
 
-/* The two store tables. Of several paths that are added, the policy has them. */
+/* Prints the old and the new store table. If the change has several paths, prints those of the first path. */
 static void
-print_places(const kw_change_status *change)
+print_store_tables(const kw_change_status *change)
 {
     bool adds = kw_change_adds_path(change);
 
     if (kw_change_drops_path(change)) {
-        line("rows", "layout %d, store table %s%s", change->layout, change->store_table,
-             has_several_paths(change) ? ", and those of the other paths" : "");
+        print_line("rows", "layout %d, store table %s%s", change->layout, change->store_table,
+                   has_several_paths(change) ? ", and those of the other paths" : "");
         return;
     }
-    line(adds ? "copied from" : "old rows", "layout %d, store table %s", change->old_layout,
-         change->old_store_table);
+    print_line(adds ? "copied from" : "old rows", "layout %d, store table %s", change->old_layout,
+               change->old_store_table);
     if (has_several_paths(change))
-        line("copied to", "layout %d, store table %s, then to those of the other paths", change->layout,
-             change->store_table);
+        print_line("copied to", "layout %d, store table %s, then to those of the other paths", change->layout,
+                   change->store_table);
     else
-        line(adds ? "copied to" : "new rows", "layout %d, store table %s", change->layout,
-             change->store_table);
+        print_line(adds ? "copied to" : "new rows", "layout %d, store table %s", change->layout,
+                   change->store_table);
 }
 
 static void
@@ -297,28 +299,28 @@ print_change(const kw_cli *cli, const kw_change_status *change)
 {
     g_autofree char *since = NULL, *started = NULL, *until = NULL;
     g_autofree char *phase = kw_change_phase(change), *paths = kw_change_paths(change);
-    const char *meaning = meaning_of(change);
+    const char *text = version_text(change);
 
     kw_output_stamp(cli, change->version_at, &since);
     kw_output_stamp(cli, change->started_at, &started);
     kw_output_stamp(cli, change->cursors_until, &until);
     printf("table %s, path%s %s: version %s since %s\n", change->table, has_several_paths(change) ? "s" : "",
            paths, change->version, since);
-    if (*meaning != '\0')
-        line("", "%s", meaning);
-    line("phase", "%s", phase);
+    if (*text != '\0')
+        print_line("", "%s", text);
+    print_line("phase", "%s", phase);
     if (change->goal[0] != '\0')
-        line("goal", "%s%s%s", change->goal, change->holder[0] == '\0' ? "" : ", carried out by gateway ",
-             change->holder);
-    print_places(change);
-    line("began", "%s by %s, policy version %" G_GINT64_FORMAT "%s%s", started, change->author,
-         change->policy_version, change->reason[0] == '\0' ? "" : ": ", change->reason);
+        print_line("goal", "%s%s%s", change->goal,
+                   change->holder[0] == '\0' ? "" : ", carried out by gateway ", change->holder);
+    print_store_tables(change);
+    print_line("began", "%s by %s, policy version %" G_GINT64_FORMAT "%s%s", started, change->author,
+               change->policy_version, change->reason[0] == '\0' ? "" : ": ", change->reason);
     if (!kw_change_drops_path(change))
         print_rows(change);
     if (change->cursors_until > 0)
-        line("cursors", "those of the old key rule expire at %s", until);
+        print_line("cursors", "those of the old key rule expire at %s", until);
     if (change->problem[0] != '\0')
-        line("problem", "%s", change->problem);
+        print_line("problem", "%s", change->problem);
     kw_change_print_next(change, "  next", 2 + TITLE_WIDTH, stdout);
 }
 

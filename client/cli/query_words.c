@@ -1,4 +1,4 @@
-/* Converts arguments to a kw_query. */
+/* See query_words.h. */
 #include "cli/query_words.h"
 
 #include "cli/value.h"
@@ -31,7 +31,7 @@ parse_end(const char *option, const char *value, gpointer user, GError **error)
 
     if (*end != NULL) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "%s is given twice; a query has one range", option);
+                    "%s is given twice; a query has only one range", option);
         return FALSE;
     }
     *end = g_strdup(value);
@@ -47,14 +47,14 @@ kw_query_words_add_options(kw_query_words *words, kw_options *options)
          "FIELD=VALUE"},
         {"any", 0, 0, G_OPTION_ARG_STRING_ARRAY, &words->any,
          "The field has one of these values; \\, is a comma", "FIELD=VALUE,..."},
-        {"from", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is VALUE or more",
-         "FIELD=VALUE"},
-        {"after", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is more than VALUE",
+        {"from", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end,
+         "The field is greater than or equal to VALUE", "FIELD=VALUE"},
+        {"after", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is greater than VALUE",
          "FIELD=VALUE"},
         {"to", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is less than VALUE",
          "FIELD=VALUE"},
-        {"through", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end, "The field is VALUE or less",
-         "FIELD=VALUE"},
+        {"through", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer)parse_end,
+         "The field is less than or equal to VALUE", "FIELD=VALUE"},
         {"asc", 0, only_rows, G_OPTION_ARG_NONE, &words->ascending, "Ascending order", NULL},
         {"desc", 0, only_rows, G_OPTION_ARG_NONE, &words->descending, "Descending order", NULL},
         {"limit", 'n', 0, G_OPTION_ARG_INT64, &words->limit, "Maximum number of rows; 0: no limit", "ROWS"},
@@ -71,7 +71,8 @@ kw_query_words_add_options(kw_query_words *words, kw_options *options)
     kw_options_add(options, "query", "Query options:", words, entries);
 }
 
-/* Splits the next value off `text`: up to a comma without a backslash before it. */
+/* Removes the next value from *text and returns it. It ends at a comma that no backslash precedes. *text is
+ * NULL after the last value. */
 static char *
 next_value(const char **text)
 {

@@ -15,19 +15,21 @@ struct kw_query_words {
     gint64 limit;
     int page_rows;
     int page_bytes;
-    bool only_selects; /* set by the command: the options that sort rows and choose columns are rejected */
+    bool only_selects; /* set by count, which rejects the options that sort rows and choose columns */
 };
 
 void kw_query_words_clear(kw_query_words *words);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_query_words, kw_query_words_clear)
 
-/* Adds the options of a query, which store their values in *words. */
+/* Adds the options of a query. They are parsed into *words. */
 void kw_query_words_add_options(kw_query_words *words, kw_options *options);
 
-/* bound: further arguments FIELD=VALUE, as in --where. NULL: the error names the invalid argument. */
+/* bound: more conditions FIELD=VALUE, as in --where. On failure returns NULL, and the error names the invalid
+ * argument. */
 kw_query *kw_query_from_words(const kw_query_words *words, const kw_table_info *table, char *const *bound,
                               int bound_count, GError **error);
 
-/* The names of --columns, or of any list with commas; NULL-terminated, freed by the caller. Each must be a
- * field of the table. text NULL: none. */
+/* Splits a list of fields at its commas, for example that of --columns. Each name must be a field of the
+ * table, or an entry of a map field. text NULL: an empty list. The caller frees the result, which ends with
+ * NULL. */
 char **kw_columns_split(const kw_table_info *table, const char *text, GError **error);

@@ -1,7 +1,7 @@
-/* Comparisons slice by slice, for keyway scrub and keyway change diff.
+/* Compares rows in slices, for keyway scrub and keyway change diff.
  *
  *   scrub_run.c     fetches the slices, prints differences and progress
- *   scrub_state.c   the position and the counts: in memory, and in a file that lets a comparison continue
+ *   scrub_state.c   keeps the position and the counts in memory, and in a file from which a later run resumes
  */
 #pragma once
 
@@ -26,8 +26,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_scrub_state, kw_scrub_state_clear)
 /* Adds a slice, and takes ownership of its cursor. */
 void kw_scrub_state_add(kw_scrub_state *state, const kw_scrubbed *slice);
 
-/* If the file does not exist, starts at the beginning. False: it belongs to another table or command (group),
- * or cannot be read. */
+/* Reads the state. If the file does not exist, the state is that of the beginning. False: the file cannot be
+ * read, or it belongs to another table or to another command, which has another group. */
 bool kw_scrub_state_read(kw_scrub_state *state, const char *file, const char *group, const char *table,
                          GError **error);
 /* Replaces the file atomically. */
@@ -40,18 +40,18 @@ bool kw_scrub_state_write(const kw_scrub_state *state, const char *file, const c
 
 typedef struct kw_scrub_run kw_scrub_run;
 
-/* What differs between the two commands. */
+/* The differences between the two commands. */
 typedef struct kw_scrub_command {
     const char *name;    /* "scrub", "change diff" */
     const char *noun;    /* "scrub", "comparison" */
-    const char *group;   /* names the state file's contents */
-    const char *orphans; /* the command's word for them */
-    const char *again;   /* "scrub again" */
+    const char *group;   /* the group of the state file that has the state */
+    const char *orphans; /* "orphans", "extra" */
+    const char *again;   /* how to repeat the command: "scrub again" */
     const kw_column *columns;
     gsize columns_count;
     kw_scrubbed *(*next)(kw_client *client, const char *table, const kw_scrub_options *options,
                          GError **error);
-    /* Fills one cell per column; record: the record or row key for people. */
+    /* Fills one cell per column. record: the text of the record, or of the row key. */
     void (*fill)(const kw_scrub_run *run, const kw_difference *difference, const char *record,
                  kw_value *cells);
 } kw_scrub_command;
@@ -66,10 +66,10 @@ struct kw_scrub_run {
     char *state_file; /* NULL: the state is not kept */
     gboolean repair;
     int rows_per_second; /* 0: no limit */
-    int show;            /* differences that can still be printed */
+    int show_left;       /* number of differences that can still be printed */
     /* Private to scrub_run.c. */
     kw_scrub_state state;
-    gint64 rows_before; /* of the state read from the file */
+    gint64 rows_before; /* state.rows when this run began */
     kw_output *output;
     kw_progress progress;
 };
@@ -81,5 +81,5 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_scrub_run, kw_scrub_run_clear)
 bool kw_scrub_parse(kw_scrub_run *run, const char *about, const char *repair_about, int argc, char **argv,
                     int *ret_exit);
 
-/* Compares everything, and returns the exit status. */
+/* Compares all slices, and returns the exit status. */
 int kw_scrub_run_all(kw_scrub_run *run);

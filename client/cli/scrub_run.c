@@ -10,7 +10,7 @@
 
 #define SLICE_RECORDS 1000
 #define SHOWN_DEFAULT 20
-/* The gateway waits until rows with differences are no longer being written, in addition to reading them. */
+/* Longer than for other calls: if rows differ, the gateway waits until they are no longer being written. */
 #define DEADLINE_MS 60000
 #define PROGRESS_STEPS 1000000
 
@@ -33,7 +33,7 @@ record_text(const kw_scrub_run *run, const kw_difference *difference)
     return kw_record_print(run->info, difference->key, run->cli->raw);
 }
 
-/* A table without rows has no head. */
+/* A table is opened with its first row, so that a table without rows has no header. */
 static void
 open_output(kw_scrub_run *run)
 {
@@ -43,11 +43,11 @@ open_output(kw_scrub_run *run)
 }
 
 static void
-show(kw_scrub_run *run, const kw_scrubbed *slice)
+print_differences(kw_scrub_run *run, const kw_scrubbed *slice)
 {
     if (slice->differences->len > 0)
         kw_progress_end(&run->progress);
-    for (guint i = 0; i < slice->differences->len && run->show > 0; i++, run->show--) {
+    for (guint i = 0; i < slice->differences->len && run->show_left > 0; i++, run->show_left--) {
         const kw_difference *difference = slice->differences->pdata[i];
         g_autofree char *record = record_text(run, difference);
         kw_value cells[KW_SCRUB_CELLS_MAX];
@@ -59,13 +59,13 @@ show(kw_scrub_run *run, const kw_scrubbed *slice)
 }
 
 static gint64
-found_of(const kw_scrub_state *state)
+differences_of(const kw_scrub_state *state)
 {
     return state->missing + state->different + state->orphans;
 }
 
 static void
-sum_up(const kw_scrub_run *run)
+print_summary(const kw_scrub_run *run)
 {
     const kw_scrub_state *state = &run->state;
 
@@ -89,14 +89,15 @@ slice_records(const kw_scrub_run *run)
     return run->rows_per_second == 0 ? SLICE_RECORDS : CLAMP(run->rows_per_second, 1, SLICE_RECORDS);
 }
 
-/* Fetches the next slice. A slice can be repeated, so temporary errors are retried for a while. */
+/* Fetches the next slice. It retries for a while after temporary errors, because a slice can be fetched
+ * again. */
 static kw_scrubbed *
 next_slice(kw_scrub_run *run, GError **error)
 {
     kw_scrub_options options = {.cursor = run->state.cursor,
                                 .repair = run->repair,
                                 .max_records = slice_records(run),
-                                .max_differences = MIN(run->show, 1000),
+                                .max_differences = MIN(run->show_left, 1000),
                                 .deadline_ms =
                                     run->cli->timeout_ms == 0 ? DEADLINE_MS : run->cli->timeout_ms};
 
@@ -113,9 +114,10 @@ next_slice(kw_scrub_run *run, GError **error)
     }
 }
 
-/* If the state cannot be saved, printed differences are printed again later; none is skipped. */
+/* Saves the state after the differences of the slice were printed. If it cannot be saved, a later run prints
+ * them again, and it skips none. */
 static bool
-keep_state(const kw_scrub_run *run, GError **error)
+save_state(const kw_scrub_run *run, GError **error)
 {
     if (run->state_file == NULL || run->state.cursor == NULL)
         return true;
@@ -131,7 +133,7 @@ throttle(const kw_scrub_run *run)
         kw_pause_until(run->progress.started_us + rows * G_USEC_PER_SEC / run->rows_per_second);
 }
 
-/* Compares all slices. False: an error, or an interruption without an error. */
+/* Compares all slices. False: *error is set, or the user interrupted the command. */
 static bool
 run_all(kw_scrub_run *run, GError **error)
 {
@@ -140,11 +142,11 @@ run_all(kw_scrub_run *run, GError **error)
 
         if (slice == NULL)
             return false;
-        show(run, slice);
+        print_differences(run, slice);
         kw_scrub_state_add(&run->state, slice);
         kw_progress_show(&run->progress, (guint64)(slice->progress * PROGRESS_STEPS), PROGRESS_STEPS,
                          (guint64)run->state.rows);
-        if (!keep_state(run, error))
+        if (!save_state(run, error))
             return false;
         if (run->state.cursor != NULL)
             throttle(run);
@@ -152,8 +154,9 @@ run_all(kw_scrub_run *run, GError **error)
     return run->state.cursor == NULL;
 }
 
+/* Prints how to continue. */
 static int
-stopped(const kw_scrub_run *run, GError *error)
+report_stop(const kw_scrub_run *run, GError *error)
 {
     const char *name = run->command->name;
     g_autofree char *what = g_strdup_printf("the %s stopped", run->command->noun);
@@ -171,14 +174,15 @@ stopped(const kw_scrub_run *run, GError *error)
     return code;
 }
 
+/* Removes the state file, and returns the exit status. */
 static int
-finished(const kw_scrub_run *run)
+report_end(const kw_scrub_run *run)
 {
     const kw_scrub_state *state = &run->state;
 
     if (run->state_file != NULL && remove(run->state_file) != 0 && errno != ENOENT)
         g_printerr("keyway: %s: %s\n", run->state_file, g_strerror(errno));
-    if (found_of(state) > state->repaired || state->foreign_rows > 0)
+    if (differences_of(state) > state->repaired || state->foreign_rows > 0)
         return KW_EXIT_INVALID;
     return state->unsettled > 0 ? KW_EXIT_UNAVAILABLE : KW_EXIT_OK;
 }
@@ -200,10 +204,10 @@ kw_scrub_run_all(kw_scrub_run *run)
     done = run_all(run, &error);
     kw_progress_end(&run->progress);
     shown = run->output == NULL || kw_output_end(run->output, NULL);
-    sum_up(run);
+    print_summary(run);
     if (!done)
-        return stopped(run, error);
-    return shown ? finished(run) : KW_EXIT_FAILED;
+        return report_stop(run, error);
+    return shown ? report_end(run) : KW_EXIT_FAILED;
 }
 
 bool
@@ -216,15 +220,16 @@ kw_scrub_parse(kw_scrub_run *run, const char *about, const char *repair_about, i
          "Save the position in this file, and continue from it", "FILE"},
         {"rows-per-second", 0, 0, G_OPTION_ARG_INT, &run->rows_per_second,
          "Maximum number of rows to compare per second", "N"},
-        {"show", 0, 0, G_OPTION_ARG_INT, &run->show, "Maximum number of differences to print [20]", "N"},
+        {"show", 0, 0, G_OPTION_ARG_INT, &run->show_left, "Maximum number of differences to print [20]", "N"},
         G_OPTION_ENTRY_NULL};
 
-    run->show = SHOWN_DEFAULT;
+    run->show_left = SHOWN_DEFAULT;
     if (!kw_cli_parse(run->cli, run->command->name, "TABLE", about, entries, NULL, 1, 1, &argc, &argv,
                       ret_exit))
         return false;
-    if (run->rows_per_second < 0 || run->show < 0) {
-        *ret_exit = kw_cli_usage("%s must not be negative", run->show < 0 ? "--show" : "--rows-per-second");
+    if (run->rows_per_second < 0 || run->show_left < 0) {
+        *ret_exit =
+            kw_cli_usage("%s must not be negative", run->show_left < 0 ? "--show" : "--rows-per-second");
         return false;
     }
     run->table = argv[1];

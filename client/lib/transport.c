@@ -8,12 +8,12 @@ struct _KwTransport {
     kw_message_form form;
     kw_connection *connection; /* NULL: closed */
     kw_expected_reply expected;
-    GByteArray *request; /* starts with space for a frame's length */
+    GByteArray *request; /* begins with four bytes for the length of the frame */
     GByteArray *reply;
     gsize reply_at;
-    bool sent;
-    bool received;
-    GError *failure; /* the first error, in the public domain */
+    bool sent;       /* sending has begun */
+    bool received;   /* receiving has begun */
+    GError *failure; /* the first error; KW_CLIENT_ERROR */
 };
 
 G_DEFINE_FINAL_TYPE(KwTransport, kw_transport, THRIFT_TYPE_TRANSPORT)
@@ -27,7 +27,7 @@ reset_request(KwTransport *self)
     g_byte_array_append(self->request, no_length, sizeof no_length);
 }
 
-/* The generated code expects an error of its own; the original is kept for the caller. */
+/* Keeps the error for kw_transport_steal_failure. The generated code gets its text as a Thrift error. */
 static void
 note_failure(KwTransport *self, GError *failure, GError **error)
 {
@@ -51,7 +51,7 @@ transport_peek(ThriftTransport *transport, GError **error)
     return KW_TRANSPORT(transport)->reply_at < KW_TRANSPORT(transport)->reply->len;
 }
 
-/* kw_transport_attach opens the transport. */
+/* Opens nothing: kw_transport_attach opens the transport. */
 static gboolean
 transport_open(ThriftTransport *transport, GError **error)
 {
@@ -117,7 +117,7 @@ receive(KwTransport *self, GError **error)
     return false;
 }
 
-/* Reads all of `size`, or fails: the complete reply has been received. */
+/* Reads `size` bytes or fails. The first read of a call receives the complete reply. */
 static gint32
 transport_read(ThriftTransport *transport, gpointer to, guint32 size, GError **error)
 {
@@ -136,7 +136,7 @@ transport_read(ThriftTransport *transport, gpointer to, guint32 size, GError **e
     return (gint32)size;
 }
 
-/* Checks the size before the runtime allocates memory. */
+/* The runtime calls this with the size of a value before it allocates memory for it. */
 static gboolean
 transport_check_available(ThriftTransport *transport, glong size, GError **error)
 {

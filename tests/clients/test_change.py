@@ -81,7 +81,7 @@ table order_events, path primary: version both-old since 2026-11-21T10:00:01.000
                          "those of the old key rule expire at 2026-11-21T10:01:00.000Z\n",
                          "  next          keyway change switch order_events --leave-undecodable  # queries read the new rows\n"):
                 self.assertIn(part, out)
-        for until, text in ((int(time.time() * 1000) + 600000, "when the cursors have expired"), (T0, "  # end the change; cannot be undone\n")):
+        for until, text in ((int(time.time() * 1000) + 600000, "after the cursors have expired"), (T0, "  # end the change; cannot be undone\n")):
             with self.gateway(change(version="both-new", next_commands="complete, reverse", cursors_until=until)) as gateway:
                 self.assertIn(text, self.run_ok(gateway, "change", "status", TABLE))
         with self.gateway([]) as gateway:
