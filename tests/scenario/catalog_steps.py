@@ -172,7 +172,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(data.remove("events", record(id="r0", ts=1000), None, None).outcome, 0)
         self.assertEqual(data.put("events", record(id="r1", ts=1001, n=-1), None).outcome, 0)
         data.close()
-        self.refuse(gateway, BASE + BY_TS, "table events, path by_ts: the path was dropped", "store table {name}_by_ts still holds rows",
+        self.refuse(gateway, BASE + BY_TS, "table events, path by_ts: the path was dropped", "store table {name}_by_ts still holds its rows",
                     "keyway forget events --path by_ts --drop-rows")
         gateway.write_policy(policy(self.name, BASE))
         with self.assertRaises(KeywayError) as caught:
