@@ -34,7 +34,7 @@ typedef map<string, Value> Record
 enum Code {
   /** The request is invalid; a retry fails again. */
   INVALID = 1,
-  /** The table, path or method does not exist. */
+  /** The table, path, method or policy version does not exist. */
   NOT_FOUND = 2,
   /** The caller has no permission for this operation. */
   DENIED = 3,
@@ -46,7 +46,7 @@ enum Code {
   TIMEOUT = 6,
   /** The store cannot be reached at the moment. */
   UNAVAILABLE = 7,
-  /** The store refused the operation; a retry fails again. */
+  /** The store refused the operation, or the rows or the catalog do not allow it. A retry fails until that changes. */
   REFUSED = 8,
   /** Stored data is damaged. */
   CORRUPT = 9,
@@ -104,7 +104,8 @@ struct Options {
 /** The result of one write. */
 struct Written {
   1: required Outcome outcome,
-  /** Fields that the gateway generated (sequence numbers, ids, times). Absent if there are none, or FAILED. */
+  /** Fields that the gateway generated (sequence numbers, ids, times). Absent if there are none, or if the outcome is
+   *  FAILED. */
   2: optional Record made,
   /** Present unless the outcome is OK. */
   3: optional Failure failure
@@ -236,7 +237,8 @@ struct PathInfo {
   6: required i64 buckets,
   /** State of the path in the catalog: "complete". Absent if the policy is not served. */
   7: optional string state,
-  /** False if the path has rows from before the catalog existed that were not compared with the primary path. */
+  /** False if the path has rows that are older than the catalog, and these rows were not compared with the primary
+   *  path. */
   8: optional bool verified
 }
 
@@ -327,15 +329,15 @@ struct ApplyOptions {
   1: optional string reason,
   /** Only return the plan. */
   2: optional bool dry_run,
-  /** The text is a whole policy file: take the settings tables and sequences from it, and ignore the others. */
+  /** The text is a whole policy file: use its settings tables and sequences, and ignore the others. */
   3: optional bool import_file,
-  /** Only gateways write the tables of this policy in the store, now and until changes of key rules have ended.
-   * On HBase, a change of a key rule needs this statement, because Keyway cannot check it. */
+  /** States that only gateways write the store tables of this policy, now and until changes of key rules have ended.
+   *  On HBase, a change of a key rule needs this statement, because Keyway cannot check it. */
   4: optional bool only_writer
 }
 
 struct AppliedPolicy {
-  /** The version that is current now, or would be after a dry run. */
+  /** The version that is current now. After a dry run: the version that would be current. */
   1: required i64 version,
   /** What changes in each table, and what is refused and why. */
   2: required string plan,
@@ -363,12 +365,13 @@ struct PolicyVersion {
 enum ChangeAction {
   /** Queries read the rows under the new key rule. All rows must be copied and compared. */
   SWITCH = 1,
-  /** Undoes SWITCH: queries read the rows under the old key rule again. Not possible after COMPLETE. In a store that
-   *  several gateways write, it also withdraws CANCEL, until the change has gone back to version 0. */
+  /** Undoes SWITCH: queries read the rows under the old key rule again. While COMPLETE waits for cursors, it withdraws
+   *  COMPLETE; after that, it is not possible. On HBase, it also withdraws CANCEL, until the change has gone back to
+   *  version 0. */
   REVERSE = 2,
-  /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. Unless expire_cursors is
-   *  set, the gateway first waits until the cursors of scans under the old key rule have expired; the call returns
-   *  at once, and REVERSE takes the order back. */
+  /** Ends the change: writes go only to the rows under the new key rule. Cannot be undone. The call returns at once.
+   *  Unless expire_cursors is set, the gateway then waits until the cursors of scans under the old key rule have
+   *  expired; during this wait, REVERSE withdraws the command. */
   COMPLETE = 3,
   /** Ends the change before SWITCH, or after REVERSE: a new version of the policy has the old key rule again. */
   CANCEL = 4,
@@ -387,23 +390,24 @@ struct ChangeOptions {
   1: optional string expected_version,
   /** THROTTLE only: the maximum number of rows per second; 0: no limit. */
   2: optional i64 rows_per_second,
-  /** SWITCH only: switch although rows could not be decoded under the old key rule, and were not copied. */
+  /** SWITCH only: switch even if rows could not be decoded under the old key rule and were not copied. */
   3: optional bool leave_undecodable,
   /** COMPLETE only: the cursors of scans under the old key rule expire now, so these scans fail. */
   4: optional bool expire_cursors
 }
 
-/** A change of the key rule of a path, while the path is in use. The rows under the old and under the new key rule
- *  are in two store tables. Or paths are added to a table with rows, or dropped: the old rows are those of the
- *  primary path. */
+/** A change of the key rule of a path, while the path is in use. The rows under the old key rule are in one store
+ *  table, those under the new key rule in another. The struct also describes a change that adds paths to a table with
+ *  rows, or drops paths. In such a change, the old rows are the rows of the primary path. */
 struct ChangeStatus {
   1: required string table,
   /** Of paths that are added together: the first one. */
   2: required string path,
-  /** both-old: writes go to the rows under both key rules, queries read those under the old one. both-new: the same,
-   *  but queries read those under the new one. both-last: the same, but cursors of scans under the old key rule have
-   *  expired; the change is being completed. A store that several gateways write has other versions: see the manual
-   *  page keyway-policy(5). */
+  /** On the embedded store: both-old, both-new, both-last or filling. In both-old, writes go to the rows under both key
+   *  rules, and queries read those under the old one. both-new differs from both-old in that queries read the rows
+   *  under the new key rule. both-last differs from both-new in that the cursors of scans under the old key rule have
+   *  expired: the change is being completed. In filling, paths are being added. The manual page keyway-policy(5) lists
+   *  the versions on HBase. */
   3: required string version,
   /** What the gateway does now, or waits for, such as copying, comparing, or ready to switch. */
   4: required string phase,
@@ -437,36 +441,38 @@ struct ChangeStatus {
   21: optional i64 left_ms,
   /** All rows were copied. */
   22: required bool copied,
-  /** All rows were compared; the next members say what differed. */
+  /** All rows were compared. The members from `missing` on have the differences. */
   23: required bool compared,
   24: required i64 rows_copied,
   25: required i64 rows_compared,
-  /** Rows that the last comparison did not find in the placement that queries do not read; counted before repairs. */
+  /** Differences that the last comparison found, counted before repairs. The rows that queries read are correct; the
+   *  other rows are compared with them. This member: rows that are missing in the other rows. */
   26: required i64 missing,
-  /** Rows that had other columns or values there. */
+  /** Rows that have other columns or values in the other rows. */
   27: required i64 different,
-  /** Rows that only that placement had. */
+  /** Rows that only the other rows have. */
   28: required i64 extra,
-  /** How many of these rows were repaired. */
+  /** How many of these differences were repaired. */
   29: required i64 repaired,
-  /** Rows that cannot be decoded under the old key rule, so they were not copied. */
+  /** Rows that were not copied, because they cannot be decoded under the old key rule. */
   30: required i64 foreign_rows,
-  /** The first of them, and why it cannot be decoded. */
+  /** The first of these rows, and why it cannot be decoded. */
   31: optional string example,
   /** When the last cursor of a scan under the old key rule expires, in milliseconds since 1970. Absent if unknown. */
   32: optional i64 cursors_until,
-  /** Why the last step failed. Absent if it did not. */
+  /** Why the last step failed. Absent if it did not fail. */
   33: optional string problem,
-  /** In a store that several gateways write: what the operator has ordered last. The gateways go from version to
-   *  version until copied (rows are copied and compared), switched (queries read the rows under the new key rule),
-   *  completed, reversed (queries read the rows under the old one again) or cancelled. Absent in other stores. */
+  /** On HBase: the result that the last command ordered. copied: rows are copied and compared. switched: queries read
+   *  the rows under the new key rule. completed: the change has ended. reversed: queries read the rows under the old
+   *  key rule again. cancelled: the old key rule applies again. The gateways set version after version until they
+   *  reach this goal. Absent on other stores. */
   34: optional string goal,
-  /** The gateway (its gateway_id) that sets the versions and copies the rows; if it stops, another one goes on. Absent
-   *  in other stores, or if unknown. */
+  /** On HBase: the gateway_id of the gateway that sets the versions and copies the rows. If this gateway stops, another
+   *  one continues. Absent on other stores, or if unknown. */
   35: optional string holder,
-  /** The paths that are being added; all members above are about all of them together. Absent if none are. */
+  /** The paths that are being added. All members above describe these paths together. Absent if no paths are added. */
   36: optional list<string> added_paths,
-  /** The same for paths that are being dropped. */
+  /** The paths that are being dropped. Absent if no paths are dropped. */
   37: optional list<string> dropped_paths
 }
 
@@ -515,7 +521,7 @@ struct CreateOptions {
 struct ForgetOptions {
   /** Path to remove. Default: the whole table. */
   1: optional string path,
-  /** Drop the rows for good, from store tables that Keyway created. */
+  /** Delete the rows permanently, but only from store tables that Keyway created. */
   2: optional bool drop_rows
 }
 
@@ -540,7 +546,7 @@ struct ScrubOptions {
   3: optional i32 max_records,
   /** Maximum number of differences to return, 0 to 1,000. Default: 100. All differences are counted. */
   4: optional i32 max_differences,
-  /** How long rows that differ must stay unchanged before they count, 0 to 10,000. Default: 1,000. */
+  /** Rows that differ are counted only if they stay unchanged for this time, 0 to 10,000. Default: 1,000. */
   5: optional i32 settle_ms,
   6: optional i32 deadline_ms
 }
@@ -620,11 +626,13 @@ struct AdviseOptions {
 struct Spread {
   /** Writes per place, in key order. */
   1: required list<i64> counts,
+  /** Number of places with at least one write. */
   2: required i32 reached,
   /** Writes of the hottest place divided by the mean, over the whole sample; 1 is best. */
   3: required double hottest_to_mean,
-  /** Share of the hottest place in a typical window, and in the worst window. */
+  /** Share of the hottest place in a typical window. */
   4: required double window_share,
+  /** Share of the hottest place in the worst window. */
   5: required double worst_share,
   /** Effective number of places written in one window. 0: no window has two writes. */
   6: required double window_places
@@ -636,9 +644,11 @@ struct AdvisedPath {
   2: required string path,
   3: required string store_table,
   4: required list<string> components,
-  /** Records with a key, records without a key, and why the first of the latter has none. */
+  /** Records with a key. */
   5: required i64 records,
+  /** Records without a key. */
   6: required i64 rejected,
+  /** Why the first of the records without a key has none. */
   7: optional string rejection,
   /** Records that share their key with another record. */
   8: required i64 duplicates,
@@ -650,8 +660,8 @@ struct AdvisedPath {
   13: optional Spread buckets,
   14: required Spread regions,
   15: required list<binary> region_starts,
-  /** Source of the split points: "by the rule", "by the older half of the sample" and so on. In the latter
-   *  case, `regions` counts only the writes of the newer half. */
+  /** Source of the split points, such as "by the rule". If it is "by the older half of the sample", `regions` counts
+   *  only the writes of the newer half. */
   16: required string cut,
   /** Writes per time column and region: regions 0 to n of the first column, then of the next column. */
   17: required list<i32> heat,
@@ -677,9 +687,9 @@ struct AdvisedQuestion {
   7: required bool point,
   8: required bool ordered,
   9: required double expected_efficiency,
-  /** Rows of the sample that the query reads (all in the ranges, or as many as the limit needs), and rows
-   *  that it returns. */
+  /** Rows of the sample that the query reads: all rows in the ranges, or as many as the limit needs. */
   10: required i64 scanned,
+  /** Rows of the sample that the query returns. */
   11: required i64 matching
 }
 
@@ -720,10 +730,12 @@ service Data {
   /** putIf for tables with generated fields: it returns the generated values, as put does. */
   Decided compareAndPut(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
   Page scan(1: Query query) throws (1: KeywayError failure),
-  /** Returns the next page of a scan. Any gateway accepts the cursor. The gateway may have read the page up to a second
-   *  before the request. The page still contains every write that this gateway acknowledged before the request. */
+  /** Returns the next page of a scan. Any gateway with the same policy and cursor keys accepts the cursor. The gateway
+   *  may have read the page up to a second before the request. The page still contains every write that this gateway
+   *  acknowledged before the request. */
   Page nextPage(1: binary cursor, 2: Options options) throws (1: KeywayError failure),
-  /** Returns the first row of the query, in descending order unless the query sets an order. */
+  /** Returns the first row of the query, in descending order unless the query sets an order. Fails with INVALID if
+   *  the query has a limit greater than 1. */
   Page latest(1: Query query) throws (1: KeywayError failure),
   /** Allocates consecutive numbers of a generated field (sequence, snowflake), for a caller that puts them into
    *  records itself. It returns fewer at the end of the sequence, or if a snowflake has fewer left in its current
@@ -754,20 +766,22 @@ service Admin {
    *  one table. It serves neither policy, and does not use the store. */
   string policyDiff(1: string old_text, 2: string new_text, 3: string table, 4: list<Record> sample) throws (1: KeywayError failure),
   list<CreatedTable> createTable(1: string table, 2: CreateOptions options) throws (1: KeywayError failure),
-  /** Removes from the catalog a table that no policy has any more, or a path that was dropped. Fails with REFUSED
-   *  while the store tables have rows. drop_rows empties the store tables that Keyway created. Returns the names of
-   *  the emptied store tables. */
+  /** Removes from the catalog a table that no policy has any more, or a path that was dropped. For a path in use that
+   *  had another key rule before a change: removes only the rows under that rule. Fails with REFUSED while a gateway
+   *  serves what is to be removed, and while the store tables have rows. drop_rows empties the store tables that Keyway
+   *  created. Returns the names of the emptied store tables. */
   list<string> forget(1: string table, 2: ForgetOptions options) throws (1: KeywayError failure),
   /** Compares one slice of a table's records between the primary path and the others, and can change the others to
    *  match the primary path. Fails with INVALID for tables with one path, or with buckets that each put chooses. It can
    *  be called again with the same cursor, and through two gateways at once. */
   Scrubbed scrub(1: string table, 2: ScrubOptions options) throws (1: KeywayError failure),
-  /** Reads the policy file again, and the current version if the catalog keeps the policy. If the new policy is refused, the gateway keeps the old one. */
+  /** Reads the policy file again, and the current version if the catalog keeps the policy. If the new policy is
+   *  refused, the gateway keeps the old one. */
   void reload() throws (1: KeywayError failure),
   /** Makes a text with the settings tables and sequences the next version of the policy, if `expected_version` is
    *  the current one (0: no policy was imported yet). Fails with REFUSED if another version is current, if the gateway has
-   *  its policy from a file, or if rows would not be found or would be misread; nothing has changed then. After an
-   *  unclear failure, policyHistory shows whether it was applied. Opens no file that the text names. */
+   *  its policy from a file, or if rows would not be found or would be misread; nothing has changed then. If the outcome
+   *  is unknown, policyHistory shows whether the text was applied. Opens no file that the text names. */
   AppliedPolicy policyApply(1: string text, 2: i64 expected_version, 3: ApplyOptions options) throws (1: KeywayError failure),
   /** Returns at most `limit` (1 to 1,000; absent: 100) versions with a number less than `before` (absent or 0: all),
    *  the newest one first, without their texts. */
@@ -776,13 +790,13 @@ service Admin {
   PolicyVersion policyVersion(1: i64 version) throws (1: KeywayError failure),
   /** Returns the changes of key rules that are under way in a table; absent or empty: in all tables. */
   list<ChangeStatus> changes(1: string table) throws (1: KeywayError failure),
-  /** Carries out what the operator orders for the change of a table, and returns the changes of the table that are
-   *  under way afterwards. Fails with REFUSED if the change is not ready for it, if it has another version than
-   *  `expected_version`, or if the gateway has its policy from a file; nothing has changed then. After an unclear
-   *  failure, `changes` shows the version of the change. */
+  /** Carries out an action on the change of a table, and returns the changes of the table that are under way
+   *  afterwards. Fails with REFUSED if the change is not ready for the action, if the change has another version than
+   *  `expected_version`, or if the gateway has its policy from a file; nothing has changed then. If the outcome is
+   *  unknown, `changes` shows the version of the change. */
   list<ChangeStatus> orderChange(1: string table, 2: ChangeAction action, 3: ChangeOptions options) throws (1: KeywayError failure),
-  /** Compares one slice of a table's records under the old and the new key rule of a change, and can change the rows
-   *  that queries do not read to match the others. Fails with INVALID if no change is under way. */
+  /** Compares one slice of a table's records under the old and the new key rule of a change. It can change the rows
+   *  that queries do not read to match the rows that queries read. Fails with INVALID if no change is under way. */
   Scrubbed changeDiff(1: string table, 2: ScrubOptions options) throws (1: KeywayError failure),
   /** Returns the metrics of /metrics, by name. */
   map<string, double> stats() throws (1: KeywayError failure)
