@@ -37,14 +37,14 @@ KW_CLIENT_API GQuark kw_client_error_quark(void);
 /* 1 to 10 are the codes of the Thrift interface; the others are set by this library. */
 typedef enum kw_client_code {
     KW_CLIENT_INVALID = 1,     /* the request is invalid; do not retry */
-    KW_CLIENT_NOT_FOUND = 2,   /* no such table, path or method */
+    KW_CLIENT_NOT_FOUND = 2,   /* no such table, path, method or policy version */
     KW_CLIENT_DENIED = 3,      /* this caller is not authorized */
-    KW_CLIENT_LIMIT = 4,       /* exceeds a configured limit */
+    KW_CLIENT_LIMIT = 4,       /* exceeds a configured limit, or a sequence has no more numbers */
     KW_CLIENT_BUSY = 5,        /* overloaded: retry after retry_after_ms */
     KW_CLIENT_TIMEOUT = 6,     /* the deadline or call_timeout_ms has passed */
     KW_CLIENT_UNAVAILABLE = 7, /* the store cannot be reached now */
-    KW_CLIENT_REFUSED = 8,     /* the store rejects it permanently */
-    KW_CLIENT_CORRUPT = 9,     /* stored data is invalid */
+    KW_CLIENT_REFUSED = 8,     /* the store refuses it, or the rows or the catalog do not allow it */
+    KW_CLIENT_CORRUPT = 9,     /* stored data is damaged */
     KW_CLIENT_INTERNAL = 10,   /* a defect of the gateway */
     KW_CLIENT_CONNECTION = 20, /* the gateway cannot be reached, or the connection was lost */
     KW_CLIENT_PROTOCOL = 21    /* invalid reply */
@@ -178,7 +178,8 @@ KW_CLIENT_API bool kw_client_remove_many(kw_client *client, const char *table, c
                                          const char *const *columns, const kw_call_options *options,
                                          GPtrArray **ret_written, GError **error);
 
-/* amounts: field or entry ("hits.front") to the NUMBER to add. ret_values: the new values. Never retried. */
+/* amounts: the NUMBER to add to each field or entry ("hits.front"). ret_values: the new values. The call is
+ * never retried. */
 KW_CLIENT_API bool kw_client_increment(kw_client *client, const char *table, const kw_record *key,
                                        const kw_record *amounts, const kw_call_options *options,
                                        kw_record **ret_values, GError **error);
@@ -200,7 +201,7 @@ typedef struct kw_condition {
     kw_value value;
 } kw_condition;
 
-/* Writes the record if the stored one meets the condition; ret_written is true if it does. */
+/* Writes the record if the stored one meets the condition. *ret_written: true if it was written. */
 KW_CLIENT_API bool kw_client_put_if(kw_client *client, const char *table, const kw_record *record,
                                     const kw_condition *condition, const kw_call_options *options,
                                     bool *ret_written, GError **error);
@@ -211,9 +212,10 @@ KW_CLIENT_API bool kw_client_compare_and_put(kw_client *client, const char *tabl
                                              const kw_condition *condition, const kw_call_options *options,
                                              bool *ret_written, kw_record **ret_generated, GError **error);
 
-/* Allocates `count` consecutive numbers of a generated field (a sequence or snowflake). Returns the first one
- * and how many they are, which is fewer than `count` if a range ends. scope: the fields that select the
- * sequence, such as the timestamp of one that restarts every minute; otherwise NULL. */
+/* Allocates `count` consecutive numbers of a generated field (a sequence or snowflake). *ret_first is the
+ * first number. *ret_count is how many were allocated: fewer than `count` if the sequence ends, or if a
+ * snowflake has fewer left in its current millisecond or second. scope: for a sequence with a counter per
+ * minute, hour and so on, the timestamp; otherwise NULL. */
 KW_CLIENT_API bool kw_client_allocate(kw_client *client, const char *table, const char *field,
                                       const kw_record *scope, gint64 count, const kw_call_options *options,
                                       gint64 *ret_first, gint64 *ret_count, GError **error);
@@ -281,9 +283,10 @@ typedef struct kw_scan kw_scan;
 
 /* Fetches the first page. */
 KW_CLIENT_API kw_scan *kw_client_scan(kw_client *client, const kw_query *query, GError **error);
-/* The first rows in descending order (unless the query sets an order): usually with limit 1. */
+/* The first row in descending order, unless the query sets an order. INVALID if the query has a limit greater
+ * than 1. */
 KW_CLIENT_API kw_scan *kw_client_latest(kw_client *client, const kw_query *query, GError **error);
-/* Continues from the position of kw_scan_cursor, on any gateway with the same signing key. */
+/* Continues from the position of kw_scan_cursor, on any gateway with the same policy and cursor keys. */
 KW_CLIENT_API kw_scan *kw_client_resume(kw_client *client, const void *cursor, gsize cursor_size,
                                         const kw_call_options *options, GError **error);
 /* Returns true and the next record, which belongs to the scan and lives until the next step. False at the
@@ -319,7 +322,7 @@ typedef struct kw_path_info {
     char **components;
     gint64 buckets;
     char *state;   /* its state in the catalog: "complete"; NULL: the table is not served */
-    bool verified; /* false: its rows are older than the catalog and were not compared with the primary path's
+    bool verified; /* false: it has rows older than the catalog that were not compared with the primary path
                     */
 } kw_path_info;
 
@@ -421,9 +424,9 @@ KW_CLIENT_API GPtrArray *kw_client_check(kw_client *client, const char *text, GE
  * problem. */
 KW_CLIENT_API GPtrArray *kw_client_policy_tables(kw_client *client, const char *text, GError **error);
 
-/* The differences between two policy texts, as text for people (g_free). sample: an array of kw_record of
- * `table` of the first policy (NULL: its only table), on which moved keys are counted; NULL: random
- * records. */
+/* The differences between two policy texts, as text for people (g_free). The text has the share of keys that
+ * changes. It is counted over `sample`, an array of kw_record of `table`; NULL: over random records. table: a
+ * table of the first policy; NULL: its only table. */
 KW_CLIENT_API char *kw_client_policy_diff(kw_client *client, const char *old_text, const char *new_text,
                                           const char *table, const GPtrArray *sample, GError **error);
 
@@ -555,10 +558,11 @@ typedef struct kw_created_table {
 /* Returns an array of kw_created_table; NULL on an error. options can be NULL. */
 KW_CLIENT_API GPtrArray *kw_client_create_table(kw_client *client, const char *table,
                                                 const kw_create_options *options, GError **error);
-/* Removes from the catalog the facts of a table that no policy has, or only those of one path that no policy
- * has (path NULL: the whole table). REFUSED while store tables hold rows, unless drop_rows is set: then those
- * that Keyway created are emptied permanently. Returns the names of the emptied store tables (g_strfreev);
- * NULL on an error. */
+/* Removes from the catalog a table that no policy has (path NULL), or one path that no policy has. For a path
+ * in use that had another key rule before a change: removes only the rows under that rule. REFUSED while a
+ * gateway serves what is to be removed. Also REFUSED while store tables have rows, unless drop_rows is set:
+ * then the store tables that Keyway created are emptied permanently. Returns the names of the emptied store
+ * tables (g_strfreev); NULL on an error. */
 KW_CLIENT_API char **kw_client_forget(kw_client *client, const char *table, const char *path, bool drop_rows,
                                       GError **error);
 
@@ -572,7 +576,7 @@ typedef struct kw_apply_options {
 } kw_apply_options;
 
 typedef struct kw_applied_policy {
-    gint64 version;       /* current now, or after a dry run the one that it would be */
+    gint64 version;       /* the current version; after a dry run, the one that would be current */
     char *plan;           /* what changes, for people */
     bool refused;         /* only after a dry run */
     bool changed;         /* false: the current version has the same text */
@@ -618,12 +622,12 @@ typedef enum kw_change_action {
 typedef struct kw_change_options {
     const char *expected_version; /* REFUSED if the change has another version; NULL: any */
     gint64 rows_per_second;       /* THROTTLE; 0: no limit */
-    bool leave_undecodable;       /* SWITCH: although rows could not be decoded and were not copied */
-    bool expire_cursors;          /* COMPLETE: although scans under the old key rule then fail */
+    bool leave_undecodable;       /* SWITCH: even if rows could not be decoded and were not copied */
+    bool expire_cursors;          /* COMPLETE: cursors of the old key rule expire now, so its scans fail */
 } kw_change_options;
 
-/* A change of the key rule of a path, while the path is in use, or paths that are added to a table with rows.
- * Texts are never NULL. Times: ms since 1970. */
+/* A change of the key rule of a path, while the path is in use. Or a change that adds paths to a table with
+ * rows, or drops paths. Texts are never NULL. Times: ms since 1970. */
 typedef struct kw_change_status {
     char *table;
     char *path;          /* of paths that are added together: the first one */
@@ -652,11 +656,11 @@ typedef struct kw_change_status {
     gint64 foreign_rows;  /* rows that cannot be decoded under the old key rule */
     char *example;        /* the first of them; "": none */
     gint64 cursors_until; /* when the last cursor of the old key rule expires; 0: unknown */
-    char *problem;        /* why the last step failed; "": it did not */
-    /* In a store that several gateways write; "" in others. */
-    char *goal;   /* what was ordered last: "copied", "switched", "completed", "reversed", "cancelled" */
-    char *holder; /* the gateway that carries it out; "": unknown */
-    char **added_paths;   /* the paths that are being added; ends with NULL */
+    char *problem;        /* why the last step failed; "": it did not fail */
+    /* On HBase; "" on other stores. */
+    char *goal;         /* of the last command: "copied", "switched", "completed", "reversed", "cancelled" */
+    char *holder;       /* the gateway that carries it out; "": unknown */
+    char **added_paths; /* the paths that are being added; ends with NULL */
     char **dropped_paths; /* the paths that are being dropped; both are empty if a key rule is changed */
 } kw_change_status;
 
@@ -665,14 +669,14 @@ KW_CLIENT_API void kw_change_status_free(kw_change_status *change);
 /* The changes that are under way in a table; NULL: in all tables. An array of kw_change_status. */
 KW_CLIENT_API GPtrArray *kw_client_changes(kw_client *client, const char *table, GError **error);
 
-/* Carries out the order, and returns the changes of the table that are under way afterwards. REFUSED if the
+/* Carries out the action, and returns the changes of the table that are under way afterwards. REFUSED if the
  * change is not ready for it. options can be NULL. */
 KW_CLIENT_API GPtrArray *kw_client_order_change(kw_client *client, const char *table, kw_change_action action,
                                                 const kw_change_options *options, GError **error);
 
 /* --- comparisons ---------------------------------------------------------------------------------- */
 
-/* The difference between a path of a table and the primary path for a record. */
+/* How a path of a table differs from the primary path, for one record. */
 typedef enum kw_difference_kind {
     KW_DIFFERENCE_MISSING = 0,   /* the path does not have the record */
     KW_DIFFERENCE_DIFFERENT = 1, /* the path has other columns or values */
@@ -697,7 +701,7 @@ typedef struct kw_scrubbed {
     gint64 orphans;
     gint64 foreign_rows;
     gint64 repaired;
-    gint64 unsettled;       /* records whose writes may be in flight; not part of the other counts */
+    gint64 unsettled;       /* records whose writes are possibly not finished; not in the other counts */
     GPtrArray *differences; /* of kw_difference */
     GBytes *cursor;         /* for the next slice; NULL: everything was compared */
     double progress;        /* 0 to 1 */
@@ -716,8 +720,9 @@ typedef struct kw_scrub_options {
  * be NULL. */
 KW_CLIENT_API kw_scrubbed *kw_client_scrub(kw_client *client, const char *table,
                                            const kw_scrub_options *options, GError **error);
-/* The same for the rows under the old and the new key rule of a change; those that queries read are correct.
- * INVALID if no change is under way. */
+/* The same for the rows under the old and the new key rule of a change. The rows that queries do not read are
+ * compared with those that they read and, if requested, changed to match them. INVALID if no change is under
+ * way. */
 KW_CLIENT_API kw_scrubbed *kw_client_change_diff(kw_client *client, const char *table,
                                                  const kw_scrub_options *options, GError **error);
 KW_CLIENT_API void kw_scrubbed_free(kw_scrubbed *scrubbed);

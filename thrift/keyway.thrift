@@ -768,8 +768,8 @@ service Admin {
   list<CreatedTable> createTable(1: string table, 2: CreateOptions options) throws (1: KeywayError failure),
   /** Removes from the catalog a table that no policy has any more, or a path that was dropped. For a path in use that
    *  had another key rule before a change: removes only the rows under that rule. Fails with REFUSED while a gateway
-   *  serves what is to be removed, and while the store tables have rows. drop_rows empties the store tables that Keyway
-   *  created. Returns the names of the emptied store tables. */
+   *  serves what is to be removed. Also fails with REFUSED while the store tables have rows, unless drop_rows is set:
+   *  then the store tables that Keyway created are emptied. Returns the names of the emptied store tables. */
   list<string> forget(1: string table, 2: ForgetOptions options) throws (1: KeywayError failure),
   /** Compares one slice of a table's records between the primary path and the others, and can change the others to
    *  match the primary path. Fails with INVALID for tables with one path, or with buckets that each put chooses. It can
