@@ -17,7 +17,8 @@
 
 /* Reads all versions that a family keeps. */
 #define VERSIONS_ALL INT32_MAX
-/* The most that a filter can cost; it runs on the loop. Keyway's own filters need far less. */
+/* The maximum effort of a filter. There is a limit because the filter runs on the loop. Keyway's own filters
+ * need far less. */
 #define FILTER_EFFORT_MAX ((uint64_t)16 * 1024 * 1024)
 
 typedef struct both_op both_op;
@@ -52,8 +53,8 @@ struct both_op {
     void *user;
 };
 
-/* How many versions are read, merged and written back. The filter and the time range are applied to the
- * merged row, and can remove its newest versions. */
+/* The number of versions to read, merge and write back. A filter or a time range is applied to the merged
+ * row, and can remove its newest versions. So all versions are read then. */
 static int32_t
 versions_of(const kw_get *get)
 {
@@ -365,8 +366,9 @@ on_rows(void *user, kw_rows *rows, const kw_error *error)
         merge_all(op);
 }
 
-/* The columns of the get, and all gone cells that can hide their cells. The names of those of a family's
- * columns are not known, so the family of control cells is read. */
+/* Adds the gone cells that can hide cells of the get's columns. If the get reads a whole family, the names of
+ * its columns are not known, and neither are the names of their gone cells. So the whole family that has the
+ * control cells is read. */
 static void
 add_control_columns(both_op *op, kw_get *get)
 {

@@ -15,9 +15,9 @@
  *                          ^                                                                   |
  *                          '--------------- the clock has passed the stamp <-------------------'
  *
- * Increments of a row that wait are one round: their sums are written. A conditional write is a round of its
- * own. A row has one round at a time until the compare is decided. tests/unit/order/cas_model.h explores
- * these steps.
+ * A round executes waiting increments of a row together, and writes their sums. A conditional write is a
+ * round of its own. The next round of a row begins after the compare of the present one is decided.
+ * tests/unit/order/cas_model.h explores these steps.
  *
  * If the record has several rows (or kw_ordering.waits_for_next_ms is set), the stamp is higher than
  * kw_cas_newest and not lower than the latest possible time of the store. If it has one row, cells with equal
@@ -64,7 +64,7 @@ typedef struct kw_cas_round {
     kw_bytes writer; /* the value of kw:w that it writes */
     uint64_t sent_ns;
     unsigned sent;    /* how often this compare was sent */
-    bool answer_lost; /* the last one got no answer */
+    bool answer_lost; /* the last compare got no answer */
     bool doubtful;    /* a compare may have been applied */
     /* the record's other rows */
     const kw_row_target *others;
@@ -103,10 +103,10 @@ void kw_cas_prepare_get(kw_cas_round *round);
 bool kw_cas_evaluate(kw_cas_round *round);
 /* The result of an increment of the round. */
 kw_rows *kw_cas_result(const kw_cas_round *round, const kw_cas_op *op);
-/* The newest timestamp among the control cells and the cells that are replaced, as far as they were read: all
- * cells of an increment; of a conditional write the compared cell, if its column is written, too. The
- * timestamp of that cell can be its caller's. The stamp is chosen from it; see the head of this file. -1:
- * none. */
+/* The newest timestamp that the stamp depends on (see the head of this file); -1: none. It is the newest one
+ * of the control cells and of the cells that the round replaces, as far as they were read. For increments,
+ * all cells that were read are replaced. For a conditional write, that is the compared cell, if the write
+ * replaces its column. The timestamp of the compared cell can be one that its caller chose. */
 int64_t kw_cas_newest(const kw_cas_round *round);
 /* The newest timestamp of what the operations have read; -1: none. */
 int64_t kw_cas_newest_seen(const kw_cas_round *round);

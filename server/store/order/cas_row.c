@@ -1,7 +1,7 @@
 /* The atomic operations of a row that wait, and the answers: see cas.h. */
 #include "store/order/cas.h"
 
-/* Of one round. */
+/* The limits of one round. */
 #define CALLERS_MAX 256
 #define COLUMNS_MAX 64
 
@@ -121,7 +121,7 @@ same_others(const kw_increment *a, const kw_increment *b)
     return same;
 }
 
-/* Operations of one policy have the same ordering. */
+/* Compares orderings by address, because operations under one policy have the same ordering. */
 static bool
 can_join(const kw_cas_round *round, size_t columns, const kw_cas_op *op)
 {
@@ -140,8 +140,8 @@ add(kw_cas_round *round, kw_cas_op *op)
     uint64_t era = increment ? increment->era : op->write->era;
     kw_fine_timer_cancel(op->row->handle->timers, &op->timer);
     g_queue_unlink(&op->row->waiting, &op->link);
-    round->put.era =
-        round->ops.length ? MIN(round->put.era, era) : era; /* one that began too early is fatal */
+    /* one operation of an earlier era prevents the write */
+    round->put.era = round->ops.length ? MIN(round->put.era, era) : era;
     round->deadline = MAX(round->deadline, increment ? increment->deadline : op->write->deadline);
     g_queue_push_tail_link(&round->ops, &op->link);
 }
@@ -210,13 +210,14 @@ static void
 on_pause_over(void *user, kw_wait_result result)
 {
     kw_cas_row *row = user;
-    (void)result; /* a store handle that closes has failed all that waited */
+    (void)result; /* if the store handle closes, no operation waits any more */
     row->pausing = false;
     begin_next(row);
 }
 
-/* Each write of a record with several rows has a millisecond of its own. The next round waits until the
- * clock has reached the present one, so that its operations do not wait for the clock in vain. */
+/* Each write of a record with several rows has a millisecond of its own. If the next round began at once, its
+ * stamp would be ahead of the clock, and its answers would have to wait for the clock. Instead, the next
+ * round begins when the clock can have reached this stamp. Operations that arrive until then join it. */
 static void
 pause_until(kw_cas_row *row, int64_t stamp_ms)
 {

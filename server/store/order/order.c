@@ -42,7 +42,7 @@ route_of(const kw_write *write)
     return ordering->atomics && write->counters ? ROUTE_COUNTERS : ROUTE_PUT;
 }
 
-/* A write that is done as a multi-write. */
+/* A single write that is executed as a multi-write of one write. */
 typedef struct one_write {
     const kw_write *write;
     kw_written result;
@@ -106,7 +106,8 @@ typedef struct single {
     size_t index;
 } single;
 
-/* A multi-write. The writes that need no reads are done together, the others one by one. */
+/* A multi-write. The writes that need no read are executed together. Each of the others is executed by
+ * itself, up to SINGLES_MAX at the same time. */
 struct many {
     kw_order_handle *handle;
     kw_arena *arena;
@@ -426,7 +427,7 @@ kw_store *
 kw_order_store_new(kw_store *inner, const kw_order_settings *settings)
 {
     static const kw_store_class store_class = {.name = "order",
-                                               .shared = true, /* one process orders its writes by itself */
+                                               .shared = true, /* one writer needs no ordering store */
                                                .about = about,
                                                .ready = ready,
                                                .clock_offset_ms = clock_offset_ms,

@@ -11,7 +11,7 @@
  *   raised.c      puts with timestamps above those in the row, while a table enters or leaves order: stamp
  *   removal.c     order: store, and raised: the removal of a row
  *   compared.c    order: store: puts of counters, conditional writes
- *   increments.c  increments of one row that wait are sent as one
+ *   increments.c  sends the waiting increments of one row as one increment
  *   stamp.c       order: stamp: writes of any number of records; stamps.c: reserves their stamps
  *   trace.c       puts with timestamps of their callers while a key rule changes
  *   cas.h         order: stamp: atomic operations
@@ -43,8 +43,8 @@ kw_order_ns(int64_t ms)
     return MIN(ms, INT64_C(8000000000000)) * KW_NS_PER_MS;
 }
 
-/* In tables with kw:w: the longest time between a read and the write that depends on it, and between the
- * moment at which a removal gets its stamp and the moment at which it is sent. */
+/* In tables with kw:w: the maximum time from a read to the write that depends on it. Also the maximum time
+ * from the moment when a removal gets its stamp until it is sent. */
 #define KW_ORDER_WINDOW_MS 30000
 
 /* The maximum number of attempts of a write that fails because other writes have changed the record. */
@@ -128,8 +128,8 @@ typedef struct kw_wait {
 kw_wait_result kw_wait_start(kw_order_handle *handle, kw_wait *wait);
 /* The same, but done is always called, possibly before this function returns. */
 void kw_wait_and_call(kw_order_handle *handle, kw_wait *wait);
-/* Calls `done` when the store's clock can have reached stamp_ms, by its present estimate; at once if there is
- * none. Without a deadline. */
+/* Calls `done` as soon as the store's clock can have reached stamp_ms. This time is computed from the present
+ * estimate of the clock. If there is no estimate, `done` is called at once. There is no deadline. */
 void kw_wait_for_estimate(kw_order_handle *handle, kw_wait *wait, int64_t stamp_ms,
                           void (*done)(void *user, kw_wait_result result), void *user);
 /* Waits for a random time of up to two milliseconds before a retry, after a conflict with another writer. */
@@ -172,15 +172,16 @@ void kw_order_row_table_remove(GHashTable *rows, void *held, size_t size);
 
 /* --- merge.c ------------------------------------------------------------------------------------- */
 
-/* Both rows of a record, as they are stored: with control cells, in HBase's order. The result has the cells
- * of both, with all versions; of cells with equal timestamps, those of `authority`. Of the control cells it
- * has only gone cells. Borrows the cells. */
+/* Merges both rows of a record. They must be as they are stored: with control cells, in HBase's order. The
+ * result has the cells of both rows, with all versions. If both rows have a cell of the same column with the
+ * same timestamp, the result has the one of `authority`. The only control cells of the result are gone cells.
+ * Borrows the cells. */
 kw_row kw_order_merge(const kw_ordering *ordering, const kw_row *authority, const kw_row *other,
                       kw_arena *arena);
-/* What must be written to the row `to` so that it has the visible cells and the removals of `merged`. ties:
- * also cells that have equal timestamps and other values in `to`. False: nothing must be written. Sets the
- * kind, cells, markers and timestamps of *ret_write; the first cells are gone cells, each with the marker of
- * the same index. Borrows the cells. */
+/* Builds the write that gives the row `to` all visible cells and removals of `merged`. ties: also writes a
+ * cell that has the same timestamp but another value in `to`. False if nothing must be written. Sets the
+ * kind, cells, markers and timestamps of *ret_write. The first cells are gone cells; each belongs to the
+ * marker with the same index. Borrows the cells. */
 bool kw_order_missing(const kw_ordering *ordering, const kw_row *merged, const kw_row *to, bool ties,
                       kw_arena *arena, kw_write *ret_write);
 
@@ -198,8 +199,9 @@ int64_t kw_order_newest(const kw_order_handle *handle, const kw_row *rows, size_
 void kw_order_get_both(kw_order_handle *handle, const kw_get *const *gets, size_t count, bool single,
                        kw_get_done done, void *user);
 
-/* True if the row, as a read without an ordering returns it, has all cells of the stamped put, or newer ones.
- * Then the put counts as applied. The arena is used as scratch memory only. */
+/* In visible.c. True if the row has each cell of the stamped put, a newer cell of its column, or a removal
+ * that hides it. Then the put counts as applied. The row must be as a read without an ordering returns it.
+ * The arena is used as scratch memory only. */
 bool kw_order_put_is_applied(const kw_write *put, const kw_row *row, kw_arena *arena);
 
 /* --- stamps.c ------------------------------------------------------------------------------------ */
@@ -209,9 +211,10 @@ bool kw_order_put_is_applied(const kw_write *put, const kw_row *row, kw_arena *a
 int64_t kw_order_reserve(kw_order_handle *handle, const kw_bytes *rows, size_t count, int64_t stamp_ms,
                          bool exclusive, kw_arena *arena);
 
-/* How long the kw:w of a removal exists. If the removal comes between the read and the write of an atomic
- * operation, its kw:w must still exist when the write is applied. The removal and the write can both be
- * applied `late` after they were sent; the windows are for pauses and for the difference of the clocks. */
+/* The time after which the kw:w of a removal expires. If the removal comes between the read and the write of
+ * an atomic operation, its kw:w must still exist when the write is applied. The removal and the write can
+ * both be applied late_ms after they were sent. The windows leave time for pauses and for differences between
+ * clocks. */
 static inline int64_t
 kw_order_writer_ttl_ms(const kw_order_settings *settings)
 {
@@ -248,7 +251,7 @@ typedef struct kw_order_waiter {
 } kw_order_waiter;
 
 void kw_order_put(kw_order_handle *handle, const kw_write *write, kw_write_done done, void *user);
-/* The put is in progress until kw_order_put_ends. ret_number: for kw_order_put_ends. */
+/* Marks the put as in progress, until kw_order_put_ends is called with *ret_number. */
 kw_order_row *kw_order_put_begins(kw_order_handle *handle, const kw_write *write, uint64_t *ret_number);
 /* Keeps the row until kw_order_put_ends is called with the returned number, as a put does. */
 uint64_t kw_order_row_hold(kw_order_handle *handle, kw_order_row *row);
@@ -266,7 +269,7 @@ void kw_order_write_if(kw_store_handle *handle, const kw_write *write, const kw_
                        kw_write_if_done done, void *user);
 void kw_order_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                         void *user);
-/* With kw:w (kw_writes_writer). */
+/* Atomic operations in tables with kw:w (kw_writes_writer). */
 void kw_order_cas_write(kw_order_handle *handle, const kw_write *write, const kw_check *check,
                         kw_write_if_done done, void *user);
 void kw_order_cas_increment(kw_order_handle *handle, const kw_increment *increment, kw_increment_done done,

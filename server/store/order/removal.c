@@ -13,8 +13,8 @@
  *
  * A put in the meantime has a later timestamp and stays: it counts as after the removal. An increment or a
  * conditional write that was based on removed cells would stay as well, so it changes kw:g, and the removal
- * starts again. If a rejection comes so late that the store's own client may have sent the delete before, the
- * outcome is UNKNOWN.
+ * starts again. The store's own client repeats a call after client_pause_ms. So a rejection that arrives
+ * later can be that of a repeated delete, after the first one was applied. Then the outcome is UNKNOWN.
  */
 #include "store/order/order_internal.h"
 
@@ -171,15 +171,16 @@ passed(void *user, kw_wait_result result)
         fail_wait(op, result);
 }
 
-/* True if gateways set timestamps, too. The clock of a region server can pass such a timestamp later than the
- * store's clock. */
+/* True if the cells can have timestamps that gateways assigned. The clock of a region server can reach such a
+ * timestamp later than the store's clock does. */
 static bool
 is_raised(const removal *op)
 {
     return op->write->ordering->order == KW_WRITE_ORDER_RAISED;
 }
 
-/* True if the store's clock cannot have assigned the timestamp yet. While that clock is unknown, this
+/* True if the timestamp is possibly ahead of the clock of the region server: gateways or increments can have
+ * assigned it, or the store's clock cannot have reached it yet. While the store's clock is unknown, this
  * machine's clock is used: a delete up to a later timestamp could hide later puts. */
 static bool
 is_ahead(const removal *op, const kw_span *time, int64_t newest_ms)

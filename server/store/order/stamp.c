@@ -29,7 +29,7 @@ typedef struct stamping {
     size_t sent;
     kw_written *written;
     kw_wait wait;
-    kw_wait_result first_wait; /* its result */
+    kw_wait_result first_wait; /* what kw_wait_start returned */
     size_t checks;
     const kw_get **gets;
     size_t *doubtful_copies; /* copies that are being checked */
@@ -191,8 +191,8 @@ prepare_put(const stamping *op, uint64_t id, kw_write *put)
     put->cells_count++;
 }
 
-/* An atomic operation that has read the row before the removal must find its kw:w. That expires even if gone
- * cells do not, because a sweep of those leaves it. */
+/* Adds kw:w to a removal: an atomic operation that has read the row before the removal must find it. This
+ * kw:w expires even if the gone cells do not, because a sweep does not always remove it with them. */
 static void
 prepare_writer(const stamping *op, uint64_t id, kw_write *removal, kw_cell *ret_cell)
 {
@@ -204,7 +204,8 @@ prepare_writer(const stamping *op, uint64_t id, kw_write *removal, kw_cell *ret_
     removal->extra_cells_ttl_ms = kw_order_writer_ttl_ms(op->handle->settings);
 }
 
-/* Delete markers up to the stamp, for families or columns, and the gone cells. */
+/* Adds the gone cells and kw:w to a removal. The removal itself becomes the delete markers, which remove
+ * cells up to the stamp. */
 static void
 prepare_removal(const stamping *op, uint64_t id, kw_write *removal)
 {
@@ -224,8 +225,8 @@ prepare_removal(const stamping *op, uint64_t id, kw_write *removal)
         prepare_writer(op, id, removal, &cells[count]);
 }
 
-/* Reserves one stamp for all rows of a record. Other writes of the record can begin with another of its rows
- * while its key rule changes. */
+/* Reserves one stamp for all rows of a record. It is reserved for each of the rows: while the key rule
+ * changes, other writes of the record can begin with another row. */
 static int64_t
 reserve_stamp(const stamping *op, size_t first, size_t count, int64_t stamp_ms, bool exclusive)
 {
@@ -245,8 +246,8 @@ rows_of(const stamping *op, size_t first)
     return next - first;
 }
 
-/* All rows of a record have the same stamp. A record with several rows, and a
- * removal, must have a stamp of their own. */
+/* Gives all rows of a record the same stamp. For a record with several rows, and for a removal, the stamp is
+ * exclusive: no later write of the record in this process gets it. */
 static void
 stamp_record(stamping *op, size_t first, size_t count, int64_t now_ms)
 {
