@@ -31,8 +31,9 @@ kw_demand_expected(const kw_demand *demand)
     return MAX(MIN(whole, demand->wanted), 1);
 }
 
-/* One standard deviation, because a few rows too many cost more than a further call now and then. One and a
- * half for many rows, where a further call costs more. */
+/* The margin is one standard deviation: now and then a further call is needed, which costs less than always
+ * reading more rows in vain. For many rows the margin is one and a half, because a further call costs more
+ * there. */
 static uint64_t
 margin(uint64_t expected)
 {

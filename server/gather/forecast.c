@@ -1,6 +1,7 @@
-/* See forecast.h. Rows of streams that have run out are missing in this merge. Each stream is expected to
- * supply as many of the next rows as of those before, so a row that is buffered stands for more than one row
- * of the page: for all / (all - missing), by the rows taken from these streams. */
+/* See forecast.h. The forecast merges only buffered rows, so it lacks the rows of streams that have run out
+ * of them. It expects each stream to supply the same share of the next rows as of the rows so far. So one
+ * buffered row counts as all / (all - missing) rows of the page. `all` is the number of rows taken so far
+ * from all streams, and `missing` that from the streams that have run out. */
 #include "gather/forecast.h"
 
 #include <glib.h>

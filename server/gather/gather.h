@@ -27,8 +27,7 @@ typedef struct kw_position {
 typedef enum kw_acceptance {
     KW_ROW_DROPPED, /* scanned, not returned */
     KW_ROW_ACCEPTED,
-    KW_ROW_NEXT_PAGE /* the row does not fit, so the page ends before it; not allowed for a page's first row
-                      */
+    KW_ROW_NEXT_PAGE /* the page ends before the row; not allowed for the first row of a page */
 } kw_acceptance;
 
 typedef struct kw_gather_spec {

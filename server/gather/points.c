@@ -1,6 +1,6 @@
-/* A plan of single row keys: their order is known before any read, so multi-gets read them in that order, as
- * many rows as the page still needs. The input of a read in flight belongs to this object, which can outlive
- * the gather. */
+/* Reads a plan of single row keys. Their order is known before any read, so multi-gets read the rows in that
+ * order, as many as the page still needs. The columns, keys and gets of a read in flight belong to kw_points,
+ * which can outlive the gather. */
 #include "gather/gather_internal.h"
 
 #include "gather/bounds.h"
@@ -214,7 +214,8 @@ fail_large(kw_points *points)
     kw_gather_fail(points->gather, &error);
 }
 
-/* Offers the next row of the batch to the page, if it has arrived. Requests omitted rows again. */
+/* Offers the next row of the batch to the page. If the store has omitted the row because the batch reached
+ * its size limit, drops the rest of the batch, so that the next read begins with this row. */
 static kw_step
 take(kw_points *points)
 {

@@ -145,8 +145,8 @@ can_fetch(const kw_stream *stream)
     return !(stream->end || stream->ahead || stream->fetching || stream->error);
 }
 
-/* Always fetches if the stream has no rows; otherwise only within the budget. buffered: rows that the demand
- * includes and that the stream already has. */
+/* Always fetches if the stream has no rows; otherwise only within the budget. buffered: how many rows of the
+ * demand the stream already has. */
 static void
 fetch_now(kw_stream *stream, const kw_demand *demand, uint64_t buffered)
 {
@@ -221,9 +221,9 @@ kw_stream_need(kw_stream *stream)
         fetch_or_wait(stream, &demand, buffered_rows(stream));
 }
 
-/* Streams of one group are consumed evenly, so without this they would all fetch at once and then wait for
- * the slowest. If more pages will follow, one fetch is always in flight in addition to the batch being read.
- */
+/* The merge takes rows evenly from the streams of a group. Without read-ahead, all streams would run out at
+ * about the same time, fetch at once, and the merge would wait for the slowest. If more pages will follow, a
+ * stream fetches its next batch as soon as it begins to read one. */
 void
 kw_stream_ahead(kw_stream *stream)
 {
@@ -237,7 +237,7 @@ kw_stream_ahead(kw_stream *stream)
         fetch_or_wait(stream, &demand, buffered);
 }
 
-/* Fetches the rows that follow after the buffered ones in the page. */
+/* Fetches for each stream the rows of the page that follow after its buffered rows. */
 static void
 top_up_by_forecast(kw_stream *dry, kw_demand demand)
 {
@@ -254,7 +254,8 @@ top_up_by_forecast(kw_stream *dry, kw_demand demand)
     }
 }
 
-/* The same for so many rows that the numbers of rows taken so far are precise enough. */
+/* The same for a page that needs more rows than a forecast reads. Then the numbers of rows taken so far
+ * predict precisely enough how many rows each stream supplies. */
 static void
 top_up_by_shares(kw_stream *dry, kw_demand demand)
 {

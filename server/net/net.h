@@ -23,9 +23,10 @@ typedef struct kw_request kw_request;
 typedef struct kw_net_limits {
     size_t connections;      /* of all loops; further ones are refused */
     size_t peer_connections; /* of one peer (net/peers.h) */
-    size_t frame_bytes;      /* of one message; also of the messages in flight of one connection */
+    size_t frame_bytes;      /* of one message; reading pauses while a connection has more in flight */
     uint32_t in_flight;      /* messages per connection; at this number reading pauses */
-    /* Time limit of a message from its first to its last byte, and of a peer that reads no byte of a reply */
+    /* The time within which a message must arrive, from its first to its last byte. Also the time within
+     * which a peer must read at least one byte of a pending reply. */
     uint64_t frame_ms;
     uint64_t idle_ms; /* of a connection without calls or partial messages; 0: no limit */
     uint64_t handshake_ms;

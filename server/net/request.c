@@ -1,7 +1,7 @@
 /* Messages in flight. A session queues its requests in order of arrival. The reply of the first request is
- * encoded directly into the session's output. Other replies, and large ones, wait in the request's own buffer
- * until all earlier requests are answered; a large reply also waits until all earlier bytes have been written
- * to the socket. */
+ * encoded directly into the session's output. Any other reply waits in the request's own buffer until all
+ * earlier requests are answered. A reply that is too large to be combined with the output also waits until
+ * the output is empty. A reply of more than COMBINED_MAX bytes becomes the output without a copy. */
 #include "net/output.h"
 #include "net/session.h"
 
