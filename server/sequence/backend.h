@@ -13,7 +13,7 @@
 
 typedef struct kw_sequence_backend kw_sequence_backend;
 
-/* How long a counter must be kept. Each value has its own family in the store. */
+/* How long a counter must be kept. Each of these retentions has its own column family in the store. */
 typedef enum kw_retention { KW_KEEP_EVER, KW_KEEP_DAYS, KW_KEEP_YEARS } kw_retention;
 
 typedef struct kw_addition {

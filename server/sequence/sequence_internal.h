@@ -1,4 +1,6 @@
-/* Private to this module: shared by generator.c (which values, when) and slot.c (numbers of one counter). */
+/* Private to this module. sequence.c has the settings and workers of all loops, generator.c generates the
+ * values of one loop, slot.c has the numbers of one counter, slot_cache.c finds slots, and period_prefetch.c
+ * fetches the first blocks of periods. */
 #pragma once
 
 #include "sequence/attempts.h"
@@ -51,7 +53,7 @@ void kw_pending_value_failed(kw_pending_value *pending, const kw_error *error);
 typedef struct kw_slot_period {
     kw_period per;
     GTimeZone *zone;     /* NULL: UTC */
-    kw_period_at at;     /* unless per is EVER; its time is that of the latest record */
+    kw_period_at at;     /* the period, and the time of its latest record; unused if per is EVER */
     bool follows;        /* numbers of the preceding period were requested, so the records advance in time */
     bool used;           /* numbers of this period were requested */
     bool next_requested; /* the first block of the next period was requested */
@@ -66,15 +68,15 @@ typedef struct kw_slot {
     kw_retention keeping;
     kw_block block;
     kw_block ahead;    /* fetched while the current block lasts */
-    uint64_t block_ns; /* when the current block was allocated, and the one ahead */
-    uint64_t ahead_ns;
-    uint64_t step; /* size of the next fetch, unless pending values need more */
+    uint64_t block_ns; /* when the current block arrived */
+    uint64_t ahead_ns; /* when the block ahead arrived */
+    uint64_t step;     /* size of the next fetch, unless pending values need more */
     kw_pending_value *first;
     kw_pending_value **last;
     size_t waiting;
     bool fetching;
     bool used_up;               /* the counter has passed the range's end */
-    bool swept;                 /* a sweep is using it */
+    bool swept;                 /* in the list that the generator sweeps: must not be freed */
     struct kw_slot *next, **at; /* in the cache */
     uint64_t touched_ns;
     size_t series; /* bytes of the name that all periods share */
@@ -86,15 +88,16 @@ kw_slot *kw_slot_new(kw_generator *generator, kw_bytes name, char *label, const 
                      const kw_slot_period *period);
 void kw_slot_free(kw_slot *slot);
 
-/* Returns the next number if the slot holds one. LIMIT if the range is used up (ret_error). */
+/* Returns the next number if the slot holds one. KW_SLOT_WAIT: a fetch is needed. KW_SLOT_END: the range is
+ * used up, and ret_error is LIMIT. */
 typedef enum kw_slot_has { KW_SLOT_NUMBER, KW_SLOT_WAIT, KW_SLOT_END } kw_slot_has;
 kw_slot_has kw_slot_next(kw_slot *slot, int64_t *ret_number, kw_error *ret_error);
 
 /* Queues the pending value and fetches a block. */
 void kw_slot_wait(kw_slot *slot, kw_pending_value *pending);
 
-/* Fails pending values whose deadline has passed (or all, with `why`). Returns the earliest remaining
- * deadline. */
+/* Fails the pending values whose deadline has passed. If `why` is not NULL, fails all of them with this
+ * error. Returns the earliest deadline of the remaining ones. */
 kw_deadline kw_slot_sweep(kw_slot *slot, const kw_error *why);
 
 /* Fetches a block if the slot holds no numbers. */
@@ -112,7 +115,7 @@ kw_slot_idle(const kw_slot *slot)
 
 /* --- the cache: slots by the names of their counters -------------------------------------------------- */
 
-/* Slots of periods are dropped some time after their last use. */
+/* While there are many slots, idle ones of periods are dropped some time after their last use. */
 typedef struct kw_slot_cache kw_slot_cache;
 
 kw_slot_cache *kw_slot_cache_new(kw_generator *generator, const kw_model_sequences *settings);
@@ -122,8 +125,9 @@ void kw_slot_cache_free(kw_slot_cache *self);
  * in use by a sweep. */
 kw_slot *kw_slot_cache_after(kw_slot_cache *self, const kw_slot *slot);
 
-/* The slot for a number of a record; values: of the record. NULL and INVALID if its time is missing or too
- * far away. Valid until the next call of this function, or while values wait on it. */
+/* Finds the slot for a field of a record whose values a sequence generates, and creates it if it is missing.
+ * values: all values of the record. NULL with INVALID if the record's time is missing or too far away. The
+ * slot is valid until the next call of this function, or while values wait on it. */
 kw_slot *kw_slot_cache_find(kw_slot_cache *self, const kw_table *table, const kw_field *field,
                             const kw_value *values, kw_error *ret_error);
 
@@ -150,5 +154,5 @@ void kw_generator_count(kw_generator *self, const kw_addition *addition, kw_coun
 /* True once kw_generator_close was called: nothing new may be started. */
 bool kw_generator_closes(const kw_generator *self);
 
-/* Checks pending values at that time. */
+/* Makes the generator check the deadlines of pending values at that time. */
 void kw_generator_watch(kw_generator *self, kw_deadline deadline);

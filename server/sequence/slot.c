@@ -1,5 +1,6 @@
 /* A slot: the numbers of one counter that one loop holds, in two blocks: the current one and the one fetched
- * ahead. When both are used up, values wait for the block in flight; its size covers the queue. */
+ * ahead. When both are used up, values wait for the block in flight. A fetch requests at least as many
+ * numbers as values wait when it begins. */
 #include "sequence/sequence_internal.h"
 
 #include "base/clock.h"
@@ -8,8 +9,8 @@
 #define FETCH_TIMEOUT_MS 5000
 #define AMOUNT_MAX INT64_C(1000000000)
 
-/* How long numbers of a range that wraps are kept. While a loop is idle, other loops can use up the whole
- * range, including its numbers. */
+/* How long a loop keeps the numbers of a range that wraps. While a loop is idle, other loops can allocate the
+ * whole range, including the numbers that this loop holds. */
 #define WRAP_KEEP_NS UINT64_C(1000000000)
 #define WRAP_GROWTH 8 /* maximum growth of a fetch compared with the previous one, after idle time */
 
@@ -67,7 +68,8 @@ is_old(uint64_t counted_ns)
     return kw_clock_mono_ns() - counted_ns > WRAP_KEEP_NS;
 }
 
-/* Dropped numbers are lost, so a loop that is often idle fetches few at once. */
+/* Drops numbers of a range that wraps if they are too old. They stay unused, so a loop that is often idle
+ * fetches few numbers at once. */
 static void
 drop_old(kw_slot *slot)
 {

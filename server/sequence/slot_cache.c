@@ -1,3 +1,5 @@
+/* The slots of one loop, by the names of their counters. If there are many, a new slot causes idle slots of
+ * periods to be dropped. */
 #include "sequence/sequence_internal.h"
 
 #include <stdio.h>
@@ -175,7 +177,7 @@ zone_of(kw_slot_cache *self, const char *name)
     return fresh->zone;
 }
 
-/* Counters of periods expire: for a period too far away, numbers could be assigned twice. */
+/* False if the period is too far away: its counter can have expired, and numbers could be assigned twice. */
 static bool
 check_keeping(kw_slot_cache *self, const kw_table *table, const kw_field *field, const kw_period_at *at,
               kw_error *ret_error)

@@ -29,7 +29,7 @@ struct kw_worker {
     bool busy;
     bool stopping;
     uint32_t number; /* held, or being examined */
-    uint32_t tried;  /* numbers that were examined and not free since the last pause */
+    uint32_t tried;  /* numbers that were examined since the last pause, and were not free */
     char row[32];
     char seen[STATE_MAX]; /* content of the row; "" if empty */
     int64_t seen_stamp;   /* timestamp of that cell */
@@ -176,7 +176,7 @@ lose(kw_worker *self, const char *other)
     kw_mutex_unlock(&self->lock);
 }
 
-/* After our write was applied: ids up to `until` may be issued. */
+/* Called after the write of this lease was applied: ids up to wanted_until_ms can be issued now. */
 static void
 hold(kw_worker *self)
 {
@@ -220,8 +220,8 @@ written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
         look(self);
 }
 
-/* Changes the row, on the condition of the content read. The new timestamp exceeds that content's, so that
- * the write stays visible even if a store's clock was set back. */
+/* Changes the row on condition that it still has the content that was read. The new timestamp is higher than
+ * that of the content, so that the write is visible even if a store's clock was set back. */
 static void
 change(kw_worker *self, const char *owner, int64_t until_ms, int64_t timeout_ms)
 {
@@ -251,7 +251,8 @@ claim(kw_worker *self)
 {
     kw_mutex_lock(&self->lock);
     int64_t last_ms = MAX(self->ticks.tick * self->form.tick_ms, self->floor_ms);
-    int64_t least_ms = self->held ? self->until_ms : 0; /* ids up to this time can be issued until then */
+    /* loops can issue ids up to this time until the write is applied */
+    int64_t least_ms = self->held ? self->until_ms : 0;
     kw_mutex_unlock(&self->lock);
     int64_t until_ms = MAX(kw_clock_wall_ms(), last_ms) + self->lease_ms + self->form.tick_ms;
     self->sent_ns = kw_clock_mono_ns();
@@ -274,8 +275,8 @@ try_next(kw_worker *self)
     rest(self, self->lease_ms);
 }
 
-/* True if the number can be taken over from the owner in the row: after one more lease than it states, for
- * clocks that differ. */
+/* True if this gateway can lease the number. A lease of another gateway has expired only when one more lease
+ * has passed since the time that it states, because clocks differ. */
 static bool
 is_free(const kw_worker *self, const lease_state *state)
 {

@@ -8,7 +8,7 @@
  * The row worker/BITS/NUMBER of the table of sequences holds "OWNER UNTIL": the owner, and the time (ms since
  * 1970) up to which it may have issued ids. The row changes only by a conditional write on the value read,
  * and ids are issued only up to a stored UNTIL. So the next owner of the number begins after every issued id,
- * even if the clocks of the two gateways disagree; clocks only determine when a number may be taken over.
+ * even if the clocks of the two gateways disagree; clocks only determine when a number can be taken over.
  *
  * The lease runs on its own loop; kw_worker_allocate can be called from any thread.
  */
@@ -23,8 +23,9 @@ typedef struct kw_worker kw_worker;
 kw_worker *kw_worker_new(const char *table, kw_snowflake_form form, int64_t lease_ms, kw_loop *loop,
                          kw_store_handle *handle);
 
-/* Seeks a number and then keeps its lease. done is called once: when there is a number, at once if there
- * already is one, or with an error if none is free now (the worker then continues to seek). */
+/* Seeks a number and then keeps its lease. done is called once: when there is a number (at once if there
+ * already is one), or with the error of the first attempt that fails, for example because no number is free.
+ * The worker then continues to seek. */
 void kw_worker_start(kw_worker *self, void (*done)(void *user, const kw_error *error), void *user);
 
 /* At most `want` sequence numbers of one tick. UNAVAILABLE with the reason while there is no lease; BUSY if
