@@ -95,8 +95,9 @@ static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
     [KW_CHANGE_VERSION_FILLED] = {"filled", ALL, {1, 1, false, true}, KW_CHANGE_ATOMICS_NATIVE, KW_CHANGE_UNSTAMPED, BOTH_COMPLETE,
         END, END},
 
-    /* Two versions up to the copy wait for the next millisecond: a write that was acknowledged under the first
-     * one has a lower timestamp than every write of a call that runs at the same time as the copy. */
+    /* Under filling-1 and filling-2, writes wait for the next millisecond. The copy runs under filling-2. So
+     * a write that was acknowledged under filling-1 has a lower timestamp than every write of a call that
+     * runs at the same time as the copy. */
     [KW_CHANGE_VERSION_FILLING_1] = {"filling-1", {1, 2, true, true}, {0, 1, false, false}, KW_CHANGE_ATOMICS_CAS_OLD, KW_CHANGE_STAMPED, SPACED,
         STEP(FILLING_2, NOTHING), STEP(0, NOTHING)},
     [KW_CHANGE_VERSION_FILLING_2] = {"filling-2", READ, FIRST, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, SPACED,

@@ -15,10 +15,10 @@
  * When a path is added, the old placement is that of the path that has all rows, and the new one is that of
  * the added path. Both stay.
  *
- * At any time, calls run under at most two versions, which are neighbors: a gateway runs new calls under the
- * version that the coordinator set, and reports it when its last call under the version before has been
- * answered. The coordinator sets the next version a millisecond or more after all gateways have reported. So
- * a write never gets the timestamp of one that was acknowledged two versions earlier.
+ * At any time, calls run under at most two versions, which are neighbors. A gateway runs new calls under the
+ * version that the holder of the change has set. It reports this version when its last call under the version
+ * before has been answered. The holder sets the next version a millisecond or more after all gateways have
+ * reported. So a write never gets the timestamp of one that was acknowledged two versions earlier.
  */
 #pragma once
 
@@ -62,9 +62,10 @@ typedef enum kw_change_version_id {
 /* Which timestamp a write gets. */
 typedef enum kw_change_stamp {
     KW_CHANGE_UNSTAMPED, /* the store's */
-    /* The gateway's clock, and above the newest timestamp in the row. A put is sent when every server's clock
-     * has passed its stamp (earliest >= stamp + max_clock_skew). Removals are those of `order: store`, and
-     * wait in the same way for what they delete. Gets wait as those of stamped tables do. */
+    /* The gateway's clock, but above the newest timestamp in the row. A put is sent when every server's clock
+     * has passed its stamp (earliest >= stamp + max_clock_skew). Removals run as with `order: store`, but
+     * wait until every server's clock has passed the timestamps that they delete. Gets wait as in tables with
+     * order: stamp. */
     KW_CHANGE_RAISED,
     KW_CHANGE_STAMPED /* the gateway's clock */
 } kw_change_stamp;

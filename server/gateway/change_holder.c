@@ -1,8 +1,8 @@
 /* The holder of a change, in a store that several gateways write.
  *
  *   holder:  read the registrations -> decide (change_planner.c) -> a step, right after the read, or a slice
- *   others:  read the registrations -> the holder has disappeared -> become the holder in the record, if it
- *            still has that one
+ *   others:  read the registrations -> the holder has disappeared -> become the holder in the record, if the
+ *            record still names the holder that has disappeared
  *
  * For a moment, two gateways can consider themselves the holder. Each step is one conditional put, so only
  * one of them sets a version. A slice of work can be repeated, and the new holder begins one only when

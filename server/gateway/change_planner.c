@@ -107,7 +107,8 @@ kw_change_planner_note(kw_change_planner *planner, const kw_change_record *recor
 /* --- steps -----------------------------------------------------------------------------------------------
  */
 
-/* times: NULL if only a pass that must be made counts. */
+/* True if a pass must be made: none has ended yet, or passes can select rows by time and the last one was too
+ * long ago. times: NULL: only the first reason counts. */
 static bool
 is_pass_due(const kw_change_record *record, const kw_change_times *times)
 {
@@ -144,8 +145,9 @@ goal_ends(const kw_change_record *record, kw_change_version_id goal)
            goal == kw_change_last_version(record);
 }
 
-/* The versions of a table with order: stamp end where its change ends. Then only its control cells are left;
- * a drop leaves none. */
+/* Finds the next step. *ret_ends: true if the change ends with it. If the change has reached the goal at
+ * which it ends, there is no next version (KW_CHANGE_VERSION_COUNT). Then only a grace and a sweep of the
+ * control cells are left; a drop does not need the sweep. */
 static kw_change_version_step
 step_of(const kw_change_record *record, const kw_change_times *times, bool *ret_ends)
 {

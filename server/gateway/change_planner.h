@@ -15,9 +15,9 @@
  *
  * Passes are repeated, because atomic operations are held during the last one, under 3 or 5. After the
  * comparison, a pass under 2_SPACED visits all records; then the change returns to 2, where writes take less
- * time. Further passes visit only the records that were written since the pass before began: one now and
- * then, while the change waits for the operator, and after the command one after the other, until one was
- * short.
+ * time. Further passes visit only the records that were written since the pass before began. While the change
+ * waits for the operator, such a pass runs now and then. After the command, such passes run one after the
+ * other until one is short.
  *
  *   2 -> 2_SPACED: pass -> 2 -> (command) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
  *
@@ -59,7 +59,7 @@ typedef enum kw_change_act {
     KW_CHANGE_ACT_WAIT,
     KW_CHANGE_ACT_STEP, /* set the version `to` */
     KW_CHANGE_ACT_END,  /* end the change, with the version `to` or, if that is KW_CHANGE_VERSION_COUNT, with
-                           the  present one. The path keeps the old placement if the goal is CANCELLED,
+                           the present one. The path keeps the old placement if the goal is CANCELLED,
                            otherwise the new one */
     KW_CHANGE_ACT_COPY, /* a slice of work */
     KW_CHANGE_ACT_COMPARE,
@@ -102,8 +102,9 @@ typedef struct kw_change_times {
 kw_change_next kw_change_planner_next(const kw_change_planner *planner, const kw_change_record *record,
                                       const kw_change_times *times);
 
-/* The functions below and those of change_progress.h need only the record. True if the goal is reached, so
- * that the change continues only after a command. */
+/* The functions below and those of change_progress.h need only the record.
+ *
+ * True if the goal is reached, so that the change continues only after a command. */
 bool kw_change_waits_for_command(const kw_change_record *record);
 kw_change_act kw_change_work_left(const kw_change_record *record);
 

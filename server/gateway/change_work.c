@@ -1,5 +1,6 @@
-/* One slice at a time, of one change after another: first all rows are copied, then they are compared. If
- * several paths are added, all rows are copied to one after the other, then each of them is compared. */
+/* Runs one slice at a time; the changes take turns. All rows of a change are copied first, and then compared.
+ * If several paths are added together, the rows are copied to each of them, and then each of them is
+ * compared. */
 #include "base/log.h"
 #include "gateway/change_slice.h"
 
@@ -7,8 +8,8 @@
 
 #define COPY_ROWS 500
 #define COMPARE_ROWS 500
-/* The rows of a copy slice in a store with several writers, while no callers use the gateway. Such a slice
- * reads rows while it writes others. */
+/* The rows of a slice in a store with several writers, while no callers use the gateway or while callers wait
+ * for the work (kw_change_slice_hurries). Such a slice reads rows while it writes others. */
 #define COPY_ROWS_QUIET 5000
 /* A row that differs is read again after this time, in case it was being written. */
 #define SETTLE_MS 100
@@ -271,7 +272,8 @@ note_beginning(kw_coordinator *self, const kw_change_record *record)
 const kw_path *
 kw_change_find_path(const kw_policy *policy, const kw_change_record *record)
 {
-    uint64_t part = record->part < kw_change_paths_count(record) ? record->part : 0; /* else a sweep's */
+    /* a larger number is that of a part of a sweep */
+    uint64_t part = record->part < kw_change_paths_count(record) ? record->part : 0;
     const char *name = kw_change_path_name(record, record->adds ? part : 0);
     const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));
     int index = table ? kw_table_find_path(table, kw_bytes_of_text(name)) : -1;

@@ -5,9 +5,9 @@
  *                                                                          |
  *                            copy all rows, then compare them, in slices <-+-> the next command
  *
- * The records in the catalog say what to do: after a restart the work continues there. The coordinator
- * changes them in gateway->changes after each slice, and writes them to the catalog about every two seconds;
- * a slice can be repeated.
+ * The records of changes in the catalog say what to do. After a restart, the gateway continues from them.
+ * After each slice, the coordinator updates its copy of the records, gateway->changes. It writes the copy to
+ * the catalog about every two seconds. So slices can be repeated after a restart, which is harmless.
  *
  * In a store that several gateways write, each of them serves the versions that it finds in the catalog, and
  * reports them. One of them, the holder, sets the versions and does the work:

@@ -5,7 +5,7 @@
  *   change_passes.c  slices of passes and sweeps
  *   change_key_range.c  the first and the last row key, which a slice passes to the next one
  *   change_parts.c   which path or placement a slice is for, if there are several
- *   change_pace.c    how fast they follow each other
+ *   change_pace.c    how fast slices follow each other
  *   change_commands.c  commands of the operator
  *   change_own.c     commands that the gateway gives itself
  *   change_steps.c   the steps that commands make: the next version of a change
@@ -16,7 +16,7 @@
  *   change_holder.c  one gateway, the holder, sets the versions and does the work; another one replaces it
  *   change_planner.c what the holder does next
  *   change_merge.c   the record of a change, which several gateways write
- *   change_goals.c   commands: they set the goal, to which the holder goes
+ *   change_goals.c   commands: they set the goal that the holder works for
  *   change_phase.c   the state of such a change, for people
  */
 #pragma once
@@ -41,14 +41,14 @@ typedef struct kw_change_work {
      */
     GBytes *first, *last;
     /* in a store with several writers */
-    /* Where a scan that selects rows was too slow: slices of this pass or sweep visit all rows of this
-     * placement. slow_step is 0: nowhere. */
+    /* The step and part in which a scan that selects rows was too slow. The slices of this pass or sweep then
+     * visit all rows of the placement. slow_step is 0: no scan was. */
     uint64_t slow_step, slow_part;
     kw_change_pass slow_pass;
     int64_t round_ms; /* how long the last pass or sweep took since its version was set; 0: unknown */
     bool is_holder;   /* this gateway is the holder; else the next two are unused */
     kw_change_planner planner;
-    kw_change_next next; /* what it does */
+    kw_change_next next; /* what the holder does next */
     uint64_t read_ns;    /* when registrations were last read; 0: never */
     char *holder;        /* id of the holder's gateway, when it was last read; NULL: unknown */
 } kw_change_work;
@@ -83,9 +83,9 @@ struct kw_coordinator {
     char *table, *path;          /* of the slice */
     int64_t started_ms;          /* of its change */
     kw_change_request *requests; /* without an answer */
-    bool continuing;             /* a step runs of a change for which the operator has run `complete` */
-    uint64_t continue_ns;        /* no earlier than this, after a failure */
-    kw_change_request *running;  /* the one that makes a step; no slice starts before it ends */
+    bool continuing;             /* the gateway carries out a command that it gave itself (change_own.c) */
+    uint64_t continue_ns;        /* the next such command starts no earlier than this */
+    kw_change_request *running;  /* the request that makes a step; no slice starts before it ends */
     _Atomic unsigned requests_count;
     /* reports */
     bool drained;      /* no call has used an earlier policy since the one in service was served */
@@ -150,16 +150,17 @@ void kw_change_key_range_keep(kw_change_work *work, const kw_copy_result *result
 void kw_change_key_range_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
 void kw_change_key_range_forget(kw_change_work *work);
 
-/* The path of the change as the policy has it; of paths that are added together, the one to which the next
- * slice belongs. NULL: the policy does not have it, or it does not change. */
+/* Finds the path of the change in the policy. If several paths are added together, finds the one that the
+ * next slice is for. NULL: the policy does not have it, or the path does not change. */
 const kw_path *kw_change_find_path(const kw_policy *policy, const kw_change_record *record);
-/* The placement that is swept as the part with this number: each one that the present version writes can have
- * control cells. NULL: there are no more. */
+/* Finds the placement that is the part of a sweep with this number. A sweep visits each placement that the
+ * present version writes, because they can have control cells. NULL: there are no more. */
 const kw_placement *kw_change_find_swept(const kw_table *table, uint64_t part);
-/* The progress of all parts, if `progress` is that of the present one. During a slice. */
+/* Converts the progress of the present part to the progress of all parts. Call it during a slice. */
 double kw_change_progress_of_parts(const kw_coordinator *self, const kw_change_record *record,
                                    double progress);
-/* The present part has ended: sets the next one. True if it was the last one. During a slice. */
+/* Call it during a slice, when the present part has ended: sets the next part. True if it was the last
+ * one. */
 bool kw_change_end_part(const kw_coordinator *self, kw_change_record *record);
 
 /* The work of the change; created if there is none. */
