@@ -76,8 +76,8 @@ encode_picks(const kw_scan_request *request, kw_buffer *out)
     }
 }
 
-/* A cursor of a placement that new scans no longer read is not renewed: all of them have expired after a
- * known time. */
+/* The creation time of the next cursor. If new scans no longer read the placement of this scan, the next
+ * cursor is as old as the one before. So all cursors of that placement have expired after a known time. */
 static int64_t
 made_ms_of(const kw_scan_request *request, const kw_plan *plan)
 {

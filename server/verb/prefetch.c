@@ -21,7 +21,7 @@ typedef struct page_ahead {
     GList link;
     kw_page_prefetcher *of;
     kw_call call;    /* the prefetch's own arena, references and deadline */
-    kw_bytes cursor; /* the cursor that the page answers */
+    kw_bytes cursor; /* the page is the answer to this cursor */
     kw_scan *scan;   /* reads this page and the following one */
     uint64_t writes; /* count of writes when the read began */
     kw_deadline scan_until;
@@ -140,7 +140,8 @@ make_space(kw_page_prefetcher *ahead)
     return false;
 }
 
-/* True if prefetching can pay: not if there were writes since, and not while memory is short. */
+/* True if prefetching is worthwhile: no write was acknowledged since the preceding page was read, and memory
+ * is not short. */
 static bool
 is_worth_it(kw_page_prefetcher *ahead, uint64_t writes)
 {
@@ -220,8 +221,9 @@ find(kw_page_prefetcher *ahead, const kw_call *call, kw_bytes cursor)
     return NULL;
 }
 
-/* True if this page can be returned now: no write has been acknowledged since, and the policy is still the
- * same. */
+/* True if the call can get this page: no write was acknowledged since the page was read, and the policy and
+ * the keyring are still the same. The page must not be stale. If it is still being read, its deadline must be
+ * before that of the call. */
 static bool
 is_good(const kw_page_prefetcher *ahead, const page_ahead *page, const kw_call *call)
 {

@@ -20,5 +20,5 @@ kw_scan *kw_scan_of_cursor(const kw_call *like, kw_bytes cursor, kw_error *ret_e
  * a page without cursor, the scan can only be freed. */
 void kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user);
 
-/* A page in progress is never delivered. NULL is ignored. */
+/* The completion of a page in progress is not called. NULL is ignored. */
 void kw_scan_free(kw_scan *scan);

@@ -115,8 +115,9 @@ void kw_scrub_delete_extra(const kw_scrub_repair *repair, const kw_row *primary,
 
 /* Rows in HBase's order with control cells. The results borrow the cells; their arrays are in the arena. */
 
-/* What must be equal: the cells of the primary row that the other one must have, and the cells of the other
- * row that the primary one has, with whatever value, or has removed. */
+/* Selects the cells that must be equal. ret_primary: the cells of the primary row that the other row must
+ * have. ret_other: the cells of the other row that the primary row has, too, with any value, or has
+ * removed. */
 void kw_scrub_needed(const kw_ordering *ordering, const kw_row *primary, const kw_row *other, kw_arena *arena,
                      kw_row *ret_primary, kw_row *ret_other);
 /* The cells that only the other row has. */
@@ -164,9 +165,9 @@ typedef struct kw_scrub_job {
     kw_scrub_difference *differences; /* space for max_differences */
 } kw_scrub_job;
 
-/* Two rows as they are compared: the rows themselves, or if the sides are apart, what must be equal in them,
- * or in the stages of the other side what only the other row has. Borrows from the rows, or is in the call's
- * arena. */
+/* What is compared of two rows. Normally that is all of their cells. If the sides are apart, it is what
+ * kw_scrub_needed selects; in the stages that scan the other side, it is what kw_scrub_extra selects, against
+ * no cells. Borrows the cells from the rows; the arrays can be in the call's arena. */
 typedef struct kw_scrub_view {
     kw_row primary, other;
 } kw_scrub_view;
@@ -179,7 +180,7 @@ uint64_t kw_scrub_view_state(const kw_scrub_job *job, const kw_row *primary, con
 kw_row_copy kw_scrub_copy_of(const kw_scrub_job *job, kw_bytes primary_key, kw_bytes other_key);
 /* A row that was read, as callers see it. */
 kw_row kw_scrub_job_visible(const kw_scrub_job *job, const kw_row *row);
-/* Of the reads of a side. NULL: they return control cells, too. */
+/* The ordering for reads of a side. NULL: the reads return control cells, too. */
 const kw_ordering *kw_scrub_ordering(const kw_scrub_job *job);
 
 /* Lists a difference if there is space. Returns its index, or SIZE_MAX. */

@@ -32,7 +32,7 @@ typedef struct judging {
     size_t attempts; /* of STEP_SETTLE */
     bool raised;     /* true if the repair was written a second time */
     kw_timer *timer;
-    int64_t now_ms; /* when the rows were read */
+    int64_t now_ms; /* the time, by the store's clock, just before the rows were read */
     int64_t horizon_ms;
     kw_get *gets;
     const kw_get **list;
@@ -173,9 +173,10 @@ note_stuck(judging *self)
     }
 }
 
-/* Checks which pairs are alike after the repair, and repairs the others once more: raised, or for the
- * placements of a change without deletions. A write can have come between the two reads, and the cell that it
- * put in both rows must not be deleted as one that only the other row has. */
+/* Checks which pairs are alike after the repair, and repairs the others once more. This time, rows are
+ * written with raised timestamps, or, if they are of a change, only copied: nothing is deleted. A write can
+ * have come between the two reads, and the cell that it put in both rows must not be deleted as one that only
+ * the other row has. */
 static void
 verify(judging *self)
 {
