@@ -173,8 +173,8 @@ kw_change_missing_statement(const kw_change_proposal *proposal)
     return NULL;
 }
 
-/* A policy can name another order of writes while the table is empty. The versions of a change begin with the
- * order that the catalog has. */
+/* True if the table keeps its order of writes. A policy can name another order while the table is empty, but
+ * the versions of a change begin with the order that the catalog has. */
 bool
 kw_change_keeps_order(const kw_change_proposal *proposal, const kw_table *table)
 {
@@ -256,9 +256,9 @@ count_begins(const kw_change_proposal *proposal)
     return count;
 }
 
-/* True if the policy would begin changes of several tables in a store with several writers. A cancelled
- * change makes the text of the policy version before it current again, after some versions of the change.
- * That text must not take back the change of another table. */
+/* True if the policy would begin changes of several tables in a store with several writers. Cancelling one of
+ * these changes would make the text of the policy version before them current again, and that text would take
+ * back the changes of the other tables. */
 static bool
 has_too_many(const kw_change_proposal *proposal)
 {

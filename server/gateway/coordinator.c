@@ -40,7 +40,7 @@ kw_coordinator_note_served(kw_coordinator *self, kw_policy *old)
     if (!self || self->stopped)
         return;
     kw_change_reports_restart(self);
-    bool served = self->gateway->state == KW_GATEWAY_SERVING; /* before, no call used a table */
+    bool served = self->gateway->state == KW_GATEWAY_SERVING; /* before that, no call used a policy */
     if (served && old != self->gateway->policy)
         g_ptr_array_add(self->older, kw_policy_ref(old));
     kw_coordinator_wake(self, 0);
@@ -148,8 +148,8 @@ edit_progress(void *user, int64_t current, kw_change_record *record, kw_arena *a
 
 static void on_saved(void *user, const kw_error *error);
 
-/* If this gateway's progress was written, the records in the catalog are now the known ones. The work can
- * have made more progress since. */
+/* If this gateway's progress was written, remembers the records that the catalog has now. The work can have
+ * made more progress in the meantime. */
 static void
 on_progress_saved(void *user, const kw_current *current, const kw_error *error)
 {
@@ -165,7 +165,7 @@ on_progress_saved(void *user, const kw_current *current, const kw_error *error)
     on_saved(self, error);
 }
 
-/* One change at a time; the next save writes the next one. */
+/* Saves the progress of one change; the next save writes that of the next one. */
 static void
 save_as_holder(kw_coordinator *self)
 {

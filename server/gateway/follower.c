@@ -141,7 +141,8 @@ run(kw_job *job)
 
 /* --- polling --------------------------------------------------------------------------------------- */
 
-/* True if what the last poll found must be tried now. */
+/* True if what the last poll found must be tried now. After a failure, this counts the polls until the next
+ * attempt. */
 static bool
 is_due(kw_follower *self)
 {
@@ -196,7 +197,8 @@ on_current(void *user, const kw_current *current, const kw_error *error)
     kw_timer_start_ms(self->timer, poll_ms(self));
 }
 
-/* Until the gateway serves, it reads the current version at each attempt to begin. */
+/* Polls only while the gateway serves. Before that, each attempt to begin serving reads the current
+ * version. */
 static void
 on_timer(void *user)
 {

@@ -23,7 +23,7 @@ struct kw_generator {
     kw_sequences *sequences;
     kw_loop *loop;
     kw_store_handle *handle;
-    kw_sequence_backend *counters; /* NULL until the settings of sequences are known; also the next three */
+    kw_sequence_backend *counters; /* NULL until the settings are known, like slots, prefetch and attempts */
     kw_slot_cache *slots;
     kw_period_prefetch *prefetch; /* also NULL when closing */
     kw_unique unique;
@@ -38,8 +38,9 @@ static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is 
 
 /* --- waiting ------------------------------------------------------------------------------------------ */
 
-/* Sweeps all slots. A call that fails here can start the next one, which can create a slot. All slots are
- * marked first, so that none of them is freed during the sweep. */
+/* Fails the values whose deadline has passed in all slots; with `why`, fails all values. A caller whose call
+ * fails here can start another call, which can create a slot and drop idle ones. So all slots are marked
+ * first, and none of them is freed during the sweep. */
 static void
 sweep(kw_generator *self, const kw_error *why)
 {

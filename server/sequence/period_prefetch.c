@@ -1,13 +1,13 @@
-/* The start of periods: the first writer of a new minute, for example, should not wait for its first block,
- * so that block is fetched shortly before, for series in use:
+/* Fetches the first block of a period shortly before the period begins, so that the first writer of a new
+ * minute, for example, does not wait for it. Does so only for series in use:
  *
  *   the current minute      by the clock: when its last part begins, if numbers of it were requested
  *   another minute          by the records: when one arrives with a time in its last part, if numbers of the
  *                           preceding minute were requested, too (late records, or a replay of the past)
  *
- * A minute without writes has allocated one block, and no block of the following minute is fetched: at most
- * one unused counter per series in use. Ranges of few blocks are excluded, because numbers held by one loop
- * are not available to others.
+ * If no numbers of a minute are requested, the first block of the following minute is not fetched. So at most
+ * one counter of a series in use stays unused. Ranges of few blocks are excluded, because numbers held by one
+ * loop are not available to others.
  */
 #include "sequence/sequence_internal.h"
 

@@ -54,9 +54,8 @@ void kw_generator_free(kw_generator *self);
 
 /* One record to complete. */
 typedef struct kw_filling {
-    kw_value *values; /* of the record; generated values are stored here */
-    kw_value
-        *generated; /* result: slots of the same fields with the generated values, in the arena; NULL: none */
+    kw_value *values;    /* of the record; generated values are stored here */
+    kw_value *generated; /* result: like `values`, with only the generated values, in the arena; NULL: none */
     kw_error error; /* result, unless already set: then the record is skipped. INVALID for a value that the
                      * caller must not set, LIMIT at the end of a range, ... */
 } kw_filling;
@@ -67,7 +66,7 @@ void kw_generator_fill(kw_generator *self, kw_arena *arena, const kw_table *tabl
                        size_t count, kw_deadline deadline, void (*done)(void *user), void *user);
 
 /* Allocates `count` consecutive numbers of a field, or fewer if a range ends or wraps, or a tick of a
- * snowflake is used up. values: one slot per field, for example the timestamp of a sequence per minute. */
+ * snowflake is used up. values: one element per field, for example the timestamp of a sequence per minute. */
 typedef void (*kw_allocated)(void *user, int64_t first, int64_t count, const kw_error *error);
 void kw_generator_allocate(kw_generator *self, const kw_table *table, size_t field, const kw_value *values,
                            int64_t count, kw_deadline deadline, kw_allocated done, void *user);

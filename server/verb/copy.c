@@ -293,7 +293,7 @@ filter_of(const copy_slice *self)
     return kw_pushdown_first_or(columns, count, self->call->arena);
 }
 
-/* For a scan of row keys; of a sweep, of control cells. */
+/* The scan of row keys or, for a sweep, of control cells. */
 static kw_range_scan_spec
 spec_of(const copy_slice *self)
 {
@@ -312,7 +312,7 @@ spec_of(const copy_slice *self)
                                 .ordering = is_sweep(self) ? NULL : &table_of(self)->ordering};
 }
 
-/* Only the family of control cells is read. */
+/* Limits the scan of a sweep to the family that has the control cells. */
 static void
 limit_sweep(const copy_slice *self, kw_range_scan_spec *spec)
 {

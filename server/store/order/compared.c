@@ -9,9 +9,9 @@
  * increment. If it also writes other fields, it waits until the clock has surely passed those timestamps,
  * because later puts of these fields are stamped by the clock.
  *
- * Each such write sets kw:g to an id of its own. If a reply is lost, or a rejection comes so late that the
- * store's own client may have sent the write before, the id shows that the write was applied. Another id
- * proves nothing.
+ * Each such write sets kw:g to an id of its own. The outcome is in doubt if a reply is lost, or if a
+ * rejection comes after client_pause_ms, because it can be that of a write that the store's own client has
+ * repeated. Then kw:g is read. The id of this write shows that it was applied. Another id proves nothing.
  */
 #include "store/order/order_internal.h"
 
@@ -60,7 +60,7 @@ fail_wait(compared *op, kw_wait_result result)
     fail(op, &error);
 }
 
-/* --- outcome unknown: ------------------------------------------------------------------------- */
+/* --- outcome unknown -------------------------------------------------------------------------- */
 
 static void
 on_generation_read(void *user, kw_rows *rows, const kw_error *error)

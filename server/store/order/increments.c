@@ -5,9 +5,9 @@
  *                    ^                                  |
  *                    '---- the row's next call waits while its timestamp is ahead of the store's clock
  *
- * The store increments the timestamp of an incremented cell. Without that wait, a counter that is incremented
- * more than a thousand times a second would get ahead of the clock, and its removal would have to wait as
- * long. kw:g is incremented by a random amount, so that none of its values is used twice.
+ * Each increment raises the timestamp of its cell. Without the wait before the next call, a counter that is
+ * incremented more than a thousand times a second would get ahead of the clock, and its removal would have to
+ * wait until the clock has passed it. kw:g is incremented by a random amount, so that it gets no value twice.
  */
 #include "store/order/order_internal.h"
 
@@ -312,7 +312,7 @@ can_join(const counter_row *row, const increment_op *op)
            row->call.columns_count + op->increment->columns_count <= COLUMNS_MAX;
 }
 
-/* A caller must name each column only once. */
+/* Copies the columns and amounts of the first increment. Its caller must name each column only once. */
 static void
 copy_amounts(counter_row *row, const kw_increment *increment)
 {
@@ -359,7 +359,7 @@ fill_call(counter_row *row)
         row->ops[row->ops_count++] = op;
         op->position = row->ops_count;
         row->call.deadline = MAX(row->call.deadline, op->increment->deadline);
-        row->call.era = MIN(row->call.era, op->increment->era); /* rejects all if one began too early */
+        row->call.era = MIN(row->call.era, op->increment->era); /* one of an earlier era prevents the call */
         if (row->ops_count == 1)
             copy_amounts(row, op->increment);
         else

@@ -1,7 +1,7 @@
-/* Puts while a table enters or leaves order: stamp for a change of its key rule. Some gateways still or
- * already write with timestamps of the region servers. So a put gets a timestamp above all in its row, and is
- * sent only when the clock of every region server has passed it: then a later unstamped put gets a higher
- * one.
+/* Puts while a table enters or leaves order: stamp for a change of its key rule. Some gateways still write
+ * with timestamps of the region servers, or already do so again. So a put gets a timestamp above all in its
+ * row. It is sent only when the clock of every region server has passed this timestamp, so that a later
+ * unstamped put gets a higher one.
  *
  *   get the newest timestamp of the row --> the clock is known --> the earlier puts of the row are stamped
  *      --> stamp --> earliest >= stamp + max_clock_skew --> the earlier puts are sent --> put --> answer

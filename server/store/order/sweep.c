@@ -7,7 +7,7 @@
 #include "store/order/copy.h"
 
 #define GONE_FILTER "QualifierFilter (=, 'binaryprefix:\0kw:')"
-/* More than two delete markers need on the wire in addition to row and names. */
+/* Upper bound of the bytes of two delete markers on the wire, without the row key and the names. */
 #define PAIR_OVERHEAD 256
 
 typedef struct sweeping {
