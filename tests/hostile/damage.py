@@ -78,10 +78,11 @@ class Damage(unittest.TestCase):
         self.change_byte(os.path.getsize(self.log) // 2)
         self.refused()
         said = self.repair()
-        went = int(re.search(r"damaged: 1 commit with at least (\d+) row", said)[1])
-        went += int(re.search(r"whole, after the damage: \d+ commits with (\d+) rows", said)[1])
+        damaged = int(re.search(r"damaged: 1 commit with at least (\d+) row", said)[1])
+        after = int(re.search(r"whole, after the damage: \d+ commits with (\d+) rows", said)[1])
         left = self.rows()
-        self.assertEqual(len(left) + went, ROWS)
+        # At least: if the changed byte makes the commit unreadable, none of its rows is counted.
+        self.assertIn(ROWS - len(left) - after, (damaged, 1))
         self.assertEqual(left, [f"row {i}" for i in range(len(left) - 1, -1, -1)], "the rows before the damage")
         self.assertIn("nothing was dropped", self.repair())
         copies = re.search(r"are in (\S+)", said)[1]
