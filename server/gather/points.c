@@ -208,7 +208,7 @@ static void
 fail_large(kw_points *points)
 {
     kw_error error;
-    const kw_get *get = &points->gets[0];
+    const kw_get *get = &points->gets[points->base + points->at];
     kw_error_set(&error, KW_LIMIT, "table %.*s: a row has more than %zu bytes; request fewer columns",
                  (int)get->table.size, (const char *)get->table.data, get->max_bytes);
     kw_gather_fail(points->gather, &error);

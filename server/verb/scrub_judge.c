@@ -166,9 +166,8 @@ note_stuck(judging *self)
         listed->text = kw_arena_printf(
             self->job->call->arena,
             "%s; it still differs after the repair. If this repeats, a deletion hides cells in one of the "
-            "two "
-            "store tables, and they cannot be repaired with their timestamps: cancel the change and begin it "
-            "again",
+            "two store tables, and they cannot be repaired with their timestamps: cancel the change and "
+            "begin it again",
             listed->text);
     }
 }

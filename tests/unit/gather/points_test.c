@@ -153,6 +153,53 @@ get_some(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_ge
     inner->get_many(handle, gets, count, omit_others, self);
 }
 
+static void
+refuse_first(void *user, kw_rows *rows, const kw_error *error)
+{
+    many *self = user;
+    rows->rows[0].omitted = KW_OMITTED_TOO_LARGE;
+    self->done(self->user, rows, error);
+    g_free(self);
+}
+
+/* The first row of table u is too large. */
+static void
+get_of_two_tables(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done,
+                  void *user)
+{
+    if (kw_bytes_equal(gets[0]->table, KW_BYTES_LITERAL("u"))) {
+        many *self = g_new0(many, 1);
+        *self = (many){done, user};
+        inner->get_many(handle, gets, count, refuse_first, self);
+    } else {
+        inner->get_many(handle, gets, count, done, user);
+    }
+}
+
+/* The error names the table of the row that is too large. */
+static void
+test_row_too_large(void)
+{
+    enum { ROWS = 10 };
+    static kw_store_handle_class between;
+    fixture *self = noting_fixture_of_points(ROWS);
+    kw_range *points = (kw_range *)self->plan.ranges;
+    for (uint32_t i = 0; i < ROWS; i++)
+        points[i].placement = &self->placements[i >= ROWS / 2];
+    inner = self->handle->class;
+    between = *inner;
+    between.get_many = get_of_two_tables;
+    self->handle->class = &between;
+    kw_gather_spec spec = fixture_spec(self);
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    fixture_read_page(self, gather, ROWS, 1 << 20);
+    g_assert_true(self->failed);
+    g_assert_cmpint(self->error.code, ==, KW_LIMIT);
+    g_assert_nonnull(strstr(self->error.text, "table u: a row has more than "));
+    kw_gather_free(gather);
+    fixture_free(self);
+}
+
 /* Rows that a reply omits are requested again: each is returned once, in order. */
 static void
 test_rows_omitted_by_the_store(void)
@@ -228,6 +275,7 @@ main(int argc, char **argv)
     g_test_add_func("/gather/points/points of a page", test_points_of_a_page);
     g_test_add_func("/gather/points/tiny buffer", test_tiny_buffer);
     g_test_add_func("/gather/points/rows omitted by the store", test_rows_omitted_by_the_store);
+    g_test_add_func("/gather/points/row too large", test_row_too_large);
     g_test_add_func("/gather/points/multi-get in flight", test_multi_get_in_flight);
     return g_test_run();
 }
