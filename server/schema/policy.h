@@ -70,9 +70,9 @@ struct kw_table {
     size_t placements_count;
     bool changing;        /* a path has two placements, because its key rule is being changed; or it is being
                              added */
-    bool changing_order;  /* and its version sets the order of writes, whatever policy and catalog say */
+    bool changing_order;  /* a change sets the order of writes, whatever policy and catalog say */
     bool atomics;         /* in a store with several writers: increments and conditional writes are allowed */
-    bool atomics_held;    /* so increments and conditional writes must be rejected for now */
+    bool atomics_held;    /* a change does not allow them at present: they wait (service/atomic_hold.h) */
     kw_ordering ordering; /* of rows with records; the rows of the association are not subject to it */
     bool chosen;          /* some path's rows do not follow from the record: see kw_layout_choice */
     kw_bytes default_family;
@@ -87,14 +87,13 @@ struct kw_table {
     size_t generated_count;
 };
 
-/* Where the rows of a path are, other than the policy's text says: since the path got another key rule while
- * it was served. Everything must live until kw_policy_new_placed returns, except the models, which the policy
- * references. */
+/* Where the rows of a path are, if the policy's text says something else, because the path got another key
+ * rule while it was served. Everything must live until kw_policy_new_placed returns, except the models, which
+ * the policy references. */
 typedef struct kw_placing {
     const char *table;
     const char *path;
-    /* What the text says. If the path in the text has another layout number or store table, the placing does
-     * not apply to it. */
+    /* The placing applies only if the path has this layout number and store table in the text. */
     uint32_t given_layout;
     const char *given_store_table;
     /* The placement of the text's key rule. */
@@ -142,9 +141,10 @@ const kw_placement *kw_path_scanned(const kw_path *path);
 
 typedef struct kw_policy kw_policy;
 
-/* A rule that this version rejects in new layouts, for example one under which two records can share a row
- * key, but under which rows may already exist. A policy with hazards compiles: the gateway that serves it
- * decides by the layouts in the store's catalog; every other program reports hazards as errors. */
+/* A rule that this version rejects in new layouts, for example because two records can share a row key. An
+ * earlier version accepted it, so rows can exist under it. Therefore, a policy with hazards compiles: the
+ * gateway that serves it decides by the layouts in the store's catalog; every other program reports hazards
+ * as errors. */
 typedef struct kw_hazard {
     const kw_table *table;
     const kw_path *path; /* whose layout has it; NULL: the whole table */
@@ -176,14 +176,15 @@ const kw_hazard *kw_policy_hazard(const kw_policy *policy, size_t index);
 bool kw_policy_refuse_hazards(const kw_policy *policy, kw_diagnostics *diagnostics);
 
 /* Adds warnings about rules that are correct but likely to cause trouble: buckets that sequential ids rarely
- * reach, keys that begin with the time, rows without an order, ... Hashes some hundred thousand values. */
+ * reach, keys that begin with the time, rows without an order, ... Hashes at most 409,600 values for each
+ * component with buckets. */
 void kw_policy_warn(const kw_policy *policy, kw_diagnostics *diagnostics);
 
 kw_policy *kw_policy_ref(kw_policy *policy);
 void kw_policy_unref(kw_policy *policy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy, kw_policy_unref)
 
-/* True if there are references other than one. */
+/* True if there is more than one reference. */
 bool kw_policy_is_shared(const kw_policy *policy);
 
 kw_model *kw_policy_model(const kw_policy *policy);
