@@ -78,7 +78,7 @@ kw_model_read_text(const char *file, const char *text, size_t size,
                            diagnostics);
 }
 
-/* Reads the whole file, at most one byte more than the maximum size of a policy. Caller frees. */
+/* Reads a file, but at most one byte more than the maximum size of a policy. Caller frees. */
 static char *
 read_bytes(const char *file, size_t *ret_size)
 {

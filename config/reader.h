@@ -7,8 +7,8 @@
 
 #include "config/model.h"
 
-/* components: the components that key rules can contain (the schemas of rule); borrowed during the call
- * only. Returns NULL, and adds at least one problem to diagnostics, if the text is rejected. */
+/* components: the components that key rules can contain (kw_rule_schemas); borrowed during the call only.
+ * Returns NULL, and adds at least one problem to diagnostics, if the text is rejected. */
 kw_model *kw_model_read_text(const char *file, const char *text, size_t size,
                              const kw_component_schema *const *components, size_t components_count,
                              kw_diagnostics *diagnostics);
@@ -33,7 +33,8 @@ kw_model *kw_model_built_in(const kw_component_schema *const *components, size_t
 /* The built-in policy's YAML text (static). */
 const char *kw_model_built_in_text(void);
 
-/* The text with secrets (cursor keys) replaced by "(secret)". Caller frees with g_free. */
+/* The text with secrets (cursor keys, the password for Redis) replaced by "(secret)". Caller frees with
+ * g_free. */
 char *kw_model_text_without_secrets(const kw_model *model);
 
 /* Documentation from the same table of settings: a text like a man page, and a JSON Schema. Caller frees. */

@@ -1,8 +1,8 @@
 /* One connection to a gateway: TCP, optionally with TLS. Calls block, but never longer than their deadline
- * (g_get_monotonic_time's clock, microseconds).
+ * (g_get_monotonic_time's clock, microseconds). Only the lookup of a host name can take longer.
  *
  * This replaces ThriftSocket and ThriftSSLSocket, which support neither time limits nor IPv6; the latter
- * accepts a certificate for any host name. Errors are of the public domain.
+ * accepts a certificate for any host name. Errors have the domain KW_CLIENT_ERROR.
  */
 #pragma once
 

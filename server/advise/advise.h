@@ -47,11 +47,11 @@ typedef struct kw_spread {
     size_t reached;
     const uint64_t *counts; /* per place, in key order */
     double hottest_to_mean; /* over the whole sample */
-    double window_share;  /* share of a window's hottest place; half of the records are in windows where it is
-                             at most this */
-    double worst_share;   /* the greatest such share, over windows with at least two records */
+    double window_share;    /* share of the hottest place in a window: median of all windows, weighted by the
+                               number of their records */
+    double worst_share;     /* the greatest share of a place in a window with at least two records */
     double window_places; /* the number of equally used places that would spread a window's writes as evenly;
-                             0: no window has two */
+                             0: no window has two records */
 } kw_spread;
 
 typedef struct kw_advised_path {

@@ -157,7 +157,8 @@ poll_ms(const kw_follower *self)
     return kw_change_set_has_several_writers(self->seen_changes) ? POLL_CHANGE_MS : POLL_MS;
 }
 
-/* The records differ from those in service, but not in their versions: no other policy must be loaded. */
+/* What is in service is current, so nothing has to be loaded. The records of changes can still have another
+ * goal, holder or progress. */
 static void
 note_in_service(kw_follower *self)
 {

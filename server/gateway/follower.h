@@ -12,11 +12,11 @@
 
 #include "gateway/gateway_internal.h"
 
-/* Begins to poll at once. NULL if there is nothing to follow; the other functions ignore NULL. */
+/* Begins to poll, after a second. NULL if there is nothing to follow; the other functions ignore NULL. */
 kw_follower *kw_follower_new(kw_gateway *gateway);
 /* Reads the catalog now. Call it when this gateway finds that its records are out of date. */
 void kw_follower_wake(kw_follower *self);
-/* Ends the polls: when draining begins. */
+/* Stops polling. Call it when draining begins. */
 void kw_follower_stop(kw_follower *self);
 /* Call it before the loop is freed. */
 void kw_follower_close(kw_follower *self);

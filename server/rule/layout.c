@@ -2,8 +2,8 @@
  *
  *   encode   front to back; pieces computed over the rest of the key last, from the back
  *   decode   split (from the front to the open-ended component, the others from the back), decode the
- *            fields, then compare every other piece with its encoding from the decoded fields (including
- *            clocks if the key also stores their fields exactly)
+ *            fields, then compare every other piece with its encoding from the decoded fields (also the piece
+ *            of a calendar or bits, if other components store the same fields exactly)
  */
 #include "rule/compile.h"
 
@@ -159,7 +159,8 @@ kw_layout_cut(const kw_layout *layout, kw_bytes key, kw_bytes *pieces, kw_error 
     return key.size == 0 || not_ours(layout, "it is too long", ret_error);
 }
 
-/* True if a piece that stores no field has the bytes that follow from the fields. */
+/* True if the piece has the bytes that its component encodes from the decoded fields. A chosen bucket can be
+ * any of the buckets. */
 static bool
 check_derived(const kw_layout *layout, size_t index, const kw_value *values, kw_bytes piece, kw_bytes key,
               kw_error *ret_error)

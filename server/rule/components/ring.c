@@ -1,8 +1,9 @@
 /* ring: the name of the node that consistent hashing of named fields selects.
  *
- * Each node has `replicas` points on a ring of hashes. A record belongs to the node of the first point not
- * before the record's hash, and after the last point to that of the first. So an added node receives its
- * share from all others, and no other key moves. A query that does not bind the fields visits every node.
+ * Each node has `replicas` points on a ring of hashes. A record belongs to the node of the first point at or
+ * after the record's hash; if there is no such point, to the node of the first point of the ring. So an added
+ * node receives its share from all others, and no other key moves. A query that does not bind the fields
+ * visits every node.
  *
  * A point is the hash of the node's name followed by the point's number in decimal. If two nodes share a
  * point, it belongs to the later one of the list.

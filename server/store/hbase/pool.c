@@ -101,7 +101,8 @@ can_send(const kw_hbase_pool *pool, const kw_hbase_channel *channel)
     return channel->overdue_ns == 0 && channel->in_flight < (uint32_t)pool->store->settings.pipeline;
 }
 
-/* A call that began before the lease was lost has roles of that time, which others can have left since. */
+/* True if the gateway has lost its lease since the call began. The call would read and write rows by the
+ * policy of that time; other gateways can use a later one by now. */
 static bool
 is_fenced_off(const kw_fence *fence, const kw_hbase_call *call)
 {
@@ -268,7 +269,7 @@ kw_hbase_pool_retry_or_fail(kw_hbase_pool *pool, kw_hbase_call *call, const kw_h
     uint64_t delay_ms;
     uint32_t attempts = call->attempts; /* the first retry has no delay */
     if (failure->kind == KW_HBASE_TEMPORARY)
-        attempts++; /* it has one if HBase needs time to recover */
+        attempts++; /* unless HBase needs time to recover */
     g_assert(call->state == KW_HBASE_CALL_IN_FLIGHT);
     if (!call->repeatable || call->pin ||
         !kw_hbase_pool_allow_retry(pool, call->deadline, attempts, &delay_ms)) {

@@ -96,7 +96,8 @@ struct kw_hbase_pool {
 void kw_hbase_pool_init(kw_hbase_pool *pool, kw_hbase_store *store, kw_loop *loop, void (*ticked)(void *user),
                         void *user);
 
-/* See call.h. The owner has set its members; the others must be zero or unchanged since done. */
+/* See call.h. The owner has set the members that call.h lists as the owner's; the others must be zero, or
+ * unchanged since done. */
 void kw_hbase_pool_start(kw_hbase_pool *pool, kw_hbase_call *call);
 
 /* The same, but the call is sent after delay_ms at the earliest. */
