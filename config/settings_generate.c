@@ -80,7 +80,7 @@ static const kw_setting generate_settings[] = {
      .fallback = "ever",
      .only = SEQUENCE,
      .about = "Start again with the first number in each period (second, minute and so on) of the record's "
-              "own time. Needs the setting of."},
+              "own time, which `of` names."},
     {.name = "of",
      .kind = KW_KIND_TEXT,
      .offset = offsetof(kw_model_generate, of),

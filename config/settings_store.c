@@ -240,7 +240,8 @@ static const kw_setting store_settings[] = {
      .only = HBASE,
      .about =
          "hbase.client.pause of the Thrift2 servers: the time after which their HBase client repeats a call. "
-         "A condition that fails within this time fails on its first attempt, so the write was not applied."},
+         "If HBase reports within this time that a condition failed, its client has not repeated the call, "
+         "so the write was not applied."},
     {.name = "create_missing",
      .kind = KW_KIND_SWITCH,
      .offset = offsetof(kw_draft, model.store.create_missing),
