@@ -5,11 +5,14 @@
 #include "catalog/compare_change.h"
 #include "catalog/compare_fields.h"
 
+#define CHANGE_ONLINE                                                                                        \
+    "change it while the table is in use: set policy.source: store and run keyway policy apply "             \
+    "(keyway-policy(5), CHANGING A KEY RULE)"
 #define FINGERPRINT_DIGITS 8 /* digits of a fingerprint in a message */
 /* A format with one argument, the name of the table. */
 #define COPY_ROWS_INSTEAD                                                                                    \
-    "copy the rows to a new table while nobody writes: keyway scan %s --full-scan -o jsonl, then keyway "    \
-    "import (keyway-policy(5), CHANGING A KEY RULE)"
+    "copy the rows to a new table (keyway-policy(5), CHANGING A KEY RULE): keyway scan %s --full-scan -o "   \
+    "jsonl, then keyway import"
 
 kw_rows_found
 kw_evidence_find(const kw_evidence *evidence, const char *store_table)
@@ -72,16 +75,6 @@ typedef struct comparing {
     bool exclusive;
 } comparing;
 
-/* Returns how the operator can change the key rule of a table with rows. */
-static const char *
-how_to_change(const comparing *self)
-{
-    if (self->evidence->one_writer)
-        return "change it while the table is in use: set policy.source: store and run keyway policy apply "
-               "(keyway-policy(5), CHANGING A KEY RULE)";
-    return kw_arena_printf(self->arena, COPY_ROWS_INSTEAD, self->wanted->table);
-}
-
 static bool
 refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placement_facts *old,
                kw_error *ret_error)
@@ -92,15 +85,15 @@ refuse_changed(const comparing *self, const kw_path_facts *path, const kw_placem
         return kw_error_set(
             ret_error, KW_REFUSED,
             "table %s, path %s: its rows were written under layout %u with the key rule %.*s, and "
-            "this policy has the key rule %.*s; restore the old one, or %s",
+            "this policy has the key rule %.*s; restore the old one, or " CHANGE_ONLINE,
             table, path->name, old->layout, FINGERPRINT_DIGITS, old->fingerprint, FINGERPRINT_DIGITS,
-            new->fingerprint, how_to_change(self));
+            new->fingerprint);
     return kw_error_set(
         ret_error, KW_REFUSED,
         "table %s, path %s: its rows were written under layout %u (store table %s, key rule %.*s), and this "
-        "policy has layout %u (store table %s, key rule %.*s); restore the old ones, or %s",
+        "policy has layout %u (store table %s, key rule %.*s); restore the old ones, or " CHANGE_ONLINE,
         table, path->name, old->layout, old->store_table, FINGERPRINT_DIGITS, old->fingerprint, new->layout,
-        new->store_table, FINGERPRINT_DIGITS, new->fingerprint, how_to_change(self));
+        new->store_table, FINGERPRINT_DIGITS, new->fingerprint);
 }
 
 static bool
