@@ -49,7 +49,6 @@ gssize
 kw_read_interruptible(int fd, void *to, gsize bytes_max)
 {
     struct pollfd waits[] = {{.fd = fd, .events = POLLIN}, {.fd = signal_event, .events = POLLIN}};
-
     int ready;
 
     do {
