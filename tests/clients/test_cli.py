@@ -360,39 +360,33 @@ class Importing(Case):
             self.assertIn("2000 records written", shown.decode())
             self.assertNotIn("[", keyway(gateway, "import", "order_events", str(path)).stderr)
 
-    def test_interrupted(self):
-        """Ctrl-C completes or drops a whole batch, and prints the line to continue from."""
+    def interrupt(self, text, wait_s=0):
+        """Sends Ctrl-C after the first batch of two records, and a while later. Returns the printed errors."""
         with FakeGateway() as gateway:
             words = [KEYWAY, "-g", gateway.address, "import", "order_events", "-", "--batch", "2"]
             with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as started:
-                started.stdin.write("order_id,ts\nA,1\nB,2\nC,3\n")
+                started.stdin.write(text)
                 started.stdin.flush()
                 while not gateway.handler.batches:
                     self.assertIsNone(started.poll())
                     time.sleep(0.01)
+                time.sleep(wait_s)
                 started.send_signal(signal.SIGINT)
                 self.assertEqual(started.wait(60), 130)
-                self.assertIn("the import was interrupted\n  2 records were written, 0 rejected; line 4 is the first",
-                              started.stderr.read())
+                printed = started.stderr.read()
             self.assertEqual(gateway.handler.batches, [2])
+            return printed
+
+    def test_interrupted(self):
+        """Ctrl-C completes or drops a whole batch, and prints the line to continue from."""
+        self.assertIn("the import was interrupted\n  2 records were written, 0 rejected; line 4 is the first",
+                      self.interrupt("order_id,ts\nA,1\nB,2\nC,3\n"))
 
     def test_interrupted_within_a_line(self):
         """A line of which only a part was read is not written: its number or text may go on."""
-        with FakeGateway() as gateway:
-            words = [KEYWAY, "-g", gateway.address, "import", "order_events", "-", "--batch", "2"]
-            with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as started:
-                started.stdin.write("order_id,ts\nA,1\nB,2\nC,3\nD,4")
-                started.stdin.flush()
-                while not gateway.handler.batches:
-                    self.assertIsNone(started.poll())
-                    time.sleep(0.01)
-                time.sleep(0.2)  # the program waits for the rest of the line
-                started.send_signal(signal.SIGINT)
-                self.assertEqual(started.wait(60), 130)
-                self.assertIn("2 records were written, 0 rejected; line 4 is the first", started.stderr.read())
-            self.assertEqual(gateway.handler.batches, [2])
+        self.assertIn("2 records were written, 0 rejected; line 4 is the first",
+                      self.interrupt("order_id,ts\nA,1\nB,2\nC,3\nD,4", wait_s=0.2))  # it waits for the rest of the line
 
     def test_library_errors(self):
         """Errors of json-glib and libcsv become messages; a number outside the range of a double is rejected."""
