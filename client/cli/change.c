@@ -116,7 +116,7 @@ kw_command_change(kw_cli *cli, int argc, char **argv)
         return run_status(cli, argc - 1, argv + 1);
     if (argc > 1 && g_str_equal(argv[1], "diff"))
         return kw_command_change_diff(cli, argc - 1, argv + 1);
-    if (argc > 1 && kw_command_change_order(cli, argc - 1, argv + 1, &code))
+    if (argc > 1 && kw_command_change_command(cli, argc - 1, argv + 1, &code))
         return code;
     if (argc > 1 && argv[1][0] != '-')
         return run_unknown(argv[1]);

@@ -3,7 +3,7 @@
  *   change.c          the list of commands; list and status
  *   change_status.c   prints the state of changes
  *   change_wait.c     waits until a change needs the operator
- *   change_order.c    switch, reverse, complete, cancel, pause, resume, throttle, compare
+ *   change_command.c    switch, reverse, complete, cancel, pause, resume, throttle, compare
  *   change_diff.c     compares the rows under the old and the new key rule
  */
 #pragma once
@@ -40,6 +40,6 @@ GPtrArray *kw_change_wait(kw_cli *cli, const char *table, int *ret_exit);
 
 /* --- the commands ------------------------------------------------------------------------------- */
 
-/* The words of an order: argv[0] is its name, for example "switch". False: there is no such order. */
-bool kw_command_change_order(kw_cli *cli, int argc, char **argv, int *ret_exit);
+/* argv[0] is the name of a command for a change, for example "switch". False: there is no such command. */
+bool kw_command_change_command(kw_cli *cli, int argc, char **argv, int *ret_exit);
 int kw_command_change_diff(kw_cli *cli, int argc, char **argv);

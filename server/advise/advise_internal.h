@@ -12,7 +12,7 @@ typedef struct kw_windows {
     const uint32_t *column_of; /* per window */
     const int64_t *columns;
     size_t columns_count;
-    const bool *young; /* per record: true if it belongs to the later half */
+    const bool *later_half; /* per record: true if it belongs to the later half */
 } kw_windows;
 
 void kw_windows_make(const kw_advise_settings *settings, kw_arena *arena, kw_windows *ret_windows);
@@ -28,10 +28,10 @@ typedef struct kw_keyed {
     const kw_bytes *sorted;
 } kw_keyed;
 
-/* place_of has the place of each key, a number below `places`. young: counts only keys of the later half of
- * the sample. */
+/* place_of has the place of each key, a number below `places`. later_half: counts only keys of the later half
+ * of the sample. */
 void kw_spread_make(const kw_windows *windows, const kw_keyed *keyed, const uint32_t *place_of, size_t places,
-                    bool young, kw_arena *arena, kw_spread *ret_spread);
+                    bool later_half, kw_arena *arena, kw_spread *ret_spread);
 
 /* The number of keys in `sorted` that are less than the bound. */
 size_t kw_keyed_before(const kw_keyed *keyed, kw_bytes bound);

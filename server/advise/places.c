@@ -84,7 +84,7 @@ typedef struct cuts {
     kw_bytes *keys;
     size_t count;
     const char *by;
-    bool young; /* measured with the later half of the sample */
+    bool later_half; /* measured with the later half of the sample */
 } cuts;
 
 static int
@@ -133,13 +133,13 @@ cut_by_sample(const kw_windows *windows, const kw_keyed *keyed, uint32_t regions
     kw_bytes *older = KW_ARENA_ARRAY(arena, kw_bytes, keyed->count);
     size_t count = 0;
     for (size_t index = 0; index < keyed->count; index++) {
-        if (!windows->young[keyed->record_of[index]])
+        if (!windows->later_half[keyed->record_of[index]])
             older[count++] = keyed->keys[index];
     }
     qsort(older, count, sizeof *older, compare_keys);
     *ret_cuts = (cuts){.keys = KW_ARENA_ARRAY(arena, kw_bytes, regions),
                        .by = "by the older half of the sample",
-                       .young = true};
+                       .later_half = true};
     for (uint32_t part = 1; part < regions && count > 0; part++) {
         kw_bytes cut = older[count * part / regions];
         kw_bytes before = ret_cuts->count ? ret_cuts->keys[ret_cuts->count - 1] : older[0];
@@ -202,7 +202,7 @@ kw_advise_places(const kw_windows *windows, const kw_keyed *keyed, uint32_t regi
         starts[index + 1] = cut_keys.keys[index];
     for (size_t index = 0; index < keyed->count; index++)
         place_of[index] = region_of(&cut_keys, keyed->keys[index]);
-    kw_spread_make(windows, keyed, place_of, places, cut_keys.young, arena, &path->regions);
+    kw_spread_make(windows, keyed, place_of, places, cut_keys.later_half, arena, &path->regions);
     path->region_starts = starts;
     path->cut = cut_keys.by;
     path->heat = make_heat(windows, keyed, place_of, places, arena);

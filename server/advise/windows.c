@@ -96,13 +96,13 @@ make_columns(kw_windows *windows, const int64_t *starts, kw_arena *arena)
 
 /* Marks the later half. times: sorted and unsorted; NULL: the records are in the order of time. */
 static const bool *
-find_young(const int64_t *sorted, const int64_t *times, size_t records, kw_arena *arena)
+find_later_half(const int64_t *sorted, const int64_t *times, size_t records, kw_arena *arena)
 {
-    bool *young = KW_ARENA_ARRAY(arena, bool, records);
+    bool *later_half = KW_ARENA_ARRAY(arena, bool, records);
     bool by_time = sorted && sorted[records / 2] > sorted[0];
     for (size_t record = 0; record < records; record++)
-        young[record] = by_time ? times[record] >= sorted[records / 2] : record >= records / 2;
-    return young;
+        later_half[record] = by_time ? times[record] >= sorted[records / 2] : record >= records / 2;
+    return later_half;
 }
 
 static void
@@ -116,8 +116,8 @@ make_slices(size_t records, kw_arena *arena, kw_windows *ret_windows)
         of_record[record - 1] = (uint32_t)slice;
         starts[slice] = (int64_t)record;
     }
-    *ret_windows =
-        (kw_windows){.of_record = of_record, .count = count, .young = find_young(NULL, NULL, records, arena)};
+    *ret_windows = (kw_windows){
+        .of_record = of_record, .count = count, .later_half = find_later_half(NULL, NULL, records, arena)};
     make_columns(ret_windows, starts, arena);
 }
 
@@ -141,7 +141,7 @@ kw_windows_make(const kw_advise_settings *settings, kw_arena *arena, kw_windows 
     *ret_windows = (kw_windows){.window_ms = window_ms,
                                 .of_record = of_record,
                                 .count = count,
-                                .young = find_young(sorted, settings->times_ms, records, arena)};
+                                .later_half = find_later_half(sorted, settings->times_ms, records, arena)};
     make_columns(ret_windows, starts, arena);
 }
 
@@ -213,7 +213,7 @@ measure_windows(const uint64_t *codes, size_t count, window_share *shares, kw_sp
 
 void
 kw_spread_make(const kw_windows *windows, const kw_keyed *keyed, const uint32_t *place_of, size_t places,
-               bool young, kw_arena *arena, kw_spread *ret_spread)
+               bool later_half, kw_arena *arena, kw_spread *ret_spread)
 {
     uint64_t *counts = KW_ARENA_ARRAY(arena, uint64_t, places);
     uint64_t *codes = KW_ARENA_ARRAY(arena, uint64_t, keyed->count);
@@ -224,7 +224,7 @@ kw_spread_make(const kw_windows *windows, const kw_keyed *keyed, const uint32_t 
     for (size_t index = 0; index < keyed->count; index++) {
         size_t record = keyed->record_of[index];
         g_assert(place_of[index] < places);
-        if (young && !windows->young[record])
+        if (later_half && !windows->later_half[record])
             continue;
         spread.reached += counts[place_of[index]]++ == 0;
         hottest = MAX(hottest, counts[place_of[index]]);

@@ -148,13 +148,13 @@ kw_account_bytes(const kw_account *account)
 }
 
 void
-kw_account_leave(kw_account *account)
+kw_account_set_client_gone(kw_account *account)
 {
     atomic_store_explicit(&account->left, true, memory_order_relaxed);
 }
 
 bool
-kw_account_has_left(const kw_account *account)
+kw_account_client_is_gone(const kw_account *account)
 {
     return account && atomic_load_explicit(&account->left, memory_order_relaxed);
 }

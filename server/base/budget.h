@@ -74,5 +74,5 @@ int64_t kw_account_share(void);
 bool kw_account_is_over_share(const kw_account *account);
 
 /* Records that the client has disconnected: the replies to this account's calls are no longer needed. */
-void kw_account_leave(kw_account *account);
-bool kw_account_has_left(const kw_account *account); /* NULL: false */
+void kw_account_set_client_gone(kw_account *account);
+bool kw_account_client_is_gone(const kw_account *account); /* NULL: false */

@@ -14,7 +14,7 @@ kw_shortage_refuse(kw_error *ret_error)
 bool
 kw_shortage_check(const kw_account *account, kw_error *ret_error)
 {
-    if (kw_account_has_left(account))
+    if (kw_account_client_is_gone(account))
         return kw_error_set(ret_error, KW_UNAVAILABLE, "the client has disconnected");
     return kw_budget_pressure(account) != KW_PRESSURE_FULL || kw_shortage_refuse(ret_error);
 }

@@ -274,7 +274,7 @@ uint64_t
 kw_change_commands_tick(kw_coordinator *coordinator)
 {
     if (!coordinator->running)
-        return kw_change_own_start_due(coordinator);
+        return kw_change_start_automatic(coordinator);
     kw_change_step_tick(coordinator->running);
     return UINT64_MAX;
 }

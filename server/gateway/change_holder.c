@@ -92,7 +92,7 @@ edit_holder(void *user, int64_t current, kw_change_record *record, kw_arena *are
     (void)current;
     kw_coordinator *self = user;
     const char *holder = self->stopped ? "" : kw_catalog_instance(self->gateway->catalog);
-    if (!g_str_equal(record->holder, self->take_from))
+    if (!g_str_equal(record->holder, self->replaced_holder))
         return kw_error_set(ret_error, KW_BUSY, "another gateway has become the holder");
     record->holder = kw_arena_text(arena, kw_bytes_of_text(holder));
     return true;
@@ -101,12 +101,12 @@ edit_holder(void *user, int64_t current, kw_change_record *record, kw_arena *are
 static void leave_next(kw_coordinator *self);
 
 static void
-end_take(kw_coordinator *self)
+end_takeover(kw_coordinator *self)
 {
-    g_clear_pointer(&self->take_table, g_free);
-    g_clear_pointer(&self->take_path, g_free);
-    g_clear_pointer(&self->take_from, g_free);
-    self->taking = false;
+    g_clear_pointer(&self->takeover_table, g_free);
+    g_clear_pointer(&self->takeover_path, g_free);
+    g_clear_pointer(&self->replaced_holder, g_free);
+    self->taking_over = false;
     if (self->stopped)
         leave_next(self);
     kw_coordinator_wake(self, 0);
@@ -114,42 +114,42 @@ end_take(kw_coordinator *self)
 }
 
 static void
-on_taken(void *user, const kw_current *current, const kw_error *error)
+on_taken_over(void *user, const kw_current *current, const kw_error *error)
 {
     kw_coordinator *self = user;
     if (!error) {
         kw_log(KW_LOG_INFO, "change", self->stopped ? "gave up a change" : "took over a change",
-               KW_LOG_FACT("table", self->take_table), KW_LOG_FACT("path", self->take_path));
+               KW_LOG_FACT("table", self->takeover_table), KW_LOG_FACT("path", self->takeover_path));
         kw_coordinator_take_current(self, current);
     }
-    end_take(self);
+    end_takeover(self);
 }
 
 static void
-run_take(kw_job *job)
+run_takeover(kw_job *job)
 {
-    kw_coordinator *self = (kw_coordinator *)(void *)((char *)job - offsetof(kw_coordinator, take));
+    kw_coordinator *self = (kw_coordinator *)(void *)((char *)job - offsetof(kw_coordinator, takeover));
     const kw_gateway *gateway = self->gateway;
     kw_deadline deadline =
         self->stopped ? self->leave_until : kw_deadline_in_ms(kw_gateway_model(gateway)->timeouts.call_ms);
     if (!self->stopped && !kw_catalog_instance(gateway->catalog)[0])
-        end_take(self);
+        end_takeover(self);
     else
-        kw_catalog_edit_change(gateway->catalog, self->take_table, self->take_path, edit_holder, self,
-                               deadline, on_taken, self);
+        kw_catalog_edit_change(gateway->catalog, self->takeover_table, self->takeover_path, edit_holder, self,
+                               deadline, on_taken_over, self);
 }
 
 static void
-start_take(kw_coordinator *self, const kw_change_record *record)
+start_takeover(kw_coordinator *self, const kw_change_record *record)
 {
-    if (self->taking)
+    if (self->taking_over)
         return;
-    self->taking = true;
-    self->take_table = g_strdup(record->table);
-    self->take_path = g_strdup(record->path);
-    self->take_from = g_strdup(record->holder);
-    self->take.run = run_take;
-    kw_jobs_add(&self->gateway->jobs, &self->take);
+    self->taking_over = true;
+    self->takeover_table = g_strdup(record->table);
+    self->takeover_path = g_strdup(record->path);
+    self->replaced_holder = g_strdup(record->holder);
+    self->takeover.run = run_takeover;
+    kw_jobs_add(&self->gateway->jobs, &self->takeover);
 }
 
 /* Gives up one change after another: the end of each put starts the next one. Other gateways take over
@@ -158,10 +158,11 @@ static void
 leave_next(kw_coordinator *self)
 {
     const kw_change_set *set = self->gateway->changes;
-    while (set && !self->taking && !kw_deadline_passed(self->leave_until) && self->leave_index < set->count) {
+    while (set && !self->taking_over && !kw_deadline_passed(self->leave_until) &&
+           self->leave_index < set->count) {
         const kw_change_record *record = &set->records[self->leave_index++];
         if (record->under_way && kw_change_is_holder(self, record))
-            start_take(self, record);
+            start_takeover(self, record);
     }
 }
 
@@ -206,7 +207,7 @@ note_as_other(kw_coordinator *self, const kw_change_record *record, kw_change_wo
     g_free(work->holder);
     work->holder = holder ? g_strdup(holder->id) : NULL;
     if ((!holder || holder->dead) && kw_change_can_work(self, record))
-        start_take(self, record);
+        start_takeover(self, record);
 }
 
 static void
@@ -312,7 +313,7 @@ tick_record(kw_coordinator *self, const kw_change_record *record)
         work->next = (kw_change_next){.wait = KW_CHANGE_WAIT_REPORTS};
     if (age_ms < interval_ms)
         return MIN(interval_ms - age_ms, wait_ms(work, &times));
-    if (!self->reading && !self->taking && !self->continuing && kw_clock_mono_ns() >= self->continue_ns)
+    if (!self->reading && !self->taking_over && !self->continuing && kw_clock_mono_ns() >= self->continue_ns)
         start_read(self, record);
     return AGAIN_MS;
 }

@@ -38,9 +38,9 @@ void kw_change_request_refuse(kw_change_request *request, kw_code code, const ch
 /* Writes request->record to the catalog, then finishes the request. */
 void kw_change_request_write_record(kw_change_request *request);
 
-/* change_own.c: continues changes whose time has come. Returns in how many milliseconds it must be called
- * again. */
-uint64_t kw_change_own_start_due(kw_coordinator *coordinator);
+/* change_automatic.c: continues changes whose time has come. Returns in how many milliseconds it must be
+ * called again. */
+uint64_t kw_change_start_automatic(kw_coordinator *coordinator);
 /* The command that the gateway gave itself has ended; error can be NULL. */
 void kw_change_own_end(kw_change_request *request, const kw_error *error);
 

@@ -256,7 +256,7 @@ call_idle(kw_task *task)
 static void
 report_idle(kw_coordinator *self)
 {
-    if (!self->idle_done || self->working || self->taking || self->reading || self->idle.run)
+    if (!self->idle_done || self->working || self->taking_over || self->reading || self->idle.run)
         return;
     self->idle.run = call_idle;
     kw_loop_post(self->gateway->loop, &self->idle);

@@ -7,7 +7,7 @@
  *   change_parts.c   which path or placement a slice is for, if there are several
  *   change_pace.c    how fast slices follow each other
  *   change_commands.c  commands of the operator
- *   change_own.c     commands that the gateway gives itself
+ *   change_automatic.c     commands that the gateway gives itself
  *   change_steps.c   the steps that commands make: the next version of a change
  *   change_status.c  the state of a change, for people
  *
@@ -83,9 +83,9 @@ struct kw_coordinator {
     char *table, *path;          /* of the slice */
     int64_t started_ms;          /* of its change */
     kw_change_request *requests; /* without an answer */
-    bool continuing;             /* the gateway carries out a command that it gave itself (change_own.c) */
-    uint64_t continue_ns;        /* the next such command starts no earlier than this */
-    kw_change_request *running;  /* the request that makes a step; no slice starts before it ends */
+    bool continuing;      /* the gateway carries out a command that it gave itself (change_automatic.c) */
+    uint64_t continue_ns; /* the next such command starts no earlier than this */
+    kw_change_request *running; /* the request that makes a step; no slice starts before it ends */
     _Atomic unsigned requests_count;
     /* reports */
     bool drained;      /* no call has used an earlier policy since the one in service was served */
@@ -93,10 +93,10 @@ struct kw_coordinator {
     /* followers, and who is the holder */
     bool reading;
     char *read_table, *read_path;
-    kw_job take; /* makes this gateway the holder in the record, or removes it as the holder */
-    bool taking; /* the job is queued or running */
-    char *take_table, *take_path;
-    char *take_from; /* the holder that is replaced, if the record still has it */
+    kw_job takeover;  /* makes this gateway the holder in the record, or removes it as the holder */
+    bool taking_over; /* the job is queued or running */
+    char *takeover_table, *takeover_path;
+    char *replaced_holder; /* the holder that is replaced, if the record still has it */
     kw_deadline leave_until;
     size_t leave_index; /* of the next change to give up */
     bool saved_mine;    /* the save wrote this gateway's progress */

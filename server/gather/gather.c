@@ -335,7 +335,7 @@ give_up(kw_gather *gather)
     const kw_account *account = gather->spec.account;
     if (gather->error)
         return;
-    if (gather->flow.page_rows > 0 && !kw_account_has_left(account))
+    if (gather->flow.page_rows > 0 && !kw_account_client_is_gone(account))
         gather->page_over = gather->page_over || kw_budget_pressure(account) == KW_PRESSURE_FULL;
     else if (!kw_shortage_check(account, &error))
         kw_gather_fail(gather, &error);

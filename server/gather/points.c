@@ -176,7 +176,7 @@ same_table(const kw_points *points, size_t most)
 }
 
 static void
-ask(kw_points *points)
+fetch_batch(kw_points *points)
 {
     const kw_gather *gather = points->gather;
     uint64_t most = POINTS_FIRST;
@@ -256,7 +256,7 @@ kw_points_next(kw_points *points)
         return take(points);
     if (points->next == points->count)
         return KW_STEP_END;
-    ask(points);
+    fetch_batch(points);
     return KW_STEP_WAIT;
 }
 

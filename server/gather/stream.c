@@ -157,7 +157,7 @@ fetch_now(kw_stream *stream, const kw_demand *demand, uint64_t buffered)
 }
 
 static void
-wait_for_place(kw_stream *stream)
+queue_fetch(kw_stream *stream)
 {
     kw_gather *gather = stream->gather;
     if (stream->waiting)
@@ -177,7 +177,7 @@ fetch_or_wait(kw_stream *stream, const kw_demand *demand, uint64_t buffered)
     if (kw_flow_may_fetch(&stream->gather->flow))
         fetch_now(stream, demand, buffered);
     else
-        wait_for_place(stream);
+        queue_fetch(stream);
 }
 
 void
@@ -205,7 +205,7 @@ kw_streams_stop_waiting(const kw_group *group)
         next = stream->next_waiting;
         stream->waiting = false;
         if (stream->group != group)
-            wait_for_place(stream);
+            queue_fetch(stream);
     }
 }
 

@@ -69,7 +69,7 @@ kw_session_is_paused(kw_session *session)
 static bool
 close_stalled(kw_session *session, uint64_t now_ms)
 {
-    if (!session->sending_now || now_ms - session->taken_ms < STALL_MS ||
+    if (!session->sending_now || now_ms - session->peer_read_ms < STALL_MS ||
         !kw_account_is_over_share(session->account) ||
         kw_budget_pressure(session->account) != KW_PRESSURE_FULL)
         return false;
@@ -136,7 +136,7 @@ exceeded_time_limit(const kw_session *session, uint64_t now_ms, bool stuck)
     const kw_net_limits *limits = &session->worker->limits;
     if (session->state == KW_SESSION_HANDSHAKE)
         return now_ms - session->message_ms < limits->handshake_ms ? NULL : "the TLS handshake took too long";
-    if (stuck && now_ms - session->taken_ms >= limits->frame_ms)
+    if (stuck && now_ms - session->peer_read_ms >= limits->frame_ms)
         return "the peer does not read its replies";
     bool awaited = session->reading || session->paused;
     if (session->message_ms > 0 && awaited && now_ms - session->message_ms >= limits->frame_ms)

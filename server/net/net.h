@@ -89,7 +89,7 @@ uint32_t kw_request_peer_number(const kw_request *request);
 const char *kw_request_subject(const kw_request *request);
 
 /* The account that the connection's memory is charged to. It lives until the request has ended.
- * kw_account_has_left is true for it once a reply cannot be delivered any more. */
+ * kw_account_client_is_gone is true for it once a reply cannot be delivered any more. */
 kw_account *kw_request_account(const kw_request *request);
 /* If not NULL, the call must be answered with this error and not be executed. It lives as long as the
  * request. */

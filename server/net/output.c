@@ -61,7 +61,7 @@ note_sent(kw_session *session, size_t size)
     kw_metrics_add(KW_METRIC_bytes_out, (int64_t)size);
     session->sending_at += size;
     g_assert(session->sending_at <= session->sending.size);
-    session->active_ms = session->taken_ms = uv_now(session->handle.loop);
+    session->active_ms = session->peer_read_ms = uv_now(session->handle.loop);
     if (session->sending_at < session->sending.size)
         return;
     session->sending_at = 0;
@@ -144,7 +144,7 @@ send_piece(kw_session *session)
     session->write.data = session;
     session->sending_now = true;
     session->queued = session->writing = piece.len;
-    session->active_ms = session->taken_ms = uv_now(stream->loop);
+    session->active_ms = session->peer_read_ms = uv_now(stream->loop);
     uv_write(&session->write, stream, &piece, 1, on_written);
 }
 
@@ -179,7 +179,7 @@ kw_output_note_progress(kw_session *session, uint64_t now_ms)
         return;
     size_t queued = uv_stream_get_write_queue_size((uv_stream_t *)&session->handle);
     if (queued < session->queued)
-        session->active_ms = session->taken_ms = now_ms;
+        session->active_ms = session->peer_read_ms = now_ms;
     session->queued = queued;
 }
 

@@ -97,7 +97,7 @@ kw_session_close(kw_session *session)
     if (session->state >= KW_SESSION_CLOSING)
         return;
     kw_session_move(session, KW_SESSION_CLOSING);
-    kw_account_leave(session->account);
+    kw_account_set_client_gone(session->account);
     uv_close((uv_handle_t *)&session->handle, on_closed);
 }
 

@@ -75,8 +75,8 @@ struct kw_session {
     kw_error *own_refusal;   /* owned by this session; refusal can point to it */
     char *peer_name;         /* the peer that it is counted for */
 
-    uint64_t active_ms; /* loop time of the last byte in either direction */
-    uint64_t taken_ms;  /* loop time when the peer last read bytes, or when a pending write began */
+    uint64_t active_ms;    /* loop time of the last byte in either direction */
+    uint64_t peer_read_ms; /* loop time when the peer last read bytes, or when a pending write began */
     uint64_t
         message_ms; /* loop time of the present message's first byte, or of the start of lingering; 0: none */
     uint64_t end_ms; /* loop time at which it finishes at the latest; 0: unset */

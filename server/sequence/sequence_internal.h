@@ -78,7 +78,7 @@ typedef struct kw_slot {
     bool used_up;               /* the counter has passed the range's end */
     bool swept;                 /* in the list that the generator sweeps: must not be freed */
     struct kw_slot *next, **at; /* in the cache */
-    uint64_t touched_ns;
+    uint64_t last_used_ns;
     size_t series; /* bytes of the name that all periods share */
     kw_slot_period period;
 } kw_slot;

@@ -7,7 +7,7 @@
 
 #define NAME_MAX_BYTES 300
 #define SLOTS_MANY 256 /* from this number on, idle slots are dropped */
-#define SLOT_REST_NS (UINT64_C(120) * 1000000000)
+#define SLOT_IDLE_NS (UINT64_C(120) * 1000000000)
 
 typedef struct zone {
     struct zone *next;
@@ -36,12 +36,12 @@ equal_names(gconstpointer a, gconstpointer b)
 }
 
 static gboolean
-rests(gpointer key, gpointer value, gpointer user)
+is_unused(gpointer key, gpointer value, gpointer user)
 {
     const kw_slot *slot = value;
     (void)key;
     return slot->keeping != KW_KEEP_EVER && kw_slot_idle(slot) &&
-           *(const uint64_t *)user - slot->touched_ns > SLOT_REST_NS;
+           *(const uint64_t *)user - slot->last_used_ns > SLOT_IDLE_NS;
 }
 
 static bool
@@ -107,11 +107,11 @@ add_slot(kw_slot_cache *self, const counter_name *name, const kw_number_range *r
 {
     uint64_t now_ns = kw_clock_mono_ns();
     if (g_hash_table_size(self->slots) >= SLOTS_MANY)
-        g_hash_table_foreach_remove(self->slots, rests, &now_ns);
+        g_hash_table_foreach_remove(self->slots, is_unused, &now_ns);
     kw_slot *slot = kw_slot_new(self->generator, kw_bytes_of(g_memdup2(name->text, name->size), name->size),
                                 label_of(name, period), range, period);
     slot->period.follows = follows(self, name, period);
-    slot->touched_ns = now_ns;
+    slot->last_used_ns = now_ns;
     slot->series = name->series;
     g_hash_table_insert(self->slots, &slot->name, slot);
     slot->next = self->first;
@@ -146,7 +146,7 @@ slot_at(kw_slot_cache *self, const kw_table *table, const kw_field *field, const
         slot->block = slot->ahead = (kw_block){0, 0}, slot->used_up = false;
     slot->range = range;
     slot->period.at = period->at;
-    slot->touched_ns = kw_clock_mono_ns();
+    slot->last_used_ns = kw_clock_mono_ns();
     return slot;
 }
 

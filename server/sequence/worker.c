@@ -56,7 +56,7 @@ struct kw_worker {
     kw_error why_not;
 };
 
-static void look(kw_worker *self);
+static void read_lease(kw_worker *self);
 
 static uint32_t
 numbers(const kw_worker *self)
@@ -148,23 +148,23 @@ report_stopped(kw_worker *self)
 }
 
 static void
-rest(kw_worker *self, int64_t ms)
+wait_ms(kw_worker *self, int64_t ms)
 {
     kw_timer_start_ms(self->timer, (uint64_t)MAX(ms, 10));
 }
 
 static void
-failed(kw_worker *self, const kw_error *error)
+retry_later(kw_worker *self, const kw_error *error)
 {
     kw_error reported = *error;
     kw_error_prefix(&reported, "worker numbers in %s", self->table);
     set_why_not(self, &reported);
-    rest(self, self->lease_ms / 10);
+    wait_ms(self, self->lease_ms / 10);
     report_started(self, &reported);
 }
 
 static void
-lose(kw_worker *self, const char *other)
+report_lost(kw_worker *self, const char *other)
 {
     kw_log(KW_LOG_ERROR, "sequence", "worker number lost", KW_LOG_FACT("number", self->number),
            KW_LOG_FACT("owner", other));
@@ -178,7 +178,7 @@ lose(kw_worker *self, const char *other)
 
 /* Called after the write of this lease was applied: ids up to wanted_until_ms can be issued now. */
 static void
-hold(kw_worker *self)
+begin_lease(kw_worker *self)
 {
     kw_mutex_lock(&self->lock);
     bool fresh = !self->held;
@@ -200,7 +200,7 @@ hold(kw_worker *self)
         kw_log(KW_LOG_INFO, "sequence", "worker number leased", KW_LOG_FACT("number", self->number),
                KW_LOG_FACT("bits", self->form.worker_bits), KW_LOG_FACT("until_ms", self->until_ms));
     }
-    rest(self, self->lease_ms / 3);
+    wait_ms(self, self->lease_ms / 3);
     report_started(self, NULL);
 }
 
@@ -213,17 +213,17 @@ written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
     if (self->stopping)
         report_stopped(self);
     else if (error)
-        failed(self, error); /* reading the row again shows the outcome */
+        retry_later(self, error); /* reading the row again shows the outcome */
     else if (applied)
-        hold(self);
+        begin_lease(self);
     else
-        look(self);
+        read_lease(self);
 }
 
 /* Changes the row on condition that it still has the content that was read. The new timestamp is higher than
  * that of the content, so that the write is visible even if a store's clock was set back. */
 static void
-change(kw_worker *self, const char *owner, int64_t until_ms, int64_t timeout_ms)
+write_lease(kw_worker *self, const char *owner, int64_t until_ms, int64_t timeout_ms)
 {
     g_snprintf(self->wanted, sizeof self->wanted, "%s %" PRId64, owner, until_ms);
     self->wanted_until_ms = until_ms;
@@ -256,7 +256,7 @@ claim(kw_worker *self)
     kw_mutex_unlock(&self->lock);
     int64_t until_ms = MAX(kw_clock_wall_ms(), last_ms) + self->lease_ms + self->form.tick_ms;
     self->sent_ns = kw_clock_mono_ns();
-    change(self, self->owner, MAX(until_ms, least_ms), self->lease_ms);
+    write_lease(self, self->owner, MAX(until_ms, least_ms), self->lease_ms);
 }
 
 static void
@@ -265,14 +265,14 @@ try_next(kw_worker *self)
     self->floor_ms = 0;
     self->number = (self->number + 1) % numbers(self);
     if (++self->tried < numbers(self)) {
-        look(self);
+        read_lease(self);
         return;
     }
     kw_error error;
     self->tried = 0;
     kw_error_set(&error, KW_UNAVAILABLE, "all %u are leased by other gateways", numbers(self));
-    failed(self, &error);
-    rest(self, self->lease_ms);
+    retry_later(self, &error);
+    wait_ms(self, self->lease_ms);
 }
 
 /* True if this gateway can lease the number. A lease of another gateway has expired only when one more lease
@@ -291,12 +291,12 @@ decide(kw_worker *self)
     kw_error error;
     if (!parse_state(self->seen, &state)) {
         kw_error_set(&error, KW_CORRUPT, "row %s holds \"%s\", which is not a lease", self->row, self->seen);
-        failed(self, &error);
+        retry_later(self, &error);
         return;
     }
     bool mine = state.present && strcmp(state.owner, self->owner) == 0;
     if (self->held && !mine) {
-        lose(self, state.present ? state.owner : "none");
+        report_lost(self, state.present ? state.owner : "none");
         self->floor_ms = self->until_ms;
     }
     if (!mine && state.present)
@@ -325,14 +325,14 @@ row_read(void *user, kw_rows *rows, const kw_error *error)
     if (self->stopping)
         report_stopped(self);
     else if (error)
-        failed(self, error);
+        retry_later(self, error);
     else
         decide(self);
 }
 
 /* Reads the row of the number that this worker holds or seeks. */
 static void
-look(kw_worker *self)
+read_lease(kw_worker *self)
 {
     g_snprintf(self->row, sizeof self->row, "worker/%u/%04u", self->form.worker_bits, self->number);
     self->column =
@@ -355,7 +355,7 @@ on_timer(void *user)
     if (self->stopping)
         report_stopped(self); /* the store does not answer */
     else if (!self->busy)
-        look(self);
+        read_lease(self);
 }
 
 kw_worker *
@@ -384,7 +384,7 @@ kw_worker_start(kw_worker *self, void (*done)(void *user, const kw_error *error)
     self->started = done;
     self->started_user = user;
     if (!self->busy)
-        look(self);
+        read_lease(self);
 }
 
 void
@@ -412,7 +412,7 @@ kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user)
     }
     g_strlcpy(self->seen, self->wanted, sizeof self->seen);
     self->seen_stamp = self->write.timestamp;
-    change(self, FREE_OWNER, last_ms, STOP_TIMEOUT_MS);
+    write_lease(self, FREE_OWNER, last_ms, STOP_TIMEOUT_MS);
 }
 
 void

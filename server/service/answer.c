@@ -137,7 +137,7 @@ static void
 answer(kw_exchange *exchange, const void *result, kw_code code)
 {
     kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
-    if (!exchange->oneway && !kw_account_has_left(exchange->account)) {
+    if (!exchange->oneway && !kw_account_client_is_gone(exchange->account)) {
         if (code == KW_OK && kw_exchange_lacks_memory(exchange)) {
             kw_error short_of = short_of_memory();
             result = kw_exchange_failure(exchange, &short_of);

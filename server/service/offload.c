@@ -9,7 +9,7 @@ must_stop(void *user)
 {
     kw_offload *self = user;
     return kw_workers_are_shut(self->exchange->worker->service->offloads) ||
-           kw_account_has_left(self->exchange->account) || kw_worker_job_must_yield(&self->job);
+           kw_account_client_is_gone(self->exchange->account) || kw_worker_job_must_yield(&self->job);
 }
 
 static bool

@@ -51,7 +51,7 @@ kw_outcome_log_failure(kw_exchange *exchange, const kw_error *error)
 {
     kw_log_level level = level_of(error->code);
     exchange->outcomes = (kw_record_outcomes){0};
-    if (kw_account_has_left(exchange->account) || !can_log(exchange->worker, level))
+    if (kw_account_client_is_gone(exchange->account) || !can_log(exchange->worker, level))
         return NULL;
     bool logged =
         kw_log(level, "service", "call failed", KW_LOG_FACT("request", exchange->request_id),

@@ -32,7 +32,7 @@ large_most(const kw_exchange *exchange)
 static bool
 can_start(const kw_read_queue *queue, const kw_exchange *exchange)
 {
-    if (kw_account_has_left(exchange->account))
+    if (kw_account_client_is_gone(exchange->account))
         return true; /* it fails at once */
     return kw_request_unsent(exchange->request) <= KW_READ_QUEUE_UNSENT_MAX &&
            !(exchange->large && queue->large >= large_most(exchange));

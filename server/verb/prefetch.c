@@ -17,7 +17,7 @@
 /* Callers that show pages to people request fewer rows and often stop after the first page. */
 #define MANY_ROWS 1000
 
-typedef struct page_ahead {
+typedef struct prefetched_page {
     GList link;
     kw_page_prefetcher *of;
     kw_call call;    /* the prefetch's own arena, references and deadline */
@@ -31,7 +31,7 @@ typedef struct page_ahead {
     kw_call *waiter; /* the call that already waits for the page, or NULL */
     kw_scan_done done;
     void *user;
-} page_ahead;
+} prefetched_page;
 
 struct kw_page_prefetcher {
     kw_loop *loop;
@@ -42,11 +42,11 @@ struct kw_page_prefetcher {
     bool closing;
 };
 
-static void begin(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes);
-static void begin_after(page_ahead *before);
+static void begin(kw_page_prefetcher *prefetcher, const kw_call *like, kw_bytes cursor, uint64_t writes);
+static void begin_after(prefetched_page *before);
 
 static void
-page_free(page_ahead *page)
+page_free(prefetched_page *page)
 {
     kw_scan_free(page->scan);
     kw_call_release(&page->call);
@@ -54,7 +54,7 @@ page_free(page_ahead *page)
 
 /* Aborts a read in flight at once, so that closing the store handle does not wait for it. */
 static void
-forget(page_ahead *page)
+forget(prefetched_page *page)
 {
     g_queue_unlink(&page->of->pages, &page->link);
     kw_metrics_add(KW_METRIC_pages_ahead_unused, 1);
@@ -67,7 +67,7 @@ forget(page_ahead *page)
 /* Starts the next prefetch first, so that the store works while this page is encoded. The caller then owns
  * the page's memory. */
 static void
-hand_out(page_ahead *page, kw_call *waiter, kw_scan_done done, void *user)
+deliver(prefetched_page *page, kw_call *waiter, kw_scan_done done, void *user)
 {
     g_queue_unlink(&page->of->pages, &page->link);
     kw_metrics_add(KW_METRIC_pages_ahead_used, 1);
@@ -83,14 +83,14 @@ hand_out(page_ahead *page, kw_call *waiter, kw_scan_done done, void *user)
 static void
 arrived(void *user, const kw_scan_page *read, const kw_error *error)
 {
-    page_ahead *page = user;
-    kw_page_prefetcher *ahead = page->of;
-    ahead->reading--;
+    prefetched_page *page = user;
+    kw_page_prefetcher *prefetcher = page->of;
+    prefetcher->reading--;
     kw_call *waiter = page->waiter;
     kw_scan_done done = page->done;
     void *done_user = page->user;
     if (error) {
-        g_queue_unlink(&ahead->pages, &page->link);
+        g_queue_unlink(&prefetcher->pages, &page->link);
         if (waiter)
             kw_verb_next(waiter, kw_arena_copy(waiter->arena, page->cursor), done, done_user);
         page_free(page);
@@ -100,18 +100,18 @@ arrived(void *user, const kw_scan_page *read, const kw_error *error)
     page->ready = true;
     page->stale_at = kw_deadline_in_ms(KW_PREFETCH_MS);
     if (waiter)
-        hand_out(page, waiter, done, done_user);
+        deliver(page, waiter, done, done_user);
     else
-        kw_timer_start_ms(ahead->sweep, KW_PREFETCH_MS + 1);
+        kw_timer_start_ms(prefetcher->sweep, KW_PREFETCH_MS + 1);
 }
 
 static void
 sweep(void *user)
 {
-    kw_page_prefetcher *ahead = user;
+    kw_page_prefetcher *prefetcher = user;
     bool left = false;
-    for (GList *at = ahead->pages.head, *next; at; at = next) {
-        page_ahead *page = at->data;
+    for (GList *at = prefetcher->pages.head, *next; at; at = next) {
+        prefetched_page *page = at->data;
         next = at->next;
         if (page->ready && kw_deadline_passed(page->stale_at))
             forget(page);
@@ -119,19 +119,19 @@ sweep(void *user)
             left = left || page->ready;
     }
     if (left)
-        kw_timer_start_ms(ahead->sweep, KW_PREFETCH_MS / 4);
+        kw_timer_start_ms(prefetcher->sweep, KW_PREFETCH_MS / 4);
 }
 
 /* --- prefetching ------------------------------------------------------------------------------ */
 
 /* Drops the oldest page that no call waits for. False if there is none. */
 static bool
-make_space(kw_page_prefetcher *ahead)
+make_space(kw_page_prefetcher *prefetcher)
 {
-    if (ahead->pages.length < KW_PREFETCH_PAGES_MAX)
+    if (prefetcher->pages.length < KW_PREFETCH_PAGES_MAX)
         return true;
-    for (GList *at = ahead->pages.head; at; at = at->next) {
-        page_ahead *page = at->data;
+    for (GList *at = prefetcher->pages.head; at; at = at->next) {
+        prefetched_page *page = at->data;
         if (!page->waiter) {
             forget(page);
             return true;
@@ -143,21 +143,21 @@ make_space(kw_page_prefetcher *ahead)
 /* True if prefetching is worthwhile: no write was acknowledged since the preceding page was read, and memory
  * is not short. */
 static bool
-is_worth_it(kw_page_prefetcher *ahead, uint64_t writes)
+is_worth_it(kw_page_prefetcher *prefetcher, uint64_t writes)
 {
-    return !ahead->closing && atomic_load(ahead->writes) == writes &&
-           ahead->reading < KW_PREFETCH_PAGES_MAX && kw_budget_pressure(NULL) == KW_PRESSURE_NONE &&
-           make_space(ahead);
+    return !prefetcher->closing && atomic_load(prefetcher->writes) == writes &&
+           prefetcher->reading < KW_PREFETCH_PAGES_MAX && kw_budget_pressure(NULL) == KW_PRESSURE_NONE &&
+           make_space(prefetcher);
 }
 
 /* While memory is short, drops the pages that no call waits for. */
 static void
-relieve(kw_page_prefetcher *ahead)
+relieve(kw_page_prefetcher *prefetcher)
 {
     if (kw_budget_pressure(NULL) == KW_PRESSURE_NONE)
         return;
-    for (GList *at = ahead->pages.head, *next; at; at = next) {
-        page_ahead *page = at->data;
+    for (GList *at = prefetcher->pages.head, *next; at; at = next) {
+        prefetched_page *page = at->data;
         next = at->next;
         if (!page->waiter)
             forget(page);
@@ -165,12 +165,12 @@ relieve(kw_page_prefetcher *ahead)
 }
 
 static void
-read_page(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes, kw_scan *scan,
-          kw_deadline scan_until)
+read_page(kw_page_prefetcher *prefetcher, const kw_call *like, kw_bytes cursor, uint64_t writes,
+          kw_scan *scan, kw_deadline scan_until)
 {
     kw_call call = kw_call_copy(like);
-    page_ahead *page = KW_ARENA_NEW(call.arena, page_ahead);
-    page->of = ahead;
+    prefetched_page *page = KW_ARENA_NEW(call.arena, prefetched_page);
+    page->of = prefetcher;
     page->scan = scan;
     page->scan_until = scan_until;
     page->writes = writes;
@@ -179,41 +179,41 @@ read_page(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint6
     page->call.request_id = "read-ahead";
     page->cursor = kw_arena_copy(call.arena, cursor);
     page->link.data = page;
-    g_queue_push_tail_link(&ahead->pages, &page->link);
-    ahead->reading++;
+    g_queue_push_tail_link(&prefetcher->pages, &page->link);
+    prefetcher->reading++;
     kw_scan_next(scan, &page->call, arrived, page);
 }
 
 /* writes: the count of writes when the preceding page was read. */
 static void
-begin(kw_page_prefetcher *ahead, const kw_call *like, kw_bytes cursor, uint64_t writes)
+begin(kw_page_prefetcher *prefetcher, const kw_call *like, kw_bytes cursor, uint64_t writes)
 {
     kw_error error;
-    kw_scan *scan = is_worth_it(ahead, writes) ? kw_scan_of_cursor(like, cursor, &error) : NULL;
+    kw_scan *scan = is_worth_it(prefetcher, writes) ? kw_scan_of_cursor(like, cursor, &error) : NULL;
     if (scan)
-        read_page(ahead, like, cursor, writes, scan, kw_deadline_in_ms(KW_PREFETCH_SCAN_MS));
+        read_page(prefetcher, like, cursor, writes, scan, kw_deadline_in_ms(KW_PREFETCH_SCAN_MS));
 }
 
 /* Prefetches the following page with the same scan, or with a new one if the scan's time is over, because its
  * buffered rows become stale. */
 static void
-begin_after(page_ahead *before)
+begin_after(prefetched_page *before)
 {
-    kw_page_prefetcher *ahead = before->of;
+    kw_page_prefetcher *prefetcher = before->of;
     if (kw_deadline_passed(before->scan_until)) {
-        begin(ahead, &before->call, before->page.cursor, before->writes);
+        begin(prefetcher, &before->call, before->page.cursor, before->writes);
         return;
     }
-    if (is_worth_it(ahead, before->writes))
-        read_page(ahead, &before->call, before->page.cursor, before->writes, g_steal_pointer(&before->scan),
-                  before->scan_until);
+    if (is_worth_it(prefetcher, before->writes))
+        read_page(prefetcher, &before->call, before->page.cursor, before->writes,
+                  g_steal_pointer(&before->scan), before->scan_until);
 }
 
-static page_ahead *
-find(kw_page_prefetcher *ahead, const kw_call *call, kw_bytes cursor)
+static prefetched_page *
+find(kw_page_prefetcher *prefetcher, const kw_call *call, kw_bytes cursor)
 {
-    for (GList *at = ahead->pages.head; at; at = at->next) {
-        page_ahead *page = at->data;
+    for (GList *at = prefetcher->pages.head; at; at = at->next) {
+        prefetched_page *page = at->data;
         if (!page->waiter && page->cursor.size == cursor.size && kw_bytes_equal(page->cursor, cursor) &&
             kw_bytes_equal(page->call.identity, call->identity))
             return page;
@@ -225,9 +225,9 @@ find(kw_page_prefetcher *ahead, const kw_call *call, kw_bytes cursor)
  * the keyring are still the same. The page must not be stale. If it is still being read, its deadline must be
  * before that of the call. */
 static bool
-is_good(const kw_page_prefetcher *ahead, const page_ahead *page, const kw_call *call)
+is_usable(const kw_page_prefetcher *prefetcher, const prefetched_page *page, const kw_call *call)
 {
-    if (page->writes != atomic_load(ahead->writes) || page->call.policy != call->policy ||
+    if (page->writes != atomic_load(prefetcher->writes) || page->call.policy != call->policy ||
         page->call.keyring != call->keyring)
         return false;
     return page->ready ? !kw_deadline_passed(page->stale_at) : call->deadline > page->call.deadline;
@@ -235,7 +235,7 @@ is_good(const kw_page_prefetcher *ahead, const page_ahead *page, const kw_call *
 
 /* A call whose page was not prefetched. */
 typedef struct plain_page {
-    kw_page_prefetcher *ahead;
+    kw_page_prefetcher *prefetcher;
     const kw_call *call;
     uint64_t writes;
     kw_scan *scan; /* the scan of a first page; it also reads the second if the first had many rows */
@@ -248,7 +248,7 @@ next_done(void *user, const kw_scan_page *page, const kw_error *error)
 {
     plain_page *self = user;
     if (page && page->cursor.size)
-        begin(self->ahead, self->call, page->cursor, self->writes);
+        begin(self->prefetcher, self->call, page->cursor, self->writes);
     self->done(self->user, page, error);
 }
 
@@ -256,8 +256,8 @@ static void
 first_done(void *user, const kw_scan_page *page, const kw_error *error)
 {
     plain_page *self = user;
-    if (page && page->cursor.size && page->count >= MANY_ROWS && is_worth_it(self->ahead, self->writes))
-        read_page(self->ahead, self->call, page->cursor, self->writes, self->scan,
+    if (page && page->cursor.size && page->count >= MANY_ROWS && is_worth_it(self->prefetcher, self->writes))
+        read_page(self->prefetcher, self->call, page->cursor, self->writes, self->scan,
                   kw_deadline_in_ms(KW_PREFETCH_SCAN_MS));
     else
         kw_scan_free(self->scan);
@@ -272,17 +272,17 @@ wants_many(const kw_call *call, const kw_scan_request *request)
 }
 
 void
-kw_page_prefetcher_scan(kw_page_prefetcher *ahead, kw_call *call, const kw_scan_request *request,
+kw_page_prefetcher_scan(kw_page_prefetcher *prefetcher, kw_call *call, const kw_scan_request *request,
                         kw_scan_done done, void *user)
 {
     kw_error error;
-    relieve(ahead);
+    relieve(prefetcher);
     if (!wants_many(call, request)) {
         kw_verb_scan(call, request, done, user);
         return;
     }
     plain_page *self = KW_ARENA_NEW(call->arena, plain_page);
-    *self = (plain_page){ahead, call, atomic_load(ahead->writes), NULL, done, user};
+    *self = (plain_page){prefetcher, call, atomic_load(prefetcher->writes), NULL, done, user};
     self->scan = kw_scan_of_request(call, request, &error);
     if (self->scan)
         kw_scan_next(self->scan, call, first_done, self);
@@ -291,17 +291,17 @@ kw_page_prefetcher_scan(kw_page_prefetcher *ahead, kw_call *call, const kw_scan_
 }
 
 void
-kw_page_prefetcher_next(kw_page_prefetcher *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done,
+kw_page_prefetcher_next(kw_page_prefetcher *prefetcher, kw_call *call, kw_bytes cursor, kw_scan_done done,
                         void *user)
 {
-    relieve(ahead);
-    page_ahead *page = find(ahead, call, cursor);
-    if (page && !is_good(ahead, page, call)) {
+    relieve(prefetcher);
+    prefetched_page *page = find(prefetcher, call, cursor);
+    if (page && !is_usable(prefetcher, page, call)) {
         forget(page);
         page = NULL;
     }
     if (page && page->ready) {
-        hand_out(page, call, done, user);
+        deliver(page, call, done, user);
         return;
     }
     if (page) {
@@ -311,7 +311,7 @@ kw_page_prefetcher_next(kw_page_prefetcher *ahead, kw_call *call, kw_bytes curso
         return;
     }
     plain_page *self = KW_ARENA_NEW(call->arena, plain_page);
-    *self = (plain_page){ahead, call, atomic_load(ahead->writes), NULL, done, user};
+    *self = (plain_page){prefetcher, call, atomic_load(prefetcher->writes), NULL, done, user};
     kw_verb_next(call, cursor, next_done, self);
 }
 
@@ -320,21 +320,21 @@ kw_page_prefetcher_next(kw_page_prefetcher *ahead, kw_call *call, kw_bytes curso
 kw_page_prefetcher *
 kw_page_prefetcher_new(kw_loop *loop, const _Atomic uint64_t *writes)
 {
-    kw_page_prefetcher *ahead = g_new0(kw_page_prefetcher, 1);
-    ahead->loop = loop;
-    ahead->writes = writes;
-    g_queue_init(&ahead->pages);
-    ahead->sweep = kw_timer_new(loop, sweep, ahead);
-    return ahead;
+    kw_page_prefetcher *prefetcher = g_new0(kw_page_prefetcher, 1);
+    prefetcher->loop = loop;
+    prefetcher->writes = writes;
+    g_queue_init(&prefetcher->pages);
+    prefetcher->sweep = kw_timer_new(loop, sweep, prefetcher);
+    return prefetcher;
 }
 
 void
-kw_page_prefetcher_close(kw_page_prefetcher *ahead)
+kw_page_prefetcher_close(kw_page_prefetcher *prefetcher)
 {
-    ahead->closing = true;
-    kw_timer_free(g_steal_pointer(&ahead->sweep));
-    for (GList *at = ahead->pages.head, *next; at; at = next) {
-        page_ahead *page = at->data;
+    prefetcher->closing = true;
+    kw_timer_free(g_steal_pointer(&prefetcher->sweep));
+    for (GList *at = prefetcher->pages.head, *next; at; at = next) {
+        prefetched_page *page = at->data;
         next = at->next;
         if (!page->waiter)
             forget(page);
@@ -342,8 +342,8 @@ kw_page_prefetcher_close(kw_page_prefetcher *ahead)
 }
 
 void
-kw_page_prefetcher_free(kw_page_prefetcher *ahead)
+kw_page_prefetcher_free(kw_page_prefetcher *prefetcher)
 {
-    g_assert(ahead->reading == 0 && ahead->pages.length == 0);
-    g_free(ahead);
+    g_assert(prefetcher->reading == 0 && prefetcher->pages.length == 0);
+    g_free(prefetcher);
 }

@@ -211,7 +211,7 @@ class Orders(HBaseCase):
         found = wait_until_compared(a, "t")
         self.assertEqual((found.missing, found.different), (0, 0))
         text, _ = keyway(b, "change", "switch", "t", "--expect", "2")
-        self.assertIn("table t: ordered: the gateways go on to version 6, in which queries read the new rows", text)
+        self.assertIn("table t: accepted: the gateways go on to version 6, in which queries read the new rows", text)
         self.assertIn("keyway change status t --wait", text)
         self.refused(a, "the change was switched already", "switch")
         text, _ = keyway(b, "change", "status", "t", "--wait")

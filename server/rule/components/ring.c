@@ -98,7 +98,7 @@ place_of(const uint8_t *digest, kw_digest kind)
 
 /* Java's hashes work on text: a number is hashed as its decimal digits. */
 static bool
-walks_text(const ring *self)
+hashes_text(const ring *self)
 {
     return self->digest == KW_DIGEST_JAVA_FNV || self->digest == KW_DIGEST_JAVA_FNV_ALT;
 }
@@ -108,7 +108,7 @@ read_algorithm(const kw_site *site, ring *self)
 {
     bool known = kw_digest_find(kw_site_text(site, "algorithm", "xxh64"), &self->digest);
     g_assert(known);
-    for (size_t index = 0; walks_text(self) && index < self->base.inputs_count; index++) {
+    for (size_t index = 0; hashes_text(self) && index < self->base.inputs_count; index++) {
         const kw_field *field = &site->table->fields[self->base.inputs[index]];
         kw_value_kind kind = kw_field_value_kind(field->type);
         if (kind != KW_VALUE_TEXT && kind != KW_VALUE_NUMBER)
@@ -203,7 +203,7 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
     (void)rest;
     const ring *self = (const ring *)component;
     uint8_t digest[KW_DIGEST_MAX];
-    if (!kw_derived_digest(component, values, self->digest, walks_text(self), digest, ret_error))
+    if (!kw_derived_digest(component, values, self->digest, hashes_text(self), digest, ret_error))
         return false;
     kw_buffer_append(out, node_at(self, place_of(digest, self->digest)));
     return true;

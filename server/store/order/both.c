@@ -87,7 +87,7 @@ fail(both_op *op, const kw_error *error)
 /* --- the result of one get ---------------------------------------------------------------------- */
 
 static bool
-is_asked(const kw_get *get, const kw_cell *cell)
+is_requested(const kw_get *get, const kw_cell *cell)
 {
     bool ranged = get->time_from || get->time_to;
     if (ranged && (cell->timestamp < get->time_from || cell->timestamp >= get->time_to))
@@ -105,7 +105,7 @@ select_cells(const kw_get *get, kw_row *row)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < row->cells_count; i++)
-        if (is_asked(get, &row->cells[i]))
+        if (is_requested(get, &row->cells[i]))
             row->cells[kept++] = row->cells[i];
     row->cells_count = kept;
 }

@@ -183,7 +183,7 @@ is_raised(const removal *op)
  * assigned it, or the store's clock cannot have reached it yet. While the store's clock is unknown, this
  * machine's clock is used: a delete up to a later timestamp could hide later puts. */
 static bool
-is_ahead(const removal *op, const kw_span *time, int64_t newest_ms)
+can_be_ahead(const removal *op, const kw_span *time, int64_t newest_ms)
 {
     int64_t skew_ns = op->handle->settings->max_clock_skew_ms * KW_NS_PER_MS;
     int64_t now_ns = time ? time->latest_ns : kw_clock_wall_ms() * KW_NS_PER_MS;
@@ -198,7 +198,7 @@ wait_to_delete(removal *op, int64_t newest_ms)
 {
     kw_span span;
     bool known = kw_store_time_estimate(kw_order_store_of(op->handle)->inner, &span);
-    bool ahead = is_ahead(op, known ? &span : NULL, newest_ms);
+    bool ahead = can_be_ahead(op, known ? &span : NULL, newest_ms);
     int64_t skew_ns = op->handle->settings->max_clock_skew_ms * KW_NS_PER_MS;
     int64_t past_ns = kw_order_ns(newest_ms + 1), surely_ns = past_ns + skew_ns;
     int64_t left_ms = known ? (surely_ns - span.earliest_ns) / KW_NS_PER_MS + 1 : 0;

@@ -143,10 +143,10 @@ static void
 an_account_records_that_its_client_left(void)
 {
     kw_account *account = kw_account_new();
-    g_assert_false(kw_account_has_left(NULL));
-    g_assert_false(kw_account_has_left(account));
-    kw_account_leave(account);
-    g_assert_true(kw_account_has_left(account));
+    g_assert_false(kw_account_client_is_gone(NULL));
+    g_assert_false(kw_account_client_is_gone(account));
+    kw_account_set_client_gone(account);
+    g_assert_true(kw_account_client_is_gone(account));
     kw_account_unref(kw_account_ref(account));
     kw_account_unref(account);
 }

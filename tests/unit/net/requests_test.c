@@ -125,7 +125,7 @@ read_facts(net_host *host, void *user)
     to->unsent = kw_request_unsent(request);
     to->drained = kw_request_drained(request);
     to->account_bytes = kw_account_bytes(kw_request_account(request));
-    to->has_left = kw_account_has_left(kw_request_account(request));
+    to->has_left = kw_account_client_is_gone(kw_request_account(request));
     to->peer_number = kw_request_peer_number(request);
     g_strlcpy(to->peer, kw_request_peer(request), sizeof to->peer);
     to->has_subject = kw_request_subject(request) != NULL;

@@ -25,19 +25,19 @@ test_output(void)
     g_assert_cmpuint(kw_output_unsent(session), ==, 730);
     session->state = KW_SESSION_OPEN;
     session->queued = 10; /* libuv holds no bytes any more */
-    session->active_ms = session->taken_ms = 1;
+    session->active_ms = session->peer_read_ms = 1;
     kw_output_note_progress(session, 5);
-    g_assert_cmpuint(session->taken_ms, ==, 1);
+    g_assert_cmpuint(session->peer_read_ms, ==, 1);
     session->sending_now = true;
     kw_output_note_progress(session, 6);
-    g_assert_cmpuint(session->taken_ms, ==, 6);
+    g_assert_cmpuint(session->peer_read_ms, ==, 6);
     g_assert_cmpuint(session->active_ms, ==, 6);
     kw_output_note_progress(session, 7);
-    g_assert_cmpuint(session->taken_ms, ==, 6);
+    g_assert_cmpuint(session->peer_read_ms, ==, 6);
     session->queued = 10;
     session->state = KW_SESSION_CLOSING;
     kw_output_note_progress(session, 8);
-    g_assert_cmpuint(session->taken_ms, ==, 6);
+    g_assert_cmpuint(session->peer_read_ms, ==, 6);
     session->output = session->sending = KW_BUFFER_EMPTY;
     session->output_at = session->sending_at = 0;
     session->sending_now = false;

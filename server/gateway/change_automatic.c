@@ -71,7 +71,7 @@ run_as_holder(request *self)
 }
 
 static void
-run_own(kw_job *job)
+run_automatic(kw_job *job)
 {
     request *self = (request *)(void *)((char *)job - offsetof(request, job));
     const kw_gateway *gateway = self->coordinator->gateway;
@@ -88,7 +88,7 @@ run_own(kw_job *job)
 }
 
 static request *
-start_own(kw_coordinator *coordinator, const kw_change_record *record)
+start_automatic(kw_coordinator *coordinator, const kw_change_record *record)
 {
     kw_arena *arena = kw_arena_new();
     request *self = KW_ARENA_NEW(arena, request);
@@ -103,14 +103,14 @@ start_own(kw_coordinator *coordinator, const kw_change_record *record)
     atomic_fetch_add(&coordinator->requests_count, 1);
     self->next_open = coordinator->requests;
     coordinator->requests = self;
-    self->job.run = run_own;
+    self->job.run = run_automatic;
     return self;
 }
 
 static void
 start_continuing(kw_coordinator *coordinator, const kw_change_record *record)
 {
-    request *self = start_own(coordinator, record);
+    request *self = start_automatic(coordinator, record);
     kw_jobs_add(&coordinator->gateway->jobs, &self->job);
 }
 
@@ -119,7 +119,7 @@ kw_change_start_step(kw_coordinator *coordinator, const kw_change_record *record
 {
     if (coordinator->continuing)
         return;
-    request *self = start_own(coordinator, record);
+    request *self = start_automatic(coordinator, record);
     self->as_holder = true;
     kw_jobs_add(&coordinator->gateway->jobs, &self->job);
 }
@@ -127,7 +127,7 @@ kw_change_start_step(kw_coordinator *coordinator, const kw_change_record *record
 /* Starts to continue one change whose time has come. Returns in how many milliseconds it must be called
  * again. */
 uint64_t
-kw_change_own_start_due(kw_coordinator *coordinator)
+kw_change_start_automatic(kw_coordinator *coordinator)
 {
     const kw_change_set *set = coordinator->gateway->changes;
     uint64_t now_ns = kw_clock_mono_ns(), again_ms = UINT64_MAX;

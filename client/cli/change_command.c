@@ -1,16 +1,17 @@
-/* keyway change switch, reverse, complete, cancel, pause, resume, throttle, compare: orders for a change. */
+/* keyway change switch, reverse, complete, cancel, pause, resume, throttle, compare: commands for a change.
+ */
 #include "cli/change.h"
 
 #include <stdio.h>
 
-typedef struct order_words {
+typedef struct command_arguments {
     char *expected;
     gint64 rows_per_second; /* -1: not given */
     gboolean leave_undecodable;
     gboolean expire_cursors;
-} order_words;
+} command_arguments;
 
-static const struct order_kind {
+static const struct command_kind {
     const char *name;
     kw_change_action action;
     const char *about;
@@ -21,22 +22,21 @@ static const struct order_kind {
     {"switch", KW_CHANGE_SWITCH,
      "Lets queries read the rows under the new key rule. Writes still go to the old and the new rows.",
      "queries read the new rows; `keyway change reverse` undoes this until the change is complete",
-     "ordered: the gateways go on to version 6, in which queries read the new rows"},
+     "accepted: the gateways go on to version 6, in which queries read the new rows"},
     {"reverse", KW_CHANGE_REVERSE,
      "Lets queries read the rows under the old key rule again. Writes still go to the old and the new rows.",
      "queries read the old rows again",
-     "ordered: the gateways go back to version 2, in which queries read the old rows"},
+     "accepted: the gateways go back to version 2, in which queries read the old rows"},
     {"complete", KW_CHANGE_COMPLETE,
-     "Ends the change: writes go only to the rows under the new key rule. This cannot be undone.\nThe "
-     "gateway "
-     "first waits until the cursors of scans under the old key rule have expired.",
+     "Ends the change: writes go only to the rows under the new key rule. This cannot be undone.\n"
+     "The gateway first waits until the cursors of scans under the old key rule have expired.",
      "writes go only to the new rows; this cannot be undone",
-     "ordered: the gateways go on until writes go only to the new rows; this cannot be undone after version "
+     "accepted: the gateways go on until writes go only to the new rows; this cannot be undone after version "
      "6"},
     {"cancel", KW_CHANGE_CANCEL,
      "Ends the change and returns to the old key rule, as a new version of the policy.",
      "the old key rule applies again, in a new version of the policy",
-     "ordered: the gateways go back until the old key rule applies again, in a new version of the policy"},
+     "accepted: the gateways go back until the old key rule applies again, in a new version of the policy"},
     {"pause", KW_CHANGE_PAUSE,
      "Stops copying and comparing rows. Writes still go to the old and the new rows.",
      "copying and comparing are paused; writes still go to the old and the new rows", NULL},
@@ -48,24 +48,24 @@ static const struct order_kind {
      "all rows are compared again", NULL},
 };
 
-/* An order to complete the change that waits for cursors. */
+/* A command to complete the change that waits for cursors. */
 static bool
-waits(const struct order_kind *kind, const GPtrArray *changes)
+waits(const struct command_kind *kind, const GPtrArray *changes)
 {
     return kind->action == KW_CHANGE_COMPLETE && changes->len > 0;
 }
 
-/* In a store that several gateways write, an order sets the goal. Then the gateways go from version to
+/* In a store that several gateways write, a command sets the goal. Then the gateways go from version to
  * version. */
 static bool
-is_goal(const struct order_kind *kind, const GPtrArray *changes)
+is_goal(const struct command_kind *kind, const GPtrArray *changes)
 {
     const kw_change_status *change = changes->len > 0 ? changes->pdata[0] : NULL;
 
     return kind->goal != NULL && change != NULL && change->goal[0] != '\0';
 }
 
-/* The change that the order ends adds a path. */
+/* The change that the command ends adds a path. */
 static bool
 adds_path(const GPtrArray *before)
 {
@@ -73,17 +73,18 @@ adds_path(const GPtrArray *before)
 }
 
 static const char *
-done_text(const struct order_kind *kind, const GPtrArray *before, const GPtrArray *changes)
+done_text(const struct command_kind *kind, const GPtrArray *before, const GPtrArray *changes)
 {
     bool cancels = kind->action == KW_CHANGE_CANCEL;
 
     if (adds_path(before) && changes->len == 0)
         return cancels ? "the path is not added, in a new version of the policy" : "queries can use the path";
     if (adds_path(before) && is_goal(kind, changes))
-        return cancels ? "ordered: the gateways go back until the path is not added, in a new version of the "
-                         "policy"
-                       : "ordered: the gateways go on to version filled-stamped, in which queries can use "
-                         "the path";
+        return cancels
+                   ? "accepted: the gateways go back until the path is not added, in a new version of the "
+                     "policy"
+                   : "accepted: the gateways go on to version filled-stamped, in which queries can use "
+                     "the path";
     if (is_goal(kind, changes))
         return kind->goal;
     if (waits(kind, changes))
@@ -93,7 +94,7 @@ done_text(const struct order_kind *kind, const GPtrArray *before, const GPtrArra
 
 /* The rows that are not used any more stay in the store. */
 static void
-print_rest(const struct order_kind *kind, const kw_change_status *change)
+print_left_rows(const struct command_kind *kind, const kw_change_status *change)
 {
     bool complete = kind->action == KW_CHANGE_COMPLETE;
 
@@ -107,13 +108,13 @@ print_rest(const struct order_kind *kind, const kw_change_status *change)
 
 /* A path that queries can use has no rows that are left over. */
 static bool
-has_rest(const struct order_kind *kind, const GPtrArray *before)
+leaves_rows(const struct command_kind *kind, const GPtrArray *before)
 {
     return before != NULL && (kind->action == KW_CHANGE_CANCEL || !adds_path(before));
 }
 
 static void
-print_follow(const struct order_kind *kind, const kw_change_status *change)
+print_follow(const struct command_kind *kind, const kw_change_status *change)
 {
     bool proceeds = (kind->goal != NULL && change->goal[0] != '\0') || kind->action == KW_CHANGE_RESUME ||
                     kind->action == KW_CHANGE_THROTTLE || kind->action == KW_CHANGE_COMPARE;
@@ -125,33 +126,34 @@ print_follow(const struct order_kind *kind, const kw_change_status *change)
     kw_change_print_next(change, proceeds ? "" : "  next: ", 8, stdout);
 }
 
-/* before: the changes before the order; NULL unless the order ends them. */
+/* before: the changes before the command; NULL unless the command ends them. */
 static bool
-output(const kw_cli *cli, const struct order_kind *kind, const char *table, const GPtrArray *before,
+output(const kw_cli *cli, const struct command_kind *kind, const char *table, const GPtrArray *before,
        const GPtrArray *changes)
 {
     if (cli->format != KW_OUTPUT_TABLE)
         return kw_change_output(cli, table, changes);
     printf("table %s: %s\n", table, done_text(kind, before, changes));
-    for (guint i = 0; has_rest(kind, before) && changes->len == 0 && i < before->len; i++)
-        print_rest(kind, before->pdata[i]);
+    for (guint i = 0; leaves_rows(kind, before) && changes->len == 0 && i < before->len; i++)
+        print_left_rows(kind, before->pdata[i]);
     for (guint i = 0; i < changes->len; i++)
         print_follow(kind, changes->pdata[i]);
     return fflush(stdout) == 0;
 }
 
 static int
-send_order(kw_cli *cli, const struct order_kind *kind, const char *table, const order_words *words)
+send_command(kw_cli *cli, const struct command_kind *kind, const char *table,
+             const command_arguments *arguments)
 {
     g_autoptr(GPtrArray) before = NULL, changes = NULL;
     GError *error = NULL;
     int code;
     bool ends = kind->action == KW_CHANGE_COMPLETE || kind->action == KW_CHANGE_CANCEL ||
                 kind->action == KW_CHANGE_SWITCH;
-    const kw_change_options options = {.expected_version = words->expected,
-                                       .rows_per_second = words->rows_per_second,
-                                       .leave_undecodable = words->leave_undecodable,
-                                       .expire_cursors = words->expire_cursors};
+    const kw_change_options options = {.expected_version = arguments->expected,
+                                       .rows_per_second = arguments->rows_per_second,
+                                       .leave_undecodable = arguments->leave_undecodable,
+                                       .expire_cursors = arguments->expire_cursors};
 
     if (kw_cli_connect(cli, &code) == NULL)
         return code;
@@ -167,16 +169,16 @@ send_order(kw_cli *cli, const struct order_kind *kind, const char *table, const 
     return output(cli, kind, table, before, changes) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
-/* The option that only this order has. */
+/* The option that only this command has. */
 static GOptionEntry
-option_of(const struct order_kind *kind, order_words *words)
+option_of(const struct command_kind *kind, command_arguments *arguments)
 {
     if (kind->action == KW_CHANGE_SWITCH)
         return (GOptionEntry){"leave-undecodable",
                               0,
                               0,
                               G_OPTION_ARG_NONE,
-                              &words->leave_undecodable,
+                              &arguments->leave_undecodable,
                               "Switch although some old rows cannot be decoded and were not copied",
                               NULL};
     if (kind->action == KW_CHANGE_COMPLETE)
@@ -184,7 +186,7 @@ option_of(const struct order_kind *kind, order_words *words)
                               0,
                               0,
                               G_OPTION_ARG_NONE,
-                              &words->expire_cursors,
+                              &arguments->expire_cursors,
                               "Let scans that began under the old key rule fail",
                               NULL};
     if (kind->action == KW_CHANGE_THROTTLE)
@@ -192,36 +194,36 @@ option_of(const struct order_kind *kind, order_words *words)
                               0,
                               0,
                               G_OPTION_ARG_INT64,
-                              &words->rows_per_second,
+                              &arguments->rows_per_second,
                               "Maximum number of rows per second; 0 removes the limit",
                               "N"};
     return (GOptionEntry)G_OPTION_ENTRY_NULL;
 }
 
 static int
-run(kw_cli *cli, const struct order_kind *kind, int argc, char **argv)
+run(kw_cli *cli, const struct command_kind *kind, int argc, char **argv)
 {
-    order_words words = {.rows_per_second = -1};
+    command_arguments arguments = {.rows_per_second = -1};
     g_autofree char *command = g_strdup_printf("change %s", kind->name);
     int code;
-    const GOptionEntry entries[] = {{"expect", 0, 0, G_OPTION_ARG_STRING, &words.expected,
+    const GOptionEntry entries[] = {{"expect", 0, 0, G_OPTION_ARG_STRING, &arguments.expected,
                                      "Fail unless the change has this version, for example both-old",
                                      "VERSION"},
-                                    option_of(kind, &words),
+                                    option_of(kind, &arguments),
                                     G_OPTION_ENTRY_NULL};
 
     if (kw_cli_parse(cli, command, "TABLE", kind->about, entries, NULL, 1, 1, &argc, &argv, &code)) {
-        if (kind->action == KW_CHANGE_THROTTLE && words.rows_per_second < 0)
+        if (kind->action == KW_CHANGE_THROTTLE && arguments.rows_per_second < 0)
             code = kw_cli_usage("--rows-per-second N is required, 0 or more");
         else
-            code = send_order(cli, kind, argv[1], &words);
+            code = send_command(cli, kind, argv[1], &arguments);
     }
-    g_free(words.expected);
+    g_free(arguments.expected);
     return code;
 }
 
 bool
-kw_command_change_order(kw_cli *cli, int argc, char **argv, int *ret_exit)
+kw_command_change_command(kw_cli *cli, int argc, char **argv, int *ret_exit)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) {
         if (g_str_equal(argv[0], kinds[i].name)) {
