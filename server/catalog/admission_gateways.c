@@ -193,11 +193,15 @@ static void
 add_cancelled(const kw_admission *admission, size_t table, accepted *to)
 {
     const kw_facts *wanted = admission->wanted[table], *recorded = admission->recorded[table];
-    for (size_t i = 0; recorded && i < recorded->paths_count; i++)
-        if (is_only_recorded(wanted, &recorded->paths[i], KW_PLACEMENT_RETIRED) &&
-            recorded->paths[i].placements[0].retired_by > 0)
-            add_with_recorded(admission, table, KW_PLACEMENT_RETIRED,
-                              recorded->paths[i].placements[0].retired_by, to);
+    int64_t added = 0; /* the change whose form was added last */
+    for (size_t i = 0; recorded && i < recorded->paths_count; i++) {
+        int64_t retired_by = recorded->paths[i].placements[0].retired_by;
+        if (retired_by == 0 || retired_by == added ||
+            !is_only_recorded(wanted, &recorded->paths[i], KW_PLACEMENT_RETIRED))
+            continue;
+        add_with_recorded(admission, table, KW_PLACEMENT_RETIRED, retired_by, to);
+        added = retired_by;
+    }
 }
 
 /* --- changes of key rules ---------------------------------------------------------------------------- */
