@@ -123,9 +123,10 @@ typedef struct kw_client_options {
         *tls_certificate; /* PEM file with the client's certificate (chain), if the gateway requires one */
     const char *tls_key;  /* PEM file; NULL: in tls_certificate */
     const char *tls_server_name; /* name that the certificate must have; NULL: the host of the address */
-    guint connect_timeout_ms;    /* default 5,000; for all addresses of the host, with the TLS handshake */
-    guint call_timeout_ms;       /* default 60,000; a longer deadline_ms of a call extends it */
-    gsize message_limit_bytes;   /* default 64 MiB; a longer reply is a PROTOCOL error */
+    guint connect_timeout_ms;  /* default 5,000; for all addresses of the host and the TLS handshake, not for
+                                  the lookup of its name */
+    guint call_timeout_ms;     /* default 60,000; a longer deadline_ms of a call extends it */
+    gsize message_limit_bytes; /* default 64 MiB; a longer reply is a PROTOCOL error */
 } kw_client_options;
 
 /* address: HOST:PORT, HOST (port 9595), or [IPV6]:PORT. options can be NULL. Connects at once. */

@@ -19,7 +19,7 @@ typedef enum kw_code {
     KW_BUSY,        /* overloaded: retry after retry_after_ms */
     KW_TIMEOUT,     /* the deadline passed */
     KW_UNAVAILABLE, /* the store cannot be reached now */
-    KW_REFUSED,     /* the store rejected it and will reject a retry, too */
+    KW_REFUSED,     /* not possible, and a retry will fail as well */
     KW_CORRUPT,     /* stored data is damaged */
     KW_INTERNAL     /* a bug in Keyway */
 } kw_code;

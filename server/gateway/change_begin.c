@@ -352,8 +352,7 @@ explain_too_many(const kw_change_proposal *proposal, const kw_table *table, kw_e
         return false;
     kw_error_set(ret_reason, KW_REFUSED,
                  "table %s: this policy changes key rules of several tables, or adds paths to them; apply "
-                 "the change of "
-                 "one table first, then a policy that changes the next one, too",
+                 "the change of one table first, then a policy that changes the next one, too",
                  table->name);
     return true;
 }

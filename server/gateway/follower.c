@@ -69,7 +69,8 @@ note_failure(kw_follower *self, const kw_error *error)
     kw_gateway *gateway = self->gateway;
     kw_error shown = *error;
     int64_t served = kw_policy_version(gateway->policy);
-    if (self->seen == served)
+    bool change_only = self->seen == served; /* the policy is the same, a change of a key rule went on */
+    if (change_only)
         kw_error_prefix(&shown,
                         "a change of a key rule has another version, but this gateway still serves the "
                         "one before");
@@ -80,7 +81,10 @@ note_failure(kw_follower *self, const kw_error *error)
                         self->seen, served);
     if (!is_failed(self)) {
         kw_metrics_add(KW_METRIC_policy_refusals, 1);
-        kw_log(KW_LOG_ERROR, "gateway", "a new policy version cannot be served, the old one stays in service",
+        kw_log(KW_LOG_ERROR, "gateway",
+               change_only
+                   ? "a new version of a change of a key rule cannot be served, the old one stays in service"
+                   : "a new policy version cannot be served, the old one stays in service",
                KW_LOG_FACT("policy_version", self->seen), KW_LOG_FACT("served_version", served),
                KW_LOG_FACT("code", kw_code_name(error->code)), KW_LOG_FACT("reason", error->text));
     }
@@ -144,7 +148,7 @@ run(kw_job *job)
 /* True if what the last poll found must be tried now. After a failure, this counts the polls until the next
  * attempt. */
 static bool
-is_due(kw_follower *self)
+must_try_now(kw_follower *self)
 {
     if (self->seen == 0 || is_in_service(self))
         return false;
@@ -177,7 +181,7 @@ note_current(kw_follower *self, const kw_current *current)
     self->seen_changes = kw_change_set_new(current->changes, current->changes_count, self->gateway->changes);
     if (is_in_service(self))
         note_in_service(self);
-    if (!is_due(self) || self->queued)
+    if (!must_try_now(self) || self->queued)
         return;
     self->queued = true;
     self->job.run = run;
