@@ -388,8 +388,9 @@ static const kw_setting sequences_settings[] = {
      .least = HOUR,
      .most = 3650 * DAY,
      .fallback = "7d",
-     .about = "For sequences with a counter per minute, hour and so on: how long before its period begins, "
-              "and after its period ends, a counter can be used. Records outside this time are rejected."},
+     .about = "For sequences with a counter per minute, hour and so on: a counter can be used from this long "
+              "before its period begins until this long after its period ends. Records outside this time are "
+              "rejected."},
     {.name = "lease",
      .kind = KW_KIND_MS,
      .offset = offsetof(kw_draft, model.sequences.lease_ms),

@@ -396,10 +396,10 @@ static const kw_setting table_settings[] = {
     {.name = "atomics",
      .kind = KW_KIND_SWITCH,
      .offset = offsetof(kw_draft_table, table.atomics),
-     .about =
-         "Allow increment and putIf. On HBase, with order: store each of them writes a control cell into "
-         "its row, so that a concurrent removal detects it; with order: stamp every write does, and "
-         "the setting cannot change while the table has rows.",
+     .about = "Allow increment, putIf and compareAndPut. On HBase with order: store, each of them writes a "
+              "control cell into its row, so that a concurrent removal detects it. On HBase with order: "
+              "stamp, every write of the table writes a control cell, and the setting cannot change while "
+              "the table has rows.",
      .holds = "true with order: store and on the embedded store; with order: stamp what the table had "
               "before, for a new table false"},
     {.name = "updates",
