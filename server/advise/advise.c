@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Minimum cost of encoding a key. */
+/* Approximate cost of encoding a key, in units of an effort. */
 #define KEY_COST 500
 
 static int

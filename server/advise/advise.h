@@ -12,7 +12,7 @@
 #include "base/effort.h"
 #include "plan/plan.h"
 
-/* Most regions in advice, and most columns of a heat map. */
+/* Maximum number of regions in advice, and of columns of a heat map. */
 #define KW_ADVISE_REGIONS_MAX 256
 #define KW_ADVISE_COLUMNS_MAX 96
 #define KW_ADVISE_REGIONS_DEFAULT 16

@@ -4,7 +4,7 @@
 #include "advise/diff.h"
 #include "rule/component.h"
 
-/* Random records of an old table, and the same records in the new table. */
+/* Records of the old table, random or given, and the same records in the new table. */
 typedef struct kw_diff_records {
     const kw_table *old;
     const kw_table *fresh;
@@ -20,7 +20,7 @@ typedef struct kw_diff_records {
 void kw_diff_records_make(const kw_table *old, const kw_table *fresh, const kw_diff_sample *sample,
                           kw_arena *arena, kw_diff_records *ret_records);
 
-/* Generates record `number` in both forms, in the arena. */
+/* Returns record `number` as a record of each table, in the arena. */
 void kw_diff_record(const kw_diff_records *records, size_t number, kw_arena *arena, kw_record *ret_old,
                     kw_record *ret_fresh);
 

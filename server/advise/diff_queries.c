@@ -19,7 +19,7 @@ field_in(const kw_table *table, const char *name)
     return kw_table_find_field(table, kw_bytes_of_text(name));
 }
 
-/* The planner's result: "16 ranges by by_time", or why there is no plan. */
+/* The planner's result: "16 ranges by path by_time", or why there is no plan. */
 static const char *
 describe_plan(query_differ *self, const kw_table *table, const kw_record *values, const char *const *bound,
               size_t count, const char *ranged)

@@ -6,7 +6,7 @@
 
 /* Number of random records: a share is accurate to about half a percent. */
 #define RECORDS 20000
-/* Minimum costs of one record, and of finding the form of a field. */
+/* Approximate costs of one record, and of finding the form of a field, in units of an effort. */
 #define RECORD_COST 1000
 #define FORM_COST 50000
 
@@ -97,7 +97,7 @@ random_value(const kw_field *field, int form, uint64_t *dice, kw_arena *arena)
     g_assert_not_reached();
 }
 
-/* True if every component that reads only this field accepts the value. */
+/* True if the table accepts the value, and so does every component that reads only this field. */
 static bool
 fits(const kw_table *table, size_t field, kw_value value, kw_arena *arena)
 {
@@ -195,7 +195,8 @@ kw_diff_record(const kw_diff_records *records, size_t number, kw_arena *arena, k
 
 /* --- moves ----------------------------------------------------------------------------------------- */
 
-/* Lists the components that determine where a key is stored: computed ones, but no literals. */
+/* Lists the components that determine where a key is stored: computed ones, but neither literals nor buckets
+ * that a put chooses. */
 static size_t
 list_spreading(const kw_layout *layout, size_t *to)
 {
@@ -250,7 +251,8 @@ kw_diff_moves(const kw_diff_records *records, const kw_layout *old, const kw_lay
     count_moves(records, old, fresh, &found);
     const char *which = records->sample ? "given" : "random";
     if (found.counted == 0) {
-        kw_buffer_printf(out, "    no random record has keys under both rules; pass a sample\n");
+        kw_buffer_printf(out,
+                         "    no record has keys under both rules; pass a sample of records that have\n");
         return;
     }
     double all = (double)found.counted;

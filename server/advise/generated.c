@@ -47,7 +47,8 @@ kw_advise_time_ms(const kw_field *field, kw_value value)
     g_assert_not_reached();
 }
 
-/* The time of the named field, otherwise of the record's first timestamp. */
+/* The time in the field `of`, or in the record's first timestamp field if `of` is empty. A record without
+ * this time gets an assumed one (FIRST_MS). */
 static int64_t
 record_time(const kw_table *table, const kw_record *record, const char *of, size_t number)
 {

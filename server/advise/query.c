@@ -1,7 +1,7 @@
 /* One query under one candidate: its plan, and the rows of the sample that the plan would read. */
 #include "advise/advise_internal.h"
 
-/* Minimum cost of examining a range or a record. */
+/* Approximate cost of examining a range or a record, in units of an effort. */
 #define COUNT_COST 200
 
 static size_t
@@ -67,7 +67,7 @@ is_ordered(const kw_record_query *query, const kw_plan *plan, kw_effort *effort)
     return kw_plan_make_within(&ordered, effort, arena, &again, &ignored);
 }
 
-/* Most windows to follow: more than a million ranges. */
+/* Maximum number of windows whose ranges are counted: together they have about a million ranges. */
 #define WINDOWS_MAX 500
 
 /* Adds the counts of the windows after the plan's. False: there are too many. */

@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <string.h>
 
-/* Most lines about queries. */
+/* Maximum number of lines about queries. */
 #define LINES_MAX 20
 
 typedef struct compared {

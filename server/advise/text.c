@@ -9,7 +9,7 @@
 /* Smaller ratios are not mentioned. */
 #define NOTABLE 1.25
 
-/* Most gains or costs in one sentence; the others are counted. */
+/* Maximum number of gains or costs in one sentence; the others are counted. */
 #define ITEMS_SHOWN 6
 
 typedef struct texts {
@@ -63,7 +63,8 @@ article(const char *window)
 
 /* --- one path ---------------------------------------------------------------------------------------- */
 
-/* The share of the hottest of `places` places that chance can produce, as a multiple of the mean. */
+/* How many records the hottest place can have by chance alone, as a multiple of the mean, if the records are
+ * spread at random over `places` places. */
 static double
 chance(size_t records, size_t places)
 {
@@ -91,7 +92,7 @@ describe_buckets(texts *to, const char *subject, const kw_advised_path *path)
             path->bucket, spread->reached, spread->places, spread->hottest_to_mean,
             strstr(path->bucket, "xxh64")
                 ? "its fields have too few different values in the sample; add a field with more values to it"
-                : "this algorithm does not spread its values; a salt without the setting algorithm does");
+                : "this algorithm does not spread its values; the default algorithm of salt does");
     else if (spread->hottest_to_mean > MAX(1.2, chance(path->records, spread->places)))
         add_sentence(to, "%s: %s reaches all %zu buckets unevenly: the hottest gets %.1f x the mean", subject,
                      path->bucket, spread->places, spread->hottest_to_mean);

@@ -94,7 +94,8 @@ make_columns(kw_windows *windows, const int64_t *starts, kw_arena *arena)
     windows->columns_count = count;
 }
 
-/* Marks the later half. times: sorted and unsorted; NULL: the records are in the order of time. */
+/* Marks the records of the later half. `times` has the time of each record, and `sorted` the same times in
+ * ascending order. Both NULL: the records are in the order of time. */
 static const bool *
 find_later_half(const int64_t *sorted, const int64_t *times, size_t records, kw_arena *arena)
 {
