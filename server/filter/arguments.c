@@ -16,7 +16,7 @@ typedef struct argument {
 static const struct form {
     const char *name;
     kw_filter_kind kind;
-    const char *arguments; /* alternatives, the shortest first */
+    const char *arguments; /* alternatives separated by a space, the shortest first */
 } forms[] = {
     {"KeyOnlyFilter", KW_FILTER_KEY_ONLY, " f"},
     {"FirstKeyOnlyFilter", KW_FILTER_FIRST_KEY_ONLY, ""},
@@ -113,8 +113,8 @@ split_plain(const kw_filter_text *text, size_t at, argument *ret_argument)
     return next;
 }
 
-/* Checks the quotes of the arguments. end_of_filter has checked that quotes within [at, end) are closed and
- * that a parenthesis follows, but it counts quotes from the filter's name. */
+/* True if the quoted argument that starts at `at` is closed before `end`. end_of_filter has paired quotes
+ * too, but from the filter's name on: a quote before the opening parenthesis shifts its pairs. */
 static bool
 quotes_close(const kw_filter_text *text, size_t at, size_t end)
 {

@@ -1,8 +1,8 @@
 /* Internal to filter: a comparison, which consists of an operator, a comparator and an operand.
  *
  * Regular expressions and substrings are searched in the bytes decoded as UTF-8 like Java does: invalid bytes
- * become U+FFFD. Expressions are matched by PCRE2 with Java's defaults (a dot does not match line ends, \d \w
- * \s are ASCII).
+ * become U+FFFD. Expressions are matched by PCRE2 with the meaning that they have in HBase (a dot also
+ * matches line ends, \d \w \s are ASCII).
  */
 #pragma once
 

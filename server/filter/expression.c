@@ -7,8 +7,8 @@
 
 #include "filter/java_text.h"
 
-/* Values up to this size are tried with the quick code. The product of steps, start positions and bytes then
- * takes less than a second. */
+/* Values up to this size are first matched with the quick code. A match then takes less than a second, even
+ * if it needs QUICK_STEPS steps at each start position, and each step reads all bytes. */
 #define QUICK_BYTES ((size_t)512)
 #define QUICK_STEPS 500
 /* Time limit of one match, in CPU time of the thread, so that the load of the machine does not change

@@ -1,9 +1,9 @@
 /* Internal to filter: a regular expression, compiled once and matched on any thread.
  *
- * HBase matches expressions with java.util.regex. PCRE2 matches them here with Java's defaults (a dot does
- * not match line ends, \d \w \s are ASCII). The length, the number of groups and the time of a match are
- * bounded. Each expression is compiled twice, because callouts, which check the time, cost several times the
- * match itself:
+ * HBase matches expressions with java.util.regex. PCRE2 matches them here with the same meaning: a dot also
+ * matches line ends (HBase sets DOTALL), and \d \w \s are ASCII (Java's default). The length, the number of
+ * groups and the time of a match are bounded. Each expression is compiled twice, because callouts, which
+ * check the time, cost several times the match itself:
  *
  *   short value --> quick, at most a few hundred steps --> result
  *                     \--> needs more steps --.

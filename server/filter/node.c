@@ -1,6 +1,7 @@
 #include "filter/node.h"
 
-/* Iterates over the children. Without children the array is NULL, to which C does not allow to add even 0. */
+/* Iterates over the children. Without children the array is NULL, and C does not even allow adding 0 to
+ * NULL. */
 #define PARTS(node, part)                                                                                    \
     for (kw_filter_node *part = (node)->children, *end_of_##part = part_end(node); part != end_of_##part;    \
          part++)
