@@ -9,8 +9,8 @@
 
 #include <glib.h>
 
-/* The smallest row key after `key`. A key of maximum length has no longer successor; its successor is the
- * next key of that length, without trailing 0xff bytes. Empty: there is none. */
+/* The smallest row key after `key`. A key of maximum length cannot be extended: its successor is the key
+ * without its trailing 0xff bytes, with the last byte incremented. Empty: there is none. */
 static kw_bytes
 key_after(kw_bytes key, kw_arena *arena)
 {

@@ -32,8 +32,8 @@ kw_demand_expected(const kw_demand *demand)
 }
 
 /* The margin is one standard deviation: now and then a further call is needed, which costs less than always
- * reading more rows in vain. For many rows the margin is one and a half, because a further call costs more
- * there. */
+ * reading more rows in vain. For many rows the margin is one and a half deviations, because a further call
+ * then costs more. */
 static uint64_t
 margin(uint64_t expected)
 {

@@ -109,8 +109,8 @@ page_full(const kw_gather *gather)
         kw_metrics_add(KW_METRIC_memory_short_pages, 1);
         return true;
     }
-    /* a kept row keeps its whole batch in memory: end the page if the batches are much larger than its
-     * rows */
+    /* a kept row keeps its whole batch in memory: end the page if these batches are much larger than a full
+     * page */
     return flow->page_rows && gather->page.retired_bytes >= 4 * flow->max_bytes + flow->budget_bytes;
 }
 

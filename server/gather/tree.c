@@ -14,7 +14,7 @@
 
 #include <glib.h>
 
-/* A leaf's number, with CLOSED if it has no more heads, so that closed leaves sort last. */
+/* Added to the number of a leaf that has no more heads, so that closed leaves sort last. */
 #define CLOSED (UINT32_C(1) << 31)
 
 /* One side of a match. */
