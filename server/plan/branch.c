@@ -171,7 +171,7 @@ append_piece(kw_growth *growing, const kw_component *component)
     return true;
 }
 
-/* Runs depend on the values known at the clock. */
+/* Copies the branches for each listed value that the runs of the clock at the stop depend on. */
 static bool
 spread_stop(kw_growth *growing)
 {
@@ -198,7 +198,7 @@ grow_prefixes(kw_growth *growing)
     return growing->analysis->stop != KW_STOP_RUNS || spread_stop(growing);
 }
 
-/* Every field is known in every branch: makes whole keys, without testing single pieces. */
+/* Every field is known in every branch: encodes whole keys at once instead of piece by piece. */
 static bool
 grow_keys(kw_growth *growing)
 {

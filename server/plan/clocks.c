@@ -1,7 +1,8 @@
 /* See clocks.h. */
 #include "plan/clocks.h"
 
-/* Most runs that justify an order if the query has no condition on the time. */
+/* A query without a condition on the time uses runs only to order its rows, and only up to this number of
+ * runs. */
 #define OPEN_RUNS_MAX 4096
 
 uint64_t

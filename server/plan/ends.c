@@ -1,8 +1,6 @@
 /* Ends of ranges: the pieces of a descending component are in the reverse order of the values, so the lower
- * end of the values gives the upper end of the bytes.
- *
- *   value:   side -1 |piece| 0 |piece| side +1     a value without a piece of its own is next to one
- *   bytes:        AT ^     ^ AFTER
+ * end of the values gives the upper end of the bytes. kw_edge is the piece nearest to an end. A range of
+ * bytes starts or stops at this piece, or after everything that begins with it (after_piece).
  */
 #include "plan/ends.h"
 

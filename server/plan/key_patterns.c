@@ -4,7 +4,7 @@
 #include "plan/cover.h"
 #include "plan/ends.h"
 
-/* Each row that does not match is compared with all of them. */
+/* Maximum number of patterns: a row that does not match is compared with all of them. */
 #define PATTERNS_MOST 16
 #define PATTERN_BYTES_MOST 256
 
@@ -20,7 +20,7 @@ typedef struct kw_pattern_search {
     const kw_path_analysis *analysis;
     const kw_normalized_query *normalized;
     kw_arena *arena;
-    kw_value *values; /* per field; NONE if none is bound */
+    kw_value *values; /* per field; NONE unless it is bound to a single value */
     kw_shape *shapes;
     size_t count;
 } kw_pattern_search;

@@ -134,8 +134,8 @@ compare_codes(const void *a, const void *b)
     return (left->code > right->code) - (left->code < right->code);
 }
 
-/* Times that a key stores coarsely name one record if they have the same code, whatever the record's exact
- * time. */
+/* If keys store a time coarsely, all times with the same code identify the same record, whatever its exact
+ * time is. */
 static const struct kw_coarse *
 take_coarse(const kw_normalized_query *normalized, const kw_bound *bounds, kw_arena *arena)
 {

@@ -7,7 +7,7 @@
 /* Estimate: one of this many rows meets a condition that the ranges do not express. */
 #define ROWS_PER_EQUALITY 10
 #define ROWS_PER_RANGE 3
-/* A range's end within a second of the key's unit adds a few rows. */
+/* If an end of a range can lie inside a unit of the key (such as a second), a few more rows are read. */
 #define ROWS_PER_LOOSE_END 1.05
 
 static void __attribute__((format(printf, 2, 3))) note(kw_notes *notes, const char *format, ...)
@@ -85,7 +85,7 @@ note_span(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized
 {
     bool runs = analysis->stop == KW_STOP_RUNS;
     if (runs && loose && !analysis->span_on_clock) {
-        note(notes, "the time is checked for each row: a key stands for more than one");
+        note(notes, "the time is checked for each row: a key can belong to more than one time");
         *efficiency *= ROWS_PER_LOOSE_END;
     }
     if (normalized->span.field < 0 || analysis->span_fans_out)
@@ -102,7 +102,7 @@ note_span(kw_notes *notes, const kw_path_analysis *analysis, const kw_normalized
     if (loose) {
         note(notes, "the range of %s is checked for each row: %s", name,
              runs && is_named_by_another(analysis) ? "records may lack it"
-                                                   : "its ends lie within the key's unit");
+                                                   : "its ends can lie inside a unit of the key");
         *efficiency *= ROWS_PER_LOOSE_END;
     }
     return loose;
@@ -121,9 +121,8 @@ kw_notes_residual(kw_notes *notes, const kw_path_analysis *analysis, const kw_no
     }
     residual = note_span(notes, analysis, normalized, loose, ret_efficiency) || residual;
     if (analysis->has_other_keys)
-        note(notes,
-             "keys of longer or shorter values can lie within the ranges and are dropped: a raw string is "
-             "followed by more; encoding: terminated would keep them apart");
+        note(notes, "rows with longer or shorter values can lie within the ranges and are dropped, because "
+                    "the key continues after a raw string; encoding: terminated would keep them apart");
     return residual || analysis->has_other_keys;
 }
 
@@ -224,7 +223,7 @@ kw_notes_windows(kw_notes *notes, const kw_normalized_query *normalized, const k
     bool falling = window->least > INT64_MIN;
     note(notes,
          "%s: the interval is read in windows; these are the ranges of the first of %s%" G_GUINT64_FORMAT
-         ", %s %" G_GINT64_FORMAT ", the next is planned when its rows are wanted",
+         " windows, %s %" G_GINT64_FORMAT "; the next window is planned when its rows are needed",
          normalized->table->fields[normalized->span.field].name, exact ? "" : "about ", windows,
          falling ? "down to" : "up to", falling ? window->least : window->most);
 }

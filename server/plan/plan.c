@@ -39,8 +39,8 @@ refuse_filling(const kw_path *path, const char *need, kw_arena *arena, kw_error 
                         path->table->name);
 }
 
-/* True if a path that is being filled could answer the query, and the other paths cannot, or only by reading
- * all rows. */
+/* True, with REFUSED, if a path that is being filled could answer the query, and the other paths cannot, or
+ * only by reading all rows. */
 static bool
 needs_filling(const kw_record_query *query, const kw_normalized_query *normalized,
               const kw_path_analysis *best, kw_arena *arena, kw_error *ret_error)
@@ -119,7 +119,7 @@ first_of(const kw_path_analysis *analysis, const kw_normalized_query *normalized
     return covered;
 }
 
-/* Windows counted exactly; the others are estimated. */
+/* Up to this number, windows are counted exactly; a greater number is estimated. */
 #define WINDOWS_COUNTED 200
 
 /* The number of windows in which an interval is read. */
@@ -195,7 +195,8 @@ take_window(const kw_path_analysis *analysis, const kw_normalized_query *normali
 
 /* --------------------------------------------------------------------------------------------------- */
 
-/* True if the conditions other than the time make too many ranges for any single moment. */
+/* Sets LIMIT, because the conditions other than the time need too many ranges for each moment. Returns
+ * false. */
 static bool
 too_many(const kw_normalized_query *normalized, const kw_path_analysis *analysis, kw_error *ret_error)
 {
@@ -397,7 +398,7 @@ kw_plan_keys_hold_coarsely(const kw_plan *plan, size_t field)
 
 /* --- for people ------------------------------------------------------------------------------------ */
 
-/* Most ranges of one group in the text. */
+/* Maximum number of groups in the text, and of ranges of each group. */
 #define RANGES_SHOWN 8
 
 static void

@@ -115,9 +115,10 @@ typedef struct kw_plan {
  * `rest` is the remainder. Planning such a plan->query again returns the same plan, even with another
  * range_limit.
  *
- * INVALID if a value does not fit its field, or if no path can answer without reading everything and
- * full_scan is false (the text says what to bind). LIMIT if there are more than range_limit ranges. A query
- * that no record can match gives a plan without ranges.
+ * INVALID if a value does not fit its field, if no path has the requested order, or if every path would read
+ * the whole table, full_scan is false and no limit ends the scan (the text says what to bind). REFUSED if
+ * only a path that is being filled can answer. LIMIT if there are more than range_limit ranges. A query that
+ * no record can match gives a plan without ranges.
  */
 bool kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan **ret_plan,
                   kw_error *ret_error);

@@ -24,7 +24,8 @@ is_in_some_key(const kw_path_analysis *analyses, size_t count, size_t field)
     return false;
 }
 
-/* The component at which a path stops, if only values of the range's field would have continued the walk. */
+/* The component at which a path stops, if it reads the range's field and is not a clock: the path could use
+ * values of this field, but not a range. NULL: there is none. */
 static const kw_component *
 scattering(const kw_normalized_query *normalized, const kw_path_analysis *analyses, size_t count)
 {
@@ -63,7 +64,7 @@ asked_fields(const kw_normalized_query *normalized, const kw_path_analysis *anal
     return found;
 }
 
-/* True if a calendar or bits could have answered for an interval with both ends. */
+/* True if a calendar or bits could be used if the range had both ends. */
 static bool
 lacks_end(const kw_normalized_query *normalized, const kw_path_analysis *analyses, size_t count)
 {
@@ -104,7 +105,7 @@ kw_refusal_explain_disorder(const kw_path_analysis *analysis, const kw_normalize
     const kw_component *clock = clock_without_range(analysis, normalized);
     if (clock)
         return kw_arena_printf(
-            arena, "path %s has %s, which is in the order of time within a range of %s with both ends",
+            arena, "path %s has %s, which gives the order of time only within a range of %s with both ends",
             analysis->path->name, clock->text, normalized->table->fields[clock->clock].name);
     size_t last = kw_layout_component_count(analysis->layout) - 1;
     return kw_arena_printf(arena, "path %s continues with %s, which has no order", analysis->path->name,

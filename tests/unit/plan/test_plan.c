@@ -188,9 +188,10 @@ static void
 test_unordered_calendar(void)
 {
     static const kw_test_case cases[] = {
-        {"full order=desc", "INVALID: table t: this query cannot be answered in descending order: path "
-                            "primary has calendar(ts: DDD yyyy in UTC "
-                            "as text), which is in the order of time within a range of ts with both ends"},
+        {"full order=desc",
+         "INVALID: table t: this query cannot be answered in descending order: path "
+         "primary has calendar(ts: DDD yyyy in UTC "
+         "as text), which gives the order of time only within a range of ts with both ends"},
     };
     CHECK_CASES("    fields: {ts: {type: timestamp, column: 'd:ts'}, host: string}\n    key:\n      "
                 "- calendar: {of: ts, parts: [DDD, yyyy]}\n      - field: host\n",

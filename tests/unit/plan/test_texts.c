@@ -62,7 +62,7 @@ test_estimates(void)
          PRIMARY ", read backwards\n1 ranges in 1 groups, about 1.05 rows scanned per row returned\n"
                  "    from \\x00\\x81\\x80\\x01 to \\x00\\x81\\x80\\x03\n"
                  "- rows are ordered by ts descending, to the key's coarser unit\n"
-                 "- the range of ts is checked for each row: its ends lie within the key's unit\n"},
+                 "- the range of ts is checked for each row: its ends can lie inside a unit of the key\n"},
         {"k=a n=1 id=z x=3,4", PRIMARY "\n1 ranges in 1 groups, about 50.00 rows scanned per row returned\n"
                                        "    from \\x00\\x81 to \\x00\\x82\n"
                                        "- rows are ordered by ts ascending, to the key's coarser unit\n"
@@ -146,7 +146,7 @@ test_merges(void)
               "- salt(xxh64 of id, modulo 4 as byte, width 1): all 4 are visited, because id is not bound\n"
               "- merge: the 4 ranges are read in parallel, because their rows interleave\n"
               "- rows are ordered by ts ascending, to the key's coarser unit\n"
-              "- the range of ts is checked for each row: its ends lie within the key's unit\n"},
+              "- the range of ts is checked for each row: its ends can lie inside a unit of the key\n"},
         {"limit=1", PRIMARY "\n2 ranges in 1 groups, about 1.00 rows scanned per row returned\n"
                             "  merge of 2 ranges\n    from \\x00 to \\x01\n    from \\x01 to \\x02\n"
                             "- enum(k as index of \"a\", \"b\"): all 2 are visited, because k is not bound\n"
@@ -206,8 +206,8 @@ test_disorder(void)
 {
 #define DISORDERED "table t: this query cannot be answered in descending order: path primary "
 #define NEEDS_RANGE                                                                                          \
-    DISORDERED "has calendar(ts: DDD yyyy in UTC as text), which is in the order of time within a range of " \
-               "ts with both ends"
+    DISORDERED "has calendar(ts: DDD yyyy in UTC as text), which gives the order of time only within a "     \
+               "range of ts with both ends"
 #define FIELDS                                                                                               \
     "    fields: {host: string, k: {type: string, values: [a, b]}, ts: {type: timestamp, column: 'd:ts'}}\n"
 #define HOST "{field: {name: host, encoding: terminated, terminator: '|'}}"
@@ -254,9 +254,8 @@ test_times(void)
                  "    from L\\xC1\\x1E\\xA7\\xF0\\x00\\x00\\x00 to L\\xC1\\x1E\\xA8h\n"
                  "    from J\\xC1\\x1E\\xA7x\\x00\\x00\\x00 to J\\xC1\\x1E\\xA7\\xF0\n"
 
-                 "- ts: the interval is read in windows; these are the ranges of the first of 34, down to "
-                 "1620005820, "
-                 "the next is planned when its rows are wanted\n"
+                 "- ts: the interval is read in windows; these are the ranges of the first of 34 windows, "
+                 "down to 1620005820; the next window is planned when its rows are needed\n"
                  "- concat: the 3 ranges are read one after the other\n"
                  "- rows are ordered by ts descending, to the unit of the key's pieces\n"
                  "- the range of ts is checked for each row: records may lack it\n"},
@@ -274,7 +273,7 @@ test_times(void)
                  "- calendar(ts: ss mm HH dd MM yyyy in UTC as text): 2 pieces contain the queried time\n"
                  "- concat of merges: 2 groups are read one after the other, the ranges of a group merged\n"
                  "- rows are ordered by the pieces of ts, those of one piece by seq ascending\n"
-                 "- the range of ts is checked for each row: its ends lie within the key's unit\n"},
+                 "- the range of ts is checked for each row: its ends can lie inside a unit of the key\n"},
     };
     CHECK("    fields: {ts: {type: timestamp, unit: s, column: 'd:ts'}, who: string, seq: int}\n    key:\n"
           "      - calendar: {of: ts, parts: [ss, mm, HH, dd, MM, yyyy]}\n"
