@@ -118,8 +118,8 @@ bool kw_hbase_channel_try_next_address(kw_hbase_channel *channel);
  * iteration. */
 bool kw_hbase_channel_send(kw_hbase_channel *channel, kw_hbase_call *call, kw_error *ret_error);
 
-/* False if the socket of a channel with nothing in flight is closed, or has input that nothing has asked for,
- * although the loop has not read it yet. */
+/* False if the socket is closed or has unexpected input, even if the loop has not read it yet. Call
+ * it only if nothing is in flight. */
 bool kw_hbase_channel_is_open(const kw_hbase_channel *channel);
 
 /* Drops the reply to this call when it arrives. */

@@ -1,7 +1,7 @@
-/* See range.h. The next possible key after a key is the key with a zero byte appended. The possible key just
- * before it exists only if it ends in a zero byte. Otherwise a reversed scan starts at the key itself, or
- * stops at a key that is a little too low; the extra rows are dropped (at the low end there is hardly ever
- * one). */
+/* See range.h. The smallest key after a key is the key with a zero byte appended. A greatest key before a key
+ * exists only if the key ends in a zero byte: it is the key without this byte. Otherwise a reversed scan
+ * starts at the key itself, or stops at a key that is a little too low; the extra rows are dropped (at the
+ * low end there is hardly ever one). */
 #include "store/hbase/range.h"
 
 #include "store/hbase/convert.h"

@@ -19,8 +19,8 @@
  *
  * A range scan is not a snapshot: each row is returned as it was at some moment after the scan was opened. A
  * row that is written meanwhile is returned if its key is after the position and the next call opens a scan;
- * an open scanner may or may not return it. That a scan can continue with another call at any fetch changes
- * nothing for callers, because every failure of a scanner has the same effect.
+ * an open scanner may or may not return it. Callers do not notice when a scan changes from one call to the
+ * other: a failure of a scanner has the same effect.
  *
  * Measured with 100,000 rows of three 100-byte cells and 16 direct scanners at once, in rows/s of
  * getScannerResults / of an open scanner, three runs: 73k / 91k with 100 rows per fetch, 68k / 104k with 500,

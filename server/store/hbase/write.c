@@ -7,7 +7,8 @@
 
 #include "base/metrics.h"
 
-/* Callers are answered within 20 ms after their deadline; an operation waits at most this long for its batch.
+/* After its deadline, an operation waits at most this time until the outcome of its batch is certain. Callers
+ * must be answered within 20 ms after their deadline.
  */
 #define SETTLE_NS (UINT64_C(8) * 1000 * 1000)
 
@@ -222,8 +223,8 @@ can_have_been_sent(const kw_hbase_pending_op *pending)
     return op->batch && (op->batch->sent || !kw_deadline_passed(op->batch->deadline));
 }
 
-/* If the batch is not sent yet, and soon cannot be sent any more, the operation waits until then: its outcome
- * is certain then. */
+/* If the batch is not sent yet and its deadline passes soon, the operation waits for this deadline: then it
+ * is certain whether the batch was sent. */
 static kw_deadline
 settled_at(const kw_hbase_pending_op *pending)
 {
