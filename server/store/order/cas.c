@@ -94,9 +94,10 @@ is_unchanged(const kw_cas_round *round, const kw_cell *writer)
     return kw_bytes_equal(writer->value, round->unchanged.value);
 }
 
-/* Its own id shows that the compare was applied. A kw:w with a lower timestamp shows that it was not, and
- * never will be, because kw:w is not the one that it compares with any more. Without an answer the compare
- * can be sent again, because at most one of the two can be applied. */
+/* If kw:w has the id of this compare, the compare was applied. If kw:w has changed and has a lower timestamp,
+ * the compare was not applied and never will be, because it compares with the former kw:w. If kw:w is
+ * unchanged and the compare got no answer, it can be sent again, because at most one of the two can be
+ * applied. */
 static void
 decide_doubt(kw_cas_round *round, const kw_cell *writer)
 {
@@ -136,7 +137,7 @@ read_writer(kw_cas_round *round)
 
 /* --- compare ------------------------------------------------------------------------------------ */
 
-/* True if the store's own client cannot have sent the compare before, nor has this round. */
+/* True if this round has sent the compare once, and the store's own client cannot have repeated it yet. */
 static bool
 is_first_attempt(const kw_cas_round *round)
 {
@@ -169,8 +170,9 @@ send_compare(kw_cas_round *round)
     kw_store_handle_write_if(round->handle->inner, &round->put, &round->unchanged, on_compared, round);
 }
 
-/* The cells have the timestamp of the caller's. While a key rule changes, the write leaves a trace, as a put
- * does (trace.c): kw:w, which every write has, does not tell a pass to read the older cells. */
+/* The cells get the timestamp that the caller has chosen. While a key rule changes, the write leaves a trace,
+ * as a put does (trace.c). kw:w cannot replace the trace: every write has it, so a pass does not read the
+ * older cells of a row because of it. */
 static void
 give_timestamps(kw_cas_round *round, kw_cell *cells)
 {
@@ -184,7 +186,7 @@ give_timestamps(kw_cas_round *round, kw_cell *cells)
                                                     (uint64_t)round->callers_stamp_ms, now_ms, round->arena);
 }
 
-/* Adds kw:w. With a timestamp of the caller's, only kw:w has the stamp. */
+/* Adds kw:w. If the caller has chosen a timestamp, only kw:w has the stamp. */
 static void
 prepare_put(kw_cas_round *round, int64_t stamp_ms)
 {
@@ -215,7 +217,8 @@ on_seen_passed(void *user, kw_wait_result result)
         fail_wait(user, result);
 }
 
-/* Nothing is written. As with every read, the answer waits for what was read. */
+/* Nothing is written. As after every read, the answer waits until the clock has passed the timestamps that
+ * were read. */
 static void
 answer_unmet(kw_cas_round *round)
 {
@@ -272,7 +275,7 @@ refuse_ahead(kw_cas_round *round, int64_t newest_ms, int64_t left_ms)
     kw_error error;
     kw_error_set(&error, KW_REFUSED,
                  "table %s, row %s: its newest timestamp, %lld, is %lld ms ahead of the store's clock; try "
-                 "again after this time, or remove what has it with a timestamp of your own (remove "
+                 "again after this time, or remove the record with this timestamp or a later one (remove "
                  "--timestamp)",
                  kw_show(round->put.table).text, kw_show(round->put.row).text, (long long)newest_ms,
                  (long long)left_ms);

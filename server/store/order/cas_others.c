@@ -7,8 +7,8 @@
  *    '---- once, with the same stamp -------------------------------'--> UNKNOWN
  *
  * If a row was written twice, the first attempt can be applied later than the second one. Then no later write
- * may get the same stamp. Writes of the same millisecond that run at the same time are exempt from what is
- * promised.
+ * may get the same stamp. The ordering guarantees do not cover writes that run at the same time and get the
+ * same millisecond.
  */
 #include "store/order/cas.h"
 

@@ -54,8 +54,8 @@ increment_columns(const kw_cas_round *round, size_t *ret_count)
     return columns;
 }
 
-/* What a conditional write replaces is not read, except the compared column: the timestamps that gateways
- * give to cells are not later than that of kw:w. */
+/* Of the columns that a conditional write replaces, only the compared one is read. For the others kw:w is
+ * enough: no cell of the row has a later timestamp from a gateway than kw:w. */
 static const kw_column *
 check_column(const kw_cas_round *round, size_t *ret_count)
 {

@@ -22,8 +22,9 @@
  * kw:w. A copy both ways takes over writes that have not reached `row`, in which atomic operations compare
  * kw:w, and which a put or removal writes last. So it writes the newest kw:w of `to_row` there, in the same
  * mutation. Without it, an atomic operation that has read the row before the copy would not notice the copied
- * cells. And the delete markers of a copied removal could hide the kw:w of an operation that came in between:
- * if there was none before, the compare would find none again, and two increments could have the same result.
+ * cells. In addition, the delete markers of a copied removal could hide the kw:w of an atomic operation that
+ * was applied in between. If the row had no kw:w before, the compare of another operation would then find
+ * none again, and two increments could have the same result.
  */
 #include "store/order/copy.h"
 

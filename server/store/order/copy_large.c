@@ -17,7 +17,7 @@
 #define NAMES_FILTER                                                                                         \
     "(QualifierFilter (!=, 'binaryprefix:\0kw:') AND KeyOnlyFilter ()) OR "                                  \
     "QualifierFilter (=, 'binaryprefix:\0kw:')"
-/* How many columns are read together; then more or fewer, depending on their size. */
+/* How many columns are read together at first; later more or fewer, depending on their size. */
 #define COLUMNS_FIRST 64
 #define COLUMNS_MAX 4096
 #define FEW_BYTES (KW_COPY_PART_BYTES / 4)

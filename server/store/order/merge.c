@@ -44,7 +44,8 @@ kw_order_merge(const kw_ordering *ordering, const kw_row *authority, const kw_ro
 /* --- what a row lacks ------------------------------------------------------------------------- */
 
 /* The timestamp up to which the row's gone cells remove all of the column or family; -1: never. `wider`:
- * only by the gone cells of larger parts of the row. */
+ * counts only gone cells of larger parts: of the family and the whole row for a column, and of the whole row
+ * for a family. */
 static int64_t
 removed_until(const kw_ordering *ordering, const kw_row *row, const kw_marker *marker, bool wider,
               kw_arena *arena)

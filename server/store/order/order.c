@@ -205,7 +205,7 @@ write_batch(kw_order_handle *handle, const kw_write *const *writes, size_t count
         handle->inner->class->write_many(handle->inner, writes, count, results, done, user);
 }
 
-/* All writes with an ordering are in the same table. */
+/* All writes with an ordering belong to records of the same table. */
 static void
 handle_write_many(kw_store_handle *base, const kw_write *const *writes, size_t count, kw_written *results,
                   void (*done)(void *user), void *user)

@@ -16,8 +16,8 @@
  * clocks of all region servers have passed it. A get can read a record in both placements, and gives both the
  * newest cells. Copies, passes and sweeps write rows with their old timestamps.
  *
- * Operations without an ordering are passed on unchanged, and so are writes with a timestamp, except puts
- * while a key rule changes (trace.c).
+ * Operations without an ordering are passed on unchanged. So are writes with a timestamp, with two
+ * exceptions: puts while a key rule changes (trace.c), and conditional writes in tables with kw:w (cas.h).
  */
 #pragma once
 

@@ -1,7 +1,7 @@
-/* Puts in progress, by row, when a removal deletes up to a timestamp that it has read. A removal deletes only
- * what it reads. It therefore waits for the puts of its row that were started earlier on this store handle.
- * As a result, pipelined operations of a caller take effect in the order in which they were sent. The store
- * itself keeps the order of puts to one row. */
+/* Puts in progress, by row. They are counted because a removal deletes only up to the newest timestamp that
+ * it reads. So it first waits for the puts of its row that were started earlier on this store handle. As a
+ * result, pipelined operations of a caller take effect in the order in which they were sent. The store itself
+ * keeps the order of puts to one row. */
 #include "store/order/order_internal.h"
 
 typedef struct put {

@@ -89,12 +89,11 @@ static void
 refuse_ahead(raised *put, int64_t left_ms)
 {
     kw_error error;
-    kw_error_set(
-        &error, KW_REFUSED,
-        "table %s, row %s: its newest timestamp, %lld, is ahead of the store's clock; while the "
-        "key rule changes, puts wait until the clock has passed it, %lld ms; try again after this time",
-        kw_show(put->put.table).text, kw_show(put->put.row).text, (long long)put->newest_ms,
-        (long long)left_ms);
+    kw_error_set(&error, KW_REFUSED,
+                 "table %s, row %s: its newest timestamp, %lld, is ahead of the store's clock; while the "
+                 "key rule changes, puts must wait until the clock has passed it; try again in %lld ms",
+                 kw_show(put->put.table).text, kw_show(put->put.row).text, (long long)put->newest_ms,
+                 (long long)left_ms);
     error.retry_after_ms = (uint32_t)MIN(left_ms, 60000);
     fail(put, &error);
 }

@@ -25,7 +25,7 @@
 /* Older cells need no pause. The margin is large: the clock of the server that has the record can differ from
  * the store's clock by more than it should. */
 #define SURELY_OLD_MS 1000
-/* Reads the value of kw:g alone, and of the other cells only the timestamps. */
+/* Reads kw:g with its value, and of the other cells only the timestamps. */
 #define NEWEST_FILTER                                                                                        \
     "(QualifierFilter (!=, 'binary:\0kw:g') AND KeyOnlyFilter ()) OR QualifierFilter (=, 'binary:\0kw:g')"
 

@@ -1,8 +1,8 @@
-/* Reserves stamps, so that writes of one record that must differ in their stamps do. */
+/* Reserves stamps, so that writes of one record get different stamps where they must. */
 #include "store/order/order_internal.h"
 
-/* Reserves a stamp in a slot: at least stamp_ms, and not lower than that of any other write. exclusive: no
- * other write can get the same one. */
+/* Reserves a stamp in a slot: at least stamp_ms, and not lower than any stamp reserved before. exclusive: no
+ * later reservation gets the same one. */
 static int64_t
 reserve_in_slot(_Atomic int64_t *slot, int64_t stamp_ms, bool exclusive)
 {

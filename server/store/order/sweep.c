@@ -1,8 +1,7 @@
 /* Removes gone cells and traces of puts: see kw_row_sweep. One mutation per row removes its gone cells and
  * what they hide: a compaction can have dropped the delete marker of a removal before a cell arrived that the
- * removal hides.
- * The kw:w of a removed record is removed, too, if no atomic operation can have read the row before the
- * removal: while the table enters or leaves order: stamp there is none.
+ * removal hides. The kw:w of a removed record is removed, too, if no atomic operation can have read the row
+ * before the removal. While the table enters or leaves `order: stamp`, there are no atomic operations.
  */
 #include "store/order/copy.h"
 
