@@ -8,7 +8,7 @@
 #define FIRST_MARGIN_NS (60 * NS_PER_US)
 #define LEAST_MARGIN_NS (5 * NS_PER_US)
 #define MOST_MARGIN_NS (300 * NS_PER_US)
-/* Of a larger disagreement, all is corrected: the clock was set. */
+/* A larger disagreement is corrected completely: the clock was set. */
 #define FAR_NS (300 * NS_PER_US)
 
 void

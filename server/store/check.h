@@ -23,8 +23,10 @@ bool kw_check_get(const kw_get *get, kw_error *ret_error);
 bool kw_check_range_scan_spec(const kw_range_scan_spec *spec, kw_error *ret_error);
 bool kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error);
 
-/* True if the cell (NULL: it does not exist) meets the check. As in HBase, a cell with an empty value counts
- * as absent, and an absent cell meets no comparison. */
+/* True if the cell (NULL: it does not exist) meets the check. As in HBase, two cases differ. If the check has
+ * no value or an empty one, a cell with an empty value counts as absent: NOT_EQUAL requires a value, and
+ * every other operator requires absence. Otherwise the values are compared, and a cell that does not exist
+ * never meets the check. */
 bool kw_check_is_met(const kw_check *check, const kw_cell *stored);
 
 /* The bytes as error texts show them: cut at 60 bytes, with control and non-ASCII bytes as \xNN. */

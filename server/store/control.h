@@ -4,8 +4,8 @@
  * A gone cell is written by a removal. It has a timestamp one millisecond after that of the removal, and a
  * read sees it, so it hides removed cells even if the delete marker is lost.
  *
- * kw:w is written by every write of a table with order: stamp and atomic operations. No two writes write the
- * same value, so an atomic operation can write on condition that no write came after its read. That of a
+ * kw:w is written by every write of a table with `order: stamp` and `atomics: true`. No two writes write the
+ * same value, so an atomic operation can write on condition that no write came after its read. The kw:w of a
  * removal has the timestamp of its gone cells, and expires.
  */
 #pragma once
@@ -14,13 +14,14 @@
 #include "store/store.h"
 
 #define KW_CONTROL_PREFIX KW_BYTES_LITERAL("\0kw:")
-/* The generation: changed by every increment, conditional write and put of counters. */
+/* The generation, with order: store. Every increment, conditional write and put of counters changes it. */
 #define KW_CONTROL_GENERATION KW_BYTES_LITERAL("\0kw:g")
 /* Written by a removal of the record; the value is the timestamp up to which cells are removed ("gone
  * cell"). */
 #define KW_CONTROL_GONE KW_BYTES_LITERAL("\0kw:r")
-/* Written by a put or a conditional write with a timestamp of its caller's while a key rule changes, with the
- * present time as its timestamp ("trace"). A pass that reads only recent cells finds the row by it. */
+/* Written by a put or a conditional write whose caller has chosen its timestamp, while a key rule changes
+ * ("trace"). The trace has the present time as its timestamp. A pass that reads only recent cells finds the
+ * row by it. */
 #define KW_CONTROL_TRACE KW_BYTES_LITERAL("\0kw:t")
 
 /* The last write: its timestamp and an id, 16 bytes. */

@@ -5,8 +5,8 @@
  *   several of them: the intersection of their intervals, each widened by the possible drift of two clocks
  *
  * The clock can jump: an operator sets it, or its region moves to a server with another clock. The gateways
- * notice that at different times. So a gateway does not act on a heartbeat older than `fresh`, and assumes
- * that the offset of that time can be as right as the current one:
+ * notice that at different times. So a gateway assumes that the offset of the period before the last `fresh`
+ * can be as right as the current one, and needs heartbeats from both periods:
  *
  *       now - 2 fresh            now - fresh              now
  *        |  heartbeats answered   |   heartbeats sent      |
@@ -57,8 +57,8 @@ void kw_known_time_init(kw_known_time *known, int64_t fresh_ns);
 
 /* Adds a heartbeat that was answered now or earlier. A heartbeat is a put to a cell that only this gateway
  * writes. A read of the cell returns the put with the greatest timestamp, so for an earlier put only the
- * upper bound is known (stamp_is_upper_bound). Such a heartbeat proves no lower bound, and it does not count
- * as fresh. */
+ * upper bound is known (stamp_is_upper_bound). Such a heartbeat proves no lower bound, and a period needs
+ * another one with an exact timestamp. */
 void kw_known_time_add_heartbeat(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns);
 
 /* Adds the newest timestamp in the heartbeat cells of all gateways, read after the first heartbeat was
@@ -66,8 +66,8 @@ void kw_known_time_add_heartbeat(kw_known_time *known, const kw_heartbeat *heart
  * it. */
 void kw_known_time_add_newest_stamp(kw_known_time *known, int64_t newest_stamp_ms);
 
-/* The interval to act on. False if one of the two periods has no fresh heartbeat. now_ns must not decrease
- * from call to call. */
+/* The interval to act on. False if one of the two periods has no heartbeat with an exact timestamp. now_ns
+ * must not decrease from call to call. */
 bool kw_known_time_read(kw_known_time *known, int64_t now_ns, kw_span *ret_span);
 
 /* A narrower interval: from the heartbeats sent within `fresh`, or else from the last one. It is good enough

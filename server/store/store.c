@@ -183,8 +183,8 @@ check_can_copy(const kw_store_handle *handle, bool has_function, bool has_orderi
     if (has_function && (has_ordering || !kw_store_is_shared(handle->store)))
         return true;
     return kw_error_set(ret_error, KW_REFUSED,
-                        "rows of a table without an order of writes can be copied only in the embedded "
-                        "store: other stores cannot copy a row while it is written");
+                        "the embedded store cannot sweep rows, and other stores can copy and sweep only rows "
+                        "of tables with an order of writes");
 }
 
 static bool

@@ -116,7 +116,7 @@ typedef struct kw_write {
     int64_t timestamp; /* KW_TIMESTAMP_NONE: set by the store; such a write is not retried once it was sent */
     kw_durability durability;
     kw_deadline deadline;
-    const kw_ordering *ordering; /* ignored if there is a timestamp; NULL: execute the write unchanged */
+    const kw_ordering *ordering; /* NULL: execute the write unchanged. With a timestamp: see order/order.h */
     size_t counters;             /* PUT with an ordering: the number of leading cells that are counters */
     /* In write_many with an ordering: adjacent writes with the same number are rows of one record and get the
      * same timestamp. A store with one writer writes all of them or none. 0: the write is a record of its
@@ -128,7 +128,7 @@ typedef struct kw_write {
     uint8_t step;
     bool once;    /* never sent twice, even with a timestamp */
     bool fenced;  /* of a record: not sent while the fence is shut (kw_store_set_fence) */
-    uint64_t era; /* fenced: not sent in another era of the fence than this one, in which its call began */
+    uint64_t era; /* the fence's era when its call began; a fenced write is not sent in another era */
     /* In write_if: the further rows of the record, all different. */
     const kw_row_target *others;
     size_t others_count;
@@ -136,9 +136,9 @@ typedef struct kw_write {
     const kw_cell *extra_cells;
     size_t extra_cells_count;
     int64_t extra_cells_ttl_ms; /* 0: the cells do not expire */
-    size_t lasting_cells_count; /* the first ones of the extra cells, which do not expire in any case */
+    size_t lasting_cells_count; /* the number of leading extra cells that never expire */
     /* PUT, in a shared store: each cell has its own timestamp, and the markers are written in the same atomic
-     * step; with markers, the cells can be none. `timestamp` must not be KW_TIMESTAMP_NONE; it is not used
+     * step; with markers, it needs no cells. `timestamp` must not be KW_TIMESTAMP_NONE; it is not used
      * otherwise. */
     bool own_timestamps;
     const kw_marker *markers;
@@ -162,9 +162,8 @@ typedef struct kw_written {
 } kw_written;
 
 /* `results` is the caller's array of `count` elements. It receives one result per write, in the same order,
- * before done is called. Writes can go to different tables. An invalid write does not make the others fail,
- * except those of the same record.
- * The first write's deadline and durability apply to all. */
+ * before done is called. Writes can go to different tables. An invalid write does not make the writes of
+ * other records fail. The first write's deadline and durability apply to all. */
 void kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count,
                                 kw_written *results, void (*done)(void *user), void *user);
 
@@ -194,7 +193,7 @@ typedef void (*kw_write_if_done)(void *user, kw_outcome outcome, bool applied, c
  * was sent. With `others`, the check reads only write->row; if it is met, the same write with the same
  * timestamp reaches all rows. At most KW_STORE_RECORD_ROWS_MAX rows. In a store with one writer, it reaches
  * all of them in one commit, or none of them. A shared store (kw_store_is_shared) has no commit over several
- * rows: it writes the first row, then the others, and REFUSED is the answer unless the ordering is STAMP with
+ * rows: it writes the first row, then the others. It returns REFUSED unless the ordering is STAMP with
  * atomics. If a row is not certainly written, the outcome is UNKNOWN. */
 void kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                               kw_write_if_done done, void *user);
@@ -288,8 +287,8 @@ typedef struct kw_get {
     kw_bytes row;
     /* Not NULL: the record has a second row, in the other placement of a changing path. The result has the
      * newest cells of both rows, under the key `row`; of cells with equal timestamps, those of `row`, which
-     * must be in the placement that puts write last. Before it is returned, it is written to the row that
-     * lacks cells; if that fails, the get fails. Needs an ordering with STAMP. In get_many, all second rows
+     * must be in the placement that puts write last. Before the result is returned, each row gets the cells
+     * that it lacks; if that fails, the get fails. Needs an ordering with STAMP. In get_many, all second rows
      * are in the same table. */
     const kw_row_target *other;
     uint64_t era;             /* of what is written to the other row; see kw_write */
