@@ -39,13 +39,13 @@ on_other_version(void *user, const kw_version *version, const kw_error *error)
     }
     g_autoptr(GDateTime) at = g_date_time_new_from_unix_utc(version->at_ms / 1000);
     g_autofree char *when = at ? g_date_time_format(at, "%Y-%m-%dT%H:%M:%SZ") : g_strdup("an unknown time");
-    kw_error_set(&conflict, KW_REFUSED,
-                 "policy version %" G_GINT64_FORMAT " is current, not %" G_GINT64_FORMAT
-                 ", which this change is for: %s applied it at %s (\"%s\"). Nothing was changed; compare the "
-                 "versions, and apply the change to version %" G_GINT64_FORMAT,
-                 version->name.number, self->command.expected,
-                 kw_show(kw_bytes_of_text(version->author)).text, when,
-                 kw_show(kw_bytes_of_text(version->reason)).text, version->name.number);
+    kw_error_set(
+        &conflict, KW_REFUSED,
+        "policy version %" G_GINT64_FORMAT " is current, not %" G_GINT64_FORMAT
+        ", on which this change is based; %s applied the current version at %s (\"%s\"). Nothing was "
+        "changed; compare the versions, and apply the change to version %" G_GINT64_FORMAT,
+        version->name.number, self->command.expected, kw_show(kw_bytes_of_text(version->author)).text, when,
+        kw_show(kw_bytes_of_text(version->reason)).text, version->name.number);
     kw_policy_request_finish(self, &conflict);
 }
 
@@ -69,7 +69,7 @@ refuse_version(kw_policy_request *self, const kw_version_name *current)
 
 /* --- applying -------------------------------------------------------------------------------------- */
 
-/* After a failure: was another version applied in between? */
+/* After a failure, checks whether another version was applied in between. */
 static void
 on_current(void *user, const kw_version_name *current, const kw_error *error)
 {

@@ -192,7 +192,7 @@ class Versions(unittest.TestCase):
     def test_conflict(self):
         a, b = self.pair()
         self.apply(a, self.with_field("one"), 1, reason="add one")
-        self.refuse(b, self.with_field("two"), 1, "policy version 2 is current, not 1, which this change is for: anonymous applied it at 20",
+        self.refuse(b, self.with_field("two"), 1, "policy version 2 is current, not 1, on which this change is based; anonymous applied the current version at 20",
                     '("add one")', "Nothing was changed")
         self.refuse(b, self.with_field("two"), 3, "policy version 2 is current, not 3")
         self.wait_for_version(2, b)
