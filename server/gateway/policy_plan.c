@@ -118,8 +118,8 @@ describe_added(const kw_path *path, kw_buffer *lines)
 static void
 describe_new_order(const kw_table *table, kw_buffer *lines)
 {
-    kw_buffer_append_text(lines,
-                          "    The table gets order: stamp for good: the gateways set the timestamps.\n");
+    kw_buffer_append_text(
+        lines, "    The table permanently gets order: stamp, so the gateways set the timestamps.\n");
     if (table->ordering.atomics)
         kw_buffer_append_text(lines,
                               "    Increments and conditional writes wait in the versions named enter; they "

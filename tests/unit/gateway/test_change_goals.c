@@ -165,7 +165,7 @@ test_dropped(void)
     record.drops = true;
     for (kw_change_action action = KW_CHANGE_SWITCH; action <= KW_CHANGE_COMPARE; action++)
         if (action != KW_CHANGE_SHOW)
-            assert_refused(action, record, "is being dropped; that ends by itself");
+            assert_refused(action, record, "one of its paths is being dropped; this change ends by itself");
 }
 
 static void
