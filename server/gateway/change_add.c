@@ -93,7 +93,7 @@ rule_of(const kw_path *path)
     return (kw_placed_rule){kw_layout_number(path->layout), kw_layout_store_table(path->layout)};
 }
 
-/* The order of writes that the table has, and its first version. */
+/* Sets the order of writes that the table has, and the first version of the change. */
 static void
 set_writers(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *record)
 {

@@ -14,8 +14,8 @@ size_t kw_change_count_added(const kw_change_proposal *proposal, const kw_table 
 bool kw_change_propose_paths(const kw_change_proposal *proposal, const kw_table *table,
                              kw_change_record *records, size_t *count, kw_arena *arena);
 
-/* Why the table cannot get the paths that the policy adds, or other ones while paths are added. False: there
- * are other reasons. */
+/* Explains why the table cannot get the paths that the policy adds, or why another change cannot begin while
+ * paths are being added. False: the refusal has another reason, and ret_reason is not set. */
 bool kw_change_explain_paths(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason);
 
 /* change_begin.c: what a change in a store with several writers still needs; NULL: nothing. */

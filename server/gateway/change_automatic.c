@@ -1,5 +1,6 @@
-/* Commands that the gateway gives itself. It continues a change after the operator has run `complete`. As
- * the holder of a change in a store with several writers, it sets the next version.
+/* Commands that the gateway gives itself. With one writer, it continues a change after the operator has run
+ * `complete`, or when an added path has all rows. As the holder of a change in a store with several writers,
+ * it sets the next version.
  */
 #include "base/log.h"
 #include "gateway/change_request.h"
@@ -7,7 +8,7 @@
 
 #include <stdatomic.h>
 
-#define LOOK_AGAIN_MS 60000 /* at least so often, because the wall clock can be set */
+#define LOOK_AGAIN_MS 60000 /* longest wait before the wall clock, which can be set, is read again */
 #define AGAIN_NS (UINT64_C(1000) * 1000 * 1000)
 /* A version is set only if the registrations were read within this time. */
 #define FRESH_NS (UINT64_C(1000) * 1000 * 1000)
@@ -147,8 +148,8 @@ kw_change_start_automatic(kw_coordinator *coordinator)
 
 /* --- the end -------------------------------------------------------------------------------------------- */
 
-/* The step failed because another gateway has set a version, or a command has changed the goal. Reads the
- * record before the next attempt. */
+/* The step failed, for example because another gateway has set a version, or a command has changed the goal.
+ * Reads the record before the next attempt. */
 static void
 end_as_holder(request *self, const kw_error *error)
 {
@@ -161,7 +162,8 @@ end_as_holder(request *self, const kw_error *error)
     kw_follower_wake(coordinator->gateway->follower);
 }
 
-/* The operator sees a failure in the state of the change. */
+/* The log shows a failure, unless it is UNAVAILABLE. The state of the change shows the failure of a holder.
+ */
 void
 kw_change_own_end(kw_change_request *self, const kw_error *error)
 {

@@ -1,5 +1,5 @@
 /* A path's new placement gets a layout number above all that the catalog has for the path, and a store table
- * named after it, unless the policy gives both. */
+ * whose name ends with this number, unless the policy gives both. */
 #include "gateway/change_begin.h"
 
 #include "gateway/change_add.h"

@@ -5,8 +5,8 @@
  *            record still names the holder that has disappeared
  *
  * For a moment, two gateways can consider themselves the holder. Each step is one conditional put, so only
- * one of them sets a version. A slice of work can be repeated, and the new holder begins one only when
- * `store.late` has passed.
+ * one of them sets a version. Repeating a slice of work is harmless. The new holder begins its first slice
+ * only when `store.late` has passed since it became the holder.
  */
 #include "base/log.h"
 #include "gateway/coordinator_internal.h"
@@ -25,7 +25,7 @@
 #define AGAIN_MS 100
 #define STAMPS_AHEAD_MS 100
 #define SET_AT_SPARE_MS 5
-#define LEAVE_MS 2000 /* for all changes */
+#define LEAVE_MS 2000 /* time limit for giving up all changes */
 
 bool
 kw_change_is_holder(const kw_coordinator *self, const kw_change_record *record)

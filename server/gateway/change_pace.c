@@ -10,11 +10,11 @@
 #define WINDOWS_PER_REST 16
 /* With fewer calls, the latencies of a window are not representative. */
 #define CALLS_MIN 50
-/* With fewer calls, nobody uses the gateway. */
+/* With fewer calls in a window, the gateway counts as unused. */
 #define CALLERS_MIN 5
 /* A slice keeps about one core busy. While callers use the gateway, slices get a 24th of the machine's CPU
- * time, and run for at most a sixth of the time. At a sixth of the time on two cores, scans returned 0.81 to
- * 0.88 times as many rows per second. */
+ * time, and run for at most a sixth of the time. On two cores, slices that ran for a sixth of the time slowed
+ * scans down to 0.81 to 0.88 of the rows per second that they return without slices. */
 #define CORES_PER_SLICES 24
 #define PAUSES_LEAST 5
 /* The p99 can grow to GROWTH times that of the last rest plus SLACK_US before the pauses become longer. */

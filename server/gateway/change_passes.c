@@ -55,7 +55,7 @@ note_slow_scan(kw_coordinator *self, const kw_error *error)
     work->slow_part = record.part;
 }
 
-/* Each step, pass and part begins with the first row of a placement. */
+/* True if a scan that selects rows was too slow in this step, pass and part. Later ones select rows again. */
 static bool
 scans_all(kw_coordinator *self, const kw_change_record *record)
 {

@@ -28,7 +28,7 @@ static const char *
 waits_for_reports(const kw_change_record *record, const kw_change_work *work, kw_arena *arena)
 {
     if (work->planner.step != record->step || work->planner.unreported->len == 0)
-        return kw_arena_printf(arena, "reading whether all gateways serve version %s", version_name(record));
+        return kw_arena_printf(arena, "checking whether all gateways serve version %s", version_name(record));
     return kw_arena_printf(arena, "waiting for gateway %s, whose calls of the version before have not ended",
                            list_names(work->planner.unreported, arena));
 }
@@ -160,7 +160,8 @@ next_for_goal(const kw_change_record *record, kw_arena *arena)
     g_assert_not_reached();
 }
 
-/* `pause` and `compare` are possible while there is work: a copy, a pass or a sweep, also on the way back. */
+/* Lists the commands that are useful now, `resume` first if the change is paused. `pause` and `throttle` are
+ * never listed. */
 const char *
 kw_change_next_of(const kw_change_record *record, kw_arena *arena)
 {

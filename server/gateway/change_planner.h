@@ -26,10 +26,11 @@
  * pass that begins then, both placements have the same cells with lower timestamps; `settled_ms` records
  * this. Each time that a version is set again, its `set_at_ms` is later. tests/unit/change explores this.
  *
- * Sweeps are repeated in the same way, first under 8 (or 0), and leave control cells with timestamps from
- * `set_at_ms` on: a call with a lower one can still be under way. A change that ends there waits
- * until the control cells of the version before are old enough, sets its version again, and sweeps a last
- * time: those cells do not expire, and no later sweep would remove them.
+ * Sweeps are repeated in the same way, first under 8 (or 0), and keep control cells with timestamps from
+ * `set_at_ms` on: a call whose timestamp lies between `set_at_ms` and that of the control cell can still be
+ * under way. A change that ends there waits until the control cells of the version before are old enough,
+ * sets its version again, and sweeps a last time: those cells do not expire, and no later sweep would remove
+ * them.
  */
 #pragma once
 
@@ -109,7 +110,7 @@ bool kw_change_waits_for_command(const kw_change_record *record);
 kw_change_act kw_change_work_left(const kw_change_record *record);
 
 /* Sets the next version in the record, or the same one again (another round): increases `step`, and resets
- * its pass and the rates of its work. Version 1 also resets the copy and the comparison.
+ * its pass and the rates of its work. Versions 1 and FILLING_1 also reset the copy and the comparison.
  * now_ms: wall clock. set_at_ms: calls that begin from now on do not get a lower timestamp; 0: unknown. */
 void kw_change_set_version(kw_change_record *record, kw_change_version_id version, int64_t now_ms,
                            int64_t set_at_ms);
@@ -126,5 +127,5 @@ void kw_change_compare_again(kw_change_record *record, bool copies);
 /* Resets the progress of the present work that the record shows. */
 void kw_change_forget_rates(kw_change_record *record);
 /* Sets another goal. If the change then goes in the other direction, a pass that has been made does not count
- * any more. */
+ * any more, except under 2 and FILLING_2. */
 void kw_change_set_goal(kw_change_record *record, kw_change_goal goal);

@@ -19,7 +19,8 @@ bool kw_change_is_final(const kw_change_record *record);
 uint64_t kw_change_unrepaired(const kw_change_record *record);
 /* True if all rows are copied and compared, so that queries can read an added path. */
 bool kw_change_is_filled(const kw_change_record *record);
-/* True if the change waits for the operator under 2, or is to: then it goes to 2_SPACED only for a pass. */
+/* True if the change is under 2 or 2_SPACED, and its goal is 2. There it waits for the operator when its work
+ * has ended, and it goes to 2_SPACED only for a pass. */
 bool kw_change_is_at_rest(const kw_change_record *record);
 /* True if the goal lies in a version before the present one. */
 bool kw_change_is_back(const kw_change_record *record);

@@ -14,7 +14,7 @@ struct kw_change_request {
     kw_change_done done;
     void *user;
     /* a step */
-    bool continues;      /* the gateway's own command, to continue a change that the operator completed */
+    bool continues;      /* the gateway's own command; change_automatic.c */
     bool as_holder;      /* the gateway's own command, as the holder of a change with several writers */
     const char *path;    /* of a change that the gateway continues by itself */
     kw_change_next next; /* the step */

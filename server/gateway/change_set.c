@@ -158,8 +158,8 @@ kw_change_cancel_record(kw_change_record *record)
 }
 
 /* True if the gone cells of removals must not expire. They expire in versions in which the change can end
- * with order: stamp (0, 8 and FILLED_STAMPED), because no later sweep would remove those that removals leave
- * during the last one. They also expire during a drop, which copies no rows. */
+ * with order: stamp (0, 8 and FILLED_STAMPED), because no later sweep would remove the gone cells that
+ * removals leave during the last sweep. They also expire during a drop, which copies no rows. */
 static bool
 keeps_gone(const kw_change_record *record)
 {
@@ -206,7 +206,7 @@ placing_of(const kw_change_record *record, kw_model *old_model)
     return placing;
 }
 
-/* That of another path which is added or dropped together with the record's. */
+/* The placing of another path that is added or dropped together with the first one. */
 static kw_placing
 placing_of_more(const kw_placing *first, const kw_added_path *path)
 {

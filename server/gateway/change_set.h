@@ -33,7 +33,7 @@ size_t kw_change_set_find_missing(const kw_change_set *set);
 /* References the model. Only allowed before others use the set. */
 void kw_change_set_add_model(kw_change_set *set, size_t index, kw_model *old_model);
 
-/* True if the set has this change, with the same number of its version. */
+/* True if the set has this change, under way and with the same `step`. */
 bool kw_change_set_has_step(const kw_change_set *set, const kw_change_record *record);
 /* True if a change with several writers is under way. */
 bool kw_change_set_has_several_writers(const kw_change_set *set);

@@ -1,18 +1,20 @@
-/* Private to the coordinator: what the slices of all kinds of work have in common. change_work.c starts a
- * slice and has those of the copy and the comparison, change_passes.c those of passes and sweeps. */
+/* Private to the coordinator: what the slices of all kinds of work have in common. change_work.c starts all
+ * slices and contains those of the copy and the comparison; change_passes.c contains those of passes and
+ * sweeps. */
 #pragma once
 
 #include "gateway/coordinator_internal.h"
 
-/* The record that the slice was for. False if the record does not begin where the slice began: the change has
- * ended, the comparison has started again, or the policy was loaded with earlier progress. Its texts live as
- * long as `set`. */
+/* The record that the slice was for. False if the progress in the record is not that with which the slice
+ * began: the change has ended, the comparison has started again, or the policy was loaded with earlier
+ * progress. Its texts live as long as `set`. */
 bool kw_change_slice_record(const kw_coordinator *self, const kw_change_set *set,
                             kw_change_record *ret_record);
 /* `rows` were visited. progress: 0 to 1, of the present work. */
 void kw_change_slice_note_rows(kw_coordinator *self, const kw_change_record *record, uint64_t rows,
                                double progress);
-/* In a store with several writers, other gateways show the rates of the work. */
+/* Sets the rates of the work in the record, which other gateways show. Resets them at the `end` of the work,
+ * and in a store with one writer. */
 void kw_change_slice_set_rates(kw_coordinator *self, bool end, kw_change_record *record);
 /* Ends a slice that failed. It is repeated after a pause. */
 void kw_change_slice_fail(kw_coordinator *self, const char *doing, const kw_error *error);
@@ -20,7 +22,7 @@ void kw_change_slice_fail(kw_coordinator *self, const char *doing, const kw_erro
 void kw_change_slice_end_phase(kw_coordinator *self, const kw_change_record *record, const char *text);
 void kw_change_slice_end(kw_coordinator *self);
 
-/* Completes the request of a copy, pass or sweep, into self->copy. */
+/* Completes the request of a copy, pass or sweep, and stores it in self->copy. */
 void kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw_copy_request request);
 /* True if slices make no pauses for callers, because callers or the operator wait for the work. */
 bool kw_change_slice_hurries(const kw_change_record *record);

@@ -6,7 +6,8 @@
  *                     the records with the next version -> the policy with its roles
  *                         -> prepare (the catalog gets both in one put) -> serve
  *
- * The holder does not wait: the reports of the gateways say that calls under earlier policies have ended.
+ * The holder decides on a step only after all gateways, itself included, have reported that calls under
+ * earlier policies have ended. So it waits for little more than the slice in progress.
  */
 #include "base/log.h"
 #include "config/shared.h"

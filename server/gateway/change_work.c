@@ -279,7 +279,7 @@ note_beginning(kw_coordinator *self, const kw_change_record *record)
 const kw_path *
 kw_change_find_path(const kw_policy *policy, const kw_change_record *record)
 {
-    /* a larger number is that of a part of a sweep */
+    /* the parts of a sweep are placements, so there can be more of them than paths */
     uint64_t part = record->part < kw_change_paths_count(record) ? record->part : 0;
     const char *name = kw_change_path_name(record, record->adds ? part : 0);
     const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(record->table));

@@ -1,4 +1,4 @@
-/* Internal to gateway: carries out changes of key rules. First, in a store that only this gateway writes:
+/* Internal to gateway: carries out changes of key rules. In a store that only this gateway writes:
  *
  *   policy applied, or a command of the operator --> step: compile the policy with the next roles
  *        --> prepare (the catalog gets facts and records) --> serve --> earlier calls end ("drained")

@@ -30,8 +30,8 @@
 typedef struct kw_change_work {
     char *table, *path;
     int64_t started_ms;     /* of the change */
-    double progress;        /* of the copy or comparison */
-    uint64_t began_ns;      /* of the copy or comparison, on this gateway; 0: it does not run */
+    double progress;        /* of the present copy, comparison, pass or sweep */
+    uint64_t began_ns;      /* of the same, on this gateway; 0: none runs */
     uint64_t rows;          /* since then */
     double progress_before; /* at that time */
     uint64_t not_before_ns; /* the next slice starts then: the limit of rows per second, or after a failure */
@@ -60,7 +60,7 @@ struct kw_coordinator {
     kw_timer *timer;
     uint64_t wake_ns; /* when the timer fires; 0: it does not run */
     bool stopped;
-    GPtrArray *older;   /* policies that were in service before, and that calls may still use */
+    GPtrArray *older;   /* policies that were in service before, and that calls can still use */
     GPtrArray *works;   /* of kw_change_work */
     kw_job save;        /* writes gateway->changes to the catalog */
     bool saving;        /* the job is queued or running */
@@ -169,8 +169,8 @@ kw_change_work *kw_change_work_of(kw_coordinator *self, const kw_change_record *
  * UINT64_MAX: not before something has changed. */
 uint64_t kw_change_work_start(kw_coordinator *self);
 
-/* Continues the command that waits, if its time has come, and changes for which the operator has run
- * `complete`. Returns what kw_change_work_start returns. */
+/* Continues the command that waits, if its time has come, and changes that continue without a command
+ * (change_automatic.c). Returns what kw_change_work_start returns. */
 uint64_t kw_change_commands_tick(kw_coordinator *self);
 /* Answers all callers with an error. */
 void kw_change_commands_end(kw_coordinator *self);
@@ -181,7 +181,7 @@ void kw_change_status_of(kw_coordinator *self, const kw_change_record *record, k
 /* The rates of the present work, as this gateway does it; see kw_change_status. */
 void kw_change_rates_of(const kw_change_work *work, double *ret_progress, double *ret_rows_per_second,
                         int64_t *ret_left_ms);
-/* For kw_path.filled: how many rows one of the added paths has. */
+/* For kw_path.filled: the progress of one of the added paths. */
 unsigned kw_change_filled_of(kw_coordinator *self, const kw_change_record *record, size_t path);
 /* Why the operator cannot switch now; NULL: nothing prevents it. In the arena. */
 const char *kw_change_why_not_switch(const kw_change_record *record, bool leave_undecodable, kw_arena *arena);

@@ -68,7 +68,7 @@ on_drained(void *user)
     kw_gateway *gateway = user;
     kw_net_free(gateway->net);
     gateway->net = NULL;
-    if (gateway->catalog) /* the jobs that leave changes run first */
+    if (gateway->catalog) /* so that the jobs that give up changes can end */
         kw_catalog_end_repeats(gateway->catalog);
     kw_coordinator_when_idle(gateway->coordinator, on_idle, gateway);
 }

@@ -53,9 +53,9 @@ typedef struct kw_gateway {
                                                   read yet */
     struct kw_change_set *stored_changes;      /* the records that the catalog had when this gateway last
                                                   read or wrote them; NULL: it has done neither */
-    uint64_t stored_revision;                  /* incremented when it is replaced */
+    uint64_t stored_revision;                  /* incremented when `stored_changes` is replaced */
     struct kw_change_set *served_changes;      /* the records when `policy` began to be served */
-    uint64_t changes_revision;                 /* incremented when it is replaced */
+    uint64_t changes_revision;                 /* incremented when `changes` is replaced */
     struct kw_coordinator *coordinator;        /* coordinator.c */
     kw_catalog *catalog;                       /* NULL if the store keeps nothing */
     kw_jobs jobs;                              /* changes of the policy or the catalog */

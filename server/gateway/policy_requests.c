@@ -183,7 +183,7 @@ on_read(void *user, const kw_version *version, const kw_error *error)
     finish_versions(user, version, version ? 1 : 0, error);
 }
 
-/* The version before `before` is the wanted one, unless there are fewer versions. */
+/* The list has the newest version up to the wanted number. It is the wanted one if it has this number. */
 static void
 on_found(void *user, const kw_version *versions, size_t count, const kw_error *error)
 {

@@ -132,7 +132,7 @@ kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyr
     announce_policy(gateway);
     kw_service_set_policy(gateway->service, policy, keyring);
     if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost)
-        kw_service_open_gate(gateway->service); /* an earlier admission was refused, which shut the gate */
+        kw_service_open_gate(gateway->service); /* the gate can be shut since the registration was lost */
     kw_net_set_limits(gateway->net, kw_connections_limits(model));
 }
 

@@ -11,7 +11,8 @@
 /* The receiver owns a reference to the policy, which is NULL exactly if error is set. */
 typedef void (*kw_stored_policy_loaded)(void *user, kw_policy *policy, const kw_error *error);
 
-/* Loads the current version, with the settings `own`, and sets gateway->changes. If all are in service,
- * returns that policy. UNAVAILABLE, with the command to use, if nothing was imported yet. INVALID if this
- * gateway cannot read the version. done can be called before this returns. */
+/* Loads the current version, with the settings `own`, and sets gateway->changes. If the version, the settings
+ * and the versions of changes are all in service, returns the policy in service. UNAVAILABLE, with the
+ * command to use, if nothing was imported yet. INVALID if this gateway cannot read the version. done can be
+ * called before this returns. */
 void kw_stored_policy_load(kw_gateway *gateway, kw_model *own, kw_stored_policy_loaded done, void *user);
