@@ -362,7 +362,8 @@ kw_admission_serve(kw_admission *admission)
     catalog->next = (kw_digests){0};
     kw_admission_free(admission);
     if (catalog->settings.shared && !catalog->stored) {
-        catalog->settings.lost(catalog->settings.user); /* after the commit began */
+        /* Another gateway removed the registration after the commit began. */
+        catalog->settings.lost(catalog->settings.user);
         return;
     }
     catalog->admitted = true;

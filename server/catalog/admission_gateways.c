@@ -14,9 +14,9 @@
  * For paths that are added, "the old placement alone" means the table without them. Paths that are dropped
  * are served, for writes, until the end.
  *
- * A gateway that registers later than this admission reads changes the catalog's id before it serves, and
- * then the commit is rejected. So it is admitted with the version before the step or after it, and reports
- * that version before the next step.
+ * A gateway can register after this admission has read the registrations. If it serves before the commit of
+ * this admission, it has changed the catalog's id, and the commit is rejected. So the new gateway is admitted
+ * with the version before the step or with that after it, and it reports this version before the next step.
  */
 #include "catalog/admission_internal.h"
 
@@ -66,7 +66,7 @@ refuse_exclusive(const kw_admission *admission, const kw_registration *other, kw
 typedef struct accepted {
     const kw_facts **forms;
     size_t count;
-    bool changing; /* gateways follow a change, so one with another form will soon have one of these */
+    bool changing; /* a change is under way: a gateway with another form will soon have one of these */
     bool begins;   /* this admission begins a change; gateways must follow the catalog's policy */
     const kw_change_record *present; /* they must have reported this version; NULL: none */
 } accepted;
@@ -115,8 +115,9 @@ with_space(const kw_facts *facts, size_t more, kw_arena *arena)
 
 #define STAMPED_FORMS 4
 
-/* The same table in a policy with several paths, which names the order `stamp` or no order, and whether
- * atomic operations are allowed, or not. */
+/* Adds the forms of the same table in a policy with several paths. The policy can name the order `stamp` or
+ * no order. It can say whether atomic operations are allowed, or say nothing about them. So there are four
+ * forms. */
 static void
 add_stamped(const kw_admission *admission, size_t table, const kw_facts *facts, accepted *to)
 {
@@ -130,8 +131,8 @@ add_stamped(const kw_admission *admission, size_t table, const kw_facts *facts, 
     }
 }
 
-/* The table before the paths of the record were added. The text of that time can allow atomic operations or
- * not, which the catalog does not know if the order is `stamp`: two forms. */
+/* The table before the paths of the record were added. The policy of that time can have allowed atomic
+ * operations or not; if the order is `stamp`, the catalog does not show which. So there are two forms. */
 static void
 add_without_added(const kw_admission *admission, size_t table, const kw_change_record *record, accepted *to)
 {
@@ -170,8 +171,9 @@ with_live_placement(const kw_path_facts *path, kw_arena *arena)
     return live;
 }
 
-/* The table with the paths that only the catalog has, in this state: those that this change retired
- * (FILLING: 0). The policy with them names the order `stamp`, or no order. */
+/* Adds the forms of the table with those paths that only the catalog has, and whose first placement has this
+ * state. `retired_by` is the change that retired them; 0 for the state FILLING. A policy with these paths
+ * names the order `stamp`, or no order. */
 static void
 add_with_recorded(const kw_admission *admission, size_t table, kw_placement_state state, int64_t retired_by,
                   accepted *to)
@@ -206,7 +208,7 @@ add_cancelled(const kw_admission *admission, size_t table, accepted *to)
 
 /* --- changes of key rules ---------------------------------------------------------------------------- */
 
-/* Those after the end of a change of the path. */
+/* Adds the forms of gateways that have not followed the end of a change of the path. */
 static void
 add_ended(const kw_admission *admission, size_t table, size_t path, accepted *to)
 {

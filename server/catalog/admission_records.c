@@ -10,7 +10,7 @@ is_of_several(const kw_change_record *record)
     return record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS;
 }
 
-/* True if both records have the same of what gateways write between two steps, except the progress of the
+/* True if the records agree in what gateways write between two steps. Does not compare the progress of the
  * holder. */
 static bool
 same_commands(const kw_change_record *a, const kw_change_record *b)
@@ -93,7 +93,8 @@ is_compiled_for(const kw_path *path, const kw_change_version *version, bool adds
            table->atomics_held == kw_change_version_holds_atomics(version, adds || path == table->paths);
 }
 
-/* One that is being dropped is not among the paths of the table. */
+/* Finds the path by its placement, because a path that is being dropped is not among the paths of the table.
+ */
 static const kw_path *
 find_path(const kw_table *table, const char *name)
 {

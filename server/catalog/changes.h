@@ -86,7 +86,8 @@ typedef struct kw_change_record {
     kw_change_goal goal;
     kw_change_pass pass; /* used if the next version needs KW_CHANGE_NEEDS_PASS or KW_CHANGE_NEEDS_SWEEP */
     const char *holder;  /* the registration of the gateway that sets versions and copies rows; "": none */
-    bool store_order;    /* the table had order: store before the change, and gets it back */
+    bool store_order;    /* the table had order: store before the change, and gets it back, unless paths are
+                            added */
     /* Passes have given both placements the same cells with timestamps below this one; 0: no pass has visited
      * all records. */
     int64_t settled_ms;
@@ -106,7 +107,7 @@ typedef struct kw_change_record {
     bool completing;          /* to be completed when cursors of the old key rule have expired */
     uint64_t rows_per_second; /* limit of the copy; 0: none */
     bool copied;              /* all rows were copied under this version or an earlier one */
-    bool compared;            /* no row differed, or all that did were repaired */
+    bool compared;            /* all rows were compared; some can still differ (`missing`, ...) */
     uint64_t rows_copied;
     uint64_t rows_compared;
     uint64_t missing, different, extra, repaired;
@@ -160,7 +161,7 @@ bool kw_change_record_differs(const kw_change_record *a, const kw_change_record 
  * ENTER_HELD (order: store) or 0, a drop with FILLING_2, and ends at a version in which gateways behave as
  * without a change, or at a neighbor of it. The table's order becomes `stamp` with the step to
  * FILLED_STAMPED.
- * What it needs:
+ * What a step needs:
  *   - to begin: all other gateways that serve the table follow the catalog's policy (otherwise REFUSED), and
  *     serve the table with the old placement (otherwise BUSY)
  *   - later: this gateway is the holder of the change, and all gateways with the table, this one included,

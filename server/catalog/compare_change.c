@@ -172,8 +172,9 @@ follows_versions(kw_path_step kind, const kw_change_record *base, const kw_chang
     return can_end(base, forward);
 }
 
-/* A path that is being added or dropped has one placement, which no other path has had. base is NULL if it
- * begins, next if it ends. In a store with one writer it is complete with the end, otherwise before it. */
+/* A path that is being added or dropped has one placement. `base` is not used if the change begins, nor
+ * `next` if it ends. With one writer, the path becomes complete when the change ends; with several writers,
+ * before that. */
 static bool
 check_added(kw_path_step kind, const kw_change_record *base, const kw_change_record *next,
             const kw_path_facts *old, const kw_path_facts *path)

@@ -35,10 +35,10 @@ bool kw_change_check_cancelled(const kw_change_step *step, const kw_facts *recor
 bool kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_path_facts *path,
                           kw_error *ret_error);
 
-/* While a path is added in a store with several writers, the policy has the order of writes of the time after
- * that, and the rows have that of the time before, which the catalog keeps until the path has all records.
- * Whether atomic operations are allowed stays the same: calls of the version before rely on the control cells
- * of all writes. False: no path is added. recorded can be NULL. */
+/* While a path is added in a store with several writers, the policy already has the order of writes that
+ * applies after the addition. The rows still have the earlier order, and the catalog keeps the earlier order
+ * until the path has all records. Whether atomic operations are allowed stays the same: calls of the version
+ * before rely on the control cells of all writes. False: no path is added. recorded can be NULL. */
 bool kw_change_merge_order(const kw_facts *recorded, const kw_facts *wanted, kw_facts *merged);
 
 /* REFUSED if a change of the recorded table, which gets another name, is under way. */

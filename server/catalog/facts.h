@@ -12,11 +12,11 @@
 
 /* Which of its table's records a placement holds. */
 typedef enum kw_placement_state {
-    KW_PLACEMENT_ABSENT,    /* none; as if it were not listed */
-    KW_PLACEMENT_FILLING,   /* not every record, while a key rule changes or the path is being added; or the
-                               path   is being dropped. Scans do not read it */
-    KW_PLACEMENT_COMPLETE,  /* every record */
-    KW_PLACEMENT_RETIRED,   /* old rows; neither written nor read */
+    KW_PLACEMENT_ABSENT,   /* none; as if it were not listed */
+    KW_PLACEMENT_FILLING,  /* not every record, while a key rule changes or the path is being added. Also used
+                              while the path is being dropped. Scans do not read it */
+    KW_PLACEMENT_COMPLETE, /* every record */
+    KW_PLACEMENT_RETIRED,  /* old rows; neither written nor read */
     KW_PLACEMENT_FORGETTING /* retired, and its rows are being dropped */
 } kw_placement_state;
 

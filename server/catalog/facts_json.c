@@ -1,8 +1,8 @@
 /* Facts as JSON: one object per table. Members with their default value are omitted, so that the text of a
  * table with a hundred fields has only a few KiB. A reader ignores unknown members, which later versions may
- * add. While a key rule changes, or a path is being added, the placements of the path have another name: a
- * version that would serve one of two placements alone, or read a path that does not have all records, cannot
- * read the facts. */
+ * add. While a key rule changes, or a path is being added, the member with the placements of the path has
+ * another name. So an earlier version of Keyway, which would serve one of two placements alone, or read a
+ * path that does not have all records, cannot read the facts. */
 #include "catalog/facts.h"
 #include "catalog/json.h"
 

@@ -255,7 +255,7 @@ owns(const forgetting *self, const kw_path_facts *path, const char *store_table)
     return false;
 }
 
-/* The table with rows in the store table, except those being forgotten; NULL: none. */
+/* The table that has a live placement in the store table, apart from the placements to forget; NULL: none. */
 static const char *
 find_other_owner(const forgetting *self, const char *store_table)
 {
@@ -342,8 +342,8 @@ check_served_here(const forgetting *self, kw_error *ret_error)
 }
 
 /* All live gateways serve a table with the same facts, except while they follow the end of a change: then
- * they can still write to the placement that has retired. So if this gateway serves the table in the same
- * way, no gateway has the path. */
+ * they can still write to the placement that has retired. So if the other gateway serves the table in the
+ * same way as this one, it does not have the path. */
 static bool
 check_gateway(const forgetting *self, const kw_registration *other, kw_error *ret_error)
 {

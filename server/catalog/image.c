@@ -114,7 +114,8 @@ add_tables(reading *self, const kw_row *row, kw_error *ret_error)
     return true;
 }
 
-/* Does not read the content of a registration with another protocol; a damaged registration counts as one. */
+/* Does not read the content of a registration with another protocol; a damaged registration counts as one
+ * with another protocol. */
 static void
 add_gateway(reading *self, const kw_row *row, const char *instance)
 {

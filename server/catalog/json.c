@@ -2,7 +2,8 @@
 
 #define DEPTH_MAX 8
 
-/* json-glib also accepts comments; without comments, strings begin exactly at quotation marks. */
+/* json-glib also accepts comments, and a quotation mark in a comment does not begin a string. So texts with
+ * comments are rejected. */
 static bool
 is_json_outside_strings(uint8_t byte)
 {

@@ -1,5 +1,5 @@
-/* See put.h. If the first of two equal puts was applied, the second is rejected, and the catalog holds this
- * gateway's id. */
+/* See put.h. If the first of two equal puts was applied, the second is rejected, and the catalog has the id
+ * of the put. */
 #include "catalog/put.h"
 
 #include "base/log.h"
@@ -13,7 +13,7 @@ struct kw_catalog_putting {
     kw_catalog *catalog;
     kw_arena *arena;
     const char *id;
-    bool uncertain; /* an earlier attempt may have been applied, or may still be */
+    bool uncertain; /* an earlier attempt can have been applied, or can still be applied */
     bool pausing;   /* before the next attempt */
     kw_timer *timer;
     kw_write write;

@@ -59,7 +59,7 @@ typedef struct kw_version_draft {
 /* Generates an id. */
 void kw_version_draft_init(kw_version_draft *draft);
 
-/* "" (0) for an empty cell; CORRUPT if it does not come from kw_version_print. */
+/* Number 0 for an empty cell. CORRUPT if the cell cannot come from kw_version_print. */
 bool kw_version_parse(kw_bytes cell, kw_version_name *ret_name, kw_error *ret_error);
 kw_bytes kw_version_print(const kw_version_name *name, kw_arena *arena);
 

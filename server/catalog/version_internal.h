@@ -10,8 +10,8 @@
 #define KW_VERSION_PREVIOUS KW_BYTES_LITERAL("previous")
 
 /* Writes the row of the version after `previous`, unless an earlier attempt wrote it. done can be called
- * before this returns; draft and arena must live until then. An error: it may exist, and belongs to no
- * version. */
+ * before this returns; draft and arena must live until then. After an error, the row can exist, but it
+ * belongs to no version. */
 void kw_catalog_write_version(kw_catalog *catalog, const kw_version_draft *draft,
                               const kw_version_name *previous, kw_arena *arena, kw_deadline deadline,
                               kw_simple_done done, void *user);
