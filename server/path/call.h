@@ -18,8 +18,8 @@ typedef struct kw_generator kw_generator; /* sequence/sequence.h */
 
 typedef struct kw_call {
     kw_arena *arena;
-    kw_account *account;     /* account of the caller; NULL: none. Outlives the call */
-    uint64_t number;         /* sequence number within the account; older calls have smaller numbers */
+    kw_account *account; /* account of the caller; NULL: none. Outlives the call */
+    uint64_t number;     /* number of the call on its loop; older calls of the account have smaller numbers */
     const kw_policy *policy; /* the caller of the verb holds a reference until completion */
     kw_store *store;
     kw_store_handle *handle;

@@ -63,7 +63,8 @@ is_chosen(const kw_placement *placement)
     return kw_layout_choice(placement->layout).kind != KW_CHOICE_NONE;
 }
 
-/* Rows that the record can have in this placement, as far as the record alone determines. */
+/* The number of rows that the operation uses in this placement for one record: one, or one in each bucket if
+ * the bucket is unknown. */
 static uint32_t
 rows_in(const kw_table *table, const kw_placement *placement, kw_rows_use use)
 {
@@ -80,7 +81,8 @@ kw_rows_per_record(const kw_table *table, kw_rows_use use)
             rows += rows_in(table, &table->placements[i], use);
             placements++;
         }
-    return use == KW_ROWS_GET && placements > 1 ? 1 : rows; /* key rules with choices are not changed */
+    /* Two placements: their rows are joined to one. A key rule that chooses buckets cannot be changed. */
+    return use == KW_ROWS_GET && placements > 1 ? 1 : rows;
 }
 
 /* --- rows ------------------------------------------------------------------------------------------ */
@@ -128,9 +130,10 @@ has_key_in(const finding *self, const kw_path *path, const kw_placement *placeme
     return found;
 }
 
-/* True if no row of the record is in this placement, whose key rule cannot encode it, and the record can be
- * elsewhere: in the path's other placement; or in the primary path, from before this path was added (which is
- * not possible if a bucket is chosen). So it can be read and removed, although a put would fail. */
+/* For a placement whose key rule cannot encode the record, so that it has no row of the record. True if the
+ * record can have a row elsewhere: in the path's other placement; or in the primary path, if the record was
+ * written before this path was added. (No path is added to a table that chooses buckets.) Then the record can
+ * be read and removed, although a put would fail. */
 static bool
 is_only_elsewhere(const finding *self, const kw_placement *placement, const kw_record *record,
                   kw_buffer *scratch)

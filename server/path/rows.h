@@ -2,7 +2,8 @@
  * operation reads or writes (kw_role).
  *
  *   GET      the row in the placement of the primary path that get operations read. While they read both
- *            placements of the path: one row in the placement that scans read, with the other placement's row as `other`
+ *            placements of the path: one row in the placement that scans read, with the row in the other
+ *            placement as `other`
  *   PUT      a row in each placement that put operations write, in all paths, in the order of kw_role.put
  *   REMOVE   a row in each placement that removals write, in all paths, in the order of kw_role.remove
  *
