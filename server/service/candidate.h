@@ -20,7 +20,7 @@ kw_policy *kw_candidate_compile_old(kw_bytes name, kw_bytes text, kw_effort *eff
 kw_policy *kw_candidate_compile_shared(kw_model *own, const char *name, kw_bytes text, kw_effort *effort,
                                        kw_error *ret_error);
 
-/* Takes tables and sequences out of the text of a policy file. Caller frees. */
+/* Returns the part of the text of a policy file that has the tables and sequences. Caller frees. */
 char *kw_candidate_cut_shared(kw_bytes text, kw_effort *effort, kw_error *ret_error);
 
 /* Finds the table with this name, or the only table if the name is empty. */

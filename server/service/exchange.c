@@ -256,7 +256,8 @@ start(kw_exchange *exchange)
 {
     const kw_service_worker *worker = exchange->worker;
     kw_error refusal;
-    /* The era of the loop, not that of the fence: the loop may not have the policy of the fence's era yet. */
+    /* The era of the loop, not that of the fence: the loop possibly does not have the policy of the fence's
+     * era yet. */
     exchange->era = exchange->call.era = worker->era;
     if (!is_allowed(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);

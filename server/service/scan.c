@@ -6,7 +6,7 @@
 #include "service/seen_queries.h"
 #include "verb/page.h"
 
-/* A page of more rows counts as large. */
+/* Number of rows from which a page counts as large. */
 #define MANY_ROWS 1000
 
 static void

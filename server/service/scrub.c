@@ -1,8 +1,8 @@
 /* scrub and changeDiff: check the options, compare one slice and return its differences.
  *
  *   scrub        the paths of a table
- *   changeDiff   the two placements of a path whose key rule is being changed; or each path that is added,
- * with the primary path
+ *   changeDiff   the two placements of a path whose key rule is being changed; or, for each path
+ *                that is being added, this path and the primary path
  */
 #include "service/convert.h"
 #include "service/methods.h"

@@ -169,7 +169,7 @@ kw_seen_queries_collect(kw_seen_queries *self, const char *table, uint64_t now_n
     for (size_t i = 0; i < KW_SEEN_QUERIES_MAX; i++) {
         const seen_query *query = &self->queries[i];
         if (query->table && strcmp(query->table, table) == 0 &&
-            query->last_ns + KW_SEEN_QUERIES_KEEP_NS >= now_ns) /* another thread may note one meanwhile */
+            query->last_ns + KW_SEEN_QUERIES_KEEP_NS >= now_ns) /* another thread can note one meanwhile */
             collect(query, arena, found);
     }
     kw_mutex_unlock(&self->lock);

@@ -77,7 +77,7 @@ typedef struct kw_change_command {
     const char *expected; /* the version that the caller saw, for example "both-old"; NULL: any */
     const char *author;
     uint64_t rows_per_second; /* THROTTLE; 0: no limit */
-    bool leave_undecodable;   /* SWITCH: even if rows could not be decoded and were not copied */
+    bool leave_undecodable;   /* SWITCH: even if some rows could not be copied */
     bool expire_cursors;      /* COMPLETE: does not wait until cursors of the old key rule have expired */
 } kw_change_command;
 
@@ -101,18 +101,19 @@ typedef struct kw_change_status {
     bool paused;
     bool waiting;                   /* only a command lets the change proceed */
     uint64_t limit_rows_per_second; /* 0: none */
-    double rows_per_second;         /* of the copy or comparison now; 0: not running */
-    double progress;                /* of the copy or comparison: 0 to 1 */
+    double rows_per_second;         /* of the present copy, comparison, pass or sweep; 0: none runs */
+    double progress;                /* of the same: 0 to 1 */
     int64_t left_ms;                /* estimated until it ends; -1: unknown */
     bool copied, compared;
     uint64_t rows_copied;
     uint64_t rows_compared;
     uint64_t missing, different, extra; /* rows that the last comparison found, before repairs */
     uint64_t repaired;
-    uint64_t undecodable;     /* rows that cannot be decoded under the old key rule */
+    uint64_t undecodable;     /* rows that could not be copied: one of the two key rules does not fit them */
     const char *example;      /* the first of them; "": none */
-    int64_t cursors_until_ms; /* wall clock: when the last cursor of the old key rule expires; 0: unknown */
-    const char *problem;      /* why the last step failed; "": it did not */
+    int64_t cursors_until_ms; /* in the versions both-new and 6: when the last cursor of the old key rule
+                                 expires, by the wall clock; else 0 */
+    const char *problem;      /* why the last step or slice of work failed; "": it did not */
     const char
         *goal; /* several writers: the last goal that was set, for example "switched"; "": one writer */
     size_t unreported;  /* several writers, if this gateway is the holder: number of gateways that it waits
@@ -172,9 +173,9 @@ void kw_service_shut_gate(kw_service *service, const kw_error *why);
 void kw_service_open_gate(kw_service *service);
 
 /* Holds new calls of these tables (a NULL-terminated list), and calls done on `loop` when the calls in flight
- * have been answered. kw_service_release begins the held calls under the policy that is set by then, and
- * cancels done if it was not called yet. Call both on one thread, with one hold at a time, and not after the
- * kw_net was freed. */
+ * have ended. kw_service_release begins the held calls under the policy that is set by then, and cancels done
+ * if it was not called yet. Call both on one thread, with one hold at a time, and not after the kw_net was
+ * freed. */
 void kw_service_hold(kw_service *service, const char *const *tables, kw_loop *loop, void (*done)(void *user),
                      void *user);
 void kw_service_release(kw_service *service);
