@@ -167,7 +167,7 @@ change_waits(const kw_change_status *change)
 static const change_metric change_metrics[] = {
     {"change_age_seconds", "gauge", "Time since the change of a key rule began; the version is a label",
      change_age},
-    {"change_version_age_seconds", "gauge", "Time since the change has this version", change_version_age},
+    {"change_version_age_seconds", "gauge", "Time since the change got this version", change_version_age},
     {"change_rows_copied", "gauge", "Rows that the change has copied", change_copied},
     {"change_rows_compared", "gauge", "Rows that the change has compared since the comparison began",
      change_compared},
@@ -179,11 +179,13 @@ static const change_metric change_metrics[] = {
     {"change_rows_repaired", "gauge", "Rows that differed in the comparison and were repaired",
      change_repaired},
     {"change_rows_undecodable", "gauge",
-     "Rows that do not follow the old key rule, so that they were not copied", change_undecodable},
+     "Rows that were not copied: they do not follow the old key rule, or have no key under the new one",
+     change_undecodable},
     {"change_unreported_gateways", "gauge",
      "Gateways that have not reported the present version, at the gateway that sets the versions",
      change_unreported},
-    {"change_failing", "gauge", "1 while the last step of the copy or comparison has failed", change_waits},
+    {"change_failing", "gauge",
+     "1 if the last step of the change, its copy or its comparison failed, otherwise 0", change_waits},
 };
 
 typedef struct change_list {
