@@ -322,7 +322,7 @@ typedef struct kw_path_info {
     char *fingerprint;
     char **components;
     gint64 buckets;
-    char *state;   /* its state in the catalog: "complete"; NULL: the table is not served */
+    char *state;   /* in the catalog: "complete"; "filling": it lacks rows; NULL: the table is not served */
     bool verified; /* false: it has rows older than the catalog that were not compared with the primary path
                     */
 } kw_path_info;
@@ -334,7 +334,7 @@ typedef struct kw_table_info {
     GPtrArray *paths;  /* of kw_path_info */
 } kw_table_info;
 
-/* NULL-terminated; free with g_strfreev. */
+/* The names of the tables, NULL-terminated; free with g_strfreev. */
 KW_CLIENT_API char **kw_client_tables(kw_client *client, GError **error);
 KW_CLIENT_API kw_table_info *kw_client_describe(kw_client *client, const char *table, GError **error);
 KW_CLIENT_API void kw_table_info_free(kw_table_info *info);
@@ -354,9 +354,9 @@ typedef struct kw_explained_key {
     char *store_table;
     GBytes *row_key;
     GPtrArray *pieces;    /* of kw_key_piece */
-    GBytes *region_start; /* NULL: unknown for this store (also below) */
-    char *region_server;
-    GBytes *region_stop; /* exclusive; empty: the table's end; NULL as above */
+    GBytes *region_start; /* of the region that holds the row; NULL: the store does not report it */
+    char *region_server;  /* NULL as for region_start */
+    GBytes *region_stop;  /* exclusive; empty: the table's end; NULL as for region_start */
 } kw_explained_key;
 
 typedef struct kw_explained_range {
@@ -478,7 +478,7 @@ typedef struct kw_advised_path {
     gint32 key_bytes_min;
     gint32 key_bytes_max;
     double key_bytes_mean;
-    char *bucket;       /* the component that scatters; NULL: none */
+    char *bucket;       /* the component that spreads the rows over buckets; NULL: none */
     kw_spread *buckets; /* NULL: none */
     kw_spread *regions;
     GPtrArray *region_starts; /* of GBytes */
@@ -511,7 +511,8 @@ typedef struct kw_advice {
     char *time_field; /* NULL: the order of the sample is used as time */
     gint64 window_ms;
     gint32 windows;
-    GArray *columns; /* gint64: ms since 1970, or the number of the first record */
+    GArray *columns; /* gint64: start of each time column of `heat`, in ms since 1970; without time_field: the
+                        number of its first record */
 } kw_advice;
 
 /* Predicts how the candidates' rules would behave for the sample and the queries; writes nothing. */
@@ -623,7 +624,7 @@ typedef enum kw_change_action {
 typedef struct kw_change_options {
     const char *expected_version; /* REFUSED if the change has another version; NULL: any */
     gint64 rows_per_second;       /* THROTTLE; 0: no limit */
-    bool leave_undecodable;       /* SWITCH: even if rows could not be decoded and were not copied */
+    bool leave_undecodable;       /* SWITCH: even if some rows were not copied, see foreign_rows */
     bool expire_cursors;          /* COMPLETE: cursors of the old key rule expire now, so its scans fail */
 } kw_change_options;
 
@@ -652,9 +653,10 @@ typedef struct kw_change_status {
     bool copied, compared;        /* all rows */
     gint64 rows_copied;
     gint64 rows_compared;
-    gint64 missing, different, extra; /* rows that the last comparison found, before repairs */
+    gint64 missing, different, extra; /* differences that the last comparison found, before repairs */
     gint64 repaired;
-    gint64 foreign_rows;  /* rows that cannot be decoded under the old key rule */
+    gint64 foreign_rows;  /* rows that were not copied: their key does not follow the old key rule, or their
+                             record has no key under the new one */
     char *example;        /* the first of them; "": none */
     gint64 cursors_until; /* when the last cursor of the old key rule expires; 0: unknown */
     char *problem;        /* why the last step failed; "": it did not fail */

@@ -54,7 +54,8 @@ struct TResult {
   4: optional bool partial = false
 }
 
-/** What a delete marker covers: one version, all versions up to the timestamp, a family. */
+/** What a delete marker covers, in the order of the values: one version of a column, all its versions up to the
+ * timestamp, a family, one version of a family. */
 enum TDeleteType {
   DELETE_COLUMN = 0,
   DELETE_COLUMNS = 1,

@@ -235,7 +235,8 @@ struct PathInfo {
   5: required list<string> components,
   /** Number of buckets that a query must visit if it does not bind their fields. */
   6: required i64 buckets,
-  /** State of the path in the catalog: "complete". Absent if the policy is not served. */
+  /** State of the path in the catalog: "complete", or "filling" while it does not have all rows. Absent if the policy is
+   *  not served. */
   7: optional string state,
   /** False if the path has rows that are older than the catalog, and these rows were not compared with the primary
    *  path. */
@@ -390,7 +391,7 @@ struct ChangeOptions {
   1: optional string expected_version,
   /** THROTTLE only: the maximum number of rows per second; 0: no limit. */
   2: optional i64 rows_per_second,
-  /** SWITCH only: switch even if rows could not be decoded under the old key rule and were not copied. */
+  /** SWITCH only: switch even if some rows were not copied; see `ChangeStatus.foreign_rows`. */
   3: optional bool leave_undecodable,
   /** COMPLETE only: the cursors of scans under the old key rule expire now, so these scans fail. */
   4: optional bool expire_cursors
@@ -445,18 +446,21 @@ struct ChangeStatus {
   23: required bool compared,
   24: required i64 rows_copied,
   25: required i64 rows_compared,
-  /** Differences that the last comparison found, counted before repairs. The rows that queries read are correct; the
-   *  other rows are compared with them. This member: rows that are missing in the other rows. */
+  /** This member and the next two count the differences that the last comparison found, before repairs. A record has
+   *  one row that queries read, which the comparison takes as correct, and one row that they do not read. `missing`:
+   *  records without the row that queries do not read. */
   26: required i64 missing,
-  /** Rows that have other columns or values in the other rows. */
+  /** Records whose two rows have different columns or values. */
   27: required i64 different,
-  /** Rows that only the other rows have. */
+  /** Records that have only the row that queries do not read. With several writers, also records for which this row
+   *  has cells that the other row lacks. */
   28: required i64 extra,
   /** How many of these differences were repaired. */
   29: required i64 repaired,
-  /** Rows that were not copied, because they cannot be decoded under the old key rule. */
+  /** Rows that were not copied, because their key cannot be decoded under the old key rule, or their record has no key
+   *  under the new one. */
   30: required i64 foreign_rows,
-  /** The first of these rows, and why it cannot be decoded. */
+  /** The first of these rows, and why it was not copied. */
   31: optional string example,
   /** When the last cursor of a scan under the old key rule expires, in milliseconds since 1970. Absent if unknown. */
   32: optional i64 cursors_until,
@@ -634,7 +638,7 @@ struct Spread {
   4: required double window_share,
   /** Share of the hottest place in the worst window. */
   5: required double worst_share,
-  /** Effective number of places written in one window. 0: no window has two writes. */
+  /** Number of equally used places that would spread the writes of a window as evenly. 0: no window has two writes. */
   6: required double window_places
 }
 
@@ -722,8 +726,9 @@ service Data {
    *  unless its table names a marker. */
   Written remove(1: string table, 2: Record key, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
   list<Written> removeMany(1: string table, 2: list<Record> keys, 3: list<string> columns, 4: Options options) throws (1: KeywayError failure),
-  /** Adds to integer fields and entries, and returns their new values. The gateway never retries it. On HBase,
-   *  tables where more than one path holds records need `atomics: true` for increment, putIf and compareAndPut. */
+  /** Adds to integer fields and entries, and returns their new values. The gateway never retries it. On HBase, a table
+   *  with `order: stamp` (the default if it has more than one path that holds records) needs `atomics: true` for
+   *  increment, putIf and compareAndPut. */
   Record increment(1: string table, 2: Record key, 3: map<string, i64> amounts, 4: Options options) throws (1: KeywayError failure),
   /** Writes the record if the stored record meets the condition. Returns whether it was written. */
   bool putIf(1: string table, 2: Record record, 3: Condition condition, 4: Options options) throws (1: KeywayError failure),
