@@ -3,7 +3,7 @@
  *   change.c          the list of commands; list and status
  *   change_status.c   prints the state of changes
  *   change_wait.c     waits until a change needs the operator
- *   change_command.c    switch, reverse, complete, cancel, pause, resume, throttle, compare
+ *   change_command.c  switch, reverse, complete, cancel, pause, resume, throttle, compare
  *   change_diff.c     compares the rows under the old and the new key rule
  */
 #pragma once

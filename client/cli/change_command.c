@@ -16,8 +16,7 @@ static const struct command_kind {
     kw_change_action action;
     const char *about;
     const char *done;
-    const char
-        *goal; /* printed instead of `done` if the gateways then go from version to version; can be NULL */
+    const char *goal; /* printed instead of `done` if the command only sets a goal (is_goal); can be NULL */
 } kinds[] = {
     {"switch", KW_CHANGE_SWITCH,
      "Lets queries read the rows under the new key rule. Writes still go to the old and the new rows.",
@@ -48,15 +47,15 @@ static const struct command_kind {
      "all rows are compared again", NULL},
 };
 
-/* A command to complete the change that waits for cursors. */
+/* True if the command completes the change, which first waits until cursors have expired. */
 static bool
 waits(const struct command_kind *kind, const GPtrArray *changes)
 {
     return kind->action == KW_CHANGE_COMPLETE && changes->len > 0;
 }
 
-/* In a store that several gateways write, a command sets the goal. Then the gateways go from version to
- * version. */
+/* True if the command only sets a goal, as in a store that several gateways write. The gateways then set one
+ * version of the change after another until the goal is reached. */
 static bool
 is_goal(const struct command_kind *kind, const GPtrArray *changes)
 {
@@ -65,7 +64,7 @@ is_goal(const struct command_kind *kind, const GPtrArray *changes)
     return kind->goal != NULL && change != NULL && change->goal[0] != '\0';
 }
 
-/* The change that the command ends adds a path. */
+/* True if the command ends a change that adds a path. */
 static bool
 adds_path(const GPtrArray *before)
 {
@@ -78,11 +77,11 @@ done_text(const struct command_kind *kind, const GPtrArray *before, const GPtrAr
     bool cancels = kind->action == KW_CHANGE_CANCEL;
 
     if (adds_path(before) && changes->len == 0)
-        return cancels ? "the path is not added, in a new version of the policy" : "queries can use the path";
+        return cancels ? "a new version of the policy does not have the path" : "queries can use the path";
     if (adds_path(before) && is_goal(kind, changes))
         return cancels
-                   ? "accepted: the gateways go back until the path is not added, in a new version of the "
-                     "policy"
+                   ? "accepted: the gateways undo the change; then a new version of the policy does not have "
+                     "the path"
                    : "accepted: the gateways go on to version filled-stamped, in which queries can use "
                      "the path";
     if (is_goal(kind, changes))
@@ -106,7 +105,7 @@ print_left_rows(const struct command_kind *kind, const kw_change_status *change)
         printf("    keyway forget %s --path %s --drop-rows --yes\n", change->table, path[1]);
 }
 
-/* A path that queries can use has no rows that are left over. */
+/* True if the command leaves rows that are not used any more. A completed addition of a path leaves none. */
 static bool
 leaves_rows(const struct command_kind *kind, const GPtrArray *before)
 {

@@ -54,7 +54,8 @@ static const kw_scrub_command command = {.name = "change diff",
                                          .next = kw_client_change_diff,
                                          .fill = fill};
 
-/* Without a change, the gateway's error says so. */
+/* Finds which rows queries read. If no change is under way, the comparison fails later with the gateway's
+ * error. */
 static bool
 find_version(kw_scrub_run *run, int *ret_exit)
 {

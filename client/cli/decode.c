@@ -59,7 +59,8 @@ fits_any(const GPtrArray *keys)
     return false;
 }
 
-/* Hex digits are also a text: they are read as hex if that is asked for, or if only that fits. */
+/* Hex digits can also be the bytes of a row key themselves. They are read as hex with --hex, or if only the
+ * bytes that they represent follow a key rule. */
 static GPtrArray *
 decode(kw_cli *cli, const decode_words *words, const char *table, const char *row_key, GError **error)
 {

@@ -1,5 +1,5 @@
-/* Reads whole files as text, in limited memory whatever the file is: a pipe ends where its writer closes
- * it, a device never ends. */
+/* Reads whole files as text, in limited memory. The size of a pipe is not known in advance, and a device can
+ * be endless. */
 #pragma once
 
 #include <glib.h>

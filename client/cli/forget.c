@@ -1,4 +1,4 @@
-/* keyway forget: removes the facts of a table, or of a dropped path, from the catalog. */
+/* keyway forget: removes a table, or a dropped path, from the catalog. */
 #include "cli/cli.h"
 
 #include <stdio.h>

@@ -109,7 +109,7 @@ print_how_to_continue(const import_run *run, guint64 line)
         g_printerr("  To continue: --from-line %" G_GUINT64_FORMAT "\n", line);
 }
 
-/* Reports why the import stopped, with the unfinished lines, from which the user can continue. */
+/* Reports why the import stopped, which lines are unfinished, and how to continue. */
 static int
 stopped(const import_run *run, const kw_batch *batch, GError *error)
 {
@@ -139,7 +139,7 @@ is_interrupted(const import_run *run, const kw_batch *batch, guint64 next)
     kw_batch_lines(batch, &first, &last);
     g_printerr("keyway: the import was interrupted\n  %" G_GUINT64_FORMAT
                " records were written, %" G_GUINT64_FORMAT " rejected; line %" G_GUINT64_FORMAT
-               " is the first that was not read or sent\n",
+               " is the first that was not processed\n",
                kw_batch_written(batch), run->rejected, first != 0 ? first : next);
     print_how_to_continue(run, first != 0 ? first : next);
     return 128 + kw_interrupted();
@@ -229,7 +229,7 @@ kw_command_import(kw_cli *cli, int argc, char **argv)
     if (run.batch_size < 1 || run.batch_size > 10000)
         return kw_cli_usage("--batch %d: must be 1 to 10000", run.batch_size);
     if (run.from_line < 1)
-        return kw_cli_usage("--from-line %" G_GINT64_FORMAT ": lines begin with 1", run.from_line);
+        return kw_cli_usage("--from-line %" G_GINT64_FORMAT ": lines are numbered from 1", run.from_line);
     if (!complete_names(&run, argv[2]))
         return kw_cli_usage("--reject %s: is the file to import; name another file", run.reject_file);
     table = kw_cli_describe(cli, argv[1], &code);

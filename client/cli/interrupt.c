@@ -23,7 +23,9 @@ on_interrupt(int number)
 
     interrupted = number;
     written = write(signal_event, &one, sizeof one);
-    (void)written; /* fails without a descriptor; then a read that begins now waits for its next byte */
+    /* Without a descriptor the write fails. A read that is about to begin then returns only when its next
+     * byte arrives. */
+    (void)written;
     errno = before;
 }
 

@@ -206,7 +206,8 @@ kw_json_read(const char *text, gsize length, GError **error)
         return NULL;
     if (json_parser_load_from_data(parser, strict, -1, &failure))
         return json_parser_steal_root(parser);
-    /* Skips the first part of json-glib's message: a position in the converted text, which has no lines. */
+    /* json-glib's message begins with a position in the converted text. It is skipped, because the user's
+     * text has other positions. */
     words = strstr(failure->message, "Parse error: ");
     g_set_error_literal(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
                         words == NULL ? failure->message : words + strlen("Parse error: "));

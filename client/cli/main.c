@@ -43,7 +43,7 @@ static const struct {
     {"help", "[COMMAND]", "print the options of a command", run_help},
 };
 
-/* What people type who know other tools. */
+/* Names of commands in other tools, and the commands of this program that they mean. */
 static const struct {
     const char *word;
     const char *name;

@@ -125,8 +125,8 @@ split(const kw_options *options, int argc, char **argv)
     return words;
 }
 
-/* Copies what GOption left to the caller's array, which has space: every part of a split word is an option or
- * its value. The array ends with NULL. */
+/* Removes from the caller's array the words that GOption has consumed. The words that it left are words of
+ * this array, because every part of a split word is an option or its value. The array ends with NULL. */
 static void
 keep_arguments(char *const *left, int left_count, int *argc, char **argv)
 {

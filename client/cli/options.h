@@ -1,6 +1,6 @@
 /* Options of a command line: GOption, which accepts `-n 1` and `--limit=1`, and in addition `-n1`.
  *
- * Words that follow an option with a value belong to that option, whatever they look like.
+ * The word after an option that needs a value is its value, even if it begins with a dash.
  */
 #pragma once
 

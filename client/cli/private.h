@@ -7,8 +7,8 @@
 
 typedef struct kw_private kw_private;
 
-/* The path of the gateway's program, freed by the caller: KEYWAYD (a path in the environment), otherwise
- * keywayd from this program's folder, from where it is installed relative to that, or from PATH. */
+/* The path of the gateway's program, freed by the caller: the environment variable KEYWAYD, or else the first
+ * keywayd in this program's folder, in the folder where `cmake --install` puts it, and in PATH. */
 char *kw_private_program(GError **error);
 
 kw_private *kw_private_start(GError **error);

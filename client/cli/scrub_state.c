@@ -78,7 +78,7 @@ read_key_file(kw_scrub_state *state, GKeyFile *keys, const char *group, const ch
         return false;
     if (!g_str_equal(of, table)) {
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-                    "the file has the position of a scrub of table %s; use another file", of);
+                    "the file has a position in table %s; use another file", of);
         return false;
     }
     state->cursor = bytes_of(hex);

@@ -31,7 +31,7 @@ add_byte(kw_source *source, char byte)
 }
 
 /* Like getline, except for lines that are too long: reads one byte more than allowed and stops. False at the
- * end, and on an error: a part of a line is not a line. */
+ * end, and on an error, even if a part of a line was read. */
 static bool
 read_line(kw_source *source)
 {

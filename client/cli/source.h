@@ -17,7 +17,7 @@ typedef struct kw_source_item {
     guint64 line;      /* where the record begins, from 1 */
     kw_record *record; /* NULL: error has the reason */
     GError *error;
-    char *json; /* the record as a JSON object of the file's texts */
+    char *json; /* the record as JSON for a reject file, with the values as they are in the file */
 } kw_source_item;
 
 void kw_source_item_clear(kw_source_item *item);

@@ -1,5 +1,5 @@
-/* Prints a row for each write of a record, with the fields that it wrote. No field has the name of the first
- * column. */
+/* Prints a row for each write of a record, with the fields that it wrote. The first column is named
+ * @timestamp, which cannot be the name of a field. */
 #include "cli/versions.h"
 
 #include "cli/output.h"

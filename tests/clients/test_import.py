@@ -59,7 +59,7 @@ class Importing(Case):
             self.keyway(name, "--from-line", str(line), status=status)
             self.assertEqual(self.written(), list(want), (name, line))
         self.assertIn("0 records written, 0 rejected", self.keyway("x.csv", "--from-line", "100"))
-        self.assertIn("lines begin with 1", self.keyway("x.csv", "--from-line", "0", status=2))
+        self.assertIn("lines are numbered from 1", self.keyway("x.csv", "--from-line", "0", status=2))
         self.keyway("-", "--from-line", "7", stdin=CSV, status=9)
         self.assertEqual(self.written(), ["D"])
 
