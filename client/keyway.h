@@ -169,9 +169,9 @@ KW_CLIENT_API bool kw_client_put_many(kw_client *client, const char *table, cons
                                       const kw_call_options *options, GPtrArray **ret_written,
                                       GError **error);
 
-/* Removes the record with these key fields, or only the named columns if columns (NULL-terminated, can be
- * NULL) has any: fields, and entries of maps such as "followed.bob". A missing record is not an error.
- */
+/* Removes the record with these key fields. If `columns` (NULL-terminated, can be NULL) has names, removes
+ * only these columns of the record. A name is a field, or an entry of a map such as "followed.bob". A missing
+ * record is not an error. */
 KW_CLIENT_API bool kw_client_remove(kw_client *client, const char *table, const kw_record *key,
                                     const char *const *columns, const kw_call_options *options,
                                     GError **error);
@@ -507,8 +507,8 @@ typedef struct kw_advised_query {
 typedef struct kw_advice {
     GPtrArray *paths;   /* of kw_advised_path */
     GPtrArray *queries; /* of kw_advised_query */
-    char **words;
-    char *time_field; /* NULL: the order of the sample is used as time */
+    char **words;       /* the advice in sentences; the last ones compare the candidates */
+    char *time_field;   /* NULL: the order of the sample is used as time */
     gint64 window_ms;
     gint32 windows;
     GArray *columns; /* gint64: start of each time column of `heat`, in ms since 1970; without time_field: the
@@ -561,7 +561,7 @@ typedef struct kw_created_table {
 KW_CLIENT_API GPtrArray *kw_client_create_table(kw_client *client, const char *table,
                                                 const kw_create_options *options, GError **error);
 /* Removes from the catalog a table that no policy has (path NULL), or one path that no policy has. For a path
- * in use that had another key rule before a change: removes only the rows under that rule. REFUSED while a
+ * in use that had another key rule before a change: removes only the rows under the old rule. REFUSED while a
  * gateway serves what is to be removed. Also REFUSED while store tables have rows, unless drop_rows is set:
  * then the store tables that Keyway created are emptied permanently. Returns the names of the emptied store
  * tables (g_strfreev); NULL on an error. */
