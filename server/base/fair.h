@@ -4,9 +4,9 @@
  *   small accounts   A  C  D     each has its items in the order of the calls that they belong to
  *   large accounts   B  E        (hold KW_ACCOUNT_LARGE bytes or more, and have not left)
  *
- * Accounts rotate: each kw_fair_pop serves the next one. Small accounts are preferred, but one pop of
- * KW_FAIR_LARGE_EVERY serves a large account, so that none starves. Within an account the item of the oldest
- * call is served first: calls are answered in order, so it frees memory soonest. Not thread safe.
+ * Accounts rotate: each kw_fair_pop serves the next one. Small accounts are preferred, but one of every
+ * KW_FAIR_LARGE_EVERY pops serves a large account, so that none starves. Within an account the item of the
+ * oldest call is served first: calls are answered in order, so it frees memory soonest. Not thread safe.
  */
 #pragma once
 

@@ -62,7 +62,7 @@ next_character(kw_bytes text, gunichar *ret_code_point, size_t *ret_size)
     return valid;
 }
 
-/* Quotes a text as a string of JSON, which logfmt has, too. Control characters are escaped, so that a value
+/* Quotes a text as a JSON string, which logfmt uses, too. Control characters are escaped, so that a value
  * from outside stays on its line. A byte that is not valid UTF-8 becomes the text \xNN. */
 static void
 append_quoted(kw_buffer *line, kw_bytes text)

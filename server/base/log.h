@@ -6,11 +6,11 @@
  *   {"time":"2026-11-21T10:00:00.000Z","level":"warn","module":"hbase","event":"channel lost",
  *    "server":"h1:9090","calls":3}                                                (without the line break)
  *
- * The event is a constant text. A fact has a key of its own, which is a constant name of lower case letters,
- * and whose values are all texts or all numbers. The log is for operators only: it can contain details that
- * callers must not see. Values are quoted and escaped, so that a value from outside cannot forge a line or a
- * fact. After kw_log_start, logging never blocks: lines that standard error does not accept are queued. Lines
- * that do not fit into the queue are dropped and counted (log_writer.h). Any thread.
+ * The event is a constant text. The key of a fact is a constant name in lower case letters; its values are
+ * either all texts or all numbers. The log is for operators only: it can contain details that callers must
+ * not see. Values are quoted and escaped, so that a value from outside cannot forge a line or a fact. After
+ * kw_log_start, logging never blocks: lines that standard error does not accept are queued. Lines that do not
+ * fit into the queue are dropped and counted (log_writer.h). Any thread.
  */
 #pragma once
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define QUEUE_BYTES_MAX ((size_t)256 * 1024)
-/* A pipe accepts so few bytes as a whole or not at all (PIPE_BUF). */
+/* A pipe accepts a write of at most this size as a whole or not at all (PIPE_BUF). */
 #define PIECE_BYTES_MAX ((size_t)4096)
 #define POLL_MS 100
 

@@ -11,7 +11,7 @@
 /* Minimum amount of freed memory to return to the system at once. */
 #define KW_TRIM_LEAST ((int64_t)32 * 1024 * 1024)
 
-/* When memory was last returned. Starts as zeros. */
+/* What was measured since memory was last returned. Starts as zeros. */
 typedef struct kw_trim {
     int64_t highest; /* the most bytes in use since then */
     int64_t surplus; /* the fewest resident bytes beyond those in use since then */
