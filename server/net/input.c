@@ -5,7 +5,7 @@
  * The handler gets each message as a slice of its frame. The reply to the oldest request is encoded
  * directly into `output`; each other reply is encoded into the buffer of its request. Reading pauses while
  * too many messages or bytes are in flight, while the peer does not read its replies, or while memory is
- * short and the session holds more than its share.
+ * short and the session holds too much of it.
  */
 #include "net/session.h"
 

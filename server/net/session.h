@@ -161,8 +161,8 @@ void kw_session_check_time(kw_session *session, uint64_t now_ms);
 /* Drains the session: answers calls that have arrived, rejects further ones, and closes when it is quiet. */
 void kw_session_drain(kw_session *session);
 
-/* Updates and returns whether reading must pause because memory is short and the session holds more than its
- * share. */
+/* Updates and returns whether reading must pause because memory is short and the session holds too much of
+ * it: more than its share or, when memory is used up, more than a small amount. */
 bool kw_session_is_paused(kw_session *session);
 
 /* Resumes a paused session when memory allows, and closes one whose peer does not read its replies. Called

@@ -35,8 +35,7 @@ kw_decode_error_text(kw_decode_error fault, char *ret_text, size_t size)
         snprintf(ret_text, size, "wire type %" PRId64 " does not exist", fault.value);
         break;
     case KW_DECODE_MISMATCH:
-        snprintf(ret_text, size, "wire type %" PRId64 " is not the type that it has in the interface",
-                 fault.value);
+        snprintf(ret_text, size, "wire type %" PRId64 " differs from the type in the interface", fault.value);
         break;
     case KW_DECODE_NUMBER:
         snprintf(ret_text, size, "a number has more bits than its type");

@@ -232,8 +232,8 @@ unframed_head(kw_wire_reader *reader, kw_bytes input, size_t *ret_wanted, kw_err
     return KW_WIRE_MESSAGE;
 }
 
-/* Reports a broken struct. The skipper measures lengths against the message limit, so such a length exceeds
- * that limit. */
+/* Reports a broken struct. The skipper does not know the size of the message, so it compares lengths and
+ * counts with the message limit. One that does not fit means that the message is longer than the limit. */
 static kw_wire_progress
 struct_broken(const kw_wire_reader *reader, kw_error *ret_error)
 {

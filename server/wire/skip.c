@@ -83,8 +83,8 @@ void
 kw_skip_begin_value(kw_skip *skip, kw_wire_protocol protocol, uint8_t type, size_t limit, uint32_t depth_max)
 {
     kw_skip_begin_struct(skip, protocol, 0, limit, depth_max);
-    /* The value is skipped as the element of a list that is not in the bytes and does not count as nesting.
-     */
+    /* Level 0 is a list of one element, the value. This list is not in the bytes, so it does not count as
+     * nesting. */
     skip->depth_max = depth_max + 1;
     skip->levels[0] = (kw_skip_level){.left = 1, .types = {type, type}};
 }
