@@ -98,7 +98,8 @@ static const int64_t seconds_of_unit[] = {
     [KW_UNIT_S] = 1, [KW_UNIT_MS] = 1000, [KW_UNIT_US] = 1000000, [KW_UNIT_NS] = 1000000000};
 
 /* The texts of every calendar that stores the field, sorted, without duplicates, so that two rules can be
- * compared. Whole milliseconds contain everything, whole seconds everything except the milliseconds. */
+ * compared. "" if the key stores the field to the millisecond, because no calendar is finer. If the key
+ * stores it to the second, only calendars with milliseconds count. */
 static const char *
 grain_of(const kw_layout *layout, size_t field, kw_arena *arena)
 {
@@ -247,7 +248,7 @@ check_inputs(const kw_layout *layout, kw_diagnostics *diagnostics)
     return good;
 }
 
-/* At most one component may have a chosen bucket; a second one would not spread rows any better. */
+/* Accepts at most one component with a chosen bucket; a second one would not spread rows any better. */
 static bool
 find_choice(kw_layout *layout, kw_diagnostics *diagnostics)
 {

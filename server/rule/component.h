@@ -183,7 +183,8 @@ struct kw_component_kind {
      * about no field is open on both sides. */
     uint64_t (*count)(const kw_component *self, const bool *known, const kw_span *span, bool pieces);
 
-    /* Those runs, in the order of time. values: NONE where unknown. INVALID if one cannot be in a key. */
+    /* Those runs, in the order of time. values: NONE where unknown. INVALID if no key can contain one of
+     * the values. */
     bool (*runs)(const kw_component *self, const kw_value *values, const kw_span *span, kw_arena *arena,
                  kw_piece_runs *ret_runs, kw_error *ret_error);
 

@@ -1,5 +1,5 @@
 /* See generated.h. Samples represent all values of a kind: a component that accepts the samples accepts every
- * value. */
+ * value. Only for times, it suffices that it accepts one of the samples. */
 #include "schema/generated.h"
 
 /* Bytes are tried with each value of a byte, because one of them can be a terminator. */
@@ -39,7 +39,7 @@ sample_numbers(const kw_model_generate *how, samples *values)
     }
 }
 
-/* Times of 2026 and 2036: it is no mistake if a range begins or ends between them. */
+/* Times of 2026 and 2036. A range of times that contains only one of them is not a mistake. */
 static void
 sample_times(kw_time_unit unit, samples *values)
 {

@@ -108,7 +108,7 @@ add_lost_range(kw_hazards *hazards, const kw_path *path, const kw_field *field)
         g_strdup_printf("after %" G_GINT64_FORMAT " (at_end: wrap), and the key holds no time%s%s", how->to,
                         periodic ? " finer than the " : "", periodic ? period_names[how->per] : "");
     add_lost(hazards, path, field, why,
-             "remove at_end: wrap, or add a time to the key that changes more often");
+             "remove at_end: wrap, or let the key hold a time that changes more often");
 }
 
 static void

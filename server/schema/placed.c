@@ -228,8 +228,8 @@ kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *
     const kw_model_table *old_table = find_table(placing->old_model, placing->table);
     const kw_model_path *text = find_path(old_table, placing->path);
     if (!text || text->association)
-        return kw_diagnostics_add(diagnostics, table->model->mark, "drop a path that the policy before has",
-                                  "table %s: the policy before has no path %s", table->name, placing->path);
+        return kw_diagnostics_add(diagnostics, table->model->mark, "drop a path that the previous policy has",
+                                  "table %s: the previous policy has no path %s", table->name, placing->path);
     g_ptr_array_add(policy->old_models, kw_model_ref(placing->old_model));
     renewing self = {
         .path = table->paths, .old_table = old_table, .arena = policy->arena, .diagnostics = diagnostics};

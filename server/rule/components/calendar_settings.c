@@ -193,8 +193,9 @@ sort_parts(const kw_calendar *self, const kw_calendar_part **to)
     }
 }
 
-/* The unit within which keys are in the order of time: the one above the trailing parts that are ordered from
- * coarse to fine without a gap. */
+/* The unit within which keys are in the order of time. If the key ends with parts from coarse to fine without
+ * a gap, down to the finest part, it is the unit above the first of them: a day for HH mm ss. Otherwise, and
+ * as decimal, it is one cell. */
 static kw_calendar_unit
 run_unit_of(const kw_calendar *self)
 {
@@ -349,7 +350,7 @@ check_zeros(const kw_site *site, const kw_calendar *self)
         zero = zero && self->parts[index]->least == 0;
     return !zero ||
            kw_diagnostics_add(site->diagnostics, site->model->mark, "use as: packed",
-                              "calendar: as decimal, leading zeros would remove the parts of some times");
+                              "calendar: as decimal omits leading zeros, which can be all parts of a time");
 }
 
 const kw_component *

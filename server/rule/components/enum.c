@@ -110,7 +110,7 @@ check_distinct(const kw_site *site, const enumeration *self, const kw_field *fie
     return true;
 }
 
-/* In sorted order, a piece that is a prefix of another is directly before one that it begins. */
+/* In sorted order, a piece that is a prefix of others is directly before one of them. */
 static bool
 check_texts(const kw_site *site, enumeration *self)
 {

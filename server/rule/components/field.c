@@ -164,8 +164,8 @@ text_of(const kw_site *site, const field_piece *self, const kw_field *field)
                            form->descending ? ", descending" : "");
 }
 
-/* Rejects an explicit order that the encoding cannot keep. Descending OrderedBytes exist, and are written in
- * their own form. */
+/* Rejects an explicit order that the encoding cannot keep. The encoding ordered has a descending form
+ * for every type. */
 static bool
 check_order(const kw_site *site, const field_piece *self)
 {
@@ -175,7 +175,7 @@ check_order(const kw_site *site, const field_piece *self)
     const char *why = form->reversed ? "reversed digits have no order"
                       : form->encoding == &kw_encoding_terminated
                           ? "only strings terminated by \\x00 keep their order"
-                          : "the next component mixes with longer values";
+                          : "the next component is compared with the rest of longer values";
     return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "order"),
                               "remove order, or use an encoding that keeps the order",
                               "field: keys would not be in the order of %s: %s",

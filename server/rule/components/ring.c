@@ -39,7 +39,7 @@ compare_names(const void *a, const void *b)
     return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b);
 }
 
-/* In sorted order, a name that is a prefix of another is directly before one that it begins. */
+/* In sorted order, a name that is a prefix of others is directly before one of them. */
 static bool
 sort_names(const kw_site *site, ring *self)
 {

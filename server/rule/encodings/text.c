@@ -1,7 +1,7 @@
 /* Strings and bytes in keys.
  *
- *   raw         the bytes themselves. Keeps order only as the last component: anything that follows
- *               mixes with longer values ("A1" + tail against "A1x" + tail)
+ *   raw         the bytes themselves. Keeps order only as the last component: otherwise the next component
+ *               is compared with the rest of longer values ("A1" + next against "A1x" + next)
  *   terminated  the bytes, then a byte that they must not contain. Keeps order if that byte is 0x00
  *   fixed       a fixed width; shorter strings are padded with 0x00 on the right (so they must not end
  *               with it), bytes must have exactly that width
