@@ -1,4 +1,4 @@
-/* Counters in Redis: INCRBY, and EXPIRE for those that may expire. One connection per loop, opened when the
+/* Counters in Redis: INCRBY, and EXPIRE for those that can expire. One connection per loop, opened when the
  * first number is needed.
  *
  *   IDLE -> RESOLVING -> CONNECTING (AUTH, SELECT) -> READY

@@ -1,5 +1,5 @@
 /* Counters in the store: one row each in the table of sequences, changed with the store's increment. A
- * counter that may expire is in a family with a TTL, which restarts with each addition. */
+ * counter that can expire is in a family with a TTL, which restarts with each addition. */
 #include "sequence/backend.h"
 
 #include <glib.h>

@@ -210,7 +210,8 @@ next_table(create *self)
     g_assert(!failed);
 }
 
-/* Lists the placements that are written, or will be in a later version of a change, of one path or of all. */
+/* Lists the placements to create, of one path or of all: the one that the policy describes, and the one under
+ * an old key rule while it is written. */
 static void
 list_placements(create *self)
 {

@@ -208,7 +208,7 @@ kw_scrub_find_changing(const kw_table *table, kw_bytes cursor, kw_arena *arena)
         if (kw_scrub_open_cursor(&sides, cursor, &ignored_position, &ignored))
             return path;
     }
-    return first; /* whose sides reject a cursor of other ones */
+    return first; /* if the cursor belongs to no path, kw_scrub_open_cursor rejects it later */
 }
 
 kw_bytes
