@@ -212,7 +212,8 @@ static const kw_setting timeouts_settings[] = {
      .least = 10,
      .most = HOUR,
      .fallback = "10s",
-     .about = "Time limit from the first byte of a message to its last."},
+     .about = "Time limit from the first byte of a message to its last. It is also the time within which a "
+              "client must read some bytes of a reply that is being sent."},
     {.name = "idle",
      .kind = KW_KIND_MS,
      .offset = offsetof(kw_model_timeouts, idle_ms),
