@@ -182,7 +182,7 @@ static const change_metric change_metrics[] = {
      "Rows that were not copied: they do not follow the old key rule, or have no key under the new one",
      change_undecodable},
     {"change_unreported_gateways", "gauge",
-     "Gateways that have not reported the present version; measured by the gateway that sets the versions",
+     "Gateways that have not reported the present version; 0 at gateways that do not set the versions",
      change_unreported},
     {"change_failing", "gauge",
      "1 if the last step of the change, its copy or its comparison failed, otherwise 0", change_waits},

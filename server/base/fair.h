@@ -2,7 +2,7 @@
  * little.
  *
  *   small accounts   A  C  D     each has its items in the order of the calls that they belong to
- *   large accounts   B  E        (hold KW_ACCOUNT_LARGE bytes or more, and have not left)
+ *   large accounts   B  E        (hold KW_ACCOUNT_LARGE bytes or more; client still connected)
  *
  * Accounts rotate: each kw_fair_pop serves the next one. Small accounts are preferred, but one of every
  * KW_FAIR_LARGE_EVERY pops serves a large account, so that none starves. Within an account the item of the

@@ -140,7 +140,7 @@ exceeded_time_limit(const kw_session *session, uint64_t now_ms, bool stuck)
         return "the peer does not read its replies";
     bool awaited = session->reading || session->paused;
     if (session->message_ms > 0 && awaited && now_ms - session->message_ms >= limits->frame_ms)
-        return session->paused ? "memory is short and an incomplete message holds more than its share"
+        return session->paused ? "memory is short and a message did not complete in time"
                                : "a message did not complete in time";
     return NULL;
 }
