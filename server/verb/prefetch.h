@@ -32,7 +32,8 @@ void kw_page_prefetcher_scan(kw_page_prefetcher *ahead, kw_call *call, const kw_
 void kw_page_prefetcher_next(kw_page_prefetcher *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done,
                              void *user);
 
-/* Drops all pages and starts no more reads. Reads in flight end when the store handle is closed. */
+/* Drops the pages that no call waits for, aborts their reads and starts no more. The reads that calls wait
+ * for end when the store handle is closed. */
 void kw_page_prefetcher_close(kw_page_prefetcher *ahead);
 /* Call it after the store handle is closed. */
 void kw_page_prefetcher_free(kw_page_prefetcher *ahead);

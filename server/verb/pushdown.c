@@ -110,7 +110,7 @@ note(kw_pushdown *push, const char *text)
 /* Most patterns listed in a note. */
 #define PATTERNS_SHOWN 4
 
-/* For example "(8 bytes) \x00\x07 (2 bytes) x". */
+/* For example "(8 any) \x00\x07 (2 any) x". */
 static void
 print_pattern(const kw_pattern *pattern, kw_arena *arena, kw_buffer *to)
 {
