@@ -149,7 +149,7 @@ place_added(const compiling *self, size_t index, kw_placement *placement)
                path->name);
 }
 
-/* Gives the path its placements, of which `placements` has space for two. */
+/* Gives the path its one or two placements; `placements` has space for two. */
 static bool
 place_path(const compiling *self, size_t index, kw_placement *placements)
 {
