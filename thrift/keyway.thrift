@@ -462,9 +462,10 @@ struct ChangeStatus {
   30: required i64 foreign_rows,
   /** The first of these rows, and why it was not copied. */
   31: optional string example,
-  /** When the last cursor of a scan under the old key rule expires, in milliseconds since 1970. Absent if unknown. */
+  /** When the last cursor of a scan under the old key rule expires, in milliseconds since 1970. Absent except in the
+   *  versions both-new and 6. */
   32: optional i64 cursors_until,
-  /** Why the last step failed. Absent if it did not fail. */
+  /** Why the last step, or the last slice of work, failed. Absent if it did not fail. */
   33: optional string problem,
   /** On HBase: the result that the last command ordered. copied: rows are copied and compared. switched: queries read
    *  the rows under the new key rule. completed: the change has ended. reversed: queries read the rows under the old

@@ -244,7 +244,7 @@ query_row(GString *to, const kw_advise_view *view, const kw_advised_query *query
     cell(to, kw_advise_reading(query));
     cell(to, query->ordered ? "yes" : "no");
     number_cell(to, query->expected_efficiency, 2);
-    number_cell(to, kw_advise_real(query), 2);
+    number_cell(to, kw_advise_measured_efficiency(query), 2);
     number_cell(to, (double)query->scanned, 0);
     number_cell(to, (double)query->matching, 0);
     g_string_append(to, "</tr>");

@@ -105,7 +105,7 @@ add_query(JsonBuilder *to, const kw_advise_view *view, const kw_advised_query *q
         kw_json_add_number(to, "scanned", query->scanned);
         kw_json_add_number(to, "matching", query->matching);
         if (query->matching > 0)
-            kw_json_add_real(to, "real_efficiency", kw_advise_real(query));
+            kw_json_add_real(to, "real_efficiency", kw_advise_measured_efficiency(query));
     }
     json_builder_end_object(to);
 }

@@ -16,7 +16,7 @@ static const struct command_kind {
     kw_change_action action;
     const char *about;
     const char *done;
-    const char *goal; /* printed instead of `done` if the command only sets a goal (is_goal); can be NULL */
+    const char *goal; /* printed instead of `done` if the command only sets a goal (sets_goal); can be NULL */
 } kinds[] = {
     {"switch", KW_CHANGE_SWITCH,
      "Lets queries read the rows under the new key rule. Writes still go to the old and the new rows.",
@@ -28,7 +28,7 @@ static const struct command_kind {
      "accepted: the gateways go back to version 2, in which queries read the old rows"},
     {"complete", KW_CHANGE_COMPLETE,
      "Ends the change: writes go only to the rows under the new key rule. This cannot be undone.\n"
-     "The gateway first waits until the cursors of scans under the old key rule have expired.",
+     "The gateway first waits_for_cursors until the cursors of scans under the old key rule have expired.",
      "writes go only to the new rows; this cannot be undone",
      "accepted: the gateways go on until writes go only to the new rows; this cannot be undone after version "
      "6"},
@@ -47,9 +47,9 @@ static const struct command_kind {
      "all rows are compared again", NULL},
 };
 
-/* True if the command completes the change, which first waits until cursors have expired. */
+/* True if the command completes the change, which first waits_for_cursors until cursors have expired. */
 static bool
-waits(const struct command_kind *kind, const GPtrArray *changes)
+waits_for_cursors(const struct command_kind *kind, const GPtrArray *changes)
 {
     return kind->action == KW_CHANGE_COMPLETE && changes->len > 0;
 }
@@ -57,7 +57,7 @@ waits(const struct command_kind *kind, const GPtrArray *changes)
 /* True if the command only sets a goal, as in a store that several gateways write. The gateways then set one
  * version of the change after another until the goal is reached. */
 static bool
-is_goal(const struct command_kind *kind, const GPtrArray *changes)
+sets_goal(const struct command_kind *kind, const GPtrArray *changes)
 {
     const kw_change_status *change = changes->len > 0 ? changes->pdata[0] : NULL;
 
@@ -78,15 +78,15 @@ done_text(const struct command_kind *kind, const GPtrArray *before, const GPtrAr
 
     if (adds_path(before) && changes->len == 0)
         return cancels ? "a new version of the policy does not have the path" : "queries can use the path";
-    if (adds_path(before) && is_goal(kind, changes))
+    if (adds_path(before) && sets_goal(kind, changes))
         return cancels
                    ? "accepted: the gateways undo the change; then a new version of the policy does not have "
                      "the path"
                    : "accepted: the gateways go on to version filled-stamped, in which queries can use "
                      "the path";
-    if (is_goal(kind, changes))
+    if (sets_goal(kind, changes))
         return kind->goal;
-    if (waits(kind, changes))
+    if (waits_for_cursors(kind, changes))
         return "the change will be complete when the cursors of scans under the old key rule have expired";
     return kind->done;
 }

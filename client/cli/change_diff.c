@@ -57,7 +57,7 @@ static const kw_scrub_command command = {.name = "change diff",
 /* Finds which rows queries read. If no change is under way, the comparison fails later with the gateway's
  * error. */
 static bool
-find_version(kw_scrub_run *run, int *ret_exit)
+find_reads_new(kw_scrub_run *run, int *ret_exit)
 {
     g_autoptr(GPtrArray) changes = NULL;
     GError *error = NULL;
@@ -80,7 +80,7 @@ kw_command_change_diff(kw_cli *cli, int argc, char **argv)
     if (!kw_scrub_parse(
             &run, "Compares the rows under the old and the new key rule, and prints the differences.",
             "Change the rows that queries do not read to match those that they read", argc, argv, &code) ||
-        !find_version(&run, &code))
+        !find_reads_new(&run, &code))
         return code;
     return kw_scrub_run_all(&run);
 }

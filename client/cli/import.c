@@ -111,7 +111,7 @@ print_how_to_continue(const import_run *run, guint64 line)
 
 /* Reports why the import stopped, which lines are unfinished, and how to continue. */
 static int
-stopped(const import_run *run, const kw_batch *batch, GError *error)
+report_stop(const import_run *run, const kw_batch *batch, GError *error)
 {
     guint64 first;
     guint64 last;
@@ -131,7 +131,7 @@ stopped(const import_run *run, const kw_batch *batch, GError *error)
 }
 
 static int
-is_interrupted(const import_run *run, const kw_batch *batch, guint64 next)
+report_interrupted(const import_run *run, const kw_batch *batch, guint64 next)
 {
     guint64 first;
     guint64 last;
@@ -188,8 +188,8 @@ run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
     if (done)
         code = conclude(run, kw_batch_written(batch));
     else
-        code = error != NULL ? stopped(run, batch, error)
-                             : is_interrupted(run, batch, kw_source_next_line(source));
+        code = error != NULL ? report_stop(run, batch, error)
+                             : report_interrupted(run, batch, kw_source_next_line(source));
     return close_rejects(run) ? code : KW_EXIT_FAILED;
 }
 

@@ -20,7 +20,7 @@ static void
 append_metrics(kw_buffer *body)
 {
     for (int i = 0; i < KW_METRIC_COUNT; i++) {
-        const kw_metric_info *info = &kw_metric_values[i];
+        const kw_metric_info *info = &kw_metric_infos[i];
         bool counter = info->kind == KW_METRIC_COUNTER;
         g_autofree char *name = g_strconcat(info->name, counter ? "_total" : "", NULL);
         append_head(body, name, counter ? "counter" : "gauge", info->about);
@@ -52,7 +52,7 @@ append_latency(kw_buffer *body, const char *method, const kw_histogram *latency)
             kw_buffer_printf(
                 body,
                 "keyway_call_duration_seconds_bucket{method=\"%s\",le=\"%.9g\"} %" G_GUINT64_FORMAT "\n",
-                method, (double)(kw_histogram_step_us(step) + 1) / 1e6, below);
+                method, (double)(kw_histogram_step_end_us(step) + 1) / 1e6, below);
     }
     kw_buffer_printf(body,
                      "keyway_call_duration_seconds_bucket{method=\"%s\",le=\"+Inf\"} %" G_GUINT64_FORMAT "\n",
@@ -159,7 +159,7 @@ change_unreported(const kw_change_status *change)
 }
 
 static double
-change_waits(const kw_change_status *change)
+change_failing(const kw_change_status *change)
 {
     return change->problem[0] != '\0';
 }
@@ -185,7 +185,7 @@ static const change_metric change_metrics[] = {
      "Gateways that have not reported the present version; 0 at gateways that do not set the versions",
      change_unreported},
     {"change_failing", "gauge",
-     "1 if the last step of the change, its copy or its comparison failed, otherwise 0", change_waits},
+     "1 if the last step of the change, its copy or its comparison failed, otherwise 0", change_failing},
 };
 
 typedef struct change_list {

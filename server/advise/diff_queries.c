@@ -40,8 +40,10 @@ describe_plan(query_differ *self, const kw_table *table, const kw_record *values
         query.from_inclusive = true;
     }
     const kw_plan *plan;
-    if (!kw_plan_make_within(&query, self->records->effort, self->arena, &plan, NULL))
-        return "would read the whole table";
+    kw_error error;
+    if (!kw_plan_make_within(&query, self->records->effort, self->arena, &plan, &error))
+        return error.code == KW_INVALID ? "would read the whole table"
+                                        : kw_arena_printf(self->arena, "has no plan: %s", error.text);
     return kw_arena_printf(self->arena, "%zu %s by path %s%s", plan->ranges_count,
                            plan->point               ? "point reads"
                            : plan->ranges_count == 1 ? "range"

@@ -28,13 +28,13 @@
 
 /* Each purpose has its own gauge. */
 typedef enum kw_purpose {
-    KW_MEMORY_FRAMES = KW_METRIC_memory_frames,   /* bytes read from callers */
-    KW_MEMORY_CALLS = KW_METRIC_memory_calls,     /* decoded requests and their results */
-    KW_MEMORY_ROWS = KW_METRIC_memory_rows,       /* rows read from the store; scans' read-ahead */
-    KW_MEMORY_AHEAD = KW_METRIC_memory_ahead,     /* pages of scans that were prefetched */
-    KW_MEMORY_REPLIES = KW_METRIC_memory_replies, /* encoded replies not sent yet */
-    KW_MEMORY_STORE = KW_METRIC_memory_store,     /* calls that wait for the store; connections to it */
-    KW_MEMORY_CACHES = KW_METRIC_memory_caches    /* charged at their full size from the start */
+    KW_MEMORY_FRAMES = KW_METRIC_memory_frames,         /* bytes read from callers */
+    KW_MEMORY_CALLS = KW_METRIC_memory_calls,           /* decoded requests and their results */
+    KW_MEMORY_ROWS = KW_METRIC_memory_rows,             /* rows read from the store; scans' read-ahead */
+    KW_MEMORY_PREFETCHED = KW_METRIC_memory_prefetched, /* pages of scans that were prefetched */
+    KW_MEMORY_REPLIES = KW_METRIC_memory_replies,       /* encoded replies not sent yet */
+    KW_MEMORY_STORE = KW_METRIC_memory_store,           /* calls that wait for the store; connections to it */
+    KW_MEMORY_CACHES = KW_METRIC_memory_caches          /* charged at their full size from the start */
 } kw_purpose;
 
 typedef enum kw_pressure { KW_PRESSURE_NONE, KW_PRESSURE_HIGH, KW_PRESSURE_FULL } kw_pressure;

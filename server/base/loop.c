@@ -69,7 +69,7 @@ run_work(uv_idle_t *work_idle)
     kw_loop *loop = work_idle->data;
     uint64_t until_ns = kw_clock_mono_ns() + WORK_NS;
     for (kw_fair_item *item; (item = kw_fair_pop(loop->work));) {
-        kw_work *work = (kw_work *)(void *)((char *)item - offsetof(kw_work, turn));
+        kw_work *work = (kw_work *)(void *)((char *)item - offsetof(kw_work, item));
         work->run(work);
         if (kw_clock_mono_ns() >= until_ns)
             break;
@@ -172,14 +172,14 @@ kw_loop_post(kw_loop *loop, kw_task *task)
 void
 kw_loop_work(kw_loop *loop, kw_work *work)
 {
-    kw_fair_push(loop->work, &work->turn);
+    kw_fair_push(loop->work, &work->item);
     uv_idle_start(&loop->work_idle, run_work);
 }
 
 void
 kw_loop_cancel_work(kw_loop *loop, kw_work *work)
 {
-    kw_fair_remove(loop->work, &work->turn);
+    kw_fair_remove(loop->work, &work->item);
     if (kw_fair_count(loop->work) == 0)
         uv_idle_stop(&loop->work_idle);
 }

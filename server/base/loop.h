@@ -21,7 +21,7 @@ typedef struct kw_task {
 /* A piece of work that keeps the loop busy for a while. Many pieces are spread over many iterations of the
  * loop, which handles events in between. A member of its owner's struct. */
 typedef struct kw_work {
-    kw_fair_item turn; /* the owner sets account and call */
+    kw_fair_item item; /* the owner sets account and call */
     void (*run)(struct kw_work *work);
 } kw_work;
 
@@ -53,7 +53,7 @@ void kw_loop_cancel_work(kw_loop *loop, kw_work *work);
 static inline bool
 kw_work_waits(const kw_work *work)
 {
-    return work->turn.fifo != NULL;
+    return work->item.fifo != NULL;
 }
 
 /* One-shot timer on the loop's thread. It can be started again and again. */

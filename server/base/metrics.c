@@ -13,7 +13,7 @@ typedef struct shard {
 static shard shards[SHARDS];
 static _Atomic unsigned shard_next;
 
-const kw_metric_info kw_metric_values[KW_METRIC_COUNT] = {
+const kw_metric_info kw_metric_infos[KW_METRIC_COUNT] = {
 #define KW_METRIC(name, kind, about) {#name, KW_METRIC_##kind, about},
 #include "base/metrics.def"
 #undef KW_METRIC
@@ -54,7 +54,7 @@ step_of(uint64_t value_us)
 }
 
 uint64_t
-kw_histogram_step_us(size_t step)
+kw_histogram_step_end_us(size_t step)
 {
     if (step < 4)
         return step;
@@ -88,7 +88,7 @@ kw_histogram_quantile_us(const kw_histogram *histogram, double share)
     for (size_t i = 0; i < KW_HISTOGRAM_STEPS; i++) {
         seen += atomic_load_explicit(&histogram->counts[i], memory_order_relaxed);
         if (seen > 0 && ((double)seen >= rank || seen >= total))
-            return kw_histogram_step_us(i);
+            return kw_histogram_step_end_us(i);
     }
     return 0;
 }

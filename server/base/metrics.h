@@ -23,7 +23,7 @@ typedef struct kw_metric_info {
     const char *about;
 } kw_metric_info;
 
-extern const kw_metric_info kw_metric_values[KW_METRIC_COUNT];
+extern const kw_metric_info kw_metric_infos[KW_METRIC_COUNT];
 
 /* A negative amount decreases a gauge. */
 void kw_metrics_add(kw_metric metric, int64_t amount);
@@ -41,4 +41,4 @@ void kw_histogram_add_us(kw_histogram *histogram, uint64_t value_us);
 uint64_t kw_histogram_quantile_us(const kw_histogram *histogram, double share);
 uint64_t kw_histogram_count(const kw_histogram *histogram);
 /* Upper bound of a step, inclusive. */
-uint64_t kw_histogram_step_us(size_t step);
+uint64_t kw_histogram_step_end_us(size_t step);

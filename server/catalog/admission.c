@@ -67,6 +67,7 @@ find_recorded(kw_admission *admission, const kw_facts *wanted)
 bool
 kw_admission_check_owners(const kw_admission *admission, size_t table, kw_error *ret_error)
 {
+    g_assert(table < admission->count);
     const kw_catalog_image *image = admission->image;
     const kw_facts *wanted = admission->wanted[table];
     for (size_t i = 0; i < image->tables_count; i++) {
@@ -117,6 +118,7 @@ known_of(const kw_admission *admission, const kw_evidence *evidence)
 bool
 kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *evidence, kw_error *ret_error)
 {
+    g_assert(table < admission->count);
     kw_facts_change *change = &admission->changes[table];
     if (admission->settled[table])
         return true;

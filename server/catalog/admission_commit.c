@@ -138,6 +138,7 @@ void
 kw_admission_commit(kw_admission *admission, kw_deadline deadline,
                     void (*done)(void *user, const kw_error *error), void *user)
 {
+    g_assert(!admission->preview && done);
     admission->deadline = deadline;
     admission->committed = done;
     admission->user = user;

@@ -200,6 +200,7 @@ is_given(const kw_facts *wanted, const kw_change_record *record)
 bool
 kw_admission_check_given(const kw_admission *admission, size_t table, kw_error *ret_error)
 {
+    g_assert(table < admission->count);
     const kw_catalog_image *image = admission->image;
     const kw_facts *wanted = admission->wanted[table];
     for (size_t i = 0; !admission->recorded[table] && i < image->changes_count; i++) {

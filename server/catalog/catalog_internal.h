@@ -35,7 +35,7 @@ struct kw_catalog {
     kw_fence fence;           /* open until the lease expires, if a policy serves */
     kw_timer *timer;
     bool renewing;
-    bool leaves;                        /* the registration is not removed at the close */
+    bool keeps_registration;            /* the registration is not removed at the close */
     unsigned removals;                  /* removals of registrations in flight */
     struct kw_catalog_putting *putting; /* see put.c */
     bool ends_repeats;                  /* a put without an answer is not sent again */

@@ -12,6 +12,7 @@ kw_change_paths_count(const kw_change_record *record)
 const char *
 kw_change_path_name(const kw_change_record *record, size_t index)
 {
+    g_assert(index < kw_change_paths_count(record));
     return index == 0 ? record->path : record->more[index - 1].path;
 }
 

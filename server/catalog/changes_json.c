@@ -78,7 +78,7 @@ print_value(JsonBuilder *to, kw_change_form as, const kw_change_record *record, 
     case KW_CHANGE_VERSION_NAME:
         print_version_name(to, value, arena);
         break;
-    case KW_CHANGE_MEMBER_VERSION:
+    case KW_CHANGE_MEMBER_VERSION_ID:
         json_builder_add_string_value(to, kw_change_version_of(*(const kw_change_version_id *)value)->name);
         break;
     case KW_CHANGE_WRITERS:

@@ -19,7 +19,7 @@ static const kw_change_member of_change[] = {
     MEMBER(KW_CHANGE_RULE, old_given),
     MEMBER(KW_CHANGE_VERSION_NAME, old_version),
     MEMBER(KW_CHANGE_NUMBER, new_version),
-    MEMBER(KW_CHANGE_MEMBER_VERSION, version),
+    MEMBER(KW_CHANGE_MEMBER_VERSION_ID, version),
     MEMBER(KW_CHANGE_NUMBER, version_at_ms),
     MEMBER(KW_CHANGE_NUMBER, started_ms),
     MEMBER(KW_CHANGE_TEXT, author),

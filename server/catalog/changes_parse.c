@@ -147,7 +147,7 @@ parse_value(JsonNode *node, const kw_change_member *of, kw_arena *arena, kw_chan
         return parse_rule(node, arena, to);
     case KW_CHANGE_VERSION_NAME:
         return parse_version_name(node, to);
-    case KW_CHANGE_MEMBER_VERSION:
+    case KW_CHANGE_MEMBER_VERSION_ID:
         return kw_change_version_find(text_in(node), to);
     case KW_CHANGE_WRITERS:
         return PARSE_NAME(kw_change_writers_names, kw_change_writers);

@@ -176,8 +176,8 @@ follows_versions(kw_path_step kind, const kw_change_record *base, const kw_chang
  * `next` if it ends. With one writer, the path becomes complete when the change ends; with several writers,
  * before that. */
 static bool
-check_added(kw_path_step kind, const kw_change_record *base, const kw_change_record *next,
-            const kw_path_facts *old, const kw_path_facts *path)
+check_added_or_dropped(kw_path_step kind, const kw_change_record *base, const kw_change_record *next,
+                       const kw_path_facts *old, const kw_path_facts *path)
 {
     size_t live = old ? kw_path_facts_count_live(old) : 0;
     bool filling = path->placements[0].state == KW_PLACEMENT_FILLING;
@@ -211,7 +211,8 @@ kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_fac
     const kw_change_record *base = find_base(step, recorded, path->name);
     const kw_change_record *next = kw_changes_find(step->records, step->count, wanted->table, path->name);
     if ((kind == KW_PATH_STEP_BEGIN ? next : base)->adds)
-        return check_added(kind, base, next, old, path) || refuse_placements(wanted, path, ret_error);
+        return check_added_or_dropped(kind, base, next, old, path) ||
+               refuse_placements(wanted, path, ret_error);
     if (!old)
         return refuse_placements(wanted, path, ret_error);
     size_t before = kw_path_facts_count_live(old), after = path->placements_count;

@@ -25,7 +25,7 @@
 #define LEASE KW_BYTES_LITERAL("lease")
 
 /* Timestamp of a removal. The name is never reused, so the removal can delete cells with any timestamp. */
-#define FOR_GOOD (KW_TIMESTAMP_NONE - 1)
+#define REMOVAL_TIMESTAMP (KW_TIMESTAMP_NONE - 1)
 
 /* One write of a registration in flight. */
 typedef struct registering {
@@ -129,7 +129,7 @@ new_write(kw_catalog *catalog, kw_write_kind kind, const char *instance, kw_dead
                    .table = catalog->table,
                    .row = kw_bytes_of_text(kw_arena_printf(arena, KW_CATALOG_GATEWAY_PREFIX "%s", instance)),
                    .cells = self->cells,
-                   .timestamp = kind == KW_WRITE_DELETE ? FOR_GOOD : KW_TIMESTAMP_NONE,
+                   .timestamp = kind == KW_WRITE_DELETE ? REMOVAL_TIMESTAMP : KW_TIMESTAMP_NONE,
                    .deadline = deadline};
     self->check = (kw_check){.family = KW_CATALOG_FAMILY, .qualifier = LEASE, .compare = KW_COMPARE_EQUAL};
     return self;
@@ -434,15 +434,16 @@ kw_catalog_fence(const kw_catalog *catalog)
 void
 kw_catalog_leave_registration(kw_catalog *catalog)
 {
-    catalog->leaves = true;
+    catalog->keeps_registration = true;
 }
 
 void
 kw_catalog_close(kw_catalog *catalog, void (*closed)(void *user), void *user)
 {
+    g_assert(closed);
     catalog->closed = closed;
     catalog->closed_user = user;
-    if (catalog->leaves)
+    if (catalog->keeps_registration)
         drop_registration(catalog);
     else
         kw_catalog_withdraw(catalog);
@@ -456,6 +457,7 @@ kw_catalog_free(kw_catalog *catalog)
 {
     if (!catalog)
         return;
+    g_assert(!catalog->putting);
     kw_timer_free(catalog->timer);
     kw_digests_clear(&catalog->serving);
     kw_digests_clear(&catalog->next);

@@ -194,6 +194,7 @@ void
 kw_catalog_write_version(kw_catalog *catalog, const kw_version_draft *draft, const kw_version_name *previous,
                          kw_arena *arena, kw_deadline deadline, kw_simple_done done, void *user)
 {
+    g_assert(previous->number >= 0 && draft->id[0]);
     writing *self = KW_ARENA_NEW(arena, writing);
     kw_version_name name = {.number = previous->number + 1};
     g_strlcpy(name.id, draft->id, sizeof name.id);

@@ -348,12 +348,14 @@ static bool
 explain_too_many(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {
     if (!has_too_many(proposal) ||
-        !(find_path_to_change(proposal, table) || kw_change_count_added(proposal, table)))
+        !(find_path_to_change(proposal, table) || kw_change_count_added(proposal, table) ||
+          kw_change_count_dropped(proposal, table)))
         return false;
-    kw_error_set(ret_reason, KW_REFUSED,
-                 "table %s: this policy changes key rules of several tables, or adds paths to them; apply "
-                 "the change of one table first, then a policy that changes the next one, too",
-                 table->name);
+    kw_error_set(
+        ret_reason, KW_REFUSED,
+        "table %s: this policy changes the key rules or the paths of several tables; apply the change "
+        "of one table first, then a policy that changes the next one, too",
+        table->name);
     return true;
 }
 

@@ -21,7 +21,7 @@ refuse(kw_error *ret_error, const kw_change_record *record, const char *why)
 static bool
 goes_back(const kw_change_record *record)
 {
-    return record->goal == KW_CHANGE_GOAL_REVERSED && !kw_change_is_at_rest(record);
+    return record->goal == KW_CHANGE_GOAL_REVERSED && !kw_change_waits_for_switch(record);
 }
 
 static bool
@@ -34,7 +34,7 @@ run_switch(const kw_change_command *command, kw_change_record *record, kw_arena 
         return refuse(ret_error, record, "the change was switched already");
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return refuse(ret_error, record, "its change is being cancelled");
-    const char *why = kw_change_is_at_rest(record)
+    const char *why = kw_change_waits_for_switch(record)
                           ? kw_change_why_not_switch(record, command->leave_undecodable, arena)
                           : "its rows have not been copied yet";
     if (!why && record->settled_ms == 0)
@@ -135,7 +135,7 @@ run_compare(kw_change_record *record, kw_error *ret_error)
 {
     bool can = record->adds ? record->version == KW_CHANGE_VERSION_FILLING_2 &&
                                   record->goal != KW_CHANGE_GOAL_CANCELLED
-                            : kw_change_is_at_rest(record);
+                            : kw_change_waits_for_switch(record);
     if (!can)
         return refuse(ret_error, record,
                       record->adds
@@ -153,9 +153,10 @@ change_record(const kw_change_command *command, int64_t current, kw_change_recor
               kw_error *ret_error)
 {
     if (record->drops)
-        return refuse(ret_error, record, "one of its paths is being dropped; this change ends by itself");
-    bool ends = command->action == KW_CHANGE_SWITCH || command->action == KW_CHANGE_COMPLETE;
-    if (record->adds && ends)
+        return refuse(ret_error, record,
+                      "one of its paths is being dropped; this change ends by itself");
+    bool is_switch_or_complete = command->action == KW_CHANGE_SWITCH || command->action == KW_CHANGE_COMPLETE;
+    if (record->adds && is_switch_or_complete)
         return run_added(command, record, arena, ret_error);
     switch (command->action) {
     case KW_CHANGE_SWITCH:
@@ -186,7 +187,7 @@ check_expected(const kw_change_command *command, const kw_change_record *record,
                kw_error *ret_error)
 {
     const char *version = kw_change_version_of(record->version)->name, *expected = command->expected;
-    bool passes = kw_change_is_at_rest(record) && record->version == KW_CHANGE_VERSION_2_SPACED;
+    bool passes = kw_change_waits_for_switch(record) && record->version == KW_CHANGE_VERSION_2_SPACED;
     if (passes && g_strcmp0(expected, kw_change_version_of(KW_CHANGE_VERSION_2)->name) == 0)
         return true; /* it leaves 2 now and then, for a pass */
     return !expected || g_str_equal(expected, version) ||

@@ -169,6 +169,7 @@ leave_next(kw_coordinator *self)
 void
 kw_change_holder_leave(kw_coordinator *self)
 {
+    g_assert(self->stopped);
     if (!self->gateway->catalog)
         return;
     self->leave_until = kw_deadline_in_ms(LEAVE_MS);

@@ -130,9 +130,9 @@ step_at_rest(const kw_change_record *record, bool due)
 static kw_change_version_step
 next_step(const kw_change_record *record, const kw_change_times *times)
 {
-    if (kw_change_is_at_rest(record))
+    if (kw_change_waits_for_switch(record))
         return step_at_rest(record, is_pass_due(record, times));
-    kw_change_direction direction = kw_change_is_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
+    kw_change_direction direction = kw_change_goes_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
     return record->adds ? kw_change_version_next_adding(record->version, direction)
                         : kw_change_version_next(record->version, direction);
 }
@@ -213,7 +213,7 @@ kw_change_work_left(const kw_change_record *record)
 {
     bool ends;
     kw_change_act work = find_work(record, step_of(record, NULL, &ends).needs);
-    bool passes = kw_change_is_at_rest(record) && record->settled_ms == 0;
+    bool passes = kw_change_waits_for_switch(record) && record->settled_ms == 0;
     return work == KW_CHANGE_ACT_WAIT && passes ? KW_CHANGE_ACT_PASS : work;
 }
 
@@ -223,7 +223,7 @@ kw_change_waits_for_command(const kw_change_record *record)
 {
     bool ends, arrived = record->version == kw_change_goal_version(record);
     kw_change_version_step step = step_of(record, NULL, &ends);
-    if (kw_change_is_at_rest(record))
+    if (kw_change_waits_for_switch(record))
         return record->copied && record->compared && record->settled_ms > 0;
     return arrived && !ends && find_work(record, step.needs) == KW_CHANGE_ACT_WAIT;
 }
@@ -240,7 +240,7 @@ kw_change_atomics_are_held(kw_change_version_id version)
 static bool
 needs_round(const kw_change_record *record, kw_change_version_step step, const kw_change_times *times)
 {
-    if (!(step.needs & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)) || kw_change_is_at_rest(record))
+    if (!(step.needs & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)) || kw_change_waits_for_switch(record))
         return false;
     if (step.to == KW_CHANGE_VERSION_COUNT)
         return record->rounds == 0;
@@ -271,7 +271,7 @@ next_work(const kw_change_record *record, kw_change_act work)
 static bool
 waits_for_command(const kw_change_record *record, const kw_change_times *times)
 {
-    bool rests = kw_change_is_at_rest(record);
+    bool rests = kw_change_waits_for_switch(record);
     bool passes =
         rests && (record->version != KW_CHANGE_VERSION_2 || (!record->paused && is_pass_due(record, times)));
     return kw_change_waits_for_command(record) && !passes;
@@ -298,7 +298,7 @@ kw_change_planner_next(const kw_change_planner *planner, const kw_change_record 
         return wait_for(KW_CHANGE_WAIT_CURSORS, 0);
     if (needs_round(record, step, times))
         return next_round(planner, record, step, times);
-    if (record->paused && record->version == KW_CHANGE_VERSION_2 && kw_change_is_at_rest(record))
+    if (record->paused && record->version == KW_CHANGE_VERSION_2 && kw_change_waits_for_switch(record))
         return wait_for(KW_CHANGE_WAIT_RESUME, 0); /* another pass */
     return (kw_change_next){.act = ends ? KW_CHANGE_ACT_END : KW_CHANGE_ACT_STEP, .to = step.to};
 }
@@ -399,9 +399,9 @@ kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms
 void
 kw_change_set_goal(kw_change_record *record, kw_change_goal goal)
 {
-    bool back = kw_change_is_back(record);
+    bool back = kw_change_goes_back(record);
     record->goal = goal;
     bool copies = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_FILLING_2;
-    if (kw_change_is_back(record) != back && !copies)
+    if (kw_change_goes_back(record) != back && !copies)
         forget_pass(record);
 }

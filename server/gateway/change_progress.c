@@ -30,8 +30,10 @@ kw_change_place_of(kw_change_version_id version)
                                                   KW_CHANGE_VERSION_STORE_NEW,
                                                   KW_CHANGE_VERSION_FILLED_STAMPED};
     unsigned place = 0;
-    while (places[place] != version)
-        g_assert(++place < G_N_ELEMENTS(places));
+    while (places[place] != version) {
+        place++;
+        g_assert(place < G_N_ELEMENTS(places));
+    }
     return place;
 }
 
@@ -116,13 +118,13 @@ kw_change_can_withdraw(const kw_change_record *record)
 }
 
 bool
-kw_change_is_back(const kw_change_record *record)
+kw_change_goes_back(const kw_change_record *record)
 {
     return kw_change_place_of(kw_change_goal_version(record)) < kw_change_place_of(record->version);
 }
 
 bool
-kw_change_is_at_rest(const kw_change_record *record)
+kw_change_waits_for_switch(const kw_change_record *record)
 {
     bool there = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_2_SPACED;
     return there && kw_change_goal_version(record) == KW_CHANGE_VERSION_2;

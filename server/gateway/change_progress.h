@@ -21,8 +21,8 @@ uint64_t kw_change_unrepaired(const kw_change_record *record);
 bool kw_change_is_filled(const kw_change_record *record);
 /* True if the change is under 2 or 2_SPACED, and its goal is 2. There it waits for the operator when its work
  * has ended, and it goes to 2_SPACED only for a pass. */
-bool kw_change_is_at_rest(const kw_change_record *record);
+bool kw_change_waits_for_switch(const kw_change_record *record);
 /* True if the goal lies in a version before the present one. */
-bool kw_change_is_back(const kw_change_record *record);
+bool kw_change_goes_back(const kw_change_record *record);
 /* The version in which the change ends with the new placement. */
 kw_change_version_id kw_change_last_version(const kw_change_record *record);

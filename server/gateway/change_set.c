@@ -131,6 +131,7 @@ kw_change_set_find_missing(const kw_change_set *set)
 void
 kw_change_set_add_model(kw_change_set *set, size_t index, kw_model *old_model)
 {
+    g_assert(index < set->count);
     for (size_t i = index; i < set->count; i++)
         if (!set->old_models[i] && has_same_old_rule(&set->records[i], &set->records[index]))
             set->old_models[i] = kw_model_ref(old_model);

@@ -204,6 +204,7 @@ kw_change_step_wait(kw_change_request *self)
 void
 kw_change_step_tick(kw_change_request *self)
 {
+    g_assert(self->coordinator->running == self);
     if (self->stepping)
         return;
     if (kw_coordinator_is_drained(self->coordinator))

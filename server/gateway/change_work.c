@@ -59,7 +59,7 @@ kw_change_slice_hurries(const kw_change_record *record)
 {
     bool follows = record->settled_ms > 0 || record->swept_ms > 0;
     return record->writers == KW_CHANGE_SEVERAL_WRITERS &&
-           (kw_change_atomics_are_held(record->version) || (follows && !kw_change_is_at_rest(record)));
+           (kw_change_atomics_are_held(record->version) || (follows && !kw_change_waits_for_switch(record)));
 }
 
 static kw_histogram

@@ -231,7 +231,7 @@ kw_follower_wake(kw_follower *self)
 kw_follower *
 kw_follower_new(kw_gateway *gateway)
 {
-    if (!kw_gateway_is_stored(gateway) || !kw_store_is_shared(gateway->store))
+    if (!kw_gateway_policy_is_stored(gateway) || !kw_store_is_shared(gateway->store))
         return NULL;
     kw_follower *self = g_new0(kw_follower, 1);
     self->gateway = gateway;

@@ -40,7 +40,7 @@ kw_gateway_model(const kw_gateway *gateway)
 }
 
 bool
-kw_gateway_is_stored(const kw_gateway *gateway)
+kw_gateway_policy_is_stored(const kw_gateway *gateway)
 {
     return kw_gateway_model(gateway)->policy_in_store;
 }
@@ -92,7 +92,7 @@ open_catalog(kw_gateway *gateway)
                                                  .store_table = model->store.catalog,
                                                  .gateway_id = gateway->id,
                                                  .shared = kw_store_is_shared(gateway->store),
-                                                 .follows = kw_gateway_is_stored(gateway),
+                                                 .follows = kw_gateway_policy_is_stored(gateway),
                                                  .lost = kw_serving_registration_lost,
                                                  .user = gateway});
 }
@@ -109,7 +109,7 @@ open_loops(kw_gateway *gateway)
     kw_watchdog_open(gateway);
     kw_memory_trim_start(gateway);
     gateway->handle = kw_store_open_handle(gateway->store, gateway->loop);
-    kw_model *settings = kw_gateway_is_stored(gateway) ? NULL : kw_policy_model(gateway->policy);
+    kw_model *settings = kw_gateway_policy_is_stored(gateway) ? NULL : kw_policy_model(gateway->policy);
     gateway->sequences = kw_sequences_new(settings, gateway->loop, gateway->handle);
     gateway->id = gateway_id(model);
     gateway->catalog = open_catalog(gateway);

@@ -107,6 +107,6 @@ void kw_gateway_set_stored(kw_gateway *gateway, struct kw_change_set *stored);
 void kw_gateway_note_stored(kw_gateway *gateway, struct kw_change_set *stored);
 
 /* True if the catalog keeps the tables. */
-bool kw_gateway_is_stored(const kw_gateway *gateway);
+bool kw_gateway_policy_is_stored(const kw_gateway *gateway);
 /* The settings of the gateway's file. */
 kw_model *kw_gateway_own_model(const kw_gateway *gateway);

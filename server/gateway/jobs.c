@@ -12,6 +12,7 @@ run(kw_jobs *jobs, kw_job *job)
 void
 kw_jobs_add(kw_jobs *jobs, kw_job *job)
 {
+    g_assert(job->run);
     job->next = NULL;
     if (!jobs->busy) {
         run(jobs, job);

@@ -118,7 +118,7 @@ read_policy(kw_reload *reload, kw_error *ret_error)
     if (!reload->policy)
         return kw_policy_file_report(found, ret_error);
     const kw_model *model = kw_policy_model(reload->policy);
-    if (model->policy_in_store != kw_gateway_is_stored(gateway))
+    if (model->policy_in_store != kw_gateway_policy_is_stored(gateway))
         return kw_error_set(ret_error, KW_INVALID,
                             "%s: policy.source has changed; restart the gateway to apply it", file);
     if (!kw_cursor_keys_are_configured(model)) {
@@ -169,7 +169,7 @@ run(kw_job *job)
         finish(reload, &error);
         return;
     }
-    if (kw_gateway_is_stored(gateway))
+    if (kw_gateway_policy_is_stored(gateway))
         kw_stored_policy_load(gateway, kw_policy_model(reload->policy), on_loaded, reload);
     else
         kw_prepare(gateway, reload->policy, NULL, NULL, on_prepared, reload);

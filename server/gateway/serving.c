@@ -50,7 +50,7 @@ wait_to_serve(kw_gateway *gateway, const kw_error *error)
 static bool
 can_recover(const kw_gateway *gateway, const kw_error *error)
 {
-    if (kw_gateway_is_stored(gateway))
+    if (kw_gateway_policy_is_stored(gateway))
         return true;
     return kw_gateway_model(gateway)->store.kind == KW_STORE_HBASE &&
            (error->code == KW_UNAVAILABLE || error->code == KW_TIMEOUT || error->code == KW_BUSY);
@@ -249,7 +249,7 @@ run_prepare(kw_job *job)
         kw_jobs_next(&gateway->jobs);
         return;
     }
-    if (kw_gateway_is_stored(gateway))
+    if (kw_gateway_policy_is_stored(gateway))
         kw_stored_policy_load(gateway, kw_gateway_own_model(gateway), on_candidate_loaded, gateway);
     else
         kw_prepare(gateway, gateway->policy, NULL, NULL, on_prepared, gateway);

@@ -57,7 +57,7 @@ kw_gather_new(kw_store_handle *handle, const kw_gather_spec *spec)
     gather->handle = handle;
     gather->spec = *spec;
     gather->task.run = run_posted;
-    gather->work = (kw_work){.turn = {.account = spec->account, .call = spec->call}, .run = run_work};
+    gather->work = (kw_work){.item = {.account = spec->account, .call = spec->call}, .run = run_work};
     gather->flow = (kw_flow){.account = spec->account,
                              .budget_bytes = spec->buffer_bytes,
                              .limit = spec->limit,

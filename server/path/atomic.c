@@ -18,7 +18,7 @@ kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret_erro
 }
 
 void
-kw_atomic_held(const char *table, const char *verb, kw_error *ret_error)
+kw_atomic_set_held_error(const char *table, const char *verb, kw_error *ret_error)
 {
     kw_error_set(ret_error, KW_UNAVAILABLE,
                  "table %s: its key rule or its paths are being changed, and the present version of the "
@@ -43,7 +43,7 @@ kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *ve
                             "ORDERING GUARANTEES)",
                             table->name, verb);
     if (table->atomics_held)
-        kw_atomic_held(table->name, verb, ret_error);
+        kw_atomic_set_held_error(table->name, verb, ret_error);
     return !table->atomics_held;
 }
 

@@ -14,7 +14,7 @@ bool kw_atomic_check_path(const kw_table *table, const char *verb, kw_error *ret
 bool kw_atomic_check_order(const kw_call *call, const kw_table *table, const char *verb, kw_error *ret_error);
 
 /* UNAVAILABLE with retry_after_ms: the table holds atomic operations. */
-void kw_atomic_held(const char *table, const char *verb, kw_error *ret_error);
+void kw_atomic_set_held_error(const char *table, const char *verb, kw_error *ret_error);
 
 /* All rows of a record, in the form of the store's operations. */
 typedef struct kw_atomic_rows {

@@ -5,7 +5,7 @@ kw_call_copy(const kw_call *like)
 {
     kw_call call = *like;
     call.account = kw_account_ref(like->account);
-    call.arena = kw_arena_new_for(call.account, KW_MEMORY_AHEAD);
+    call.arena = kw_arena_new_for(call.account, KW_MEMORY_PREFETCHED);
     call.policy = kw_policy_ref((kw_policy *)like->policy);
     call.keyring = kw_keyring_ref(like->keyring);
     call.identity = kw_arena_copy(call.arena, like->identity);

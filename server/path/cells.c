@@ -115,6 +115,7 @@ kw_record_cells(const kw_table *table, const kw_record *record, kw_arena *arena,
 kw_column
 kw_pick_column(const kw_table *table, kw_pick pick, kw_arena *arena)
 {
+    g_assert(pick.field < table->fields_count);
     return (kw_column){.family = table->fields[pick.field].family,
                        .qualifier = kw_pick_qualifier(table, pick, arena)};
 }

@@ -79,6 +79,7 @@ kw_reader *
 kw_reader_new(kw_call *call, const kw_table *table, const kw_path *path, const kw_pick *picks,
               size_t picks_count, kw_arena *scratch)
 {
+    g_assert(path->table == table);
     kw_reader *reader = KW_ARENA_NEW(call->arena, kw_reader);
     *reader = (kw_reader){
         .call = call, .table = table, .path = path, .whole = picks_count == 0, .scratch = scratch};
@@ -115,6 +116,7 @@ kw_reader_new_identity(kw_call *call, const kw_table *table, const kw_path *path
 void
 kw_reader_need(kw_reader *reader, size_t field)
 {
+    g_assert(field < reader->table->fields_count);
     if (reader->wants[field] == WANT_NOT)
         reader->wants[field] = WANT_READ;
 }
@@ -342,7 +344,7 @@ decode_cells(kw_reader *reader, const kw_row *row, kw_error *ret_error)
 }
 
 static void
-forget(kw_reader *reader)
+clear_record(kw_reader *reader)
 {
     if (reader->scratch)
         kw_arena_reset(reader->scratch);
@@ -354,7 +356,7 @@ kw_reader_decode(kw_reader *reader, const kw_placement *placement, const kw_row 
                  const kw_record **ret_record, kw_error *ret_error)
 {
     g_assert(placement->path == reader->path);
-    forget(reader);
+    clear_record(reader);
     if (!kw_layout_decode(placement->layout, row->key, scratch_of(reader), &reader->record, ret_error))
         return kw_reader_name_row(reader, row->key, ret_error);
     *ret_record = &reader->record;
@@ -365,7 +367,7 @@ bool
 kw_reader_decode_cells(kw_reader *reader, const kw_row *row, const kw_record **ret_record,
                        kw_error *ret_error)
 {
-    forget(reader);
+    clear_record(reader);
     *ret_record = &reader->record;
     return decode_cells(reader, row, ret_error);
 }

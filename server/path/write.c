@@ -89,12 +89,14 @@ kw_batch_begin(kw_call *call, const kw_table *table, const kw_item *items, size_
 void
 kw_batch_set_generated(kw_batch *batch, size_t index, kw_value *values)
 {
+    g_assert(index < batch->count);
     batch->results[index].generated = (kw_record){values};
 }
 
 void
 kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error)
 {
+    g_assert(index < batch->count && error->code != KW_OK);
     batch->results[index].outcome = KW_OUTCOME_FAILED;
     batch->results[index].error = *error;
 }
@@ -102,6 +104,7 @@ kw_batch_refuse(kw_batch *batch, size_t index, const kw_error *error)
 void
 kw_batch_add(kw_batch *batch, size_t index, const kw_write *form)
 {
+    g_assert(index < batch->count && batch->additions_count < batch->count);
     batch->additions[batch->additions_count++] = (addition){.index = index, .form = *form};
 }
 
@@ -312,6 +315,7 @@ find_rows(kw_batch *batch)
 void
 kw_batch_send(kw_batch *batch, void (*after)(kw_batch *batch))
 {
+    g_assert(!batch->after); /* a batch is used once */
     kw_error error;
     batch->after = after;
     if (batch->additions_count == 0) {

@@ -250,6 +250,7 @@ bool
 kw_branches_make(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t limit,
                  kw_arena *arena, kw_branches *ret_branches, kw_error *ret_error)
 {
+    g_assert(limit > 0);
     kw_branch *first = KW_ARENA_NEW(arena, kw_branch);
     *first = first_branch(normalized, arena);
     kw_growth growing = {

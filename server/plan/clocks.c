@@ -47,7 +47,7 @@ note_cell(kw_path_analysis *analysis, const kw_component *clock, kw_order order)
 
 typedef struct kw_after {
     const kw_component *itself; /* the clock's own field, in order; NULL: it does not come next */
-    bool at_once;               /* the bytes before it are the same in all rows */
+    bool constant_before;       /* the bytes before it are the same in all rows */
     bool bound;                 /* a bound field comes next, or before the clock's own field */
 } kw_after;
 
@@ -65,14 +65,14 @@ static kw_after
 look_after(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at)
 {
     const kw_component *clock = kw_layout_component(analysis->layout, at);
-    kw_after after = {.at_once = clock->also_count == 0};
+    kw_after after = {.constant_before = clock->also_count == 0};
     for (size_t index = at + 1; index < kw_layout_component_count(analysis->layout); index++) {
         const kw_component *next = kw_layout_component(analysis->layout, index);
         if (next->field == clock->clock && next->clock < 0 && next->direction != 0) {
             after.itself = next;
             return after;
         }
-        after.at_once = after.at_once && is_constant(normalized, next);
+        after.constant_before = after.constant_before && is_constant(normalized, next);
         bool bound = kw_normalized_query_binds(normalized, next);
         after.bound = after.bound || bound;
         if (!bound && !kw_component_determines_field(next) &&
@@ -86,7 +86,7 @@ look_after(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
 static bool
 is_run_enough(const kw_component *clock, const kw_after *after, kw_order order)
 {
-    return after->at_once &&
+    return after->constant_before &&
            (after->itself->direction > 0 || (order == KW_ORDER_PATH && clock->direction > 0));
 }
 

@@ -22,6 +22,7 @@ add(kw_bytes head, unsigned first, unsigned last, kw_arena *arena, kw_bytes *to)
 size_t
 kw_cover(kw_bytes low, kw_bytes high, size_t most, kw_arena *arena, kw_bytes *ret_beginnings)
 {
+    g_assert(low.size == high.size && most > 0);
     size_t same = 0;
     while (same < low.size && low.data[same] == high.data[same])
         same++;

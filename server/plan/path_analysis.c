@@ -356,6 +356,7 @@ void
 kw_path_analysis_make(const kw_normalized_query *normalized, const kw_placement *placement, kw_order order,
                       kw_arena *arena, kw_path_analysis *ret_analysis)
 {
+    g_assert(placement->path->table == normalized->table);
     size_t fields = normalized->table->fields_count;
     kw_path_analysis analysis = {
         .placement = placement,

@@ -42,8 +42,8 @@ refuse_filling(const kw_path *path, const char *need, kw_arena *arena, kw_error 
 /* True, with REFUSED, if a path that is being filled could answer the query, and the other paths cannot, or
  * only by reading all rows. */
 static bool
-needs_filling(const kw_record_query *query, const kw_normalized_query *normalized,
-              const kw_path_analysis *best, kw_arena *arena, kw_error *ret_error)
+refuse_if_only_filling(const kw_record_query *query, const kw_normalized_query *normalized,
+                       const kw_path_analysis *best, kw_arena *arena, kw_error *ret_error)
 {
     bool whole = query->full_scan || query->limit > 0;
     if (best->eligible && (best->narrow || query->full_scan))
@@ -64,8 +64,8 @@ needs_filling(const kw_record_query *query, const kw_normalized_query *normalize
 }
 
 static bool
-no_order(const kw_normalized_query *normalized, kw_order order, const kw_path_analysis *analyses,
-         size_t count, kw_arena *arena, kw_error *ret_error)
+fail_no_order(const kw_normalized_query *normalized, kw_order order, const kw_path_analysis *analyses,
+              size_t count, kw_arena *arena, kw_error *ret_error)
 {
     const char *reasons = "";
     for (size_t index = 0; index < count; index++)
@@ -198,7 +198,7 @@ take_window(const kw_path_analysis *analysis, const kw_normalized_query *normali
 /* Sets LIMIT, because the conditions other than the time need too many ranges for each moment. Returns
  * false. */
 static bool
-too_many(const kw_normalized_query *normalized, const kw_path_analysis *analysis, kw_error *ret_error)
+fail_too_many(const kw_normalized_query *normalized, const kw_path_analysis *analysis, kw_error *ret_error)
 {
     return kw_error_set(
         ret_error, KW_LIMIT,
@@ -214,7 +214,7 @@ fill(const kw_normalized_query *whole, const kw_path_analysis *analysis, kw_aren
     kw_ranges ranges;
     kw_notes notes = {.arena = arena};
     if (analysis->windowed && analysis->window_most == 0)
-        return too_many(whole, analysis, ret_error);
+        return fail_too_many(whole, analysis, ret_error);
     const kw_normalized_query *normalized = take_window(analysis, whole, arena, &notes, plan);
     if (!kw_ranges_make(analysis, normalized, normalized->range_limit, arena, &ranges, ret_error))
         return false;
@@ -277,10 +277,10 @@ make(const kw_record_query *query, const kw_normalized_query *normalized, kw_are
     kw_path_analysis *analyses = KW_ARENA_ARRAY(arena, kw_path_analysis, normalized->table->paths_count);
     size_t count;
     kw_path_analysis best = choose(query, normalized, arena, analyses, &count);
-    if (needs_filling(query, normalized, &best, arena, ret_error))
+    if (refuse_if_only_filling(query, normalized, &best, arena, ret_error))
         return false;
     if (!best.eligible)
-        return no_order(normalized, query->order, analyses, count, arena, ret_error);
+        return fail_no_order(normalized, query->order, analyses, count, arena, ret_error);
     if (!best.narrow && !query->full_scan && query->limit == 0)
         return kw_refuse_whole_table(normalized, analyses, count, arena, ret_error);
     kw_plan *plan = KW_ARENA_NEW(arena, kw_plan);
@@ -369,6 +369,7 @@ kw_plan_matches(const kw_plan *plan, const kw_record *record)
 bool
 kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *record)
 {
+    g_assert(range < plan->ranges_count);
     const kw_range *here = &plan->ranges[range];
     if (here->timed) {
         kw_value value = record->values[plan->clock];
@@ -381,6 +382,7 @@ kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *record)
 bool
 kw_plan_keys_hold(const kw_plan *plan, size_t field)
 {
+    g_assert(field < plan->query->table->fields_count);
     bool hold = true;
     for (size_t index = 0; index < plan->placements_count; index++)
         hold = hold && kw_layout_holds_field(plan->placements[index]->layout, field);

@@ -89,6 +89,8 @@ flags_of(const kw_record_query *query)
 void
 kw_record_query_encode(const kw_record_query *query, kw_buffer *out)
 {
+    g_assert(query->range_field < (int)query->table->fields_count);
+    g_assert(query->path < (int)query->table->paths_count);
     const kw_table *table = query->table;
     kw_buffer_append_byte(out, VERSION);
     put_bytes(out, kw_bytes_of_text(query->path < 0 ? "" : table->paths[query->path].name));

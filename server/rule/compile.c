@@ -145,9 +145,9 @@ note_fields(kw_layout *layout, kw_arena *arena)
 
 /* Marks clocks whose fields other components store exactly. */
 static void
-note_again(kw_layout *layout, kw_arena *arena)
+note_stored_elsewhere(kw_layout *layout, kw_arena *arena)
 {
-    layout->again = KW_ARENA_ARRAY(arena, bool, layout->count);
+    layout->stored_elsewhere = KW_ARENA_ARRAY(arena, bool, layout->count);
     for (size_t index = 0; index < layout->count; index++) {
         const kw_component *component = layout->components[index];
         bool held = component->clock >= 0 && component->field == component->clock, also_elsewhere = false;
@@ -156,7 +156,7 @@ note_again(kw_layout *layout, kw_arena *arena)
         for (size_t other = 0; held && other < layout->count; other++)
             also_elsewhere =
                 also_elsewhere || (other != index && layout->components[other]->field == component->field);
-        layout->again[index] = held && also_elsewhere;
+        layout->stored_elsewhere[index] = held && also_elsewhere;
     }
 }
 
@@ -327,7 +327,7 @@ kw_layout_compile(const kw_field_set *table, const kw_model_path *model, kw_aren
     note_fields(layout, arena);
     if (!check_inputs(layout, diagnostics) || !find_choice(layout, diagnostics))
         return NULL;
-    note_again(layout, arena);
+    note_stored_elsewhere(layout, arena);
     settle_repeated_times(layout, arena);
     layout->buckets = count_buckets(layout);
     describe(layout, arena);

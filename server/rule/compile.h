@@ -17,8 +17,8 @@ struct kw_layout {
     int64_t *units; /* per field: the finest unit stored in the key; 0: not in the key */
     const char *
         *grains; /* per field stored coarsely: what else the key stores of it, as text; otherwise "" */
-    bool *again; /* per component: a clock whose fields other components store exactly; decode compares its
-                    piece */
+    bool *stored_elsewhere; /* per component: a clock whose fields other components store exactly; decode
+                    compares its piece */
     const char *description;
     char fingerprint[65];
 };

@@ -61,7 +61,7 @@ cut(dissection *self)
 static bool
 is_derived(const kw_layout *layout, size_t index)
 {
-    return layout->components[index]->field < 0 || layout->again[index];
+    return layout->components[index]->field < 0 || layout->stored_elsewhere[index];
 }
 
 static bool

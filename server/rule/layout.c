@@ -174,7 +174,7 @@ check_derived(const kw_layout *layout, size_t index, const kw_value *values, kw_
     const uint8_t *end = piece.data + piece.size;
     kw_bytes rest = kw_bytes_of(end, (size_t)(key.data + key.size - end));
     if (!encode_piece(component, values, rest, &expected, ret_error))
-        return layout->again[index] ? not_ours(layout, component->text, ret_error) : false;
+        return layout->stored_elsewhere[index] ? not_ours(layout, component->text, ret_error) : false;
     return kw_bytes_equal(piece, kw_buffer_bytes(&expected)) || not_ours(layout, component->text, ret_error);
 }
 
@@ -193,7 +193,7 @@ kw_layout_decode(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_reco
     }
     for (size_t index = 0; index < layout->count; index++) {
         const kw_component *component = layout->components[index];
-        if ((component->field < 0 || layout->again[index]) &&
+        if ((component->field < 0 || layout->stored_elsewhere[index]) &&
             !check_derived(layout, index, record->values, pieces[index], key, ret_error))
             return false;
     }

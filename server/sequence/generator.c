@@ -26,7 +26,7 @@ struct kw_generator {
     kw_sequence_backend *counters; /* NULL until the settings are known, like slots, prefetch and attempts */
     kw_slot_cache *slots;
     kw_period_prefetch *prefetch; /* also NULL when closing */
-    kw_unique unique;
+    kw_id_source ids;
     flakes flakes[2]; /* indexed by the setting `partitioned` */
     kw_attempts *attempts;
     kw_timer *timer;
@@ -183,15 +183,15 @@ generate_value(kw_fill_call *call, const kw_field *field, kw_value *ret_value, k
         ret_value->number = now_in(field->unit);
         return true;
     case KW_GENERATE_UUID4:
-        kw_unique_uuid4(&self->unique, bytes);
+        kw_id_source_uuid4(&self->ids, bytes);
         *ret_value = bytes_value(call->arena, field, bytes, KW_UUID_BYTES);
         return true;
     case KW_GENERATE_UUID7:
-        kw_unique_uuid7(&self->unique, kw_clock_wall_ms(), bytes);
+        kw_id_source_uuid7(&self->ids, kw_clock_wall_ms(), bytes);
         *ret_value = bytes_value(call->arena, field, bytes, KW_UUID_BYTES);
         return true;
     case KW_GENERATE_OBJECTID:
-        kw_unique_objectid(&self->unique, kw_clock_wall_ms(), bytes);
+        kw_id_source_objectid(&self->ids, kw_clock_wall_ms(), bytes);
         *ret_value = bytes_value(call->arena, field, bytes, KW_OBJECTID_BYTES);
         return true;
     case KW_GENERATE_SEQUENCE:
@@ -365,7 +365,7 @@ kw_generator_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle
         open_counters(self);
     self->timer = kw_timer_new(loop, on_timer, self);
     self->watched = KW_DEADLINE_NONE;
-    kw_unique_init(&self->unique);
+    kw_id_source_init(&self->ids);
     return self;
 }
 

@@ -24,7 +24,7 @@ struct kw_period_prefetch {
 };
 
 static int64_t
-last_part_ms(const kw_period_at *at)
+last_part_start_ms(const kw_period_at *at)
 {
     return at->end_ms - MIN((at->end_ms - at->start_ms) / LAST_PART, LEAD_MOST_MS);
 }
@@ -33,7 +33,7 @@ static bool
 is_in_last_part(const kw_slot *slot, int64_t time_ms)
 {
     const kw_period_at *at = &slot->period.at;
-    return time_ms >= last_part_ms(at) && time_ms < at->end_ms;
+    return time_ms >= last_part_start_ms(at) && time_ms < at->end_ms;
 }
 
 static int64_t
@@ -66,9 +66,9 @@ static void
 watch(kw_period_prefetch *self, const kw_slot *slot, int64_t now_ms)
 {
     const kw_period_at *at = &slot->period.at;
-    if (now_ms < at->start_ms || now_ms >= last_part_ms(at))
+    if (now_ms < at->start_ms || now_ms >= last_part_start_ms(at))
         return;
-    kw_deadline due = kw_deadline_in_ms(last_part_ms(at) - now_ms);
+    kw_deadline due = kw_deadline_in_ms(last_part_start_ms(at) - now_ms);
     if (due >= self->watched)
         return;
     self->watched = due;

@@ -6,10 +6,10 @@
 #include "sequence/attempts.h"
 #include "sequence/backend.h"
 #include "sequence/block.h"
+#include "sequence/id_source.h"
 #include "sequence/period.h"
 #include "sequence/sequence.h"
 #include "sequence/snowflake.h"
-#include "sequence/unique.h"
 #include "sequence/worker.h"
 
 #include <glib.h>

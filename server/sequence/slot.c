@@ -165,9 +165,9 @@ kw_slot_sweep(kw_slot *slot, const kw_error *why)
 {
     kw_error late;
     kw_deadline next = KW_DEADLINE_NONE;
-    size_t line = slot->waiting;
+    size_t to_check = slot->waiting;
     kw_error_set(&late, KW_TIMEOUT, "%s: no number within the deadline", slot->label);
-    while (line-- > 0 && slot->first) {
+    while (to_check-- > 0 && slot->first) {
         kw_pending_value *pending = unlink_first(slot);
         if (why || kw_deadline_passed(pending->call->deadline)) {
             kw_pending_value_failed(pending, why ? why : &late);
@@ -287,11 +287,11 @@ kw_slot_allocate(kw_slot *slot, int64_t numbers, kw_deadline deadline, kw_alloca
 {
     g_assert(numbers >= 1);
     use_ahead(slot);
-    uint64_t hand = kw_number_consecutive(&slot->range, slot->block.next, kw_block_left(&slot->block));
+    uint64_t held = kw_number_consecutive(&slot->range, slot->block.next, kw_block_left(&slot->block));
     /* After the range's end the counter has no more numbers: only those held here remain. */
-    uint64_t wanted = slot->used_up && hand ? MIN((uint64_t)numbers, hand) : (uint64_t)numbers;
+    uint64_t wanted = slot->used_up && held ? MIN((uint64_t)numbers, held) : (uint64_t)numbers;
     kw_error error;
-    if (wanted <= hand) {
+    if (wanted <= held) {
         int64_t first = kw_number_at(&slot->range, slot->block.next);
         slot->block.next += wanted;
         fetch_ahead(slot);

@@ -150,14 +150,14 @@ kw_serve_forget(kw_exchange *exchange)
 
 typedef struct metrics {
     kw_api_Admin_stats_result result;
-    uint32_t reply_budget;
+    uint32_t capacity;
     kw_arena *arena;
 } metrics;
 
 static void
 add_metric(metrics *all, const char *name, double value)
 {
-    g_assert(all->result.success.count < all->reply_budget);
+    g_assert(all->result.success.count < all->capacity);
     uint32_t at = all->result.success.count++;
     all->result.success.items[at].key = kw_bytes_of_text(name);
     all->result.success.items[at].value = value;
@@ -200,12 +200,12 @@ void
 kw_serve_stats(kw_exchange *exchange)
 {
     kw_arena *arena = exchange->call.arena;
-    metrics all = {.arena = arena, .reply_budget = KW_METRIC_COUNT + 6 * KW_API_METHOD_COUNT + 2};
+    metrics all = {.arena = arena, .capacity = KW_METRIC_COUNT + 6 * KW_API_METHOD_COUNT + 2};
     int64_t offset_ms;
     all.result.has_success = true;
-    all.result.success.items = kw_arena_alloc(arena, all.reply_budget * sizeof *all.result.success.items);
+    all.result.success.items = kw_arena_alloc(arena, all.capacity * sizeof *all.result.success.items);
     for (int i = 0; i < KW_METRIC_COUNT; i++)
-        add_metric(&all, kw_metric_values[i].name, (double)kw_metrics_read((kw_metric)i));
+        add_metric(&all, kw_metric_infos[i].name, (double)kw_metrics_read((kw_metric)i));
     for (size_t i = 0; i < KW_API_METHOD_COUNT; i++)
         add_method(&all, exchange->worker->service, i);
     add_metric(&all, "policy_loaded_at_ms", (double)kw_policy_loaded_at_ms(exchange->call.policy));

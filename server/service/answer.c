@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 static const kw_method *
-serving(const kw_exchange *exchange)
+method_of(const kw_exchange *exchange)
 {
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
@@ -40,7 +40,7 @@ remove_active(kw_exchange *exchange)
 static void
 note_write(const kw_exchange *exchange)
 {
-    if (serving(exchange)->writes)
+    if (method_of(exchange)->writes)
         atomic_fetch_add(&exchange->worker->service->writes, 1);
 }
 
@@ -107,7 +107,7 @@ static const void *
 too_large(kw_exchange *exchange)
 {
     kw_error error;
-    const kw_method *method = serving(exchange);
+    const kw_method *method = method_of(exchange);
     kw_metrics_add(KW_METRIC_replies_too_large, 1);
     kw_error_set(&error, KW_LIMIT, "%sthe reply would have more than %zu bytes (limits.frame); %s",
                  method->changes ? "the call was carried out, but " : "",
@@ -120,7 +120,7 @@ too_large(kw_exchange *exchange)
 bool
 kw_exchange_lacks_memory(const kw_exchange *exchange)
 {
-    return !serving(exchange)->changes && kw_arena_used(exchange->call.arena) > KW_EXCHANGE_SMALL &&
+    return !method_of(exchange)->changes && kw_arena_used(exchange->call.arena) > KW_EXCHANGE_SMALL &&
            kw_budget_pressure(exchange->account) == KW_PRESSURE_FULL;
 }
 
@@ -188,7 +188,7 @@ kw_exchange_reply(kw_exchange *exchange, const void *result)
         finish(exchange, result, KW_OK);
         return;
     }
-    fenced.maybe_applied = serving(exchange)->writes;
+    fenced.maybe_applied = method_of(exchange)->writes;
     kw_exchange_fail(exchange, &fenced);
 }
 
@@ -258,7 +258,7 @@ end_waiting(kw_exchange *exchange)
 static const void *
 late_result(kw_exchange *exchange, kw_error *error)
 {
-    const kw_method *method = serving(exchange);
+    const kw_method *method = method_of(exchange);
     bool fenced = kw_exchange_is_fenced(exchange, error);
     error->maybe_applied = method->changes;
     return method->late && !fenced ? method->late(exchange, error) : kw_exchange_failure(exchange, error);

@@ -37,7 +37,7 @@ fail_held(kw_exchange *exchange)
 {
     kw_error error;
     g_autofree char *table = table_of(exchange);
-    kw_atomic_held(table, exchange->method->name, &error);
+    kw_atomic_set_held_error(table, exchange->method->name, &error);
     kw_exchange_fail(exchange, &error);
 }
 

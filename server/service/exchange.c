@@ -25,7 +25,7 @@ kw_exchange_model(const kw_exchange *exchange)
 }
 
 static const kw_method *
-serving(const kw_exchange *exchange)
+method_of(const kw_exchange *exchange)
 {
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
@@ -36,7 +36,7 @@ bool
 kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error)
 {
     const kw_fence *fence = exchange->worker->service->settings.fence;
-    if (!fence || !serving(exchange)->needs_store)
+    if (!fence || !method_of(exchange)->needs_store)
         return false;
     if (kw_fence_is_open(fence) && exchange->era == kw_fence_era(fence))
         return false;
@@ -62,7 +62,7 @@ kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms)
     kw_deadline now = kw_clock_mono_ns(), deadline = kw_deadline_in_ms(timeout_ms);
     if (deadline != KW_DEADLINE_NONE)
         deadline -= now - exchange->started_ns;
-    bool has_alarm = deadline != KW_DEADLINE_NONE && !serving(exchange)->ignores_deadline;
+    bool has_alarm = deadline != KW_DEADLINE_NONE && !method_of(exchange)->ignores_deadline;
     exchange->call.deadline = deadline;
     kw_alarms_set(exchange->worker->alarms, &exchange->alarm,
                   has_alarm ? deadline + LATE_MS * NS_PER_MS : KW_DEADLINE_NONE);
@@ -247,7 +247,7 @@ static bool
 is_allowed(const kw_exchange *exchange, kw_error *ret_error)
 {
     kw_principal principal = {.identity = exchange->call.identity};
-    return kw_access_check(&principal, serving(exchange)->operation, kw_subject_of(exchange).table,
+    return kw_access_check(&principal, method_of(exchange)->operation, kw_subject_of(exchange).table,
                            ret_error);
 }
 
@@ -261,14 +261,14 @@ start(kw_exchange *exchange)
     exchange->era = exchange->call.era = worker->era;
     if (!is_allowed(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
-    } else if (serving(exchange)->needs_store && !worker->gate_open) {
+    } else if (method_of(exchange)->needs_store && !worker->gate_open) {
         kw_exchange_fail(exchange, &worker->gate);
     } else if (kw_exchange_is_fenced(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
     } else if (!kw_atomic_hold_try_queue(exchange)) {
-        if (serving(exchange)->needs_store)
+        if (method_of(exchange)->needs_store)
             add_active(exchange);
-        serving(exchange)->run(exchange);
+        method_of(exchange)->run(exchange);
     }
 }
 

@@ -154,7 +154,7 @@ kw_page_reply(kw_exchange *exchange, const kw_scan_page *page)
     *self = (page_reply){.exchange = exchange,
                          .page = *page,
                          .scratch = kw_arena_new(),
-                         .work = {.turn = {.account = exchange->account, .call = exchange->call.number},
+                         .work = {.item = {.account = exchange->account, .call = exchange->call.number},
                                   .run = continue_reply}};
     if (exchange->oneway || exchange->late || encode_around(self)) {
         continue_reply(&self->work);

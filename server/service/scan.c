@@ -33,8 +33,8 @@ reply_first_page(void *user, const kw_scan_page *page, const kw_error *error)
 static void
 start_scan(kw_exchange *exchange)
 {
-    kw_page_prefetcher_scan(exchange->worker->ahead, &exchange->call, exchange->prepared, reply_first_page,
-                            exchange);
+    kw_page_prefetcher_scan(exchange->worker->prefetcher, &exchange->call, exchange->prepared,
+                            reply_first_page, exchange);
 }
 
 static bool
@@ -61,7 +61,8 @@ static void
 start_next_page(kw_exchange *exchange)
 {
     const kw_api_Data_nextPage_args *args = exchange->args;
-    kw_page_prefetcher_next(exchange->worker->ahead, &exchange->call, args->cursor, reply_page, exchange);
+    kw_page_prefetcher_next(exchange->worker->prefetcher, &exchange->call, args->cursor, reply_page,
+                            exchange);
 }
 
 void

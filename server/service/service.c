@@ -124,7 +124,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     kw_atomic_hold_open(worker);
     worker->handle = kw_store_open_handle(service->settings.store, loop);
     worker->generator = kw_generator_new(service->settings.sequences, loop, worker->handle);
-    worker->ahead = kw_page_prefetcher_new(loop, &service->writes);
+    worker->prefetcher = kw_page_prefetcher_new(loop, &service->writes);
     worker->alarms = kw_alarms_new(loop, kw_exchange_on_deadline);
     worker->read_queues = kw_read_queues_new(loop);
     worker->compiler = kw_worker_port_open(service->compilers, loop);
@@ -154,7 +154,7 @@ on_handle_closed(void *user)
     ended.worker->handle = NULL;
     kw_generator_free(ended.worker->generator); /* the store has answered all its requests */
     ended.worker->generator = NULL;
-    kw_page_prefetcher_free(g_steal_pointer(&ended.worker->ahead));
+    kw_page_prefetcher_free(g_steal_pointer(&ended.worker->prefetcher));
     kw_alarms_ring_all(ended.worker->alarms); /* ends calls that are queued, or were left by worker threads */
     kw_alarms_free(g_steal_pointer(&ended.worker->alarms));
     kw_read_queues_free(g_steal_pointer(&ended.worker->read_queues));
@@ -196,7 +196,7 @@ on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
     *self = (closing){worker, closed, closed_user};
     kw_hold_close(worker);
     kw_atomic_hold_close(worker);
-    kw_page_prefetcher_close(worker->ahead);
+    kw_page_prefetcher_close(worker->prefetcher);
     kw_generator_close(worker->generator, on_generator_closed, self);
 }
 

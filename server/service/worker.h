@@ -30,7 +30,7 @@ typedef struct kw_service_worker {
     kw_loop *loop;
     kw_store_handle *handle;
     kw_generator *generator;
-    kw_page_prefetcher *ahead;
+    kw_page_prefetcher *prefetcher;
     kw_alarms *alarms; /* deadlines of exchanges */
     kw_read_queues *read_queues;
     kw_worker_port *compiler;     /* compiles filters' expressions */

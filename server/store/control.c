@@ -43,7 +43,7 @@ kw_control_writer(const kw_ordering *ordering, int64_t stamp_ms, uint64_t id, in
 }
 
 const kw_cell *
-kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier)
+kw_row_find_cell(const kw_row *row, kw_bytes family, kw_bytes qualifier)
 {
     uint32_t from = 0, to = row->cells_count;
     while (from < to) {
@@ -73,7 +73,7 @@ kw_control_is_in(const kw_ordering *ordering, const kw_row *row)
 const kw_cell *
 kw_control_find(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier)
 {
-    return kw_order_find(row, ordering->family, qualifier);
+    return kw_row_find_cell(row, ordering->family, qualifier);
 }
 
 int64_t

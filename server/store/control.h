@@ -64,7 +64,7 @@ kw_cell kw_control_cell(const kw_ordering *ordering, kw_bytes qualifier, uint64_
 kw_cell kw_control_writer(const kw_ordering *ordering, int64_t stamp_ms, uint64_t id, int64_t timestamp,
                           kw_arena *arena);
 /* The newest cell of this column; NULL: none. The row's cells must be in HBase's order. */
-const kw_cell *kw_order_find(const kw_row *row, kw_bytes family, kw_bytes qualifier);
+const kw_cell *kw_row_find_cell(const kw_row *row, kw_bytes family, kw_bytes qualifier);
 /* True if the row has a control cell. */
 bool kw_control_is_in(const kw_ordering *ordering, const kw_row *row);
 /* The control cell with this qualifier; NULL: none. */

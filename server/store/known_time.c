@@ -27,7 +27,7 @@ offset_of(const kw_heartbeat *heartbeat, int64_t now_ns)
  * used. */
 typedef struct evidence {
     offset all, any;
-    bool fresh; /* at least one of them has an exact timestamp */
+    bool exact; /* at least one of them has an exact timestamp */
 } evidence;
 
 #define NO_EVIDENCE ((evidence){.all = {INT64_MIN, INT64_MAX}, .any = {INT64_MAX, INT64_MIN}})
@@ -40,7 +40,7 @@ add_evidence(evidence *total, const kw_heartbeat *heartbeat, int64_t now_ns)
     total->all.high_ns = MIN(total->all.high_ns, one.high_ns);
     total->any.low_ns = MIN(total->any.low_ns, one.low_ns);
     total->any.high_ns = MAX(total->any.high_ns, one.high_ns);
-    total->fresh = total->fresh || !heartbeat->stamp_is_upper_bound;
+    total->exact = total->exact || !heartbeat->stamp_is_upper_bound;
 }
 
 static offset
@@ -68,7 +68,7 @@ combine_at(kw_known_time *known, int64_t now_ns)
             add_evidence(&before, heartbeat, now_ns);
     }
     offset a = combine(&before), b = combine(&since);
-    bool usable = before.fresh && since.fresh;
+    bool usable = before.exact && since.exact;
     known->low_ns = usable ? MIN(a.low_ns, b.low_ns) : INT64_MAX;
     known->high_ns = usable ? MAX(a.high_ns, b.high_ns) : 0;
 }
@@ -181,7 +181,7 @@ kw_known_time_recent(const kw_known_time *known, int64_t now_ns, kw_span *ret_sp
     for (uint64_t i = 0; i < known->count; i++)
         if (known->heartbeats[i].sent_ns > now_ns - known->fresh_ns)
             add_evidence(&recent, &known->heartbeats[i], now_ns);
-    if (!recent.fresh)
+    if (!recent.exact)
         return kw_known_time_estimate(known, now_ns, ret_span);
     offset together = combine(&recent);
     if (together.low_ns == INT64_MIN)

@@ -68,7 +68,8 @@ DEFINE_REFUSE(simple, kw_simple_done)
 DEFINE_REFUSE(regions, kw_regions_done)
 
 void
-kw_refuse_get(kw_store_handle *handle, kw_rows *rows, const kw_error *error, kw_get_done done, void *user)
+kw_complete_get_later(kw_store_handle *handle, kw_rows *rows, const kw_error *error, kw_get_done done,
+                      void *user)
 {
     refusal_task *refusal = refusal_new(rows ? NULL : error, user, complete_get);
     refusal->rows = rows;

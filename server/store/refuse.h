@@ -17,8 +17,8 @@ void kw_refuse_copies(kw_store_handle *handle, const kw_error *error, kw_written
                       void (*done)(void *user), void *user);
 
 /* Passes `rows` to done, or the error if rows is NULL. */
-void kw_refuse_get(kw_store_handle *handle, kw_rows *rows, const kw_error *error, kw_get_done done,
-                   void *user);
+void kw_complete_get_later(kw_store_handle *handle, kw_rows *rows, const kw_error *error, kw_get_done done,
+                           void *user);
 
 /* Counts the writes that failed, for the metric store_errors. */
 void kw_count_failed_writes(const kw_written *results, size_t count);

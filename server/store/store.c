@@ -262,7 +262,7 @@ kw_store_handle_get(kw_store_handle *handle, const kw_get *get, kw_get_done done
     assert_valid_get(handle, get);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_get(get, &error)) {
-        kw_refuse_get(handle, NULL, &error, done, user);
+        kw_complete_get_later(handle, NULL, &error, done, user);
         return;
     }
     count_operations(handle, KW_METRIC_store_reads, 1);
@@ -289,9 +289,9 @@ kw_store_handle_get_many(kw_store_handle *handle, const kw_get *const *gets, siz
     g_assert(count == 0 || gets);
     kw_error error;
     if (count == 0) {
-        kw_refuse_get(handle, kw_rows_new(), NULL, done, user);
+        kw_complete_get_later(handle, kw_rows_new(), NULL, done, user);
     } else if (kw_store_handle_is_closing(handle, &error) || !check_gets(handle, gets, count, &error)) {
-        kw_refuse_get(handle, NULL, &error, done, user);
+        kw_complete_get_later(handle, NULL, &error, done, user);
     } else {
         count_operations(handle, KW_METRIC_store_reads, count);
         handle->class->get_many(handle, gets, count, done, user);
@@ -318,7 +318,7 @@ kw_store_handle_open_range_scan(kw_store_handle *handle, const kw_range_scan_spe
         return rejected_scan(handle, &error);
     kw_range_scan *scan = handle->class->open_range_scan(handle, spec);
     g_assert(scan && scan->handle == handle && !scan->fetching && !scan->rejection);
-    count_operations(handle, KW_METRIC_runs_opened, 1);
+    count_operations(handle, KW_METRIC_range_scans_opened, 1);
     return scan;
 }
 

@@ -98,8 +98,8 @@ void
 kw_store_keep_time_known(kw_store *store)
 {
     g_assert(store);
-    if (store->class->use_time)
-        store->class->use_time(store);
+    if (store->class->keep_time_known)
+        store->class->keep_time_known(store);
 }
 
 void

@@ -123,6 +123,7 @@ void
 kw_verb_explain_put(kw_call *call, const kw_table *table, const kw_record *record, kw_explain_put_done done,
                     void *user)
 {
+    g_assert(record->values && done);
     explain_put *self = KW_ARENA_NEW(call->arena, explain_put);
     *self = (explain_put){.call = call, .done = done, .user = user};
     kw_error error;

@@ -34,6 +34,7 @@ fetch(first_key_search *self)
 void
 kw_first_key_find(kw_call *call, const kw_range_scan_spec *spec, kw_first_key_found found, void *user)
 {
+    g_assert(found);
     first_key_search *self = KW_ARENA_NEW(call->arena, first_key_search);
     *self = (first_key_search){.call = call,
                                .scan = kw_store_handle_open_range_scan(call->handle, spec),

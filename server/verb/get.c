@@ -117,7 +117,7 @@ read_row(get *self, size_t at, const kw_row *row)
 /* Returns the newest timestamp of the row, or -1 if it does not exist. An omitted row counts as the newest.
  */
 static int64_t
-age_of(const kw_row *row)
+newest_timestamp_of(const kw_row *row)
 {
     int64_t newest = row->omitted == KW_OMITTED_NOT ? -1 : INT64_MAX;
     for (uint32_t i = 0; i < row->cells_count; i++)
@@ -133,7 +133,8 @@ read_rows(get *self, const kw_rows *rows)
     for (size_t from = self->from, to; from < end; from = to) {
         size_t best = from;
         for (to = from + 1; to < end && self->owners[to] == self->owners[from]; to++)
-            if (age_of(&rows->rows[to - self->from]) > age_of(&rows->rows[best - self->from]))
+            if (newest_timestamp_of(&rows->rows[to - self->from]) >
+                newest_timestamp_of(&rows->rows[best - self->from]))
                 best = to;
         const kw_row *row = &rows->rows[best - self->from];
         if (row->cells_count || row->omitted != KW_OMITTED_NOT) {

@@ -89,6 +89,7 @@ kw_bytes
 kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_gathered *page,
                bool rest)
 {
+    g_assert(!request->limit || page->count < request->limit); /* 0 remaining records would mean no limit */
     static const kw_position at_the_start;
     kw_buffer query = KW_BUFFER_EMPTY, columns = KW_BUFFER_EMPTY, sealed = KW_BUFFER_EMPTY;
     kw_record_query asked = *plan->query;

@@ -57,7 +57,7 @@ static void
 forget(prefetched_page *page)
 {
     g_queue_unlink(&page->of->pages, &page->link);
-    kw_metrics_add(KW_METRIC_pages_ahead_unused, 1);
+    kw_metrics_add(KW_METRIC_pages_prefetched_unused, 1);
     page->of->reading -= !page->ready;
     page_free(page);
 }
@@ -70,7 +70,7 @@ static void
 deliver(prefetched_page *page, kw_call *waiter, kw_scan_done done, void *user)
 {
     g_queue_unlink(&page->of->pages, &page->link);
-    kw_metrics_add(KW_METRIC_pages_ahead_used, 1);
+    kw_metrics_add(KW_METRIC_pages_prefetched_used, 1);
     if (page->page.cursor.size)
         begin_after(page);
     kw_scan_free(g_steal_pointer(&page->scan));

@@ -25,15 +25,15 @@ typedef struct kw_page_prefetcher kw_page_prefetcher;
 kw_page_prefetcher *kw_page_prefetcher_new(kw_loop *loop, const _Atomic uint64_t *writes);
 
 /* Like kw_verb_scan. After a first page of many rows, prefetches the second. */
-void kw_page_prefetcher_scan(kw_page_prefetcher *ahead, kw_call *call, const kw_scan_request *request,
+void kw_page_prefetcher_scan(kw_page_prefetcher *prefetcher, kw_call *call, const kw_scan_request *request,
                              kw_scan_done done, void *user);
 
 /* Like kw_verb_next. Prefetches the following page. */
-void kw_page_prefetcher_next(kw_page_prefetcher *ahead, kw_call *call, kw_bytes cursor, kw_scan_done done,
-                             void *user);
+void kw_page_prefetcher_next(kw_page_prefetcher *prefetcher, kw_call *call, kw_bytes cursor,
+                             kw_scan_done done, void *user);
 
 /* Drops the pages that no call waits for, aborts their reads and starts no more. The reads that calls wait
  * for end when the store handle is closed. */
-void kw_page_prefetcher_close(kw_page_prefetcher *ahead);
+void kw_page_prefetcher_close(kw_page_prefetcher *prefetcher);
 /* Call it after the store handle is closed. */
-void kw_page_prefetcher_free(kw_page_prefetcher *ahead);
+void kw_page_prefetcher_free(kw_page_prefetcher *prefetcher);

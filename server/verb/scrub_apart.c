@@ -38,7 +38,7 @@ typedef struct column {
 static column
 column_of(const kw_row *row, const kw_cell *like)
 {
-    column found = {.cells = kw_order_find(row, like->family, like->qualifier)};
+    column found = {.cells = kw_row_find_cell(row, like->family, like->qualifier)};
     const kw_cell *end = row->cells + row->cells_count;
     while (found.cells && found.cells + found.count < end && same_column(found.cells + found.count, like))
         found.count++;

@@ -37,7 +37,7 @@ copies(kw_fixture *f)
     if (result.outcome == KW_OUTCOME_OK)
         return true;
     g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
-    kw_expect_error(&result.error, KW_REFUSED, "only in the embedded store");
+    kw_expect_error(&result.error, KW_REFUSED, "only rows of tables with an order of writes");
     return false;
 }
 

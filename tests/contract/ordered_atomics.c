@@ -222,10 +222,10 @@ number_in(kw_fixture *f, const char *row, const char *field)
     kw_get get = {
         .table = f->table, .row = B(row), .deadline = kw_deadline_in_ms(60000), .ordering = &atomics};
     kw_rows *rows = kw_sync_get(&f->sync, &get, NULL), *other;
-    const kw_cell *cell = kw_order_find(&rows->rows[0], B("d"), B(field)), *same;
+    const kw_cell *cell = kw_row_find_cell(&rows->rows[0], B("d"), B(field)), *same;
     get.table = others_of(f);
     other = kw_sync_get(&f->sync, &get, NULL);
-    same = kw_order_find(&other->rows[0], B("d"), B(field));
+    same = kw_row_find_cell(&other->rows[0], B("d"), B(field));
     g_assert_true(cell && same && kw_bytes_equal(cell->value, same->value));
     int64_t value = (int64_t)kw_be64_load(cell->value.data);
     kw_rows_free(rows);

@@ -233,7 +233,7 @@ fault_get(kw_store_handle *base, const kw_get *get, kw_get_done done, void *user
         return;
     }
     kw_error error = fault_error(fault, false);
-    kw_refuse_get(base, NULL, &error, done, user);
+    kw_complete_get_later(base, NULL, &error, done, user);
 }
 
 static void
@@ -246,7 +246,7 @@ fault_get_many(kw_store_handle *base, const kw_get *const *gets, size_t count, k
         return;
     }
     kw_error error = fault_error(fault, false);
-    kw_refuse_get(base, NULL, &error, done, user);
+    kw_complete_get_later(base, NULL, &error, done, user);
 }
 
 static kw_range_scan *
@@ -308,7 +308,7 @@ fault_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes,
     run->truncate = struck_now && fault == KW_FAULT_TRUNCATED;
     if (run->broken || (struck_now && !run->truncate)) {
         kw_error error = fault_error(fault, false);
-        kw_refuse_get(base->handle, NULL, &error, struck_fetch, run);
+        kw_complete_get_later(base->handle, NULL, &error, struck_fetch, run);
         return;
     }
     kw_range_scan_fetch(run->inner, max_rows, max_bytes, more_hint, deadline, inner_fetched, run);

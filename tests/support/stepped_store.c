@@ -348,7 +348,7 @@ answer_failed(const step *one, kw_code code)
         return;
     case STEP_GET:
     case STEP_FETCH:
-        kw_refuse_get(handle, NULL, &error, (kw_get_done)one->done, one->user);
+        kw_complete_get_later(handle, NULL, &error, (kw_get_done)one->done, one->user);
         return;
     case STEP_CREATE:
         kw_refuse_create(handle, &error, (kw_create_done)one->done, one->user);

@@ -279,7 +279,7 @@ try_in_memory(get_job *job)
     job->memory_only = false;
     if (job->needs_disk)
         return false;
-    kw_metrics_add(KW_METRIC_store_reads_near, 1);
+    kw_metrics_add(KW_METRIC_store_reads_from_memory, 1);
     kw_embedded_begin_operation(job->handle);
     kw_loop_post(job->handle->base.loop, &job->job.task);
     return true;

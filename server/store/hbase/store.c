@@ -46,7 +46,7 @@ store_time(kw_store *store, bool about, kw_span *ret_span)
 }
 
 static void
-use_time(kw_store *store)
+keep_time_known(kw_store *store)
 {
     kw_hbase_clock_use(&store_of(store)->clock);
 }
@@ -121,7 +121,7 @@ static const kw_store_class store_class = {.name = "hbase",
                                            .ready = ready,
                                            .clock_offset_ms = clock_offset_ms,
                                            .time = store_time,
-                                           .use_time = use_time,
+                                           .keep_time_known = keep_time_known,
                                            .set_fence = set_fence,
                                            .open_handle = open_handle,
                                            .reload = reload,

@@ -342,6 +342,7 @@ on_read(void *user, kw_rows *rows, const kw_error *error)
 void
 kw_cas_begin(kw_cas_round *round)
 {
+    g_assert(round->ops.length > 0 && round->row);
     kw_cas_prepare_get(round);
     round->read_ns = kw_clock_mono_ns();
     kw_store_handle_get(round->handle->inner, &round->get, on_read, round);

@@ -149,7 +149,7 @@ evaluate_condition(kw_cas_round *round, const kw_row *visible)
 {
     kw_cas_op *op = round->ops.head->data;
     op->condition_met =
-        kw_check_is_met(op->check, kw_order_find(visible, op->check->family, op->check->qualifier));
+        kw_check_is_met(op->check, kw_row_find_cell(visible, op->check->family, op->check->qualifier));
     round->put.cells = op->write->cells;
     round->put.cells_count = op->write->cells_count;
     return op->condition_met;
@@ -173,7 +173,7 @@ read_sums(const kw_cas_round *round, const kw_row *visible)
     all.wrong = KW_ARENA_ARRAY(round->arena, bool, all.count);
     all.added = KW_ARENA_ARRAY(round->arena, bool, all.count);
     for (size_t i = 0; i < all.count; i++) {
-        const kw_cell *cell = kw_order_find(visible, all.columns[i].family, all.columns[i].qualifier);
+        const kw_cell *cell = kw_row_find_cell(visible, all.columns[i].family, all.columns[i].qualifier);
         all.wrong[i] = cell && cell->value.size != 8;
         all.values[i] = cell && cell->value.size == 8 ? kw_be64_load(cell->value.data) : 0;
     }
@@ -234,6 +234,7 @@ evaluate_increments(kw_cas_round *round, const kw_row *visible)
 bool
 kw_cas_evaluate(kw_cas_round *round)
 {
+    g_assert(round->rows);
     kw_row visible = visible_row(round);
     return first_of(round)->increment ? evaluate_increments(round, &visible)
                                       : evaluate_condition(round, &visible);

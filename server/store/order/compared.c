@@ -206,8 +206,8 @@ newest_of(const kw_row *row)
 static bool
 is_met(const compared *op, const kw_row *row)
 {
-    return !op->has_condition ||
-           kw_check_is_met(&op->condition, kw_order_find(row, op->condition.family, op->condition.qualifier));
+    return !op->has_condition || kw_check_is_met(&op->condition, kw_row_find_cell(row, op->condition.family,
+                                                                                  op->condition.qualifier));
 }
 
 static void

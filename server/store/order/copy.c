@@ -233,6 +233,7 @@ void
 kw_order_copy_rows(kw_store_handle *base, const kw_row_copy *copies, size_t count, kw_deadline deadline,
                    kw_written *results, void (*done)(void *user), void *user)
 {
+    g_assert(count > 0);
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     copy_call *call = KW_ARENA_NEW(arena, copy_call);
     size_t series = CLAMP(count / SERIES_ROWS_MIN, 1, SERIES_MAX);

@@ -254,6 +254,7 @@ void
 kw_order_copy_large(kw_order_handle *handle, const kw_row_copy *copy, kw_deadline deadline,
                     kw_written *result, void (*done)(void *user), void *user)
 {
+    g_assert(copy->ordering && done);
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     large *op = KW_ARENA_NEW(arena, large);
     *op = (large){.handle = handle,

@@ -85,7 +85,7 @@ same_column(const kw_cell *a, const kw_cell *b)
 static bool
 lacks_cell(const kw_row *to, const kw_cell *cell, bool ties)
 {
-    const kw_cell *at = kw_order_find(to, cell->family, cell->qualifier);
+    const kw_cell *at = kw_row_find_cell(to, cell->family, cell->qualifier);
     const kw_cell *end = to->cells_count ? to->cells + to->cells_count : NULL;
     while (at && at < end && same_column(at, cell) && at->timestamp > cell->timestamp)
         at++;

@@ -384,7 +384,7 @@ inner_time(kw_store *store, bool roughly, kw_span *ret_span)
 }
 
 static void
-use_time(kw_store *store)
+keep_time_known(kw_store *store)
 {
     kw_store_keep_time_known(store_of(store)->inner);
 }
@@ -432,7 +432,7 @@ kw_order_store_new(kw_store *inner, const kw_order_settings *settings)
                                                .ready = ready,
                                                .clock_offset_ms = clock_offset_ms,
                                                .time = inner_time,
-                                               .use_time = use_time,
+                                               .keep_time_known = keep_time_known,
                                                .expect_stamps = expect_stamps,
                                                .set_fence = set_fence,
                                                .last_doubt_ns = last_doubt_ns,

@@ -234,7 +234,7 @@ get_to_send(read_op *op, const kw_get *get, kw_error *ret_error)
 static void
 refuse(read_op *op, const kw_error *error)
 {
-    kw_refuse_get(&op->handle->base, NULL, error, op->done, op->user);
+    kw_complete_get_later(&op->handle->base, NULL, error, op->done, op->user);
     kw_prepared_unref(op->filter);
     kw_arena_free(op->arena);
 }
@@ -264,6 +264,7 @@ void
 kw_order_get_many(kw_store_handle *base, const kw_get *const *gets, size_t count, kw_get_done done,
                   void *user)
 {
+    g_assert(count > 0);
     kw_order_handle *handle = kw_order_handle_of(base);
     bool meets = false, both = false;
     for (size_t i = 0; i < count; i++) {

@@ -327,6 +327,7 @@ void
 kw_order_stamp(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                void (*done)(void *user), void *user)
 {
+    g_assert(count > 0);
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     stamping *op = KW_ARENA_NEW(arena, stamping);
     *op = (stamping){.handle = handle,

@@ -191,6 +191,7 @@ void
 kw_order_write_in_steps(kw_order_handle *handle, const kw_write *const *writes, size_t count,
                         kw_written *results, void (*done)(void *user), void *user)
 {
+    g_assert(kw_order_has_steps(writes, count));
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     owned *op = KW_ARENA_NEW(arena, owned);
     *op = (owned){.arena = arena, .done = done, .user = user};

@@ -174,6 +174,7 @@ void
 kw_order_sweep_rows(kw_store_handle *base, const kw_row_sweep *sweeps, size_t count, kw_deadline deadline,
                     kw_written *results, void (*done)(void *user), void *user)
 {
+    g_assert(count > 0);
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     sweeping *op = KW_ARENA_NEW(arena, sweeping);
     *op = (sweeping){.handle = kw_order_handle_of(base),

@@ -84,6 +84,7 @@ void
 kw_order_trace(kw_order_handle *handle, const kw_write *const *writes, size_t count, kw_written *results,
                void (*done)(void *user), void *user)
 {
+    g_assert(count > 0);
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     tracing *op = KW_ARENA_NEW(arena, tracing);
     *op = (tracing){.handle = handle,

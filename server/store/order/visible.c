@@ -37,7 +37,7 @@ bool
 kw_order_put_is_applied(const kw_write *put, const kw_row *row, kw_arena *arena)
 {
     for (size_t i = 0; i < put->cells_count; i++) {
-        const kw_cell *cell = &put->cells[i], *found = kw_order_find(row, cell->family, cell->qualifier);
+        const kw_cell *cell = &put->cells[i], *found = kw_row_find_cell(row, cell->family, cell->qualifier);
         int64_t stamp_ms = put->own_timestamps ? cell->timestamp : put->timestamp;
         bool own = found && found->timestamp == stamp_ms && kw_bytes_equal(found->value, cell->value);
         bool newer = found && found->timestamp > stamp_ms;

@@ -347,7 +347,7 @@ events_are_handled_between_pieces_of_work(void)
     worker.loop = kw_loop_new();
     worker.ticking = kw_timer_new(worker.loop, tick, NULL);
     for (size_t i = 0; i < PIECES; i++) {
-        worker.pieces[i] = (kw_work){.turn.call = i, .run = work_a_while};
+        worker.pieces[i] = (kw_work){.item.call = i, .run = work_a_while};
         kw_loop_work(worker.loop, &worker.pieces[i]);
         g_assert_true(kw_work_waits(&worker.pieces[i]));
     }

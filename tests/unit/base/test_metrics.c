@@ -12,13 +12,13 @@ static void
 every_metric_has_a_name(void)
 {
     for (size_t i = 0; i < KW_METRIC_COUNT; i++) {
-        g_assert_nonnull(kw_metric_values[i].about);
+        g_assert_nonnull(kw_metric_infos[i].about);
         for (size_t j = 0; j < i; j++)
-            g_assert_cmpstr(kw_metric_values[i].name, !=, kw_metric_values[j].name);
+            g_assert_cmpstr(kw_metric_infos[i].name, !=, kw_metric_infos[j].name);
     }
-    g_assert_cmpstr(kw_metric_values[KW_METRIC_bytes_in].name, ==, "bytes_in");
-    g_assert_cmpint(kw_metric_values[KW_METRIC_connections_open].kind, ==, KW_METRIC_GAUGE);
-    g_assert_cmpint(kw_metric_values[KW_METRIC_bytes_in].kind, ==, KW_METRIC_COUNTER);
+    g_assert_cmpstr(kw_metric_infos[KW_METRIC_bytes_in].name, ==, "bytes_in");
+    g_assert_cmpint(kw_metric_infos[KW_METRIC_connections_open].kind, ==, KW_METRIC_GAUGE);
+    g_assert_cmpint(kw_metric_infos[KW_METRIC_bytes_in].kind, ==, KW_METRIC_COUNTER);
 }
 
 static void
@@ -53,8 +53,8 @@ static void
 bounds_of_steps_increase(void)
 {
     for (size_t i = 1; i < KW_HISTOGRAM_STEPS; i++)
-        g_assert_cmpuint(kw_histogram_step_us(i), >, kw_histogram_step_us(i - 1));
-    g_assert_cmpuint(kw_histogram_step_us(KW_HISTOGRAM_STEPS - 1), >, 60000000);
+        g_assert_cmpuint(kw_histogram_step_end_us(i), >, kw_histogram_step_end_us(i - 1));
+    g_assert_cmpuint(kw_histogram_step_end_us(KW_HISTOGRAM_STEPS - 1), >, 60000000);
 }
 
 /* A value is counted in the first step whose bound is not below it, and exceeds it by at most a quarter. */
@@ -62,7 +62,7 @@ static void
 a_value_is_counted_in_its_step(void)
 {
     kw_random_inject(test_seed());
-    uint64_t last = kw_histogram_step_us(KW_HISTOGRAM_STEPS - 1);
+    uint64_t last = kw_histogram_step_end_us(KW_HISTOGRAM_STEPS - 1);
     for (int i = 0; i < 20000; i++) {
         uint64_t value = i < 3000 ? (uint64_t)i : kw_random_u64() >> (kw_random_u64() % 40 + 24);
         kw_histogram histogram;

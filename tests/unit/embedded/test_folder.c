@@ -143,14 +143,14 @@ test_from_disk_and_from_memory(void)
     g_autofree char *expected = g_strdup_printf("d:q@5=%s", large);
     for (const char *row = "abcde"; *row; row++)
         embedded_fixture_put(&fixture, "t", row, "d", "q", large, 5);
-    int64_t before = kw_metrics_read(KW_METRIC_store_reads_near);
+    int64_t before = kw_metrics_read(KW_METRIC_store_reads_from_memory);
     embedded_fixture_expect_row(&fixture, "t", "cde", expected); /* in the memtable */
-    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_reads_near), ==, before + 1);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_reads_from_memory), ==, before + 1);
     embedded_fixture_reopen(&fixture); /* in a file */
     embedded_fixture_expect_row(&fixture, "t", "cde", expected);
-    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_reads_near), ==, before + 1);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_reads_from_memory), ==, before + 1);
     embedded_fixture_expect_row(&fixture, "t", "cde", expected);
-    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_reads_near), ==, before + 2);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_store_reads_from_memory), ==, before + 2);
     embedded_fixture_expect_row(&fixture, "t", "no such row", "");
     embedded_fixture_clear(&fixture);
 }

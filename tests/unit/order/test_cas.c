@@ -112,7 +112,7 @@ counter_in(order_bed *bed, const char *table, const char *row)
 {
     kw_get get = {.table = kw_bytes_of_text(table), .row = kw_bytes_of_text(row)};
     kw_rows *rows = kw_sync_get(&bed->sync, &get, NULL);
-    const kw_cell *cell = kw_order_find(&rows->rows[0], KW_BYTES_LITERAL("f"), KW_BYTES_LITERAL("n"));
+    const kw_cell *cell = kw_row_find_cell(&rows->rows[0], KW_BYTES_LITERAL("f"), KW_BYTES_LITERAL("n"));
     int64_t value = cell ? (int64_t)kw_be64_load(cell->value.data) : -1;
     kw_rows_free(rows);
     return value;

@@ -135,7 +135,7 @@ newest_cells(const kw_write *write, const kw_row *to, kw_arena *arena)
 {
     kw_row cells = {.cells = KW_ARENA_ARRAY(arena, kw_cell, write->cells_count)};
     for (size_t i = 0; i < write->cells_count; i++) {
-        const kw_cell *own = kw_order_find(to, write->cells[i].family, write->cells[i].qualifier);
+        const kw_cell *own = kw_row_find_cell(to, write->cells[i].family, write->cells[i].qualifier);
         if (!own || own->timestamp <= write->cells[i].timestamp)
             cells.cells[cells.cells_count++] = write->cells[i];
     }

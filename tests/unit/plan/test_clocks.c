@@ -70,7 +70,7 @@ walk_week(kw_test_planner *planner, bool falling)
     const int64_t from = 1620000000, to = from + 7 * 86400;
     const kw_plan *plan = plan_of(planner, falling ? "ts>=1620000000 ts<1620604800 order=desc"
                                                    : "ts>=1620000000 ts<1620604800");
-    g_assert_true(has_note(plan, "the first of 5, "));
+    g_assert_true(has_note(plan, "the first of 5 windows, "));
     g_assert_nonnull(strstr(kw_plan_text(plan, planner->arena), "(and more to follow)"));
     kw_record_query query = *plan->query;
     int64_t at = falling ? to : from;

@@ -1,8 +1,8 @@
 /* UUIDs, object ids, the bits of snowflakes, and blocks: their form, order and uniqueness. */
 #include "base/bytes.h"
 #include "sequence/block.h"
+#include "sequence/id_source.h"
 #include "sequence/snowflake.h"
-#include "sequence/unique.h"
 #include "support/seed.h"
 
 #include <glib.h>
@@ -10,7 +10,7 @@
 
 #define NOW INT64_C(1612551884712)
 
-static kw_unique unique;
+static kw_id_source unique;
 
 static void
 check_uuid(const uint8_t *uuid, unsigned version)
@@ -37,7 +37,7 @@ test_uuid4(void)
     for (int i = 0; i < 2000; i++) {
         uint8_t uuid[KW_UUID_BYTES];
         char *text = g_malloc0(KW_UUID_TEXT + 1);
-        kw_unique_uuid4(&unique, uuid);
+        kw_id_source_uuid4(&unique, uuid);
         check_uuid(uuid, 4);
         kw_uuid_print(uuid, text);
         g_assert_true(g_hash_table_add(seen, text));
@@ -53,7 +53,7 @@ test_uuid7(void)
     g_autofree uint8_t *ids = g_malloc(COUNT * KW_UUID_BYTES);
     for (size_t i = 0; i < COUNT; i++) {
         int64_t now = i < 20 ? NOW + (int64_t)i : i < 40 ? NOW - 5000 : NOW + 19;
-        kw_unique_uuid7(&unique, now, ids + i * KW_UUID_BYTES);
+        kw_id_source_uuid7(&unique, now, ids + i * KW_UUID_BYTES);
         check_uuid(ids + i * KW_UUID_BYTES, 7);
     }
     check_ascending(ids, KW_UUID_BYTES, COUNT);
@@ -65,15 +65,15 @@ test_uuid7(void)
 static void
 test_objectid(void)
 {
-    kw_unique other;
+    kw_id_source other;
     uint8_t one[KW_OBJECTID_BYTES], two[KW_OBJECTID_BYTES];
     char text[2 * KW_OBJECTID_BYTES + 1] = "";
-    kw_unique_init(&other);
-    kw_unique_objectid(&unique, NOW, one);
-    kw_unique_objectid(&other, NOW, two);
+    kw_id_source_init(&other);
+    kw_id_source_objectid(&unique, NOW, one);
+    kw_id_source_objectid(&other, NOW, two);
     g_assert_cmpuint(kw_be32_load(one), ==, NOW / 1000);
     g_assert_cmpint(memcmp(one + 4, two + 4, 5), !=, 0); /* each generator has its own random bytes */
-    kw_unique_objectid(&unique, NOW - 60000, two);
+    kw_id_source_objectid(&unique, NOW - 60000, two);
     g_assert_cmpuint(kw_be32_load(two), ==, NOW / 1000); /* the clock was set back, the ids still increase */
     g_assert_cmpuint(((kw_be32_load(one + 8) & 0xffffff) + 1) & 0xffffff, ==,
                      kw_be32_load(two + 8) & 0xffffff);
@@ -85,14 +85,14 @@ test_objectid(void)
 static void
 test_objectid_counter(void)
 {
-    kw_unique own;
+    kw_id_source own;
     uint8_t id[KW_OBJECTID_BYTES], first[KW_OBJECTID_BYTES];
-    kw_unique_init(&own);
-    kw_unique_objectid(&own, NOW, first);
+    kw_id_source_init(&own);
+    kw_id_source_objectid(&own, NOW, first);
     for (uint32_t i = 1; i < UINT32_C(1) << 24; i++)
-        kw_unique_objectid(&own, NOW, id);
+        kw_id_source_objectid(&own, NOW, id);
     g_assert_cmpuint(kw_be32_load(id), ==, NOW / 1000);
-    kw_unique_objectid(&own, NOW, id);
+    kw_id_source_objectid(&own, NOW, id);
     g_assert_cmpuint(kw_be32_load(id), ==, NOW / 1000 + 1);
     g_assert_cmpint(memcmp(first + 4, id + 4, 8), ==, 0); /* the counter is unchanged */
 }
@@ -207,7 +207,7 @@ int
 main(int count, char **arguments)
 {
     g_test_init(&count, &arguments, NULL);
-    kw_unique_init(&unique);
+    kw_id_source_init(&unique);
     g_test_add_func("/ids/uuid4", test_uuid4);
     g_test_add_func("/ids/uuid7", test_uuid7);
     g_test_add_func("/ids/objectid", test_objectid);

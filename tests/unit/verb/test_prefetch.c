@@ -115,7 +115,7 @@ read_next(reader *self)
 static int64_t
 prefetched_pages_used(void)
 {
-    return kw_metrics_read(KW_METRIC_pages_ahead_used);
+    return kw_metrics_read(KW_METRIC_pages_prefetched_used);
 }
 
 static void
@@ -238,9 +238,9 @@ test_stale(void)
     read_first(self);
     read_next(self);
     run_loop(self, false);
-    int64_t before = prefetched_pages_used(), unused = kw_metrics_read(KW_METRIC_pages_ahead_unused);
+    int64_t before = prefetched_pages_used(), unused = kw_metrics_read(KW_METRIC_pages_prefetched_unused);
     mono_ns += (KW_PREFETCH_MS + 50) * UINT64_C(1000000);
-    while (kw_metrics_read(KW_METRIC_pages_ahead_unused) == unused) /* a timer drops it, in real time */
+    while (kw_metrics_read(KW_METRIC_pages_prefetched_unused) == unused) /* a timer drops it, in real time */
         uv_run(kw_loop_uv(self->desk->loop), UV_RUN_ONCE);
     read_next(self);
     g_assert_cmpint(self->code, ==, KW_OK);

@@ -52,7 +52,7 @@ def read_a_week(world, table):
     wanted = sorted((text for text in table.records if start <= text["at"] < start + length), key=order)
     query = Query("texts", range=Range("at", value(start), value(start + length)), page_rows=25)
     said = world.admin.explain(query)
-    same((len(said.ranges) <= 2048, any("the first of 5, up to" in note for note in said.notes)), (True, True), f"explained: {said.notes}")
+    same((len(said.ranges) <= 2048, any("the first of 5 windows, up to" in note for note in said.notes)), (True, True), f"explained: {said.notes}")
     page = world.data.scan(query)
     found, pages = [plain(row) for row in page.rows], 1
     while page.cursor is not None:

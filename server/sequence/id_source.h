@@ -14,7 +14,7 @@
 #define KW_UUID_TEXT 36
 #define KW_OBJECTID_BYTES 12
 
-typedef struct kw_unique {
+typedef struct kw_id_source {
     uint8_t pool[1024]; /* random bytes not used yet */
     size_t pool_left;
     int64_t uuid_ms;
@@ -23,12 +23,12 @@ typedef struct kw_unique {
     uint32_t object_count; /* 24 bits */
     uint32_t object_used;  /* in this second */
     uint8_t object_random[5];
-} kw_unique;
+} kw_id_source;
 
-void kw_unique_init(kw_unique *self);
-void kw_unique_uuid4(kw_unique *self, uint8_t to[KW_UUID_BYTES]);
-void kw_unique_uuid7(kw_unique *self, int64_t now_ms, uint8_t to[KW_UUID_BYTES]);
-void kw_unique_objectid(kw_unique *self, int64_t now_ms, uint8_t to[KW_OBJECTID_BYTES]);
+void kw_id_source_init(kw_id_source *self);
+void kw_id_source_uuid4(kw_id_source *self, uint8_t to[KW_UUID_BYTES]);
+void kw_id_source_uuid7(kw_id_source *self, int64_t now_ms, uint8_t to[KW_UUID_BYTES]);
+void kw_id_source_objectid(kw_id_source *self, int64_t now_ms, uint8_t to[KW_OBJECTID_BYTES]);
 
 /* 8-4-4-4-12 lower-case hex digits; not terminated. */
 void kw_uuid_print(const uint8_t uuid[KW_UUID_BYTES], char to[KW_UUID_TEXT]);

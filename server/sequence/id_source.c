@@ -1,4 +1,4 @@
-#include "sequence/unique.h"
+#include "sequence/id_source.h"
 
 #include "base/bytes.h"
 
@@ -9,7 +9,7 @@
 #define OBJECT_COUNTS (UINT32_C(1) << 24)
 
 static void
-take_random(kw_unique *self, uint8_t *to, size_t count)
+take_random(kw_id_source *self, uint8_t *to, size_t count)
 {
     if (self->pool_left < count) {
         if (RAND_bytes(self->pool, sizeof self->pool) != 1)
@@ -21,10 +21,10 @@ take_random(kw_unique *self, uint8_t *to, size_t count)
 }
 
 void
-kw_unique_init(kw_unique *self)
+kw_id_source_init(kw_id_source *self)
 {
     uint8_t start[4];
-    *self = (kw_unique){.uuid_ms = INT64_MIN, .object_s = INT64_MIN};
+    *self = (kw_id_source){.uuid_ms = INT64_MIN, .object_s = INT64_MIN};
     take_random(self, self->object_random, sizeof self->object_random);
     take_random(self, start, sizeof start);
     self->object_count = kw_be32_load(start) % OBJECT_COUNTS;
@@ -38,7 +38,7 @@ mark_version(uint8_t uuid[KW_UUID_BYTES], unsigned version)
 }
 
 void
-kw_unique_uuid4(kw_unique *self, uint8_t to[KW_UUID_BYTES])
+kw_id_source_uuid4(kw_id_source *self, uint8_t to[KW_UUID_BYTES])
 {
     take_random(self, to, KW_UUID_BYTES);
     mark_version(to, 4);
@@ -46,7 +46,7 @@ kw_unique_uuid4(kw_unique *self, uint8_t to[KW_UUID_BYTES])
 
 /* Begins in the lower half, so that there is space to count up. */
 void
-kw_unique_uuid7(kw_unique *self, int64_t now_ms, uint8_t to[KW_UUID_BYTES])
+kw_id_source_uuid7(kw_id_source *self, int64_t now_ms, uint8_t to[KW_UUID_BYTES])
 {
     uint8_t time[8];
     take_random(self, to, KW_UUID_BYTES);
@@ -64,7 +64,7 @@ kw_unique_uuid7(kw_unique *self, int64_t now_ms, uint8_t to[KW_UUID_BYTES])
 }
 
 void
-kw_unique_objectid(kw_unique *self, int64_t now_ms, uint8_t to[KW_OBJECTID_BYTES])
+kw_id_source_objectid(kw_id_source *self, int64_t now_ms, uint8_t to[KW_OBJECTID_BYTES])
 {
     uint8_t count[4];
     if (now_ms / 1000 > self->object_s) {
