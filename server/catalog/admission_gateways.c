@@ -1,4 +1,5 @@
-/* Decides from the registrations of other gateways whether they can serve at the same time as the policy.
+/* Decides from the registrations of other gateways whether this gateway can serve its policy while they serve
+ * theirs.
  *
  * A gateway serves a table in the same way if the digests agree. While a key rule changes in a store with
  * several writers, digests differ when the change begins and ends, and gateways serve two neighboring
@@ -349,7 +350,8 @@ accepted_of(const kw_admission *admission, size_t table)
     return all;
 }
 
-/* True if a gateway with this digest, or without the table, serves the table in one of the forms. */
+/* True if a gateway with this digest serves the table in one of the forms, or if it does not have the table
+ * (NULL). */
 static bool
 agrees(const kw_admission *admission, size_t table, const accepted *all, const char *theirs)
 {

@@ -28,9 +28,10 @@
  *
  * Sweeps are repeated in the same way, first under 8 (or 0), and keep control cells with timestamps from
  * `set_at_ms` on: a call whose timestamp lies between `set_at_ms` and that of the control cell can still be
- * under way. A change that ends there waits until the control cells of the version before are old enough,
- * sets its version again, and sweeps a last time: those cells do not expire, and no later sweep would remove
- * them.
+ * under way. A change that ends under 8, 0 or FILLED_STAMPED must also remove the control cells that calls
+ * under earlier versions wrote: they do not expire, and no later sweep would remove them. So it waits until
+ * the timestamps of these cells are lower than a new `set_at_ms`, sets its version again, and sweeps a last
+ * time.
  */
 #pragma once
 
@@ -74,7 +75,7 @@ typedef enum kw_change_wait {
     KW_CHANGE_WAIT_REPORTS, /* of gateways (kw_change_planner.unreported) */
     KW_CHANGE_WAIT_TIME,    /* a time that must pass after all have reported, until `until_ns` */
     KW_CHANGE_WAIT_GRACE,   /* store.late, until `until_ns` */
-    KW_CHANGE_WAIT_SWEEP,   /* control cells of the version before are too young, until `until_ns` */
+    KW_CHANGE_WAIT_SWEEP,   /* control cells of earlier versions are too young, until `until_ns` */
     KW_CHANGE_WAIT_RESUME,  /* the operator has paused the work */
     KW_CHANGE_WAIT_CURSORS, /* cursors of the old key rule have not expired */
     KW_CHANGE_WAIT_COMMAND  /* the goal is reached */
@@ -114,7 +115,8 @@ kw_change_act kw_change_work_left(const kw_change_record *record);
  * now_ms: wall clock. set_at_ms: calls that begin from now on do not get a lower timestamp; 0: unknown. */
 void kw_change_set_version(kw_change_record *record, kw_change_version_id version, int64_t now_ms,
                            int64_t set_at_ms);
-/* True if the version must be set with a known time: passes or sweeps are made under it. */
+/* True if the version must be set with a known time: calls under it leave control cells, and passes and
+ * sweeps under it select cells by timestamp. */
 bool kw_change_needs_time(kw_change_version_id version);
 /* A pass or sweep of all rows that it must visit has ended, after took_ms since the version was set.
  * before_ms: the same of the round before; 0: unknown. */
