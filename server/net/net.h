@@ -95,9 +95,9 @@ kw_account *kw_request_account(const kw_request *request);
  * request. */
 const kw_error *kw_request_refusal(const kw_request *request);
 
-/* Bytes of replies that the connection's peer has not read yet. */
+/* Bytes of the connection's replies that are not written to its socket yet. */
 size_t kw_request_unsent(const kw_request *request);
-/* How often the connection's peer has read all pending replies. */
+/* How often all pending replies of the connection had been written to its socket. */
 uint64_t kw_request_drained(const kw_request *request);
 
 /* Returns the buffer for the reply: append exactly one message (with its frame if the form is framed), then

@@ -17,6 +17,8 @@
  *                  v
  *                GONE                      freed as soon as its last request ends
  *
+ * Every state before CLOSING can also move to CLOSING directly, for example when the connection fails.
+ *
  * session.c: states; input.c: reading, parsing, order of work; output.c: replies; request.c: messages in
  * flight; entry.c: admission of connections; ending.c: time limits, draining, shortage of memory.
  */
@@ -43,7 +45,7 @@ struct kw_session {
     bool reading;
     bool dispatching; /* inside the parse loop, which delays flushing */
     bool sending_now; /* libuv is writing `sending` */
-    bool held_back;   /* whole messages possibly wait in the frame because too much is in flight */
+    bool held_back;   /* input is not parsed yet, because too much is in flight or memory is short */
     bool input_over;  /* the peer has closed its side */
     bool input_ended; /* reading has stopped; messages already read are still answered */
     bool counted;     /* included in the connection counts of the process and of its peer */
@@ -64,7 +66,7 @@ struct kw_session {
     size_t output_at, sending_at;
     uv_write_t write;
     size_t writing;   /* size of the piece that libuv writes */
-    uint64_t drained; /* how often the peer had read all pending replies */
+    uint64_t drained; /* how often all pending replies had been written to the socket */
     size_t queued;    /* bytes that libuv still held at the last time check */
 
     kw_account *account;
