@@ -3,7 +3,7 @@
 
 #include "store/check.h"
 
-/* How often a compare that got no answer is sent. */
+/* A compare is sent at most this many times while it gets no answer. */
 #define COMPARES_MAX 5
 
 static void send_compare(kw_cas_round *round);
@@ -171,8 +171,8 @@ send_compare(kw_cas_round *round)
 }
 
 /* The cells get the timestamp that the caller has chosen. While a key rule changes, the write leaves a trace,
- * as a put does (trace.c). kw:w cannot replace the trace: every write has it, so a pass does not read the
- * older cells of a row because of it. */
+ * as a put does (trace.c). kw:w cannot replace the trace: every write has a kw:w, so passes do not take it as
+ * a sign that they must read the older cells of the row. */
 static void
 give_timestamps(kw_cas_round *round, kw_cell *cells)
 {

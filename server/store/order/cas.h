@@ -9,7 +9,7 @@
  *
  *   the row and its control cells are read --> the clock is known --> evaluate --> stamp --> compare
  *        ^                                                               |                     |
- *        '--------- a first attempt was rejected ------------------------+---------------------+ applied
+ *        '--------- the compare was not applied -------------------------|---------------------+ applied
  *                                                                        | not met             v
  *                      answers <-- the clock has passed what was read <--'          the record's other rows
  *                          ^                                                                   |
@@ -57,7 +57,7 @@ typedef struct kw_cas_round {
     kw_get get;
     uint64_t read_ns;         /* when the read was started */
     kw_rows *rows;            /* what was read */
-    kw_span time;             /* after it */
+    kw_span time;             /* the store's, after the read */
     kw_write put;             /* table, row and ordering are set at the beginning */
     int64_t callers_stamp_ms; /* KW_TIMESTAMP_NONE: the caller gave none */
     kw_check unchanged;
@@ -106,7 +106,7 @@ kw_rows *kw_cas_result(const kw_cas_round *round, const kw_cas_op *op);
 /* The newest timestamp that the stamp depends on (see the head of this file); -1: none. It is the newest one
  * of the control cells and of the cells that the round replaces, as far as they were read. For increments,
  * all cells that were read are replaced. For a conditional write, that is the compared cell, if the write
- * replaces its column. The timestamp of the compared cell can be one that its caller chose. */
+ * replaces its column. The timestamp of the compared cell can be one that a caller supplied. */
 int64_t kw_cas_newest(const kw_cas_round *round);
 /* The newest timestamp of what the operations have read; -1: none. */
 int64_t kw_cas_newest_seen(const kw_cas_round *round);
