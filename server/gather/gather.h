@@ -44,7 +44,7 @@ typedef struct kw_gather_spec {
     bool more_pages;         /* more pages will follow: read ahead across the end of a page */
     size_t row_bytes;        /* a larger row is a LIMIT error; 0: no limit */
     kw_account *account; /* the caller's; must outlive the gather. Memory is charged to it; pages fail when
-                          * the account is closed or its memory is used up */
+                          * its client has disconnected or memory is used up */
     uint64_t call;       /* of the account */
     /* Called once for every row of a range, in order, and again after KW_ROW_NEXT_PAGE. An error ends the
      * page. NULL: accepts every row. */

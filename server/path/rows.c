@@ -227,8 +227,8 @@ looked_up(void *user, const kw_association_entry *entries)
     self->done(self->user, self->found);
 }
 
-/* True if the record can be encoded in every placement. If not, no row of it exists, whatever the association
- * holds. */
+/* True if each placement's rule can encode the record, or the record can have rows elsewhere. If not, no row
+ * of it exists, whatever the association holds. */
 static bool
 fits_all(const finding *self, const kw_record *record, kw_buffer *scratch, kw_error *ret_error)
 {

@@ -31,7 +31,7 @@ typedef struct kw_placed_row {
 typedef struct kw_record_rows {
     const kw_placed_row *rows;         /* rows of one placement are adjacent */
     size_t count;                      /* at least one, unless there is an error */
-    const kw_error *error;             /* not NULL: there are no rows, and nothing was written */
+    const kw_error *error;             /* not NULL: `rows` is empty, and no row of the record was written */
     const kw_association_entry *entry; /* NULL: the association does not exist or is not needed */
 } kw_record_rows;
 

@@ -53,8 +53,8 @@ typedef struct kw_record_query {
     size_t range_limit; /* maximum number of ranges (limits.list_values plus the buckets); 0: no limit and no
                            windows */
     kw_window
-        window; /* of the query to plan: the rest of an interval (kw_plan.rest, or a cursor's window),
-                   of   which the plan covers the beginning. In kw_plan.query: the part that it covers */
+        window; /* for kw_plan_make: the part of the interval that must still be read (kw_plan.rest, or a
+                   cursor's window); the plan covers its beginning. In kw_plan.query: what the plan covers */
 } kw_record_query;
 
 /* The rows of one range are in logical order (the store's order, forward or reversed). Start is inclusive,

@@ -267,7 +267,8 @@ find_choice(kw_layout *layout, kw_diagnostics *diagnostics)
     return true;
 }
 
-/* Enumerable components that precede a field which is not enumerable. */
+/* The number of combinations of the values of those enumerable components that precede a field which is not
+ * enumerable. */
 static uint64_t
 count_buckets(const kw_layout *layout)
 {

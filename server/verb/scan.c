@@ -142,7 +142,7 @@ make_plan(kw_scan *self, kw_error *ret_error)
     return kw_pushdown_make(&self->call, &self->request, self->plan, self->reader, &self->push, ret_error);
 }
 
-/* Allocated in the arena of its call, like everything that it creates. */
+/* Allocated in the arena of its call. */
 static kw_scan *
 scan_new(const kw_call *call, const kw_scan_request *request)
 {
@@ -346,8 +346,8 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
 
 /* --- whole scans ----------------------------------------------------------------------------------- */
 
-/* The scan of several pages. If `good` is false, the caller has set *ret_error: returns NULL. Everything is
- * allocated in the call's arena. */
+/* Opens a scan of several pages, which owns the call from then on. If `good` is false, the caller has set
+ * *ret_error: releases the call and returns NULL. */
 static kw_scan *
 open_scan(const kw_call *call, const kw_scan_request *request, const kw_position *position, bool good,
           kw_error *ret_error)
