@@ -52,7 +52,7 @@ typedef enum kw_change_version_id {
     KW_CHANGE_VERSION_BOTH_LAST, /* cursors of the old placement are rejected */
     KW_CHANGE_VERSION_FILLING,   /* a path is added: the copier runs */
     KW_CHANGE_VERSION_FILLED,    /* a table with the path: gets read the old placement, scans either */
-    /* The same in a store with several writers. The table's order is `stamp` from then on. */
+    /* The same in a store with several writers. From FILLED_STAMPED on, the table's order is `stamp`. */
     KW_CHANGE_VERSION_FILLING_1,
     KW_CHANGE_VERSION_FILLING_2, /* the copier runs */
     KW_CHANGE_VERSION_FILLED_STAMPED,
@@ -62,12 +62,12 @@ typedef enum kw_change_version_id {
 /* Which timestamp a write gets. */
 typedef enum kw_change_stamp {
     KW_CHANGE_UNSTAMPED, /* the store's */
-    /* The gateway's clock, but above the newest timestamp in the row. A put is sent when every server's clock
+    /* The gateway chooses it, above the newest timestamp in the row. A put is sent when every server's clock
      * has passed its stamp (earliest >= stamp + max_clock_skew). Removals run as with `order: store`, but
      * wait until every server's clock has passed the timestamps that they delete. Gets wait as in tables with
      * order: stamp. */
     KW_CHANGE_RAISED,
-    KW_CHANGE_STAMPED /* the gateway's clock */
+    KW_CHANGE_STAMPED /* the gateway chooses it (store/order/order.h) */
 } kw_change_stamp;
 
 /* How increments and conditional puts run. Those that write in two steps (CAS, store/order/cas.h) do it in

@@ -3,7 +3,8 @@
 
 #include "schema/paths.h"
 
-/* Adds a problem for each change under way whose table or path the model lacks. */
+/* Adds a problem for each change under way whose table the model lacks, whose path it lacks, or, if the path
+ * is being dropped, whose path it has. */
 bool kw_placings_check(const kw_placings *placings, const kw_model *model, kw_diagnostics *diagnostics);
 
 /* The placing that applies to a path of the text; NULL: none. */

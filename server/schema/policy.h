@@ -68,8 +68,8 @@ struct kw_table {
     const kw_placement *placements; /* of all paths without the association, in their order; then those of
                                        paths that are being dropped */
     size_t placements_count;
-    bool changing;        /* a path has two placements, because its key rule is being changed; or it is being
-                             added */
+    bool changing;        /* a path has two placements, because its key rule is being changed; or a path is
+                             being added or dropped */
     bool changing_order;  /* a change sets the order of writes, whatever policy and catalog say */
     bool atomics;         /* in a store with several writers: increments and conditional writes are allowed */
     bool atomics_held;    /* a change does not allow them at present: they wait (service/atomic_hold.h) */
@@ -100,7 +100,8 @@ typedef struct kw_placing {
     uint32_t layout;
     const char *store_table;
     /* The rest is only used while a change of the key rule is under way. */
-    kw_model *old_model; /* has the path with its old key rule; NULL: no change is under way */
+    kw_model *old_model; /* has the path with its old key rule; NULL: no change is under way, or the path is
+                            added */
     uint32_t old_layout;
     const char *old_store_table;
     kw_role role;       /* of the text's key rule */
@@ -141,8 +142,8 @@ const kw_placement *kw_path_scanned(const kw_path *path);
 
 typedef struct kw_policy kw_policy;
 
-/* A rule that this version rejects in new layouts, for example because two records can share a row key. An
- * earlier version accepted it, so rows can exist under it. Therefore, a policy with hazards compiles: the
+/* A rule that this release rejects in new layouts, for example because two records can share a row key. An
+ * earlier release accepted it, so rows can exist under it. Therefore, a policy with hazards compiles: the
  * gateway that serves it decides by the layouts in the store's catalog; every other program reports hazards
  * as errors. */
 typedef struct kw_hazard {
@@ -157,12 +158,13 @@ typedef struct kw_hazard {
  * secondary path with other fields than the primary key, ...) are added to diagnostics with their positions,
  * and NULL is returned; also if diagnostics has problems already. Keeps a reference to the model. */
 kw_policy *kw_policy_new(kw_model *model, kw_diagnostics *diagnostics);
-/* The same for paths whose placements differ from the text. A path with a change under way gets two
- * placements: [0] under the text's key rule, [1] under the old one. Adds a problem for a change under way if
- * the model does not have its path, if the path is the association, if the two rules do not tell the same
- * records apart, if one of them chooses buckets at each put, if they have the same store table or layout
- * number, or if the fields of the model give the old rule other row keys. A placing without an old model is
- * ignored if the model does not have its path. */
+/* The same for paths whose placements differ from the text. A path whose key rule is being changed gets two
+ * placements: [0] under the text's key rule, [1] under the old one. Adds a problem for such a path if the
+ * model does not have it, if it is the association, if the two rules do not identify the same records, if one
+ * of them chooses buckets at each put, if they have the same store table or layout number, or if the fields
+ * of the model give the old rule other row keys. Adds a problem if the model does not have a path that is
+ * being added, or has one that is being dropped. Any other placing is ignored if the model does not have its
+ * path. */
 kw_policy *kw_policy_new_placed(kw_model *model, const kw_placing *placings, size_t count,
                                 kw_diagnostics *diagnostics);
 /* The same for a policy that is only checked, whose model can lack tables (kw_model_check_file): adds the
