@@ -45,7 +45,8 @@ kw_catalog *kw_catalog_new(const kw_catalog_settings *settings);
  * ends with an error, at the latest when the store handle is closed. */
 void kw_catalog_close(kw_catalog *catalog, void (*closed)(void *user), void *user);
 /* From now on, a put with an unknown outcome ends with its error. Without this, it is repeated until its
- * outcome is certain. Call it when the gateway stops, so that the jobs before the close can end. */
+ * outcome is certain. Call it when the gateway stops: the puts with which it gives up its changes must end
+ * before kw_catalog_close. */
 void kw_catalog_end_repeats(kw_catalog *catalog);
 /* Lets kw_catalog_close leave the registration in the catalog until it has expired. Call it if writes of this
  * gateway can still be applied after its end. The holder of a change then finds the registration, and waits

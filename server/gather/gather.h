@@ -45,9 +45,10 @@ typedef struct kw_gather_spec {
     size_t row_bytes;        /* a larger row is a LIMIT error; 0: no limit */
     kw_account *account; /* the caller's; must outlive the gather. Memory is charged to it; pages fail when
                           * its client has disconnected or memory is used up */
-    uint64_t call;       /* of the account */
-    /* Called once for every row of a range, in order, and again after KW_ROW_NEXT_PAGE. An error ends the
-     * page. NULL: accepts every row. */
+    uint64_t call;       /* as in kw_get */
+    /* Called once for every row, in order, and again for the same row after KW_ROW_NEXT_PAGE. Not called for
+     * rows whose keys do not have the size that their range requires. An error ends the page. NULL: accepts
+     * every row. */
     bool (*accept)(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_error);
     void *accept_user;
     /* True if accept keeps no reference to the row. Then batches are freed as soon as they are read, and

@@ -43,8 +43,8 @@ size_t kw_reader_reply_bytes(const kw_reader *reader);
 /* The record decoded last, with bytes that are slices of the row. Only without a scratch arena. */
 kw_record kw_reader_borrow(kw_reader *reader);
 
-/* The columns to request from the store: those of all needed fields, and the marker. None (0): request the
- * whole row. A row without any of these columns can still exist. */
+/* The columns to request from the store: those of all needed fields, and the marker. None (0): the whole row
+ * is needed (kw_reader_reads_all), or only its key. A row without any of these columns can still exist. */
 const kw_column *kw_reader_columns(const kw_reader *reader, size_t *ret_count);
 
 /* True if the whole row is needed, because every stored field is read, or a map as a whole. */

@@ -70,7 +70,7 @@ typedef struct kw_scan_request {
     uint32_t page_rows; /* capped by the configured limits; 0: the configured limit */
     uint32_t page_bytes;
     bool waits_for_row; /* does not return an empty page with a cursor: continues until the deadline */
-    int64_t made_ms;    /* of the cursor that it continues; 0: none */
+    int64_t made_ms;    /* creation time of the cursor that the page continues from; 0: there is no cursor */
 } kw_scan_request;
 
 typedef struct kw_scan_page {
@@ -79,7 +79,7 @@ typedef struct kw_scan_page {
     kw_bytes cursor; /* empty: the scan is complete */
     uint64_t scanned;
     const kw_table *table;
-} kw_scan_page; /* a page can have a cursor but no rows: then a long part of an interval contained no rows */
+} kw_scan_page; /* a page can have a cursor but no rows: then a long part of the query's ranges had none */
 typedef void (*kw_scan_done)(void *user, const kw_scan_page *page, const kw_error *error);
 void kw_verb_scan(kw_call *call, const kw_scan_request *request, kw_scan_done done, void *user);
 void kw_verb_next(kw_call *call, kw_bytes cursor, kw_scan_done done, void *user);
