@@ -378,7 +378,7 @@ kw_change_set_version(kw_change_record *record, kw_change_version_id version, in
 }
 
 bool
-kw_change_needs_time(kw_change_version_id version)
+kw_change_needs_set_at(kw_change_version_id version)
 {
     return kw_change_version_of(version)->control;
 }

@@ -117,7 +117,7 @@ void kw_change_set_version(kw_change_record *record, kw_change_version_id versio
                            int64_t set_at_ms);
 /* True if the version must be set with a known time: calls under it leave control cells, and passes and
  * sweeps under it select cells by timestamp. */
-bool kw_change_needs_time(kw_change_version_id version);
+bool kw_change_needs_set_at(kw_change_version_id version);
 /* A pass or sweep of all rows that it must visit has ended, after took_ms since the version was set.
  * before_ms: the same of the round before; 0: unknown. */
 void kw_change_end_round(kw_change_record *record, kw_change_act act, int64_t took_ms, int64_t before_ms);

@@ -85,7 +85,7 @@ set_as_holder(const kw_coordinator *coordinator, const kw_change_next *next, kw_
 {
     bool ends = next->act == KW_CHANGE_ACT_END;
     int64_t set_at_ms = 0;
-    if (!ends && kw_change_needs_time(next->to) && !kw_change_set_at(coordinator, &set_at_ms)) {
+    if (!ends && kw_change_needs_set_at(next->to) && !kw_change_set_at(coordinator, &set_at_ms)) {
         kw_store_keep_time_known(coordinator->gateway->store);
         return false;
     }

@@ -102,7 +102,7 @@ kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *ou
     size_t begin = out->size;
     uint8_t *fixed = kw_buffer_reserve(out, FIXED_SIZE);
     fixed[0] = VERSION;
-    kw_be64_store(fixed + 1, (uint64_t)cursor->made_ms);
+    kw_be64_store(fixed + 1, (uint64_t)cursor->created_ms);
     kw_be64_store(fixed + 9, cursor->remaining);
     kw_be32_store(fixed + 17, cursor->page_rows);
     kw_be32_store(fixed + 21, cursor->page_bytes);
@@ -144,7 +144,7 @@ parse(kw_bytes body, kw_cursor *cursor)
     if (body.size < FIXED_SIZE || body.data[25] > 2)
         return false;
     const uint8_t *fixed = body.data;
-    cursor->made_ms = (int64_t)kw_be64_load(fixed + 1);
+    cursor->created_ms = (int64_t)kw_be64_load(fixed + 1);
     cursor->remaining = kw_be64_load(fixed + 9);
     cursor->page_rows = kw_be32_load(fixed + 17);
     cursor->page_bytes = kw_be32_load(fixed + 21);
@@ -189,7 +189,7 @@ kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, int64
     kw_cursor cursor;
     if (!parse(body, &cursor))
         return kw_error_set(ret_error, KW_INVALID, "cursor is damaged");
-    if (cursor.made_ms <= now_ms - expiry_ms)
+    if (cursor.created_ms <= now_ms - expiry_ms)
         return kw_error_set(ret_error, KW_INVALID, "cursor expired; start the scan again");
     *ret_cursor = cursor;
     return true;

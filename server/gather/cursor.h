@@ -25,11 +25,11 @@ void kw_keyring_unref(kw_keyring *keyring);
 typedef struct kw_cursor {
     kw_bytes table;
     kw_bytes path;
-    kw_bytes layouts; /* of KW_CURSOR_LAYOUT_SIZE bytes each: number, big-endian, and fingerprint */
-    kw_bytes caller;  /* identity; empty: anonymous */
-    int64_t made_ms;  /* creation time by the wall clock */
-    kw_bytes query;   /* kw_record_query_encode */
-    kw_bytes columns; /* names of fields, each after a 2-byte length; empty: all */
+    kw_bytes layouts;   /* of KW_CURSOR_LAYOUT_SIZE bytes each: number, big-endian, and fingerprint */
+    kw_bytes caller;    /* identity; empty: anonymous */
+    int64_t created_ms; /* creation time by the wall clock */
+    kw_bytes query;     /* kw_record_query_encode */
+    kw_bytes columns;   /* names of fields, each after a 2-byte length; empty: all */
     kw_bytes filter;
     uint64_t remaining; /* rows still wanted; 0: no limit */
     uint32_t page_rows;

@@ -66,7 +66,7 @@ note_sent(kw_session *session, size_t size)
         return;
     session->sending_at = 0;
     recycle(session->worker, &session->sending);
-    session->drained += kw_output_unsent(session) == 0;
+    session->emptied += kw_output_unsent(session) == 0;
 }
 
 static void

@@ -86,9 +86,9 @@ kw_request_unsent(const kw_request *request)
 }
 
 uint64_t
-kw_request_drained(const kw_request *request)
+kw_request_emptied(const kw_request *request)
 {
-    return request->session->drained;
+    return request->session->emptied;
 }
 
 static bool

@@ -66,7 +66,7 @@ struct kw_session {
     size_t output_at, sending_at;
     uv_write_t write;
     size_t writing;   /* size of the piece that libuv writes */
-    uint64_t drained; /* how often all pending replies had been written to the socket */
+    uint64_t emptied; /* how often all pending replies had been written to the socket */
     size_t queued;    /* bytes that libuv still held at the last time check */
 
     kw_account *account;

@@ -136,7 +136,7 @@ static void
 note_order(kw_notes *notes, const kw_path_analysis *analysis, const kw_ranges *ranges)
 {
     if (analysis->stop == KW_STOP_COMPLETE) {
-        note(notes, "every key is known: %zu point reads", ranges->count);
+        note(notes, "every key is known: %zu point read%s", ranges->count, ranges->count == 1 ? "" : "s");
         return;
     }
     if (analysis->stop == KW_STOP_RUNS && !analysis->concat && !analysis->known[ranges->clock]) {
@@ -190,7 +190,10 @@ note_fan_out(kw_notes *notes, const kw_normalized_query *normalized, const kw_pa
             continue;
         const char *why = why_fanned(normalized, component, notes->arena);
         if (component->clock >= 0 && component->clock == normalized->span.field)
-            note(notes, "%s: %zu pieces contain the queried time", component->text, ranges->fanned[index]);
+            note(notes,
+                 ranges->fanned[index] == 1 ? "%s: %zu piece contains the queried time"
+                                            : "%s: %zu pieces contain the queried time",
+                 component->text, ranges->fanned[index]);
         else if (ranges->fanned[index] < component->buckets)
             note(notes, "%s: %zu of %" G_GUINT64_FORMAT " can match (%s)", component->text,
                  ranges->fanned[index], component->buckets, why);

@@ -25,8 +25,8 @@ struct kw_read_queues {
 static uint32_t
 large_most(const kw_exchange *exchange)
 {
-    uint64_t drained = kw_request_drained(exchange->request);
-    return (uint32_t)MIN(1 + drained, KW_READ_QUEUE_LARGE_MAX);
+    uint64_t emptied = kw_request_emptied(exchange->request);
+    return (uint32_t)MIN(1 + emptied, KW_READ_QUEUE_LARGE_MAX);
 }
 
 static bool

@@ -79,10 +79,10 @@ encode_picks(const kw_scan_request *request, kw_buffer *out)
 /* The creation time of the next cursor. If new scans no longer read the placement of this scan, the next
  * cursor is as old as the one before. So all cursors of that placement have expired after a known time. */
 static int64_t
-made_ms_of(const kw_scan_request *request, const kw_plan *plan)
+created_ms_of(const kw_scan_request *request, const kw_plan *plan)
 {
     bool is_old = plan->placements[0] != kw_path_scanned(plan->path);
-    return is_old && request->made_ms > 0 ? request->made_ms : kw_clock_wall_ms();
+    return is_old && request->created_ms > 0 ? request->created_ms : kw_clock_wall_ms();
 }
 
 kw_bytes
@@ -101,7 +101,7 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
                         .path = kw_bytes_of_text(plan->path->name),
                         .layouts = encode_layouts(plan, call->arena),
                         .caller = call->identity,
-                        .made_ms = made_ms_of(request, plan),
+                        .created_ms = created_ms_of(request, plan),
                         .query = kw_buffer_bytes(&query),
                         .columns = kw_buffer_bytes(&columns),
                         .filter = request->filter,
@@ -206,7 +206,7 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
     if (!find_path(call, &cursor, &table, &path, ret_error) ||
         !find_placement(&cursor, &table->paths[path], &placement, ret_error))
         return false;
-    kw_scan_request request = {.made_ms = cursor.made_ms,
+    kw_scan_request request = {.created_ms = cursor.created_ms,
                                .filter = cursor.filter,
                                .limit = cursor.remaining,
                                .page_rows = cursor.page_rows,

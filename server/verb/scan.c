@@ -279,10 +279,10 @@ on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error)
         fail(self, error);
         return;
     }
-    kw_error late;
+    kw_error failure;
     if (self->request.waits_for_row && self->records->len == 0 && !gathered->end) {
-        kw_error_set(&late, KW_TIMEOUT, "the deadline passed before a row was found");
-        fail(self, &late);
+        kw_error_set(&failure, KW_TIMEOUT, "the deadline passed before a row was found");
+        fail(self, &failure);
         return;
     }
     bool enough = self->request.limit && self->records->len >= self->request.limit;
@@ -294,10 +294,10 @@ on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error)
     }
     self->scanned += gathered->scanned;
     self->in_later_window = true;
-    if (open_next_window(self, &late))
+    if (open_next_window(self, &failure))
         gather_page(self);
     else
-        fail(self, &late);
+        fail(self, &failure);
 }
 
 /* The first page starts when the filter is compiled. */

@@ -70,7 +70,7 @@ typedef struct kw_scan_request {
     uint32_t page_rows; /* capped by the configured limits; 0: the configured limit */
     uint32_t page_bytes;
     bool waits_for_row; /* does not return an empty page with a cursor: continues until the deadline */
-    int64_t made_ms;    /* creation time of the cursor that the page continues from; 0: there is no cursor */
+    int64_t created_ms; /* creation time of the cursor that the page continues from; 0: there is no cursor */
 } kw_scan_request;
 
 typedef struct kw_scan_page {

@@ -63,7 +63,7 @@ static void
 test_expiry_is_exact(void)
 {
     kw_keyring *keyring = keyring_new();
-    kw_cursor cursor = {.made_ms = 5000}, got;
+    kw_cursor cursor = {.created_ms = 5000}, got;
     kw_error error;
     g_assert_true(opens(keyring, &cursor, 5999, &got, &error));
     g_assert_false(opens(keyring, &cursor, 6000, &got, &error));

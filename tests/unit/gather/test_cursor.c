@@ -14,7 +14,7 @@ static const kw_cursor example = {
                                 "\0\0\0\x04"
                                 "abcdefgh"),
     .caller = KW_BYTES_LITERAL("CN=shop"),
-    .made_ms = 5000,
+    .created_ms = 5000,
     .query = KW_BYTES_LITERAL("query\0with a zero"),
     .columns = KW_BYTES_LITERAL("\0\x04"
                                 "city"),
@@ -58,7 +58,7 @@ test_round_trip(void)
     assert_bytes(got.columns, example.columns);
     assert_bytes(got.filter, example.filter);
     assert_bytes(got.position.suffix, example.position.suffix);
-    g_assert_cmpint(got.made_ms, ==, 5000);
+    g_assert_cmpint(got.created_ms, ==, 5000);
     g_assert_cmpuint(got.remaining, ==, example.remaining);
     g_assert_cmpuint(got.page_rows, ==, 100);
     g_assert_cmpuint(got.page_bytes, ==, 1 << 20);

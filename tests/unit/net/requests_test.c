@@ -123,7 +123,7 @@ read_facts(net_host *host, void *user)
     facts *to = user;
     const kw_request *request = net_host_request(host, to->index);
     to->unsent = kw_request_unsent(request);
-    to->drained = kw_request_drained(request);
+    to->drained = kw_request_emptied(request);
     to->account_bytes = kw_account_bytes(kw_request_account(request));
     to->has_left = kw_account_client_is_gone(kw_request_account(request));
     to->peer_number = kw_request_peer_number(request);
@@ -186,7 +186,7 @@ test_facts(void)
     net_host_free(host);
 }
 
-/* A reply that the client does not read counts as unsent and is charged. kw_request_drained increases when
+/* A reply that the client does not read counts as unsent and is charged. kw_request_emptied increases when
  * the client has read all replies. */
 static void
 test_unsent_replies_are_charged(void)

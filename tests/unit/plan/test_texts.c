@@ -69,7 +69,7 @@ test_estimates(void)
                                        "- id" NOT_COVERED "- x" NOT_COVERED},
         {"k=a n=1 ts=1500 id=z city=x,y",
          PRIMARY "\n1 ranges in 1 groups, about 2.00 rows scanned per row returned\n"
-                 "    row \\x00\\x81\\x80\\x01z\n- every key is known: 1 point reads\n- city" NOT_COVERED},
+                 "    row \\x00\\x81\\x80\\x01z\n- every key is known: 1 point read\n- city" NOT_COVERED},
         {"id=q city=x", LATE "\n1 ranges in 1 groups, about 40.00 rows scanned per row returned\n"
                              "    from \\x01 to \\x02\n"
                              "- rows are ordered by ts ascending, to the key's coarser unit\n"
