@@ -23,8 +23,9 @@ endif()
 target_compile_definitions(kw_flags INTERFACE _GNU_SOURCE G_LOG_DOMAIN="keyway"
   KW_VERSION="${PROJECT_VERSION}")
 
-# kw_own_headers(TARGET NAME): lets those who link TARGET include the headers of this folder as "NAME/....h", and no
-# others: they are links in a folder of the target's own. A folder below that has a CMakeLists.txt is another module.
+# kw_own_headers(TARGET NAME): targets that link TARGET can include the headers of this folder as "NAME/....h". Other targets
+# cannot: TARGET has its own include folder, with symbolic links to these headers. Headers in a subfolder with a
+# CMakeLists.txt belong to another module, and are left out.
 function(kw_own_headers target name)
   set(folder ${PROJECT_BINARY_DIR}/headers/${target})
   file(REMOVE_RECURSE ${folder})
