@@ -6,7 +6,7 @@ import pathlib
 import re
 import sys
 
-NO_PAGE = {"order-tracking-hbase", "salted-time"}  # variants: the page of order-tracking names them
+NO_PAGE = {"order-tracking-hbase", "salted-time"}  # variants that the page of order-tracking names
 BLOCK = re.compile(r"```yaml\n.*?```\n", re.S)
 
 

@@ -76,7 +76,7 @@ PAIR = re.compile(r"\b(?=([a-z]+ [a-z]+)\b)")
 
 
 def phrases(line):
-    """The pieces of text of one line in lower case, and its pairs of neighbours as they are (not "is None")."""
+    """The words of one line in lower case, and its pairs of adjacent words as they are written ("is None" is not "is none")."""
     return {piece.lower() for piece in PIECE.findall(line)} | set(PAIR.findall(line))
 
 

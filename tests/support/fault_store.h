@@ -1,8 +1,7 @@
 /* A wrapper of a store that fails on purpose: the n-th operation of a plan fails in a chosen way.
  *
- * A test increases n from 1 until nothing fails, and after each step compares what callers were answered
- * with the contents of the inner store. Any number of store handles. The plan can change between
- * operations.
+ * A test increases n from 1 until nothing fails, and after each step compares the replies that callers got
+ * with the contents of the inner store. Any number of store handles. The plan can change between operations.
  */
 #pragma once
 

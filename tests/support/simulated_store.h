@@ -36,8 +36,8 @@ kw_store *kw_simulated_store_join(kw_store *other);
 void kw_simulated_set_fate(kw_store *store, kw_simulated_fate fate, void *user);
 /* What kw_store_time returns. */
 void kw_simulated_set_time_ms(kw_store *store, int64_t earliest_ms, int64_t latest_ms);
-/* The time goes on with this machine's clock, which is at least before_ms and at most after_ms from the ends
- * of what kw_store_time returns. The clock of the region servers is skew_ms ahead of it. */
+/* The time advances with this machine's clock: kw_store_time returns an interval from before_ms before that
+ * clock to after_ms after it. The clock of the region servers is skew_ms ahead of this machine's clock. */
 void kw_simulated_run_time(kw_store *store, int64_t before_ms, int64_t after_ms, int64_t skew_ms);
 /* From now on the latest time is a multiple of every_ms, plus at_ms. */
 void kw_simulated_set_grid(kw_store *store, int64_t every_ms, int64_t at_ms);

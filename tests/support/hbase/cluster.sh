@@ -15,7 +15,7 @@ RUN=$(realpath -m "$1")
 . "$HERE/site.sh"
 FAKETIME_LIBRARY=/usr/lib/$(uname -m)-linux-gnu/faketime/libfaketime.so.1
 
-# Like jvm; the JVM has its own clock if the file exists.
+# Like jvm, but the JVM has its own clock if the file RUN/clock-NAME exists.
 jvm_with_clock() {
   [ -e "$RUN/clock-$1" ] || { jvm "$@"; return; }
   LD_PRELOAD=$FAKETIME_LIBRARY FAKETIME_TIMESTAMP_FILE=$RUN/clock-$1 FAKETIME_CACHE_DURATION=1 DONT_FAKE_MONOTONIC=1 \

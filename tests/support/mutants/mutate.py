@@ -212,7 +212,7 @@ class Candidate:
 
 
 def candidates_of(module, seed):
-    """All mutants of a module in the random order of the seed, which other changes of a file do not change."""
+    """All mutants of a module in a random order that the seed determines. A change of a file does not reorder its other mutants."""
     found = []
     for path in sources_of(module):
         file, source, seen = str(path.relative_to(ROOT)), path.read_text(), {}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Creates the Python environment of the tests: a venv with the Thrift runtime, and the code that the Thrift
-# compiler generates from thrift/keyway.thrift and thrift/hbase2.thrift. The venv is made once.
+# compiler generates from thrift/keyway.thrift and thrift/hbase2.thrift. The venv is created only once.
 # Arguments: source root, folder to make, Thrift compiler.
 set -euo pipefail
 source=$1 env=$2 thrift=$3
