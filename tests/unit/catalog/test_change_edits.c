@@ -180,7 +180,8 @@ catalog_id(const setup *self)
     return kw_memory_store_cell(self->in->store, CATALOG, KW_CATALOG_FACTS_ROW, "d", "id");
 }
 
-/* A step of another gateway computed from the catalog is not made BUSY for nothing. */
+/* An edit that changes nothing does not write the catalog, so it does not make the step of another gateway
+ * BUSY. */
 static void
 test_unchanged(void)
 {

@@ -3,8 +3,8 @@
  * that is lost or applied later, a process that dies and starts again, or one that pauses until its lease
  * expires.
  *
- * After each step: gateways that answer use two neighboring versions at most, the catalog's version is one of
- * these or follows, and an acknowledged order is in the record. At the end, the last version is reached.
+ * After each step: gateways that answer use two neighboring versions at most, none uses a version that is not
+ * in the catalog yet, and an acknowledged order is in the record. At the end, the last version is reached.
  * Without one of the safeguards, a random schedule violates that.
  *
  * KW_ORDERS_DEPTH: number of choices that differ from the default (1); KW_ORDERS_RANDOM: number of random
@@ -235,8 +235,9 @@ has_content_to_write(const node *self)
            self->catalog->revision != self->catalog->stored_revision;
 }
 
-/* As far as the holder knows. It does not know gateways that are not registered yet, and does not repeat a
- * step that has failed until something has happened. */
+/* True if, as far as the holder knows, all gateways have reported. It does not know gateways that are not
+ * registered yet. False after a failed step until something has happened, because the holder does not repeat
+ * the step before. */
 static bool
 is_reported(const world *in, const node *self)
 {

@@ -227,7 +227,7 @@ test_store_order(void)
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"complete\",\"verified\":true}",
                       true);
     serve(self, self->b, self->text);
-    g_assert_cmpint(gateway_check(self->b, self->before), ==, KW_REFUSED); /* a drop, beside a */
+    g_assert_cmpint(gateway_check(self->b, self->before), ==, KW_REFUSED); /* drops a path that a serves */
     adding_free(self);
 }
 
@@ -313,7 +313,8 @@ test_atomics(void)
 
 /* --- drops ------------------------------------------------------------------------------------------ */
 
-/* Writes reach the paths until the end. A gateway with the policy before follows. */
+/* A drop goes back through the versions of an addition. Each step waits until the other gateway has followed
+ * the one before. */
 static void
 drop(const char *before, const char *text)
 {
@@ -322,7 +323,7 @@ drop(const char *before, const char *text)
     self->record.goal = KW_CHANGE_GOAL_CANCELLED;
     self->record.more_count = strstr(before, "by_n") != NULL;
     town_put(self->in, "t_by_ts", "row");
-    g_assert_cmpint(gateway_check(self->a, self->text), ==, KW_REFUSED); /* beside b */
+    g_assert_cmpint(gateway_check(self->a, self->text), ==, KW_REFUSED); /* b serves the path */
     g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_0), ==, KW_REFUSED);
     step(self, KW_CHANGE_VERSION_FILLING_2);
     town_assert_facts(self->in, "\"store_table\":\"t_by_ts\",\"state\":\"filling\"", true);
@@ -423,8 +424,8 @@ test_reports(void)
     adding_free(self);
 }
 
-/* A gateway with the policy before the addition: it follows. One that reads the path too early: it does not.
- */
+/* While a path is added, a gateway can serve neither the policy without the path nor the text with the path,
+ * but only a policy that was compiled for the version in the catalog. */
 static void
 test_admitted(void)
 {
@@ -442,7 +443,8 @@ test_admitted(void)
     adding_free(self);
 }
 
-/* Only the holder makes steps, and it begins with the first version. */
+/* A change begins with its first version, and only if the store table of the added path holds no other
+ * rows. */
 static void
 test_begin(void)
 {

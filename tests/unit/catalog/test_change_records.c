@@ -169,7 +169,8 @@ test_added(void)
     g_assert_true(read->adds);
 }
 
-/* Each replacement makes the text of a good record one that is never printed. */
+/* Each replacement turns the text of a valid record into a text that is never printed, and must be
+ * rejected. */
 static void
 assert_strict(const kw_change_record *record, const char *const (*replacements)[2], size_t count)
 {
@@ -291,7 +292,7 @@ test_too_many(void)
     assert_parses(kw_arena_text(arena, cell), false);
 }
 
-/* Every difference counts, except in what is written between two steps. */
+/* A difference in any member counts, except in the members that are written between two steps. */
 static void
 test_differ(void)
 {

@@ -329,7 +329,7 @@ test_two_at_once(void)
     town_free(in);
 }
 
-/* The digest has the placements, not the version. */
+/* The digest depends on the placements, not on the version. */
 static void
 test_digests(void)
 {
@@ -404,7 +404,8 @@ test_progress(void)
     town_free(in);
 }
 
-/* Progress that is written during an admission makes its commit BUSY; at the same time, one of them wins. */
+/* If progress is written between a check and its commit, the commit is BUSY. If both are written at the same
+ * time, one of them succeeds. */
 static void
 test_progress_and_step(void)
 {

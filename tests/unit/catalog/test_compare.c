@@ -210,7 +210,7 @@ test_case_run(gconstpointer data)
         return;
     }
     g_assert_cmpint(change.exclusive, ==, at->exclusive);
-    /* An accepted change is unchanged afterwards, and remains accepted. */
+    /* After the change, the same policy is accepted again and changes nothing. */
     kw_facts_change again;
     g_assert_true(compare(change.merged, facts_of(at->after, arena), at->rows, arena, &again, &error));
     g_assert_false(again.changed);

@@ -202,7 +202,8 @@ test_two_at_once(void)
     town_free(in);
 }
 
-/* The text of an apply that never ended: before, and after the version of that number was applied. */
+/* The text of an apply that never ended is not listed, neither before nor after another text was applied as
+ * the version of that number. */
 static void
 test_orphan(void)
 {

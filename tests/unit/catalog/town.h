@@ -90,7 +90,7 @@ void gateway_assert_text(const gateway *self, const char *part);
 void town_put(town *self, const char *store_table, const char *row);
 /* The facts of a table as the catalog has them now, as JSON; caller frees. "": none. */
 char *town_facts(town *self, const char *table);
-/* Fails unless this part of the facts of table "t" is there, or is not. */
+/* Asserts that the facts of table "t" contain this part, or that they do not contain it (there = false). */
 void town_assert_facts(town *self, const char *part, bool there);
 /* Writes the rows that a version without facts wrote for the first table of the policy. */
 void town_set_legacy(town *self, const kw_policy *policy);
