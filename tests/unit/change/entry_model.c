@@ -128,7 +128,7 @@ reject(const search *with, world *next, int index)
     step(with, next, "is rejected", index);
 }
 
-/* A call was applied: nothing is left of one that was given up. */
+/* The call was applied. If it was given up before, it is forgotten, because nobody waits for its answer. */
 static void
 applied(const search *with, world *next, int index, const char *action)
 {
@@ -372,8 +372,8 @@ drop_late_calls(world *in)
             memset(&in->calls[i], 0, sizeof in->calls[i]);
 }
 
-/* In a version that leaves gone cells, those of calls under way stay; the next sweep leaves out the others.
- */
+/* If removals of this version write gone cells, a sweep removes only gone cells from before the version. The
+ * next sweep, in a version without gone cells, removes the others. */
 static void
 sweep(const search *with, const world *in)
 {

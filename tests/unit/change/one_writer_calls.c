@@ -129,7 +129,8 @@ expand_half_atomic(const search *with, const world *in, int index)
     step(with, &next, "is committed to the other placement", index);
 }
 
-/* One operation of the store: it compares in the placement that gets read, and writes to all placements. */
+/* One operation of the store: it compares in the placement that get operations read, and writes to all
+ * placements. */
 static void
 expand_atomic(const search *with, const world *in, int index)
 {

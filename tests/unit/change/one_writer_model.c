@@ -200,7 +200,7 @@ compare_rows(const search *with, const world *in)
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* What the calls have done stays; whether they had done it, their callers do not know. */
+/* What the calls have done stays. Their callers do not know whether it was done. */
 static void
 kill_gateway(const search *with, const world *in)
 {
@@ -234,7 +234,7 @@ check_place(const search *with, const world *in, int place)
                                                  : "a read of N now returns a result that no order has");
 }
 
-/* The placement that gets read, and both when N is complete: they have the same cells. */
+/* Checks what gets and scans can read now. When N is complete, both placements must have the same cells. */
 static void
 check(const search *with, const world *in)
 {

@@ -7,8 +7,8 @@
  *   the copier   copies the row of O to N in one step, under BOTH_OLD
  *   a kill       drops the calls that run; the version in the catalog stays
  *
- * An atomic operation compares field a in the row of the placement that gets read, and writes the rows of all
- * placements of its version in the same step.
+ * An atomic operation compares field a in the row of the placement that get operations read, and writes the
+ * rows of all placements of its version in the same step.
  *
  * A call runs under the version in effect when it begins or, until all calls of the version before have
  * ended, under that one: the loops of a gateway do not change the version at the same moment. The writer

@@ -89,7 +89,7 @@ end_call(const search *with, world *in, call *of)
     *of = none;
 }
 
-/* A call that was given up ends with what it had sent. */
+/* True if the call ends as soon as what it has sent is applied, because it was given up. */
 static bool
 ends_now(const search *with, const call *of)
 {
@@ -184,8 +184,9 @@ read_for_atomic(const search *with, const world *in, int index, int target)
     }
 }
 
-/* Two atomic operations conflict if one wrote between what the other one replaced and wrote. An operation
- * must have noticed what a pass has copied and a get has returned. */
+/* An atomic operation is wrong if the interval from the value that it replaced to the value that it wrote
+ * overlaps that of another one, or if it has not seen a value that a pass has copied and a get has
+ * returned. */
 static void
 add_atomic(world *in, const call *of)
 {

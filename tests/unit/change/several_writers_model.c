@@ -481,7 +481,7 @@ turn(const search *with, const world *in)
     world_event(with, &next, next.back ? "the change is reversed" : "the change goes forward again");
 }
 
-/* Sweeps the gone cells of removals that every call with a lower stamp has ended after. */
+/* Sweeps the gone cells of those removals for which every call with a lower stamp has ended. */
 static void
 sweep(const search *with, const world *in)
 {

@@ -142,8 +142,8 @@ test_copy_before_drained(void)
     is_wrong("the copier runs beside calls of the version before", model);
 }
 
-/* Equal timestamps; or a compaction that drops delete markers. The comparison would repair what the second
- * one leaves in N. */
+/* A copy in two steps is wrong in two cases: if timestamps can be equal, and if a compaction drops delete
+ * markers between the steps. The second case has no comparison, which would repair the row in N. */
 static void
 test_torn_copy(void)
 {

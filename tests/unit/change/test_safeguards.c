@@ -114,8 +114,8 @@ test_pass(void)
     model_is_wrong("no pass on the way back", &back);
 }
 
-/* The passes before those under 3 and 5 make these short. They count only for the records whose writes they
- * have seen. */
+/* Earlier passes make the passes under 3 and 5 short. An earlier pass counts only for the writes that it has
+ * seen. */
 static void
 test_early_passes(void)
 {
@@ -142,9 +142,10 @@ test_own_timestamps(void)
     model_is_wrong("a put with an old timestamp leaves no trace", &model);
 }
 
-/* Safeguards of the copy: the pass would repair what is lost without them. They keep that little. Stamps
- * are distinct, so that plain writes alone do not need the pass. Two protect against a removal that reaches O
- * alone: the copier takes it along, and removals reach N before the first put does. */
+/* Safeguards of the copy. A pass would repair what is lost without them, so these models have no pass. Stamps
+ * are distinct, so that plain writes alone do not need one. Two safeguards protect against a removal that
+ * reaches O alone: the copier copies the gone cell of the removal, and removals reach N before the first put
+ * does. */
 static void
 test_copy(void)
 {
@@ -270,9 +271,10 @@ test_atomics(void)
     model_is_wrong("6 decides in O", &late);
 }
 
-/* A pass without kw:w. An atomic operation can have read the row before. If a removal hides the kw:w that
- * another one left in between, the compare finds the row without kw:w, as it was read: then both replace the
- * same value. And a put that a get has returned is replaced as if it had not been. */
+/* If passes do not copy kw:w, atomic operations that have read the row before the pass do not notice what it
+ * copies. A copied removal can hide the kw:w that another atomic operation left in between. Then the compare
+ * finds the row without kw:w, as it was read, and both operations replace the same value. A copied put that a
+ * get has returned is replaced by an operation that has not seen it. */
 static void
 test_passes(void)
 {

@@ -95,7 +95,7 @@ decides_in(const kw_change_version *version)
 }
 
 /* Atomic operations of two neighbors do not decide in different places, unless both are native: these write
- * both placements in one commit, so the placements have the same values when another one gets read. */
+ * both placements in one commit, so both have the same values when the other one is read. */
 static void
 test_atomics_are_held_between(void)
 {
@@ -122,9 +122,9 @@ steps_until(kw_change_version_id from, kw_change_direction direction, kw_change_
     return steps;
 }
 
-/* Passes copy cells to the placement that gets read, too. So puts wait for the next millisecond under their
- * version. A version under which atomic operations are held has one pass: the one before it has made it
- * short. */
+/* Passes also copy cells to the placement that get operations read. So puts wait for the next millisecond
+ * under the version of a pass. A version under which atomic operations are held has only one pass, which an
+ * earlier pass has made short. */
 static void
 check_pass(kw_change_version_id id, kw_change_direction direction)
 {

@@ -23,7 +23,8 @@ record_new(void)
                               .example = ""};
 }
 
-/* The progress of each member counts, and is not confused with a command. */
+/* The merged record has the progress of this gateway, in whichever member it is, and the command of the other
+ * one. */
 static void
 check_progress(const kw_change_record *mine)
 {

@@ -153,7 +153,8 @@ scene_free(scene *self)
     g_free(self);
 }
 
-/* All rows up to the end of the placement; the next placement begins with those that changed. */
+/* After a slice that is too slow, slices scan all rows up to the end of the placement. In the next placement,
+ * they begin again with the rows that changed. */
 static void
 test_slow(kw_change_act act, kw_code code)
 {
@@ -189,8 +190,8 @@ test_sweep(void)
     test_slow(KW_CHANGE_ACT_SWEEP, KW_LIMIT);
 }
 
-/* One failure of another kind can be a moment without the store. Two in a row count as a scan that is too
- * slow. */
+/* After one failure of another kind, the slice is repeated: the store was perhaps unavailable for a moment.
+ * Two in a row count as a scan that is too slow. */
 static void
 test_other_failures(void)
 {

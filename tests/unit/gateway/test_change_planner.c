@@ -328,7 +328,8 @@ test_every_goal(void)
             }
 }
 
-/* The operator's goal changes in every version: nothing that a step needs is left over from before. */
+/* The operator changes the goal after a number of acts. No step relies on a pass or sweep that the new goal
+ * has reset. */
 static void
 turn_after(unsigned acts, kw_change_goal first, kw_change_goal second, bool store)
 {
@@ -484,8 +485,8 @@ test_copy_counts(void)
 
 #define MINUTE_NS (61 * 1000 * MS)
 
-/* The first pass visits all records. While the change waits, each later one begins where the one before could
- * miss a write: when its version was set. */
+/* The first pass visits all records. While the change waits for a command, each later pass visits the records
+ * that the pass before it can have missed: those written since the version was set for that pass. */
 static void
 test_passes_while_waiting(void)
 {

@@ -55,8 +55,8 @@ keeps_gone(kw_change_version_id version, bool store_order)
     return kw_policy_find_table(policy, KW_BYTES_LITERAL("t"))->ordering.keeps_gone;
 }
 
-/* The last sweep spares the gone cells of removals beside it. So they expire in the versions where a change
- * can end with a sweep: those are 0 and 8 for a table with order: stamp. */
+/* The last sweep leaves the gone cells of removals that run at the same time. So gone cells expire in the
+ * versions in which a change can end with a sweep: for a table with order: stamp, 0 and 8. */
 static void
 test_keeps_gone(void)
 {
@@ -77,7 +77,7 @@ holds_atomics(kw_change_version_id version, const char *path)
     return table->atomics_held;
 }
 
-/* Atomic operations decide in the primary path, so the change of another one does not concern them. */
+/* Atomic operations decide in the primary path, so the change of another path does not hold them. */
 static void
 test_held_atomics(void)
 {
