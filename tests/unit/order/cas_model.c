@@ -135,8 +135,8 @@ lose_reply(const search *with, const world *in, int index)
 
 /* --- plain writes ----------------------------------------------------------------------------- */
 
-/* An atomic operation that has read the row and does not notice this write, because a write with a later
- * stamp was there before. */
+/* Marks each atomic operation that has read the row and cannot notice this write, because the row already has
+ * a write with a later stamp. */
 static void
 note_unnoticed(world *in, int index, uint8_t newest)
 {
@@ -281,7 +281,7 @@ read_first(const search *with, const world *in, int index, int error)
              index);
 }
 
-/* Plain writes in progress that the operation replaces unseen. */
+/* Exempts the plain writes in progress that the operation replaces without having seen them. */
 static void
 exempt_replaced(world *in, const op *of)
 {
@@ -439,8 +439,8 @@ expand_applied(const search *with, const world *in, int index)
     }
 }
 
-/* Its own id shows that the compare was applied. A kw:w with a lower stamp shows that it was not: then kw:w
- * is not the one that it compares with, and never will be again. */
+/* The operation's own id in kw:w shows that the compare was applied. A kw:w with a lower stamp shows that it
+ * was not applied and never will be: kw:w is no longer the value that the operation compares with. */
 static void
 expand_refused_late(const search *with, const world *in, int index)
 {

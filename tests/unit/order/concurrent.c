@@ -399,7 +399,7 @@ set_flag(void *flag)
     *(bool *)flag = true;
 }
 
-/* Lets a millisecond pass or so. */
+/* Lets about a millisecond pass. */
 static void
 run_loop(town *in)
 {

@@ -106,7 +106,7 @@ assert_error(order_bed *bed, atomic_answer *answer, kw_outcome outcome, const ch
     g_assert_nonnull(strstr(answer->base.written[0].error.text, text));
 }
 
-/* A number as it is printed: the test store prints a value of 8 bytes as it is. */
+/* The number in column n of the row; -1: there is no such cell. */
 static int64_t
 counter_in(order_bed *bed, const char *table, const char *row)
 {
@@ -658,7 +658,8 @@ drop_compare_then_hold(void *user, const kw_simulated_call *call)
     return call->check ? KW_FATE_DROPPED : KW_FATE_ANSWERED;
 }
 
-/* A lost compare, and another write before it is decided: with a higher timestamp nobody can tell. */
+/* A compare is lost, and before the gateway finds that out, the row gets a write with a higher timestamp.
+ * Then nobody can tell whether the compare was applied. */
 static void
 test_doubt(void)
 {

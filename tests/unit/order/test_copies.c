@@ -178,7 +178,8 @@ test_writers(void)
     }
 }
 
-/* kw:w of a removal expires, as that of the removal itself, and not what is copied with it. */
+/* A copied kw:w of a removal expires, as the kw:w that the removal itself writes does. The cells that are
+ * copied together with it do not expire. */
 static void
 test_writer_expires(void)
 {
@@ -219,8 +220,8 @@ test_gone_without_marker(void)
     }
 }
 
-/* Both rows have the same cells with lower timestamps than 10. So only the others are read, of each row as of
- * a row that its caller has read. */
+/* Each copy assumes that both rows have the same cells with timestamps below 10, and copies only the other
+ * cells. Each example runs twice: in the second run, the caller has already read the old row. */
 static void
 test_time_from(void)
 {
@@ -347,7 +348,7 @@ test_failed_reads(void)
     }
 }
 
-/* A read that fails makes the copies fail that are done after it, and no others. */
+/* If a row cannot be read, the remaining copies of its series fail, and no others. */
 static void
 test_failed_series(void)
 {

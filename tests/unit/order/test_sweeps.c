@@ -96,7 +96,6 @@ test_sweep_hidden(void)
     order_bed_free(&bed);
 }
 
-/* A removal that comes between the read and the write of the sweep keeps its gone cell. */
 static kw_fate
 hold_writes(void *user, const kw_simulated_call *call)
 {
@@ -105,6 +104,7 @@ hold_writes(void *user, const kw_simulated_call *call)
     return *holds && call->write ? KW_FATE_HELD : KW_FATE_ANSWERED;
 }
 
+/* A removal that comes between the read and the write of the sweep keeps its gone cell. */
 static void
 test_sweep_and_removal(void)
 {
@@ -170,7 +170,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/sweep/rows", test_sweep);
     g_test_add_func("/order/sweep/last-write", test_writer);
     g_test_add_func("/order/sweep/hidden", test_sweep_hidden);
-    g_test_add_func("/order/sweep/and-removal", test_sweep_and_removal);
+    g_test_add_func("/order/sweep/during-removal", test_sweep_and_removal);
     g_test_add_func("/order/sweep/large", test_sweep_large);
     g_test_add_func("/order/sweep/refused", test_refused);
     return g_test_run();
