@@ -498,7 +498,8 @@ test_numbers_of_one_moment(void)
     }
 }
 
-/* A bound field directly after a calendar is worth reading every piece of it. */
+/* If the field directly after a calendar is bound, a plan without a time reads one range in every piece of
+ * the calendar. */
 static void
 test_every_hour(void)
 {

@@ -23,8 +23,8 @@ has_note(const kw_plan *plan, const char *words)
     return false;
 }
 
-/* 23 hours are read one after the other. A day contains every hour, whose rows are merged by the time after
- * it. */
+/* The hours of an interval of 23 hours are read one after the other. An interval of a day contains every hour
+ * of the day; the rows of all hours are merged by the time field that follows in the key. */
 static void
 test_whole_round(void)
 {

@@ -196,8 +196,8 @@ test_last_time_in_a_key(void)
     kw_buffer_clear(&key);
 }
 
-/* Bits whose time changes a byte that the minute shares every 2^26 seconds: 120 ranges are the 60 minutes of
- * two such stretches, from either end of the span. */
+/* The second byte of the key has bits of the minute and of the seconds, and the bits of the seconds change
+ * every 2^26 seconds. So 120 ranges are the 60 minutes of two such stretches, from either end of the span. */
 static void
 test_stretches_of_bits(void)
 {

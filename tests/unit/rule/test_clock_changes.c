@@ -71,7 +71,8 @@ typedef struct kw_test_tally {
     size_t old_lost, old_refused, old_kept;
 } kw_test_tally;
 
-/* True if both are acknowledged and share a key. numbers: of the first and the second put. */
+/* Counts two puts as lost (they share a key), refused (one has no key) or kept. numbers: of the first and the
+ * second put. */
 static void
 try_pair(const kw_layout *layout, int64_t first_ms, int64_t second_ms, const int64_t *numbers, bool old,
          kw_test_tally *tally)
@@ -126,7 +127,7 @@ static const char *const zones[] = {"Europe/Berlin", "Australia/Lord_Howe", "Ame
                                     "Europe/Moscow", "America/Caracas",     "Asia/Shanghai",
                                     "Asia/Tokyo",    "Asia/Kolkata",        "UTC"};
 
-/* Moments (in seconds) at which clocks were set back since 1992. */
+/* True if the clocks of the zone were set back in 1992 or later. */
 static bool
 is_late(const char *zone)
 {

@@ -219,7 +219,8 @@ try_numbers(const random_table *random, const kw_table *table, size_t path, kw_t
     }
 }
 
-/* True if the clock of a calendar of hours, or less, was set back between the two. */
+/* Two times that the clock of a calendar shows alike, because it was set back between them, must not share a
+ * key. Only for calendars of hours or finer parts. */
 static void
 try_alike(const random_table *random, const kw_table *table, size_t path, kw_test_tally *tally)
 {

@@ -76,8 +76,8 @@ test_cycles(void)
 /* --- by brute force ---------------------------------------------------------------------------------------
  */
 
-/* Two moments of different cycles, the first as late in its piece as possible, the second as early. True
- * if a row of the first still exists, within its ttl, when one of the second has the same key. */
+/* Encodes times of two years in ascending order. Counts how often a key of an earlier cycle occurs again
+ * before the last row with this key has expired. */
 static size_t
 count_lost(const kw_policy *policy, const char *zone_name, int64_t ttl_s)
 {
