@@ -169,7 +169,7 @@ memory_is_returned_after_use_fell_or_garbage_grew(void)
     g_assert_true(kw_trim_is_due(&large, 700 * MIB, 1600 * MIB, 900 * MIB));
     g_assert_false(kw_trim_is_due(&large, 800 * MIB, 1600 * MIB, 999 * MIB));
     g_assert_true(kw_trim_is_due(&large, 800 * MIB, 1600 * MIB, 1000 * MIB));
-    /* A lower surplus counts from then on. */
+    /* After a lower surplus, growth is measured from that one. */
     g_assert_false(kw_trim_is_due(&large, 800 * MIB, 1600 * MIB, 820 * MIB));
     g_assert_true(kw_trim_is_due(&large, 800 * MIB, 1600 * MIB, 920 * MIB));
 }
@@ -205,11 +205,11 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/budget/threads", threads_are_summed);
-    g_test_add_func("/budget/steps", small_charges_are_collected);
+    g_test_add_func("/budget/small-charges", small_charges_are_collected);
     g_test_add_func("/budget/pressure", pressure_rises_in_steps);
     g_test_add_func("/budget/shares", only_large_accounts_and_caches_reduce_shares);
     g_test_add_func("/budget/arenas", arenas_are_charged);
-    g_test_add_func("/budget/left", an_account_records_that_its_client_left);
+    g_test_add_func("/budget/client-left", an_account_records_that_its_client_left);
     g_test_add_func("/trim/when", memory_is_returned_after_use_fell_or_garbage_grew);
     g_test_add_func("/trim/garbage", garbage_is_returned);
     return g_test_run();

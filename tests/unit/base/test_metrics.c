@@ -57,7 +57,8 @@ bounds_of_steps_increase(void)
     g_assert_cmpuint(kw_histogram_step_end_us(KW_HISTOGRAM_STEPS - 1), >, 60000000);
 }
 
-/* A value is counted in the first step whose bound is not below it, and exceeds it by at most a quarter. */
+/* A value is counted in the first step whose bound is not less than the value. This bound exceeds the value
+ * by at most a quarter. */
 static void
 a_value_is_counted_in_its_step(void)
 {
@@ -128,8 +129,8 @@ main(int count, char **arguments)
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/base/metrics/names", every_metric_has_a_name);
     g_test_add_func("/base/metrics/threads", all_threads_are_summed);
-    g_test_add_func("/base/histogram/steps", bounds_of_steps_increase);
-    g_test_add_func("/base/histogram/step", a_value_is_counted_in_its_step);
+    g_test_add_func("/base/histogram/bounds-of-steps", bounds_of_steps_increase);
+    g_test_add_func("/base/histogram/step-of-a-value", a_value_is_counted_in_its_step);
     g_test_add_func("/base/histogram/quantiles", quantiles);
     g_test_add_func("/base/histogram/threads", histograms_count_all_threads);
     return g_test_run();
