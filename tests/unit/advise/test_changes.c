@@ -90,7 +90,7 @@ test_table(void)
     assert_changes(BASE, BASE "    marker: 'd:x'\n", "  another marker cell\n");
 }
 
-/* Where the rows are now is no difference of the texts. */
+/* The placement that a change of a key rule has set is not reported as a difference of the texts. */
 static void
 test_placed(void)
 {

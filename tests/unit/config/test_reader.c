@@ -418,7 +418,8 @@ test_borrowed_schemas(void)
     g_assert_cmpstr(kw_model_setting_find(part, "choice")->text, ==, "yes");
 }
 
-/* A model for further checks lacks what has problems, and is not given out to be served. */
+/* kw_model_check_text returns a model without the parts that have problems; kw_model_read_text returns
+ * none. */
 static void
 test_tables_with_problems(void)
 {
@@ -455,7 +456,8 @@ usable_paths(const char *table)
     return g_string_free(names, FALSE);
 }
 
-/* A rule that misses something because of the problem would cause misleading problems. */
+/* A rule that uses something with a problem is left out, because checks of this rule would report misleading
+ * problems. */
 static void
 test_rules_to_check_further(void)
 {

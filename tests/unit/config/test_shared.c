@@ -69,7 +69,7 @@ test_share(void)
     g_assert_cmpstr(both->tables_file, ==, "policy version 3");
     g_autofree char *text = kw_model_text_without_secrets(both);
     g_assert_nonnull(strstr(text, "redis_password: (secret)"));
-    /* a combination in place of its own part; it needs neither of the two any more */
+    /* a combination can take the place of the own part; it does not need references to the two parts */
     g_autoptr(kw_model) again = kw_model_share(both, NULL, found);
     g_assert_cmpuint(again->tables_count, ==, 0);
     g_assert_true(kw_model_own(again) == own);

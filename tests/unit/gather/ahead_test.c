@@ -203,8 +203,9 @@ fetches_of_second_page(uint32_t page_rows)
     return noted.fetches_count - before;
 }
 
-/* When a range with many rows of the page runs dry, the other one, which has few of them, fetches few. It
- * fetches none if it has enough rows: the 222 that it got at first are a fifth of the rows of both pages. */
+/* When the rows of a range that has most rows of the page run out, the gather also fetches a few rows of the
+ * other range. It fetches none of them if that range has enough rows: the 222 that it got at first are a
+ * fifth of the rows of both pages. */
 static void
 test_shares_of_ranges(void)
 {
@@ -252,7 +253,8 @@ check_forecast(const char *const texts[FORECAST_STREAMS], bool reversed, uint64_
         g_assert_cmpuint(left[i], ==, expected[i]);
 }
 
-/* While one of four streams has run out, three rows stand for four of the page; after the second one, two. */
+/* While one of four streams has run out, three buffered rows count as four rows of the page, because the
+ * fourth stream is expected to have one more. While two have run out, two rows count as four. */
 static void
 test_forecast(void)
 {

@@ -19,8 +19,8 @@ typedef struct caller_group caller_group;
 typedef struct caller {
     caller_group *all;
     unsigned number;
-    unsigned operations_left; /* operations */
-    size_t op;                /* in the history */
+    unsigned operations_left;
+    size_t op; /* in the history */
     history_kind kind;
     uint32_t key;
     char row[16], value[24];

@@ -64,8 +64,8 @@ typedef struct many_puts {
     answer answers[MANY];
 } many_puts;
 
-/* All puts have the same deadline. Of two puts in one batch with different deadlines, the earlier one is
- * UNKNOWN while the batch can still be sent. */
+/* All puts have the same deadline. If the deadlines of two puts in one batch were different, the put with the
+ * earlier one could be UNKNOWN although the batch is still to be sent. */
 static void
 many_puts_start(many_puts *all, fixture *on, const char *prefix, int64_t timeout_ms, size_t at_once)
 {

@@ -41,7 +41,7 @@ test_versions(void)
     }
 }
 
-/* The row that gets read decides, although the other placement has no row yet. */
+/* The row that get operations read decides, although the other placement has no row yet. */
 static void
 test_read_one_row(void)
 {

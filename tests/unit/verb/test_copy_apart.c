@@ -147,7 +147,7 @@ test_pass(void)
         expect_equal_records(&self);
         uint64_t operations = self.apart.control->operations;
         self.request.max_rows = 100;
-        visit(&self, KW_COPY_PASS, OLD); /* nothing is left to write: the last key, the rows, their others */
+        visit(&self, KW_COPY_PASS, OLD); /* only reads: the last key, the rows, the other rows */
         g_assert_cmpuint(self.apart.control->operations - operations, ==, 3);
         tear_down(&self);
     }
@@ -430,7 +430,7 @@ test_ends_early(void)
     tear_down(&self);
 }
 
-/* A slice ends after this many rows, and the next one needs no more than the keys that it returned. */
+/* A slice ends after max_rows rows. The next slice gets only the keys that this one returned. */
 static void
 test_edges(void)
 {
