@@ -8,7 +8,7 @@ The seed of a history is --seed plus its number; with --together, that is the se
 seed times 1,000 plus a number. To repeat a history, use its seed, workload and fault and --count 1. The machine's timing is
 not part of a seed, so try several times. A wrong history is written to a file in --keep, for judge_history. Exits with 1 if
 a history is wrong. A history in which an object has too many concurrent operations to be judged is neither right nor wrong,
-and is counted separately. With --together, so is one beside which no change went on to another version.
+and is counted separately. So is, with --together, a history during which no change set another version.
 """
 import argparse
 import contextlib

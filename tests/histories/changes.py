@@ -15,7 +15,7 @@ from keyway_gateway import PATIENCE, Gateway, free_ports
 from keyway_thrift.ttypes import ApplyOptions, ChangeAction, ChangeOptions, Code, KeywayError
 from thrift.transport.TTransport import TTransportException
 
-logging.getLogger("thrift").setLevel(logging.CRITICAL)  # gateways that are restarted
+logging.getLogger("thrift").setLevel(logging.CRITICAL)  # no messages about gateways that are restarted
 
 # The key rules that a path can have; the first one is that of places.TABLES.
 KEYS = {
@@ -36,11 +36,11 @@ KEYS = {
 # What the operator can order in which version of a change: forward, and back.
 ORDERS = {"both-old": ("SWITCH", "CANCEL"), "both-new": ("COMPLETE", "REVERSE"), "both-last": ("COMPLETE", "COMPLETE"),
           "2": ("SWITCH", "CANCEL"), "6": ("COMPLETE", "REVERSE")}
-# A gateway that is asked while it is killed, paused or restarted.
+# Exceptions of calls to a gateway that is killed, paused or restarted.
 GONE = (TTransportException, OSError, EOFError)
 BACK = ("REVERSE", "CANCEL")
-BACKS_MOST = (0, 1, 2, 5)  # orders of one change: one of these numbers
-MORE_ORDERS = 0.04  # of an order while the change does not wait for one, at each look
+BACKS_MOST = (0, 1, 2, 5)  # limits on the orders back (BACK) of one change; one of them is chosen
+MORE_ORDERS = 0.04  # probability of an order, at each look, while the change does not wait for one
 
 
 class RuleChanges(places.Place):
@@ -48,7 +48,7 @@ class RuleChanges(places.Place):
 
     CHANGE_SECONDS = 300  # A change that takes longer hangs.
     ROUND_SECONDS = 8  # In a round, no change begins later.
-    # A table with `order: stamp` keeps the control cells of the last change for so long.
+    # Deadline of calls. A table with `order: stamp` keeps the control cells of the last change for as long.
     CALL_MS = 3000
     patience_ms = 120  # A late write is applied within this time.
 
@@ -137,7 +137,7 @@ class Changing(RuleChanges, places.Embedded):
 
 class ChangingSim(RuleChanges, places.Sim):
     """Gateways whose key rules can be changed, over two Thrift2 servers of hbase_sim. Writes are applied within store.late,
-    or never. Mostly that is less than a change takes for its versions, sometimes more."""
+    or never. store.late is mostly shorter than the time that a change takes for its versions, and sometimes longer."""
 
     LATE_MS = (200, 200, 1500)
 
@@ -267,7 +267,7 @@ def begin_whole(place, random, name, watch, until):
 
 
 def choose_order(random, found, back):
-    """An order that is possible now, or None. While the change waits for one, soon. back: it can be one of BACK."""
+    """A possible order, or None. An order is more likely while the change waits for one. back: it can be one of BACK."""
     possible = [command.upper() for command in found.next_commands.split(", ") if command]
     chosen = [each for each in possible if each not in BACK]
     stuck = found.goal == "cancelled" and found.problem  # another policy was applied in between

@@ -88,7 +88,7 @@ client_field_name(const client_table *table, int field)
     return table->has_map ? map_names[field] : names[field];
 }
 
-/* Both entries of a map are named as the map. */
+/* If both entries of a map are selected, the result has the name of the map instead. */
 kw_bytes *
 client_columns(client *with, const client_table *table, uint8_t fields, uint32_t *ret_count)
 {

@@ -83,7 +83,7 @@ effect_of(const operation *of, uint8_t fields)
     return made;
 }
 
-/* An atomic operation as the view shows it that does not decide it: a write of its result. */
+/* The effect of an atomic operation in a view that does not decide it: a write of its result. */
 static effect
 shown_effect(const operation *of, uint8_t fields)
 {

@@ -1,5 +1,5 @@
-/* Judges histories in files: judge_file [--exempt] WORKLOAD FILE... Exits with 1 if one is wrong. --exempt:
- * as record --exempt. */
+/* Judges histories in files: judge_history [--exempt] WORKLOAD FILE... Exits with 1 if one is wrong.
+ * --exempt: as for record_history. */
 #include "histories/workload.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ main(int argc, char **argv)
     argc -= exempt;
     argv += exempt;
     if (argc < 3) {
-        fprintf(stderr, "usage: judge_file [--exempt] WORKLOAD FILE...\n");
+        fprintf(stderr, "usage: judge_history [--exempt] WORKLOAD FILE...\n");
         return 2;
     }
     const workload *work = workload_find(argv[1]);

@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 # By name: what is removed, and in which file which text is replaced by which other one.
 PLANTED = {
-    "authority-first": ("the order of the two writes of a put or removal: the placement that gets read is written first", [
+    "authority-first": ("the order of the two writes of a put or removal: the placement that get operations read is written first", [
         ("server/change/version.c", "#define FIRST  {1, 1, false, false}", "#define FIRST  {2, 2, false, false}"),
         ("server/change/version.c", "#define READ   {2, 2, true, true}", "#define READ   {1, 1, true, true}"),
         ("server/change/version.c", "{1, 2, true, true}, {0, 1, false, false}", "{1, 1, true, true}, {0, 2, false, false}"),

@@ -1,4 +1,4 @@
-/* Records one history and judges it: record --workload NAME --gateways ADDRESS,... [options].
+/* Records one history and judges it: record_history --workload NAME --gateways ADDRESS,... [options].
  *
  *   callers execute the workload for a while (--until-line: until a line arrives) --> prints "quiet"
  *   reads lines "tie RECORD VALUE VALUE": the puts of these values had the same timestamp (judge.h)
@@ -25,7 +25,7 @@
 #define RECORDS_MOST 64
 #define BURST_CALLS_MOST 3
 #define BURSTS_RARER_NS                                                                                      \
-    (UINT64_C(5) * 1000 * 1000 * 1000) /* a history that waits for long has enough calls */
+    (UINT64_C(5) * 1000 * 1000 * 1000) /* bursts become rarer: a long history has enough calls */
 #define LAST_READ_MS 120000
 #define LATER_READS_MS 1000 /* longest time between two reads after the callers have ended */
 #define VERSIONS_READ 10
@@ -310,7 +310,8 @@ read_until_line(caller *callers, size_t gateways)
     read_line();
 }
 
-/* With the values of ties as one value. A tie is one version or several, which the first judgement knows. */
+/* If the history is wrong, judges it again with one value for both values of each tie. The second judgement
+ * ignores versions, because a tie can be one version or two; so errors of versions are final. */
 static judgement
 judge_with_ties(const operations *all, const workload *work)
 {

@@ -151,7 +151,7 @@ class Round:
         return random.Random(f"{self.seed} {words}")
 
     def choose_tables(self):
-        """Few tables change fast; many are many different histories."""
+        """Few tables, whose changes follow each other quickly, or many tables, for many different histories."""
         names = [name for name in places.table_names(self.place.tables) if self.possible(name)]
         chance = self.chance("tables")
         return chance.sample(names, min(chance.choice([2, 3, len(names)]), len(names)))

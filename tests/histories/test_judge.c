@@ -715,7 +715,7 @@ main(int argc, char **argv)
     g_test_add_func("/judge/right", test_right);
     g_test_add_func("/judge/lost", test_lost);
     g_test_add_func("/judge/made-up", test_made_up);
-    g_test_add_func("/judge/together", test_together);
+    g_test_add_func("/judge/concurrent-puts", test_together);
     g_test_add_func("/judge/unknown", test_unknown);
     g_test_add_func("/judge/whole-records", test_whole_records);
     g_test_add_func("/judge/two-winners", test_two_winners);

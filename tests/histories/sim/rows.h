@@ -7,7 +7,8 @@
  *   checkAnd...            its puts get max(timestamp of the compared cell, clock)
  *   versions, TTL          as the family's descriptor says; without a number of versions, all are kept. Its
  *                          other settings are returned by getTableDescriptor, but have no effect
- *   delete marker          hides cells up to its timestamp, even later ones; a compaction drops the marker
+ *   delete marker          hides cells up to its timestamp, even cells that are written later; a
+ *                          compaction drops the marker
  *
  * Used under one lock. Tables named keyway_clock are on a second region server with its own clock.
  */
