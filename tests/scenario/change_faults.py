@@ -154,7 +154,7 @@ class Faults(HBaseCase):
         data.close()
         waiting.close()
 
-    @unittest.skipUnless(LONG, "a long test (KW_KILLS)")
+    @unittest.skipUnless(LONG, "a long test: set KW_KILLS to run it")
     def test_kill_with_stamps(self):
         self.run_change(self.kill, "    order: stamp\n")
 
@@ -162,7 +162,7 @@ class Faults(HBaseCase):
         self.run_change(self.pause)
 
 
-@unittest.skipIf(STORE == "hbase", "these faults are those of the simulated HBase")
+@unittest.skipIf(STORE == "hbase", "needs the simulated HBase, which injects these faults")
 class LostAnswers(Faults):
     """Calls and answers are lost, calls are applied late, and compactions drop delete markers."""
     LATE = "  late: 2s\n"  # longer than a call is late (see trouble)

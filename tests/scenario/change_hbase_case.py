@@ -18,17 +18,18 @@ from keyway_thrift.ttypes import Code, KeywayError
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "sim"
 GATEWAYS = int(sys.argv.pop(1)) if len(sys.argv) > 1 else 1
 LATE = f"  late: {2000 if STORE == 'hbase' else 1000}ms\n"  # a real HBase can be slow
-# A change ends when no timestamp can be ahead of HBase's clock: after two widths. The real HBase has WIDE_CLOCK.
+# At its end a change waits until no timestamp can be ahead of HBase's clock, which takes two clock widths. For the real HBase,
+# WIDE_CLOCK sets the width.
 WIDTH = "" if STORE == "hbase" else "  clock_width: 2s\n"
 ROWS = 600
 # Each test runs once on the simulated HBase, and the most different ones on a real one.
-ONE = unittest.skipUnless(GATEWAYS == 1, "with one gateway")
-SEVERAL = unittest.skipUnless(GATEWAYS > 1, "with several gateways")
-SIMULATED = unittest.skipUnless(GATEWAYS > 1 and STORE == "sim", "with several gateways on the simulated HBase")
+ONE = unittest.skipUnless(GATEWAYS == 1, "needs one gateway")
+SEVERAL = unittest.skipUnless(GATEWAYS > 1, "needs several gateways")
+SIMULATED = unittest.skipUnless(GATEWAYS > 1 and STORE == "sim", "needs several gateways on the simulated HBase")
 
 
 class Gateways:
-    """Each new connection is one to another gateway that runs."""
+    """Opens each new connection to the next one of the gateways."""
 
     def __init__(self, gateways):
         self.all = gateways

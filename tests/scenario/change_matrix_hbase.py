@@ -6,10 +6,10 @@ KW_MATRIX_ALL tries all pairs. Each pair is tried with `order: store` and with `
 the same time. Their changes begin one after the other, each with a version of the policy, because HBase gateways refuse a
 policy that begins several changes.
 
-The same records are put, put in part, and removed in whole or in part, some with timestamps of the caller: before the
-change, while it begins, when the rows are copied, during the switch, after it, while the change is completed, and then. A
-table that has had the new rule from the start gets the same writes. Then both must have the same rows, cells and values. Cells
-whose timestamp HBase or a gateway gave must have the one that they had before the change.
+The same records are put, put in part, and removed in whole or in part, some with timestamps of the caller: before the change,
+while it begins, when the rows are copied, during the switch, after it, while the change is completed, and afterwards. A table
+that has had the new rule from the start gets the same writes. Then both must have the same rows, cells and values. Cells whose
+timestamp HBase or a gateway gave must have the one that they had before the change.
 
 KW_SEED repeats a run.
 """
@@ -39,7 +39,7 @@ CALL_MS = {"sim": 2000, "hbase": 120_000}
 CLOCK_MS = 2000          # how far HBase's clock can be from this machine's
 PAUSE_S = 0.04           # between writes that must be spread over the versions of a change
 ABOVE_REMOVALS = 1_000_000
-UNIQUE = (b"d:a", b"e:b", b"e:m_")  # columns whose values name their write
+UNIQUE = (b"d:a", b"e:b", b"e:m_")  # columns in which each write puts a value of its own
 
 
 class Pair:

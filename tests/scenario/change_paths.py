@@ -235,7 +235,7 @@ class Paths(ChangeCase):
         wait_until_ended(self.gateway, "t")
 
     def test_rows_that_do_not_fit(self):
-        """Rows whose records have no key in the path are not copied, and queries use the path only on order."""
+        """Rows whose records have no key in the path are not copied, and queries use the path only after the operator orders it."""
         fields = "    fields: {id: {type: string, max_bytes: 20}, ts: timestamp, note: string}\n"
         old = f"tables:\n  t:\n{fields}    key: [{{field: id}}, {{field: ts}}]\n"
         new = f"{old}    paths:\n      by_id: {{key: [{{field: {{name: id, encoding: fixed, width: 8}}}}, {{field: ts}}]}}\n"

@@ -308,7 +308,7 @@ class Paths(PathsCase):
 
     @ONE
     def test_rows_that_do_not_fit(self):
-        """Records without a key in the path are not copied, and queries use the path only on order."""
+        """Records without a key in the path are not copied, and queries use the path only after the operator orders it."""
         fields = "    fields: {id: {type: string, max_bytes: 20}, ts: timestamp, note: string}\n"
         old = f"tables:\n  t:\n    store_table: {self.name}\n    atomics: false\n{fields}    key: [{{field: id}}, {{field: ts}}]\n"
         new = f"{old}    paths:\n      by_id: {{key: [{{field: {{name: id, encoding: fixed, width: 8}}}}, {{field: ts}}]}}\n"
@@ -370,7 +370,7 @@ class Stops(PathsCase):
         self.check(load)
 
     def test_gateway_paused(self):
-        """A gateway stands still for longer than its lease; it must not answer scans of a path that it believes complete or not."""
+        """A gateway is paused for longer than its lease. Then it must not answer scans by what it knew about the path before."""
         a, b = self.gateways
         with self.load() as load:
             load.harmed = True
@@ -384,7 +384,7 @@ class Stops(PathsCase):
             self.end(load)
         self.check(load)
 
-    @unittest.skipUnless("KW_KILLS" in os.environ, "a long test (KW_KILLS); tests/histories does the same at random")
+    @unittest.skipUnless("KW_KILLS" in os.environ, "a long test: set KW_KILLS to run it; tests/histories does the same at random")
     def test_kill_often(self):
         """kill -9 of either gateway at random moments of the addition, and of a cancellation."""
         with self.load() as load:

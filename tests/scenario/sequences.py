@@ -278,7 +278,7 @@ class Sequences(unittest.TestCase):
                 one.kill()
                 shutil.rmtree(one.folder, ignore_errors=True)
 
-    @unittest.skipUnless(PLACE == "redis", "several gateways with stores of their own")
+    @unittest.skipUnless(PLACE == "redis", "needs Redis: the gateways have separate stores")
     def test_gateways_share_redis(self):
         seen, failures, stop = Seen(), [], threading.Event()
         with gateway() as one, gateway() as two:
@@ -294,7 +294,7 @@ class Sequences(unittest.TestCase):
             self.assertEqual(failures, [])
             self.assertGreater(len(seen.values["id"]), 100)
 
-    @unittest.skipUnless(PLACE == "redis", "looks into Redis")
+    @unittest.skipUnless(PLACE == "redis", "needs Redis, whose keys it reads")
     def test_counters_in_redis(self):
         with gateway() as one:
             data = one.data()
@@ -308,7 +308,7 @@ class Sequences(unittest.TestCase):
             self.assertIn("Redis at 127.0.0.1", failed.message)
             REDIS.ask("DEL", f"keyway:{RUN}/ring")
 
-    @unittest.skipUnless(PLACE == "redis", "ends Redis")
+    @unittest.skipUnless(PLACE == "redis", "needs Redis, which it kills")
     def test_redis_is_killed_and_restarted(self):
         with gateway() as one:
             data = one.data()
