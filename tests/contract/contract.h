@@ -20,8 +20,8 @@
 typedef kw_store *(*kw_contract_factory)(void);
 
 void kw_contract_add_tests(const char *prefix, kw_contract_factory factory);
-/* The tests of a store with several writers alone, copies, sweeps and atomic operations; the factory opens
- * store/order. */
+/* Adds tests that are only for a store with several writers: copies, sweeps and atomic operations. The
+ * factory opens store/order. */
 void kw_contract_add_tests_of_order(const char *prefix, kw_contract_factory factory);
 
 /* Drops the tables that the tests created. */

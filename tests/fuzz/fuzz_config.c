@@ -1,5 +1,5 @@
-/* The policy reader with hostile texts: it terminates, stays within its limits, and returns either a model or
- * problems, or with problems a model of the other tables. The target reads the whole result, so that an
+/* The policy reader with hostile texts: it terminates, stays within its limits, and returns a model, or
+ * problems and possibly a model of the parts without problems. The target reads the whole result, so that an
  * invalid pointer is detected. */
 #include "config/reader.h"
 #include "config/shared.h"
