@@ -39,8 +39,8 @@ ORDERS = {"both-old": ("SWITCH", "CANCEL"), "both-new": ("COMPLETE", "REVERSE"),
 # Exceptions of calls to a gateway that is killed, paused or restarted.
 GONE = (TTransportException, OSError, EOFError)
 BACK = ("REVERSE", "CANCEL")
-BACKS_MOST = (0, 1, 2, 5)  # limits on the orders back (BACK) of one change; one of them is chosen
-MORE_ORDERS = 0.04  # probability of an order, at each look, while the change does not wait for one
+BACK_LIMITS = (0, 1, 2, 5)  # limits on the orders back (BACK) of one change; one of them is chosen
+UNPROMPTED_ORDER_PROBABILITY = 0.04  # probability of an order, at each look, while the change does not wait for one
 
 
 class RuleChanges(places.Place):
@@ -271,7 +271,7 @@ def choose_order(random, found, back):
     possible = [command.upper() for command in found.next_commands.split(", ") if command]
     chosen = [each for each in possible if each not in BACK]
     stuck = found.goal == "cancelled" and found.problem  # another policy was applied in between
-    if random.random() >= (0.5 if found.waiting or stuck else MORE_ORDERS):
+    if random.random() >= (0.5 if found.waiting or stuck else UNPROMPTED_ORDER_PROBABILITY):
         return None
     if stuck:
         chosen = possible
@@ -283,7 +283,7 @@ def choose_order(random, found, back):
 def whole_change(place, random, name, watch):
     """One change of a path, from its beginning to its end: orders forward and back at random. Returns the orders."""
     until = time.monotonic() + place.CHANGE_SECONDS
-    table, orders, backs = name.partition(".")[0], [], random.choice(BACKS_MOST)
+    table, orders, backs = name.partition(".")[0], [], random.choice(BACK_LIMITS)
     begin_whole(place, random, name, watch, until)
     found, moment = None, 0.0
     while not found:  # one gateway learns of it later than the other

@@ -334,7 +334,7 @@ judge_with_ties(const operations *all, const workload *work)
 }
 
 static int
-tell(const operations *all, const workload *work, bool complete)
+print_judgement(const operations *all, const workload *work, bool complete)
 {
     judgement found = judge_with_ties(all, work);
     unsigned outcomes[3] = {0};
@@ -416,5 +416,5 @@ main(int argc, char **argv)
     operations *all = operations_new();
     for (int i = 0; i < options.callers; i++)
         g_array_append_vals(all, callers[i].done->data, callers[i].done->len);
-    return tell(all, work, complete);
+    return print_judgement(all, work, complete);
 }

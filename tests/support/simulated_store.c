@@ -424,7 +424,7 @@ kw_simulated_set_time_ms(kw_store *base, int64_t earliest_ms, int64_t latest_ms)
 }
 
 void
-kw_simulated_run_time(kw_store *base, int64_t before_ms, int64_t after_ms, int64_t skew_ms)
+kw_simulated_follow_clock(kw_store *base, int64_t before_ms, int64_t after_ms, int64_t skew_ms)
 {
     simulated_store *store = store_of(base);
     store->time_known = store->time_runs = true;

@@ -38,7 +38,7 @@ void kw_simulated_set_fate(kw_store *store, kw_simulated_fate fate, void *user);
 void kw_simulated_set_time_ms(kw_store *store, int64_t earliest_ms, int64_t latest_ms);
 /* The time advances with this machine's clock: kw_store_time returns an interval from before_ms before that
  * clock to after_ms after it. The clock of the region servers is skew_ms ahead of this machine's clock. */
-void kw_simulated_run_time(kw_store *store, int64_t before_ms, int64_t after_ms, int64_t skew_ms);
+void kw_simulated_follow_clock(kw_store *store, int64_t before_ms, int64_t after_ms, int64_t skew_ms);
 /* From now on the latest time is a multiple of every_ms, plus at_ms. */
 void kw_simulated_set_grid(kw_store *store, int64_t every_ms, int64_t at_ms);
 /* kw_store_time fails; kw_store_time_estimate returns the last time. */

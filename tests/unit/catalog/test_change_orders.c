@@ -239,7 +239,7 @@ has_content_to_write(const node *self)
  * registered yet. False after a failed step until something has happened, because the holder does not repeat
  * the step before. */
 static bool
-is_reported(const world *in, const node *self)
+can_holder_step(const world *in, const node *self)
 {
     if (self->failed_at == in->events)
         return false;
@@ -294,7 +294,7 @@ list_usual(world *in, GArray *to)
         add(to, put_timer_of(self), AGAIN, i);
         add(to, has_content_to_write(self), FIRE, i);
         add(to, node_must_drain(self), DRAIN, i);
-        add(to, node_can_step(self) && is_reported(in, self), STEP, i);
+        add(to, node_can_step(self) && can_holder_step(in, self), STEP, i);
     }
     put_stalled_last(in, to);
     if (to->len == 0)
@@ -407,7 +407,7 @@ take(world *in, choice one)
         take_fault(in, one);
         break;
     case STEP:
-        in->hasty += !is_reported(in, &in->nodes[one.index]);
+        in->hasty += !can_holder_step(in, &in->nodes[one.index]);
         take_of_node(in, one);
         break;
     case ACT:

@@ -91,7 +91,7 @@ end_call(const search *with, world *in, call *of)
 
 /* True if the call ends as soon as what it has sent is applied, because it was given up. */
 static bool
-ends_now(const search *with, const call *of)
+ends_after_sent(const search *with, const call *of)
 {
     return of->state == CALL_LATE || (of->state == CALL_PAUSED && !with->model->acks_after_lease);
 }
@@ -137,7 +137,7 @@ write_target(const search *with, const world *in, int index, int target)
         row_touch(to, of->touch);
     of->stage++;
     of->todo &= (uint8_t)~BIT(target);
-    if (of->todo == 0 || (last && ends_now(with, of)))
+    if (of->todo == 0 || (last && ends_after_sent(with, of)))
         end_call(with, &next, of);
     world_step(with, &next, &in->calls[index], target == OLD ? WRITES_OLD : WRITES_NEW);
 }
@@ -222,7 +222,7 @@ expand_atomic(const search *with, const world *in, int index)
         add_atomic(&next, of);
     of->stage++;
     memset(of->rows, 0, sizeof of->rows);
-    if (ends_now(with, of) || atomic_target(with, of) < 0)
+    if (ends_after_sent(with, of) || atomic_target(with, of) < 0)
         end_call(with, &next, of);
     world_step(with, &next, &in->calls[index], target == OLD ? WRITES_OLD : WRITES_NEW);
 }

@@ -442,9 +442,9 @@ town_new(form one, form other, uint32_t seed, double trouble)
     in->rows[0] = kw_simulated_store_open(tables, G_N_ELEMENTS(tables));
     in->rows[1] = kw_simulated_store_join(in->rows[0]);
     for (unsigned i = 0; i < GATEWAYS; i++) {
-        kw_simulated_run_time(in->rows[i], g_rand_int_range(in->random, 0, 3),
-                              g_rand_int_range(in->random, 0, 3),
-                              g_rand_int_range(in->random, -SKEW_HERE_MS, SKEW_HERE_MS + 1));
+        kw_simulated_follow_clock(in->rows[i], g_rand_int_range(in->random, 0, 3),
+                                  g_rand_int_range(in->random, 0, 3),
+                                  g_rand_int_range(in->random, -SKEW_HERE_MS, SKEW_HERE_MS + 1));
         if (other.order == KW_WRITE_ORDER_STAMP)
             kw_simulated_set_grid(in->rows[i], 16, 8 * (int64_t)i);
         kw_simulated_set_fate(in->rows[i], draw, in);

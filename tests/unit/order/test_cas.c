@@ -108,7 +108,7 @@ assert_error(order_bed *bed, atomic_answer *answer, kw_outcome outcome, const ch
 
 /* The number in column n of the row; -1: there is no such cell. */
 static int64_t
-counter_in(order_bed *bed, const char *table, const char *row)
+number_in_n(order_bed *bed, const char *table, const char *row)
 {
     kw_get get = {.table = kw_bytes_of_text(table), .row = kw_bytes_of_text(row)};
     kw_rows *rows = kw_sync_get(&bed->sync, &get, NULL);
@@ -201,7 +201,7 @@ test_one_row(void)
         assert_ok(&bed, &answer);
         g_assert_cmpint(answer.sums[0], ==, 5 * i);
     }
-    g_assert_cmpint(counter_in(&bed, "old", "r"), ==, 15);
+    g_assert_cmpint(number_in_n(&bed, "old", "r"), ==, 15);
     order_bed_free(&bed);
 }
 
@@ -251,7 +251,7 @@ test_sums(void)
         g_assert_cmpint(answers[i].sums[0], ==, sums[i]);
     }
     g_assert_cmpuint(none.compares, ==, 2); /* the first one alone, then four */
-    g_assert_cmpint(counter_in(&bed, "new", "n"), ==, 11);
+    g_assert_cmpint(number_in_n(&bed, "new", "n"), ==, 11);
     order_bed_free(&bed);
 }
 
@@ -616,7 +616,7 @@ test_other_row_lost(void)
     kw_increment increment = increment_of(arena, "n", 1, true);
     start_increment(&bed, &increment, &answer);
     order_run_ms(&bed, 1500);
-    g_assert_cmpint(counter_in(&bed, "new", "n"), ==, 1);
+    g_assert_cmpint(number_in_n(&bed, "new", "n"), ==, 1);
     g_assert_false(answer.base.done);
     kw_simulated_set_time_ms(bed.rows, 1001, 1001);
     assert_ok(&bed, &answer);
@@ -643,7 +643,7 @@ test_other_row_fails(void)
     kw_increment increment = increment_of(arena, "n", 1, true);
     start_increment(&bed, &increment, &answer);
     assert_error(&bed, &answer, KW_OUTCOME_UNKNOWN, "a row of the record may be missing");
-    g_assert_cmpint(counter_in(&bed, "old", "r"), ==, 1);
+    g_assert_cmpint(number_in_n(&bed, "old", "r"), ==, 1);
     order_bed_free(&bed);
 }
 
@@ -704,7 +704,7 @@ test_deadline(void)
     kw_simulated_release(bed.rows);
     assert_ok(&bed, &first);
     kw_simulated_set_fate(bed.rows, NULL, NULL);
-    g_assert_cmpint(counter_in(&bed, "old", "r"), ==, 1);
+    g_assert_cmpint(number_in_n(&bed, "old", "r"), ==, 1);
     order_bed_free(&bed);
 }
 
