@@ -153,8 +153,7 @@ change_record(const kw_change_command *command, int64_t current, kw_change_recor
               kw_error *ret_error)
 {
     if (record->drops)
-        return refuse(ret_error, record,
-                      "one of its paths is being dropped; this change ends by itself");
+        return refuse(ret_error, record, "one of its paths is being dropped; this change ends by itself");
     bool is_switch_or_complete = command->action == KW_CHANGE_SWITCH || command->action == KW_CHANGE_COMPLETE;
     if (record->adds && is_switch_or_complete)
         return run_added(command, record, arena, ret_error);
