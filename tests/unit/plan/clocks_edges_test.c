@@ -19,6 +19,33 @@ test_window_of_one_piece(void)
     g_assert_cmpint(plan->rest.least, ==, 1620000060);
 }
 
+/* The notes of a plan mention windows only if more than one window is needed. */
+static void
+test_note_of_windows(void)
+{
+    static const struct {
+        const char *query;
+        bool windows;
+    } cases[] = {{"ts>=1620000000 ts<1620000060", false}, {"ts>=1620000000 ts<1620000061", true}};
+    g_autoptr(kw_test_planner) planner =
+        planner_new("    fields: {n: int, ts: {type: timestamp, unit: s}}\n    key:\n"
+                    "      - mod: {of: n, buckets: 3000}\n"
+                    "      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n"
+                    "      - field: ts\n      - field: n\n");
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const kw_plan *plan;
+        planner_reset(planner);
+        planner_set_query(planner, cases[i].query);
+        bool done = kw_plan_make(&planner->query, planner->arena, &plan, NULL), noted = false;
+        g_assert_true(done);
+        for (size_t note = 0; note < plan->notes_count; note++)
+            noted = noted || strstr(plan->notes[note], "windows");
+        g_assert_true(plan->query->window.limit > 0);
+        g_assert_cmpint(plan->rest.limit > 0, ==, cases[i].windows);
+        g_assert_cmpint(noted, ==, cases[i].windows);
+    }
+}
+
 /* If an order is requested, a path without a clock answers, even if a clock has fewer ranges in a short time.
  */
 static void
@@ -95,6 +122,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/plan/clocks-edges/window-of-one-piece", test_window_of_one_piece);
+    g_test_add_func("/plan/clocks-edges/note-of-windows", test_note_of_windows);
     g_test_add_func("/plan/clocks-edges/path-of-an-order", test_path_of_an_order);
     g_test_add_func("/plan/clocks-edges/wish-for-a-number", test_wish_for_a_number);
     g_test_add_func("/plan/clocks-edges/time-after-an-unknown-field", test_time_after_an_unknown_field);

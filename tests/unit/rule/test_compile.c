@@ -1,4 +1,5 @@
 /* Rules that are rejected, each with the message and its position; and the descriptions of compiled rules. */
+#include "rule/compile.h"
 #include "rule/policies.h"
 
 #define FIELDS                                                                                               \
@@ -196,6 +197,16 @@ test_unknown_fields(void)
     }
 }
 
+/* An order that the encoding does not have is one problem, not also that of keys in another order. */
+static void
+test_descending_raw_string(void)
+{
+    g_autofree char *text = test_refused(FIELDS "      - field: {name: id, encoding: raw, order: desc}\n");
+    const char *first = strstr(text, "error: ");
+    g_assert_true(first && !strstr(first + 1, "error: "));
+    g_assert_nonnull(strstr(text, "a raw string cannot be in descending order"));
+}
+
 /* The seconds also determine the minute of the hour. */
 static void
 test_repeated_time(void)
@@ -301,6 +312,31 @@ test_buckets(void)
     g_assert_cmpuint(buckets_of("      - enum: flag\n      - field: id\n"), ==, 2);
 }
 
+/* A calendar whose pieces repeat is circular, unless another clock distinguishes its cycles. The cells of a
+ * clock in another zone begin at other moments, so they must be short enough not to span two cycles. */
+static void
+test_circular(void)
+{
+    static const struct {
+        const char *clock;
+        bool circular;
+    } cases[] = {{"calendar: {of: ts, parts: [yyyy]}", false},
+                 {"calendar: {of: ts, parts: [yyyy], zone: '+08:00'}", true},
+                 {"calendar: {of: ts, parts: [yyyy, MM, dd], zone: '+08:00'}", false},
+                 {"calendar: {of: ts, parts: [HH], zone: '+08:00'}", true},
+                 {"literal: x", true}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *yaml =
+            g_strdup_printf("    fields: {id: string, ts: {type: timestamp, column: 'd:ts'}}\n"
+                            "    families: {d: {ttl: 3h}}\n    major_compaction: 1h\n"
+                            "    key: [{calendar: {of: ts, parts: [MM, dd]}}, {%s}, {field: id}]\n",
+                            cases[i].clock);
+        g_autoptr(kw_policy) policy = test_policy_with_hazards(yaml);
+        const kw_component *found = kw_layout_circular(kw_policy_table(policy, 0)->paths[0].layout);
+        g_assert_cmpint(found != NULL, ==, cases[i].circular);
+    }
+}
+
 static void
 test_fields(void)
 {
@@ -337,5 +373,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/compile/fields", test_fields);
     g_test_add_func("/rule/compile/prefixes_of_values", test_prefixes_of_values);
     g_test_add_func("/rule/compile/time_of_a_timestamp", test_time_of_a_timestamp);
+    g_test_add_func("/rule/compile/descending-raw-string", test_descending_raw_string);
+    g_test_add_func("/rule/compile/circular", test_circular);
     return g_test_run();
 }

@@ -137,6 +137,27 @@ test_enum(void)
     kw_buffer_clear(&out);
 }
 
+/* The index of up to 256 values needs one byte, that of more values two. */
+static void
+test_width_of_enum(void)
+{
+    static const struct {
+        int values;
+        const char *key; /* of the last value */
+    } cases[] = {{255, "fe"}, {256, "ff"}, {257, "0100"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) yaml = g_string_new("    fields: {n: {type: int, values: [0");
+        for (int n = 1; n < cases[i].values; n++)
+            g_string_append_printf(yaml, ", %d", n);
+        g_string_append(yaml, "]}}\n    key: [enum: n]\n");
+        g_autoptr(kw_policy) policy = test_policy(yaml->str);
+        kw_value values[] = {test_number(cases[i].values - 1)};
+        kw_record record = {.values = values};
+        g_autofree char *key = test_key_hex(kw_policy_table(policy, 0), 0, &record);
+        g_assert_cmpstr(key, ==, cases[i].key);
+    }
+}
+
 /* The pieces together are the key; of_rest pieces have the bytes filled in last. */
 static void
 test_pieces(void)
@@ -408,6 +429,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rule/layout/forms", test_forms);
     g_test_add_func("/rule/layout/enum", test_enum);
+    g_test_add_func("/rule/layout/width-of-enum", test_width_of_enum);
     g_test_add_func("/rule/layout/pieces", test_pieces);
     g_test_add_func("/rule/layout/shapes", test_shapes);
     g_test_add_func("/rule/layout/foreign_keys", test_foreign_keys);

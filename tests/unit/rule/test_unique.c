@@ -240,6 +240,21 @@ test_finer_times(void)
     g_assert_cmpstr(none, ==, "");
 }
 
+/* Numbers that start again without a period are unique for a while if the key holds any time, even if that is
+ * the first field of the table. */
+static void
+test_any_time(void)
+{
+    static const char *const keys[] = {"{field: ts}, {field: n}",
+                                       "{calendar: {of: ts, parts: [yyyy]}}, {field: n}"};
+    kw_test_numbers numbers = {"", "UTC", 99, true};
+    for (size_t key = 0; key < G_N_ELEMENTS(keys); key++) {
+        g_autofree char *yaml = yaml_of(&numbers, keys[key]);
+        g_autofree char *hazards = test_hazards(yaml);
+        g_assert_cmpstr(hazards, ==, "");
+    }
+}
+
 /* The messages and their positions. */
 static void
 test_texts(void)
@@ -292,6 +307,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/unique/set_forward", test_set_forward);
     g_test_add_func("/rule/unique/clock_changes", test_clock_changes);
     g_test_add_func("/rule/unique/finer_times", test_finer_times);
+    g_test_add_func("/rule/unique/any-time", test_any_time);
     g_test_add_func("/rule/unique/other_times", test_other_times);
     g_test_add_func("/rule/unique/texts", test_texts);
     g_test_add_func("/rule/unique/periods-that-change", test_periods_that_change);

@@ -182,6 +182,30 @@ test_added(void)
     }
 }
 
+/* While a path is added, the change sets what operations do with the rows of the primary path, wherever the
+ * path is in the text. Other paths are as usual. */
+static void
+test_primary_while_added(void)
+{
+#define TWO_PATHS "    paths: {o: {key: [literal: x, field: id]}, p: {key: [hash: id, field: id]}}\n"
+    static const char *const names[] = {"o", "p"};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        kw_placing placing = {.table = "t", .path = names[i], .given_layout = 1, .layout = 1, .adds = true};
+        placing.given_store_table = placing.store_table = i ? "t_p" : "t_o";
+        placing.role = (kw_role)ROLE_WRITE;
+        placing.old_role = (kw_role){.put = 2, .remove = 1, .get = true, .scan = true};
+        g_autoptr(kw_policy) policy = placed(OLD TWO_PATHS, &placing, 1);
+        const kw_table *table = kw_policy_table(policy, 0);
+        const kw_role *primary = &table->paths[0].placements[0].role;
+        g_assert_true(primary->put == 2 && primary->remove == 1 && primary->get && primary->scan);
+        for (size_t path = 1; path <= 2; path++) {
+            const kw_role *role = &table->paths[path].placements[0].role;
+            g_assert_true(role->put == 1 && role->remove == 1);
+            g_assert_cmpint(role->scan, ==, path != i + 1);
+        }
+    }
+}
+
 /* Rows of a path whose key rule chooses a bucket at each put cannot be copied, nor can rows be copied from
  * such a path. */
 static void
@@ -401,6 +425,7 @@ main(int argc, char **argv)
     g_test_add_func("/schema/placed/changing", test_changing);
     g_test_add_func("/schema/placed/order", test_order);
     g_test_add_func("/schema/placed/added", test_added);
+    g_test_add_func("/schema/placed/primary-while-added", test_primary_while_added);
     g_test_add_func("/schema/placed/added-with-choices", test_added_with_choices);
     g_test_add_func("/schema/placed/changed", test_changed);
     g_test_add_func("/schema/placed/not-applied", test_not_applied);
