@@ -3,7 +3,7 @@
  *
  *   bench_hbase --thrift PORT --gateway PORT [--gateway-pid PID] [--framed] [--only LIST] [--callers LIST]
  *               [--proxy PORT] [--proxy-pid PID] [--server-pids LIST] [--rounds N] [--slice-ms MS]
- *               [--rows N] [--warm SECONDS] [--generated] [--check]
+ *               [--rows N] [--warm SECONDS] [--settings TEXT] [--generated] [--check]
  *
  * With --before PORT, the port of a keywayd of an earlier build, it compares the two gateways instead. Both
  * use the same HBase and have their own tables.
@@ -19,6 +19,7 @@
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define SERVERS_MOST 8
 
@@ -35,7 +36,7 @@ static gboolean framed, check, generated, stamped;
 static gint growth_rows = 1000000;
 static char *grown_table = "kw_bench_grown";
 static char *only = "put,get,remove,increment,hot,connected,latest,order,window,scan,mixes",
-            *callers = "1,8,64,256,1000", *growth, *server_pids = "";
+            *callers = "1,8,64,256,1000", *growth, *server_pids = "", *settings = "unknown";
 static pid_t servers[SERVERS_MOST + 1];
 
 static const GOptionEntry options[] = {
@@ -47,6 +48,7 @@ static const GOptionEntry options[] = {
     {"proxy-pid", 0, 0, G_OPTION_ARG_INT, &proxy_pid, "that proxy", "PID"},
     {"server-pids", 0, 0, G_OPTION_ARG_STRING, &server_pids,
      "processes of HBase and Thrift2, to measure their CPU time", "LIST"},
+    {"settings", 0, 0, G_OPTION_ARG_STRING, &settings, "keywayd's settings, for the output", "TEXT"},
     {"before", 0, 0, G_OPTION_ARG_INT, &before, "port of a keywayd to compare with, instead of Thrift2",
      "PORT"},
     {"before-pid", 0, 0, G_OPTION_ARG_INT, &before_pid, "that keywayd", "PID"},
@@ -105,9 +107,20 @@ warm_up(bench *all)
 }
 
 static void
+print_configuration(const bench *all)
+{
+    printf("Configuration: %ld cores; Thrift2 %s; keywayd: %s; %d alternating rounds, slices of %d ms; %d "
+           "rows.\n"
+           "Values: median of the rounds (interval that contains the true median with 95 %% confidence).\n\n",
+           sysconf(_SC_NPROCESSORS_ONLN), framed ? "framed compact" : "buffered binary", settings,
+           all->rounds, all->slice_ms, (int)all->sides[SIDE_GATEWAY].rows);
+}
+
+static void
 run(bench *all, char **wanted)
 {
     const char *const *list = (const char *const *)wanted;
+    print_configuration(all);
     if (before) {
         table_begin("gateway before", "gateway");
         measure_builds(all, stamped, list);

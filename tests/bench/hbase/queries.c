@@ -219,9 +219,10 @@ query_latest(const group_server *where, const char *table, int ms)
 /* --- the measures ----------------------------------------------------------------------------- */
 
 typedef struct compared_query {
-    asked median;   /* p50: median over the rounds; the rest: last round */
-    interval ratio; /* to one direct get */
-    interval scan;  /* a direct scan to one direct get; 0: not measured */
+    double p50_us;
+    interval rows, calls; /* per query */
+    interval ratio;       /* to one direct get */
+    interval scan;        /* a direct scan to one direct get; 0: not measured */
     double get_us, scan_us;
 } compared_query;
 
@@ -240,16 +241,21 @@ compare(bench *all, const char *table, uint32_t rows, asker fill, query_once sca
 {
     compared_query result = {0};
     double p50[ROUNDS_MOST], ratio[ROUNDS_MOST], get[ROUNDS_MOST], direct[ROUNDS_MOST], scans[ROUNDS_MOST];
+    double rows_read[ROUNDS_MOST], calls[ROUNDS_MOST];
     ask(&all->sides[1].place, table, all->slice_ms, rows, fill); /* warm-up */
     for (int round = 0; round < all->rounds; round++) {
         get[round] = slice_run(&all->sides[0], WORK_GET, 1, all->slice_ms).p50_us;
-        result.median = ask(&all->sides[1].place, table, all->slice_ms, rows, fill);
-        p50[round] = result.median.p50_us;
+        asked got = ask(&all->sides[1].place, table, all->slice_ms, rows, fill);
+        p50[round] = got.p50_us;
+        rows_read[round] = got.rows_scanned;
+        calls[round] = got.calls;
         ratio[round] = p50[round] / get[round];
         direct[round] = scan ? p50_of_scans(all, scan) : 0;
         scans[round] = direct[round] / get[round];
     }
-    result.median.p50_us = rounds_median(p50, all->rounds);
+    result.p50_us = rounds_median(p50, all->rounds);
+    result.rows = rounds_interval(rows_read, all->rounds);
+    result.calls = rounds_interval(calls, all->rounds);
     result.ratio = rounds_interval(ratio, all->rounds);
     result.scan = rounds_interval(scans, all->rounds);
     result.get_us = rounds_median(get, all->rounds);
@@ -265,6 +271,13 @@ add_ratio(const char *measure, const char *first, const char *second, interval v
                      value.high);
 }
 
+static void
+add_count(const char *measure, const char *query, interval value, const char *unit, double must, double aim)
+{
+    table_add_spread(&(table_row){measure, "", query, value.median, unit, AT_MOST, must, aim}, value.low,
+                     value.high);
+}
+
 void
 measure_latest(bench *all)
 {
@@ -272,12 +285,9 @@ measure_latest(bench *all)
     load(&all->sides[1].place, "events", 0, EVENTS, event_by_time);
     compared_query got = compare(all, "events", 20, newest, NULL);
     const char *get = kw_arena_printf(arena, "one get: p50 %.0f us", got.get_us);
-    const char *query =
-        kw_arena_printf(arena, "p50 %.0f us, %.1f calls", got.median.p50_us, got.median.calls);
-    table_add(&(table_row){"latest 20 over 16 buckets: rows read", "", query, got.median.rows_scanned, "rows",
-                           AT_MOST, 50, 40});
-    table_add(&(table_row){"latest 20 over 16 buckets: calls", "", query, got.median.calls, "calls", AT_MOST,
-                           17, 17});
+    const char *query = kw_arena_printf(arena, "p50 %.0f us, %.1f calls", got.p50_us, got.calls.median);
+    add_count("latest 20 over 16 buckets: rows read", query, got.rows, "rows", 50, 40);
+    add_count("latest 20 over 16 buckets: calls", query, got.calls, "calls", 17, 17);
     add_ratio("latest 20 over 16 buckets: p50 in direct gets", get, query, got.ratio, AT_MOST, 8, 5);
 }
 
@@ -317,11 +327,9 @@ measure_order(bench *all)
     load(&all->sides[1].place, "orders", 0, ORDERS * EVENTS_OF_ORDER, event_of_order);
     compared_query got = compare(all, "orders", 1, newest_of_an_order, scan_an_order);
     const char *get = kw_arena_printf(arena, "one get: p50 %.0f us", got.get_us);
-    const char *query = kw_arena_printf(arena, "p50 %.0f us", got.median.p50_us);
-    table_add(&(table_row){"latest event of an order: calls", "", query, got.median.calls, "calls", AT_MOST,
-                           1.01, 1});
-    table_add(&(table_row){"latest event of an order: rows read", "", query, got.median.rows_scanned, "rows",
-                           AT_MOST, 1, 1});
+    const char *query = kw_arena_printf(arena, "p50 %.0f us", got.p50_us);
+    add_count("latest event of an order: calls", query, got.calls, "calls", 1.01, 1);
+    add_count("latest event of an order: rows read", query, got.rows, "rows", 1, 1);
     add_ratio("latest event of an order: p50 in direct gets", get, query, got.ratio, AT_MOST, 1.6, 1.15);
     add_ratio("(latest event of an order: a direct getScannerResults in direct gets)", get,
               kw_arena_printf(arena, "p50 %.0f us", got.scan_us), got.scan, NO_BOUND, 0, 0);

@@ -121,7 +121,11 @@ READY
 }
 start "$build/server/gateway/keywayd" policy "$port" "$admin"
 gateway=${started[-1]}
-arguments=(--gateway-pid "$gateway" --grown-table "$grown")
+# The settings of policy.yaml that change the rates, and the number of event loops.
+settings=$(grep -Eo '(loops|channels|pipeline|batch): *[^ ,}]+' "$work/policy.yaml" | paste -sd, || true)
+loops=$(cat /proc/"$gateway"/task/*/comm | grep -c '^loop' || true)
+settings="${settings:-default settings}, event loops: $loops"
+arguments=(--gateway-pid "$gateway" --grown-table "$grown" --settings "$settings")
 if [ -n "$before" ]; then # with its own tables and catalog
   sed -e "s/:$port$/:$before_port/; s/:$admin$/:$before_admin/; s/kw_bench_/kw_before_/; s/, counter: true//" \
     -e '/order: stamp/d' -e 's/^  kind: hbase/&\n  catalog: kw_before_catalog/' "$work/policy.yaml" >"$work/before.yaml"
