@@ -86,10 +86,23 @@ load_share(void *user)
     link_close(link);
 }
 
+/* keywayd asks HBase for the families of a table when it first writes to it, and sends the puts of a putMany
+ * one by one until it knows them. */
+static void
+load_one(const group_server *where, const char *table, uint64_t number, maker make)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    link_to *link = link_open(where);
+    kw_api_Record record = make(arena, number);
+    put_many(link, table, &record, 1);
+    link_close(link);
+}
+
 static void
 load(const group_server *where, const char *table, uint64_t first, uint64_t count, maker make)
 {
     loader all[LOADERS];
+    load_one(where, table, first, make);
     for (uint64_t i = 0; i < LOADERS; i++) {
         all[i] = (loader){.where = where, .table = table, .end = first + count, .make = make};
         all[i].first = first + i * BATCH;
