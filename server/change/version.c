@@ -104,6 +104,11 @@ static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
         STEP(FILLED_STAMPED, GRACE | COPY), STEP(FILLING_1, NOTHING)},
     [KW_CHANGE_VERSION_FILLED_STAMPED] = {"filled-stamped", ALL, {1, 1, false, true}, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, COMPLETE,
         END, STEP(FILLING_2, COMMAND)},
+
+    /* Before it, and after a cancellation, no write writes kw:w; after it, all writes do. An atomic operation
+     * notices only writes that write it. So none runs while a write from before can still be applied. */
+    [KW_CHANGE_VERSION_HELD] = {"held", ALL, NONE, KW_CHANGE_ATOMICS_HELD, KW_CHANGE_STAMPED, CONTROL,
+        STEP(0, GRACE), END},
 };
 /* clang-format on */
 

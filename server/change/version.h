@@ -9,6 +9,7 @@
  *   STORE -> FILLING -> FILLED                                the same, a path is added
  *   STORE -> ENTER_... -> 0 -> FILLING_1 -> FILLING_2 -> FILLED_STAMPED   a path is added in a store with
  *                                     several writers; it is dropped on the way back
+ *   HELD -> 0           increments and conditional writes are allowed on a table with order: stamp, or forbidden
  *
  * The numbers are names; the table in version.c says what gateways do in each version.
  *
@@ -56,6 +57,9 @@ typedef enum kw_change_version_id {
     KW_CHANGE_VERSION_FILLING_1,
     KW_CHANGE_VERSION_FILLING_2, /* the copier runs */
     KW_CHANGE_VERSION_FILLED_STAMPED,
+    /* Increments and conditional writes are allowed on a table with order: stamp, or forbidden. All writes of
+     * the table write kw:w, and no increment or conditional write runs. A change begins and ends with it. */
+    KW_CHANGE_VERSION_HELD,
     KW_CHANGE_VERSION_COUNT
 } kw_change_version_id;
 

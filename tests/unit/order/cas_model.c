@@ -4,6 +4,8 @@
 
 #include "cas_world.h"
 
+#include "change/version.h"
+
 #include <glib.h>
 #include <string.h>
 
@@ -520,8 +522,18 @@ note_begun(world *in, int index)
     }
 }
 
+/* True if gateways begin atomic operations in this version. */
+static bool
+begins_atomics(const search *with, unsigned turn)
+{
+    if (with->model->turns_count == 0 || with->model->turns[turn] == CAS_ALLOWED)
+        return true;
+    return with->model->turns[turn] == CAS_HELD &&
+           kw_change_version_of(KW_CHANGE_VERSION_HELD)->atomics != KW_CHANGE_ATOMICS_HELD;
+}
+
 static void
-begin_call(const search *with, const world *in, int index, unsigned kind, int choice)
+begin_call(const search *with, const world *in, int index, int gateway, unsigned kind, int choice)
 {
     static const char *const names[] = {"begins put",
                                         "begins put of both",
@@ -533,7 +545,11 @@ begin_call(const search *with, const world *in, int index, unsigned kind, int ch
                                         "begins increment"};
     world next = *in;
     op *of = &next.ops[index];
-    *of = (op){.kind = (uint16_t)kind, .phase = BEGUN, .specs = {-1, -1}};
+    *of = (op){.kind = (uint16_t)kind,
+               .phase = BEGUN,
+               .specs = {-1, -1},
+               .gateway = (uint8_t)gateway,
+               .turn = in->serves[gateway]};
     of->from = kind == CAS_GET ? (uint8_t)choice : 0;
     of->believed = op_is_condition(of) ? (uint8_t)choice : 0;
     if (op_writes(of) && !op_is_removal(of) && kind != CAS_INCREMENT)
@@ -551,6 +567,28 @@ begin_call(const search *with, const world *in, int index, unsigned kind, int ch
 }
 
 static void
+begin_calls_at(const search *with, const world *in, int index, int gateway)
+{
+    for (unsigned kind = 1; kind <= CAS_INCREMENT; kind <<= 1) {
+        if (!(with->model->kinds & kind))
+            continue;
+        op sample = {.kind = (uint16_t)kind};
+        bool atomic = kind != CAS_GET && !op_is_plain(&sample);
+        if (atomic && !begins_atomics(with, in->serves[gateway]))
+            continue;
+        uint8_t now = place_visible(&in->places[0], A).value;
+        int choices = kind == CAS_GET        ? with->model->placements
+                      : op_is_plain(&sample) ? with->model->error + 1
+                                             : 1;
+        for (int choice = 0; choice < choices; choice++)
+            begin_call(with, in, index, gateway, kind, op_is_condition(&sample) ? now : choice);
+        if (op_is_condition(&sample) && now)
+            begin_call(with, in, index, gateway, kind, 0);
+    }
+}
+
+/* Gateways that serve the same version are alike. */
+static void
 begin_calls(const search *with, const world *in)
 {
     int index = 0;
@@ -558,18 +596,60 @@ begin_calls(const search *with, const world *in)
         index++;
     if (in->calls_left == 0 || index == with->model->callers)
         return;
-    for (unsigned kind = 1; kind <= CAS_INCREMENT; kind <<= 1) {
-        if (!(with->model->kinds & kind))
-            continue;
-        op sample = {.kind = (uint16_t)kind};
-        uint8_t now = place_visible(&in->places[0], A).value;
-        int choices = kind == CAS_GET        ? with->model->placements
-                      : op_is_plain(&sample) ? with->model->error + 1
-                                             : 1;
-        for (int choice = 0; choice < choices; choice++)
-            begin_call(with, in, index, kind, op_is_condition(&sample) ? now : choice);
-        if (op_is_condition(&sample) && now)
-            begin_call(with, in, index, kind, 0);
+    begin_calls_at(with, in, index, 0);
+    if (in->serves[1] != in->serves[0])
+        begin_calls_at(with, in, index, 1);
+}
+
+/* --- versions --------------------------------------------------------------------------------- */
+
+/* True if the next version needs a grace: from KW_CHANGE_VERSION_HELD on, unless no atomic operation has run
+ * and none will. */
+static bool
+needs_grace(const search *with, unsigned turn)
+{
+    unsigned needs = kw_change_version_next(KW_CHANGE_VERSION_HELD, KW_CHANGE_FORWARD).needs;
+    bool held = with->model->turns[turn] == CAS_HELD, ran = false;
+    for (unsigned i = 0; i < turn + 2; i++)
+        ran = ran || with->model->turns[i] == CAS_ALLOWED;
+    return held && ran && needs & KW_CHANGE_NEEDS_GRACE && !with->model->no_grace;
+}
+
+static bool
+can_turn(const search *with, const world *in)
+{
+    const cas_model *model = with->model;
+    bool can = in->turn + 1 < model->turns_count;
+    for (int i = 0; i < GATEWAYS && !model->no_reports; i++)
+        can = can && in->serves[i] == in->turn;
+    for (int i = 0; i < OPS && can; i++)
+        if (in->ops[i].phase != IDLE && in->ops[i].turn < in->turn)
+            can = is_late(i) ? !in->ops[i].pending || !needs_grace(with, in->turn) : model->no_drain;
+    return can;
+}
+
+static void
+expand_turns(const search *with, const world *in)
+{
+    if (can_turn(with, in)) {
+        world next = *in;
+        next.turn++;
+        step(with, &next, "the next version is set", -1);
+    }
+    for (int i = 0; i < GATEWAYS; i++) {
+        world next = *in;
+        next.serves[i] = in->turn;
+        if (in->serves[i] < in->turn)
+            step(with, &next, i ? "the second gateway loads it" : "the first gateway loads it", -1);
+    }
+    for (int i = CALLERS_MAX; with->model->turns_count && i < OPS; i++) {
+        world next = *in;
+        if (was_applied(&in->ops[i])) /* later writes with a lower stamp can still be ordered before it */
+            next.ops[i].pending = 0;
+        else
+            memset(&next.ops[i], 0, sizeof next.ops[i]);
+        if (in->ops[i].phase != IDLE && in->ops[i].pending)
+            step(with, &next, "can no longer be applied", i);
     }
 }
 
@@ -635,6 +715,7 @@ expand(explorer *of, const void *state, void *user)
         lose_reply(&with, in, i);
     }
     begin_calls(&with, in);
+    expand_turns(&with, in);
     expand_world(&with, in);
 }
 

@@ -7,6 +7,11 @@
  * The named exemption: a plain write that is in progress at the same time as an atomic operation on one of
  * its fields can be ordered before it although the operation has not seen it. In the model such a write may
  * have no effect. If others could have read it before the operation replaced it, the history is not followed.
+ *
+ * If `turns` is set, a change allows or forbids atomic operations while two gateways serve the table. What
+ * gateways do in the middle of it is that of KW_CHANGE_VERSION_HELD in change/version.c. A gateway loads the
+ * next version at any time; its calls in progress end under the one under which they began. A gateway that
+ * dies or stands still leaves calls without an answer, which can be applied late.
  */
 #pragma once
 
@@ -23,6 +28,15 @@ enum {
     CAS_PUT_IF_OTHER = 64, /* b, if a is as the caller believes */
     CAS_INCREMENT = 128,   /* b */
 };
+
+/* What gateways do with the table. */
+typedef enum cas_turn {
+    CAS_FORBIDDEN, /* atomic operations are refused; writes do not write kw:w */
+    CAS_HELD,      /* KW_CHANGE_VERSION_HELD */
+    CAS_ALLOWED    /* atomic operations run; every write writes kw:w */
+} cas_turn;
+
+#define CAS_TURNS_MAX 5
 
 typedef struct cas_model {
     unsigned kinds;
@@ -43,6 +57,9 @@ typedef struct cas_model {
     int expiries; /* how often the kw:w of a removal expires */
     bool whole;   /* the whole record must be linearizable, not only each field */
     bool fails;   /* atomic operations can fail before the compare is sent */
+    /* The versions that the table has, one after the other; turns_count 0: CAS_ALLOWED all the time. */
+    cas_turn turns[CAS_TURNS_MAX];
+    int turns_count;
 
     /* safeguards to remove */
     bool no_writer;         /* puts do not write kw:w */
@@ -59,6 +76,9 @@ typedef struct cas_model {
     bool eager_resends;     /* after a second attempt, later writes can get the same stamp */
     bool begins_again;      /* an operation whose compare got no answer begins again */
     bool expires_early;     /* the kw:w of a removal can expire between a read and its compare */
+    bool no_drain;          /* the next version begins while calls of the version before are in progress */
+    bool no_reports;        /* the next version begins before all gateways serve the present one */
+    bool no_grace;          /* it begins while calls without an answer can still be applied */
 } cas_model;
 
 explored cas_model_explore(const cas_model *model, uint64_t states_max);

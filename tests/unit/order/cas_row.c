@@ -1,7 +1,23 @@
 /* The rows of cas_model. */
 #include "cas_world.h"
 
+#include "change/version.h"
+
 #include <glib.h>
+
+cas_turn
+op_turn(const cas_model *model, const op *of)
+{
+    return model->turns_count ? model->turns[of->turn] : CAS_ALLOWED;
+}
+
+/* True if plain writes of the call's version write kw:w. */
+static bool
+writes_writer(const cas_model *model, const op *of)
+{
+    cas_turn turn = op_turn(model, of);
+    return turn == CAS_HELD ? kw_change_version_of(KW_CHANGE_VERSION_HELD)->control : turn == CAS_ALLOWED;
+}
 
 bool
 op_is_removal(const op *of)
@@ -100,7 +116,7 @@ remove_from(const cas_model *model, place *from, const op *of)
         from->a_gone = 0;
     if (of->stamp + 1 > from->row_marker)
         *gone = (uint8_t)MAX(*gone, of->stamp + 1);
-    if (!model->no_removal_writer)
+    if (!model->no_removal_writer && writes_writer(model, of))
         set_writer(from, of, (uint8_t)(of->stamp + !model->writer_too_low));
 }
 
@@ -114,7 +130,7 @@ place_apply(const cas_model *model, place *to, const op *of)
     for (unsigned i = 0; i < WATCHED; i++)
         if (op_writes(of) >> i & 1 && of->stamp >= to->cells[i].stamp)
             to->cells[i] = (cell){of->stamp, of->value};
-    if (!op_is_plain(of) || !model->no_writer)
+    if (!op_is_plain(of) || (!model->no_writer && writes_writer(model, of)))
         set_writer(to, of, of->stamp);
 }
 

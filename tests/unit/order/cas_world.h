@@ -7,6 +7,7 @@
 #define OPS 5
 #define CALLERS_MAX 3
 #define PLACES 2
+#define GATEWAYS 2
 #define WATCHED 2
 #define A 0
 #define B 1
@@ -52,6 +53,8 @@ typedef struct op {
     uint8_t asked;  /* the compare was sent twice */
     uint8_t resent; /* the other placement was written twice */
     uint8_t from;   /* gets: the placement */
+    uint8_t gateway;
+    uint8_t turn; /* index of the version under which it began */
     uint16_t read;
     int8_t specs[2]; /* the second one: atomic operations, as the other placement sees them */
 } op;
@@ -60,6 +63,8 @@ typedef struct world {
     uint8_t now, ticks_left, calls_left, unknown_left, asks_left, resends_left, repeats_left, slow_left,
         purges_left, expiries_left;
     uint8_t next_value, next_id, wrong;
+    uint8_t turn;             /* index of the newest version */
+    uint8_t serves[GATEWAYS]; /* indexes of those that the gateways serve */
     place places[PLACES];
     op ops[OPS];
     spec_ops specs;
@@ -74,6 +79,8 @@ uint8_t op_writes(const op *of); /* bits: fields */
 cell place_visible(const place *in, unsigned field);
 cell place_writer(const place *in);
 uint16_t place_read(const place *from);
+/* What the gateways do in the version under which the call began. */
+cas_turn op_turn(const cas_model *model, const op *of);
 /* The newest stamp among the cells and gone cells, and kw:w if `writer`. */
 uint8_t place_newest(const place *in, bool writer);
 void place_apply(const cas_model *model, place *to, const op *of);

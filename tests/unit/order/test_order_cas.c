@@ -3,6 +3,7 @@
 #include "cas_model.h"
 
 #include <glib.h>
+#include <string.h>
 
 #define STATES_MAX 400000000
 
@@ -231,6 +232,86 @@ test_attempts(void)
     is_wrong(early);
 }
 
+/* --- atomic operations are turned on and off ----------------------------------------------------------- */
+
+static cas_model
+turning(unsigned kinds, int calls, size_t count, const cas_turn *turns)
+{
+    cas_model model = with_kinds(kinds, calls);
+    model.ticks = 1;
+    model.turns_count = (int)count;
+    memcpy(model.turns, turns, count * sizeof *turns);
+    return model;
+}
+
+static const cas_turn turns_on[] = {CAS_FORBIDDEN, CAS_HELD, CAS_ALLOWED},
+                      turns_off[] = {CAS_ALLOWED, CAS_HELD, CAS_FORBIDDEN},
+                      cancelled[] = {CAS_FORBIDDEN, CAS_HELD, CAS_FORBIDDEN, CAS_HELD, CAS_ALLOWED},
+                      off_and_on[] = {CAS_ALLOWED, CAS_HELD, CAS_FORBIDDEN, CAS_HELD, CAS_ALLOWED},
+                      at_once_on[] = {CAS_FORBIDDEN, CAS_ALLOWED}, at_once_off[] = {CAS_ALLOWED, CAS_FORBIDDEN};
+
+#define TURNING(kinds, calls, turns) turning(kinds, calls, G_N_ELEMENTS(turns), turns)
+#define EVERY (CAS_PUT | CAS_REMOVE | CAS_GET | CAS_PUT_IF | CAS_INCREMENT)
+
+static void
+test_turning(void)
+{
+    is_right(TURNING(EVERY, 3, turns_on));
+    is_right(TURNING(EVERY, 3, turns_off));
+    is_right(TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, cancelled));
+    is_right(TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, off_and_on));
+    cas_model places = TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, turns_on);
+    places.placements = 2;
+    is_right(places);
+}
+
+static void
+test_turning_with_late_calls(void)
+{
+    cas_model late = TURNING(EVERY, 3, turns_on), off = TURNING(EVERY, 3, turns_off);
+    late.unknown = off.unknown = 1;
+    late.fails = off.fails = true;
+    is_right(late);
+    is_right(off);
+    late = TURNING(CAS_PUT | CAS_PUT_IF_OTHER | CAS_INCREMENT | CAS_GET, 3, off_and_on);
+    late.unknown = 1;
+    late.whole = true;
+    is_right(late);
+}
+
+static void
+test_turning_at_once(void)
+{
+    is_wrong(TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, at_once_on));
+    is_wrong(TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, at_once_off));
+}
+
+static void
+test_turning_without_drain(void)
+{
+    cas_model on = TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, turns_on), early = on;
+    on.no_drain = true;
+    is_wrong(on);
+    early.no_reports = true;
+    is_wrong(early);
+    cas_model off = TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, turns_off);
+    off.no_drain = true;
+    is_wrong(off);
+}
+
+static void
+test_turning_without_grace(void)
+{
+    cas_model on = TURNING(CAS_PUT | CAS_PUT_IF | CAS_GET, 3, turns_on);
+    on.unknown = 1;
+    on.no_grace = true;
+    is_wrong(on);
+    cas_model off = TURNING(CAS_PUT | CAS_PUT_IF_OTHER | CAS_GET, 3, turns_off);
+    off.unknown = 1;
+    off.whole = off.no_grace = true;
+    is_wrong(off);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -249,5 +330,10 @@ main(int argc, char **argv)
     g_test_add_func("/order/cas/not-waiting-is-wrong", test_not_waiting);
     g_test_add_func("/order/cas/without-followers-is-wrong", test_followers);
     g_test_add_func("/order/cas/attempts", test_attempts);
+    g_test_add_func("/order/cas/turning-on-and-off", test_turning);
+    g_test_add_func("/order/cas/turning-with-late-calls", test_turning_with_late_calls);
+    g_test_add_func("/order/cas/turning-at-once-is-wrong", test_turning_at_once);
+    g_test_add_func("/order/cas/turning-without-drain-is-wrong", test_turning_without_drain);
+    g_test_add_func("/order/cas/turning-without-grace-is-wrong", test_turning_without_grace);
     return g_test_run();
 }
