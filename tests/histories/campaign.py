@@ -3,6 +3,7 @@
     campaign.py --store sim --gateways 2 --faults late,kill_thrift --workloads all --count 100 --seed 7
     campaign.py --store sim --gateways 2 --faults change,change_kill --together 9 --count 100
     campaign.py --store sim --gateways 2 --faults paths,paths_kill --workloads paths,paths_parts --together 6 --count 100
+    campaign.py --store sim --gateways 2 --faults atomics,atomics_kill --workloads cas --together 6 --count 100
 
 The seed of a history is --seed plus its number; with --together, that is the seed of a round, and its histories have this
 seed times 1,000 plus a number. To repeat a history, use its seed, workload and fault and --count 1. The machine's timing is
@@ -19,6 +20,7 @@ import signal
 import sys
 import time
 
+import atomics
 import changes
 import cluster
 import paths
@@ -71,12 +73,13 @@ def names(text, groups):
 def tables_for(options, seed):
     if not options.together:
         return places.old_tables() if options.old else places.TABLES
-    return places.many_tables(options.together, random.Random(seed), paths.TABLES if paths.is_of_paths(options.faults) else places.MANY)
+    kinds = paths.TABLES if paths.is_of_paths(options.faults) else atomics.TABLES if atomics.is_of_atomics(options.faults) else places.MANY
+    return places.many_tables(options.together, random.Random(seed), kinds)
 
 
 def open_place(options, seed):
     tables = tables_for(options, seed)
-    changing = "change" in options.faults or paths.is_of_paths(options.faults)
+    changing = "change" in options.faults or paths.is_of_paths(options.faults) or atomics.is_of_atomics(options.faults)
     if options.store == "embedded":
         return changes.Changing(tables) if changing else places.Embedded(tables)
     if options.store == "sim":

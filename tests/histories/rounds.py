@@ -19,6 +19,7 @@ import subprocess
 import threading
 import time
 
+import atomics
 import beside
 import changes
 import paths
@@ -179,6 +180,8 @@ class Round:
         return not paths.is_of_paths(self.fault) or self.fault in paths.CAN_DROP
 
     def change_once(self, table, chance, watch):
+        if atomics.is_of_atomics(self.fault):
+            return atomics.whole(self.place, chance, table)
         if paths.is_of_paths(self.fault):
             return paths.whole(self.place, chance, table)
         return changes.whole_change(self.place, chance, chance.choice(self.place.paths_of(table)), watch)
