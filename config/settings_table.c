@@ -398,8 +398,8 @@ static const kw_setting table_settings[] = {
      .offset = offsetof(kw_draft_table, table.atomics),
      .about = "Allow increment, putIf and compareAndPut. On HBase with order: store, each of them writes a "
               "control cell into its row, so that a concurrent removal detects it. On HBase with order: "
-              "stamp, every write of the table writes a control cell, and the setting cannot change while "
-              "the table has rows.",
+              "stamp, every write of the table writes a control cell, and on a table with rows, the setting "
+              "changes only with policy.source: store.",
      .holds = "true with order: store and on the embedded store; with order: stamp what the table had "
               "before, for a new table false"},
     {.name = "updates",

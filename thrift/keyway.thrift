@@ -399,7 +399,9 @@ struct ChangeOptions {
 
 /** A change of the key rule of a path, while the path is in use. The rows under the old key rule are in one store
  *  table, those under the new key rule in another. The struct also describes a change that adds paths to a table with
- *  rows, or drops paths. In such a change, the old rows are the rows of the primary path. */
+ *  rows, or drops paths. In such a change, the old rows are the rows of the primary path. It also describes a change
+ *  that allows or forbids increments and conditional writes (version held). Such a change moves no rows: its path is
+ *  the primary one, and its old and new rows are the same. */
 struct ChangeStatus {
   1: required string table,
   /** Of paths that are added together: the first one. */

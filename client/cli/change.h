@@ -21,6 +21,8 @@ bool kw_change_output(const kw_cli *cli, const char *table, const GPtrArray *cha
 bool kw_change_adds_path(const kw_change_status *change);
 /* True if the change drops paths. */
 bool kw_change_drops_path(const kw_change_status *change);
+/* True if increments and conditional writes become allowed or forbidden. No row moves. */
+bool kw_change_sets_atomics(const kw_change_status *change);
 /* "by_time, by_city": the paths that are added or dropped, or the one whose key rule changes. The caller
  * frees it. */
 char *kw_change_paths(const kw_change_status *change);

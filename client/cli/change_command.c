@@ -71,6 +71,12 @@ adds_path(const GPtrArray *before)
     return before != NULL && before->len > 0 && kw_change_adds_path(before->pdata[0]);
 }
 
+static bool
+sets_atomics(const GPtrArray *before)
+{
+    return before != NULL && before->len > 0 && kw_change_sets_atomics(before->pdata[0]);
+}
+
 static const char *
 done_text(const struct command_kind *kind, const GPtrArray *before, const GPtrArray *changes)
 {
@@ -84,6 +90,11 @@ done_text(const struct command_kind *kind, const GPtrArray *before, const GPtrAr
                      "the path"
                    : "accepted: the gateways go on to version filled-stamped, in which queries can use "
                      "the path";
+    if (sets_atomics(before) && cancels)
+        return changes->len == 0
+                   ? "increments and conditional writes stay forbidden, in a new version of the policy"
+                   : "accepted: the change ends when all gateways serve version held; increments and "
+                     "conditional writes stay forbidden";
     if (sets_goal(kind, changes))
         return kind->goal;
     if (waits_for_cursors(kind, changes))
@@ -105,11 +116,13 @@ print_left_rows(const struct command_kind *kind, const kw_change_status *change)
         printf("    keyway forget %s --path %s --drop-rows --yes\n", change->table, path[1]);
 }
 
-/* True if the command leaves rows that are not used any more. A completed addition of a path leaves none. */
+/* True if the command leaves rows that are not used any more. A completed addition of a path leaves none, and
+ * neither does a change that moves no rows. */
 static bool
 leaves_rows(const struct command_kind *kind, const GPtrArray *before)
 {
-    return before != NULL && (kind->action == KW_CHANGE_CANCEL || !adds_path(before));
+    return before != NULL && !sets_atomics(before) &&
+           (kind->action == KW_CHANGE_CANCEL || !adds_path(before));
 }
 
 static void

@@ -61,7 +61,8 @@ static const struct {
                      {"4-back", "as 5, and gets of single records read the old and the new rows"},
                      {"leave-stamped", NEW},
                      {"leave-raised", NEW},
-                     {"leave-held", NEW}};
+                     {"leave-held", NEW},
+                     {"held", "increments and conditional writes become allowed or forbidden; they wait"}};
 
 #define NOT_YET "nothing is written to the path yet"
 
@@ -90,6 +91,12 @@ bool
 kw_change_drops_path(const kw_change_status *change)
 {
     return change->dropped_paths[0] != NULL;
+}
+
+bool
+kw_change_sets_atomics(const kw_change_status *change)
+{
+    return g_str_equal(change->version, "held");
 }
 
 /* Returns the paths that are added or dropped. Empty: a key rule changes. */
@@ -192,6 +199,8 @@ command_text(const kw_change_status *change, const char *words, const char **ret
         *ret_about = "queries can use the path, which lacks the undecodable rows";
     if (adds && g_str_equal(words, "cancel"))
         *ret_about = "end the change without adding the path";
+    if (kw_change_sets_atomics(change) && g_str_equal(words, "cancel"))
+        *ret_about = "end the change without allowing increments and conditional writes";
     if (g_str_equal(words, "complete") && change->cursors_until > g_get_real_time() / 1000)
         *ret_about =
             "end the change after the cursors have expired, or now with --expire-cursors; cannot be undone";
@@ -312,10 +321,11 @@ print_change(const kw_cli *cli, const kw_change_status *change)
     if (change->goal[0] != '\0')
         print_line("goal", "%s%s%s", change->goal,
                    change->holder[0] == '\0' ? "" : ", carried out by gateway ", change->holder);
-    print_store_tables(change);
+    if (!kw_change_sets_atomics(change))
+        print_store_tables(change);
     print_line("began", "%s by %s, policy version %" G_GINT64_FORMAT "%s%s", started, change->author,
                change->policy_version, change->reason[0] == '\0' ? "" : ": ", change->reason);
-    if (!kw_change_drops_path(change))
+    if (!kw_change_drops_path(change) && !kw_change_sets_atomics(change))
         print_rows(change);
     if (change->cursors_until > 0)
         print_line("cursors", "those of the old key rule expire at %s", until);

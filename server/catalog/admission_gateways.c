@@ -236,7 +236,7 @@ add_followed(const kw_admission *admission, size_t table, size_t path, accepted 
     const kw_change_record *record =
         find_several(image->changes, image->changes_count, wanted->table, wanted->paths[path].name);
     to->changing = to->changing || record;
-    if (record && record->drops && record->step == 1)
+    if (record && record->drops && !record->atomics && record->step == 1)
         add_stamped(admission, table, wanted, to);
     else if (record && record->adds && record->step == 1)
         add_without_added(admission, table, record, to);
@@ -268,7 +268,9 @@ add_before_step(const kw_admission *admission, size_t table, size_t path, kw_pat
                 const kw_change_record *record, accepted *to)
 {
     const kw_facts *wanted = admission->wanted[table];
-    if (kind == KW_PATH_STEP_BEGIN && record->drops)
+    if (record->atomics)
+        to->forms[to->count++] = wanted;
+    else if (kind == KW_PATH_STEP_BEGIN && record->drops)
         add_stamped(admission, table, wanted, to);
     else if (kind == KW_PATH_STEP_BEGIN && record->adds)
         add_without_added(admission, table, record, to);
@@ -351,13 +353,16 @@ accepted_of(const kw_admission *admission, size_t table)
 }
 
 /* True if a gateway with this digest serves the table in one of the forms, or if it does not have the table
- * (NULL). */
+ * (NULL). If it follows the catalog's policy, its text can say the opposite about atomic operations, because
+ * it has not loaded the end of a change that was to allow them. Until then it holds them, and all its writes
+ * write kw:w. */
 static bool
-agrees(const kw_admission *admission, size_t table, const accepted *all, const char *theirs)
+agrees(const kw_admission *admission, size_t table, const accepted *all, const char *theirs, bool follows)
 {
+    kw_facts merged = *admission->changes[table].merged;
+    merged.changing_atomics = merged.changing_atomics || follows;
     for (size_t i = 0; theirs && i < all->count; i++)
-        if (kw_facts_agree(theirs, all->forms[i], admission->recorded[table],
-                           admission->changes[table].merged, admission->arena))
+        if (kw_facts_agree(theirs, all->forms[i], admission->recorded[table], &merged, admission->arena))
             return true;
     return !theirs;
 }
@@ -422,7 +427,8 @@ check_table(const kw_admission *admission, size_t table, const accepted *all, co
         return true;
     if (all->begins && !check_follows(admission, name, other, ret_error))
         return false;
-    if (!agrees(admission, table, all, serving) || !agrees(admission, table, all, next))
+    if (!agrees(admission, table, all, serving, other->follows) ||
+        !agrees(admission, table, all, next, other->follows))
         return refuse_digest(admission, name, all, other, g_strcmp0(serving, next) != 0, ret_error);
     return check_report(all->present, other, ret_error);
 }

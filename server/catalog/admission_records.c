@@ -81,9 +81,13 @@ same_role(const kw_role *a, const kw_role *b)
 /* True if the table is compiled for the version. Another version for which it would be compiled in the same
  * way is as good. */
 static bool
-is_compiled_for(const kw_path *path, const kw_change_version *version, bool adds)
+is_compiled_for(const kw_path *path, const kw_change_record *record)
 {
     const kw_table *table = path->table;
+    const kw_change_version *version = kw_change_version_of(record->version);
+    bool adds = record->adds;
+    if (record->atomics)
+        return table->changing_atomics && path->placements_count == 1;
     const kw_placement *old = adds ? table->paths->placements : &path->placements[1];
     return path->placements_count == (adds ? 1 : 2) &&
            same_role(&path->placements[0].role, &version->new_role) &&
@@ -110,7 +114,7 @@ check_path(const kw_admission *admission, const kw_change_record *record, const 
 {
     const kw_table *table = kw_policy_find_table(admission->policy, kw_bytes_of_text(record->table));
     const kw_path *path = table ? find_path(table, name) : NULL;
-    return !path || is_compiled_for(path, kw_change_version_of(record->version), record->adds) ||
+    return !path || is_compiled_for(path, record) ||
            kw_error_set(ret_error, KW_UNAVAILABLE,
                         "table %s, path %s: its change has another version than this policy was loaded with; "
                         "try again",

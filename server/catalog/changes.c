@@ -57,7 +57,8 @@ same_rule(const kw_placed_rule *a, const kw_placed_rule *b)
 static bool
 same_paths(const kw_change_record *a, const kw_change_record *b)
 {
-    if (a->adds != b->adds || a->drops != b->drops || a->more_count != b->more_count)
+    if (a->adds != b->adds || a->drops != b->drops || a->atomics != b->atomics ||
+        a->more_count != b->more_count)
         return false;
     for (size_t i = 0; i < a->more_count; i++)
         if (!g_str_equal(a->more[i].path, b->more[i].path) || !same_rule(&a->more[i].rule, &b->more[i].rule))

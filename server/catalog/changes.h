@@ -73,7 +73,10 @@ typedef struct kw_change_record {
     int64_t new_version;         /* the policy version that began the change */
     kw_change_version_id version;
     bool adds; /* the path is added; `old` is the placement of the primary path, from which rows are copied */
-    bool drops; /* the path is dropped, as if its addition were cancelled; `adds` is set, too */
+    bool drops; /* the path is dropped, as if its addition were cancelled; `adds` or `atomics` is set, too */
+    bool atomics; /* increments and conditional writes are allowed on the table; with `drops`, they are
+                     forbidden. No row moves: `path` is the primary path, and `old` and `now` are the same.
+                     The only version is HELD. `adds` is not set */
     const kw_added_path *more; /* the other paths that are added or dropped */
     size_t more_count;
     uint64_t part; /* of the present work: the index of the added path, or the number of placements that were
@@ -158,9 +161,10 @@ bool kw_change_record_differs(const kw_change_record *a, const kw_change_record 
  * The commit writes the records in the same put. Without a step, placements must be those of the catalog.
  *
  * With several writers, a step goes only to a neighboring version (change/version.h); a change begins with
- * ENTER_HELD (order: store) or 0, a drop with FILLING_2, and ends at a version in which gateways behave as
- * without a change, or at a neighbor of it. The table's order becomes `stamp` with the step to
- * FILLED_STAMPED.
+ * ENTER_HELD (order: store) or 0, a drop with FILLING_2, one that allows or forbids atomic operations with
+ * HELD, and ends at a version in which gateways behave as without a change, or at a neighbor of it. The
+ * table's order becomes `stamp` with the step to FILLED_STAMPED. Atomic operations become allowed or
+ * forbidden with the end of the change.
  * What a step needs:
  *   - to begin: all other gateways that serve the table follow the catalog's policy (otherwise REFUSED), and
  *     serve the table with the old placement (otherwise BUSY)

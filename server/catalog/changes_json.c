@@ -123,6 +123,8 @@ print_record(JsonBuilder *to, const kw_change_record *record, kw_arena *arena)
         print_members(to, &kw_change_of_several_writers, record, arena);
     if (has_parts(record))
         print_members(to, &kw_change_of_parts, record, arena);
+    if (record->under_way && record->atomics)
+        print_members(to, &kw_change_of_atomics, record, arena);
     json_builder_end_object(to);
 }
 

@@ -65,6 +65,11 @@ static const kw_change_member of_parts[] = {
     MEMBER(KW_CHANGE_COUNT, part),
 };
 
+static const kw_change_member of_atomics[] = {
+    MEMBER(KW_CHANGE_FLAG, atomics),
+    MEMBER(KW_CHANGE_FLAG, drops),
+};
+
 static const char *const writers_names[] = {
     [KW_CHANGE_ONE_WRITER] = "one",
     [KW_CHANGE_SEVERAL_WRITERS] = "several",
@@ -91,6 +96,7 @@ const kw_change_group kw_change_of_record = GROUP(of_record);
 const kw_change_group kw_change_of_change = GROUP(of_change);
 const kw_change_group kw_change_of_several_writers = GROUP(of_several_writers);
 const kw_change_group kw_change_of_parts = GROUP(of_parts);
+const kw_change_group kw_change_of_atomics = GROUP(of_atomics);
 
 const kw_change_names kw_change_writers_names = GROUP(writers_names);
 const kw_change_names kw_change_goal_names = GROUP(goal_names);

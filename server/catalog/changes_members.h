@@ -38,6 +38,8 @@ extern const kw_change_group kw_change_of_change;          /* under way */
 extern const kw_change_group kw_change_of_several_writers; /* in a store that several gateways write */
 /* Of a change that adds paths in such a store, or several paths, or that sweeps a second placement. */
 extern const kw_change_group kw_change_of_parts;
+/* Of a change that allows or forbids atomic operations. */
+extern const kw_change_group kw_change_of_atomics;
 
 /* The texts of the values of an enum. */
 typedef struct kw_change_names {

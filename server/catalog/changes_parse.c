@@ -193,13 +193,25 @@ parse_parts(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *cou
            (to->adds || (to->more_count == 0 && !to->drops));
 }
 
+/* No other change has HELD, and one that allows or forbids atomic operations has nothing else. */
+static bool
+parse_atomics(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
+{
+    if (!json_object_has_member(from, "atomics"))
+        return to->version != KW_CHANGE_VERSION_HELD;
+    *count += kw_change_of_atomics.count;
+    return parse_members(from, &kw_change_of_atomics, arena, to) && to->atomics && !to->adds &&
+           to->version == KW_CHANGE_VERSION_HELD && to->writers == KW_CHANGE_SEVERAL_WRITERS;
+}
+
 /* The members of a change that is under way. */
 static bool
 parse_change(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
 {
     *count += kw_change_of_change.count;
     return parse_members(from, &kw_change_of_change, arena, to) &&
-           parse_several_writers(from, arena, to, count) && parse_parts(from, arena, to, count);
+           parse_several_writers(from, arena, to, count) && parse_parts(from, arena, to, count) &&
+           parse_atomics(from, arena, to, count);
 }
 
 static bool

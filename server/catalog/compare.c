@@ -372,9 +372,9 @@ refuse_stamped_atomics(const comparing *self, bool on, kw_error *ret_error)
 {
     return kw_error_set(
         ret_error, KW_REFUSED,
-        "table %s: its rows were written with atomics: %s, and this policy has atomics: %s; with order: "
-        "stamp this cannot change while the table has rows: restore the old value, or " COPY_ROWS_INSTEAD,
-        self->wanted->table, on ? "false" : "true", on ? "true" : "false", self->wanted->table);
+        "table %s: its rows were written with atomics: %s, and this policy has atomics: %s; restore the old "
+        "value, or " CHANGE_ONLINE,
+        self->wanted->table, on ? "false" : "true", on ? "true" : "false");
 }
 
 /* A policy without the setting atomics uses the catalog's value, even if the table is empty: the table's rows
@@ -418,7 +418,11 @@ static bool
 compare_order(comparing *self, kw_error *ret_error)
 {
     const kw_facts *recorded = self->recorded, *wanted = self->wanted;
-    bool shared = !self->evidence->one_writer;
+    bool shared = !self->evidence->one_writer, changing;
+    if (!kw_change_merge_atomics(self->step, recorded, wanted, self->merged, &changing, ret_error))
+        return false;
+    if (changing)
+        return true;
     if (shared && kw_change_merge_order(self->recorded, self->wanted, self->merged))
         return check_kept_atomics(self, ret_error);
     bool known = recorded && recorded->order[0];

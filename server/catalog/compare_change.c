@@ -45,6 +45,8 @@ kw_change_is_verified(const kw_change_step *step, const kw_facts *recorded, cons
     const kw_change_record *base = find_base(step, recorded, path);
     if (base->adds) /* ends only when it was compared */
         return true;
+    if (base->atomics)
+        return kept->verified;
     return is_new(base, kept) ? base->compared : kept->verified;
 }
 
@@ -132,6 +134,8 @@ leads_to(const kw_change_record *from, kw_change_version_id to)
 static kw_change_version_id
 end_of(const kw_change_record *base, bool forward)
 {
+    if (base->atomics)
+        return KW_CHANGE_VERSION_HELD; /* a neighbor of both ends */
     if (forward && base->adds)
         return KW_CHANGE_VERSION_FILLED_STAMPED;
     if (base->store_order)
@@ -150,6 +154,8 @@ can_end(const kw_change_record *base, bool forward)
 static kw_change_version_id
 first_version(const kw_change_record *next)
 {
+    if (next->atomics)
+        return KW_CHANGE_VERSION_HELD;
     if (next->drops)
         return KW_CHANGE_VERSION_FILLING_2;
     return next->store_order ? KW_CHANGE_VERSION_ENTER_HELD : KW_CHANGE_VERSION_0;
@@ -218,7 +224,10 @@ kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_fac
     size_t before = kw_path_facts_count_live(old), after = path->placements_count;
     size_t shared = count_shared(old, path);
     bool good = old->association == path->association;
-    if (kind == KW_PATH_STEP_BEGIN)
+    bool atomics = (kind == KW_PATH_STEP_BEGIN ? next : base)->atomics;
+    if (atomics)
+        good = good && kind != KW_PATH_STEP_NEXT && before == 1 && after == 1 && shared == 1;
+    else if (kind == KW_PATH_STEP_BEGIN)
         good = good && before == 1 && after == 2 && shared == 1 && is_complete(old, &path->placements[1]);
     else if (kind == KW_PATH_STEP_NEXT)
         good = good && before == 2 && after == 2 && shared == 2;
@@ -227,7 +236,7 @@ kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_fac
     bool forward = kind == KW_PATH_STEP_END && is_new(base, &path->placements[0]);
     if (!good || !follows_versions(kind, base, next, forward))
         return refuse_placements(wanted, path, ret_error);
-    return kind != KW_PATH_STEP_BEGIN || check_empty(recorded, wanted, path, evidence, ret_error);
+    return kind != KW_PATH_STEP_BEGIN || atomics || check_empty(recorded, wanted, path, evidence, ret_error);
 }
 
 /* --- without a step -------------------------------------------------------------------------------- */
@@ -314,11 +323,77 @@ kw_change_merge_order(const kw_facts *recorded, const kw_facts *wanted, kw_facts
     return true;
 }
 
+/* --- atomic operations are allowed or forbidden ------------------------------------------------------- */
+
+/* The step that begins or ends such a change; NULL: none. */
+static const kw_change_record *
+find_atomics_step(const kw_change_step *step, const kw_facts *recorded, const kw_facts *wanted,
+                  kw_path_step *ret_kind)
+{
+    const char *path = wanted->paths[0].name;
+    *ret_kind = recorded ? kw_change_step_of_path(step, recorded, wanted, path) : KW_PATH_STEP_NONE;
+    if (*ret_kind == KW_PATH_STEP_NONE)
+        return NULL;
+    const kw_change_record *of = *ret_kind == KW_PATH_STEP_BEGIN
+                                     ? kw_changes_find(step->records, step->count, wanted->table, path)
+                                     : find_base(step, recorded, path);
+    return of->atomics ? of : NULL;
+}
+
+static bool
+refuse_other_atomics(const kw_facts *wanted, bool allows, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: a change is under way that %s increments and conditional writes, and this "
+                        "policy has atomics: %s; wait until it has ended (keyway change status %s)",
+                        wanted->table, allows ? "allows" : "forbids", allows ? "false" : "true",
+                        wanted->table);
+}
+
+static bool
+check_changing_atomics(const kw_facts *recorded, const kw_facts *wanted, kw_error *ret_error)
+{
+    bool was = recorded && recorded->changing_atomics, is = wanted->changing_atomics;
+    if (was && !is)
+        return refuse_under_way(wanted, &wanted->paths[0], ret_error);
+    return was || !is ||
+           kw_error_set(ret_error, KW_UNAVAILABLE,
+                        "table %s: the change of atomics that this policy was loaded with is not under way; "
+                        "try again",
+                        wanted->table);
+}
+
+/* The record of a change is always one of the policy with which the table is compiled: so `wanted` has
+ * changing_atomics at the beginning, and does not have it at the end. */
+bool
+kw_change_merge_atomics(const kw_change_step *step, const kw_facts *recorded, const kw_facts *wanted,
+                        kw_facts *merged, bool *ret_changing, kw_error *ret_error)
+{
+    kw_path_step kind;
+    const kw_change_record *of = find_atomics_step(step, recorded, wanted, &kind);
+    bool ends = of && kind == KW_PATH_STEP_END;
+    *ret_changing = of || (recorded && recorded->changing_atomics);
+    if (!of && !check_changing_atomics(recorded, wanted, ret_error))
+        return false;
+    if (!*ret_changing)
+        return true;
+    if (wanted->changing_atomics == ends || (of && recorded->changing_atomics != ends) ||
+        !g_str_equal(recorded->order, "stamp"))
+        return refuse_placements(wanted, &wanted->paths[0], ret_error);
+    bool allows = ends ? of->goal != KW_CHANGE_GOAL_CANCELLED : !recorded->atomics;
+    if (wanted->atomics_given >= 0 && wanted->atomics_given != allows)
+        return refuse_other_atomics(wanted, allows, ret_error);
+    merged->order = recorded->order;
+    merged->atomics = ends ? allows : recorded->atomics;
+    merged->changing_atomics = !ends;
+    return true;
+}
+
 bool
 kw_change_check_rename(const kw_facts *recorded, const kw_facts *wanted, kw_error *ret_error)
 {
     for (size_t i = 0; i < recorded->paths_count; i++)
-        if (kw_path_facts_is_changing(&recorded->paths[i]))
+        if (kw_path_facts_is_changing(&recorded->paths[i]) || recorded->changing_atomics)
             return kw_error_set(ret_error, KW_REFUSED,
                                 "table %s was %s, and a change of table %s, path %s is under way; rename the "
                                 "table after the change has ended: " SEE_STATUS,

@@ -41,6 +41,13 @@ bool kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, cons
  * before rely on the control cells of all writes. False: no path is added. recorded can be NULL. */
 bool kw_change_merge_order(const kw_facts *recorded, const kw_facts *wanted, kw_facts *merged);
 
+/* While a change allows or forbids atomic operations (kw_change_record.atomics), and at its beginning and
+ * end: sets the order, and whether atomic operations are allowed. *ret_changing: false: no such change is
+ * under way. REFUSED or UNAVAILABLE if the policy is not that of the change, or says the opposite of it.
+ * recorded and step can be NULL. */
+bool kw_change_merge_atomics(const kw_change_step *step, const kw_facts *recorded, const kw_facts *wanted,
+                             kw_facts *merged, bool *ret_changing, kw_error *ret_error);
+
 /* REFUSED if a change of the recorded table, which gets another name, is under way. */
 bool kw_change_check_rename(const kw_facts *recorded, const kw_facts *wanted, kw_error *ret_error);
 

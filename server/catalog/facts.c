@@ -99,6 +99,7 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     facts->order = stamp ? "stamp" : "store";
     facts->order_given = table->model->order != NULL;
     facts->atomics_given = table->model->atomics;
+    facts->changing_atomics = table->changing_atomics;
     facts->atomics = stamp ? facts->atomics_given == 1 : facts->atomics_given != 0;
     facts->fields_count = table->fields_count;
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
@@ -304,7 +305,8 @@ agrees_about_order(const char *theirs, const kw_facts *wanted, const kw_facts *r
 static bool
 agrees_about_atomics(const char *theirs, const kw_facts *recorded, const kw_facts *merged)
 {
-    if (!g_str_equal(merged->order, "stamp"))
+    if (!g_str_equal(merged->order, "stamp") || merged->changing_atomics ||
+        (recorded && recorded->changing_atomics))
         return true;
     if (strstr(theirs, ATOMICS) || strstr(theirs, NO_ATOMICS))
         return merged->atomics == (strstr(theirs, ATOMICS) != NULL);

@@ -56,7 +56,9 @@ typedef struct kw_facts {
     const char *order;  /* "store" or "stamp"; "" in an entry of a release without the setting */
     bool order_given;   /* the policy names it; not stored in the catalog */
     bool atomics; /* increments and conditional writes leave a control cell; with order "stamp" all writes */
-    int atomics_given; /* what the policy says: -1: nothing, 0, 1; not stored in the catalog */
+    bool changing_atomics; /* a change allows or forbids them (kw_change_record.atomics); `atomics` has the
+                              value from before the change */
+    int atomics_given;     /* what the policy says: -1: nothing, 0, 1; not stored in the catalog */
     kw_field_facts *fields;
     size_t fields_count;
     kw_path_facts *paths; /* [0] is the primary path */
@@ -104,6 +106,7 @@ const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);
 
 /* True if a gateway with this digest serves the table in the same way as one that serves `merged` from a
  * policy with `wanted`. recorded: the catalog's previous facts; NULL: none. A gateway whose policy names no
- * order uses the catalog's, or the default one; the same applies to atomic operations with order: stamp. */
+ * order uses the catalog's, or the default one; the same applies to atomic operations with order: stamp.
+ * While a change allows or forbids these, each of its texts is right. */
 bool kw_facts_agree(const char *theirs, const kw_facts *wanted, const kw_facts *recorded,
                     const kw_facts *merged, kw_arena *arena);

@@ -97,6 +97,7 @@ print_table(JsonBuilder *to, const kw_facts *facts)
     add_text(to, "marker", facts->marker);
     add_text(to, "order", facts->order);
     add_flag(to, "atomics", facts->atomics);
+    add_flag(to, "changing_atomics", facts->changing_atomics);
     json_builder_set_member_name(to, "fields");
     json_builder_begin_array(to);
     for (size_t i = 0; i < facts->fields_count; i++)
@@ -222,6 +223,7 @@ parse_table(JsonObject *from, kw_arena *arena, kw_facts *to)
                      .marker = kw_catalog_json_text(from, "marker", arena),
                      .order = kw_catalog_json_text(from, "order", arena),
                      .atomics = flag_of(from, "atomics"),
+                     .changing_atomics = flag_of(from, "changing_atomics"),
                      .atomics_given = -1};
     if (!to->table[0] || !objects_of(from, "fields", arena, &fields, &to->fields_count) ||
         !objects_of(from, "paths", arena, &paths, &to->paths_count))

@@ -63,7 +63,7 @@ run_as_holder(request *self)
     kw_change_times times = kw_change_times_now(coordinator, record);
     self->next = kw_change_planner_next(&work->planner, record, &times);
     bool ends = self->next.act == KW_CHANGE_ACT_END;
-    if (ends && kw_change_reads_old(record) && !record->drops) /* a drop leaves the text as it is */
+    if (ends && kw_change_ends_as_before(record) && !record->drops) /* a drop leaves the text as it is */
         self->command.action = KW_CHANGE_CANCEL;
     if (ends || self->next.act == KW_CHANGE_ACT_STEP)
         kw_change_step_wait(self);

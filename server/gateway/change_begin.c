@@ -3,6 +3,7 @@
 #include "gateway/change_begin.h"
 
 #include "gateway/change_add.h"
+#include "gateway/change_atomics.h"
 #include "gateway/change_drop.h"
 
 #include "base/clock.h"
@@ -159,13 +160,21 @@ has_old_rule(const kw_change_proposal *proposal, const kw_path *path, const kw_c
 /* --- what the operator must state ---------------------------------------------------------------------- */
 
 const char *
+kw_change_missing_late(const kw_change_proposal *proposal)
+{
+    return proposal->writers == KW_CHANGE_ONE_WRITER || proposal->late_given
+               ? NULL
+               : "store.late is not set in the file of this gateway: set it, in all gateways, to "
+                 "hbase.client.operation.timeout of the Thrift2 servers plus a margin";
+}
+
+const char *
 kw_change_missing_statement(const kw_change_proposal *proposal)
 {
     if (proposal->writers == KW_CHANGE_ONE_WRITER)
         return NULL;
-    if (!proposal->late_given)
-        return "store.late is not set in the file of this gateway: set it, in all gateways, to "
-               "hbase.client.operation.timeout of the Thrift2 servers plus a margin";
+    if (kw_change_missing_late(proposal))
+        return kw_change_missing_late(proposal);
     if (!proposal->only_writer)
         return "if another program writes its store tables, its rows would be lost; if only gateways write "
                "them "
@@ -188,7 +197,9 @@ find_path_to_change(const kw_change_proposal *proposal, const kw_table *table)
 {
     const kw_path *path = find_changed_path(proposal, table);
     bool known = path && find_model_path(proposal->old, table->name, path->name);
-    return known && kw_change_keeps_order(proposal, table) ? path : NULL;
+    return known && kw_change_keeps_order(proposal, table) && !kw_change_turns_atomics(proposal, table)
+               ? path
+               : NULL;
 }
 
 /* --- proposals ----------------------------------------------------------------------------------------- */
@@ -228,7 +239,8 @@ propose(const kw_change_proposal *proposal, const kw_table *table, kw_change_rec
 {
     return propose_table(proposal, table, records, count, arena) ||
            kw_change_propose_paths(proposal, table, records, count, arena) ||
-           kw_change_propose_drop(proposal, table, records, count, arena);
+           kw_change_propose_drop(proposal, table, records, count, arena) ||
+           kw_change_propose_atomics(proposal, table, records, count, arena);
 }
 
 /* True if the policy can serve the table only with a change. Without rows a table can get another key rule at
@@ -251,7 +263,7 @@ count_begins(const kw_change_proposal *proposal)
             kw_change_set_find_under_way(proposal->changes, table->name) == proposal->changes->count;
         count += begins && needs_change(proposal, i) &&
                  (find_path_to_change(proposal, table) || kw_change_count_added(proposal, table) ||
-                  kw_change_count_dropped(proposal, table));
+                  kw_change_count_dropped(proposal, table) || kw_change_can_turn_atomics(proposal, table));
     }
     return count;
 }
@@ -349,13 +361,13 @@ explain_too_many(const kw_change_proposal *proposal, const kw_table *table, kw_e
 {
     if (!has_too_many(proposal) ||
         !(find_path_to_change(proposal, table) || kw_change_count_added(proposal, table) ||
-          kw_change_count_dropped(proposal, table)))
+          kw_change_count_dropped(proposal, table) || kw_change_can_turn_atomics(proposal, table)))
         return false;
-    kw_error_set(
-        ret_reason, KW_REFUSED,
-        "table %s: this policy changes the key rules or the paths of several tables; apply the change "
-        "of one table first, then a policy that changes the next one, too",
-        table->name);
+    kw_error_set(ret_reason, KW_REFUSED,
+                 "table %s: this policy changes the key rules, the paths or atomics of several tables; apply "
+                 "the change "
+                 "of one table first, then a policy that changes the next one, too",
+                 table->name);
     return true;
 }
 
@@ -364,7 +376,8 @@ explain_table(const kw_change_proposal *proposal, const kw_table *table, kw_admi
 {
     kw_error reason;
     bool changing = is_changing(table, preview);
-    if (kw_change_explain_paths(proposal, table, &reason) ||
+    if (kw_change_explain_atomics(proposal, table, &reason) ||
+        kw_change_explain_paths(proposal, table, &reason) ||
         (changing ? explain_cancel(proposal, table, &reason)
                   : explain_several(table, preview, &reason) || explain_too_many(proposal, table, &reason) ||
                         explain_missing(proposal, table, &reason)))

@@ -1,4 +1,5 @@
-/* Internal to gateway: decides which changes of key rules a new policy begins or cancels. Pure. */
+/* Internal to gateway: decides which changes of key rules, paths and atomics a new policy begins or cancels.
+ * Pure. */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -18,10 +19,11 @@ typedef struct kw_change_proposal {
 } kw_change_proposal;
 
 /* For each table that the preview refuses because one path has another key rule, or because it has rows and
- * the policy adds a path: begins a change, or cancels the one that is under way if the path has its old key
- * rule again. Returns the records that the catalog would have then, which the caller owns; NULL: no change
- * begins or is cancelled. In a store with several writers, a change begins only with both statements of the
- * operator (only_writer, late_given), and is cancelled by the command `cancel` instead of a policy. */
+ * the policy adds a path, or allows or forbids atomic operations: begins a change, or cancels the one that is
+ * under way if the path has its old key rule again. Returns the records that the catalog would have then,
+ * which the caller owns; NULL: no change begins or is cancelled. In a store with several writers, a change
+ * begins only with both statements of the operator (only_writer, late_given), and is cancelled by the command
+ * `cancel` instead of a policy. */
 kw_change_set *kw_change_propose(const kw_change_proposal *proposal);
 
 /* Explains the refusals of tables for which no change begins: the key rules of several paths differ, a

@@ -2,6 +2,8 @@
  * are those of a cancelled addition, from FILLING_2 on. */
 #include "gateway/change_drop.h"
 
+#include "gateway/change_atomics.h"
+
 #include "base/clock.h"
 
 #include <glib.h>
@@ -52,7 +54,7 @@ can_drop(const kw_change_proposal *proposal, const kw_table *table)
 {
     const kw_table *old = kw_policy_find_table(proposal->old, kw_bytes_of_text(table->name));
     return proposal->writers == KW_CHANGE_SEVERAL_WRITERS && old && !old->chosen && !table->chosen &&
-           kw_change_keeps_order(proposal, table) &&
+           kw_change_keeps_order(proposal, table) && !kw_change_turns_atomics(proposal, table) &&
            kw_change_set_find_under_way(proposal->changes, table->name) == proposal->changes->count;
 }
 

@@ -127,6 +127,20 @@ run_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_error 
     return true;
 }
 
+/* Only `cancel` is possible: there is no work to pause, and the change ends by itself. */
+static bool
+run_atomics(const kw_change_command *command, int64_t current, kw_change_record *record, kw_arena *arena,
+            kw_error *ret_error)
+{
+    if (record->drops)
+        return refuse(ret_error, record, "its atomics are being set to false; that ends by itself");
+    if (command->action == KW_CHANGE_CANCEL)
+        return run_cancel(current, record, arena, ret_error);
+    return refuse(
+        ret_error, record,
+        "its atomics are being set to true; that ends by itself, and only cancel is possible before");
+}
+
 /* --- commands for the work -------------------------------------------------------------------------------
  */
 
@@ -152,6 +166,8 @@ static bool
 change_record(const kw_change_command *command, int64_t current, kw_change_record *record, kw_arena *arena,
               kw_error *ret_error)
 {
+    if (record->atomics)
+        return run_atomics(command, current, record, arena, ret_error);
     if (record->drops)
         return refuse(ret_error, record, "one of its paths is being dropped; this change ends by itself");
     bool is_switch_or_complete = command->action == KW_CHANGE_SWITCH || command->action == KW_CHANGE_COMPLETE;

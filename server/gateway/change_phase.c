@@ -139,6 +139,8 @@ next_for_goal(const kw_change_record *record, kw_arena *arena)
 {
     if (kw_change_is_final(record) || record->drops)
         return "";
+    if (record->atomics)
+        return record->goal == KW_CHANGE_GOAL_CANCELLED ? "" : "cancel";
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
         return kw_change_can_withdraw(record) ? "reverse" : "";
     if (record->adds)

@@ -141,8 +141,19 @@ next_step(const kw_change_record *record, const kw_change_times *times)
 static bool
 goal_ends(const kw_change_record *record, kw_change_version_id goal)
 {
-    return record->goal == KW_CHANGE_GOAL_CANCELLED || goal == KW_CHANGE_VERSION_FILLED_STAMPED ||
-           goal == kw_change_last_version(record);
+    return record->atomics || record->goal == KW_CHANGE_GOAL_CANCELLED ||
+           goal == KW_CHANGE_VERSION_FILLED_STAMPED || goal == kw_change_last_version(record);
+}
+
+/* What must be true before a change ends that has reached its goal. A cancelled change that was to allow
+ * atomic operations needs nothing, because none has run. */
+static unsigned
+needs_of_end(const kw_change_record *record)
+{
+    bool undone = record->goal == KW_CHANGE_GOAL_CANCELLED && !record->drops;
+    if (record->atomics)
+        return undone ? 0 : kw_change_version_next(record->version, KW_CHANGE_FORWARD).needs;
+    return KW_CHANGE_NEEDS_GRACE | (record->drops ? 0 : KW_CHANGE_NEEDS_SWEEP);
 }
 
 /* Finds the next step. *ret_ends: true if the change ends with it. If the change has reached the goal at
@@ -153,9 +164,9 @@ step_of(const kw_change_record *record, const kw_change_times *times, bool *ret_
 {
     kw_change_version_id goal = kw_change_goal_version(record);
     bool ends = goal_ends(record, goal), arrived = record->version == goal;
-    unsigned needs = KW_CHANGE_NEEDS_GRACE | (record->drops ? 0 : KW_CHANGE_NEEDS_SWEEP);
     kw_change_version_step step =
-        arrived && ends ? (kw_change_version_step){KW_CHANGE_VERSION_COUNT, needs} : next_step(record, times);
+        arrived && ends ? (kw_change_version_step){KW_CHANGE_VERSION_COUNT, needs_of_end(record)}
+                        : next_step(record, times);
     bool unstamped = goal == KW_CHANGE_VERSION_STORE || goal == KW_CHANGE_VERSION_STORE_NEW;
     g_assert(step.to != KW_CHANGE_VERSION_COUNT || (arrived && ends));
     *ret_ends = ends && (arrived || (unstamped && step.to == goal));

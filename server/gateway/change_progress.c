@@ -9,6 +9,7 @@ kw_change_place_of(kw_change_version_id version)
                                                   KW_CHANGE_VERSION_ENTER_HELD,
                                                   KW_CHANGE_VERSION_ENTER_RAISED,
                                                   KW_CHANGE_VERSION_ENTER_STAMPED,
+                                                  KW_CHANGE_VERSION_HELD,
                                                   KW_CHANGE_VERSION_0,
                                                   KW_CHANGE_VERSION_FILLING_1,
                                                   KW_CHANGE_VERSION_FILLING_2,
@@ -85,6 +86,8 @@ goal_of_added(const kw_change_record *record)
 kw_change_version_id
 kw_change_goal_version(const kw_change_record *record)
 {
+    if (record->atomics)
+        return KW_CHANGE_VERSION_HELD;
     if (record->adds)
         return goal_of_added(record);
     if (kw_change_is_final(record))
@@ -108,6 +111,12 @@ kw_change_reads_old(const kw_change_record *record)
 {
     const kw_change_version *version = kw_change_version_of(record->version);
     return version->old_role.scan && !version->new_role.scan;
+}
+
+bool
+kw_change_ends_as_before(const kw_change_record *record)
+{
+    return record->atomics ? record->goal == KW_CHANGE_GOAL_CANCELLED : kw_change_reads_old(record);
 }
 
 bool

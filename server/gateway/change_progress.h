@@ -10,6 +10,8 @@ kw_change_version_id kw_change_goal_version(const kw_change_record *record);
 /* True if scans read only the old placement. Then the operator can still switch, or end the change with the
  * old placement. */
 bool kw_change_reads_old(const kw_change_record *record);
+/* True if the change, when it ends now, ends as if it had not begun. */
+bool kw_change_ends_as_before(const kw_change_record *record);
 /* True if a command to cancel can be withdrawn: removals still reach the new rows. Later, some removals leave
  * nothing that a copy could find, and the rows that were copied before would bring the record back. */
 bool kw_change_can_withdraw(const kw_change_record *record);

@@ -151,6 +151,7 @@ void
 kw_change_cancel_record(kw_change_record *record)
 {
     record->under_way = false;
+    record->atomics = false;
     if (record->adds)
         return;
     record->version = KW_CHANGE_VERSION_STORE;
@@ -160,11 +161,12 @@ kw_change_cancel_record(kw_change_record *record)
 
 /* True if the gone cells of removals must not expire. They expire in versions in which the change can end
  * with order: stamp (0, 8 and FILLED_STAMPED), because no later sweep would remove the gone cells that
- * removals leave during the last sweep. They also expire during a drop, which copies no rows. */
+ * removals leave during the last sweep. They also expire during a drop, and while atomic operations become
+ * allowed or forbidden: then no rows are copied. */
 static bool
 keeps_gone(const kw_change_record *record)
 {
-    bool filled = record->version == KW_CHANGE_VERSION_FILLED_STAMPED || record->drops;
+    bool filled = record->version == KW_CHANGE_VERSION_FILLED_STAMPED || record->drops || record->atomics;
     bool end = record->version == KW_CHANGE_VERSION_0 || record->version == KW_CHANGE_VERSION_8;
     return kw_change_version_of(record->version)->control && !filled && (record->store_order || !end);
 }
@@ -197,9 +199,10 @@ placing_of(const kw_change_record *record, kw_model *old_model)
         return placing;
     set_table(record, &placing);
     placing.adds = record->adds && !record->drops;
-    placing.drops = record->drops;
-    placing.old_model = placing.adds ? NULL : old_model;
-    if (record->adds)
+    placing.drops = record->adds && record->drops;
+    placing.atomics = record->atomics;
+    placing.old_model = placing.adds || record->atomics ? NULL : old_model;
+    if (record->adds || record->atomics)
         return placing;
     placing.old_layout = record->old.layout;
     placing.old_store_table = record->old.store_table;

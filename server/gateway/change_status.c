@@ -44,9 +44,10 @@ const char *
 kw_change_why_not_cancel(const kw_change_record *record, int64_t current, kw_arena *arena)
 {
     bool several = record->writers == KW_CHANGE_SEVERAL_WRITERS;
-    const char *instead = record->adds ? "Wait until the path is complete, then drop it"
-                          : several    ? "Complete the change, then change the key rule again"
-                                       : "To cancel it, apply a policy that has the old key rule";
+    const char *instead = record->atomics ? "Wait until it has ended, then apply a policy with atomics: false"
+                          : record->adds  ? "Wait until the path is complete, then drop it"
+                          : several       ? "Complete the change, then change the key rule again"
+                                          : "To cancel it, apply a policy that has the old key rule";
     return kw_arena_printf(arena,
                            "policy version %" G_GINT64_FORMAT " was applied after version %" G_GINT64_FORMAT
                            ", which began the change. %s",

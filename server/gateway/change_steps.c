@@ -91,11 +91,11 @@ set_as_holder(const kw_coordinator *coordinator, const kw_change_next *next, kw_
     }
     if (!ends) {
         kw_change_set_version(record, next->to, kw_clock_wall_ms(), set_at_ms);
-    } else if (kw_change_reads_old(record)) {
+    } else if (kw_change_ends_as_before(record)) {
         kw_change_cancel_record(record);
     } else {
         record->version = KW_CHANGE_VERSION_STORE_NEW;
-        record->under_way = false;
+        record->under_way = record->atomics = false;
     }
     return true;
 }

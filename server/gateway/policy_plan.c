@@ -205,6 +205,26 @@ describe_drops(const kw_table *old, const kw_table *fresh, kw_buffer *lines)
                    "do not use it either: filling-2, filling-1, 0.\n");
 }
 
+/* Describes a change of the setting atomics that begins with this version. */
+static void
+describe_atomics(const kw_table *old, const kw_table *fresh, int64_t late_ms, kw_buffer *lines)
+{
+    bool allows = fresh->model->atomics == 1;
+    if (!fresh->changing_atomics || old->changing_atomics)
+        return;
+    kw_buffer_printf(
+        lines,
+        "  increments and conditional writes become %s while the table is served; no row is copied.\n"
+        "    Version: held. All writes write a control cell, and increments and conditional writes wait; "
+        "they "
+        "fail (UNAVAILABLE) if their deadline passes first.\n"
+        "    The change ends by itself when all gateways serve this version, all calls from before have "
+        "ended, "
+        "and %" G_GINT64_FORMAT " s (store.late) have passed. %s\n",
+        allows ? "allowed" : "forbidden", (late_ms + 999) / 1000,
+        allows ? "Before its end it can be cancelled." : "It cannot be cancelled.");
+}
+
 /* Describes what becomes of the queries that this gateway has seen lately. */
 static void
 compare_queries(planning *self, const kw_table *old, const kw_table *fresh, bool copies, kw_buffer *lines)
@@ -227,6 +247,7 @@ plan_changes(planning *self, const kw_table *old, const kw_table *fresh, kw_buff
 {
     bool copies = describe_key_changes(old, fresh, lines);
     describe_drops(old, fresh, lines);
+    describe_atomics(old, fresh, kw_policy_model(self->fresh)->store.hbase.late_ms, lines);
     if (copies)
         self->copied[self->applied->copied_count++] =
             kw_arena_text(self->arena, kw_bytes_of_text(fresh->name));

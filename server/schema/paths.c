@@ -125,7 +125,7 @@ place_alone(kw_path *path, kw_placement *placement)
 static void
 note_changing(const compiling *self, const kw_placing *placing)
 {
-    self->table->changing = true;
+    self->table->changing = self->table->changing || !placing->atomics;
     self->table->atomics_held = self->table->atomics_held || placing->atomics_held;
     if (placing->sets_order)
         kw_table_set_changing_order(self->table, placing);
@@ -159,6 +159,8 @@ place_path(const compiling *self, size_t index, kw_placement *placements)
     place_alone(path, &placements[0]);
     if (placing && placing->adds)
         return place_added(self, index, placements);
+    if (placing && placing->atomics)
+        note_changing(self, placing);
     if (!placing || !placing->old_model)
         return true;
     note_changing(self, placing);

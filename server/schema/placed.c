@@ -36,6 +36,10 @@ check_placing(const kw_placing *placing, const kw_model *model, kw_diagnostics *
         return !path ||
                kw_diagnostics_add(diagnostics, path->mark, "add the path after that has ended",
                                   "table %s: the path %s is being dropped", placing->table, placing->path);
+    if (!table && placing->atomics)
+        return kw_diagnostics_add(diagnostics, (kw_mark){0}, "keep the table until the change has ended",
+                                  "the policy has no table %s, and its setting atomics is being changed",
+                                  placing->table);
     if (!table)
         return kw_diagnostics_add(diagnostics, (kw_mark){0}, "keep the table until the change has ended",
                                   "the policy has no table %s, and %sits path %s is being %s", placing->table,
@@ -52,7 +56,8 @@ kw_placings_check(const kw_placings *placings, const kw_model *model, kw_diagnos
 {
     bool good = true;
     for (size_t index = 0; index < placings->count; index++)
-        if (placings->items[index].old_model || placings->items[index].adds || placings->items[index].drops)
+        if (placings->items[index].old_model || placings->items[index].adds || placings->items[index].drops ||
+            placings->items[index].atomics)
             good = check_placing(&placings->items[index], model, diagnostics) && good;
     return good;
 }

@@ -154,8 +154,10 @@ kw_table_set_changing_order(kw_table *table, const kw_placing *placing)
 {
     /* A table keeps its atomic operations when it gets another path (catalog/compare_change.h). */
     set_order(table, placing->order,
-              allows_atomics(table, placing->adds ? placing->order : kw_table_default_order(table)));
+              placing->atomics ||
+                  allows_atomics(table, placing->adds ? placing->order : kw_table_default_order(table)));
     table->changing_order = true;
+    table->changing_atomics = placing->atomics;
     table->ordering.waits_for_next_ms = placing->waits_for_next_ms;
     table->ordering.keeps_gone = placing->keeps_gone;
 }
@@ -410,7 +412,7 @@ kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool 
 {
     g_assert(table < policy->tables_count);
     kw_table *of = &policy->tables[table];
-    set_order(of, of->changing_order ? of->ordering.order : order, atomics);
+    set_order(of, of->changing_order ? of->ordering.order : order, atomics || of->changing_atomics);
 }
 
 size_t

@@ -68,9 +68,11 @@ struct kw_table {
     const kw_placement *placements; /* of all paths without the association, in their order; then those of
                                        paths that are being dropped */
     size_t placements_count;
-    bool changing;        /* a path has two placements, because its key rule is being changed; or a path is
-                             being added or dropped */
-    bool changing_order;  /* a change sets the order of writes, whatever policy and catalog say */
+    bool changing;         /* a path has two placements, because its key rule is being changed; or a path is
+                              being added or dropped */
+    bool changing_order;   /* a change sets the order of writes, whatever policy and catalog say */
+    bool changing_atomics; /* a change allows or forbids increments and conditional writes: all writes write
+                              kw:w (store/control.h) */
     bool atomics;         /* in a store with several writers: increments and conditional writes are allowed */
     bool atomics_held;    /* a change does not allow them at present: they wait (service/atomic_hold.h) */
     kw_ordering ordering; /* of rows with records; the rows of the association are not subject to it */
@@ -117,6 +119,9 @@ typedef struct kw_placing {
     /* Or the path is being dropped: the text does not have it, the old model does. `role` and `layout` are
      * those of its placement, which only writes use (kw_path_is_dropped). */
     bool drops;
+    /* Or increments and conditional writes become allowed or forbidden. The path, which is the primary one,
+     * has one placement as without a change, and there is no old model. */
+    bool atomics;
 } kw_placing;
 
 /* The path as the policy's text has it: with the layout number and store table that the text names, which a

@@ -46,11 +46,12 @@ fail_busy(kw_exchange *exchange)
 {
     kw_error error;
     g_autofree char *table = table_of(exchange);
-    kw_error_set(&error, KW_BUSY,
-                 "table %s: its key rule or its paths are being changed, and %d increments and conditional "
-                 "writes of this caller's address or client certificate wait already; try again later "
-                 "(keyway change status %s)",
-                 table, KW_ATOMIC_HOLD_PEER_MAX, table);
+    kw_error_set(
+        &error, KW_BUSY,
+        "table %s: its key rule, its paths or its setting atomics are being changed, and %d increments "
+        "and conditional writes of this caller's address or client certificate wait already; try again later "
+        "(keyway change status %s)",
+        table, KW_ATOMIC_HOLD_PEER_MAX, table);
     error.retry_after_ms = BUSY_RETRY_MS;
     kw_exchange_fail(exchange, &error);
 }

@@ -112,7 +112,7 @@ class Begin(PathsCase):
         data = with_late.data()
         data.put("u", record(id="x"), None)
         data.close()
-        self.refuse(Code.REFUSED, "changes the key rules or the paths of several tables; apply the change of one table first", apply, with_late,
+        self.refuse(Code.REFUSED, "changes the key rules, the paths or atomics of several tables; apply the change of one table first", apply, with_late,
                     two.replace("key: [{field: id}]\n", "key: [{hash: {of: [id]}}, {field: id}]\n"), only_writer=True)
         self.assertEqual([status(each, "t") for each in (gateway, with_late)], [None, None])
         self.expect_all(self.stable)

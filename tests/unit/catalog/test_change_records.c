@@ -169,6 +169,31 @@ test_added(void)
     g_assert_true(read->adds);
 }
 
+static kw_change_record
+full_of_atomics(void)
+{
+    kw_change_record record = full_of_several();
+    record.version = KW_CHANGE_VERSION_HELD;
+    record.atomics = record.drops = true;
+    return record;
+}
+
+static void
+test_atomics(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_change_record record = full_of_atomics(), *read;
+    size_t count;
+    kw_error error;
+    kw_bytes text = kw_changes_print(&record, 1, arena);
+    g_assert_true(kw_changes_parse(text, arena, &read, &count, &error));
+    g_assert_true(kw_bytes_equal(kw_changes_print(read, 1, arena), text));
+    g_assert_false(kw_changes_differ(&record, 1, read, 1));
+    g_assert_true(read->atomics && read->drops && !read->adds);
+    read->atomics = false;
+    g_assert_true(kw_changes_differ(&record, 1, read, 1));
+}
+
 /* Each replacement turns the text of a valid record into a text that is never printed, and must be
  * rejected. */
 static void
@@ -225,6 +250,18 @@ test_strict_added(void)
         {"\"more\":[", "\"less\":["},
     };
     kw_change_record record = full_of_added();
+    assert_strict(&record, replacements, G_N_ELEMENTS(replacements));
+}
+
+static void
+test_strict_atomics(void)
+{
+    static const char *const replacements[][2] = {
+        {"\"atomics\":true", "\"atomics\":false"}, {"\"atomics\":true,", ""},
+        {"\"drops\":true", "\"drops\":1"},         {"\"held\"", "\"0\""},
+        {",\"atomics\":true,\"drops\":true", ""},  {"\"atomics\":true", "\"atomics\":true,\"adds\":true"},
+    };
+    kw_change_record record = full_of_atomics();
     assert_strict(&record, replacements, G_N_ELEMENTS(replacements));
 }
 
@@ -350,6 +387,8 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/change records/read back", test_read_back);
     g_test_add_func("/catalog/change records/several writers", test_several_writers);
     g_test_add_func("/catalog/change records/added", test_added);
+    g_test_add_func("/catalog/change records/atomics", test_atomics);
+    g_test_add_func("/catalog/change records/strict-atomics", test_strict_atomics);
     g_test_add_func("/catalog/change records/strict, added", test_strict_added);
     g_test_add_func("/catalog/change records/strict", test_strict);
     g_test_add_func("/catalog/change records/strict, several writers", test_strict_several);

@@ -100,8 +100,8 @@ static const test_case cases[] = {
     {"control cells from now on", BASE "    atomics: false\n", BASE, "t", NULL, true},
     {"atomic operations with stamps", BASE "    order: stamp\n", BASE "    order: stamp\n    atomics: true\n",
      "t",
-     "table t: its rows were written with atomics: false, and this policy has atomics: true; with order: "
-     "stamp this cannot change while the table has rows",
+     "table t: its rows were written with atomics: false, and this policy has atomics: true; restore the old "
+     "value, or change it while the table is in use: set policy.source: store and run keyway policy apply",
      true},
     {"no atomic operations with stamps any more", BASE BY_TS "    atomics: true\n",
      BASE BY_TS "    atomics: false\n", "t t_by_ts",

@@ -193,11 +193,35 @@ test_next_of_added(void)
     assert_next_of_added(dropped, "");
 }
 
+/* --- atomic operations that become allowed or forbidden ---------------------------------------------------
+ */
+
+static void
+test_atomics(void)
+{
+    kw_change_record record = record_at(KW_CHANGE_VERSION_HELD, KW_CHANGE_GOAL_COMPLETED);
+    record.atomics = true;
+    for (kw_change_action action = KW_CHANGE_SWITCH; action <= KW_CHANGE_COMPARE; action++)
+        if (action != KW_CHANGE_SHOW && action != KW_CHANGE_CANCEL)
+            assert_refused(action, record, "only cancel is possible");
+    assert_goal(KW_CHANGE_CANCEL, record, KW_CHANGE_GOAL_CANCELLED);
+    assert_next_of_added(record, "cancel");
+    record.goal = KW_CHANGE_GOAL_CANCELLED;
+    assert_goal(KW_CHANGE_CANCEL, record, KW_CHANGE_GOAL_CANCELLED);
+    assert_next_of_added(record, "");
+    record.drops = true;
+    assert_next_of_added(record, "");
+    for (kw_change_action action = KW_CHANGE_SWITCH; action <= KW_CHANGE_COMPARE; action++)
+        if (action != KW_CHANGE_SHOW)
+            assert_refused(action, record, "are being set to false; that ends by itself");
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gateway/change goals/added", test_added);
+    g_test_add_func("/gateway/change goals/atomics", test_atomics);
     g_test_add_func("/gateway/change goals/dropped", test_dropped);
     g_test_add_func("/gateway/change goals/next of added", test_next_of_added);
     g_test_add_func("/gateway/change goals/cancel after other version", test_cancel_after_other_version);

@@ -430,6 +430,42 @@ test_dropped(void)
     kw_change_planner_clear(&self.planner);
 }
 
+/* Atomic operations become allowed or forbidden: no work, and a grace, unless no atomic operation can have
+ * run since the change began, and none will run after it. */
+static void
+check_atomics(kw_change_goal goal, bool drops, bool grace)
+{
+    scene self = scene_new(KW_CHANGE_VERSION_HELD, goal, false);
+    self.record.atomics = true;
+    self.record.drops = drops;
+    g_assert_cmpint(next_of(&self).wait, ==, KW_CHANGE_WAIT_REPORTS);
+    report(&self);
+    g_assert_cmpint(next_of(&self).wait, ==, KW_CHANGE_WAIT_REPORTS);
+    report(&self);
+    g_assert_cmpint(next_of(&self).wait, ==, KW_CHANGE_WAIT_TIME);
+    self.times.now_ns += 3 * MS;
+    g_assert_false(kw_change_waits_for_command(&self.record));
+    if (grace) {
+        g_assert_cmpint(next_of(&self).wait, ==, KW_CHANGE_WAIT_GRACE);
+        self.times.now_ns = self.lost_ns + LATE_NS - 1;
+        g_assert_cmpint(next_of(&self).wait, ==, KW_CHANGE_WAIT_GRACE);
+        self.followers[1].dead = true; /* its calls can be late, too */
+        g_assert_cmpint(next_of(&self).wait, ==, KW_CHANGE_WAIT_GRACE);
+        self.times.now_ns += LATE_NS;
+    }
+    g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_END);
+    g_assert_true(kw_change_ends_as_before(&self.record) == (goal == KW_CHANGE_GOAL_CANCELLED));
+    kw_change_planner_clear(&self.planner);
+}
+
+static void
+test_atomics(void)
+{
+    check_atomics(KW_CHANGE_GOAL_COMPLETED, false, true);
+    check_atomics(KW_CHANGE_GOAL_CANCELLED, true, true);
+    check_atomics(KW_CHANGE_GOAL_CANCELLED, false, false);
+}
+
 /* Rows that could not be copied are lost with version FILLING_1, where puts do not reach the path. */
 static void
 test_added_forgets(void)
@@ -694,6 +730,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-planner/turns", test_turns);
     g_test_add_func("/gateway/change-planner/added", test_added);
     g_test_add_func("/gateway/change-planner/dropped", test_dropped);
+    g_test_add_func("/gateway/change-planner/atomics", test_atomics);
     g_test_add_func("/gateway/change-planner/added-forgets", test_added_forgets);
     g_test_add_func("/gateway/change-planner/turn-forgets-pass", test_turn_forgets_pass);
     g_test_add_func("/gateway/change-planner/copy-counts", test_copy_counts);

@@ -178,6 +178,46 @@ test_added(void)
     }
 }
 
+/* All writes write kw:w, whatever the text says about atomic operations, and these wait. */
+static void
+test_atomics(void)
+{
+    const char *texts[] = {PATHS, "    order: stamp\n    atomics: true\n" PATHS,
+                           "    order: stamp\n    atomics: false\n" PATHS};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autoptr(kw_policy) text = test_policy(texts[i]);
+        g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
+        const kw_change_record record = {.table = "t",
+                                         .path = "primary",
+                                         .given = {1, "t"},
+                                         .now = {1, "t"},
+                                         .under_way = true,
+                                         .old = {1, "t"},
+                                         .old_given = {1, "t"},
+                                         .old_version = {1, "0123456789abcdef0123456789abcdef"},
+                                         .version = KW_CHANGE_VERSION_HELD,
+                                         .atomics = true,
+                                         .drops = i == 2,
+                                         .writers = KW_CHANGE_SEVERAL_WRITERS,
+                                         .step = 1,
+                                         .holder = "",
+                                         .author = "",
+                                         .reason = "",
+                                         .example = ""};
+        kw_change_set *set = kw_change_set_new(&record, 1, NULL);
+        g_autoptr(kw_policy) policy = kw_change_set_compile(set, kw_policy_model(text), problems);
+        kw_change_set_unref(set);
+        g_assert_nonnull(policy);
+        kw_policy_set_order(policy, 0, KW_WRITE_ORDER_STAMP, false); /* what the catalog has */
+        const kw_table *table = kw_policy_find_table(policy, KW_BYTES_LITERAL("t"));
+        g_assert_true(table->atomics && table->atomics_held && table->changing_atomics);
+        g_assert_true(table->ordering.atomics && table->ordering.order == KW_WRITE_ORDER_STAMP);
+        g_assert_true(!table->changing && !table->ordering.keeps_gone);
+        for (size_t path = 0; path < table->paths_count; path++)
+            assert_role(&table->paths[path], (kw_role){1, 1, true, true});
+    }
+}
+
 /* Paths that are dropped are not in the policy, and writes reach their placements. */
 static void
 test_dropped(void)
@@ -236,6 +276,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change set/held atomics", test_held_atomics);
     g_test_add_func("/gateway/change set/added paths", test_added);
     g_test_add_func("/gateway/change set/dropped paths", test_dropped);
+    g_test_add_func("/gateway/change set/atomics", test_atomics);
     g_test_add_func("/gateway/change set/added path, atomic operations", test_added_after_atomics);
     g_test_add_func("/gateway/change set/added paths, one writer", test_added_by_one_writer);
     return g_test_run();

@@ -248,7 +248,8 @@ static const cas_turn turns_on[] = {CAS_FORBIDDEN, CAS_HELD, CAS_ALLOWED},
                       turns_off[] = {CAS_ALLOWED, CAS_HELD, CAS_FORBIDDEN},
                       cancelled[] = {CAS_FORBIDDEN, CAS_HELD, CAS_FORBIDDEN, CAS_HELD, CAS_ALLOWED},
                       off_and_on[] = {CAS_ALLOWED, CAS_HELD, CAS_FORBIDDEN, CAS_HELD, CAS_ALLOWED},
-                      at_once_on[] = {CAS_FORBIDDEN, CAS_ALLOWED}, at_once_off[] = {CAS_ALLOWED, CAS_FORBIDDEN};
+                      at_once_on[] = {CAS_FORBIDDEN, CAS_ALLOWED},
+                      at_once_off[] = {CAS_ALLOWED, CAS_FORBIDDEN};
 
 #define TURNING(kinds, calls, turns) turning(kinds, calls, G_N_ELEMENTS(turns), turns)
 #define EVERY (CAS_PUT | CAS_REMOVE | CAS_GET | CAS_PUT_IF | CAS_INCREMENT)

@@ -222,8 +222,8 @@ test_deadline(void)
         uv_run(kw_loop_uv(self.fix->loop), UV_RUN_ONCE);
     g_assert_cmpint(calls[0].error.code, ==, KW_UNAVAILABLE);
     g_assert_cmpint(calls[0].error.retry_after_ms, >, 0);
-    g_assert_nonnull(
-        strstr(calls[0].error.text, "table events: its key rule or its paths are being changed"));
+    g_assert_nonnull(strstr(calls[0].error.text,
+                            "table events: its key rule, its paths or its setting atomics are being"));
     g_assert_false(calls[1].ended);
     release(&self, NULL);
     EXPECT_RESUMED(&calls[1]);
