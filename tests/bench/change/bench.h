@@ -134,7 +134,8 @@ void bench_reset_peak(const bench_gateway *gateway);
 typedef struct bench_ordered {
     bool good;
     double took_s;
-    double longest_us;  /* the longest put */
+    double longest_us; /* the longest put */
+    double puts_per_s;
     double passes_s;    /* HBase: until version 3, with the passes before it */
     double held_s;      /* HBase: from version 3 to 5, in which atomic operations are held */
     double both_us;     /* p50 of the gets in version 4 */
@@ -168,6 +169,8 @@ struct bench_options {
     double seconds; /* of a slice */
     int rounds;
     gboolean check;
+    gboolean orders;
+    char *log; /* level */
 };
 
 /* Both gateways in alternation, so that their stores have compacted equally many rows. */

@@ -18,8 +18,7 @@
 
 #define POLL_US 5000
 
-static const char settings[] =
-    "listen: 127.0.0.1:0\nadmin: off\nlog: {level: error}\npolicy: {source: store}\n";
+static const char settings[] = "listen: 127.0.0.1:0\nadmin: off\nlog: {level: %s}\npolicy: {source: store}\n";
 static const char embedded[] = "store: {kind: embedded, path: '%s/data'}\n";
 /* clock_width: HBase's clock is known less precisely while the benchmark keeps the machine busy. */
 static const char hbase[] =
@@ -104,7 +103,8 @@ start_one(bench_gateway *gateway, const bench_options *options, size_t which)
     g_autofree char *store = gateway->on_hbase
                                  ? g_strdup_printf(hbase, gateway->name, which, options->hbase, gateway->name)
                                  : g_strdup_printf(embedded, gateway->folder);
-    g_autofree char *text = g_strconcat(settings, store, NULL);
+    g_autofree char *common = g_strdup_printf(settings, options->log);
+    g_autofree char *text = g_strconcat(common, store, NULL);
     must(g_file_set_contents(file, text, -1, &error), file, error);
     gateway->ports[which] = spawn(options->keywayd, file, &gateway->processes[which]);
     gateway->count++;

@@ -1,7 +1,7 @@
 /* What an online change of a key rule costs while it is under way:
  *
  *   bench_change [--rows N] [--seconds N] [--rounds N] [--folder DIR] [--keywayd FILE] [--hbase PLACE]
- *                [--check]
+ *                [--check] [--orders] [--log LEVEL]
  *   bench_change --trace FILE.csv [--rows N] [--folder DIR] [--hbase PLACE]
  *
  * Two gateways in the default configuration hold the same rows of three 100-byte cells in 16 buckets. One
@@ -11,7 +11,8 @@
  * target. --trace writes how long puts took over the time of a change; plot.py draws it.
  *
  * The store is an embedded one, or HBase: PLACE is the host:port of a Thrift2 server (framed, compact). Then
- * three gateways serve the table that is changed. run.sh measures both stores.
+ * three gateways serve the table that is changed. run.sh measures both stores. --orders measures only the
+ * orders, not the calls of each version. --log: of the gateways, which write it to standard error.
  */
 #include "bench.h"
 
@@ -30,6 +31,8 @@ read_options(int count, char **arguments, bench_options *options)
         {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &options->seconds, "Duration of a slice", "N"},
         {"rounds", 0, 0, G_OPTION_ARG_INT, &options->rounds, "Slices of a kind per gateway and stage", "N"},
         {"check", 0, 0, G_OPTION_ARG_NONE, &options->check, "Fail on a missed target", NULL},
+        {"orders", 0, 0, G_OPTION_ARG_NONE, &options->orders, "Measure only the orders", NULL},
+        {"log", 0, 0, G_OPTION_ARG_STRING, &options->log, "Log level of the gateways", "LEVEL"},
         {0}};
     g_autoptr(GOptionContext) context = g_option_context_new("- measures a change of a key rule");
     g_autoptr(GError) failed = NULL;
@@ -65,7 +68,8 @@ run(const bench_options *options, const char *folder)
 int
 main(int count, char **arguments)
 {
-    bench_options options = {.keywayd = g_strdup(KEYWAYD), .rows = 1000000, .seconds = 0.5, .rounds = 5};
+    bench_options options = {
+        .keywayd = g_strdup(KEYWAYD), .rows = 1000000, .seconds = 0.5, .rounds = 5, .log = g_strdup("error")};
     read_options(count, arguments, &options);
     g_autofree char *folder =
         g_build_filename(options.folder ? options.folder : g_get_tmp_dir(), "keyway-bench-XXXXXX", NULL);
@@ -81,5 +85,6 @@ main(int count, char **arguments)
     g_free(options.folder);
     g_free(options.trace);
     g_free(options.hbase);
+    g_free(options.log);
     return options.check && !good;
 }

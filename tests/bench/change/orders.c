@@ -124,8 +124,10 @@ bench_order_under_puts(bench_gateway *gateway, bench_order order)
     bench_slice puts = bench_callers_run(gateway->callers, &work);
     g_thread_join(thread);
     GArray *versions = g_thread_join(watch);
-    bench_ordered ordered = {
-        .took_s = run.took_s, .good = run.good, .longest_us = bench_percentile_us(puts.replies, 1)};
+    bench_ordered ordered = {.took_s = run.took_s,
+                             .good = run.good,
+                             .longest_us = bench_percentile_us(puts.replies, 1),
+                             .puts_per_s = puts.calls_per_s};
     measure_versions(versions, &ordered);
     g_array_unref(puts.replies);
     g_array_unref(versions);

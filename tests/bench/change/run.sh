@@ -6,6 +6,7 @@
 #
 #   run.sh build/release both
 #   run.sh build/release hbase --rows 20000 --rounds 1
+#   run.sh build/release hbase --orders    only the orders (switch, reverse, complete)
 #   run.sh build/release both --trace      only draws BUILD_FOLDER/bench-change/STORE.svg: puts during a change
 set -euo pipefail
 build=$(realpath "$1")
