@@ -258,6 +258,7 @@ begin_or_end_holding(kw_coordinator *self, const kw_change_record *record, kw_ch
     if (holds == work->is_holder)
         return;
     kw_change_planner_clear(&work->planner);
+    g_clear_pointer(&work->seen, kw_copy_seen_unref);
     work->is_holder = holds;
     work->next = (kw_change_next){.wait = KW_CHANGE_WAIT_REPORTS};
     work->read_ns = 0;

@@ -1,20 +1,39 @@
-/* Slices of passes and sweeps (change_planner.h says when they are made). A pass visits the rows of one
- * placement, then those of the other one. The first one visits all rows, those after it only rows with a cell
- * that is not older than `settled_ms`; sweeps do the same with `swept_ms`, one placement after the other
- * (change_parts.c). */
+/* Slices of passes and sweeps (change_planner.h says when they are made). The first pass scans all rows,
+ * those after it only rows with a cell that is not older than `settled_ms`; sweeps do the same with
+ * `swept_ms`, one placement after the other (change_parts.c).
+ *
+ *   pass:  old rows (PASS_OLD) --> new rows (PASS_NEW) --> old rows again, if some are left (verb/copy_seen.h)
+ *
+ * What was remembered is not in the catalog. If it is lost, because another gateway has become the holder,
+ * the pass begins again.
+ */
 #include "gateway/change_slice.h"
 
 #define NS_PER_MS (1000 * 1000)
 
-/* All rows of a placement were visited. A sweep then continues with its next part; record->pass stays the
- * same until the last one has ended. */
+/* All rows of a placement were scanned. */
 static void
-end_rows(const kw_coordinator *self, kw_change_record *record)
+end_rows_of_pass(kw_change_work *work, kw_change_record *record)
 {
-    bool old = self->act == KW_CHANGE_ACT_PASS && record->pass == KW_CHANGE_PASS_OLD;
-    if (old)
+    g_assert(work->seen);
+    if (work->seen_use == KW_COPY_SEEN_ADD) {
         record->pass = KW_CHANGE_PASS_NEW;
-    else if (self->act == KW_CHANGE_ACT_PASS || kw_change_end_part(self, record))
+        work->seen_use = KW_COPY_SEEN_COMPARE;
+    } else if (work->seen_use == KW_COPY_SEEN_COMPARE && kw_copy_seen_left(work->seen) > 0) {
+        work->seen_use = KW_COPY_SEEN_LEFT;
+    } else {
+        record->pass = KW_CHANGE_PASS_ENDED;
+        g_clear_pointer(&work->seen, kw_copy_seen_unref);
+    }
+}
+
+/* A sweep continues with its next part; record->pass stays the same until the last one has ended. */
+static void
+end_rows(kw_coordinator *self, kw_change_record *record)
+{
+    if (self->act == KW_CHANGE_ACT_PASS)
+        end_rows_of_pass(kw_change_work_of(self, record), record);
+    else if (kw_change_end_part(self, record))
         record->pass = KW_CHANGE_PASS_ENDED;
 }
 
@@ -64,6 +83,13 @@ scans_all(kw_coordinator *self, const kw_change_record *record)
            work->slow_part == record->part;
 }
 
+/* False: this gateway was not the holder for a moment, and has begun or will begin the pass again. */
+static bool
+is_of_present_pass(kw_coordinator *self, const kw_change_record *record)
+{
+    return self->act != KW_CHANGE_ACT_PASS || self->copy.seen == kw_change_work_of(self, record)->seen;
+}
+
 static void
 on_passed(void *user, const kw_copy_result *result, const kw_error *error)
 {
@@ -75,7 +101,7 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
         kw_change_slice_fail(self, "a slice of a pass or sweep failed and will be retried", error);
         return;
     }
-    if (kw_change_slice_record(self, set, &record)) {
+    if (kw_change_slice_record(self, set, &record) && is_of_present_pass(self, &record)) {
         kw_change_work *work = kw_change_work_of(self, &record);
         kw_change_slice_note_rows(self, &record, result->rows + result->removed + result->undecodable,
                                   progress_of(self, &record, result->progress));
@@ -93,19 +119,41 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
     kw_change_slice_end(self);
 }
 
-/* placements[0] is the new one. */
-void
-kw_change_start_pass(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
+/* Begins the pass again if this gateway does not know what its slices so far have scanned. */
+static void
+begin_or_continue_pass(kw_coordinator *self, kw_change_work *work, kw_change_record *record)
 {
-    bool new = record->pass == KW_CHANGE_PASS_NEW;
-    const kw_placement *from = &path->placements[new ? 0 : 1], *to = &path->placements[new ? 1 : 0];
+    bool begins = record->pass == KW_CHANGE_PASS_OLD && record->copied_to.size == 0;
+    if (!begins && work->seen && work->seen_step == record->step)
+        return;
+    g_clear_pointer(&work->seen, kw_copy_seen_unref);
+    work->seen = kw_copy_seen_new();
+    work->seen_step = record->step;
+    work->seen_use = KW_COPY_SEEN_ADD;
+    record->pass = self->pass = KW_CHANGE_PASS_OLD;
+    record->copied_to = KW_BYTES_NONE;
+    if (!begins)
+        kw_coordinator_update(self, record);
+}
+
+void
+kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const kw_path *path)
+{
+    g_autoptr(kw_change_set) set = kw_change_set_ref(self->gateway->changes); /* has the texts of `known` */
+    kw_change_work *work = kw_change_work_of(self, known);
+    kw_change_record record = *known;
+    begin_or_continue_pass(self, work, &record);
+    bool new = work->seen_use == KW_COPY_SEEN_COMPARE;
+    const kw_placement *from = &path->placements[new ? 0 : 1], /* placements[0] is the new one */
+        *to = &path->placements[new ? 1 : 0];
     const kw_copy_request request = {.mode = KW_COPY_PASS,
                                      .from = from,
                                      .to = to,
-                                     .since_ms =
-                                         kw_copy_can_select_by_time(from, to) ? record->settled_ms : 0,
-                                     .scan_all = scans_all(self, record)};
-    kw_change_slice_prepare(self, record, request);
+                                     .since_ms = kw_copy_can_select_by_time(from, to) ? record.settled_ms : 0,
+                                     .scan_all = scans_all(self, &record),
+                                     .seen = kw_copy_seen_ref(work->seen),
+                                     .seen_use = work->seen_use};
+    kw_change_slice_prepare(self, &record, request);
     kw_verb_copy(&self->call, &self->copy, on_passed, self);
 }
 

@@ -29,6 +29,7 @@ kw_change_slice_end(kw_coordinator *self)
     kw_policy *policy = (kw_policy *)(uintptr_t)self->call.policy;
     g_assert(self->working && policy);
     kw_arena_free(self->call.arena);
+    g_clear_pointer(&self->copy.seen, kw_copy_seen_unref);
     self->call = (kw_call){0};
     self->working = false;
     g_clear_pointer(&self->table, g_free);

@@ -341,6 +341,7 @@ kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
     if (work->started_ms != record->started_ms) { /* of an earlier change of the path */
         kw_change_planner_clear(&work->planner);
         kw_change_key_range_forget(work);
+        g_clear_pointer(&work->seen, kw_copy_seen_unref);
         g_free(work->holder);
         *work = (kw_change_work){.table = work->table,
                                  .path = work->path,
@@ -358,6 +359,7 @@ work_free(void *pointer)
     kw_change_work *work = pointer;
     kw_change_planner_clear(&work->planner);
     kw_change_key_range_forget(work);
+    g_clear_pointer(&work->seen, kw_copy_seen_unref);
     g_free(work->table);
     g_free(work->path);
     g_free(work->holder);

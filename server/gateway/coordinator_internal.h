@@ -45,6 +45,11 @@ typedef struct kw_change_work {
      * visit all rows of the placement. slow_step is 0: no scan was. */
     uint64_t slow_step, slow_part;
     kw_change_pass slow_pass;
+    /* What the pass of this step has scanned; NULL: nothing. It is only in memory, so a gateway that becomes
+     * the holder begins the pass again. */
+    kw_copy_seen *seen;
+    kw_copy_seen_use seen_use; /* of the next slice */
+    uint64_t seen_step;
     int64_t round_ms; /* how long the last pass or sweep took since its version was set; 0: unknown */
     bool is_holder;   /* this gateway is the holder; else the next two are unused */
     kw_change_planner planner;

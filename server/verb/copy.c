@@ -19,6 +19,10 @@
  * then does not name its record. In a store with several writers this is harmless: if a removal hides cells
  * in one of the placements, the record has a row with cells there, and a pass visits that row.
  *
+ * A pass scans both placements, first one and then the other. It compares what the scans return
+ * (copy_seen.h), and reads one by one only rows that differ. All calls that began before the pass have ended,
+ * so each of the two rows of a record need be read only once, at any moment. tests/unit/change explores this.
+ *
  * A sweep reads rows with their control cells, and does not decode records.
  */
 #include "path/reader.h"
@@ -29,8 +33,11 @@
 #include "verb/share.h"
 #include "verb/verb.h"
 
-/* The most rows and bytes that are scanned together. */
+/* The most rows that are scanned together. */
 #define FETCH_ROWS_MAX 500
+/* The same if most of them are only compared. */
+#define FETCH_ROWS_COMPARED 2000
+/* The most bytes that are scanned together. */
 #define FETCH_BYTES_MAX ((size_t)1 << 20)
 /* After this many bytes, a slice does not scan more. */
 #define SLICE_BYTES_MAX ((size_t)4 << 20)
@@ -181,6 +188,19 @@ copy_of_scanned(const copy_slice *self, kw_bytes key, const kw_row *row, kw_byte
     return copy;
 }
 
+/* False: a pass finds out without a copy whether both rows of the record are the same. to_key: the record's
+ * row key in `to`. */
+static bool
+needs_copy(const copy_slice *self, const kw_row *row, kw_bytes to_key)
+{
+    const kw_copy_request *request = self->request;
+    bool second = request->seen_use == KW_COPY_SEEN_COMPARE;
+    bool known = !needs_old_cells(self, row) && !request->scan_all;
+    return !request->seen ||
+           kw_copy_seen_must_visit(request->seen, request->seen_use, &table_of(self)->ordering,
+                                   second ? row->key : to_key, known ? row : NULL);
+}
+
 /* Plans the copy of a row whose record can be decoded. */
 static void
 add_copy(copy_slice *self, const kw_row *row, kw_row_copy *copies, kw_buffer *scratch)
@@ -204,9 +224,11 @@ add_copy(copy_slice *self, const kw_row *row, kw_row_copy *copies, kw_buffer *sc
         if (!removed)
             note_undecodable(self, &error);
     } else {
-        kw_bytes key = kw_arena_copy(arena, row->key);
         self->result.rows += !removed;
         self->result.removed += removed;
+        if (!needs_copy(self, row, kw_buffer_bytes(scratch)))
+            return;
+        kw_bytes key = kw_arena_copy(arena, row->key);
         self->visited[self->visited_count] = key;
         copies[self->visited_count++] =
             copy_of_scanned(self, key, row, kw_arena_copy(arena, kw_buffer_bytes(scratch)));
@@ -385,9 +407,10 @@ static void
 fetch(copy_slice *self)
 {
     size_t left = self->request->max_rows - self->count;
+    size_t most = self->request->seen ? FETCH_ROWS_COMPARED : FETCH_ROWS_MAX;
     self->fetching = true;
-    kw_range_scan_fetch(self->scan, (uint32_t)MIN(left, FETCH_ROWS_MAX), FETCH_BYTES_MAX,
-                        self->whole && left > FETCH_ROWS_MAX, self->call->deadline, fetched, self);
+    kw_range_scan_fetch(self->scan, (uint32_t)MIN(left, most), FETCH_BYTES_MAX, self->whole && left > most,
+                        self->call->deadline, fetched, self);
 }
 
 /* Scans from the smallest row key after the last one: that key with a zero byte appended. */

@@ -3,6 +3,7 @@
 
 #include "path/write.h"
 #include "sequence/sequence.h"
+#include "verb/copy_seen.h"
 
 /* put.c: writes records, each under every path of its table. results[i] belongs to items[i]. */
 void kw_verb_put(kw_call *call, const kw_table *table, const kw_item *items, size_t count,
@@ -201,9 +202,8 @@ typedef enum kw_copy_mode {
     KW_COPY_ROWS, /* copies the rows of `from` to `to` */
     /* A pass, in a store with several writers: gives both rows of each record with a row in `from` the cells
      * and removals of both. Of cells with equal timestamps, those of the placement that put operations write
-     * last replace the others. A second pass in the other direction is needed for records without a row in
-     * `from`.
-     */
+     * last replace the others. The rows of both placements must be visited, for records without a row in one
+     * of them. */
     KW_COPY_PASS,
     KW_COPY_SWEEP /* removes gone cells from the rows of `from`, in a store with several writers */
 } kw_copy_mode;
@@ -225,6 +225,10 @@ typedef struct kw_copy_request {
      * has. NULL: it goes on up to max_rows. */
     bool (*may_go_on)(void *user);
     void *may_go_on_user;
+    /* Pass: what the slices before have scanned, from the first row of the first placement on, and which scan
+     * this is; NULL: visits all rows. */
+    kw_copy_seen *seen;
+    kw_copy_seen_use seen_use;
 } kw_copy_request;
 
 typedef struct kw_copy_result {

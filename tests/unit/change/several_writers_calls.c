@@ -61,15 +61,20 @@ answer_read(world *in, call *of)
 }
 
 /* Every call with a lower stamp than `set_at` has ended before the pass began. */
-static void
-end_pass(const search *with, world *in, const call *of)
+void
+world_end_pass(const search *with, world *in, uint8_t until)
 {
-    if (of->place == OLD) {
-        in->done |= PASSED_OLD;
-        return;
-    }
     in->done |= KW_CHANGE_NEEDS_PASS;
-    in->settled = with->model->settles_at_begin ? of->until : in->set_at;
+    in->settled = with->model->settles_at_begin ? until : in->set_at;
+}
+
+static void
+end_part_of_pass(const search *with, world *in, const call *of)
+{
+    bool visited = of->stage > 0; /* else its scan has not returned the record */
+    in->done |= (uint8_t)(PASSED(of->place) | (visited ? VISITED : 0));
+    if (with->model->passes_one_side || ((in->done & PASSED(OLD)) && (in->done & PASSED(NEW))))
+        world_end_pass(with, in, of->until);
 }
 
 /* The call has done all its work. */
@@ -79,7 +84,7 @@ end_call(const search *with, world *in, call *of)
     if (of->kind == CALL_COPY && of->state == CALL_ACTIVE)
         in->done |= KW_CHANGE_NEEDS_COPY;
     else if (of->kind == CALL_PASS && of->state == CALL_ACTIVE)
-        end_pass(with, in, of);
+        end_part_of_pass(with, in, of);
     else if (!is_work(of) && is_acknowledged(with, of)) {
         if (of->kind == CALL_GET || of->kind == CALL_SCAN)
             answer_read(in, of);

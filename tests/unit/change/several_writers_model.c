@@ -429,6 +429,21 @@ rest(const search *with, const world *in)
         set_version(with, &next, version_of(with, in->at)->back);
 }
 
+/* A pass scans both placements. It visits a record that both scans return, once or twice: once if it has
+ * compared what they return. */
+static void
+pass(const search *with, const world *in, bool grace)
+{
+    for (int place = 0; place < PLACES; place++)
+        if (!(in->done & PASSED(place)))
+            begin_work(with, in, CALL_PASS, place, grace);
+    if (in->done & VISITED) {
+        world next = *in;
+        world_end_pass(with, &next, until_of(with, in, CALL_PASS));
+        world_event(with, &next, "the pass has visited the record");
+    }
+}
+
 static void
 advance(const search *with, const world *in)
 {
@@ -440,10 +455,12 @@ advance(const search *with, const world *in)
     if ((in->moving && !with->model->far_apart) || at_end || to.to == KW_CHANGE_VERSION_COUNT ||
         any_call(in, is_active_work))
         return;
+    if (work & KW_CHANGE_NEEDS_COPY) {
+        begin_work(with, in, CALL_COPY, OLD, to.needs & KW_CHANGE_NEEDS_GRACE);
+        return;
+    }
     if (work) {
-        call_kind kind = work & KW_CHANGE_NEEDS_COPY ? CALL_COPY : CALL_PASS;
-        int place = kind == CALL_PASS && in->done & PASSED_OLD ? NEW : OLD;
-        begin_work(with, in, kind, place, to.needs & KW_CHANGE_NEEDS_GRACE);
+        pass(with, in, to.needs & KW_CHANGE_NEEDS_GRACE);
         return;
     }
     set_version(with, in, to);

@@ -92,6 +92,7 @@ typedef struct several_writers_model {
     bool sweeps_young;     /* a sweep does not spare gone cells that calls with lower stamps can follow */
     bool no_trace;         /* puts with a caller's timestamp leave no trace */
     bool settles_at_begin; /* a pass counts for all stamps before it began */
+    bool passes_one_side;  /* a pass ends when it has scanned one of the placements */
     bool no_whole_pass;    /* even the first pass visits only records written since 2 */
 } several_writers_model;
 

@@ -13,8 +13,10 @@
 #define ATOMICS 4
 #define STAMPS_MAX 31
 
-/* In world.done, in addition to the bits of version.h: a pass has visited the rows of O. */
-#define PASSED_OLD 128
+/* In world.done, in addition to the bits of version.h: a pass has scanned the rows of a placement, and has
+ * visited the record. */
+#define PASSED(place) BIT(7 - (place))
+#define VISITED 32
 
 typedef enum call_state {
     CALL_NONE,
@@ -125,6 +127,9 @@ call *world_free_slot(world *in);
 int version_authority(const kw_change_version *version);
 /* The write that a reader of these cells sees last in a field. */
 rank world_rank(const search *with, const world *in, const row *read, unsigned field, rank before);
+
+/* The pass has ended. until: with `settles_at_begin`, it counts for lower stamps. */
+void world_end_pass(const search *with, world *in, uint8_t until);
 
 /* All steps of one call. */
 void call_expand(const search *with, const world *in, int index);

@@ -112,6 +112,10 @@ test_pass(void)
     back.unknown = 1;
     drop_need(&back, KW_CHANGE_VERSION_5, KW_CHANGE_NEEDS_PASS);
     model_is_wrong("no pass on the way back", &back);
+    several_writers_model one = plain(2, 1);
+    one.kinds = ATOMIC | CALL_BIT(GET);
+    one.passes_one_side = true;
+    model_is_wrong("a pass scans the rows of one placement only", &one);
 }
 
 /* Earlier passes make the passes under 3 and 5 short. An earlier pass counts only for the writes that it has

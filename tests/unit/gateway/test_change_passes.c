@@ -144,7 +144,8 @@ expect_slice(scene *self, const char *store_table, const char *after, bool scan_
 static void
 scene_free(scene *self)
 {
-    fail(KW_UNAVAILABLE);
+    if (request)
+        fail(KW_UNAVAILABLE);
     kw_coordinator_close(self->coordinator);
     kw_coordinator_free(self->coordinator);
     kw_change_set_unref(self->gateway.changes);
@@ -225,6 +226,87 @@ test_next_version(void)
     scene_free(self);
 }
 
+static void
+remember(const char *key)
+{
+    static const kw_ordering ordering = {.order = KW_WRITE_ORDER_STAMP};
+    g_assert_false(kw_copy_seen_must_visit(request->seen, request->seen_use, &ordering, kw_bytes_of_text(key),
+                                           &(kw_row){.cells_count = 0}));
+}
+
+static kw_change_pass
+pass_of(const scene *self)
+{
+    return self->gateway.changes->records[0].pass;
+}
+
+static void
+expect_scan(scene *self, const char *store_table, kw_copy_seen_use use)
+{
+    expect_slice(self, store_table, "", false);
+    g_assert_cmpint(request->seen_use, ==, use);
+}
+
+/* Old rows that the new placement does not have are visited at the end. */
+static void
+test_left(void)
+{
+    for (int left = 0; left < 2; left++) {
+        scene *self = scene_new(KW_CHANGE_ACT_PASS);
+        expect_scan(self, "t", KW_COPY_SEEN_ADD);
+        if (left)
+            remember("x");
+        visit("a", true);
+        expect_scan(self, "t2", KW_COPY_SEEN_COMPARE);
+        visit("b", false);
+        expect_slice(self, "t2", "b", false);
+        visit("c", true);
+        if (left) {
+            g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_NEW);
+            expect_scan(self, "t", KW_COPY_SEEN_LEFT);
+            visit("d", true);
+        }
+        g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_ENDED);
+        g_assert_cmpint(self->gateway.changes->records[0].settled_ms, ==, 2 * SINCE_MS);
+        scene_free(self);
+    }
+}
+
+/* A gateway that takes over does not know what the one before has scanned. */
+static void
+test_taken_over(void)
+{
+    for (kw_change_pass pass = KW_CHANGE_PASS_OLD; pass <= KW_CHANGE_PASS_NEW; pass++) {
+        scene *self = scene_new(KW_CHANGE_ACT_PASS);
+        self->record.pass = pass;
+        self->record.copied_to = KW_BYTES_LITERAL("a");
+        set_record(self);
+        expect_slice(self, "t", "", false);
+        remember("x");
+        visit("b", false);
+        g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_OLD);
+        expect_slice(self, "t", "b", false);
+        g_assert_cmpuint(kw_copy_seen_left(request->seen), ==, 1);
+        scene_free(self);
+    }
+}
+
+/* A slice does not count if its gateway was not the holder for a moment. */
+static void
+test_lost(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    expect_slice(self, "t", "", false);
+    visit("a", true);
+    expect_slice(self, "t2", "", false);
+    g_clear_pointer(&kw_change_work_of(self->coordinator, &self->record)->seen, kw_copy_seen_unref);
+    visit("b", true);
+    g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_NEW);
+    expect_slice(self, "t", "", false);
+    g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_OLD);
+    scene_free(self);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -233,5 +315,8 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/sweep", test_sweep);
     g_test_add_func("/gateway/change-passes/other-failures", test_other_failures);
     g_test_add_func("/gateway/change-passes/next-version", test_next_version);
+    g_test_add_func("/gateway/change-passes/left", test_left);
+    g_test_add_func("/gateway/change-passes/taken-over", test_taken_over);
+    g_test_add_func("/gateway/change-passes/lost", test_lost);
     return g_test_run();
 }

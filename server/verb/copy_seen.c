@@ -1,0 +1,166 @@
+/* See copy_seen.h. A hash table with linear probing. Two records with the same hash of the key share a place,
+ * so the one that comes second is visited. */
+#include "verb/copy_seen.h"
+
+#include "store/control.h"
+
+#include <xxhash.h>
+
+typedef struct place {
+    uint64_t key;   /* 0: free */
+    uint64_t cells; /* 0: was compared */
+} place;
+
+#define PLACES_FIRST ((size_t)1024)
+#define PLACES_MAX (KW_COPY_SEEN_BYTES_MAX / sizeof(place))
+
+struct kw_copy_seen {
+    gatomicrefcount references;
+    uint64_t seed;
+    place *places;
+    size_t size;  /* a power of two */
+    size_t count; /* places in use */
+    size_t left;
+};
+
+kw_copy_seen *
+kw_copy_seen_new(void)
+{
+    kw_copy_seen *self = g_new0(kw_copy_seen, 1);
+    g_atomic_ref_count_init(&self->references);
+    self->seed = (uint64_t)g_random_int() << 32 | g_random_int();
+    self->size = PLACES_FIRST;
+    self->places = g_new0(place, self->size);
+    return self;
+}
+
+kw_copy_seen *
+kw_copy_seen_ref(kw_copy_seen *self)
+{
+    g_atomic_ref_count_inc(&self->references);
+    return self;
+}
+
+void
+kw_copy_seen_unref(kw_copy_seen *self)
+{
+    if (!g_atomic_ref_count_dec(&self->references))
+        return;
+    g_free(self->places);
+    g_free(self);
+}
+
+/* --- hashes ------------------------------------------------------------------------------------------ */
+
+static uint64_t
+add_bytes(uint64_t state, kw_bytes bytes)
+{
+    uint64_t seed = state ^ (bytes.size * UINT64_C(0x9E3779B97F4A7C15));
+    return XXH3_64bits_withSeed(bytes.size ? bytes.data : (const uint8_t *)"", bytes.size, seed);
+}
+
+static uint64_t
+hash_key(const kw_copy_seen *self, kw_bytes key)
+{
+    uint64_t hash = add_bytes(self->seed, key);
+    return hash ? hash : 1;
+}
+
+/* Of the cells that decide whether a copy both ways writes anything: data and gone cells, not kw:w. */
+static uint64_t
+hash_cells(const kw_copy_seen *self, const kw_ordering *ordering, const kw_row *row)
+{
+    uint64_t state = ~self->seed;
+    kw_marker ignored;
+    for (uint32_t i = 0; i < row->cells_count; i++) {
+        const kw_cell *cell = &row->cells[i];
+        if (kw_is_control(ordering, cell) && !kw_control_marker(ordering, cell, &ignored))
+            continue;
+        state = add_bytes(add_bytes(add_bytes(state, cell->family), cell->qualifier), cell->value);
+        state = add_bytes(state, kw_bytes_of(&cell->timestamp, sizeof cell->timestamp));
+    }
+    return state ? state : 1;
+}
+
+/* --- places ------------------------------------------------------------------------------------------ */
+
+/* The place that has the key, or the free one where it belongs. */
+static place *
+find(const kw_copy_seen *self, uint64_t key)
+{
+    size_t at = key & (self->size - 1);
+    while (self->places[at].key && self->places[at].key != key)
+        at = (at + 1) & (self->size - 1);
+    return &self->places[at];
+}
+
+static void
+grow(kw_copy_seen *self)
+{
+    g_autofree place *before = self->places;
+    size_t size = self->size;
+    self->size *= 2;
+    self->places = g_new0(place, self->size);
+    for (size_t i = 0; i < size; i++)
+        if (before[i].key)
+            *find(self, before[i].key) = before[i];
+}
+
+/* At most three quarters of the places are in use. */
+static bool
+has_space(kw_copy_seen *self)
+{
+    if (self->count < self->size / 4 * 3)
+        return true;
+    if (self->size >= PLACES_MAX)
+        return false;
+    grow(self);
+    return true;
+}
+
+/* False: there is no space. */
+static bool
+remember(kw_copy_seen *self, uint64_t key, uint64_t cells)
+{
+    bool space = has_space(self);
+    place *at = find(self, key);
+    if (!at->key && !space)
+        return false;
+    self->count += !at->key;
+    self->left += !at->cells;
+    *at = (place){.key = key, .cells = cells};
+    return true;
+}
+
+/* In any case, the record is not among those that are left. */
+static bool
+is_remembered(kw_copy_seen *self, uint64_t key, uint64_t cells)
+{
+    place *at = find(self, key);
+    bool same = at->cells && at->cells == cells;
+    self->left -= at->cells > 0;
+    at->cells = 0;
+    return same;
+}
+
+bool
+kw_copy_seen_must_visit(kw_copy_seen *self, kw_copy_seen_use use, const kw_ordering *ordering, kw_bytes key,
+                        const kw_row *row)
+{
+    uint64_t hash = hash_key(self, key), cells = row ? hash_cells(self, ordering, row) : 0;
+    switch (use) {
+    case KW_COPY_SEEN_ADD:
+        return !row || !remember(self, hash, cells);
+    case KW_COPY_SEEN_COMPARE:
+        return !is_remembered(self, hash, cells);
+    case KW_COPY_SEEN_LEFT:
+        return find(self, hash)->cells > 0;
+    }
+    g_assert_not_reached();
+}
+
+size_t
+kw_copy_seen_left(const kw_copy_seen *self)
+{
+    return self->left;
+}

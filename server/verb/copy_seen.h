@@ -1,0 +1,32 @@
+/* Internal to verb and gateway: what a pass (KW_COPY_PASS) has scanned in the first of two placements. The
+ * scan of the second placement compares its rows with that, so that only rows that differ are read one by
+ * one.
+ *
+ *   ADD      first   remembers the rows
+ *   COMPARE  second  visits the rows that differ from what was remembered
+ *   LEFT     first   visits the rows that COMPARE has not found
+ *
+ * For each record, 16 bytes are kept: a hash of its row key in the second placement, and a hash of the cells
+ * that passes copy. Without threads, except the reference counts. */
+#pragma once
+
+#include "store/store.h"
+
+typedef struct kw_copy_seen kw_copy_seen;
+
+typedef enum kw_copy_seen_use { KW_COPY_SEEN_ADD, KW_COPY_SEEN_COMPARE, KW_COPY_SEEN_LEFT } kw_copy_seen_use;
+
+/* The most memory that it takes, in bytes. */
+#define KW_COPY_SEEN_BYTES_MAX ((size_t)16 << 20)
+
+kw_copy_seen *kw_copy_seen_new(void);
+kw_copy_seen *kw_copy_seen_ref(kw_copy_seen *self);
+void kw_copy_seen_unref(kw_copy_seen *self);
+
+/* True if a slice that does `use` must visit the row. key: of the record's row in the second placement. row:
+ * NULL: its cells are not known. */
+bool kw_copy_seen_must_visit(kw_copy_seen *self, kw_copy_seen_use use, const kw_ordering *ordering,
+                             kw_bytes key, const kw_row *row);
+
+/* How many rows of ADD were not found by COMPARE. */
+size_t kw_copy_seen_left(const kw_copy_seen *self);
