@@ -365,8 +365,7 @@ explain_too_many(const kw_change_proposal *proposal, const kw_table *table, kw_e
         return false;
     kw_error_set(ret_reason, KW_REFUSED,
                  "table %s: this policy changes the key rules, the paths or atomics of several tables; apply "
-                 "the change "
-                 "of one table first, then a policy that changes the next one, too",
+                 "the change of one table first, then a policy that changes the next one, too",
                  table->name);
     return true;
 }

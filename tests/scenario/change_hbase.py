@@ -44,7 +44,7 @@ class Begin(HBaseCase):
         apply(gateway, both(HASHED, "[{field: id}]"))
         put_all(gateway, "u", [record(id="x")])
         text = both(SALTED, "[{hash: {of: [id]}}, {field: id}]")
-        self.refuse(Code.REFUSED, "changes key rules of several tables", apply, gateway, text, only_writer=True)
+        self.refuse(Code.REFUSED, "changes the key rules, the paths or atomics of several tables", apply, gateway, text, only_writer=True)
         self.assertEqual([status(gateway, each) for each in "tu"], [None, None])
         apply(gateway, both(SALTED, "[{field: id}]"), only_writer=True)
         apply(gateway, text, only_writer=True)
