@@ -143,7 +143,8 @@ end_of(const kw_change_record *base, bool forward)
     return forward ? KW_CHANGE_VERSION_8 : KW_CHANGE_VERSION_0;
 }
 
-/* True if the change can end: `forward` with the new placement. An added path is complete before its end. */
+/* True if the change can end. forward: the new placement is kept, or the added path, which must be complete
+ * in a version before the end. */
 static bool
 can_end(const kw_change_record *base, bool forward)
 {
@@ -363,8 +364,8 @@ check_changing_atomics(const kw_facts *recorded, const kw_facts *wanted, kw_erro
                         wanted->table);
 }
 
-/* The record of a change is always one of the policy with which the table is compiled: so `wanted` has
- * changing_atomics at the beginning, and does not have it at the end. */
+/* A policy is compiled with the records that apply after the step. So `wanted` has changing_atomics at the
+ * step that begins the change, and does not have it at the step that ends it. */
 bool
 kw_change_merge_atomics(const kw_change_step *step, const kw_facts *recorded, const kw_facts *wanted,
                         kw_facts *merged, bool *ret_changing, kw_error *ret_error)

@@ -3,12 +3,13 @@
 
 #include "catalog/compare.h"
 
-/* What a step does with the placements of a path. */
+/* What a step does with the placements of a path. The steps of a change of atomics (kw_change_record.atomics)
+ * leave them as they are. */
 typedef enum kw_path_step {
     KW_PATH_STEP_NONE,
-    KW_PATH_STEP_BEGIN, /* the path gets a second placement, or is added */
+    KW_PATH_STEP_BEGIN, /* the path gets a second placement, is added, or begins to be dropped */
     KW_PATH_STEP_NEXT,  /* the next version: states of placements change */
-    KW_PATH_STEP_END    /* the path keeps one of two placements, or an added path none */
+    KW_PATH_STEP_END /* the path keeps one placement, or none if it was dropped or its addition cancelled */
 } kw_path_step;
 
 /* step: can be NULL. The two names differ if the table was renamed. */
@@ -18,9 +19,9 @@ kw_path_step kw_change_step_of_path(const kw_change_step *step, const kw_facts *
 /* kw_placement_facts.retired_by, at the end of a change of the path. */
 int64_t kw_change_retires_as(const kw_change_step *step, const kw_facts *recorded, const char *path);
 
-/* Checks a step (not NONE) of a path with live placements. REFUSED if `path` does not have the placements
- * that it has after the step, if the placement to fill is not empty, or if the versions for several writers
- * (change/version.h) have no such step. */
+/* Checks a step (not NONE) of a path that the policy has. old: NULL if the catalog does not have it. REFUSED
+ * if `path` does not have the placements that it has after the step, if the placement to fill is not empty,
+ * or if the versions for several writers (change/version.h) have no such step. */
 bool kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_facts *recorded,
                           const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
                           const kw_evidence *evidence, kw_error *ret_error);
@@ -31,7 +32,7 @@ bool kw_change_check_cancelled(const kw_change_step *step, const kw_facts *recor
                                const kw_path_facts *old, kw_error *ret_error);
 
 /* For a path without a step. REFUSED or UNAVAILABLE if a change is under way and the policy (path; NULL: it
- * does not have the path) is not that of its version, or if only the policy has one. */
+ * does not have the path) is not that of its version, or if only the policy has a change. */
 bool kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_path_facts *path,
                           kw_error *ret_error);
 

@@ -1,5 +1,5 @@
-/* Allowing atomic operations, and forbidding them, both have one version, HELD. To forbid them is recorded as
- * a change that was to allow them and is cancelled (kw_change_record.drops). */
+/* A change that allows or forbids atomic operations has one version, HELD. A change that forbids them has the
+ * same record as a change that allows them and is being cancelled, but with kw_change_record.drops. */
 #include "gateway/change_atomics.h"
 
 #include "gateway/change_drop.h"
@@ -113,7 +113,7 @@ kw_change_propose_atomics(const kw_change_proposal *proposal, const kw_table *ta
 
 /* --- refusals ------------------------------------------------------------------------------------------ */
 
-/* Another policy allows or forbids atomic operations now. */
+/* A change of another policy, which allows or forbids atomic operations, is under way. */
 static bool
 explain_under_way(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {

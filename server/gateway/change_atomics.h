@@ -15,10 +15,11 @@ bool kw_change_can_turn_atomics(const kw_change_proposal *proposal, const kw_tab
 bool kw_change_propose_atomics(const kw_change_proposal *proposal, const kw_table *table,
                                kw_change_record *records, size_t *count, kw_arena *arena);
 
-/* Why the policy cannot allow or forbid them, or change the table while another policy does. False: there are
- * other reasons. */
+/* Explains why the policy cannot allow or forbid atomic operations, or why it cannot be applied while a
+ * change of another policy allows or forbids them. False: neither is the reason. */
 bool kw_change_explain_atomics(const kw_change_proposal *proposal, const kw_table *table,
                                kw_error *ret_reason);
 
-/* change_begin.c: that store.late is not set; NULL: it is, or is not needed. */
+/* Defined in change_begin.c. Returns a text that says that store.late is not set; NULL if it is set, or is
+ * not needed. */
 const char *kw_change_missing_late(const kw_change_proposal *proposal);
