@@ -1,5 +1,7 @@
-/* See copy_seen.h. A hash table with linear probing. Two records with the same hash of the key share a place,
- * so the one that comes second is visited. */
+/* See copy_seen.h. A hash table with linear probing. Two records whose keys have the same hash share a place,
+ * which has the cells of the one that was added last. COMPARE then visits at least the one that it scans
+ * second. If the second placement has a row of only one of them, LEFT misses the other one. With hashes of 64
+ * bits and a random seed, such a pair is very unlikely. */
 #include "verb/copy_seen.h"
 
 #include "store/control.h"

@@ -7,7 +7,7 @@
  *   LEFT     first   visits the rows that COMPARE has not found
  *
  * For each record, 16 bytes are kept: a hash of its row key in the second placement, and a hash of the cells
- * that passes copy. Without threads, except the reference counts. */
+ * that passes copy. Not thread-safe, except for the reference counts. */
 #pragma once
 
 #include "store/store.h"
