@@ -208,9 +208,9 @@ on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
     kw_session_update(session);
 }
 
-/* Stops or resumes reading, depending on what is in flight. A pause does not count for the time limit
- * of a partial message, unless memory was short: then a partial message must not hold memory for longer
- * than the limit. */
+/* Stops or resumes reading, depending on what is in flight. After a pause, the time limit of a partial
+ * message starts again, unless memory was short: then a partial message must not hold memory for longer than
+ * the limit. */
 static void
 update_reading(kw_session *session)
 {

@@ -5,7 +5,8 @@
  *   RANGE, ORDERED       one group, whose ranges are merged; several groups if the branches contain
  *                        disjoint intervals of the field that orders the rows. Adjacent groups with a
  *                        single range each are then joined
- *   TRIVIAL, UNORDERED   one group per range, in key order; adjacent ranges are joined first
+ *   TRIVIAL, UNORDERED   one group per range, in key order; adjacent ranges are joined first. But as for
+ *                        RANGE if a clock fanned out into the pieces of a range (analysis->listed)
  *   RUNS                 one group per interval of time, in the order of time; but as for TRIVIAL if the
  *                        rows have no order in time (analysis->concat)
  */

@@ -9,7 +9,7 @@ typedef struct kw_ranges {
     const kw_merge_group *groups;
     size_t groups_count;
     int clock;  /* the field of timed ranges; -1: there are none */
-    bool loose; /* an end lies within the unit of a piece: the ranges contain other values, too */
+    bool loose; /* the ranges also contain values that the query excludes (kw_ends.loose) */
     size_t fanned[KW_RULE_COMPONENTS_MAX]; /* pieces that each component fanned out over; 0: none */
 } kw_ranges;
 
