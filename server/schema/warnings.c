@@ -19,7 +19,8 @@ typedef struct warner {
 /* Components with more buckets than this are not tried. */
 #define BUCKETS_TRIED 1024
 
-/* Sequential values hashed for each bucket: an even hash then stays within 1.3 of the mean. */
+/* Sequential values hashed for each bucket: with an even hash, no bucket then gets more than 1.3 times the
+ * mean. */
 #define VALUES_PER_BUCKET 400
 
 /* A warning is printed if the fullest bucket has this multiple of the mean. */
@@ -207,11 +208,11 @@ warn_coarse(const warner *self)
     for (size_t field = 0; field < self->table->fields_count; field++) {
         if (!kw_layout_holds_coarsely(self->layout, field))
             continue;
-        kw_diagnostics_warn(
-            self->diagnostics, self->path->model->mark,
-            "if they must be different records, use a finer unit in the key",
-            "path %s: records whose %s differs by less than the unit of the key are the same record",
-            self->path->name, self->table->fields[field].name);
+        kw_diagnostics_warn(self->diagnostics, self->path->model->mark,
+                            "if they must be different records, use a finer unit in the key",
+                            "path %s: records that differ only in the part of %s that is finer than the unit "
+                            "of the key are the same record",
+                            self->path->name, self->table->fields[field].name);
     }
 }
 
@@ -320,7 +321,7 @@ warn_same_rule(const kw_table *table, kw_diagnostics *diagnostics)
 static bool
 uses_family(const kw_table *table, const char *name)
 {
-    bool used = kw_bytes_equal(table->default_family, kw_bytes_of_text(name)); /* rows without values */
+    bool used = kw_bytes_equal(table->default_family, kw_bytes_of_text(name)); /* markers, control cells */
     for (size_t field = 0; field < table->fields_count && !used; field++)
         used = table->fields[field].stored &&
                kw_bytes_equal(table->fields[field].family, kw_bytes_of_text(name));

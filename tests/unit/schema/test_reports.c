@@ -190,7 +190,7 @@ test_each(void)
          ""},
         {NUMBERS "    key: [{field: n}, {field: {name: ts, unit: s}}]\n"
                  "    paths: {late: {key: [{hash: n}, {field: n}, {field: {name: ts, unit: s}}]}}\n",
-         "test:2:3: warning: path primary: records whose ts differs by less than the unit"},
+         "test:2:3: warning: path primary: records that differ only in the part of ts that is finer"},
         {NUMBERS "    families: {d: {}, e: {}, f: {}}\n    key: [{field: n}]\n",
          "no field is stored in family e\nno field is stored in family f"},
         {NUMBERED(

@@ -48,8 +48,8 @@ static const kw_test_warning cases[] = {
      "          - field: n\n",
      NULL},
     {"      - hash: n\n      - field: n\n      - field: {name: ts, unit: s}\n",
-     "test:2:3: warning: path primary: records whose ts differs by less than the unit of the key are the "
-     "same record"},
+     "test:2:3: warning: path primary: records that differ only in the part of ts that is finer than the "
+     "unit of the key are the same record"},
     {"      - field: {name: id, encoding: raw}\n      - field: n\n",
      "test:11:9: warning: path primary: with this encoding, keys are not in the order of id\n/ hint: "
      "encoding: terminated"},
@@ -58,8 +58,8 @@ static const kw_test_warning cases[] = {
     {"      - field: {name: raw, encoding: ordered}\n      - field: n\n",
      "keys are not in the order of raw\n/ hint: encoding: fixed keeps the order"},
     {"      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n      - field: id\n",
-     "records whose ts differs by less than the unit of the key are the same record / hint: if they must be "
-     "different records"},
+     "records that differ only in the part of ts that is finer than the unit of the key are the same record "
+     "/ hint: if they must be different records"},
     {"      - salt: {algorithm: random, buckets: 8}\n      - field: id\n",
      "each lookup reads a row in every bucket / hint: add an association"},
     {"      - hash: id\n      - field: id\n    paths:\n      again:\n        key: [{hash: id}, {field: "
