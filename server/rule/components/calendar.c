@@ -1,7 +1,7 @@
 /* calendar: chosen parts of a timestamp in a time zone, in any order.
  *
  *   text     the parts' digits, with a separator between them: 02-05
- *   packed   the digits of the parts and of a sequence as one number, of 7 or 8 bytes big-endian
+ *   packed   the digits of the parts and of a sequence as one number, of 1 to 8 bytes big-endian
  *   decimal  the same number as decimal text without leading zeros, of varying length
  *
  * Without the year (or another part coarser than the finest) the pieces repeat: the calendar is circular.

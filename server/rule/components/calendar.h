@@ -61,7 +61,8 @@ typedef struct kw_calendar {
     bool overlaps; /* clocks that are set back make cells occur twice */
 } kw_calendar;
 
-/* Shortest length of each unit in seconds; also the longest, except for months and years. EVER: 0. */
+/* Shortest length of each unit in seconds; also the longest, except for months and years. EVER: 0; MILLI: 1,
+ * rounded up. */
 extern const int64_t kw_calendar_unit_seconds[];
 
 uint64_t kw_calendar_power(uint32_t digits); /* of ten */
