@@ -41,7 +41,7 @@ kw_progress_show_rate(kw_progress *progress, guint64 position, guint64 size, gui
     if (!progress->shown || g_get_monotonic_time() < progress->next_us)
         return;
     progress->next_us = g_get_monotonic_time() + INTERVAL_US;
-    name = kw_text_for_terminal(progress->name); /* the stream is not guarded */
+    name = kw_text_for_terminal(progress->name); /* the bare stream escapes nothing */
     if (size == 0) {
         fprintf(kw_terminal_bare_error(), "\r%s  %" G_GUINT64_FORMAT " records  %.0f/s \033[K", name, records,
                 rate);

@@ -23,7 +23,7 @@ typedef struct kw_scrub_state {
 void kw_scrub_state_clear(kw_scrub_state *state);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_scrub_state, kw_scrub_state_clear)
 
-/* Adds a slice, and takes ownership of its cursor. */
+/* Adds the counts of a slice, and keeps a reference to its cursor. */
 void kw_scrub_state_add(kw_scrub_state *state, const kw_scrubbed *slice);
 
 /* Reads the state. If the file does not exist, the state is that of the beginning. False: the file cannot be
