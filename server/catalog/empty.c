@@ -22,7 +22,7 @@ finish(emptying *self, const kw_error *error)
 static void
 on_created(void *user, bool created, const kw_error *error)
 {
-    (void)created; /* or another gateway created it: it exists and is empty */
+    (void)created; /* false: another gateway created the table; in both cases it exists and is empty */
     finish(user, error);
 }
 

@@ -225,7 +225,8 @@ kw_placed_old(kw_policy *policy, const kw_placing *placing, const kw_path *path,
     return ret_placement->layout;
 }
 
-/* Its key rule was checked together with that of the primary path, which stays. */
+/* Needs no kw_placed_check: the previous policy has both the path and the primary path, and neither key rule
+ * changes during the drop. */
 bool
 kw_placed_dropped(kw_policy *policy, const kw_placing *placing, const kw_table *table, kw_path *ret_path,
                   kw_placement *ret_placement, kw_diagnostics *diagnostics)

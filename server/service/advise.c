@@ -47,7 +47,7 @@ check_sizes(const kw_api_Admin_advise_args *args, kw_error *ret_error)
 
 /* --- one candidate ------------------------------------------------------------------------------- */
 
-/* Converts the sample for a candidate. Counts the records that its table rejects. */
+/* Converts the sample for a candidate. Keeps why its table rejected the first of the rejected records. */
 static void
 read_sample(kw_advising *self, kw_candidate *candidate)
 {
@@ -149,8 +149,8 @@ choose_time_field(kw_advising *self, kw_error *ret_error)
     return true;
 }
 
-/* Reads the time of each record. A record that the first candidate rejects gets the time of the one before
- * it. */
+/* Reads the time of each record. A record that the first candidate rejects gets the time of the last accepted
+ * record before it, or of the first accepted one if none is before it. */
 static void
 read_times(kw_advising *self)
 {

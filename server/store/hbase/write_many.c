@@ -1,6 +1,6 @@
 /* Multi-writes, with an outcome for each write.
  *
- *   writes --> waves (a row's second write waits for its first) --> chunks of one table and kind,
+ *   writes --> waves (each waits for the one before it) --> chunks of one table and kind,
  *   limited by bytes --> putMultiple / deleteMultiple --> outcomes
  *                              | fails as a whole
  *                              '--> halves, one after the other, down to single calls, which show the
@@ -43,7 +43,7 @@ typedef struct many_op {
     uint32_t wave;      /* the present one */
     size_t chunks_left; /* chunks of the wave that are not done */
     bool *ret_sent;
-    bool counts_failures; /* false: the writes are parts of operations that count themselves */
+    bool counts_failures; /* false: the caller counts the failed writes */
     void (*done)(void *user);
     void *user;
 } many_op;
@@ -93,7 +93,7 @@ chunk_equal(gconstpointer a, gconstpointer b)
 typedef struct planner {
     many_op *op;
     GHashTable *rows; /* planned_row */
-    GHashTable *open; /* chunk: the latest one of a table, shape and wave */
+    GHashTable *open; /* chunk: the latest one of a table, shape, `once` and wave */
     size_t max_bytes;
 } planner;
 
