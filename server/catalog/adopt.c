@@ -18,7 +18,7 @@ cut_row(const char *row, const char *table, kw_arena *arena, const char **ret_pa
     return true;
 }
 
-/* The store table whose row has this layout; NULL if there is none. */
+/* The store table whose row names this row (TABLE/PATH/LAYOUT); NULL if there is none. */
 static const char *
 find_store_table(const kw_catalog_image *image, const char *layout_row)
 {
@@ -43,7 +43,8 @@ path_named(kw_facts *facts, const char *name, size_t most, const kw_facts *wante
     return path;
 }
 
-/* Marks one placement of each path as serving: the policy's layout, or the newest one. */
+/* Marks one placement of the path as complete: that with the policy's layout, or else the one with the
+ * highest layout. The others become retired. */
 static void
 choose_serving(kw_path_facts *path, const kw_facts *wanted)
 {

@@ -10,9 +10,9 @@
 #include "catalog/compare.h"
 #include "catalog/image.h"
 
-/* The facts that the legacy rows imply for the table; NULL if there are no such rows. Placements are not
- * verified. Placements with another layout than the policy's are retired, unless no row has the policy's
- * layout. */
+/* The facts that the legacy rows imply for the table; NULL if they do not have its primary path. Placements
+ * are not verified. In each path, the placement with the policy's layout is complete, or the one with the
+ * highest layout if no row has the policy's. The others are retired. */
 kw_facts *kw_catalog_adopt(const kw_catalog_image *image, const kw_facts *wanted, kw_arena *arena);
 
 /* For a table that neither facts nor legacy rows name. REFUSED if one of its store tables holds rows written

@@ -63,7 +63,8 @@ void kw_catalog_remove_dead(kw_catalog *catalog, const kw_registration *dead, kw
 /* True if the registration is this gateway's. */
 bool kw_catalog_is_own(const kw_catalog *catalog, const kw_registration *registration);
 
-/* Called when the catalog closes: ends a put that waits for its next attempt. */
+/* If a put waits for its next attempt, makes this attempt now. After kw_catalog_close, ends the put instead.
+ */
 void kw_catalog_end_put(kw_catalog *catalog);
 
 /* True while the lease is valid; otherwise UNAVAILABLE. */

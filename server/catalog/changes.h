@@ -1,6 +1,6 @@
 /* Changes of key rules in the catalog: the cell `changes` in the row of facts, a JSON array with a record for
- * each path whose key rule was changed while it was served, and for the paths that are being added to a
- * table.
+ * each path whose key rule was changed while it was served, and for each change that adds or drops paths of a
+ * table, or allows or forbids atomic operations.
  *
  *   a change is under way    the path has two placements, in which the version of the change defines what is
  *                            written and read (change/version.h); or paths are being added
@@ -148,7 +148,7 @@ const char *kw_change_path_name(const kw_change_record *record, size_t index);
 bool kw_change_has_path(const kw_change_record *record, const char *path);
 
 /* True if gateways must load the policy again. Does not compare what is written between two steps: progress,
- * pause, limit, goal, holder and pass. */
+ * pause, limit, `completing`, goal, holder and pass. */
 bool kw_changes_differ(const kw_change_record *a, size_t a_count, const kw_change_record *b, size_t b_count);
 /* The same for the records of one path; NULL: there is none. */
 bool kw_change_record_differs(const kw_change_record *a, const kw_change_record *b);
@@ -196,9 +196,10 @@ typedef void (*kw_current_read)(void *user, const kw_current *current, const kw_
 void kw_catalog_read_current_changes(kw_catalog *catalog, kw_deadline deadline, kw_current_read done,
                                      void *user);
 
-/* Writes records whose progress, pause or limit has changed, on the condition that the catalog's
- * records do not differ in other fields (kw_changes_differ). BUSY: they do. Does not write records of several
- * writers, see kw_catalog_edit_change. One call at a time, on the catalog's loop, not during an admission. */
+/* Writes records whose progress, pause, limit or `completing` has changed, on the condition that the
+ * catalog's records do not differ in other fields (kw_changes_differ). BUSY: they do. Does not write records
+ * of several writers, see kw_catalog_edit_change. One call at a time, on the catalog's loop, not during an
+ * admission. */
 void kw_catalog_write_progress(kw_catalog *catalog, const kw_change_record *records, size_t count,
                                kw_deadline deadline, void (*done)(void *user, const kw_error *error),
                                void *user);
@@ -212,11 +213,11 @@ typedef bool (*kw_change_edit)(void *user, int64_t current, kw_change_record *re
 typedef void (*kw_change_edited)(void *user, const kw_current *current, const kw_error *error);
 
 /* Edits the record of the change that is under way on the path (NULL: of whichever path of the table
- * changes). The new record is put on the condition that the catalog was not changed since the edit read it;
- * otherwise everything is repeated until the deadline (BUSY after it). So what another gateway wrote in
- * between is not undone. An unchanged record is not written. REFUSED: no change is under way. UNAVAILABLE:
- * the lease has expired. One call at a time, on the catalog's loop. An admission of this gateway at the same
- * time gets BUSY at its commit. */
+ * changes). If the record has several paths, `path` must be its first one. The new record is put on the
+ * condition that the catalog was not changed since the edit read it; otherwise everything is repeated until
+ * the deadline (BUSY after it). So what another gateway wrote in between is not undone. An unchanged record
+ * is not written. REFUSED: no change is under way. UNAVAILABLE: the lease has expired. One call at a time, on
+ * the catalog's loop. An admission of this gateway at the same time gets BUSY at its commit. */
 void kw_catalog_edit_change(kw_catalog *catalog, const char *table, const char *path, kw_change_edit edit,
                             void *edit_user, kw_deadline deadline, kw_change_edited done, void *user);
 

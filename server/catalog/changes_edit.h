@@ -23,7 +23,7 @@ struct kw_changes_editing {
     kw_catalog_image *image;         /* has only what a put needs, and the version */
     const kw_change_record *records; /* to put */
     size_t count;
-    bool unchanged; /* decide: there is nothing to write */
+    bool unchanged; /* set by `decide` if there is nothing to write */
     kw_changes_decide decide;
     /* Frees nothing; error can be NULL. */
     void (*done)(kw_changes_editing *self, const kw_error *error);

@@ -1,7 +1,7 @@
 /* Private to this module: the members of records of changes in JSON (changes_json.c prints them,
  * changes_parse.c parses them). Every member must be there with its type, and no other one: a release with
- * other members also has another form of the facts. The members for several writers, and those for several
- * parts, are there if the change has them. */
+ * other members also has another form of the facts. Each group of members is there only if the record needs
+ * it: see kw_change_group below. */
 #pragma once
 
 #include "catalog/changes.h"

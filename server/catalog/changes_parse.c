@@ -193,7 +193,8 @@ parse_parts(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *cou
            (to->adds || (to->more_count == 0 && !to->drops));
 }
 
-/* No other change has HELD, and one that allows or forbids atomic operations has nothing else. */
+/* Only a change that allows or forbids atomic operations has the version HELD, and it has no other version.
+ */
 static bool
 parse_atomics(JsonObject *from, kw_arena *arena, kw_change_record *to, size_t *count)
 {

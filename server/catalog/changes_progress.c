@@ -40,7 +40,7 @@ progress_done(kw_changes_editing *editing, const kw_error *error)
     self->done(self->user, error);
 }
 
-/* The caller's records can change before the put, so their JSON is copied. */
+/* The caller's records can change before the put. So they are copied, by printing and parsing them. */
 static bool
 copy_records(progress *self, const kw_change_record *records, size_t count, kw_error *ret_error)
 {

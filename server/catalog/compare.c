@@ -157,7 +157,8 @@ check_no_unrecorded_rows(const comparing *self, const kw_path_facts *path, kw_er
     return !holds_rows(self->evidence, &path->placements[0]) || refuse_unrecorded_rows(self, path, ret_error);
 }
 
-/* For a path that begins to serve, or to be filled: refuses it while rows of its earlier placements exist. */
+/* For a path that begins to serve, or to be filled: refuses it while rows of its earlier placements exist, or
+ * while keyway forget has not finished with them or with the store table. */
 static bool
 check_no_old_rows(const comparing *self, const kw_path_facts *path, const kw_path_facts *old,
                   kw_error *ret_error)
@@ -185,8 +186,9 @@ check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_f
                           : check_no_unrecorded_rows(self, path, ret_error);
 }
 
-/* Keeps a placement that is not served any more while it holds rows. At the end of a change it is always
- * kept, because rows can be written to it until the commit. */
+/* Keeps a placement that is not served any more while it holds rows. It is always kept at the end of a
+ * change, because rows can be written to it until the commit, and while keyway forget has not finished with
+ * it. */
 static void
 keep_placement(const comparing *self, const kw_placement_facts *old, bool ended, kw_path_facts *to)
 {
@@ -377,8 +379,9 @@ refuse_stamped_atomics(const comparing *self, bool on, kw_error *ret_error)
         self->wanted->table, on ? "false" : "true", on ? "true" : "false");
 }
 
-/* A policy without the setting atomics uses the catalog's value, even if the table is empty: the table's rows
- * must not decide whether callers can increment. */
+/* With order: stamp, a policy without the setting atomics uses the catalog's value, even if the table is
+ * empty: the table's rows must not decide whether callers can increment. With order: store, such a policy
+ * allows atomic operations. */
 static bool
 merged_atomics(const comparing *self, bool keeps)
 {

@@ -45,8 +45,9 @@ bool kw_facts_compare(const kw_facts *recorded, const kw_facts *wanted, const kw
 /* True if `wanted` is the recorded table under another name: the same paths, placements and marker. */
 bool kw_facts_is_renamed(const kw_facts *recorded, const kw_facts *wanted);
 
-/* True if the recorded facts have the path with the same layouts, key rules and store tables. */
+/* True if the recorded facts have the path, and each placement of `wanted` is one of its live placements (the
+ * same layout, key rule and store table). The recorded path can have another one. */
 bool kw_facts_has_path(const kw_facts *recorded, const kw_path_facts *wanted);
 
-/* Returns REFUSED if a store table of `wanted` belongs to `other`, which is another table of the catalog. */
+/* REFUSED if a store table of `wanted` belongs to `other`, which is another table of the catalog. */
 bool kw_facts_check_owner(const kw_facts *other, const kw_facts *wanted, kw_error *ret_error);

@@ -1,7 +1,7 @@
-/* Store tables that belong to other tables of the catalog, or to two paths of one policy; see compare.h. */
+/* Refuses store tables that belong to other tables of the catalog; see compare.h. */
 #include "catalog/compare.h"
 
-/* The placement in this store table, and its path; NULL: none. */
+/* The first placement in this store table, and its path; NULL: none. */
 static const kw_placement_facts *
 find_owner(const kw_facts *facts, const char *store_table, const kw_path_facts **ret_path)
 {

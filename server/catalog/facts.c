@@ -217,7 +217,7 @@ kw_field_facts_column(const kw_field_facts *field, kw_arena *arena)
 
 /* --- digest ---------------------------------------------------------------------------------------- */
 
-/* One line for each fact that two gateways must agree on, sorted by name. */
+/* The digest is that of sorted lines: one for each fact that two gateways must agree on. */
 static int
 by_text(const void *a, const void *b)
 {

@@ -65,15 +65,15 @@ typedef struct kw_facts {
     size_t paths_count;
 } kw_facts;
 
-/* The facts of a policy's table. Placements are COMPLETE and verified, except those that a change of a key
- * rule fills, and those of paths that are being dropped, which follow the others. */
+/* The facts of a policy's table. All placements are verified. They are COMPLETE, except those that a change
+ * fills, and those of paths that are being dropped. Paths that are being dropped follow the others. */
 kw_facts *kw_facts_of_table(const kw_table *table, kw_arena *arena);
 
 /* Converts to and from JSON. CORRUPT naming the table if the text cannot come from kw_facts_print. */
 kw_bytes kw_facts_print(const kw_facts *facts, kw_arena *arena);
 bool kw_facts_parse(kw_bytes text, kw_arena *arena, kw_facts **ret_facts, kw_error *ret_error);
 
-/* "absent", "filling", "complete", "retired". */
+/* "absent", "filling", "complete", "retired", "forgetting". */
 const char *kw_placement_state_name(kw_placement_state state);
 
 /* NULL if there is none. */
@@ -81,11 +81,11 @@ const kw_path_facts *kw_facts_find_path(const kw_facts *facts, const char *name)
 const kw_field_facts *kw_facts_find_field(const kw_facts *facts, const char *name);
 /* True if the placement is written: COMPLETE or FILLING. */
 bool kw_placement_facts_is_live(const kw_placement_facts *placement);
-/* The first live placement; NULL if the path is absent or retired. */
+/* The first live placement; NULL if the path has none. */
 const kw_placement_facts *kw_path_facts_serving(const kw_path_facts *path);
 /* A path has two live placements while its key rule changes. */
 size_t kw_path_facts_count_live(const kw_path_facts *path);
-/* True while a change is under way: it has two live placements, or one that is being filled. */
+/* True while a change is under way: the path has two live placements, or one that is FILLING. */
 bool kw_path_facts_is_changing(const kw_path_facts *path);
 /* The live placement with this one's layout, key rule and store table; NULL if there is none. */
 const kw_placement_facts *kw_path_facts_find_live(const kw_path_facts *path,
@@ -97,16 +97,17 @@ void kw_facts_list_store_tables(const kw_facts *facts, GPtrArray *to);
 /* "d:status", "d:followed.*"; "the row key alone" for a field without a column. */
 const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
 
-/* A digest of what two gateways must have in common to serve the table at the same time: paths, placements,
- * marker and counters. Other fields are not included, because the catalog merges those of several policies;
- * neither is the version of a change, which gateways report (changes.h). The digest is a SHA-256 as 64 hex
- * digits, in the arena. If the policy names an order, a space and the order follow. If it says whether atomic
- * operations are allowed, " atomics" or " no-atomics" follows. */
+/* A digest of what two gateways must have in common to serve the table at the same time: paths, live
+ * placements, marker and counters and, with order: store, whether atomic operations are allowed. Other fields
+ * are not included, because the catalog merges those of several policies; neither is the version of a change,
+ * which gateways report (changes.h). The digest is a SHA-256 as 64 hex digits, in the arena. If the policy
+ * names an order, a space and the order follow. If it says whether atomic operations are allowed, " atomics"
+ * or " no-atomics" follows. */
 const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);
 
 /* True if a gateway with this digest serves the table in the same way as one that serves `merged` from a
  * policy with `wanted`. recorded: the catalog's previous facts; NULL: none. A gateway whose policy names no
  * order uses the catalog's, or the default one; the same applies to atomic operations with order: stamp.
- * While a change allows or forbids these, each of its texts is right. */
+ * While a change allows or forbids atomic operations, what the other policy says about them is ignored. */
 bool kw_facts_agree(const char *theirs, const kw_facts *wanted, const kw_facts *recorded,
                     const kw_facts *merged, kw_arena *arena);

@@ -1,8 +1,8 @@
 /* Facts as JSON: one object per table. Members with their default value are omitted, so that the text of a
  * table with a hundred fields has only a few KiB. A reader ignores unknown members, which later versions may
- * add. While a key rule changes, or a path is being added, the member with the placements of the path has
- * another name. So an earlier version of Keyway, which would serve one of two placements alone, or read a
- * path that does not have all records, cannot read the facts. */
+ * add. While a key rule changes, or a path is being added or dropped, the member with the placements of the
+ * path has another name. So an earlier version of Keyway, which would serve one of two placements alone, or
+ * read a path that does not have all records, cannot read the facts. */
 #include "catalog/facts.h"
 #include "catalog/json.h"
 
@@ -79,7 +79,7 @@ print_path(JsonBuilder *to, const kw_path_facts *path)
     json_builder_end_object(to);
 }
 
-/* False for a forgotten path, which is omitted. */
+/* False for a forgotten path, which is omitted. The primary path is always listed. */
 static bool
 is_listed(const kw_facts *facts, size_t path)
 {

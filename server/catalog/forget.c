@@ -343,7 +343,7 @@ check_served_here(const forgetting *self, kw_error *ret_error)
 
 /* All live gateways serve a table with the same facts, except while they follow the end of a change: then
  * they can still write to the placement that has retired. So if the other gateway serves the table in the
- * same way as this one, it does not have the path. */
+ * same way as this one, it does not use the placements to forget. */
 static bool
 check_gateway(const forgetting *self, const kw_registration *other, kw_error *ret_error)
 {

@@ -85,7 +85,8 @@ choose(listing *self)
 
 /* --- reading -------------------------------------------------------------------------------------- */
 
-/* Ignores rows with keys that Keyway does not write. */
+/* Ignores rows that Keyway does not write: those without the cell `at`. A row whose key has another form gets
+ * an ID that no version has. */
 static void
 add_row(listing *self, const kw_row *row)
 {

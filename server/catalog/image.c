@@ -1,4 +1,4 @@
-/* See image.h. Reads the table row by row, up to the texts of policies, with one range scan. */
+/* See image.h. Reads the table with one range scan, which stops before the texts of policies. */
 #include "catalog/image.h"
 
 #include "store/check.h"

@@ -3,7 +3,7 @@
  *   row            cells of family d
  *   =facts         id: random, another one after each change; table/NAME: facts of a table as JSON (empty:
  *                  forgotten); made/STORE_TABLE: Keyway created it; policy: the current version (version.h);
- *                  changes: the paths whose key rule was changed while they were served (changes.h)
+ *                  changes: the records of changes (changes.h)
  *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
  *   T/P/N, store/S fingerprint, description: rows of versions without facts (adopt.h)
  *   ~policy/...    texts of policy versions (version.h); not a part of the image
@@ -13,7 +13,9 @@
  * is greater than all timestamps that were read, so that no clock can hide it.
  *
  * The row of facts sorts before the registrations, so that a reader gets the id before it looks for other
- * gateways. A gateway that registers too late to be seen changes the id, and the reader's put is rejected.
+ * gateways. A gateway that registers too late to be seen changes the id when it commits. If it does so before
+ * the reader, the reader's put is rejected; otherwise its own put is rejected, or it has read what the reader
+ * wrote.
  */
 #pragma once
 
@@ -43,7 +45,8 @@ typedef struct kw_registration {
     const char *instance; /* the name of the registration */
     const char
         *id; /* of the gateway; for some time after a crash and restart, several registrations have it */
-    int64_t protocol;    /* other than KW_CATALOG_PROTOCOL: the other members are unknown */
+    int64_t protocol;    /* other than KW_CATALOG_PROTOCOL: what the members after lease_at_ms would say is
+                            unknown */
     kw_bytes lease;      /* changes with each renewal */
     int64_t lease_at_ms; /* when the store applied the put, by the store's clock */
     const kw_table_digest *serving;
@@ -69,7 +72,7 @@ typedef struct kw_catalog_image {
     int64_t newest_ms;         /* the newest timestamp in the row of facts; 0 before the first change */
     int64_t seen_ms;           /* the store's time shortly before the read; set by kw_others_read */
     kw_version_name version;   /* the current policy version; number 0: none */
-    kw_change_record *changes; /* of key rules; sorted as they were written */
+    kw_change_record *changes; /* the records of changes, in the order in which they were written */
     size_t changes_count;
     kw_facts **tables;
     size_t tables_count;

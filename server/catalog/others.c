@@ -134,7 +134,8 @@ kw_others_has_table(const kw_registration *other, const char *const *tables, siz
     return false;
 }
 
-/* Compares digests without the order, which can follow after a space; see kw_facts_digest. */
+/* Compares digests without the order and the setting atomics, which can follow after a space; see
+ * kw_facts_digest. */
 static bool
 same_placements(const char *a, const char *b)
 {

@@ -1,4 +1,4 @@
-/* Interprets the registrations of other gateways in an image of the catalog. */
+/* Reads and interprets the registrations of other gateways, and removes those with expired leases. */
 #pragma once
 
 #include "catalog/catalog_internal.h"

@@ -1,4 +1,4 @@
-/* The conditional put of the row of facts: the only way to change the catalog. */
+/* The conditional put of the row of facts: the only way to change that row. */
 #pragma once
 
 #include "catalog/catalog_internal.h"
@@ -23,7 +23,8 @@ typedef struct kw_catalog_changes {
 /* Puts the changes if the catalog still equals `image`. Always puts a new id, even without changes, so that
  * an earlier put still in flight is rejected. BUSY: the catalog was changed since, or another put of this
  * gateway is in flight. If it is unknown whether the put was applied, the same put is repeated until it is
- * certain, however long that takes. done can be called before this returns. The image must live until then.
+ * certain, however long that takes, or until kw_catalog_end_repeats or kw_catalog_close. done can be called
+ * before this returns. The image must live until done.
  */
 void kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_catalog_changes *changes,
                     void (*done)(void *user, const kw_error *error), void *user);

@@ -88,7 +88,8 @@ extend_lease(kw_catalog *catalog, uint64_t sent_ns)
         kw_fence_open_until(&catalog->fence, catalog->lease_until_ns);
 }
 
-/* Handles the removal of the registration by another gateway. */
+/* Forgets the registration: another gateway removed it, or this gateway withdraws it or leaves it in the
+ * catalog. Calls fail from now on. */
 static void
 drop_registration(kw_catalog *catalog)
 {
@@ -173,7 +174,8 @@ end_write(registering *self, const kw_error *error)
     done(user, error ? &copy : NULL);
 }
 
-/* --- puts of the own row --------------------------------------------------------------------------- */
+/* --- puts of this gateway's row ---------------------------------------------------------------------------
+ */
 
 static void put(registering *self);
 
