@@ -186,9 +186,9 @@ check_new_path(const comparing *self, const kw_path_facts *path, const kw_path_f
                           : check_no_unrecorded_rows(self, path, ret_error);
 }
 
-/* Keeps a placement that is not served any more while it holds rows. It is always kept at the end of a
- * change, because rows can be written to it until the commit, and while keyway forget has not finished with
- * it. */
+/* Keeps a placement that is not served any more while it holds rows. A placement that keyway forget has not
+ * finished with is always kept. At the end of a change, the placement is kept, too, because rows can be
+ * written to it until the commit. */
 static void
 keep_placement(const comparing *self, const kw_placement_facts *old, bool ended, kw_path_facts *to)
 {

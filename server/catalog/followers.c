@@ -19,8 +19,7 @@ kw_registration_step(const kw_registration *registration, const kw_change_record
     return 0;
 }
 
-/* --- this gateway's reports -------------------------------------------------------------------------------
- */
+/* --- this gateway's reports ------------------------------------------------------------------------ */
 
 static bool
 same_reports(const kw_catalog *catalog, const kw_change_report *reports, size_t count)

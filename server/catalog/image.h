@@ -45,8 +45,7 @@ typedef struct kw_registration {
     const char *instance; /* the name of the registration */
     const char
         *id; /* of the gateway; for some time after a crash and restart, several registrations have it */
-    int64_t protocol;    /* other than KW_CATALOG_PROTOCOL: what the members after lease_at_ms would say is
-                            unknown */
+    int64_t protocol;    /* other than KW_CATALOG_PROTOCOL: the members after lease_at_ms are not set */
     kw_bytes lease;      /* changes with each renewal */
     int64_t lease_at_ms; /* when the store applied the put, by the store's clock */
     const kw_table_digest *serving;

@@ -5,8 +5,8 @@
 
 #include <json-glib/json-glib.h>
 
-/* Parses a JSON object, owned by the parser. NULL if the text is not a JSON object, or is nested deeper than
- * what Keyway writes: json-glib reads nested values by recursion. */
+/* Parses a JSON object, owned by the parser. NULL if the text is not a JSON object, has comments, or is
+ * nested deeper than what Keyway writes: json-glib reads nested values by recursion. */
 JsonObject *kw_catalog_json_object(JsonParser *parser, kw_bytes text);
 /* The same for an array. */
 JsonArray *kw_catalog_json_array(JsonParser *parser, kw_bytes text);

@@ -24,7 +24,6 @@ typedef struct kw_catalog_changes {
  * an earlier put still in flight is rejected. BUSY: the catalog was changed since, or another put of this
  * gateway is in flight. If it is unknown whether the put was applied, the same put is repeated until it is
  * certain, however long that takes, or until kw_catalog_end_repeats or kw_catalog_close. done can be called
- * before this returns. The image must live until done.
- */
+ * before this returns. The image must live until done. */
 void kw_catalog_put(kw_catalog *catalog, const kw_catalog_image *image, const kw_catalog_changes *changes,
                     void (*done)(void *user, const kw_error *error), void *user);

@@ -174,8 +174,7 @@ end_write(registering *self, const kw_error *error)
     done(user, error ? &copy : NULL);
 }
 
-/* --- puts of this gateway's row ---------------------------------------------------------------------------
- */
+/* --- puts of this gateway's row -------------------------------------------------------------------- */
 
 static void put(registering *self);
 

@@ -62,7 +62,7 @@ find_under_way(const kw_change_proposal *proposal, const kw_table *table)
     return index < changes->count ? &changes->records[index] : NULL;
 }
 
-/* --- what the operator must state ---------------------------------------------------------------------- */
+/* --- atomic operations ----------------------------------------------------------------------------- */
 
 /* True if the policy and the rows differ in whether increments and conditional writes are allowed. The
  * versions of the change cannot turn them on or off (catalog/compare_change.h). */
@@ -93,7 +93,8 @@ rule_of(const kw_path *path)
     return (kw_placed_rule){kw_layout_number(path->layout), kw_layout_store_table(path->layout)};
 }
 
-/* Sets the order of writes that the table has, and the first version of the change. */
+/* Sets what depends on the number of writers: the order of writes that the table has, the first version, the
+ * step and the holder. */
 static void
 set_writers(const kw_change_proposal *proposal, const kw_table *table, kw_change_record *record)
 {

@@ -3,8 +3,8 @@
 
 #include "gateway/change_begin.h"
 
-/* Lists the paths of the table that the catalog does not have, if the policy leaves the key rules of the
- * others as they are. 0: there are none. ret_paths has space for all paths of the table. */
+/* Lists the paths of the table that the catalog does not have, and returns their number. 0: there are none,
+ * or the policy changes the key rule of another path. ret_paths has space for all paths of the table. */
 size_t kw_change_list_added(const kw_change_proposal *proposal, const kw_table *table,
                             const kw_path **ret_paths);
 size_t kw_change_count_added(const kw_change_proposal *proposal, const kw_table *table);

@@ -20,13 +20,15 @@ typedef struct kw_change_proposal {
 
 /* For each table that the preview refuses because one path has another key rule, or because it has rows and
  * the policy adds a path, or allows or forbids atomic operations: begins a change, or cancels the one that is
- * under way if the path has its old key rule again. Returns the records that the catalog would have then,
- * which the caller owns; NULL: no change begins or is cancelled. In a store with several writers, a change
- * begins only with both statements of the operator (only_writer, late_given), and is cancelled by the command
- * `cancel` instead of a policy. */
+ * under way if the path has its old key rule again. In a store with several writers, begins changes also for
+ * tables that are not refused, and for tables whose paths the policy drops, if other gateways rule the policy
+ * out (kw_admission_conflict). Returns the records that the catalog would have then, which the caller owns;
+ * NULL: no change begins or is cancelled. In a store with several writers, a change begins only with both
+ * statements of the operator (only_writer, late_given), and is cancelled by the command `cancel` instead of a
+ * policy. */
 kw_change_set *kw_change_propose(const kw_change_proposal *proposal);
 
-/* Explains the refusals of tables for which no change begins: the key rules of several paths differ, a
- * statement of the operator is missing, or the change must be cancelled first. The preview is that of the
- * proposal. */
+/* Explains the refusals of tables for which no change begins. Reasons are, for example: the key rules of
+ * several paths differ, several tables change, a statement of the operator is missing, or the change must be
+ * cancelled first. The preview is that of the proposal. */
 void kw_change_explain(const kw_change_proposal *proposal, kw_admission *preview);

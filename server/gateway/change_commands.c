@@ -3,6 +3,8 @@
  *   caller's loop -> main loop: a job -> checks -> (wait until calls under earlier policies have ended)
  *     -> step: records and policy with the next version of the change -> prepare -> serve -> the reply
  *   pause, resume, throttle, compare: only the record changes
+ *
+ * That is so with one writer. With several, all commands only change the record (change_goals.c).
  */
 #include "base/log.h"
 #include "gateway/change_request.h"

@@ -26,8 +26,7 @@ finish(creating *self, const kw_error *error)
     self->done(self->user, error ? NULL : self->created, error ? 0 : self->created_count, error);
 }
 
-/* --- families --------------------------------------------------------------------------------------------
- */
+/* --- families -------------------------------------------------------------------------------------- */
 
 static bool
 has_family(const kw_family_spec *families, size_t count, const char *name)
@@ -56,8 +55,7 @@ set_families(creating *self)
     self->request.families_count = count;
 }
 
-/* --- one path after the other ------------------------------------------------------------------------------
- */
+/* --- one path after the other ---------------------------------------------------------------------- */
 
 static void create(creating *self);
 

@@ -141,8 +141,7 @@ run_atomics(const kw_change_command *command, int64_t current, kw_change_record 
         "its atomics are being set to true; that ends by itself, and only cancel is possible before");
 }
 
-/* --- commands for the work -------------------------------------------------------------------------------
- */
+/* --- commands for the work ------------------------------------------------------------------------- */
 
 static bool
 run_compare(kw_change_record *record, kw_error *ret_error)

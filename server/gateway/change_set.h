@@ -42,7 +42,7 @@ bool kw_change_set_has_several_writers(const kw_change_set *set);
 size_t kw_change_set_find_under_way(const kw_change_set *set, const char *table);
 
 /* Changes the record to that of a cancelled change: the path has only its old placement. A path that was
- * being added has none. */
+ * being added or dropped has none. */
 void kw_change_cancel_record(kw_change_record *record);
 
 /* Compiles the model with the placements of all records. Every model must be there. */

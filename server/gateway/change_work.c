@@ -8,8 +8,9 @@
 
 #define COPY_ROWS 500
 #define COMPARE_ROWS 500
-/* The rows of a slice in a store with several writers, while no callers use the gateway or while callers wait
- * for the work (kw_change_slice_hurries). Such a slice reads rows while it writes others. */
+/* The rows of a slice in a store with several writers, while no callers use the gateway and the work has no
+ * limit, or while callers wait for the work (kw_change_slice_hurries). Such a slice reads rows while it
+ * writes others. */
 #define COPY_ROWS_QUIET 5000
 /* A row that differs is read again after this time, in case it was being written. */
 #define SETTLE_MS 100

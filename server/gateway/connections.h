@@ -7,6 +7,6 @@
 /* Limits and timeouts of a policy for the net. */
 kw_net_limits kw_connections_limits(const kw_model *model);
 
-/* Raises the limit of open files to what the policy's connections need, if the system allows it. Logs a
- * warning if the limit remains too low. */
+/* Raises the limit of open files to 1,048,576, or to what the policy's connections need if that is more, as
+ * far as the system allows it. Logs a warning if the limit remains too low. */
 void kw_connections_raise_file_limit(const kw_model *model);

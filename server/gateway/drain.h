@@ -12,8 +12,8 @@
 #define KW_DRAIN_LEAVING "shutting down, but still serving"
 
 /* Handles a signal to end. The first one begins the lame duck (timeouts.lame_duck): the gateway still serves
- * but is not ready, and drains afterwards. The gateway drains at once if timeouts.lame_duck is 0, or at a
- * second signal. */
+ * but is not ready, and drains afterwards. The gateway drains at once if timeouts.lame_duck is 0, if it does
+ * not listen yet, or at a second signal. A signal while it drains closes its connections. */
 void kw_drain_request(kw_gateway *gateway);
 
 /* The function of the timer `lame_duck`. */

@@ -69,8 +69,8 @@ loops_of(const kw_model *model)
     return model->loops > 0 ? (unsigned)model->loops : (unsigned)CLAMP(wanted, 1, 256);
 }
 
-/* A gateway that restarts must find its registration by this id. A gateway on an arbitrary port has no stable
- * id. */
+/* By this id, a restarted gateway recognizes the registration of its previous process. A gateway on an
+ * arbitrary port has no stable id. */
 static char *
 gateway_id(const kw_model *model)
 {
@@ -136,7 +136,7 @@ open_loops(kw_gateway *gateway)
     gateway->net = kw_net_new(loops, kw_connections_limits(model), &handler);
 }
 
-/* Opens the store first, because the cursor key is in its folder. */
+/* Opens the store before it reads the cursor key, because the key can be in the store's folder. */
 static bool
 open_all(kw_gateway *gateway, kw_error *ret_error)
 {

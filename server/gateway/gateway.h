@@ -22,7 +22,7 @@ enum {
     KW_EXIT_POLICY = 1,  /* the policy file has problems */
     KW_EXIT_USAGE = 2,   /* wrong options */
     KW_EXIT_REFUSED = 3, /* the catalog does not permit the policy */
-    KW_EXIT_FAILED = 4   /* cannot open the store, or cannot listen on a port */
+    KW_EXIT_FAILED = 4   /* another failure, for example: cannot open the store, cannot listen on a port */
 };
 
 typedef struct kw_gateway_settings {

@@ -1,8 +1,9 @@
 /* Internal to gateway: the ports that the gateway listens on.
  *
- *   open: read the certificates -> start: listen, start the event loops -> change of state -> report ports
+ *   open: read the certificates -> start: listen, start the event loops -> report the ports
  *
- * The last two steps happen once, when the gateway begins to serve or to wait for the store. */
+ * The last two steps happen once, when the gateway begins to serve or to wait for the store. The ports are
+ * reported after the change to this state. */
 #pragma once
 
 #include "gateway/gateway_internal.h"

@@ -208,7 +208,7 @@ compile(kw_policy_request *self, kw_error *ret_error)
     return self->policy || kw_policy_file_report(found, ret_error);
 }
 
-/* True if nothing was proposed yet. */
+/* True if the current version is known, and no change was proposed yet. */
 static bool
 can_change(const kw_policy_request *self)
 {
@@ -268,7 +268,8 @@ on_targets_checked(void *user, const kw_error *error)
         preview(self);
 }
 
-/* If key rules change, previews again with both placements of these paths. False: none does. */
+/* If the policy begins or cancels changes, previews it again with their placements; before it cancels one, it
+ * can wait for calls. False: it does neither. */
 static bool
 begin_changes(kw_policy_request *self, const kw_admission *admission)
 {

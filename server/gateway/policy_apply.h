@@ -3,9 +3,9 @@
  *   load the current version -> preview: what would change, what is refused -> a dry run ends here
  *     -> prepare, as at a reload; its put of the facts makes the version current -> serve it
  *
- * If the preview refuses tables only because one of their paths has another key rule, the key rule is changed
- * online: the policy is compiled again with both placements of the path, and then handled like any other.
- * Afterwards the coordinator moves the rows. */
+ * If the preview refuses a table only because a key rule, the paths or the setting atomics change, this
+ * change is made online (change_begin.h): the policy is compiled again with the placements that the change
+ * begins with, and then handled like any other. Afterwards the coordinator carries out the change. */
 #pragma once
 
 #include "gateway/policy_requests.h"

@@ -34,7 +34,7 @@ typedef struct kw_policy_request {
     kw_versions_done versions_done;
     void *user;
     /* an apply */
-    struct kw_change_set *base;    /* the records of changes that the catalog has; NULL: no change begins */
+    struct kw_change_set *base;    /* the records that the catalog has; NULL: no change begins or ends */
     struct kw_change_set *changes; /* those that it will have */
     kw_change_step step;           /* if `base` is set */
     kw_policy *policy;             /* with the placements of `changes` */

@@ -46,7 +46,8 @@ wait_to_serve(kw_gateway *gateway, const kw_error *error)
         kw_timer_start_ms(gateway->timer, RETRY_MS);
 }
 
-/* A policy in the catalog can be changed through this gateway and through others. */
+/* If the catalog keeps the policy, the gateway can recover from every error, because the policy can be
+ * changed through this gateway and through others. */
 static bool
 can_recover(const kw_gateway *gateway, const kw_error *error)
 {
