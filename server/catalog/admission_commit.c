@@ -1,6 +1,6 @@
 /* The second half of an admission: writes the facts.
  *
- *   probe the exclusive tables again -> compare again -> remove dead gateways
+ *   probe the exclusive tables again -> compare again -> remove dead registrations
  *     -> write the text of the policy version -> put the facts, and which version is current
  */
 #include "catalog/admission_internal.h"
@@ -122,7 +122,8 @@ remove_dead(kw_admission *admission)
 
 /* --- rows that appeared since the first comparison ------------------------------------------------- */
 
-/* Tables that are not exclusive keep their first comparison, which does not depend on rows. */
+/* Compares only the exclusive tables again. For the others, no gateway can have written rows in the meantime
+ * that would change the result. */
 static void
 on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
 {

@@ -14,9 +14,10 @@
 #include "catalog/changes.h"
 
 /* Merges three states of the record of a change. Returns the record in the catalog (`theirs`), with the
- * progress of this gateway (`mine`) if `mine` has the same version of the change. With several writers, the
- * result has the progress of `theirs` also if another gateway has changed it since the catalog had `base`.
- * `base` and `mine` can be NULL. The result borrows the texts of the arguments. */
+ * progress of this gateway (`mine`) if `mine` has the same version of the change. Otherwise the result keeps
+ * the progress of `theirs`. With several writers, it also does so if another gateway has changed the progress
+ * since the catalog had `base`. `base` and `mine` can be NULL. The result borrows the texts of the arguments.
+ */
 kw_change_record kw_change_merge(const kw_change_record *base, const kw_change_record *mine,
                                  const kw_change_record *theirs);
 

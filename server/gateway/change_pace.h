@@ -25,7 +25,8 @@ typedef struct kw_change_pace {
 /* cores: of the machine, which slices share with callers and often with the store. */
 void kw_change_pace_init(kw_change_pace *pace, unsigned cores);
 
-/* True if callers have used the gateway since the present window began. latency: as below. */
+/* True if callers have used the gateway (for a few calls at least) since the present window began. latency:
+ * as below. */
 bool kw_change_pace_sees_callers(const kw_change_pace *pace, const kw_histogram *latency);
 
 /* Call it after each slice. slice_ns: the duration of the slice. latency: of all calls of callers since the

@@ -142,7 +142,8 @@ on_old(void *user, kw_table_facts *facts, const kw_error *error)
                                        self);
 }
 
-/* Rows of an added path are copied from the primary one. A store with one writer creates store tables itself.
+/* Rows of an added path are copied from the primary one. A store with one writer creates store tables itself,
+ * so paths that are added there have no target.
  */
 static bool
 find_target(const kw_policy *policy, const kw_change_record *record, const char *name,

@@ -2,9 +2,8 @@
  *
  * Reads and compiles the policy, reads the certificates, prepares the store (catalog, store tables) and
  * begins to serve the policy. If the catalog keeps the tables, only the gateway's own settings come from the
- * file. If a step fails, the old policy and the old certificates stay in service, and
- * the error is logged and returned to the callers. Requests that arrive during a reload are answered by one
- * further reload. */
+ * file. If a step fails, the old policy and the old certificates stay in service, and the error is logged and
+ * returned to the callers. Requests that arrive during a reload are answered by one further reload. */
 #pragma once
 
 #include "gateway/gateway_internal.h"
