@@ -28,7 +28,8 @@ kw_atomic_set_held_error(const char *table, const char *verb, kw_error *ret_erro
     ret_error->retry_after_ms = HELD_RETRY_MS;
 }
 
-/* A store with one writer orders all writes itself: it needs no control cells. */
+/* A store with one writer orders all writes itself and needs no control cells: there, atomic operations are
+ * allowed unless the policy forbids them. */
 static bool
 are_allowed(const kw_call *call, const kw_table *table)
 {

@@ -305,8 +305,8 @@ decode_map(kw_reader *reader, const kw_row *row, size_t number, uint32_t from, u
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
-/* True if the field's column, or all columns of a map, sort before the cell. ret_order: < 0 if the cell is an
- * entry of the map. */
+/* True if the field's column, or all columns of a map, sort before the cell. ret_order: the field's column
+ * compared with the cell's. False with ret_order < 0: the cell is an entry of the map. */
 static bool
 is_passed(const kw_field *field, const kw_cell *cell, int *ret_order)
 {
