@@ -35,7 +35,7 @@ note_window(kw_path_analysis *analysis, size_t at, bool pieces, uint64_t count)
     analysis->window_most = count;
 }
 
-/* The number of ranges of this clock grows with the length of the time. */
+/* Notes a clock whose number of ranges grows with the length of the time range. */
 static void
 note_cell(kw_path_analysis *analysis, const kw_component *clock, kw_order order)
 {
@@ -163,7 +163,7 @@ kw_clock_try_stop(kw_path_analysis *analysis, const kw_normalized_query *normali
     return true;
 }
 
-/* The clock at which the walk stopped because its time is open; NULL: there is none. */
+/* The clock at which the walk stopped, if the query does not bind its time; otherwise NULL. */
 static const kw_component *
 stopped_at(const kw_path_analysis *analysis)
 {

@@ -1,6 +1,6 @@
 /* Ends of ranges: the pieces of a descending component are in the reverse order of the values, so the lower
  * end of the values gives the upper end of the bytes. kw_edge is the piece nearest to an end. A range of
- * bytes starts or stops at this piece, or after everything that begins with it (after_piece).
+ * bytes starts or stops at this piece, or after all keys with it (after_piece).
  */
 #include "plan/ends.h"
 
@@ -19,13 +19,14 @@ kw_bytes_successor(kw_bytes prefix, kw_arena *arena, kw_bytes *ret_bytes)
     return true;
 }
 
-/* The smallest byte string after everything that begins with this piece; false if there is none. */
+/* The smallest byte string after all keys with this piece; false if there is none. If the component is not
+ * delimited, keys that only begin with the same bytes can have longer pieces, which are greater. */
 static bool
 after(const kw_component *component, kw_bytes piece, kw_arena *arena, kw_bytes *ret_bytes)
 {
     if (component->delimited)
         return kw_bytes_successor(piece, arena, ret_bytes);
-    uint8_t *bytes = kw_arena_alloc(arena, piece.size + 1); /* longer pieces that begin with it are greater */
+    uint8_t *bytes = kw_arena_alloc(arena, piece.size + 1);
     if (piece.size > 0)
         memcpy(bytes, piece.data, piece.size);
     bytes[piece.size] = 0;

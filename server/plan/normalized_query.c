@@ -10,7 +10,7 @@ typedef struct kw_coarse_value {
 } kw_coarse_value;
 
 struct kw_coarse {
-    const kw_coarse_value *values; /* NULL: keys contain the field exactly, or not at all */
+    const kw_coarse_value *values; /* NULL: not bound, or keys contain the field exactly or not at all */
     size_t count;
 };
 
@@ -122,7 +122,7 @@ take_bound(const kw_record_query *query, size_t number, kw_normalized_query *nor
         normalized->empty = true;
     if (normalized->span.field == (int)number) {
         normalized->also = coarse ? normalized->span : normalized->also;
-        normalized->span.field = -1; /* every remaining value meets it */
+        normalized->span.field = -1; /* every remaining value meets it, or `also` checks each row */
     }
     return true;
 }

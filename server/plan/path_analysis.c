@@ -91,8 +91,9 @@ note_bound_fields(kw_path_analysis *analysis, const kw_normalized_query *normali
     analysis->equalities++;
 }
 
-/* If the whole key is known, analyses it and returns true. Every field in the key must then be bound, or
- * enumerable; an enumerable field must have the range, or precede a field that is bound or has the range. */
+/* If the whole key is known, analyses it and returns true. For this, every field in the key must be bound or
+ * enumerable. An enumerable field that is not bound must have the range, or precede a field that is bound or
+ * has the range. */
 static bool
 walk_complete(kw_path_analysis *analysis, const kw_normalized_query *normalized)
 {
@@ -208,8 +209,8 @@ multiply(uint64_t *product, uint64_t factor)
         *product = UINT64_MAX;
 }
 
-/* Multiplies the numbers of listed values and of pieces in the components before the stop. `without_clocks`:
- * does not count the pieces and runs of clocks. */
+/* Multiplies the numbers of listed values and of pieces in the components before the stop, and the number of
+ * runs at the stop. `without_clocks`: does not count the pieces and runs of clocks. */
 static uint64_t
 count_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normalized, bool without_clocks,
              kw_arena *arena)
@@ -284,8 +285,8 @@ has_order(const kw_path_analysis *analysis)
     return !analysis->blurred && (analysis->listed || analysis->stop != KW_STOP_UNORDERED);
 }
 
-/* If only enumerable fields are unbound, rows are in the order of row keys. The first field with several
- * values then determines the direction. */
+/* True if all fields are bound or enumerable, so that rows are in the order of row keys, and the first field
+ * that is bound to several values is descending. */
 static bool
 descends_by_lists(const kw_path_analysis *analysis, const kw_normalized_query *normalized)
 {

@@ -9,9 +9,10 @@
  * narrows or orders the rows. The first component that can be neither computed nor fanned out is the stop:
  * its field determines the order of the rows and can have the range.
  *
- * A clock is a component computed from a time (calendar, bits). If the query has a range of this time and a
- * later component is known, the clock fans out into the pieces within the range. Otherwise the analysis stops
- * at the clock, which gets one range for each run of adjacent pieces.
+ * A clock is a component computed from a time (calendar, bits). If the query has a range of this time, and
+ * a later component is bound or stores the time itself in order, the clock can fan out into the pieces within
+ * the range. Otherwise the analysis can stop at the clock, which gets one range for each run of adjacent
+ * pieces. clocks.h decides.
  */
 #pragma once
 

@@ -3,8 +3,9 @@
  *
  *   version 1 | path | flags | [range field, from, to] | [window] | count, { field, count, value ... } ...
  *
- * A window is its limit, least and most, 8 bytes each. Numbers are unsigned LEB128, texts have their length
- * before them, a value begins with its kind.
+ * A window is its limit, least and most, 8 bytes each. Version and flags have one byte each. Counts and
+ * lengths are unsigned LEB128, texts have their length before them. A value begins with its kind (one byte);
+ * a number or double has 8 bytes.
  */
 #include "plan/plan.h"
 

@@ -47,7 +47,8 @@ typedef struct names {
     size_t count;
 } names;
 
-/* Fields that the query has conditions on, and that are in some key or in none (in_key). */
+/* Fields that the query has conditions on. in_key: those that are in some key; otherwise those in none. Omits
+ * the field with the range if another part of the text explains it (scattering). */
 static names
 asked_fields(const kw_normalized_query *normalized, const kw_path_analysis *analyses, size_t count,
              bool in_key, kw_arena *arena)
