@@ -4,9 +4,9 @@
  *   components/X.c   everything about kind X: its settings, compile, encode, decode, fan-out
  *
  * A kind is a vtable; a component is one compiled use of a kind in one rule: immutable, in the policy's
- * arena, pure (no clock, lock or I/O), any thread. The planner uses the members of kw_component and three
- * functions: enumerate (all pieces that are possible), edge (the position of a value in the order of the
- * pieces) and encode. It has no special case for any kind.
+ * arena, pure (no clock, lock or I/O), any thread. The planner uses the members of kw_component and some
+ * functions: encode, agrees, enumerate (all pieces that are possible) and edge (the position of a value in
+ * the order of the pieces); of clocks also count, runs and reach. It has no special case for any kind.
  */
 #pragma once
 
@@ -225,7 +225,8 @@ int kw_site_field(const kw_site *site, const char *setting);
 /* The fields that a setting lists, in the arena; false after a diagnostic. */
 bool kw_site_fields(const kw_site *site, const char *setting, const size_t **ret_fields, size_t *ret_count);
 
-/* Allocates a component of `size` bytes that begins with a kw_component: no field, one-piece defaults. */
+/* Allocates a component of `size` bytes that begins with a kw_component: delimited, without field and clock;
+ * unit and cell_s are 1, all other members are 0. */
 kw_component *kw_site_component(const kw_site *site, size_t size, const kw_component_kind *kind);
 
 /* Adds a hazard: a defect of the component under which rows may already exist. text and hint: as in

@@ -20,7 +20,7 @@ is_slice(kw_value value)
     return value.kind == KW_VALUE_TEXT || value.kind == KW_VALUE_BYTES;
 }
 
-/* Upper bound of the size of the inputs. */
+/* Computes an upper bound of the size of the inputs. INVALID if one is absent. */
 static bool
 measure_inputs(const kw_component *component, const kw_value *values, size_t *ret_size, kw_error *ret_error)
 {
@@ -205,7 +205,7 @@ kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component,
     int64_t least, most;
     if (!about_it || !kw_span_numbers(span, &least, &most))
         return kw_bucket_form_all(form, arena, ret_buckets);
-    /* From twice as many numbers as buckets on, probably every bucket occurs. */
+    /* With more than twice as many numbers as buckets, probably every bucket occurs. */
     if ((uint64_t)most - (uint64_t)least >= 2 * (uint64_t)form->buckets)
         return kw_bucket_form_all(form, arena, ret_buckets);
     return buckets_of_numbers(form, least, most, bucket_of, arena, ret_buckets);

@@ -1,4 +1,5 @@
-/* Shared by hash, salt and mod: digests of fields, hex digits, and the encoding of bucket numbers.
+/* Shared by component kinds: digests of fields (hash, salt, ring), hex digits, and the encoding of bucket
+ * numbers (salt, mod).
  *
  * A bucket number is encoded as raw bytes, hex digits or decimal digits of a fixed width, so that the pieces
  * sort like the numbers.
@@ -34,7 +35,7 @@ typedef struct kw_bucket_form {
  * diagnostic. */
 bool kw_bucket_form_read(const kw_site *site, kw_bucket_form *ret_form);
 
-/* for example "16 as byte" */
+/* For example "16 as byte, width 1". */
 const char *kw_bucket_form_text(const kw_site *site, const kw_bucket_form *form);
 
 void kw_bucket_form_append(const kw_bucket_form *form, uint32_t bucket, kw_buffer *out);
@@ -48,8 +49,8 @@ kw_bytes kw_bucket_form_piece(const kw_bucket_form *form, uint32_t bucket, kw_ar
 /* Every bucket; none of them determines a field. */
 size_t kw_bucket_form_all(const kw_bucket_form *form, kw_arena *arena, const kw_bucket **ret_buckets);
 
-/* The distinct buckets that bucket_of(value) returns for the numbers of a span, if the span has fewer numbers
- * than there are buckets. Otherwise, or if the span is about another field, every bucket. */
+/* The distinct buckets that bucket_of(value) returns for the numbers of a span, if the span has at most twice
+ * as many numbers as there are buckets. Every bucket if it has more, is empty, or is about another field. */
 size_t kw_bucket_form_within(const kw_bucket_form *form, const kw_component *component, const kw_span *span,
                              uint32_t (*bucket_of)(const kw_bucket_form *form, int64_t value),
                              kw_arena *arena, const kw_bucket **ret_buckets);

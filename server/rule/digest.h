@@ -1,6 +1,7 @@
 /* Hashes of row keys, and the encoding of their inputs.
  *
- * Their results are in stored keys: they must never change. Any thread; calls allocate no memory.
+ * Their results are in stored keys: they must never change. Any thread; the hash functions allocate no
+ * memory.
  */
 #pragma once
 

@@ -71,7 +71,7 @@ is_constant(const kw_component *component)
 }
 
 /* Compares a piece with the bytes that follow from the fields, and for a component over the rest of the key
- * from the following bytes. */
+ * from the following bytes. A piece that was chosen only has to be one of the buckets. */
 static bool
 check_derived(dissection *self, size_t index)
 {

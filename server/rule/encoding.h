@@ -7,6 +7,7 @@
  *   encodings/real.c    double, float
  *   encodings/flag.c    bool, raw_bool
  *   encodings/compatible.c  phoenix, ordered     families of other libraries' forms
+ *   encodings/seven.c   (part of ordered)        bytes
  *
  * An encoding is a row of the table in encoding.c. The component puts table, field and value before the
  * reason that encode returns ("is negative ...").
@@ -24,14 +25,14 @@ typedef struct kw_form {
     uint32_t width; /* bytes in the key; 0: varies */
     bool delimited;
     int direction;      /* as kw_component.direction */
-    bool descending;    /* the setting is order: desc */
+    bool descending;    /* order: desc is set, or the encoding is always descending */
     bool reversed;      /* the digits are reversed */
     uint8_t terminator; /* terminated */
     int64_t least;      /* numbers: range of the encoding, in the unit of the key */
     int64_t most;
-    uint64_t top;             /* numbers: a descending code is top - code */
+    uint64_t top;             /* numbers: a descending code is top - code; flags: the byte of true */
     int64_t divisor;          /* numbers: units of the field per unit of the key */
-    uint64_t bias;            /* doubles: added to every code */
+    uint64_t bias;            /* doubles: added to every code; flags: not 0 for phoenix */
     uint8_t header;           /* families: first byte of every piece; 0: none */
     const kw_encoding *inner; /* families: the encoding of the other bytes */
 } kw_form;
@@ -53,7 +54,8 @@ struct kw_encoding {
     /* CORRUPT with a reason only. */
     bool (*decode)(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value,
                    kw_error *ret_error);
-    size_t (*measure)(const kw_form *form, kw_bytes bytes); /* NULL: width is fixed */
+    /* NULL: the width is fixed, or nothing marks the end (raw). */
+    size_t (*measure)(const kw_form *form, kw_bytes bytes);
     bool (*edge)(const kw_form *form, kw_value value, bool lower, kw_arena *arena, kw_edge *ret_edge);
 };
 

@@ -1,7 +1,7 @@
 /* Split points of a path's store table: from the rule itself, or from sample records.
  *
- * The components at the front of a rule with known pieces (buckets, digests, literals) are treated as the
- * digits of one mixed-radix number; regions are cut at equal distances of that number.
+ * The first components of a rule are treated, as long as their pieces are known (buckets, digests, literals),
+ * as the digits of one mixed-radix number; regions are cut at equal distances of that number.
  */
 #include "rule/compile.h"
 

@@ -155,7 +155,8 @@ kw_utf8_valid(kw_bytes bytes)
     }
 }
 
-/* Prints printable ASCII (and, for text, everything from 0x80 on) unchanged, other bytes as \xNN. */
+/* Prints printable ASCII except backslash and double quote (and, for text, everything from 0x80 on)
+ * unchanged, other bytes as \xNN. */
 static void
 print_bytes(kw_value value, char *to, size_t size)
 {
@@ -173,7 +174,8 @@ print_bytes(kw_value value, char *to, size_t size)
             at += (size_t)snprintf(to + at, size - at, "\\x%02X", byte);
     }
     bool cut = index < value.bytes.size;
-    while (cut && at > 0 && ((uint8_t)to[at - 1] & 0xc0) == 0x80) /* remove a split character completely */
+    /* The last character can be incomplete: remove all its bytes. */
+    while (cut && at > 0 && ((uint8_t)to[at - 1] & 0xc0) == 0x80)
         at--;
     if (cut && at > 0 && (uint8_t)to[at - 1] >= 0xc0)
         at--;

@@ -37,8 +37,9 @@ differ_by_cells(const kw_zone *a, const kw_zone *b, int64_t at, int64_t cell_s)
     return shift % cell_s == 0;
 }
 
-/* True if every cell of a clock is within one period of another zone. Both then always begin at whole cells,
- * at every change of either clock, and no cell occurs twice. */
+/* True if every cell of a clock is within one period of another zone: the two offsets always differ by whole
+ * cells, the clock of the cells is only set forward, so that no cell occurs twice, and the other clock
+ * changes only where a cell begins. */
 static bool
 cells_nest(const kw_zone *cells, int64_t cell_s, const kw_zone *periods, bool ever)
 {

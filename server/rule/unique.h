@@ -14,7 +14,7 @@
 #include "rule/compile.h"
 
 typedef enum kw_unique {
-    KW_UNIQUE_NOT,         /* not generated, or not in the key */
+    KW_UNIQUE_NOT,         /* not generated, generated from the time (now), or not in the key */
     KW_UNIQUE_ALWAYS,      /* no two records of the key have the same value */
     KW_UNIQUE_A_WHILE,     /* values repeat when a range of numbers is used up */
     KW_UNIQUE_LOST_PERIOD, /* values repeat with each period, which the key does not contain */

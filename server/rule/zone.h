@@ -41,5 +41,5 @@ kw_zone_find(const kw_zone *zone, int64_t utc)
     return low;
 }
 
-/* A 64-bit hash of the offsets alone. */
+/* A 64-bit hash of the steps, without the name. */
 uint64_t kw_zone_hash(const kw_zone *zone);

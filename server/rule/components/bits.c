@@ -112,7 +112,7 @@ check_number(const kw_bits *self, kw_value value, kw_error *ret_error)
                         self->base.table->name, field_name(self, self->number), value.number, wrong);
 }
 
-/* ... and together with its time. */
+/* Reads such a number, after checking it on its own and together with its time. */
 static bool
 read_whole_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
 {
@@ -227,7 +227,7 @@ edge(const kw_component *component, kw_value value, bool lower, kw_arena *arena,
 {
     const kw_bits *self = (const kw_bits *)component;
     (void)lower;
-    g_assert(self->number >= 0); /* runs report the field of a timestamp */
+    g_assert(self->number >= 0); /* for a combined number, the planner uses runs instead */
     uint64_t most = MIN(kw_bits_mask(self->total), (uint64_t)INT64_MAX);
     int side = value.number < 0 ? -1 : (uint64_t)value.number > most ? 1 : 0;
     uint64_t number = side < 0 ? 0 : side > 0 ? most : (uint64_t)value.number;

@@ -27,7 +27,7 @@ typedef struct prefix {
     bool minutes; /* the minute precedes the stop, and follows from the time at the stop */
 } prefix;
 
-/* True if the part is certainly known once its field, or the clock's field, is known. */
+/* True if the part is a constant, or its field (for a time or a minute: the clock's field) is known. */
 static bool
 is_given(const kw_bits *self, const kw_bits_part *part, const bool *known)
 {
@@ -67,7 +67,8 @@ ticks_of(const kw_bits *self, const kw_span *span, int64_t *ret_from, int64_t *r
     return *ret_from <= *ret_to;
 }
 
-/* Number of bits of the time that share a byte with the minute, or 0; ret_skip: bytes up to there. */
+/* Number of bits of the time that share a byte with the minute, or 0. ret_skip: bytes up to and including the
+ * minute's last one. */
 static uint32_t
 shared_bits(const kw_bits *self, uint32_t *ret_skip)
 {
@@ -125,7 +126,8 @@ kw_bits_count(const kw_component *component, const bool *known, const kw_span *s
     return count_runs(self, from, to);
 }
 
-/* First and last tick of the stretch `further` stretches later. */
+/* First and last tick of a stretch: `further` stretches after the one that contains `tick`, or before it if
+ * `further` is negative. */
 static void
 stretch_at(const kw_bits *self, int64_t tick, int64_t further, int64_t *ret_first, int64_t *ret_last)
 {

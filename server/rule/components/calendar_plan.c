@@ -16,7 +16,7 @@ typedef struct stretch {
     int64_t to;
     int64_t local_from;
     int64_t local_to;
-    int64_t instance; /* of the run's unit */
+    int64_t instance; /* first local tick of the unit (walk.unit) that contains the stretch */
     bool twice;       /* other times share some of its local times */
 } stretch;
 
@@ -29,8 +29,8 @@ typedef struct walk {
     kw_arena *arena;
 } walk;
 
-/* True if a clock that is set back at the beginning or end of this step makes some local times occur twice.
- */
+/* True if a clock that is set back at the beginning or end of this step makes some of the local times from
+ * local_from to local_to occur twice. */
 static bool
 occurs_twice(const kw_calendar *self, size_t step, int64_t local_from, int64_t local_to)
 {

@@ -193,9 +193,9 @@ sort_parts(const kw_calendar *self, const kw_calendar_part **to)
     }
 }
 
-/* The unit within which keys are in the order of time. If the key ends with parts from coarse to fine without
- * a gap, down to the finest part, it is the unit above the first of them: a day for HH mm ss. Otherwise, and
- * as decimal, it is one cell. */
+/* The unit within which keys are in the order of time. If the last parts go from coarse to fine
+ * without a gap, down to the finest part, it is the unit above the first of them: a day for HH mm ss.
+ * Otherwise, and as decimal, it is one cell. */
 static kw_calendar_unit
 run_unit_of(const kw_calendar *self)
 {
@@ -244,7 +244,7 @@ settle_limits(kw_calendar *self)
     self->last_year = short_year ? 2099 : 9999;
     self->first = tick_of_local(self, kw_days_of(self->first_year, 1, 1) * 86400);
     self->last = tick_of_local(self, kw_days_of(self->last_year + 1, 1, 1) * 86400) - 1;
-    if (self->zone->end != INT64_MAX) { /* a day less, so that local years also end there */
+    if (self->zone->end != INT64_MAX) { /* a day less: no local time is after 2199 */
         self->last = MIN(self->last, (self->zone->end - 86400) * self->ticks_per_second - 1);
         self->last_year = MIN(self->last_year, 2199);
     }

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Searched linearly. */
+/* Most values of one field: they are searched linearly. */
 #define CHOICES_MAX 4096
 #define SHOWN_MAX 80 /* bytes of a value in the component's text */
 

@@ -27,7 +27,7 @@ read_length(const kw_site *site, hash *self)
     return true;
 }
 
-/* Splits at most by the first four bytes, which suffices for any number of regions. */
+/* Splits by at most the first four bytes of the hash, which suffices for any number of regions. */
 static uint64_t
 cuts_of(const hash *self)
 {

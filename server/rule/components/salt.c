@@ -109,8 +109,8 @@ phoenix_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t
 }
 
 /* HBaseWD takes the absolute value before the remainder. For the one hash without an absolute value in 32
- * bits, it computes a byte that is not one of its buckets and that its own readers never visit; here, that
- * row gets one of the buckets. */
+ * bits, it can compute a byte that is not one of its buckets and that its own readers never visit; here, that
+ * row always gets one of the buckets. */
 static bool
 hbasewd_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
                kw_error *ret_error)

@@ -1,6 +1,6 @@
-/* Strings of exactly n decimal digits, such as phone numbers. With reverse: true from the last digit to the
- * first, so that sequential numbers are far apart (their order is lost then). Descending order writes 9 -
- * digit. */
+/* Strings of exactly n decimal digits, such as phone numbers. With `reverse: true`, they are written from the
+ * last digit to the first, so that sequential numbers are far apart (their order is lost then). Descending
+ * order writes 9 - digit. */
 #include "rule/encoding.h"
 
 static bool
