@@ -1,5 +1,6 @@
-/* Cell values of stored fields, in the forms of kw_cell_form.
+/* Cell values of stored fields, in the forms of kw_cell_form. The form applies to numbers, doubles and bools.
  *
+ *   text               decimal numbers, true or false
  *   raw, raw4          big-endian two's complement or IEEE bits, as Java writes them
  *   phoenix, phoenix4  the same bits changed so that they sort: numbers with the sign bit flipped; doubles
  *                      with every bit inverted if negative, otherwise with the sign bit set, plus 1

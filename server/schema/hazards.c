@@ -48,7 +48,7 @@ report_component(kw_hazards *hazards, const kw_path *path, const kw_component *c
 
 /* --- the same field twice ------------------------------------------------------------------------------ */
 
-/* True if the piece encodes a field that is not the time of a clock. */
+/* True if the piece encodes the field, other than as the time of its clock. */
 static bool
 encodes(const kw_component *component, size_t field)
 {

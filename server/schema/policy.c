@@ -142,7 +142,7 @@ set_order(kw_table *table, kw_write_order order, bool atomics)
     table->ordering.family = table->default_family;
 }
 
-/* What the policy says; the catalog can say more. */
+/* True if the policy allows atomic operations with this order. The catalog can also allow them. */
 static bool
 allows_atomics(const kw_table *table, kw_write_order order)
 {

@@ -255,9 +255,10 @@ bool kw_entries_sort(kw_entry *entries, size_t count, kw_bytes *ret_twice);
 /* A record with every slot absent. */
 kw_record kw_record_new(const kw_table *table, kw_arena *arena);
 
-/* True if the value has the field's type, at most max_bytes, is one of the declared values, and for a string
- * is valid UTF-8. Otherwise INVALID naming table, field and reason. An int field accepts NUMBER, a double
- * field also a NUMBER. */
+/* True if the value has the field's type and at most max_bytes, fits the field's column (which can have 4
+ * bytes), is one of the declared values, and for a string is valid UTF-8; of a map, all entries are checked.
+ * Otherwise INVALID naming table, field and reason. An int field accepts NUMBER, a double field also a
+ * NUMBER. */
 bool kw_table_check_value(const kw_table *table, size_t field, kw_value value, kw_error *ret_error);
 /* The same check for a pick; for an entry also checks its name. */
 bool kw_table_check_pick(const kw_table *table, kw_pick pick, kw_value value, kw_error *ret_error);
