@@ -3,13 +3,13 @@
  *
  *   IDLE -> RESOLVING -> CONNECTING (AUTH, SELECT) -> READY
  *    ^          |             |                         |
- *    +----------+-------------+-------------------------+   on any failure: pending additions get UNAVAILABLE
+ *    +----------+-------------+-------------------------+   on failure: pending additions get UNAVAILABLE
  *
  * The name of the server can have several addresses. They are tried in order, and each gets an equal part of
  * the time that is left.
  *
- * An addition that has waited too long gets TIMEOUT. If no addition was answered in that time, the connection
- * is closed.
+ * An addition whose deadline passes gets TIMEOUT. If a sent addition is not answered within SILENCE_NS, the
+ * connection is closed.
  */
 #include "sequence/backend.h"
 
@@ -82,7 +82,7 @@ complete(addition_call *what, int64_t after, const kw_error *error)
         done(user, after, error);
 }
 
-/* Fails all unsent requests. Each callback can change the list. */
+/* Fails all unsent additions. Each callback can change the list. */
 static void
 fail_unsent(redis_counters *self, const char *why)
 {
@@ -173,7 +173,8 @@ addresses_left(const redis_counters *self)
 
 static void connect_to_address(redis_counters *self);
 
-/* The connection to the address in use has ended. Tries the next one. */
+/* The connection to the address in use has ended. Tries the next one; without one, fails all unsent
+ * additions. */
 static void
 give_up_address(redis_counters *self, const char *why)
 {
@@ -297,7 +298,7 @@ resolve(redis_counters *self)
     self->state = REDIS_RESOLVING;
     int failed = uv_getaddrinfo(kw_loop_uv(self->loop), &self->resolving, on_resolved,
                                 self->settings.redis_host, NULL, &hints);
-    g_assert(failed == 0); /* it fails only if memory or arguments are invalid */
+    g_assert(failed == 0); /* it fails only for lack of memory or invalid arguments */
 }
 
 /* --- time --------------------------------------------------------------------------------------------- */
@@ -409,7 +410,7 @@ close_now(kw_task *task)
         report_closed(self);
 }
 
-/* In a later loop iteration, because the caller can be a completion, and so within hiredis. */
+/* Closes in a later loop iteration, because the caller can be a completion, and so within hiredis. */
 static void
 redis_close(kw_sequence_backend *base, void (*closed)(void *user), void *user)
 {

@@ -26,8 +26,8 @@ typedef struct kw_block {
 
 kw_number_range kw_number_range_of(const kw_model_generate *generate);
 
-/* The block that adding `amount` allocated, cut at the end of the range; empty after it. False if the
- * counter's value is invalid. */
+/* The block that adding `amount` allocated. Without `wrap`, it is cut at the end of the range, and empty if
+ * the range was already used up. False if the counter's value is invalid. */
 bool kw_block_of(const kw_number_range *range, int64_t amount, int64_t after, kw_block *ret_block);
 
 static inline uint64_t

@@ -1,8 +1,8 @@
 /* A loop's generator: determines which fields of a record need a value, and generates these values.
  *
  * The numbers of sequences are allocated from slots (slot.c), which are cached by the name of their
- * counter. The slot of a period, for example of a minute, is dropped some time after its last use. When the
- * store of the counters fails, attempts.c retries. Numbers whose reply was lost stay unused; no number is
+ * counter. The slot of a period, for example of a minute, can be dropped some time after its last use. When
+ * the store of the counters fails, attempts.c retries. Numbers whose reply was lost stay unused; no number is
  * assigned twice. */
 #include "sequence/sequence_internal.h"
 

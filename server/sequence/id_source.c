@@ -44,7 +44,7 @@ kw_id_source_uuid4(kw_id_source *self, uint8_t to[KW_UUID_BYTES])
     mark_version(to, 4);
 }
 
-/* Begins in the lower half, so that there is space to count up. */
+/* The count of a millisecond begins in the lower half, so that there is space to count up. */
 void
 kw_id_source_uuid7(kw_id_source *self, int64_t now_ms, uint8_t to[KW_UUID_BYTES])
 {

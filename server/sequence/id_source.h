@@ -1,8 +1,8 @@
 /* Values that are unique without a counter: UUIDs (RFC 9562, versions 4 and 7) and object ids (MongoDB's
- * form: 4 bytes of seconds, 5 random bytes, 3 of a counter). One generator per loop, used on its thread; each
+ * form: 4 bytes of seconds, 5 random bytes, 3 of a counter). One source per loop, used on its thread; each
  * draws its own random bytes, so loops and gateways need no coordination.
  *
- * Times of one generator never decrease: when the clock is set back, uuid7 and object ids continue from the
+ * Times of one source never decrease: when the clock is set back, uuid7 and object ids continue from the
  * last time.
  */
 #pragma once

@@ -60,7 +60,7 @@ length_of(kw_period period)
     g_assert_not_reached();
 }
 
-/* Local midnight of the first of a month; months after December belong to the next year. */
+/* Local midnight of the first day of a month. months: 12 * year + month, where January is 0. */
 static int64_t
 month_ms(int64_t months)
 {

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 
-#define LAST_PART 4 /* of the period: a quarter, and at most ... */
+#define LAST_PART 4 /* the last part of a period is a quarter of it, but at most LEAD_MOST_MS */
 #define LEAD_MOST_MS 10000
 #define BLOCKS_LEAST 10
 
@@ -75,7 +75,7 @@ watch(kw_period_prefetch *self, const kw_slot *slot, int64_t now_ms)
     kw_timer_start_ms(self->timer, (uint64_t)kw_deadline_left_ms(due));
 }
 
-/* New slots are added at the front, and none of the slots being examined may be freed. */
+/* New slots are added at the front. `swept` marks the slots being examined, so that none of them is freed. */
 static void
 on_timer(void *user)
 {

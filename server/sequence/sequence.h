@@ -7,9 +7,9 @@
  *   put -> kw_generator_fill -> number from the block --------------------------> done, before it returns
  *                            -> no number left: wait -> counters (backend.h) --> done, later
  *
- * Loops share only the counters and, one block at a time, a worker number. The next block is fetched before
- * the last one is used up, so that writers rarely wait. Numbers that are not used before the process ends are
- * lost: a number is never assigned twice.
+ * Loops share only the counters and a worker number, from which each allocates blocks of numbers. The next
+ * block is fetched before the last one is used up, so that writers rarely wait. Numbers that are not used
+ * before the process ends are lost: a number is never assigned twice.
  */
 #pragma once
 
@@ -47,8 +47,8 @@ void kw_sequences_free(kw_sequences *self);
 
 kw_generator *kw_generator_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle);
 
-/* Fails waiting and later calls with UNAVAILABLE. closed is called on the loop. Then close the store handle,
- * and then free the generator. */
+/* Fails waiting values with UNAVAILABLE, as well as later ones that would have to wait. closed is called on
+ * the loop. Then close the store handle, and then free the generator. */
 void kw_generator_close(kw_generator *self, void (*closed)(void *user), void *user);
 void kw_generator_free(kw_generator *self);
 

@@ -37,7 +37,7 @@ typedef struct kw_ticks {
 } kw_ticks;
 
 /* Allocates at most `want` numbers: of the current tick, or of the last one while the clock is before it.
- * When a tick is used up, continues with the next one, even if the clock has not reached it, up to `most`.
- * False if that bound is reached. */
+ * When a tick is used up, continues with the next one, even if the clock has not reached it. False if
+ * the tick would be after most_ms. */
 bool kw_ticks_allocate(kw_ticks *self, kw_snowflake_form form, int64_t now_ms, int64_t most_ms, uint32_t want,
                        kw_tick_part *ret_part);

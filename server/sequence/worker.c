@@ -25,7 +25,7 @@ struct kw_worker {
     kw_timer *timer;
     char owner[17];
 
-    /* of the loop: the operation in flight (one at a time) */
+    /* used on the loop only; at most one operation is in flight */
     bool busy;
     bool stopping;
     uint32_t number; /* held, or being examined */
@@ -275,8 +275,8 @@ try_next(kw_worker *self)
     wait_ms(self, self->lease_ms);
 }
 
-/* True if this gateway can lease the number. A lease of another gateway has expired only when one more lease
- * has passed since the time that it states, because clocks differ. */
+/* True if this gateway can lease the number. Because clocks differ, a lease of another gateway counts as
+ * expired only lease_ms after the time that it states. */
 static bool
 is_free(const kw_worker *self, const lease_state *state)
 {
@@ -405,7 +405,7 @@ kw_worker_stop(kw_worker *self, void (*stopped)(void *user), void *user)
     if (held)
         kw_metrics_add(KW_METRIC_worker_leases, -1);
     if (self->busy)
-        return; /* the operation or the timer calls it */
+        return; /* the operation or the timer then calls report_stopped */
     if (!held) {
         report_stopped(self);
         return;

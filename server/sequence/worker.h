@@ -29,7 +29,7 @@ kw_worker *kw_worker_new(const char *table, kw_snowflake_form form, int64_t leas
 void kw_worker_start(kw_worker *self, void (*done)(void *user, const kw_error *error), void *user);
 
 /* At most `want` sequence numbers of one tick. UNAVAILABLE with the reason while there is no lease; BUSY if
- * ids are requested faster than the form allows. */
+ * ids are requested faster than the form allows, or the clock jumped beyond the end of the lease. */
 bool kw_worker_allocate(kw_worker *self, uint32_t want, uint32_t *ret_worker, kw_tick_part *ret_part,
                         kw_error *ret_error);
 
