@@ -193,9 +193,9 @@ sort_parts(const kw_calendar *self, const kw_calendar_part **to)
     }
 }
 
-/* The unit within which keys are in the order of time. If the last parts go from coarse to fine
- * without a gap, down to the finest part, it is the unit above the first of them: a day for HH mm ss.
- * Otherwise, and as decimal, it is one cell. */
+/* The unit within which keys are in the order of time. If the last parts go from coarse to fine without
+ * a gap, down to the finest part, it is the unit above the first of them: a day for HH mm ss. Otherwise, and
+ * as decimal, it is one cell. */
 static kw_calendar_unit
 run_unit_of(const kw_calendar *self)
 {
