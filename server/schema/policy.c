@@ -142,7 +142,7 @@ set_order(kw_table *table, kw_write_order order, bool atomics)
     table->ordering.family = table->default_family;
 }
 
-/* True if the policy allows atomic operations with this order. If it says nothing, the catalog decides later.
+/* True if the policy allows atomic operations with this order. If it does not say, the catalog decides later.
  */
 static bool
 allows_atomics(const kw_table *table, kw_write_order order)
