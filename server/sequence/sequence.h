@@ -47,8 +47,9 @@ void kw_sequences_free(kw_sequences *self);
 
 kw_generator *kw_generator_new(kw_sequences *sequences, kw_loop *loop, kw_store_handle *handle);
 
-/* Fails waiting values with UNAVAILABLE, as well as later ones that would have to wait. closed is called on
- * the loop. Then close the store handle, and then free the generator. */
+/* Fails waiting values with UNAVAILABLE, as well as later ones that would have to wait, and every later
+ * kw_generator_allocate. closed is called on the loop. Then close the store handle, and then free the
+ * generator. */
 void kw_generator_close(kw_generator *self, void (*closed)(void *user), void *user);
 void kw_generator_free(kw_generator *self);
 
