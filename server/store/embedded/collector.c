@@ -59,7 +59,8 @@ stamp_of_record(kw_collector *self, const kw_write *const *writes, size_t count)
     return kw_stamps_allocate(&self->store->stamps, rows, count, removal);
 }
 
-/* False if one of the rows cannot be written. Then none is, so that the rows of a record stay equal. */
+/* False if one of several rows cannot be written. Then none is written, so that the rows of a record stay
+ * equal. A single row is not checked here, because add_write checks it. */
 static bool
 check_record(kw_collector *self, const kw_write *const *writes, size_t count, kw_error *ret_error)
 {

@@ -123,7 +123,8 @@ read_selected(get_job *job, kw_reader *reader, kw_row_filter *row_filter, kw_byt
     return good && (!visible || apply_filter(job, row_filter, &row, ret_row));
 }
 
-/* False if the reader gave up a row because it exceeded the time or the effort allowed on a loop. */
+/* False if the reader gave up a row: its deadline passed, the store handle closes, or the row needs more
+ * effort than is allowed on a loop. */
 static bool
 check_effort(get_job *job)
 {
@@ -263,8 +264,8 @@ get_job_new(kw_store_handle *handle, kw_get_done done, void *user)
     return job;
 }
 
-/* Tries to read the rows on the loop; then the completion runs in the next loop iteration. False if a reader
- * thread must read them. */
+/* Tries to read the rows on the loop. True if they were read or the read failed; the completion runs in the
+ * next loop iteration. False if a reader thread must read them. */
 static bool
 try_in_memory(get_job *job)
 {

@@ -1,7 +1,7 @@
 /* The store handle of a loop. It collects the operations started in a loop iteration in three chains
- * (commits, jobs, slow jobs) and submits each chain at once, before the loop polls for events and after it
+ * (commits, jobs, slow jobs) and submits each chain as a whole, before the loop polls for events and after it
  * handled them. So calls that arrive together reach the committer together and share its next commit, and
- * the queues are locked once per iteration, not once per operation. Runs on the loop's thread. */
+ * each queue is locked at most twice per iteration, not once per operation. Runs on the loop's thread. */
 #include "store/embedded/embedded_internal.h"
 
 #include "base/metrics.h"

@@ -286,7 +286,7 @@ read_next_row(embedded_scan *scan)
 
 /* --- fetch ---------------------------------------------------------------------------------------- */
 
-/* The time did not suffice for the whole row. The next fetch reads it from its start. */
+/* The deadline passed, or the fetch was cancelled, inside a row. The next fetch reads it from its start. */
 static void
 postpone_row(embedded_scan *scan)
 {
@@ -339,7 +339,8 @@ publish_found(embedded_scan *scan)
     rows->count = scan->found->len;
 }
 
-/* Returns the rows found before the deadline passed, if there are any. */
+/* Reads the next rows. If the deadline passes meanwhile, the rows found before are the result of the fetch;
+ * if there are none, the fetch fails. */
 static bool
 fetch(embedded_scan *scan)
 {

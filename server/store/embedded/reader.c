@@ -158,8 +158,8 @@ kw_reader_get(kw_reader *reader, kw_bytes row, kw_row *ret_row)
     return end_row(reader, ret_row);
 }
 
-/* Passes the newest delete marker of the column's family, which counts for all columns of it. The target is
- * the row prefix before and after. */
+/* Passes the newest delete marker of the column's family, which counts for all columns of the family.
+ * reader->target is only the row prefix when this function is called, and again when it returns. */
 static void
 feed_family_marker(kw_reader *reader, kw_bytes column)
 {

@@ -11,8 +11,8 @@
 #include "store/embedded/engine.h"
 #include "store/store.h"
 
-/* The store distinguishes rows by a hash. Two rows with the same hash sometimes get timestamps a millisecond
- * too high. */
+/* The store distinguishes rows by a hash. A removal of one row can make the next timestamp of another row
+ * with the same hash a millisecond too high. */
 #define KW_STAMPS_ROW_HASHES 4096
 
 typedef struct kw_entries kw_entries;

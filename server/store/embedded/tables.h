@@ -51,7 +51,7 @@ bool kw_embedded_tables_load(kw_embedded_tables *tables, rocksdb_t *db, kw_error
 kw_stored_table *kw_embedded_tables_find(kw_embedded_tables *tables, kw_bytes name);
 
 /* For compaction. True: ret_table is the table, as a new reference, or NULL if the table was dropped. False:
- * it is unknown whether the table exists, because the list is not loaded. */
+ * it is unknown whether the table exists, because the list is not loaded or does not have this id yet. */
 bool kw_embedded_tables_find_id(kw_embedded_tables *tables, uint32_t id, kw_stored_table **ret_table);
 
 /* Creates a table durably. The wrappers of store.h have checked the spec. ret_created is false if the table

@@ -27,8 +27,8 @@ typedef struct loss {
 typedef struct wal_findings {
     GArray *logs;        /* log_file */
     uint64_t sequence;   /* the sequence number that the next commit must have; 0: any */
-    guint truncated_log; /* the log that ends inside a record, until a later log continues there; else
-                            logs->len */
+    guint truncated_log; /* the last log that ends inside a record; logs->len: none, or a later log
+                            continues the sequence */
 
     bool is_damaged;
     guint damaged_log; /* the log with the first damaged record */
@@ -140,8 +140,8 @@ check_record(wal_findings *findings, guint log, const kw_wal_reader *reader)
     return true;
 }
 
-/* True if the writer died inside this record: then the commit is incomplete and has the expected sequence
- * number. */
+/* True if the writer can have died inside this record: it is too short to contain a sequence number, or the
+ * commit is incomplete and has the expected sequence number. */
 static bool
 is_torn(const wal_findings *findings, const kw_wal_reader *reader)
 {

@@ -22,7 +22,7 @@
  * or written. */
 bool kw_wal_check(const char *rows, kw_error *ret_error);
 
-/* Creates the folder `copies`, copies the affected logs to it, and drops the first damaged record and all
- * later ones. `report` lists for the operator what was dropped. UNAVAILABLE or CORRUPT: the repair is not
- * possible, for example because the damage is not in the logs. */
+/* Creates the folder `copies`, keeps the affected logs in it (as hard links), and drops the first damaged
+ * record and all later ones. `report` lists for the operator what was dropped. UNAVAILABLE or CORRUPT: the
+ * repair is not possible, for example because the damage is not in the logs. */
 bool kw_wal_repair(const char *rows, const char *copies, kw_buffer *report, kw_error *ret_error);

@@ -37,5 +37,6 @@ void kw_wal_reader_clear(kw_wal_reader *reader);
 /* Reads the next record. After TRUNCATED and BROKEN only kw_wal_reader_find can continue. */
 kw_wal_step kw_wal_reader_next(kw_wal_reader *reader);
 
-/* Searches for the next whole record after a broken place. True as after RECORD; false if there is none. */
+/* Searches for the next whole record after a broken place. True: `record` is this record, as if _next had
+ * returned RECORD. False: there is none. */
 bool kw_wal_reader_find(kw_wal_reader *reader);
