@@ -34,7 +34,8 @@ typedef struct kw_aimed {
 
 void kw_aim_init(kw_aim *aim);
 
-/* The side whose bound of the known time is farther from the estimate. */
+/* The side whose bound of the known time is farther from the estimate; AFTER if no heartbeat has an exact
+ * timestamp yet. */
 kw_aim_side kw_aim_choose(const kw_aim *aim, const kw_known_time *known, int64_t now_ns);
 
 /* The time to send a heartbeat, from now_ns to a millisecond later; now_ns if nothing is known yet. */

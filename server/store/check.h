@@ -29,7 +29,8 @@ bool kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error);
  * never meets the check. */
 bool kw_check_is_met(const kw_check *check, const kw_cell *stored);
 
-/* The bytes as error texts show them: cut at 60 bytes, with control and non-ASCII bytes as \xNN. */
+/* The bytes as error texts show them: control and non-ASCII bytes as \xNN, and "..." in place of the rest
+ * after about 60 characters. */
 typedef struct kw_shown {
     char text[64 + 4];
 } kw_shown;

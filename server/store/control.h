@@ -73,8 +73,8 @@ const kw_cell *kw_control_find(const kw_ordering *ordering, const kw_row *row, k
 int64_t kw_control_removed_until(const kw_ordering *ordering, const kw_row *row, kw_bytes qualifier);
 /* False if the cell is not a gone cell. ret_marker: what it removes; borrows the cell's bytes. */
 bool kw_control_marker(const kw_ordering *ordering, const kw_cell *cell, kw_marker *ret_marker);
-/* True for gone cells and traces, which sweeps remove. False for kw:w: a sweep can remove that of a removal
- * together with the gone cell (store/order/sweep.c). */
+/* True for gone cells and traces, which sweeps remove. False for kw:w, although a sweep can remove the kw:w
+ * of a removal together with its gone cell (store/order/sweep.c). */
 bool kw_control_is_swept(const kw_ordering *ordering, const kw_cell *cell);
 /* The timestamp up to which the cell's column was removed; -1: never. The arena is used as scratch memory
  * only. */
