@@ -2,7 +2,7 @@
  * and logs the texts that callers must not see.
  *
  * Results are decoded into the pool's scratch arena, which the next reply reuses. For a call with `keep`, the
- * bytes are copied into that arena first, so that every slice stays valid after done.
+ * bytes of the reply are first copied into the arena `keep`, so that every slice stays valid after done.
  */
 #include "store/hbase/failure.h"
 #include "store/hbase/pool_private.h"

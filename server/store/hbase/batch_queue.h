@@ -2,8 +2,9 @@
  *
  *   kw_hbase_write, _get --> pending operation --> queue of its region --> multi-call --> answered
  *
- * At the end of a loop iteration, and again when a call is answered, the longest region queue is sent as one
- * call. This repeats until as many calls are in flight as the concurrency allows.
+ * At the end of a loop iteration in which operations arrived or a call was answered, the longest region queue
+ * is sent as one call (batch_queue.c describes the exceptions). This repeats until as many calls are in
+ * flight as the concurrency allows.
  *
  * Each batch queue has its own concurrency (concurrency.h), so tables, kinds and durabilities do not delay
  * each other. An operation never waits for a timer, only for a call in flight. Each operation keeps its own

@@ -87,8 +87,8 @@ kw_hbase_clock_tick(kw_hbase_handle *handle)
     }
 }
 
-/* Does not free the memory, which calls in flight still use. It is freed together with the store handle,
- * after these calls have ended. */
+/* Does not free the heartbeats, because calls in flight still use their memory. It is freed together with the
+ * store handle, after these calls have ended. */
 void
 kw_hbase_clock_stop(kw_hbase_handle *handle)
 {

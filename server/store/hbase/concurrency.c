@@ -4,13 +4,14 @@
 #include <glib.h>
 
 #define FIRST 2
-/* A window lasts at least 15 ms and 12 calls, for a steady rate. A window of 150 ms can have fewer calls. */
+/* A window lasts at least 15 ms (a quarter of it while settling) and 12 calls, for a steady rate. A window of
+ * 150 ms can have fewer calls. Every window has at least twice as many calls as the concurrency. */
 #define WINDOW_NS (UINT64_C(15) * 1000 * 1000)
 #define WINDOW_CALLS 12
 #define SLOW_NS (UINT64_C(150) * 1000 * 1000)
 #define TRY_EVERY 5 /* windows between two tries of a neighbour */
 #define WEIGHT 0.25 /* of the newest window in the average rate */
-#define WORTH 1.02  /* a neighbour must be better by this factor */
+#define WORTH 1.02  /* the higher of two values must be better by this factor */
 /* A window that was paused and took longer than this is ignored. */
 #define STALE_NS (UINT64_C(500) * 1000 * 1000)
 
@@ -27,7 +28,7 @@ rate_of(const kw_hbase_concurrency *self, uint32_t concurrency)
     return concurrency >= 1 && concurrency <= self->max ? self->rates[concurrency] : 0;
 }
 
-/* Sets the best of the present value and its neighbours; the lower one if they are equal. */
+/* Sets the best of the present value and its neighbours; the lower one if they are almost equal (WORTH). */
 static void
 update_best(kw_hbase_concurrency *self)
 {

@@ -30,7 +30,7 @@ typedef struct kw_hbase_concurrency {
     bool settling; /* the last window had another concurrency, which still affects this one */
 } kw_hbase_concurrency;
 
-/* Between 1 and max, and at most KW_HBASE_CONCURRENCY_MAX. */
+/* The concurrency stays between 1 and max, and is at most KW_HBASE_CONCURRENCY_MAX. */
 void kw_hbase_concurrency_init(kw_hbase_concurrency *self, uint32_t max);
 
 /* A call with this many operations was answered; waiting: other operations wait to be sent. */

@@ -102,7 +102,7 @@ add_put(kw_hb_TMutation *mutations, uint32_t at, const kw_hb_TPut *put)
     return at + 1;
 }
 
-/* Extra cells of the write. ttl_ms: 0: they do not expire. */
+/* Adds a put of these extra cells, if there are any. If ttl_ms is 0, they do not expire. */
 static uint32_t
 add_extra(kw_hb_TMutation *mutations, uint32_t at, kw_arena *arena, const kw_write *cells, int64_t ttl_ms,
           kw_durability durability)
@@ -116,7 +116,7 @@ add_extra(kw_hb_TMutation *mutations, uint32_t at, kw_arena *arena, const kw_wri
     return add_put(mutations, at, put);
 }
 
-/* A put has one time to live. */
+/* A put has one time to live, so the cells that expire and those that do not are put separately. */
 static uint32_t
 add_extras(kw_hb_TMutation *mutations, uint32_t at, kw_arena *arena, const kw_write *write,
            kw_durability durability)

@@ -7,8 +7,8 @@
 
 #include <glib.h>
 
-/* The Thrift2 struct for a write: TPut, TDelete, or TRowMutations for a delete of columns together with whole
- * families or with cells to put. */
+/* The Thrift2 struct for a write: TPut, TDelete, or TRowMutations. The last one is for a write with extra
+ * cells, a put with markers, and a delete of both columns and whole families. */
 typedef enum kw_hbase_shape {
     KW_HBASE_SHAPE_PUT,
     KW_HBASE_SHAPE_DELETE,

@@ -43,7 +43,7 @@ contains(kw_bytes text, const char *needle)
     return text.size && memmem(text.data, text.size, needle, strlen(needle)) != NULL;
 }
 
-/* A Java class name: letters, digits and `$` with at least two dots between them. */
+/* True for a Java class name: letters, digits, `$` and `_` with at least two dots between them. */
 static bool
 is_class_name(const char *word, size_t size)
 {

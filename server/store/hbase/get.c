@@ -1,8 +1,8 @@
 /* Reads of one row, each in a call of its own or in a batch (batch_queue.h).
  *
  * Equal gets that were not sent yet share one get. A get that arrives after an equal one was sent starts a
- * new one, because a write may have been acknowledged in between. If a batch fails, its gets are sent again
- * one by one, so that each caller gets its own answer.
+ * new one, because a write may have been acknowledged in between. If a batch fails, and one of its gets can
+ * be the reason, they are sent again one by one, so that each caller gets its own answer.
  */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"

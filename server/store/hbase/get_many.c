@@ -1,9 +1,11 @@
 /* Multi-gets. They are split into calls with a limited number of rows, and a limited number of calls are in
- * flight at a time. A call that fails is halved, until the request and the reply fit, or until a single get
- * shows the error. An error of one get fails the whole multi-get.
+ * flight at a time. A call whose request or reply is too large, or that fails temporarily, is halved, until
+ * it succeeds or has a single get. Any other error fails the whole multi-get, and so does an error of a
+ * single get.
  *
- * With max_bytes, no more calls are started once this many bytes have arrived. Rows that do not fit are
- * omitted in the end, in the order of the gets. */
+ * With max_bytes, no more calls are started once this many bytes have arrived. When all calls have ended, the
+ * rows are counted in the order of the gets, and those that do not fit are omitted. A single row whose reply
+ * is too large is omitted, too. */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 

@@ -54,7 +54,7 @@ kw_hbase_is_once(const kw_write *write)
     return write->timestamp == KW_TIMESTAMP_NONE || write->once;
 }
 /* True if the write can be part of a multi-call. For a put that must not be sent twice, this also requires
- * that the table has all its families: if HBase rejects a multi-call, it does not say which puts were
+ * that the table has all families of the put: if HBase rejects a multi-call, it does not say which puts were
  * applied. */
 bool kw_hbase_write_can_batch(kw_hbase_handle *handle, const kw_write *write);
 /* families.c */

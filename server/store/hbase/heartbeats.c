@@ -16,7 +16,7 @@
 #define IN_USE_EVERY_US 100000
 #define RECENTLY_USED_EVERY_US 200000
 #define IDLE_EVERY_US 10000000
-#define REPLY_WAIT_US 50000 /* maximum time that a heartbeat without a reply delays the next burst */
+#define REPLY_WAIT_US 50000 /* unless idle: how long a heartbeat without a reply delays the next burst */
 #define RETRY_US 20000
 #define RETRY_IDLE_US 500000
 #define RETRY_REFUSED_US 60000000 /* also if the table cannot be created */

@@ -5,7 +5,7 @@
 
 /* The weight of the newest value in an average. */
 #define WEIGHT 0.125
-/* A longer gap says nothing about the speed: the process was stalled, or no server was reachable. */
+/* A longer gap counts as this one: the process was stalled, or no server was reachable. */
 #define GAP_MOST_NS ((double)1000 * 1000 * 1000)
 
 void

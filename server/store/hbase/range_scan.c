@@ -187,7 +187,7 @@ update_position(kw_hbase_range_scan *scan)
     kw_hbase_note_row_bytes(scan->handle, scan->spec.table, rows->bytes / rows->count);
 }
 
-/* Adds the rows inside the range. A reversed scan can return rows too many at either end. */
+/* Adds the rows inside the range. A reversed scan can return too many rows at either end. */
 static void
 add_results(kw_hbase_range_scan *scan, const kw_hb_TResult *results, uint32_t count)
 {

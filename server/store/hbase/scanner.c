@@ -1,8 +1,11 @@
 /* An open scanner on a Thrift2 server.
  *
- *   NEW --> OPENING --> OPEN <--> FETCHING        abandoned: --> CLOSING --> freed
- *              |                     |
- *              '------ failed -------'--> DEAD (nothing to close, or not known yet: LATE)
+ *   NEW --> OPENING --> OPEN <--> FETCHING        abandoned while OPEN: --> CLOSING --> freed
+ *
+ *   OPENING:   failed --> DEAD (nothing to close); no reply before the deadline --> LATE --> OPEN or DEAD
+ *   FETCHING:  the server no longer has the scanner --> DEAD; any other failure --> OPEN
+ *
+ * After each of these failures, the range scan abandons the scanner.
  *
  * Scanner ids are small numbers that a restarted server uses again, and through a load balancer another
  * server can answer. So a scanner is used and closed only on the connection that opened it (a pin). If that

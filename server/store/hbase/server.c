@@ -29,7 +29,7 @@ count_usable(const kw_hbase_server *server)
     return count;
 }
 
-/* The call of the i-th oldest expected reply, NULL if it was forgotten. */
+/* The call of the i-th oldest expected reply; NULL if it was forgotten or is a ping. */
 static const kw_hbase_call *
 expected_call(const kw_hbase_channel *channel, uint32_t i)
 {
@@ -80,7 +80,8 @@ kw_hbase_servers_backoff_ms(const kw_hbase_pool *pool)
     return first > now ? (uint32_t)MIN(ms_since(now, first) + 1, KW_HBASE_BACKOFF_MAX_MS) : KW_HBASE_TICK_MS;
 }
 
-/* Closes the channels of a server that has not answered anything since a ping was sent. */
+/* Closes the ready channels of a server that has not answered anything since this time, at which a ping was
+ * sent or another channel began to open. */
 static void
 close_if_silent(kw_hbase_server *server, uint64_t since_ns)
 {

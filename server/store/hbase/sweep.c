@@ -93,8 +93,8 @@ collect_due(kw_hbase_pool *pool, uint64_t now, GQueue *due)
     return next;
 }
 
-/* Fails calls whose deadline has passed, and sends those again whose delay is over. Both can start other
- * calls, so the due ones are collected first. */
+/* Fails calls whose deadline has passed, and sends those whose delay is over. Both can start other calls, so
+ * the due ones are collected first. */
 void
 kw_hbase_pool_sweep(void *user)
 {

@@ -95,7 +95,8 @@ set_choices(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
 }
 
 /* attributes: false for a framed server, which reads names and values of attributes wrongly: HBase 2.6 stores
- * the whole buffer of the call instead. Most attributes have members of their own. */
+ * the whole buffer of the call instead. Then only those attributes are lost that have no member of their own
+ * in the Thrift2 struct. */
 static void
 set_settings(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb_TColumnFamilyDescriptor *to)
 {

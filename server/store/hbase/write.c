@@ -7,9 +7,8 @@
 
 #include "base/metrics.h"
 
-/* After its deadline, an operation waits at most this time until the outcome of its batch is certain. Callers
- * must be answered within 20 ms after their deadline.
- */
+/* After its deadline, an operation waits at most this time until it is certain whether its batch was sent.
+ * Callers must be answered within 20 ms after their deadline. */
 #define SETTLE_NS (UINT64_C(8) * 1000 * 1000)
 
 typedef struct write_batch write_batch;
