@@ -7,9 +7,9 @@
  * removal in one row hides cells of both. The columns, time range, versions, filter and limits of the
  * caller's get are applied to the merged row.
  *
- * A write-back is sent once. If it were sent again, its first attempt could arrive after a later put with the
- * same timestamp, and replace its cells. If it fails, the get fails: otherwise a later get could miss what
- * this one returned.
+ * A write-back is sent once. If it were sent again, the first attempt could arrive after a later put with the
+ * same timestamp, and replace the cells of that put. If the write-back fails, the get fails: otherwise a
+ * later get could miss what this one returned.
  */
 #include "store/order/order_internal.h"
 

@@ -121,7 +121,7 @@ on_checked(void *user, kw_rows *rows, const kw_error *error)
     check_next(round);
 }
 
-/* Reads the next row in doubt. */
+/* Reads the next row in doubt. After the last one, decides how to go on. */
 static void
 check_next(kw_cas_round *round)
 {
@@ -149,7 +149,7 @@ on_written(void *user)
     go_on(round);
 }
 
-/* Sends those that are not certainly written. */
+/* Writes the rows that are not certainly written. */
 static void
 send_listed(kw_cas_round *round)
 {

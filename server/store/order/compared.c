@@ -6,12 +6,13 @@
  *
  * A counter only changes together with kw:g, and its timestamp can be ahead of the store's clock. The store
  * stamps a conditional write no lower than the compared cell, so a put of counters is later than every
- * increment. If it also writes other fields, it waits until the clock has surely passed those timestamps,
- * because later puts of these fields are stamped by the clock.
+ * increment. If it also writes other fields, it waits until the clock has surely passed the timestamps of
+ * kw:g and of the counters, because later puts of these fields are stamped by the clock.
  *
  * Each such write sets kw:g to an id of its own. The outcome is in doubt if a reply is lost, or if a
- * rejection comes after client_pause_ms, because it can be that of a write that the store's own client has
- * repeated. Then kw:g is read. The id of this write shows that it was applied. Another id proves nothing.
+ * rejection arrives after client_pause_ms: the store's own client can have repeated the write, so that only
+ * the repetition was rejected. In doubt, kw:g is read. The id of this write shows that it was applied.
+ * Another id proves nothing.
  */
 #include "store/order/order_internal.h"
 

@@ -19,12 +19,12 @@
  * those of tables with order: store. Cells that are deleted in a family that keeps deleted cells are not
  * copied either.
  *
- * kw:w. A copy both ways takes over writes that have not reached `row`, in which atomic operations compare
- * kw:w, and which a put or removal writes last. So it writes the newest kw:w of `to_row` there, in the same
- * mutation. Without it, an atomic operation that has read the row before the copy would not notice the copied
- * cells. In addition, the delete markers of a copied removal could hide the kw:w of an atomic operation that
- * was applied in between. If the row had no kw:w before, the compare of another operation would then find
- * none again, and two increments could have the same result.
+ * kw:w. Atomic operations compare the kw:w of `row`, and a put or removal writes `row` last. A copy both ways
+ * adds writes to `row` that have not reached it. So it writes the newer kw:w of `to_row` to `row`, in the
+ * same mutation. Without this kw:w, an atomic operation that has read the row before the copy would not
+ * notice the copied cells. In addition, the delete markers of a copied removal could hide the kw:w of an
+ * atomic operation that was applied in between. If the row had no kw:w before, the compare of another
+ * operation would then find none again, and two increments could have the same result.
  */
 #include "store/order/copy.h"
 
@@ -143,7 +143,8 @@ on_large_copied(void *user)
     copy_next(op);
 }
 
-/* Drops the copies from the first row that did not fit into the read. False: not even one row fit. */
+/* Ends the group before the first row that did not fit into the read. False: not even one row fit; it is
+ * copied in parts. */
 static bool
 keep_whole(copying *op, const kw_rows *rows)
 {

@@ -31,7 +31,7 @@ void kw_copy_writes_add_missing(kw_copy_writes *self, const kw_row_copy *copy, c
                                 const kw_row *to_row, size_t owner);
 /* Sends the writes; done is called later, also if there are none. */
 void kw_copy_writes_send(kw_copy_writes *self, void (*done)(void *user), void *user);
-/* The first error of each owner, into results[owner]. */
+/* Stores the first error of each owner in results[owner], which must be OK before. */
 void kw_copy_writes_note(const kw_copy_writes *self, kw_written *results);
 
 /* Copies one row that is too large to be read as a whole. */

@@ -267,7 +267,7 @@ start_pause(counter_row *row, int64_t stamp_ms)
     kw_wait_for_estimate(row->handle, &row->pause, stamp_ms, on_pause_over, row);
 }
 
-/* The store rejects one of the increments, and with it the call: sends each one alone. */
+/* The store rejects one of the increments, and with it the call: each one is then sent alone. */
 static void
 retry_alone(counter_row *row)
 {

@@ -13,8 +13,9 @@
  *
  * While the key rule of a table changes (change/version.h), a table with order: store is ordered in a third
  * way for a while (KW_WRITE_ORDER_RAISED): a put gets a timestamp above all in its row, and is sent when the
- * clocks of all region servers have passed it. A get can read a record in both placements, and gives both the
- * newest cells. Copies, passes and sweeps write rows with their old timestamps.
+ * clocks of all region servers have passed it. A get can read the rows of a record in both placements, and
+ * writes to each the newer cells of the other (both.c). Copies, passes and sweeps write rows with their old
+ * timestamps.
  *
  * Operations without an ordering are passed on unchanged. So are writes with a timestamp, with two
  * exceptions: puts while a key rule changes (trace.c), and conditional writes in tables with kw:w (cas.h).

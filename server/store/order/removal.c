@@ -190,9 +190,10 @@ can_be_ahead(const removal *op, const kw_span *time, int64_t newest_ms)
     return is_raised(op) || op->write->ordering->counters || kw_order_ns(newest_ms) > now_ns + skew_ns;
 }
 
-/* Waits until every later put gets a higher timestamp: two milliseconds for the clock of the server that
- * assigned it, and until the store's clock has surely passed it. Counters can be ahead of their server's
- * clock, which can differ from the store's clock. */
+/* Waits until every later put gets a timestamp above newest_ms. If that is a server's own timestamp, the wait
+ * is two milliseconds for the clock of this server, and until the store's clock has surely passed newest_ms.
+ * If newest_ms can be ahead of the server's clock, or the store's clock is unknown, the wait is longer by
+ * max_clock_skew, because the two clocks can differ. */
 static void
 wait_to_delete(removal *op, int64_t newest_ms)
 {

@@ -1,7 +1,8 @@
 /* Removes gone cells and traces of puts: see kw_row_sweep. One mutation per row removes its gone cells and
  * what they hide: a compaction can have dropped the delete marker of a removal before a cell arrived that the
- * removal hides. The kw:w of a removed record is removed, too, if no atomic operation can have read the row
- * before the removal. While the table enters or leaves `order: stamp`, there are no atomic operations.
+ * removal hides. The kw:w of a removed record is removed, too, if no atomic operation in progress can have
+ * read the row before the removal. While the table enters or leaves `order: stamp`, there are no atomic
+ * operations.
  */
 #include "store/order/copy.h"
 
@@ -45,7 +46,7 @@ on_written(void *user)
     sweep_next(op);
 }
 
-/* A column of which the bytes live as long as the writes. */
+/* A column whose bytes live as long as the writes. */
 static kw_column
 keep(const sweeping *op, kw_bytes family, kw_bytes qualifier)
 {

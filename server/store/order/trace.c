@@ -4,7 +4,7 @@
  * cells. Most passes read only recent cells; they find the row by the trace.
  *
  *   the store's clock is known --> add the trace --> write --> answer
- *        '-- unknown: UNAVAILABLE
+ *        '-- still unknown after some seconds: UNAVAILABLE; after the deadline: TIMEOUT
  */
 #include "store/order/order_internal.h"
 
