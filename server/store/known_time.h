@@ -47,7 +47,9 @@ typedef struct kw_known_time {
     int64_t least_ns;  /* lower limit of `latest` */
     int64_t passed_ns; /* the time for which low_ns, high_ns and least_ns were computed */
     int64_t change_ns; /* the next time at which they must be computed again */
-    int64_t low_ns;    /* bounds of the store's clock minus ours; INT64_MAX: too few heartbeats */
+    /* Bounds of the store's clock minus ours. low_ns is INT64_MAX if there are too few heartbeats, and
+     * INT64_MIN if there is no lower bound. */
+    int64_t low_ns;
     int64_t high_ns;
     uint64_t count;
     kw_heartbeat heartbeats[KW_TIME_HEARTBEATS]; /* in the order of answered_ns */
@@ -70,10 +72,11 @@ void kw_known_time_add_newest_stamp(kw_known_time *known, int64_t newest_stamp_m
  * must not decrease from call to call. */
 bool kw_known_time_read(kw_known_time *known, int64_t now_ns, kw_span *ret_span);
 
-/* A narrower interval: from the heartbeats sent within `fresh`, or else from the last one. It is good enough
- * to predict when the next heartbeat should arrive, but not to act on. False if there are no heartbeats. */
+/* A narrower interval: from the heartbeats sent within `fresh`, or else from the last one with an exact
+ * timestamp. It is good enough to predict when the next heartbeat should arrive, but not to act on. False if
+ * no heartbeat has an exact timestamp. */
 bool kw_known_time_recent(const kw_known_time *known, int64_t now_ns, kw_span *ret_span);
 
-/* An interval from the last heartbeat, however old it is. Use it where a jump of the clock does no harm.
- * False if there is no heartbeat. */
+/* An interval from the last heartbeat with an exact timestamp, however old it is. Use it where a jump of the
+ * clock does no harm. False if there is no such heartbeat. */
 bool kw_known_time_estimate(const kw_known_time *known, int64_t now_ns, kw_span *ret_span);

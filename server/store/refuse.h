@@ -1,5 +1,6 @@
-/* Completions that the wrappers of store.h call without asking the store: rejections of invalid arguments,
- * and empty results of empty requests. They run in a later iteration of the store handle's loop. */
+/* Completions that are called without asking the store: rejections of invalid arguments and of operations on
+ * a closed store handle, and empty results of empty requests. They run in a later iteration of the store
+ * handle's loop. */
 #pragma once
 
 #include "store/store.h"

@@ -177,7 +177,8 @@ typedef enum kw_compare {
 } kw_compare;
 
 /* "stored value OP value"; values are compared as unsigned bytes. Without a value, EQUAL requires that the
- * cell does not exist and NOT_EQUAL that it exists; the other operators need a value. */
+ * cell does not exist or has an empty value, and NOT_EQUAL that it has a value that is not empty; the other
+ * operators need a value. For checks with an empty value see kw_check_is_met (check.h). */
 typedef struct kw_check {
     kw_bytes family;
     kw_bytes qualifier;
@@ -193,8 +194,8 @@ typedef void (*kw_write_if_done)(void *user, kw_outcome outcome, bool applied, c
  * was sent. With `others`, the check reads only write->row; if it is met, the same write with the same
  * timestamp reaches all rows. At most KW_STORE_RECORD_ROWS_MAX rows. In a store with one writer, it reaches
  * all of them in one commit, or none of them. A shared store (kw_store_is_shared) has no commit over several
- * rows: it writes the first row, then the others. It returns REFUSED unless the ordering is STAMP with
- * atomics. If a row is not certainly written, the outcome is UNKNOWN. */
+ * rows: it writes the first row, then the others. With `others`, it returns REFUSED unless the ordering is
+ * STAMP with atomics. If a row is not certainly written, the outcome is UNKNOWN. */
 void kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                               kw_write_if_done done, void *user);
 
