@@ -66,7 +66,7 @@ struct kw_hbase_pending_op {
     kw_deadline deadline;
 
     /* set by write.c and get.c */
-    kw_hbase_batch_queue *queue; /* NULL: sent in a call of its own without waiting for other operations */
+    kw_hbase_batch_queue *queue; /* NULL: sent in a call of its own, not as part of a batch */
     size_t bytes;                /* approximate size on the wire */
 
     /* used by batch_queue.c, region_queues.c and row_queues.c */

@@ -8,7 +8,8 @@
  *
  * getScannerResults opens a scan for each call, on the Thrift2 server and on the region server. An open
  * scanner costs two additional calls once, and can read ahead for small fetches. Most range scans need one
- * fetch, so a scanner is opened only after a first fetch that was full.
+ * fetch, so a scanner is opened only after a first fetch that was full. It then serves all later fetches
+ * until one fails.
  *
  * Both calls return fewer rows than requested only at the end of the range: the server's client continues
  * over its own size and time limits, over rows that the filter dropped, and over region boundaries, and it

@@ -1,7 +1,7 @@
 /* Reads. Callers do not get control cells, and a row with only control cells counts as missing. With order:
  * stamp, and while a table enters or leaves it, a read is returned only when the store's clock has surely
- * passed all timestamps that the read saw, including those of removals, but except those that are too far
- * ahead to be from a gateway. So every write that starts after the read gets a later timestamp than these. A
+ * passed all timestamps that the read saw, including those of removals. Timestamps that are too far ahead to
+ * be from a gateway are the exception. So every write that starts after the read gets a later timestamp. A
  * gone cell hides the removed cells, even if the delete marker is lost.
  *
  * A filter does not see control cells. A filtered read can omit rows because of writes in progress.
