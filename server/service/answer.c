@@ -174,7 +174,7 @@ finish(kw_exchange *exchange, const void *result, kw_code code)
         answer(exchange, result, code);
         kw_request_replied(exchange->request);
     }
-    kw_read_queue_leave(exchange); /* now its reply counts as unsent */
+    kw_read_queue_leave(exchange); /* after the reply was added to the output, so that it counts as unsent */
     kw_exchange_dispose(exchange);
 }
 

@@ -1,6 +1,6 @@
 /* Internal to service: atomic operations of a table whose key rule is being changed. Some versions of the
- * change allow none (kw_table.atomics_held). Then they wait in a queue of their loop, in order, until the
- * loop gets a policy that allows them. Other calls of the table do not wait.
+ * change allow none (kw_table.atomics_held). Then these operations wait in a queue of their loop, in order,
+ * until the loop gets a policy that allows them. Other calls of the table do not wait.
  *
  *   start --> the table holds them --> queued --> another policy is in service --> start, in order
  *                                        |
@@ -21,7 +21,7 @@
 
 /* Call this when the loop opens. */
 void kw_atomic_hold_open(kw_service_worker *worker);
-/* True if the call was queued, or answered because the queue is full. */
+/* True if the call was queued, or answered because the queue or the part of its peer is full. */
 bool kw_atomic_hold_try_queue(kw_exchange *exchange);
 /* Ends a queued call whose deadline has passed. False if it is not queued. */
 bool kw_atomic_hold_expire(kw_exchange *exchange);

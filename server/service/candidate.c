@@ -23,7 +23,7 @@ kw_candidate_bound(kw_diagnostics *diagnostics, kw_effort *effort)
     kw_diagnostics_watch(diagnostics, can_continue, effort);
 }
 
-/* Sets the first problem, or that the effort was used up. */
+/* Sets the error: the effort is used up, or else the first problem. */
 static void
 fail(const kw_diagnostics *found, const char *file, kw_effort *effort, kw_error *ret_error)
 {

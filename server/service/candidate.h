@@ -8,7 +8,7 @@
 /* Uses the effort to limit the cost of reading and compiling a text. */
 void kw_candidate_bound(kw_diagnostics *diagnostics, kw_effort *effort);
 
-/* Compiles a policy. INVALID with "NAME:line:column: message (hint)" for the first problem; hazards are
+/* Compiles a policy. INVALID with "NAME:line:column: message / hint: hint" for the first problem; hazards are
  * problems, too. Opens no files. */
 kw_policy *kw_candidate_compile(kw_bytes name, kw_bytes text, kw_effort *effort, kw_error *ret_error);
 

@@ -41,7 +41,7 @@ kw_convert_pick(const kw_table *table, kw_bytes name, kw_pick *ret_pick, kw_erro
     return kw_table_find_pick(table, name, ret_pick);
 }
 
-/* Reads the only member that is set; not for maps. False if none or several are set. */
+/* Reads the only member that is set; of a map, only the kind. False if none or several are set. */
 static bool
 read_union(const kw_api_Value *from, kw_value *ret_value)
 {

@@ -43,7 +43,7 @@ unit_name(kw_time_unit unit)
     g_assert_not_reached();
 }
 
-/* The qualifier unchanged if it is text, else with \xNN escapes. */
+/* The qualifier unchanged if it is printable text without backslashes, else with \xNN escapes. */
 static const char *
 qualifier_text(kw_bytes qualifier, kw_arena *arena)
 {

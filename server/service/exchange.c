@@ -12,7 +12,7 @@
 #include <glib.h>
 
 #define FENCED_RETRY_MS 1000
-/* Maximum memory of a call, as a multiple of the size of its message. */
+/* Estimated memory that a call needs, as a multiple of the size of its message. */
 #define WORK_FACTOR 4
 /* How long the alarm waits after the deadline, so that the call itself can report a more precise result. */
 #define LATE_MS 12
@@ -301,7 +301,7 @@ kw_exchange_begin(kw_service_worker *worker, kw_request *request)
         start(exchange);
 }
 
-/* Takes over the reference. */
+/* Takes over the caller's reference to the snapshot. */
 static void
 set_snapshot(kw_exchange *exchange, kw_snapshot *snapshot)
 {

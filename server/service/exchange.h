@@ -1,7 +1,8 @@
 /* Internal to service: one call, from its message to its reply.
  *
- *   begin: head -> method -> memory check -> arguments -> gate -> the method's function (methods.h)
- *   end:   exactly one of reply, fail
+ *   begin: head -> method -> memory check -> arguments -> hold (hold.h) -> access -> gate -> lease
+ *          -> atomic hold (atomic_hold.h) -> the method's function (methods.h)
+ *   end:   exactly one of the functions that reply or fail
  *
  * When the deadline of a call passes, its alarm answers it. The exchange then lives until the method's
  * function ends it, and that result is dropped. All memory of the call, including the exchange, is in its
@@ -38,7 +39,7 @@ typedef struct kw_exchange {
     bool held;          /* queued by a hold */
     bool held_atomic;   /* queued by atomic_hold.c */
     uint32_t held_peer; /* if held_atomic: whose call it is */
-    uint64_t era;       /* era of the fence when the call began */
+    uint64_t era;       /* worker->era when the call began */
     struct kw_exchange *next_active, *previous_active;
     bool late; /* already answered, because its deadline passed */
     kw_alarm alarm;
@@ -68,7 +69,8 @@ void kw_exchange_drop_policy(kw_exchange *exchange);
 void kw_exchange_on_deadline(kw_alarm *alarm);
 
 /* Answers with the method's result struct (kw_api_..._result), or with LIMIT if it exceeds the maximum size
- * of a reply. NULL: the client has disconnected, so nothing is sent. Frees the exchange. */
+ * of a reply, BUSY if memory is short, or UNAVAILABLE if the gateway has lost its lease. NULL: the client has
+ * disconnected, so nothing is sent. Frees the exchange. */
 void kw_exchange_reply(kw_exchange *exchange, const void *result);
 
 /* Answers with the method's KeywayError. Frees the exchange. */
@@ -90,7 +92,8 @@ bool kw_exchange_read_deadline(kw_exchange *exchange, bool given, int32_t deadli
 /* Sets the deadline, counted from the arrival of the call, and its alarm. */
 void kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms);
 
-/* Finds the table with this name. INVALID if the argument is missing; NOT_FOUND suggests a similar name. */
+/* Finds the table with this name. INVALID if the argument is missing; NOT_FOUND suggests a similar name;
+ * UNAVAILABLE if the catalog has no policy yet. */
 bool kw_exchange_find_table(const kw_exchange *exchange, bool given, kw_bytes name,
                             const kw_table **ret_table, kw_error *ret_error);
 

@@ -1,9 +1,11 @@
-/* Internal: declarations shared by exchange.c, which begins calls, and answer.c, which ends them. */
+/* Internal: declarations shared by exchange.c, which begins calls, answer.c, which ends them, and
+ * page_reply.c. */
 #pragma once
 
 #include "service/exchange.h"
 
-/* Messages and results up to this size are accepted and sent without checking the memory that is left. */
+/* Results up to this size are sent even if no memory is left. Messages up to a quarter of it are accepted as
+ * long as any memory is left. */
 #define KW_EXCHANGE_SMALL ((size_t)64 * 1024)
 
 /* True, with UNAVAILABLE, if the gateway has lost the lease under which the call began. */

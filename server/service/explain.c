@@ -145,7 +145,7 @@ print_region(const kw_explained_key *key, kw_arena *arena, kw_buffer *out)
                      (int)key->region_server.size, (const char *)key->region_server.data);
 }
 
-/* One paragraph per row: the key, then its pieces. */
+/* One paragraph per row: the key, its pieces, and its region if that is known. */
 static kw_bytes
 keys_text(const kw_explained_key *keys, size_t count, kw_arena *arena)
 {
@@ -176,7 +176,7 @@ typedef struct explaining_put {
     uint32_t notes_count;
 } explaining_put;
 
-/* Rejects values of generated fields, like a put does. */
+/* Rejects values of generated fields that callers must not set, like a put does. */
 static bool
 refuse_given(const explaining_put *self, kw_error *ret_error)
 {
@@ -192,7 +192,7 @@ refuse_given(const explaining_put *self, kw_error *ret_error)
     return true;
 }
 
-/* Sets generated fields to example values. */
+/* Sets missing generated fields to example values, and adds a note for each of them. */
 static void
 note_generated_fields(explaining_put *self)
 {

@@ -10,7 +10,7 @@
 typedef struct holding {
     _Atomic unsigned references;
     char **tables;
-    _Atomic unsigned loops_left; /* number of loops with such calls in flight */
+    _Atomic unsigned loops_left; /* number of loops that can have calls of the tables in flight */
     kw_task task;                /* on the gateway's loop */
     kw_loop *loop;
     bool released; /* the gateway's loop only */

@@ -14,7 +14,8 @@
 
 typedef struct kw_hold kw_hold;
 
-/* True if the call was queued; it begins when the tables are released. Not for calls without a table. */
+/* True if the call was queued; it begins when the tables are released. False for a call that does not read or
+ * write rows of a held table. */
 bool kw_hold_catch(kw_exchange *exchange);
 /* Removes a call whose deadline has passed from its queue. False if it is not queued. */
 bool kw_hold_leave(kw_exchange *exchange);

@@ -14,8 +14,8 @@ typedef struct kw_subject {
 typedef struct kw_method {
     void (*run)(kw_exchange *exchange);
     bool needs_store; /* fails while the gate is shut */
-    bool writes;      /* changes the store, which makes prefetched pages outdated */
-    bool atomic;      /* an atomic operation on a record, which waits while its table holds them */
+    bool writes;      /* changes rows or tables of the store, which makes prefetched pages outdated */
+    bool atomic;      /* an atomic operation on a record; waits while its table holds such operations */
     bool uses_rows;   /* reads or writes rows of its table, so it waits while the table is held */
     kw_operation operation;
     kw_subject (*subject)(const kw_exchange *exchange); /* NULL: its arguments name no table */

@@ -8,7 +8,7 @@
 #include "base/effort.h"
 #include "service/exchange.h"
 
-/* Maximum memory and time of one call's work, in addition to the call's deadline. */
+/* Maximum memory and time of one call's work. The call's deadline applies, too: the earlier one counts. */
 #define KW_OFFLOAD_BYTES ((size_t)256 << 20)
 #define KW_OFFLOAD_MS 60000
 
@@ -37,6 +37,7 @@ kw_offload_can_continue(kw_effort *effort, const kw_arena *arena)
 
 /* Calls work on a worker, then reply on the loop. work reads the exchange's arguments and must not change the
  * exchange. If its effort is used up, its result is dropped and error is set. reply ends the exchange and
- * frees the struct; its error is BUSY if too many calls wait. */
+ * frees the struct. It gets BUSY if too many calls wait, or if the work had to stop because other callers
+ * wait for the thread; UNAVAILABLE if the gateway stops before the work begins. */
 void kw_offload_start(kw_offload *self, kw_exchange *exchange, bool (*work)(kw_offload *self),
                       void (*reply)(kw_offload *self, const kw_error *error));

@@ -114,7 +114,7 @@ continue_reply(kw_work *work)
 
 /* --- beginning ----------------------------------------------------------------------------------- */
 
-/* Encodes the reply without its rows. */
+/* Encodes the reply without its rows. False if it is too large. */
 static bool
 encode_around(page_reply *self)
 {

@@ -4,8 +4,8 @@
 #include "service/exchange.h"
 #include "verb/verb.h"
 
-/* Converts the query, and sets the call's deadline. Everything is allocated in the call's arena. INVALID or
- * NOT_FOUND names the problem. */
+/* Converts the query, and sets the call's deadline. Everything is allocated in the call's arena. The error
+ * names the problem. */
 bool kw_scan_request_of_query(kw_exchange *exchange, bool given, const kw_api_Query *query,
                               kw_scan_request *ret_request, kw_error *ret_error);
 

@@ -2,10 +2,10 @@
  * so a client gains nothing if all its pipelined reads are executed at once, but each result needs memory.
  * Therefore:
  *
- *   - A read does not start while the client has not read more than KW_READ_QUEUE_UNSENT_MAX bytes of
- *     replies.
- *   - At most KW_READ_QUEUE_LARGE_MAX reads that can be large execute at a time. Until the client has read a
- *     reply, only one of them executes.
+ *   - A read does not start while more than KW_READ_QUEUE_UNSENT_MAX bytes of replies wait to be read by the
+ *     client.
+ *   - At most KW_READ_QUEUE_LARGE_MAX reads that can be large execute at a time. At first only one of them
+ *     executes; the maximum increases by one each time that the client has read all replies.
  *
  * Reads start in order. One loop.
  */

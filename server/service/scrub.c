@@ -33,7 +33,8 @@ difference_out(const kw_table *table, const kw_scrub_difference *from, kw_arena 
     return out;
 }
 
-/* The cursor of the next path, if the comparison of this one has ended. */
+/* Sets the progress over all paths of the change, and, if the comparison of this path has ended, the cursor
+ * of the next one. */
 static void
 continue_with_next(scrubbing *self, kw_api_Scrubbed *out)
 {
@@ -143,8 +144,9 @@ find_changing(scrubbing *self, kw_error *ret_error)
                         request->table->name);
 }
 
-/* In a store with several writers, a repair can write an older value over one of the same millisecond that
- * another call is writing. The passes that follow the comparison of a change repair that. */
+/* In a store with several writers, a repair can overwrite a value that another call writes in the same
+ * millisecond with an older value. The passes that follow the comparison of a change correct this, but
+ * changeDiff can run after the last pass. */
 static bool
 check_repair(const kw_exchange *exchange, const kw_scrub_request *request, kw_error *ret_error)
 {

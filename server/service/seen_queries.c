@@ -97,7 +97,7 @@ find(kw_seen_queries *self, uint64_t shape)
     return oldest;
 }
 
-/* The query with short lists. */
+/* Encodes the query. Shortens its lists to LIST_VALUES values. */
 static void
 encode(const kw_record_query *query, kw_buffer *out)
 {
@@ -169,7 +169,7 @@ kw_seen_queries_collect(kw_seen_queries *self, const char *table, uint64_t now_n
     for (size_t i = 0; i < KW_SEEN_QUERIES_MAX; i++) {
         const seen_query *query = &self->queries[i];
         if (query->table && strcmp(query->table, table) == 0 &&
-            query->last_ns + KW_SEEN_QUERIES_KEEP_NS >= now_ns) /* another thread can note one meanwhile */
+            query->last_ns + KW_SEEN_QUERIES_KEEP_NS >= now_ns) /* last_ns can be after now_ns */
             collect(query, arena, found);
     }
     kw_mutex_unlock(&self->lock);

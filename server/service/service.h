@@ -2,7 +2,8 @@
  * verb: request ids, deadlines, conversion of names to field numbers, errors for callers, metrics.
  *
  * One kw_service for the process, with a kw_service_worker per loop. Tasks posted to each loop replace the
- * policy snapshot, the cursor keys and the gate; a call keeps those it began with.
+ * policy, the cursor keys and the gate. A call keeps the policy and the keys that it
+ * began with, unless it is held (kw_service_hold).
  */
 #pragma once
 
@@ -137,7 +138,7 @@ typedef struct kw_service_settings {
      * done on `loop` with the store tables that were emptied; the texts live until done returns. */
     void (*forget)(void *user, const kw_forget_command *command, kw_loop *loop, kw_forget_done done,
                    void *done_user);
-    /* Called when createTable has created store tables. The texts live until it returns. */
+    /* Called when createTable has created store tables; can be NULL. The texts live until it returns. */
     void (*created)(void *user, const char *const *store_tables, size_t count);
     /* Admin.policyApply, policyHistory and policyVersion (number 0: the current version). They copy their
      * arguments, and call done on `loop`; its texts live until it returns. */
@@ -147,7 +148,7 @@ typedef struct kw_service_settings {
                     void *done_user);
     void (*version)(void *user, int64_t number, kw_loop *loop, kw_versions_done done, void *done_user);
     /* Admin.changes and orderChange. Copies the command, carries it out, and calls done on `loop` with the
-     * changes of the table that are under way afterwards; everything lives until done returns. */
+     * changes that are then under way, of the table or of all tables; everything lives until done returns. */
     void (*change)(void *user, const kw_change_command *command, kw_loop *loop, kw_change_done done,
                    void *done_user);
     void *user;

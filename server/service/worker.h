@@ -38,8 +38,8 @@ typedef struct kw_service_worker {
     struct kw_seen_queries *seen; /* seen_queries.h */
     kw_snapshot *snapshot;
     bool gate_open;
-    uint64_t era;               /* of the fence when the gate was opened; 0: it never was */
-    kw_error gate;              /* the error while it is shut */
+    uint64_t era;  /* of the fence when the gate was opened; 0: the gate is shut, or there is no fence */
+    kw_error gate; /* the error while it is shut */
     struct kw_exchange *active; /* list of calls that began and need the store */
     struct kw_hold *hold;       /* NULL: no table is held */
     GQueue held_atomics;        /* of kw_exchange; see atomic_hold.h */
