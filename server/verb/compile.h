@@ -7,12 +7,13 @@
 /* A compilation in progress. */
 typedef struct kw_compiling kw_compiling;
 
-/* error, if set: INVALID, or BUSY when too many compilations are waiting. */
+/* error, if set: INVALID; BUSY when too many compilations are waiting; TIMEOUT; UNAVAILABLE when the gateway
+ * stops. */
 typedef void (*kw_compiled)(void *user, const kw_error *error);
 
-/* Calls done when the filter is ready: later, or at once if there is nothing to compile or no worker to
- * compile on (call->compiler). *ret_compiling is set while the compilation is in progress, and is NULL when
- * done is called. */
+/* Calls done when the filter is ready or cannot be compiled: later, or at once if there is nothing to
+ * compile, if there is no worker to compile on (call->compiler), or with BUSY. *ret_compiling is set while
+ * the compilation is in progress, and is NULL when done is called. */
 void kw_compile(kw_call *call, kw_prepared *prepared, kw_compiled done, void *user,
                 kw_compiling **ret_compiling);
 

@@ -1,5 +1,5 @@
-/* create_table: creates the store tables of a table's paths, one after the other, and of both placements of a
- * path whose key rule is being changed:
+/* create_table: creates the store tables of a table's paths, one after the other. For a path whose key rule
+ * is being changed, it also creates the one of the old rule while writes go to it:
  *
  *   families (checked once) -> for each placement: split file (worker thread) -> split keys -> store
  *
@@ -99,7 +99,7 @@ choose_families(create *self, kw_error *ret_error)
 }
 
 /* An association must outlive the rows that it points to: its TTL is theirs plus KW_ASSOCIATION_MARGIN_S if
- * the policy gives them one; otherwise its cells do not expire. */
+ * the families are those of the policy and set a TTL; otherwise its cells do not expire. */
 static const kw_family_spec *
 association_family(const create *self)
 {

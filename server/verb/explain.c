@@ -1,5 +1,5 @@
-/* explain: prints the plan of a query, or the keys of a record with the regions that contain them. Writes
- * nothing and asks the store only for region locations; the answer is also complete without them. */
+/* explain: returns the plan of a query, or the keys of a record with the regions that contain them. Writes
+ * nothing and asks the store only for region locations; the result omits those that do not arrive in time. */
 #include "path/association.h"
 #include "path/cells.h"
 #include "verb/page.h"

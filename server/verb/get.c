@@ -20,9 +20,9 @@
 /* The requests. */
 typedef enum get_stage {
     GET_COLUMNS,
-    GET_HINTS, /* a column of records in two rows */
+    GET_HINTS, /* for records in two rows: one column that they have */
     GET_THERE, /* whether the record exists */
-    GET_WHOLE  /* the same without a filter, if the column of the hint was removed since */
+    GET_WHOLE  /* the same with whole rows, if the column of the hint was removed since */
 } get_stage;
 
 typedef struct get {
@@ -42,7 +42,7 @@ typedef struct get {
     size_t *owners;                  /* parallel to list: indexes of the records */
     size_t asked;
     size_t from, part; /* the part of the list that was sent; all of one store table */
-    size_t empty;      /* gets before them that found no cells, at the start of the list */
+    size_t empty; /* number of gets before this part that found no cells; they are at the start of the list */
     get_stage stage;
     kw_get *hints;            /* GET_HINTS */
     const kw_get **hint_list; /* of hints */

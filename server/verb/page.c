@@ -153,7 +153,8 @@ refuse_layout(const kw_path *path, uint32_t number, kw_error *ret_error)
                         number, table, path->name, kw_layout_number(path->layout));
 }
 
-/* Finds the placement that the scan reads: no plan reads several of one path. */
+/* Finds the placement with the cursor's layout. A plan reads one placement of a path, so the cursor has one
+ * layout. */
 static bool
 find_placement(const kw_cursor *cursor, const kw_path *path, const kw_placement **ret_placement,
                kw_error *ret_error)

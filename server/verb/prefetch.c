@@ -124,7 +124,8 @@ sweep(void *user)
 
 /* --- prefetching ------------------------------------------------------------------------------ */
 
-/* Drops the oldest page that no call waits for. False if there is none. */
+/* Makes space for one page: if necessary, drops the oldest page that no call waits for. False if calls wait
+ * for all pages. */
 static bool
 make_space(kw_page_prefetcher *prefetcher)
 {
@@ -140,8 +141,9 @@ make_space(kw_page_prefetcher *prefetcher)
     return false;
 }
 
-/* True if prefetching is worthwhile: no write was acknowledged since the preceding page was read, and memory
- * is not short. */
+/* True if prefetching is worthwhile and possible: no write was acknowledged since the preceding page was
+ * read, memory is not short, not too many prefetches are in flight, and there is space for a page. Makes this
+ * space. */
 static bool
 is_worth_it(kw_page_prefetcher *prefetcher, uint64_t writes)
 {

@@ -5,7 +5,7 @@
  * Prefetching is only an optimization: the cursor holds the complete state of the scan, another gateway can
  * resume from it, and pages that nobody fetches are dropped. A prefetched page is kept for at most
  * KW_PREFETCH_MS. Every write that this gateway acknowledges invalidates it. As with any scanner of HBase,
- * the page may or may not contain concurrent writes of other gateways. A scan is used for
+ * the page can contain concurrent writes of other gateways, or lack them. A scan is used for
  * KW_PREFETCH_SCAN_MS; then a new one replaces it. Each loop has its own prefetcher; the loops share the
  * count of writes.
  */

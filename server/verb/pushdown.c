@@ -62,7 +62,7 @@ narrow(const kw_reader *reader, const kw_plan *plan, kw_arena *arena, kw_pushdow
         push->columns_count = count;
         return NULL;
     }
-    if (key_only || count - 1 <= FIRST_OR_MOST) /* the marker, which is last, can be the first cell */
+    if (key_only || count - 1 <= FIRST_OR_MOST) /* without the marker, which is last; see first_or */
         return first_or(columns, key_only ? 0 : count - 1, arena);
     return NULL;
 }

@@ -25,8 +25,8 @@ typedef struct kw_pushdown {
     size_t notes_count;
 } kw_pushdown;
 
-/* A filter that passes these columns (the marker is last) and the row's first cell; empty if there are too
- * many columns. */
+/* A filter that passes the row's first cell and these columns without the last one, which is the marker;
+ * empty if there are no columns or too many. */
 kw_bytes kw_pushdown_first_or(const kw_column *columns, size_t count, kw_arena *arena);
 
 /* Returns a reader of the fields that the request returns and its query needs. */

@@ -51,8 +51,8 @@ make_check(put_if *self, const kw_condition_on_field *condition, kw_error *ret_e
     return true;
 }
 
-/* HBase can compare only one cell, and writes of counters already compare Keyway's own. The rule is the same
- * for every store. */
+/* HBase can compare only one cell, and writes of counters already compare the generation (store/control.h).
+ * The rule is the same for every store. */
 static bool
 check_counters(const put_if *self, kw_error *ret_error)
 {
@@ -130,7 +130,8 @@ generated(void *user)
         fail(self, &error);
 }
 
-/* Checks everything that can be invalid before generating numbers. */
+/* Checks the table and the condition before it generates values. The record is checked after that, when it is
+ * complete. */
 void
 kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
                const kw_condition_on_field *condition, kw_write_options options, kw_put_if_done done,

@@ -1,5 +1,5 @@
 /* remove: removes whole rows, or single columns of them (and whole families that belong to one map), under
- * every path. A record that loses its last column no longer exists, because no cell shows its row. */
+ * every path. A record that loses its last cell no longer exists, because no cell shows its row. */
 #include "path/cells.h"
 #include "path/write.h"
 #include "verb/verb.h"

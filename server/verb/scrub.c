@@ -11,7 +11,8 @@
 
 /* Most bytes of the rows scanned together. Rows that are looked up can be larger. */
 #define SLICE_BYTES_MAX (2 << 20)
-/* How long an acknowledged write can be in flight after the default deadline of a call. */
+/* Scrub assumes that a write is not acknowledged any more when this time has passed after the default
+ * deadline of a call. */
 #define GRACE_MS 30000
 
 typedef struct scrub {
@@ -152,8 +153,8 @@ pair_copied(void *user, kw_bytes row, const kw_error *error)
     judged(self, error);
 }
 
-/* The next record's row on the side that is looked up is too large. A primary row need not be read then: it
- * exists, and stage 0 has seen it. */
+/* The next record's row on the side that is looked up is too large. In later stages this is a primary row,
+ * which need not be read: it exists, and stage 0 has seen it. */
 static void
 pass_large(scrub *self)
 {
@@ -289,7 +290,8 @@ compare_all(scrub *self)
     self->gets = KW_ARENA_ARRAY(arena, kw_get, self->records_count);
     self->list = KW_ARENA_ARRAY(arena, const kw_get *, self->records_count);
     self->suspects = KW_ARENA_ARRAY(arena, kw_scrub_pair *, self->records_count);
-    self->side = self->position.stage ? SIZE_MAX : 0; /* the next side is the first one */
+    /* next_side continues with the primary side, or in stage 0 with the first other one. */
+    self->side = self->position.stage ? SIZE_MAX : 0;
     next_side(self);
 }
 

@@ -1,7 +1,7 @@
 /* Scrub checks that all sides of a table hold the same records. The sides are the placements that scans read,
- * one of each path; or, while the key rule of a path is being changed, its two placements. Scrub compares one
- * slice of a side's rows with the rows of the other sides, and on request rewrites rows that differ from the
- * first side, which is correct.
+ * one of each path that is complete; or, if the request names a path with a change, the two placements of
+ * this change (see kw_scrub_sides_of). Scrub compares one slice of a side's rows with the rows of the other
+ * sides, and on request rewrites rows that differ from the first side, which is correct.
  *
  *   scrub.c         a slice: scan rows of one path, look their records up in the others
  *   scrub_judge.c   pairs of rows that differ: read them again until they are settled, repair, verify
@@ -22,9 +22,9 @@
  * The placements of a change are compared exactly, with all versions and timestamps, because readers of the
  * new placement must see what they saw before. A repair lets the store copy the row.
  *
- * In a store with one writer, the store writes both in one step, so writes in flight do not matter. A cell
- * that only the other row has is deleted with its own timestamp: the correct row can only lack it because of
- * a later removal. Cells that a deletion hides cannot be repaired in this way.
+ * In a store with one writer, the store writes both rows in one step, so writes in flight do not matter. A
+ * cell that only the other row has is deleted with its own timestamp: the correct row can only lack it
+ * because of a later removal. Cells that a deletion hides cannot be repaired in this way.
  *
  * In a store with several writers ("apart"), the comparison runs under version 2 of change/version.h: puts
  * and removals write the other row (N) first, and the correct row (O) after that. So N has every cell of O
@@ -37,7 +37,7 @@
  *
  * A cell or a removal that only N has is not repaired. It is of a write in flight, or of one with an unknown
  * outcome that reached N and not O, which can take effect at any time. Deleting it could hide a write that O
- * is about to acknowledge. Before N is read, the pass under version 3 copies such cells to O, or replaces
+ * is about to acknowledge. Before calls read N, the pass under version 3 copies such cells to O, or replaces
  * them by those of O. Their records are counted as orphans, for information.
  */
 #pragma once
@@ -106,8 +106,8 @@ typedef struct kw_scrub_repair {
 void kw_scrub_repair_row(const kw_scrub_repair *repair, const kw_row *primary, const kw_row *other,
                          kw_arena *arena, GPtrArray *writes);
 
-/* Deletes the cells that only the other row has, if that does not hide a cell of the primary one. Only
- * `other`, `row` and `deadline` of the repair are used. */
+/* Deletes the cells that only the other row has, if that does not hide a cell of the primary one. Of the
+ * repair, `horizon_ms` and `raise` are not used. */
 void kw_scrub_delete_extra(const kw_scrub_repair *repair, const kw_row *primary, const kw_row *other,
                            kw_arena *arena, GPtrArray *writes);
 
@@ -120,7 +120,7 @@ void kw_scrub_delete_extra(const kw_scrub_repair *repair, const kw_row *primary,
  * removed. */
 void kw_scrub_needed(const kw_ordering *ordering, const kw_row *primary, const kw_row *other, kw_arena *arena,
                      kw_row *ret_primary, kw_row *ret_other);
-/* The cells that only the other row has. */
+/* The visible cells that only the other row has, and that the primary row has not removed. */
 kw_row kw_scrub_extra(const kw_ordering *ordering, const kw_row *primary, const kw_row *other,
                       kw_arena *arena);
 /* The row as callers see it. */
@@ -131,7 +131,8 @@ kw_row kw_scrub_visible(const kw_ordering *ordering, const kw_row *row, kw_arena
 /* What the request compares, in the arena. */
 kw_scrub_sides kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena);
 
-/* INVALID or REFUSED if the paths of the table cannot be compared. */
+/* INVALID if the paths of the table cannot be compared. REFUSED if the request repairs rows, and they cannot
+ * be repaired at present. */
 bool kw_scrub_check(const kw_scrub_request *request, kw_error *ret_error);
 
 /* Where a slice begins. */
@@ -145,21 +146,21 @@ typedef struct kw_scrub_position {
 
 /* In the call's arena. */
 kw_bytes kw_scrub_cursor(kw_call *call, const kw_scrub_sides *sides, const kw_scrub_position *position);
-/* INVALID if the cursor was made for another table, or for other sides or rules. ret_position holds slices of
- * the cursor. */
+/* INVALID if the cursor was made for another table, or for other sides or rules, or is damaged. ret_position
+ * holds slices of the cursor. */
 bool kw_scrub_open_cursor(const kw_scrub_sides *sides, kw_bytes cursor, kw_scrub_position *ret_position,
                           kw_error *ret_error);
 /* The share of the whole scrub that is done at this position, 0 to 1. */
 double kw_scrub_progress(const kw_scrub_sides *sides, const kw_scrub_position *position);
 
-/* --- scrub_judge.c ------------------------------------------------------------------------------- */
+/* --- the rows of a comparison: end of scrub_apart.c ---------------------------------------------- */
 
 typedef struct kw_scrub_job {
     kw_call *call;
     const kw_scrub_request *request;
     const kw_scrub_sides *sides;
     size_t max_bytes; /* of the rows read together */
-    int64_t grace_ms; /* an acknowledged write is no longer in flight after this time */
+    int64_t grace_ms; /* a write that is in flight for longer is not acknowledged any more */
     bool of_primary;  /* the rows of the primary side are being scanned */
     kw_scrub_result result;
     kw_scrub_difference *differences; /* space for max_differences */
@@ -183,6 +184,8 @@ kw_row kw_scrub_job_visible(const kw_scrub_job *job, const kw_row *row);
 /* The ordering for reads of a side. NULL: the reads return control cells, too. */
 const kw_ordering *kw_scrub_ordering(const kw_scrub_job *job);
 
+/* --- scrub_judge.c ------------------------------------------------------------------------------- */
+
 /* Lists a difference if there is space. Returns its index, or SIZE_MAX. */
 size_t kw_scrub_list(kw_scrub_job *job, const kw_scrub_difference *difference);
 
@@ -192,18 +195,21 @@ size_t kw_scrub_list(kw_scrub_job *job, const kw_scrub_difference *difference);
 
 /* row: the key of the row under the scanned side; empty: there is no row. */
 typedef void (*kw_scrub_large_done)(void *user, kw_bytes row, const kw_error *error);
-/* Copies the first row from `start` on, in the arena of the call, and counts it. Only for a change. */
+/* Finds the first row of the side from `start` on, has the store copy the primary row of its record to the
+ * other row, and counts it as large. Counts a row that one of the rules does not fit as foreign instead. The
+ * key that is passed to done is in the call's arena. Only for a change. */
 void kw_scrub_copy_large(kw_scrub_job *job, const kw_placement *side, kw_bytes start,
                          kw_scrub_large_done done, void *user);
-/* Copies the primary row of the pair. */
+/* Copies the primary row of the pair to its other row, and counts it as large. */
 void kw_scrub_copy_pair(kw_scrub_job *job, const kw_scrub_pair *pair, kw_scrub_large_done done, void *user);
 
 /* --- scrub_judge.c ------------------------------------------------------------------------------- */
 
-/* Counts and lists a row whose key does not follow the rule of this side. */
+/* Counts and lists a row whose key does not follow the rule of this side, or, in a change, whose record the
+ * rule of the other side cannot encode. */
 void kw_scrub_note_foreign(kw_scrub_job *job, const kw_placement *side, kw_bytes row, const kw_error *error);
 
-/* Reads of rows for the comparison. */
+/* The get operation that reads a row for the comparison. */
 kw_get kw_scrub_get(const kw_scrub_job *job, const kw_placement *side, kw_bytes row);
 
 typedef void (*kw_scrub_judged)(void *user, const kw_error *error);

@@ -92,7 +92,7 @@ is_comparable(const apart *self, const kw_cell *cell)
     return has_cell(self->primary, cell) || is_hidden(self, self->primary, cell);
 }
 
-/* True if only the other row has the cell, and the primary row has not removed it. */
+/* True if only the other row has the cell, and the primary row has neither removed nor displaced it. */
 static bool
 is_extra(const apart *self, const kw_cell *cell)
 {

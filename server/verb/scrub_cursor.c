@@ -38,7 +38,8 @@ kw_scrub_sides_of(const kw_scrub_request *request, kw_arena *arena)
 
 /* --- checks -------------------------------------------------------------------------------------- */
 
-/* Refuses a repair while a path has two placements: it would write only the placement that scans read. */
+/* Refuses a repair while a path of the table has a change: it would write only the placements that scans
+ * read. */
 static bool
 check_change(const kw_scrub_request *request, kw_error *ret_error)
 {

@@ -7,8 +7,8 @@
  *                                                         ^              |
  *                                                         '-- raised ----' once
  *
- * The two rows of a record are neither written nor read in one step. A difference caused by a write in flight
- * disappears soon, so the first waits are short.
+ * The two rows of a record are not read in one step and, in a store with several writers, not written in one
+ * step. A difference caused by a write in flight disappears soon, so the first waits are short.
  *
  * A repair with the rows' own timestamps stays hidden if the other row was deleted later than the primary one
  * was written. It is then written again with the horizon as its timestamp: the cells of the primary row are
@@ -155,7 +155,7 @@ is_whole(const kw_row *row)
     return row->omitted == KW_OMITTED_NOT;
 }
 
-/* The text of a difference that repeated repairs did not remove. */
+/* Adds advice to the text of each listed difference of a change that repeated repairs did not remove. */
 static void
 note_stuck(judging *self)
 {

@@ -1,7 +1,8 @@
 /* See scrub.h. A row that does not fit into memory is not read as a whole: its key comes from a scan of first
  * cells. The store then copies it once more, in one step for each column. Afterwards the other row has every
- * cell and delete marker of the primary one. It can have further cells only if something other than Keyway
- * wrote them, so the row counts as large instead of as compared. */
+ * cell and delete marker of the primary one. It can have further cells: of writes in flight in a store with
+ * several writers, or cells that something other than Keyway wrote. So the row counts as large instead of as
+ * compared. */
 #include "verb/scrub.h"
 
 #include "path/reader.h"
@@ -50,7 +51,8 @@ copy(large *self, kw_bytes primary_key, kw_bytes other_key)
                               &self->written, copied, self);
 }
 
-/* Encodes the record's key on the side that was not scanned, if its rule can encode it. */
+/* Encodes the record's key on the side that was not scanned, and copies the record. Counts the row as foreign
+ * if the rule of that side cannot encode it. */
 static void
 copy_record(large *self, const kw_record *record)
 {

@@ -210,7 +210,8 @@ delete_row(const kw_scrub_repair *repair, const kw_row *other, kw_arena *arena, 
         add_write(repair, KW_WRITE_DELETE, newest, arena, writes);
 }
 
-/* False if the column needs no change. */
+/* False if the column must stay as it is: a write in flight can have put its newer cell; or `raise` is set,
+ * and the primary row has no cell of the column that is old enough. */
 static bool
 make_change(const kw_scrub_repair *repair, const kw_cell *primary, const kw_cell *other, change *ret_change)
 {

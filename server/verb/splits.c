@@ -17,7 +17,7 @@ by_bytes(const void *left, const void *right)
     return kw_bytes_compare(*(const kw_bytes *)left, *(const kw_bytes *)right);
 }
 
-/* Sorts the keys. */
+/* Sorts the keys. INVALID if one is empty or occurs twice, LIMIT if there are too many. */
 static bool
 order_keys(const kw_bytes *keys, size_t count, kw_arena *arena, kw_split_keys *ret_splits,
            kw_error *ret_error)
@@ -66,8 +66,8 @@ split_by_sample(const kw_create_request *request, const kw_placement *placement,
     return true;
 }
 
-/* Split keys that people wrote are for the key rule in the policy. The store table of a rule that is being
- * replaced normally exists already. */
+/* True for the placement of the key rule in the policy: split keys that people wrote are for this rule. The
+ * store table of a rule that is being replaced normally exists already. */
 static bool
 is_described(const kw_placement *placement)
 {
@@ -108,7 +108,7 @@ split_by_texts(const char *const *texts, size_t count, kw_arena *arena, kw_split
     return order_keys(keys, count, arena, ret_splits, ret_error);
 }
 
-/* One key per line; empty lines are skipped. */
+/* One key per line. Removes white space at the ends of lines, and skips empty lines. */
 static bool
 split_by_lines(kw_bytes text, kw_arena *arena, kw_split_keys *ret_splits, kw_error *ret_error)
 {

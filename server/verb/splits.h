@@ -9,8 +9,8 @@ typedef struct kw_split_keys {
     size_t count;
 } kw_split_keys;
 
-/* `text`: content of the policy's split file, if it names one. INVALID, naming the table, path and problem.
- */
+/* `text`: content of the policy's split file, if it names one. The error names the table, path and
+ * problem. */
 bool kw_splits_for_placement(kw_call *call, const kw_create_request *request, const kw_placement *placement,
                              kw_bytes text, kw_split_keys *ret_splits, kw_error *ret_error);
 

@@ -155,7 +155,8 @@ typedef struct kw_scrub_request {
     int64_t settle_ms;        /* rows that differ must not change for this long */
     bool repair;
     const kw_path *changing; /* compares the two placements of this path, whose key rule is being changed: the
-                                one that scans read is correct; NULL: compares the paths of the table */
+                                one that scans read is correct; or this path, which is being added, with the
+                                primary path, which is correct; NULL: compares the paths of the table */
 } kw_scrub_request;
 
 typedef struct kw_scrub_difference {
@@ -168,7 +169,7 @@ typedef struct kw_scrub_difference {
 } kw_scrub_difference;
 
 typedef struct kw_scrub_result {
-    uint64_t rows; /* rows scanned, without those of `large` */
+    uint64_t rows; /* rows scanned, without those of removed records and of `large` */
     uint64_t missing;
     uint64_t different;
     uint64_t orphans;
