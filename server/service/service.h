@@ -2,8 +2,8 @@
  * verb: request ids, deadlines, conversion of names to field numbers, errors for callers, metrics.
  *
  * One kw_service for the process, with a kw_service_worker per loop. Tasks posted to each loop replace the
- * policy, the cursor keys and the gate. A call keeps the policy and the keys that it
- * began with, unless it is held (kw_service_hold).
+ * policy, the cursor keys and the gate. A call keeps the policy and the keys that it began with, unless it is
+ * held (kw_service_hold), or drops them because it waits for the gateway (kw_exchange_drop_policy).
  */
 #pragma once
 

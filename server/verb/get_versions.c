@@ -1,7 +1,7 @@
 /* getVersions: reads the stored versions of a record.
  *
- *   one get per row, all versions of each column -> the newest timestamps of the row, at most `most`
- *     -> the cells of each timestamp, decoded as a record -> the newest versions of all rows
+ *   one get per row, at most `most` versions of each column -> the newest timestamps of the row, at most
+ *     `most` -> the cells of each timestamp, decoded as a record -> the newest versions of all rows
  *
  * The newest `most` timestamps of a row are complete: each of their cells is among the newest `most` versions
  * of its column.

@@ -3,7 +3,7 @@
  * A caller that fetches a second page, or a first page of many rows, probably fetches the next one: Keyway
  * reads it while the caller still processes the current page, as a scanner of HBase's client does.
  * Prefetching is only an optimization: the cursor holds the complete state of the scan, another gateway can
- * resume from it, and pages that nobody fetches are dropped. A prefetched page is kept for at most
+ * resume from it, and pages that nobody fetches are dropped. A prefetched page can be used for
  * KW_PREFETCH_MS. Every write that this gateway acknowledges invalidates it. As with any scanner of HBase,
  * the page can contain concurrent writes of other gateways, or lack them. A scan is used for
  * KW_PREFETCH_SCAN_MS; then a new one replaces it. Each loop has its own prefetcher; the loops share the

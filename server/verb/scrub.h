@@ -26,9 +26,10 @@
  * cell that only the other row has is deleted with its own timestamp: the correct row can only lack it
  * because of a later removal. Cells that a deletion hides cannot be repaired in this way.
  *
- * In a store with several writers ("apart"), the comparison runs under version 2 of change/version.h: puts
- * and removals write the other row (N) first, and the correct row (O) after that. So N has every cell of O
- * that was read before N, or a newer write of it, and only these differences are repaired:
+ * In a store with several writers ("apart"), the comparison runs under version 2 of change/version.h, or
+ * under filling-2 if a path is added: puts and removals write the other row (N) first, and the correct row
+ * (O) after that. So N has every cell of O that was read before N, or a newer write of it, and only these
+ * differences are repaired:
  *
  *   O has a visible cell, and N lacks it     unless N has removed it, or has a newer cell of the column and
  *                                            as many cells of it as O (the family keeps no more versions)
@@ -37,8 +38,8 @@
  *
  * A cell or a removal that only N has is not repaired. It is of a write in flight, or of one with an unknown
  * outcome that reached N and not O, which can take effect at any time. Deleting it could hide a write that O
- * is about to acknowledge. Before calls read N, the pass under version 3 copies such cells to O, or replaces
- * them by those of O. Their records are counted as orphans, for information.
+ * is about to acknowledge. After version 2, and before calls read N, the pass under version 3 copies such
+ * cells to O, or replaces them by those of O. Their records are counted as orphans, for information.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* See scrub.h. A row that does not fit into memory is not read as a whole: its key comes from a scan of first
- * cells. The store then copies it once more, in one step for each column. Afterwards the other row has every
- * cell and delete marker of the primary one. It can have further cells: of writes in flight in a store with
+ * cells. The store then copies it once more (kw_row_copy). Afterwards the other row has every visible cell
+ * and every removal of the primary one. It can have further cells: of writes in flight in a store with
  * several writers, or cells that something other than Keyway wrote. So the row counts as large instead of as
  * compared. */
 #include "verb/scrub.h"
