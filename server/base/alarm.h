@@ -1,6 +1,6 @@
 /* Alarms call their owners back, each at its own time. All alarms of a loop share one timer. A heap orders
- * them by time; the timer is restarted only when the earliest time becomes earlier. Use alarms only on the
- * loop's thread.
+ * them by time; the timer is restarted only when it has fired or when the earliest time becomes earlier. Use
+ * alarms only on the loop's thread.
  */
 #pragma once
 

@@ -245,7 +245,9 @@ kw_arena_rewind(kw_arena *arena, kw_arena_mark mark)
 }
 
 /* Allocates a new chunk for a block that does not fit into the current one. A large block gets a chunk of its
- * own, inserted after the current chunk, so that the free space of the current chunk stays in use. */
+ * own, inserted after the current chunk, so that the free space of the current chunk stays in use. But the
+ * first chunk of an arena must remain the last in the list, so nothing is inserted after it: the new chunk
+ * becomes the current one. */
 static void *
 alloc_slow(kw_arena *arena, size_t size)
 {

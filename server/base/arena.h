@@ -61,7 +61,7 @@ char *kw_arena_printf(kw_arena *arena, const char *format, ...) __attribute__((f
  */
 void kw_arena_adopt(kw_arena *arena, kw_arena *other);
 
-/* Bytes allocated since the arena was created or reset. */
+/* Bytes allocated in the arena, without those freed by a reset or a rewind. */
 size_t kw_arena_used(const kw_arena *arena);
 
 /* The account that the arena is charged to, or NULL. */

@@ -84,7 +84,7 @@ void kw_buffer_append_byte(kw_buffer *buffer, uint8_t byte);
 void kw_buffer_append_text(kw_buffer *buffer, const char *text);
 void kw_buffer_printf(kw_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Frees the memory beyond size if it exceeds a quarter of size. */
+/* Frees the memory beyond size if it exceeds a quarter of size. Does nothing if size is 0. */
 void kw_buffer_fit(kw_buffer *buffer);
 
 /* Drops the first `count` bytes (count <= size). */

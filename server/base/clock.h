@@ -18,7 +18,7 @@ uint64_t kw_clock_mono_ns(void);
 /* Nanoseconds since the machine booted, including suspended time. Used for leases. */
 uint64_t kw_clock_boot_ns(void);
 
-/* now + timeout_ms; KW_DEADLINE_NONE if timeout_ms is 0 or less. */
+/* now + timeout_ms; KW_DEADLINE_NONE if timeout_ms is 0 or less, or too large for the clock. */
 kw_deadline kw_deadline_in_ms(int64_t timeout_ms);
 bool kw_deadline_passed(kw_deadline deadline);
 /* Milliseconds left, rounded up; 0 if the deadline has passed; INT64_MAX for KW_DEADLINE_NONE. */

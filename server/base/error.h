@@ -2,8 +2,9 @@
  *
  * Functions that can fail return bool (true = done) and fill `ret_error` on failure only. Foreign errors
  * (RocksDB, OpenSSL, libuv, HBase) are translated in the module that receives them. The text of a kw_error is
- * for callers. That module logs the details for operators. An error is either logged or returned, never both.
- * A kw_error is a plain value: copy it freely, even between threads.
+ * for callers; the module that translates a foreign error logs the details that only operators can see. Apart
+ * from these details, an error is either logged or returned, never both. A kw_error is a plain value: copy it
+ * freely, even between threads.
  */
 #pragma once
 

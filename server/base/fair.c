@@ -117,7 +117,7 @@ kw_fair_remove(kw_fair *queue, kw_fair_item *item)
     g_hash_table_remove(queue->fifos, fifo->account);
 }
 
-/* Moves accounts that have grown large since they joined the small rotation. */
+/* While the next small account has grown large since it joined the rotation, moves it to the large ones. */
 static void
 move_grown(kw_fair *queue)
 {
@@ -128,7 +128,8 @@ move_grown(kw_fair *queue)
     }
 }
 
-/* The next item without an account. NULL if there is none, or if the next item must be one of an account. */
+/* Removes the next item without an account and returns it. NULL if there is none, or if this pop serves an
+ * account. */
 static kw_fair_item *
 pop_unowned(kw_fair *queue)
 {

@@ -5,8 +5,9 @@
  *   large accounts   B  E        (hold KW_ACCOUNT_LARGE bytes or more; client still connected)
  *
  * Accounts rotate: each kw_fair_pop serves the next one. Small accounts are preferred, but one of every
- * KW_FAIR_LARGE_EVERY pops serves a large account, so that none starves. Within an account the item of the
- * oldest call is served first: calls are answered in order, so it frees memory soonest. Not thread safe.
+ * KW_FAIR_LARGE_EVERY pops serves a large account, so that none starves. Every second pop serves an item
+ * without an account, if there is one. Within an account the item of the oldest call is served first: calls
+ * are answered in order, so it frees memory soonest. Not thread safe.
  */
 #pragma once
 
@@ -40,5 +41,5 @@ size_t kw_fair_count(const kw_fair *queue);
 /* Estimates how many items would be served before one pushed for this account now. */
 size_t kw_fair_ahead(const kw_fair *queue, const kw_account *account);
 /* True if an item of a small account, or without an account, is queued. An account that has grown since it
- * was last queued can still count as small. */
+ * was last served, or first queued, can still count as small. */
 bool kw_fair_has_small(const kw_fair *queue);

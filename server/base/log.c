@@ -49,8 +49,8 @@ is_control(gunichar c)
 
 /* --- values -------------------------------------------------------------------------------------- */
 
-/* The next character of a text: a code point and its size. A byte that is not part of valid UTF-8 is not a
- * code point. */
+/* Sets the first code point of the text, and its size in bytes. False if the first byte is not part of valid
+ * UTF-8; then the size is 1. */
 static bool
 next_character(kw_bytes text, gunichar *ret_code_point, size_t *ret_size)
 {

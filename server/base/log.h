@@ -27,7 +27,7 @@ bool kw_log_enabled(kw_log_level level);
 
 /* Call kw_log_start before the first thread that must not block, and kw_log_stop after the last one ended. In
  * between, GLib's own messages are logged in the same way. kw_log_stop writes the queued lines for at most
- * timeout_ms, then drops the rest. */
+ * timeout_ms (0: without a limit), then drops the rest. */
 void kw_log_start(void);
 void kw_log_stop(uint32_t timeout_ms);
 

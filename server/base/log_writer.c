@@ -27,7 +27,7 @@ typedef enum target {
 } target;
 
 static struct {
-    kw_mutex lock; /* innermost lock; guards everything but `batch` */
+    kw_mutex lock; /* innermost lock; guards all that changes while the thread runs, except `batch` */
     kw_condition filled;
     kw_thread thread;
     kw_log_lost *describe_lost;

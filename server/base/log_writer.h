@@ -16,7 +16,8 @@ typedef void kw_log_lost(uint64_t count, kw_buffer *line);
 /* Starts the thread. Before start, and after stop, kw_log_writer_put writes directly and can block. */
 void kw_log_writer_start(kw_log_lost *describe_lost);
 
-/* Writes the queued lines for at most timeout_ms, drops the rest and stops the thread. */
+/* Writes the queued lines for at most timeout_ms (0: without a limit), drops the rest and stops the
+ * thread. */
 void kw_log_writer_stop(uint32_t timeout_ms);
 
 /* Writes or queues one whole line. False if it was dropped. */

@@ -35,8 +35,8 @@ void kw_loop_run(kw_loop *loop);
 /* Makes kw_loop_run return after the present callbacks. Any thread. */
 void kw_loop_stop(kw_loop *loop);
 
-/* The loop must not be running, and all its handles must be closing: pending close callbacks still run
- * here. */
+/* The loop must not be running, and all its handles must be closing. Runs the posted tasks, the queued pieces
+ * of work and the pending close callbacks. */
 void kw_loop_free(kw_loop *loop);
 
 /* The libuv loop, for modules that own handles on it. */

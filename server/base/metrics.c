@@ -5,7 +5,7 @@
 
 #define SHARDS 32
 
-/* Shards are aligned so that no two loops write to the same cache line. */
+/* Aligned, so that threads with different shards never write to the same cache line. */
 typedef struct shard {
     _Atomic int64_t values[KW_METRIC_COUNT];
 } __attribute__((aligned(128))) shard;

@@ -76,7 +76,8 @@ choose(const kw_workers *workers)
     return best;
 }
 
-/* The oldest running job that must yield to a waiting one; NULL if another job is already yielding. */
+/* The oldest running job that must yield to the waiting one; NULL if there is none, or if a job is already
+ * yielding. */
 static kw_worker_job *
 choose_to_yield(const kw_workers *workers, const kw_worker_job *waiting)
 {
@@ -116,7 +117,7 @@ kw_workers_are_busy(kw_workers *workers)
 }
 
 /* The job to drop for a new one of this peer: one whose deadline has passed, else the newest job of the peer
- * with the most waiting jobs. NULL if this peer has the most. */
+ * with the most waiting jobs. NULL if no peer has more than this one with the new job. */
 static kw_worker_job *
 choose_to_drop(const kw_workers *workers, uint32_t peer)
 {
@@ -245,7 +246,7 @@ append(kw_workers *workers, kw_worker_job *job)
     kw_condition_signal(&workers->filled);
 }
 
-/* Drops one waiting job from a full queue, if a peer has more than the given one. */
+/* Removes the job that choose_to_drop returns from a full queue and returns it, or NULL. */
 static kw_worker_job *
 drop_one(kw_workers *workers, uint32_t peer)
 {

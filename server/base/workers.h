@@ -10,7 +10,8 @@
  * caller connects from). The next job is one of the peer with the fewest running jobs, and within that peer
  * one of the caller with the fewest. When all threads are busy, a job that has run for KW_WORKER_SLICE_MS
  * must yield to a waiting job whose peer (or caller, within one peer) has fewer running jobs. When the queue
- * is full, a job of a peer with fewer waiting jobs replaces the newest job of the peer with the most.
+ * is full, a new job replaces a waiting one whose deadline has passed. If there is none, it replaces the
+ * newest job of the peer with the most waiting jobs, if its own peer has fewer even with the new job.
  */
 #pragma once
 
@@ -31,7 +32,7 @@ struct kw_worker_job {
     const void *caller;   /* only compared; NULL: no caller */
     kw_deadline deadline; /* a job that still waits then can be dropped; 0: no deadline */
     uint64_t started_ns;
-    bool dropped;                    /* removed from the queue for a job of another peer, without being run */
+    bool dropped;                    /* removed from a full queue for a new job, without being run */
     bool yielded;                    /* kw_worker_job_must_yield was true */
     void (*run)(kw_worker_job *job); /* on a worker; skipped once the workers are shut */
     void (*done)(
