@@ -18,14 +18,16 @@
 
 /* libmicrohttpd stops accepting connections at its limit, so idle connections could block all others.
  * Therefore, when more than OPEN_MAX connections are open, those that have been idle longest are closed. A
- * connection has GRACE_MS to send its request before it can be closed, unless BURST_MAX are open. */
+ * connection has GRACE_MS to send its request before it can be closed, unless more than BURST_MAX are
+ * open. */
 #define OPEN_MAX 48
 #define BURST_MAX (4 * OPEN_MAX)
 #define GRACE_MS 1000
 #define THREADS 4
 /* libmicrohttpd divides its limit among its threads, and one thread can accept most of a burst. */
 #define CONNECTIONS_MAX (THREADS * BURST_MAX)
-/* Time limit of an idle connection, and of a request from its first byte to its reply. */
+/* libmicrohttpd closes a connection that has been inactive for this time. In addition, a new connection
+ * closes those that were accepted, or had their last request answered, this long ago. */
 #define TIMEOUT_SECONDS 10
 #define CONNECTION_MEMORY ((size_t)32 * 1024)
 

@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <stdio.h>
 
-/* Every fourth step of a histogram is a power of two of microseconds, which is fine enough for a reader. */
+/* Each bucket contains four steps of a histogram, and ends at a power of two of microseconds. */
 #define STEPS_PER_BUCKET 4
 
 static void

@@ -45,7 +45,7 @@ may_continue(const kw_advise_settings *settings, uint64_t cost, const kw_arena *
     return kw_effort_hold(settings->effort, kw_arena_used(arena)) && kw_effort_spend(settings->effort, cost);
 }
 
-/* Encodes every record that the table accepts, and counts the others. */
+/* Encodes the keys of the records that the table accepts. Counts the records with and without a key. */
 static void
 encode_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_settings *settings,
             kw_arena *arena, kw_keyed *ret_keyed, kw_advised_path *advised)

@@ -20,7 +20,7 @@
 typedef struct kw_candidate_query {
     const char *name;
     kw_record_query query;
-    const char *refusal; /* not NULL: the table does not have the fields of the query */
+    const char *refusal; /* not NULL: the table rejects the query; why */
 } kw_candidate_query;
 
 /* One policy's table. */
@@ -37,7 +37,7 @@ typedef struct kw_advise_settings {
     size_t queries_count;
     const int64_t *times_ms; /* one per record; NULL: the order of the records is used as time */
     int64_t window_ms;       /* 0: a minute, or longer if a minute contains hardly any records */
-    uint32_t regions;        /* of each store table; 0: the policy's splits, otherwise 16 */
+    uint32_t regions;        /* of each store table; 0: the policy's splits, or 16 if it has none */
     kw_effort *effort;       /* limits the work and the arena; NULL: no limit */
 } kw_advise_settings;
 
@@ -59,7 +59,7 @@ typedef struct kw_advised_path {
     size_t records; /* with a key */
     size_t rejected;
     const char *rejection; /* of the first rejected record; NULL: none */
-    size_t duplicates;     /* records that share their key with another one */
+    size_t duplicates;     /* records minus different keys: a later put overwrites an earlier one */
     size_t key_bytes_min, key_bytes_max;
     double key_bytes_mean;
     const char *bucket; /* text of the component that scatters; NULL: none */

@@ -30,8 +30,8 @@ same_type(const kw_field *a, const kw_field *b)
            (a->type != KW_FIELD_MAP || a->entry->type == b->entry->type);
 }
 
-/* The field of the other table that has the same column under a name which this table does not have; NULL:
- * there is none. */
+/* The field of `other` that has the same column and type as `field`, under a name that the table `in` does
+ * not have; NULL: there is none. */
 static const kw_field *
 find_renamed(const kw_table *in, const kw_field *field, const kw_table *other)
 {

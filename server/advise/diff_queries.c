@@ -67,7 +67,7 @@ compare_plans(query_differ *self, const char *const *bound, size_t count, const 
         kw_buffer_printf(self->out, "    %s: %s -> %s\n", text, before, after);
 }
 
-/* Prints the queries that a rule is designed for. */
+/* Compares the plans of the queries that a rule is designed for. */
 static void
 compare_along(query_differ *self, const kw_table *table, const kw_layout *layout)
 {

@@ -117,8 +117,8 @@ fits(const kw_table *table, size_t field, kw_value value, kw_arena *arena)
     return good;
 }
 
-/* The form whose values every such component accepts; -1: there is none. `other` is the field's number in the
- * other table, SIZE_MAX if it has no such field. */
+/* The first form whose values fit both tables (see `fits`); -1: there is none. `other` is the field's number
+ * in the other table, SIZE_MAX if it has no such field. */
 static int
 form_of(const kw_table *table, size_t field, const kw_table *other_table, size_t other)
 {

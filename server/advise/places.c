@@ -46,7 +46,8 @@ equal_pieces(gconstpointer a, gconstpointer b)
     return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b) == 0;
 }
 
-/* Numbers the pieces; a piece that enumerate did not list (there should be none) counts as the first. */
+/* Sets place_of to the number of each key's bucket. A piece that enumerate did not list (there should be
+ * none) counts as the first bucket. */
 static void
 place_in_buckets(const kw_component *component, size_t offset, const kw_keyed *keyed,
                  const kw_bucket *buckets, size_t count, uint32_t *place_of)
@@ -93,7 +94,8 @@ compare_keys(const void *a, const void *b)
     return kw_bytes_compare(*(const kw_bytes *)a, *(const kw_bytes *)b);
 }
 
-/* Split keys of the policy; a file of split keys is not opened. */
+/* Uses the policy's split keys, or else its algorithm. False if it has neither, more than the maximum number
+ * of regions, or an invalid key. A file of split keys is not opened. */
 static bool
 cut_by_policy(const kw_path *path, kw_arena *arena, cuts *ret_cuts)
 {
@@ -166,7 +168,7 @@ cut(const kw_windows *windows, const kw_keyed *keyed, uint32_t regions, kw_arena
 static uint32_t
 region_of(const cuts *cut_keys, kw_bytes key)
 {
-    size_t low = 0, high = cut_keys->count; /* split keys not greater than the key */
+    size_t low = 0, high = cut_keys->count; /* low ends as the number of split keys up to the key */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (kw_bytes_compare(cut_keys->keys[middle], key) <= 0)

@@ -52,7 +52,7 @@ count_limit(const kw_record_query *query, size_t merged, kw_advised_query *count
     counted->matching = query->limit;
 }
 
-/* True if the same path can return the rows in some order. */
+/* True if the same path can return the rows sorted by the field after the bound ones. */
 static bool
 is_ordered(const kw_record_query *query, const kw_plan *plan, kw_effort *effort)
 {
@@ -70,7 +70,7 @@ is_ordered(const kw_record_query *query, const kw_plan *plan, kw_effort *effort)
 /* Maximum number of windows whose ranges are counted: together they have about a million ranges. */
 #define WINDOWS_MAX 500
 
-/* Adds the counts of the windows after the plan's. False: there are too many. */
+/* Adds the counts of the windows after the plan's. False if there are too many, or if one has no plan. */
 static bool
 count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_query *counted)
 {

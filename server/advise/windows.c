@@ -6,7 +6,7 @@
 /* Mean number of records that a window needs to be meaningful. */
 #define RECORDS_PER_WINDOW 4
 
-/* Slices of a sample without times. */
+/* Maximum number of slices of a sample without times. */
 #define SLICES 60
 
 static const int64_t sizes_ms[] = {60000,    300000,   900000,    3600000,
@@ -95,7 +95,8 @@ make_columns(kw_windows *windows, const int64_t *starts, kw_arena *arena)
 }
 
 /* Marks the records of the later half. `times` has the time of each record, and `sorted` the same times in
- * ascending order. Both NULL: the records are in the order of time. */
+ * ascending order. If both are NULL, or if half of the records have the earliest time, the order of the
+ * records decides. */
 static const bool *
 find_later_half(const int64_t *sorted, const int64_t *times, size_t records, kw_arena *arena)
 {
