@@ -89,7 +89,7 @@ static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
     [KW_CHANGE_VERSION_BOTH_LAST] = {"both-last", {1, 1, false, false}, ALL, KW_CHANGE_ATOMICS_NATIVE, KW_CHANGE_UNSTAMPED, BARE,
         STEP(STORE_NEW, NOTHING), END},
 
-    /* A path is dropped from FILLED while no call runs, so this is not a step of a change. */
+    /* Dropping the path after FILLED is not a step of a change: it happens while no call runs. */
     [KW_CHANGE_VERSION_FILLING] = {"filling", ALL, {1, 1, false, false}, KW_CHANGE_ATOMICS_NATIVE, KW_CHANGE_UNSTAMPED, BARE,
         STEP(FILLED, COPY), STEP(STORE, COMMAND)},
     [KW_CHANGE_VERSION_FILLED] = {"filled", ALL, {1, 1, false, true}, KW_CHANGE_ATOMICS_NATIVE, KW_CHANGE_UNSTAMPED, BOTH_COMPLETE,
@@ -105,8 +105,9 @@ static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
     [KW_CHANGE_VERSION_FILLED_STAMPED] = {"filled-stamped", ALL, {1, 1, false, true}, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, COMPLETE,
         END, STEP(FILLING_2, COMMAND)},
 
-    /* Before it, and after a cancellation, no write writes kw:w; after it, all writes do. An atomic operation
-     * notices only writes that write it. So none runs while a write from before can still be applied. */
+    /* Before this version, and after a cancellation, no write writes kw:w; after this version, all writes do.
+     * An atomic operation notices only writes that write kw:w. So no atomic operation runs while a write from
+     * before this version can still be applied. */
     [KW_CHANGE_VERSION_HELD] = {"held", ALL, NONE, KW_CHANGE_ATOMICS_HELD, KW_CHANGE_STAMPED, CONTROL,
         STEP(0, GRACE), END},
 };

@@ -9,7 +9,7 @@
  *   STORE -> FILLING -> FILLED                                the same, a path is added
  *   STORE -> ENTER_... -> 0 -> FILLING_1 -> FILLING_2 -> FILLED_STAMPED   a path is added in a store with
  *                                     several writers; it is dropped on the way back
- *   HELD -> 0           increments and conditional writes are allowed on a table with order: stamp, or forbidden
+ *   HELD -> 0   a table with order: stamp starts or stops allowing increments and conditional writes
  *
  * The numbers are names; the table in version.c says what gateways do in each version.
  *
@@ -32,9 +32,9 @@ typedef enum kw_change_version_id {
     KW_CHANGE_VERSION_ENTER_STAMPED,
     KW_CHANGE_VERSION_0, /* a table with `order: stamp` before its change */
     KW_CHANGE_VERSION_1,
-    KW_CHANGE_VERSION_2, /* the copier runs */
-    KW_CHANGE_VERSION_2_SPACED,
-    KW_CHANGE_VERSION_3, /* the pass runs */
+    KW_CHANGE_VERSION_2,        /* the copier runs */
+    KW_CHANGE_VERSION_2_SPACED, /* passes run */
+    KW_CHANGE_VERSION_3,        /* the last pass runs */
     KW_CHANGE_VERSION_4,
     KW_CHANGE_VERSION_5, /* on the way back a pass runs */
     KW_CHANGE_VERSION_6, /* the operator can still go back */
@@ -57,8 +57,8 @@ typedef enum kw_change_version_id {
     KW_CHANGE_VERSION_FILLING_1,
     KW_CHANGE_VERSION_FILLING_2, /* the copier runs */
     KW_CHANGE_VERSION_FILLED_STAMPED,
-    /* Increments and conditional writes are allowed on a table with order: stamp, or forbidden. All writes of
-     * the table write kw:w, and no increment or conditional write runs. A change begins and ends with it. */
+    /* The only version of a change that allows or forbids increments and conditional writes on a table with
+     * order: stamp. All writes of the table write kw:w, and no increment or conditional write runs. */
     KW_CHANGE_VERSION_HELD,
     KW_CHANGE_VERSION_COUNT
 } kw_change_version_id;
@@ -115,9 +115,10 @@ typedef struct kw_change_version {
     kw_change_stamp stamp;
     bool control;       /* writes leave control cells: kw:w, and removals gone cells */
     bool both_complete; /* both placements have every acknowledged write, and cursors of both are accepted */
-    bool waits_for_next_ms; /* puts, too, are acknowledged only when the next millisecond has begun, so that
-                    no later write gets the same timestamp. Then a pass or the write-back of a get cannot hide
-                    a later write with equal timestamp */
+    /* Not only removals, but also puts are acknowledged only when the next millisecond has begun, so that no
+     * later write gets the same timestamp. Then a pass or the write-back of a get cannot hide a later write
+     * with equal timestamp. */
+    bool waits_for_next_ms;
     kw_change_version_step forward;
     kw_change_version_step back;
 } kw_change_version;
