@@ -193,7 +193,7 @@ read_flag(filling *self)
     return yes || no || kw_filter_syntax_error(self->text, self->at->position, "expected true or false");
 }
 
-/* Like HBase, adds digit by digit and checks only whether the sum became negative. */
+/* Like HBase, adds digit by digit, and detects an overflow of 64 bits only if the sum becomes negative. */
 static bool
 read_number(filling *self, bool narrow)
 {
@@ -227,7 +227,8 @@ read_operator(filling *self)
     return kw_filter_syntax_error(self->text, self->at->position, "expected one of < <= = != >= >");
 }
 
-/* Checks limits of a regular expression: the cost of compiling grows with the square of some of them. */
+/* Numbers a regular expression and checks its limits, because the cost of compiling grows with the square of
+ * some of the sizes. */
 static bool
 check_expression(const filling *self)
 {
@@ -309,7 +310,7 @@ read_argument(filling *self, char kind)
 
 /* --- one filter ---------------------------------------------------------------------------------- */
 
-/* The alternative with this number of arguments. */
+/* The alternative that accepts this number of arguments; NULL: there is none. */
 static const char *
 find_alternative(const char *arguments, size_t count)
 {

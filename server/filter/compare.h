@@ -12,7 +12,7 @@
 typedef struct kw_comparison kw_comparison;
 
 /* expression: the compiled regular expression, which must outlive the comparison, or NULL to compile it here.
- * INVALID if it cannot be compiled. */
+ * NULL with INVALID if it cannot be compiled. */
 kw_comparison *kw_comparison_new(const kw_filter *filter, const kw_expression *expression, kw_effort *effort,
                                  kw_error *ret_error);
 void kw_comparison_free(kw_comparison *self);

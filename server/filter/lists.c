@@ -32,7 +32,8 @@ kw_list_all_done(const kw_filter_node *node)
     return !is_and(node);
 }
 
-/* True for filters that can return SEEK with a hint. */
+/* True for the filters that AND treats as able to return SEEK. As in HBase, TimestampsFilter is one of them,
+ * although it never returns SEEK here. */
 static bool
 is_hinting(const kw_filter_node *node)
 {
@@ -210,7 +211,8 @@ kw_list_cell(kw_filter_node *node, const kw_cell *cell)
 
 /* --- hints --------------------------------------------------------------------------------------- */
 
-/* AND: the greatest hint of the parts that returned SEEK. OR: the least hint, if all parts have one. */
+/* AND: the greatest hint of the parts that returned SEEK. OR: the least hint, if all parts that are not done
+ * have one. */
 bool
 kw_list_hint(const kw_filter_node *node, kw_bytes *ret_qualifier)
 {

@@ -5,6 +5,9 @@
  *   3. the row             The row is dropped unless the filter keeps it.
  *   4. the cells of the other families
  *   5. reset               In any case.
+ *
+ * If the row has cells, but none in a family that the filter needs and that is still read, the row is dropped
+ * without these steps.
  */
 #include "filter/machine.h"
 
@@ -21,7 +24,7 @@ struct kw_filter_machine {
     GArray *closed;    /* kw_bytes, owned: names of families that are not read any more */
 };
 
-/* Counts the nodes, and every eighth number, which a TimestampsFilter compares with the cell. */
+/* The number of nodes, plus an eighth of the numbers that a TimestampsFilter compares with the cell. */
 static size_t
 cost_of(const kw_filter *filter)
 {

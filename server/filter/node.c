@@ -279,7 +279,8 @@ count_code(kw_filter_node *node)
     return kw_node_all_done(node) ? KW_CODE_NEXT_COLUMN : KW_CODE_INCLUDE_AND_NEXT_COLUMN;
 }
 
-/* SKIP and WHILE: a cell that their filter does not include drops the row, or ends the scan. */
+/* SKIP and WHILE: a cell for which their filter returns another code than INCLUDE drops the row (SKIP) or
+ * ends the scan (WHILE). */
 static kw_filter_code
 wrapper_code(kw_filter_node *node, const kw_cell *cell)
 {
