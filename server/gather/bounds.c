@@ -1,6 +1,6 @@
 /* Rows of a merge group are ordered by suffix, then by the index of their range. So the rows after position
- * (suffix, range) are: in ranges up to and including that one, greater suffixes; in later ranges also equal
- * ones.
+ * (suffix, range) are: in ranges up to and including that one, greater suffixes (lesser ones if reversed); in
+ * later ranges also equal ones.
  *
  *   forward:   [ prefix + suffix  (+ 0x00 if that row was read) , stop )
  *   reversed:  [ start , prefix + suffix  (+ 0x00 if that row was not read yet) )

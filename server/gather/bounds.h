@@ -15,5 +15,5 @@ kw_range_suffix(const kw_range *range, kw_bytes key)
 bool kw_range_left(const kw_plan *plan, uint32_t index, const kw_position *position, kw_arena *arena,
                    kw_bytes *ret_start, kw_bytes *ret_stop);
 
-/* True if the position belongs to this plan; false if it was made for another one. */
+/* True if the position is possible in this plan. False shows that it was created for another one. */
 bool kw_position_fits(const kw_plan *plan, const kw_position *position);

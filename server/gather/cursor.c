@@ -1,6 +1,6 @@
 /* The format of a cursor; numbers are big-endian, byte strings have a 4-byte length before them:
  *
- *   version (1)  made (8)  remaining (8)  page rows (4)  page bytes (4)
+ *   version (1)  created (8)  remaining (8)  page rows (4)  page bytes (4)
  *   started (1; 2: at its group's head)  group (4)  range (4)
  *   suffix  table  path  layouts  caller  columns  query  filter               each: length, bytes
  *   HMAC-SHA256 of "keyway cursor" and everything before (32)

@@ -39,8 +39,8 @@ typedef struct kw_cursor {
 
 void kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *out);
 
-/* Returns slices of `sealed`. INVALID: "cursor was changed or made with another key", "cursor expired". The
- * expiry is checked here, not stored in the cursor, so that a shorter expiry also applies to existing
- * cursors. The caller compares identity, table and layout. */
+/* Returns slices of `sealed`. INVALID if the signature does not match, another release created it in another
+ * format, it is damaged, or it has expired. The expiry is checked here, not stored in the cursor, so that a
+ * shorter expiry also applies to existing cursors. The caller compares identity, table and layout. */
 bool kw_cursor_open(const kw_keyring *keyring, kw_bytes sealed, int64_t now_ms, int64_t expiry_ms,
                     kw_cursor *ret_cursor, kw_error *ret_error);

@@ -21,7 +21,8 @@ typedef struct kw_demand {
 
 /* Rows of the page expected from this stream; at least 1, and at most wanted (unless that is 0). */
 uint64_t kw_demand_expected(const kw_demand *demand);
-/* Rows to request when `buffered` rows are available: expected rows plus the margin. */
+/* Rows to request when `buffered` rows are available: expected rows plus the margin, minus the buffered rows;
+ * at least 1. */
 uint32_t kw_demand_rows(const kw_demand *demand, uint64_t buffered);
 /* True if the stream will almost certainly need more rows, so that reading ahead now is not in vain. */
 bool kw_demand_ahead(const kw_demand *demand, uint64_t buffered);

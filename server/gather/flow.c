@@ -93,10 +93,10 @@ row_memory(const kw_flow *flow)
     return kw_flow_row_memory(flow, ROW_BYTES_UNKNOWN);
 }
 
-/* Bytes of memory that one fetch of a stream can fill. If everything that the page needs fits into the
- * budget, streams share it as needed. Otherwise each gets an equal part for two batches, the one being read
- * and the one read ahead. An eighth of the budget is left for batches whose rows are larger than expected:
- * without it, the second batch would often not fit beside the first. */
+/* Bytes of memory that one fetch of a stream can fill. If everything that the page needs fits into three
+ * quarters of the budget, streams share it as needed. Otherwise each gets an equal part for two batches, the
+ * one being read and the one read ahead. An eighth of the budget is left for batches whose rows are larger
+ * than expected: without it, the second batch would often not fit beside the first. */
 static size_t
 share_of(const kw_flow *flow, const kw_demand *demand)
 {

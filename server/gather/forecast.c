@@ -1,7 +1,8 @@
 /* See forecast.h. The forecast merges only buffered rows, so it lacks the rows of streams that have run out
  * of them. It expects each stream to supply the same share of the next rows as of the rows so far. So one
- * buffered row counts as all / (all - missing) rows of the page. `all` is the number of rows taken so far
- * from all streams, and `missing` that from the streams that have run out. */
+ * buffered row counts as all / (all - missing) rows of the page. `all` is the sum of the weights of all
+ * streams that can supply more rows, and `missing` that of the streams among them that have run out. The
+ * weight of a stream is the number of rows taken from it so far, plus one. */
 #include "gather/forecast.h"
 
 #include <glib.h>
@@ -15,7 +16,7 @@ typedef struct forecast {
     const kw_group *group;
     kw_tree *tree;
     reader *readers;
-    double all, missing; /* rows taken from all streams, and from those that have run out */
+    double all, missing; /* weights of all streams, and of those that have run out; see above */
     double passed;       /* rows of the page before the current one */
 } forecast;
 

@@ -164,7 +164,8 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     kw_gather_continue(points->gather);
 }
 
-/* How many of the next `most` gets read the same store table: a call reads only one. */
+/* How many of the next `most` gets, from the first on, read the same store table. One multi-get reads only
+ * one table. */
 static size_t
 same_table(const kw_points *points, size_t most)
 {

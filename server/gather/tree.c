@@ -21,7 +21,7 @@
 typedef struct entrant {
     uint64_t rank;
     kw_bytes head;
-    uint64_t state; /* its number, possibly CLOSED */
+    uint64_t state; /* the number of its leaf, plus CLOSED if it has no more heads */
 } entrant;
 
 /* A node's rank and leaf are in separate arrays, so that compilers do not move both as one vector. */
