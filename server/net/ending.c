@@ -120,7 +120,8 @@ is_quiet(const kw_session *session, uint64_t now_ms)
            now_ms - session->active_ms >= QUIET_MS;
 }
 
-/* True if a connection that is draining accepts no further calls. */
+/* True if the connection must accept no further calls: its end_ms has passed, or it is quiet while
+ * draining. */
 static bool
 must_stop(const kw_session *session, uint64_t now_ms)
 {

@@ -133,8 +133,8 @@ kw_session_identify(kw_session *session)
 
 /* --- accepting ----------------------------------------------------------------------------------- */
 
-/* True if a refused connection can stay open to be answered: if there are not too many of them, and without
- * TLS, whose handshake costs too much. */
+/* Lets a refused connection stay open to be answered: counts it and sets its end_ms. False if there are too
+ * many of them, or if it uses TLS, whose handshake costs too much. */
 static bool
 can_wait(kw_session *session, kw_tls_context *tls)
 {

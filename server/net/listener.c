@@ -183,13 +183,13 @@ listen_on(kw_net *net, struct sockaddr *address, socklen_t size, kw_tls_context 
     return 0;
 }
 
-/* The addresses of one host name, and which of them failed. */
+/* What is known about the addresses of one host name. */
 typedef struct listening {
     kw_net *net;
     const char *host;
     kw_tls_context *tls;
     uint16_t port;                   /* 0 until the kernel has chosen one */
-    bool opened;                     /* an address */
+    bool opened;                     /* true if it listens on at least one address */
     char address[ADDRESS_TEXT_SIZE]; /* the one that failed last */
     int problem;                     /* its -errno */
 } listening;
@@ -201,7 +201,8 @@ is_unavailable(int problem)
     return problem == -EADDRNOTAVAIL || problem == -EAFNOSUPPORT;
 }
 
-/* Resolvers return an address several times, for example if two lines of /etc/hosts have it. */
+/* True if an earlier entry has the same address. Resolvers return an address several times, for example if
+ * two lines of /etc/hosts have it. */
 static bool
 is_repeated(const struct addrinfo *first, const struct addrinfo *at)
 {
@@ -222,7 +223,8 @@ log_skipped(const listening *self)
 }
 
 /* Listens on the addresses, except on those that the machine does not have. False if an address fails for
- * another reason: clients that reach it would find no gateway, or another program. */
+ * another reason: clients that reach it would find no gateway, or another program. Also false if no address
+ * is left. */
 static bool
 listen_on_addresses(listening *self, const struct addrinfo *found)
 {

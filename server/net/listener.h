@@ -5,7 +5,7 @@
 
 struct kw_listen_socket {
     uv_poll_t ready;  /* active while connections are accepted */
-    uv_timer_t again; /* active while accepting pauses because the process has no descriptor left */
+    uv_timer_t again; /* active while accepting pauses, for example because no descriptor is left */
     int handles;      /* how many of the two handles above are not closed yet */
     int socket;
     kw_net_worker *worker;

@@ -48,9 +48,9 @@ kw_net *kw_net_new(unsigned loops, kw_net_limits limits, const kw_net_handler *h
 
 /* Adds a listener to every loop, before kw_net_start. Port 0 selects any free port. tls can be NULL, and must
  * outlive the kw_net. A name can have several addresses: those that the machine does not have are skipped
- * with a warning. Fails with NOT_FOUND if no other is left, and with UNAVAILABLE, which names the address, if
- * the port of one is in use. This includes a port that SO_REUSEPORT would let this process share with another
- * one of the same user. */
+ * with a warning. Fails with NOT_FOUND if no address is left, and with UNAVAILABLE, which names the address,
+ * if the port of one is in use. This includes a port that SO_REUSEPORT would let this process share with
+ * another one of the same user. */
 bool kw_net_listen(kw_net *net, const char *host, uint16_t port, kw_tls_context *tls, uint16_t *ret_port,
                    kw_error *ret_error);
 

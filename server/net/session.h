@@ -57,7 +57,7 @@ struct kw_session {
     kw_frame *frame; /* NULL while nothing is buffered */
     size_t start;    /* where the present message starts in the frame */
 
-    kw_request *first, *last; /* not answered yet, in order of arrival */
+    kw_request *first, *last; /* whose replies are not in `output` yet, in order of arrival */
     uint32_t requests;        /* not released yet */
     size_t held_bytes;        /* payloads of the requests */
 
@@ -77,11 +77,12 @@ struct kw_session {
     kw_error *own_refusal;   /* owned by this session; refusal can point to it */
     char *peer_name;         /* the peer that it is counted for */
 
-    uint64_t active_ms;    /* loop time of the last byte in either direction */
+    uint64_t active_ms; /* loop time of the last byte in either direction, or when reading resumed or a write
+                           began */
     uint64_t peer_read_ms; /* loop time when the peer last read bytes, or when a pending write began */
-    uint64_t
-        message_ms; /* loop time of the present message's first byte, or of the start of lingering; 0: none */
-    uint64_t end_ms; /* loop time at which it finishes at the latest; 0: unset */
+    uint64_t message_ms; /* loop time of the present message's first byte, or of the start of the handshake or
+                            of lingering; 0: none */
+    uint64_t end_ms;     /* loop time at which it finishes at the latest; 0: unset */
     char peer[56];
 };
 
@@ -157,7 +158,8 @@ void kw_session_uncount(kw_session *session);
 
 /* --- ending.c ------------------------------------------------------------------------------------ */
 
-/* Closes the session if it exceeds a time limit. Called by the worker's sweep timer. */
+/* Closes the session if it exceeds a time limit or is idle. Stops its input if its end_ms has passed, or if
+ * it is quiet while draining. Called by the worker's sweep timer. */
 void kw_session_check_time(kw_session *session, uint64_t now_ms);
 
 /* Drains the session: answers calls that have arrived, rejects further ones, and closes when it is quiet. */

@@ -75,7 +75,8 @@ check_file(const char *what, const char *file, kw_error *ret_error)
            kw_error_set(ret_error, KW_INVALID, "tls: %s file \"%s\" is unusable: %s", what, file, why);
 }
 
-/* Logs a warning if every user can read the key. A group can share a key on purpose. */
+/* Logs a warning if users outside the file's group have any permission for the key. A group can share a key
+ * on purpose. */
 static void
 warn_if_readable(const char *file)
 {

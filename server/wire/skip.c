@@ -210,7 +210,7 @@ binary_value(kw_skip *skip, kw_bytes input, size_t at, uint8_t type, step *ret_s
     }
 }
 
-/* Reads a field of the struct on top. *ret_end: it was the STOP, and the step ends after it. */
+/* Reads a field of the struct on top. Sets *ret_end to true if it is the STOP, which ends the struct. */
 static step_result
 binary_field(kw_skip *skip, kw_bytes input, bool *ret_end, step *ret_step)
 {

@@ -20,7 +20,8 @@ typedef struct kw_skip_level {
 } kw_skip_level;
 
 typedef struct kw_skip {
-    size_t at;    /* bytes skipped; greater than the input while a long string is incomplete */
+    size_t at;    /* bytes skipped; greater than the input while the bytes of a string, number or list are
+                     incomplete */
     size_t limit; /* maximum value of `at` */
     uint32_t depth;
     uint32_t depth_max;
