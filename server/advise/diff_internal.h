@@ -24,9 +24,9 @@ void kw_diff_records_make(const kw_table *old, const kw_table *fresh, const kw_d
 void kw_diff_record(const kw_diff_records *records, size_t number, kw_arena *arena, kw_record *ret_old,
                     kw_record *ret_fresh);
 
-/* Prints the keys that move from the old layout to the new one. */
+/* Prints how many records get another key, and move by each computed component, under the new layout. */
 void kw_diff_moves(const kw_diff_records *records, const kw_layout *old, const kw_layout *fresh,
                    kw_buffer *out);
 
-/* Prints the queries whose number of ranges changes. */
+/* Prints the queries whose plan changes: the number of ranges, the path, or whether there is a plan. */
 void kw_diff_queries(const kw_diff_records *records, kw_buffer *out);
