@@ -163,7 +163,7 @@ void kw_group_open(kw_gather *gather);
 /* Closes the first group. */
 void kw_group_finish(kw_gather *gather);
 void kw_group_free(kw_group *group);
-/* Called when a stream of the group becomes ready. */
+/* Called when a fetch of a stream has ended. was_ready: kw_stream_ready before that. */
 void kw_group_arrived(kw_stream *stream, bool was_ready);
 /* ret_stream: the stream whose head is the next row, or the stream that failed. */
 kw_step kw_group_next(kw_group *group, kw_stream **ret_stream);

@@ -1,7 +1,7 @@
-/* Input blocks. Bytes of a connection are read into a block one after another. Messages are slices of the
- * block, so each call holds a reference to it and whole messages are never copied. A block without references
- * returns to its loop's pool, so an idle connection holds no block. Blocks of two standard sizes are pooled;
- * blocks for larger messages are allocated individually.
+/* Input blocks. A block collects the bytes of a connection. Messages are slices of the block: each call holds
+ * a reference to it, so a message is not copied out of it. A block without references returns to its loop's
+ * pool, so an idle connection holds no block. Blocks of two standard sizes are pooled; blocks for larger
+ * messages are allocated individually.
  *
  *   | message | message | partial mes......................|
  *   0                   start        filled         capacity

@@ -83,7 +83,9 @@ struct kw_net {
 /* net.c: makes the loop update the dirty sessions in its next iteration. */
 void kw_net_worker_wake(kw_net_worker *worker);
 
-/* net.c: finishes a draining worker that has no sessions, sockets and requests left. */
+/* net.c: continues the drain of a worker without open sessions and listening sockets: closes the handler's
+ * state after the last request (at once if the sessions were closed by force), then finishes the worker. Does
+ * nothing otherwise. */
 void kw_net_worker_settle(kw_net_worker *worker);
 
 /* net.c: starts the timer that checks sessions while memory is short or a session is paused. */
