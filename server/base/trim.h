@@ -21,8 +21,9 @@ typedef struct kw_trim {
 /* Resident memory of the process in bytes; 0 if the kernel does not report it. */
 int64_t kw_resident_bytes(void);
 
-/* True if memory should be returned: fewer bytes are in use than before, or the resident size has grown more
- * than the memory in use has. limit is the memory budget; 0 means none. */
+/* True if memory should be returned. Since it was last returned, the bytes in use must have fallen by an
+ * eighth from the highest value, or the resident bytes must have grown by limit / 16 more than the bytes in
+ * use; in both cases by at least KW_TRIM_LEAST. limit is the memory budget; 0 means none. */
 bool kw_trim_is_due(kw_trim *trim, int64_t used, int64_t limit, int64_t resident);
 
 /* Returns freed memory if it is due. True if it did. Called periodically. */
