@@ -57,7 +57,8 @@ candidate_clear(gpointer item)
     g_free((char *)candidate->text);
 }
 
-/* File names without folder and extension; whole paths if two would be equal. */
+/* The name of a candidate: its file name without folder and extension, or its whole path if a file in another
+ * folder has the same name. */
 static char *
 name_of(const char *path, char *const *all)
 {

@@ -43,7 +43,7 @@ double kw_advise_measured_efficiency(const kw_advised_query *query);
 /* "merge", "concat", "one range", ... */
 const char *kw_advise_reading(const kw_advised_query *query);
 
-/* "ts, newest first, from 16 ranges" or "-". The caller frees it. */
+/* The order of a full scan: "ts desc, 16 ranges", "-", or "- (ts lost)". The caller frees it. */
 char *kw_advise_order(const kw_advised_path *path);
 
 bool kw_advise_print_tables(const kw_cli *cli, const kw_advise_view *view);

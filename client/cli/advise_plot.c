@@ -1,5 +1,5 @@
 /* Plots of the advice as inline SVG. Colours are CSS classes of the page (advise_html.c), so that they follow
- * its light or dark scheme; numbers are printed in the C locale, as SVG requires.
+ * its light or dark scheme; numbers in attributes are printed in the C locale, as SVG requires.
  */
 #include "cli/advise.h"
 #include "cli/text.h"
@@ -85,11 +85,11 @@ label(GString *to, const char *anchor, double x, double y, const char *text)
     g_string_append(to, "</text>");
 }
 
-/* --- bars of buckets -------------------------------------------------------------------------- */
+/* --- bars of buckets or regions --------------------------------------------------------------- */
 
 #define BARS_HEIGHT 116.0
 
-/* Mean writes of a place in group `bar`. */
+/* The mean number of writes of the places that bar number `bar` shows. */
 static double
 bar_value(const kw_spread *spread, guint bar, guint bars)
 {
@@ -159,7 +159,8 @@ kw_plot_spread(GString *to, const kw_spread *spread, const char *places)
 
 /* --- heat of regions over time ---------------------------------------------------------------- */
 
-/* "2026-11-21 10:05", or "record 17". */
+/* "2026-11-21 10:05", or "2026-11-21" if windows are whole days, or "record 17" if there is no time. A time
+ * that is out of range becomes "ms NUMBER". */
 static char *
 column_name(const kw_advice *advice, guint column)
 {

@@ -26,7 +26,7 @@ wrong(GError **error, const char *what, const char *word)
     return false;
 }
 
-/* `latest` stands for one row, the newest. */
+/* Applies `latest`: descending order and one row, unless the query sets asc or a limit. */
 static void
 limit_to_latest(kw_query_words *words)
 {
@@ -37,7 +37,7 @@ limit_to_latest(kw_query_words *words)
 
 /* --- arguments ------------------------------------------------------------------------------------ */
 
-/* Removes "keyway", the command and the table's name from the beginning. */
+/* Removes "keyway", the command and the table's name from the beginning, as far as they are there. */
 static bool
 skip_command(const kw_table_info *table, char ***words, int *count, bool *ret_latest, GError **error)
 {
@@ -91,7 +91,7 @@ query_of_words(const char *line, const kw_table_info *table, GError **error)
     return kw_query_from_words(&words, table, all + 1, count - 1, error);
 }
 
-/* The name of a query: the comment after the arguments, otherwise the arguments. */
+/* The name of a query: the comment after the arguments, otherwise the whole line. */
 static char *
 name_of_words(const char *line)
 {
@@ -102,7 +102,8 @@ name_of_words(const char *line)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* The values of an array, with commas escaped by a backslash; or the one value. */
+/* The values of an array as one text, separated by commas; a comma within a value is escaped by a backslash.
+ * Not an array: the value alone. NULL: a value is missing. */
 static char *
 text_of_list(JsonNode *node)
 {
@@ -154,7 +155,7 @@ replace_text(char **place, const char *text)
     *place = g_strdup(text);
 }
 
-/* The only argument of such an object. */
+/* Converts {"FIELD": VALUE}, which must have exactly one field, to FIELD=VALUE. */
 static bool
 word_of_object(const char *key, JsonNode *node, char **place, GError **error)
 {
@@ -178,7 +179,7 @@ read_order(JsonNode *node, kw_query_words *words, GError **error)
     return words->ascending || words->descending || wrong(error, "asc or desc is required for", "order");
 }
 
-/* Reads members that are one text. */
+/* Reads the other members, which have one value or a list of values. Rejects unknown members. */
 static bool
 read_text(const char *key, JsonNode *node, kw_query_words *words, const kw_table_info *table, GError **error)
 {

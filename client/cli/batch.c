@@ -50,7 +50,8 @@ may_work_later(const GError *error)
 }
 
 /* Sends the records of the batch with one putMany. Removes those that were written or rejected. Those that
- * can succeed later remain; *ret_wait_ms is the longest wait that the gateway requested for them. */
+ * can succeed later remain; *ret_wait_ms is raised to the longest wait that the gateway requested for them.
+ * False: the whole call failed, and all records remain. */
 static bool
 send_once(kw_batch *batch, bool last_try, gint32 *ret_wait_ms, GError **error)
 {

@@ -1,4 +1,4 @@
-/* Writes imported records in batches, and reports those that were not written.
+/* Writes imported records in batches, and reports those that were not written, or perhaps not.
  *
  * Records that certainly failed and can succeed later (BUSY, UNAVAILABLE) are retried a few times. Records
  * that may have been written are never sent twice: a generated key field would create a second record.
@@ -9,7 +9,8 @@
 
 typedef struct kw_batch kw_batch;
 
-/* A record that was not written; `why` belongs to the caller of this function. */
+/* Called for a record that was not written, or whose outcome is unknown (`why` is then marked as maybe
+ * applied). Borrows item and why. */
 typedef void (*kw_batch_rejected)(const kw_source_item *item, const GError *why, void *user);
 
 /* Borrows client and table. */

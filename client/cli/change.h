@@ -14,7 +14,7 @@
 
 /* --- change_status.c ---------------------------------------------------------------------------- */
 
-/* Prints everything about the changes of a table. False: writing failed, which was reported. */
+/* Prints everything about the changes of a table. False: writing failed. */
 bool kw_change_output(const kw_cli *cli, const char *table, const GPtrArray *changes);
 
 /* True if the change adds paths to a table with rows. */

@@ -47,15 +47,15 @@ static const struct command_kind {
      "all rows are compared again", NULL},
 };
 
-/* True if the command completes the change, which first waits_for_cursors until cursors have expired. */
+/* True if the command completes the change, and the gateway still waits until cursors have expired. */
 static bool
 waits_for_cursors(const struct command_kind *kind, const GPtrArray *changes)
 {
     return kind->action == KW_CHANGE_COMPLETE && changes->len > 0;
 }
 
-/* True if the command only sets a goal, as in a store that several gateways write. The gateways then set one
- * version of the change after another until the goal is reached. */
+/* True if the command only sets a goal, as on HBase, where several gateways can write to the store. The
+ * gateways then set one version of the change after another until the goal is reached. */
 static bool
 sets_goal(const struct command_kind *kind, const GPtrArray *changes)
 {
@@ -64,7 +64,7 @@ sets_goal(const struct command_kind *kind, const GPtrArray *changes)
     return kind->goal != NULL && change != NULL && change->goal[0] != '\0';
 }
 
-/* True if the command ends a change that adds a path. */
+/* True if the change adds a path. False also if `before` is NULL. */
 static bool
 adds_path(const GPtrArray *before)
 {
@@ -102,7 +102,7 @@ done_text(const struct command_kind *kind, const GPtrArray *before, const GPtrAr
     return kind->done;
 }
 
-/* The rows that are not used any more stay in the store. */
+/* Prints which rows are not used any more but stay in the store, and how to delete them. */
 static void
 print_left_rows(const struct command_kind *kind, const kw_change_status *change)
 {
@@ -138,7 +138,7 @@ print_follow(const struct command_kind *kind, const kw_change_status *change)
     kw_change_print_next(change, proceeds ? "" : "  next: ", 8, stdout);
 }
 
-/* before: the changes before the command; NULL unless the command ends them. */
+/* before: the changes before the command; NULL unless the command can end a change. */
 static bool
 output(const kw_cli *cli, const struct command_kind *kind, const char *table, const GPtrArray *before,
        const GPtrArray *changes)

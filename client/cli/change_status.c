@@ -11,7 +11,7 @@
 
 /* --- texts ---------------------------------------------------------------------------------------- */
 
-/* True while rows are copied or compared. */
+/* True if rows remain to be copied or compared, and copying or comparing has made progress. */
 static bool
 has_progress(const kw_change_status *change)
 {
@@ -40,7 +40,8 @@ kw_change_phase(const kw_change_status *change)
 #define BOTH_READ_OLD "writes go to the old and the new rows; queries read the old rows"
 #define BOTH_READ_NEW "writes go to the old and the new rows; queries read the new rows"
 
-/* The versions of a change of a key rule, if several gateways write to the store. */
+/* The versions of a change of a key rule, if several gateways write to the store, and "held", the only
+ * version of a change of atomics. */
 static const struct {
     const char *version;
     const char *text;

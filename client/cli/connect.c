@@ -152,9 +152,9 @@ kw_cli_connect(kw_cli *cli, int *ret_exit)
     }
     cli->connection.call_timeout_ms = (guint)cli->timeout_ms;
     cli->connection.connect_timeout_ms = (guint)MIN(cli->timeout_ms, 5000);
-    /* Options that name files for TLS turn TLS on. */
     cli->connection.framed = cli->framed;
     cli->connection.compact = cli->compact;
+    /* --tls-ca and --tls-cert turn TLS on; --tls-key and --tls-name alone do not. */
     cli->connection.tls =
         cli->tls || cli->connection.tls_ca != NULL || cli->connection.tls_certificate != NULL;
     cli->client = kw_client_open(named != NULL ? named : DEFAULT_GATEWAY, &cli->connection, &error);

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* A plain number, for scripts. */
+/* Prints a plain number, for scripts, unless the user chose another format. */
 static bool
 print_count(const kw_cli *cli, guint64 count)
 {

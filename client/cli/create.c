@@ -22,7 +22,7 @@ typedef struct create_words {
     int regions;
     char *sample;
     gboolean if_absent;
-    GPtrArray *split_keys; /* parsed from the arguments */
+    GPtrArray *split_keys; /* parsed from --splits or --splits-file */
     GPtrArray *sample_records;
 } create_words;
 

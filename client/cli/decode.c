@@ -97,7 +97,7 @@ print_key(const kw_cli *cli, const kw_table_info *table, const kw_decoded_key *k
     kw_key_pieces_print(key->pieces, stdout);
 }
 
-/* The paths whose rule the key follows; if there are none, all. */
+/* Prints the paths whose rule the key follows; if there are none, prints all paths. */
 static bool
 print_keys(const kw_cli *cli, const kw_table_info *table, const GPtrArray *keys)
 {

@@ -86,7 +86,7 @@ group_size(const GPtrArray *ranges, gint32 group)
     return count;
 }
 
-/* Prints a line before a group's first range if there are several groups, or ranges to merge. */
+/* Prints a line before a group's first range if the group has ranges to merge, or follows another group. */
 static void
 print_group(const kw_explanation *plan, guint i, gint32 *last_group, FILE *to)
 {

@@ -35,7 +35,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(import_run, import_run_clear)
 
 /* --- rejects ---------------------------------------------------------------------------------- */
 
-/* {"line": 12, "error": "...", "record": {...}} */
+/* {"line": 12, "error": "...", "record": {...}}; with "maybe_applied": true before the record if its outcome
+ * is unknown. */
 static void
 write_reject(import_run *run, const kw_source_item *item, const GError *why)
 {
@@ -193,7 +194,7 @@ run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
     return close_rejects(run) ? code : KW_EXIT_FAILED;
 }
 
-/* Names the reject file, unless the user did. */
+/* Names the reject file, unless the user did. False: the reject file is the file to import. */
 static bool
 complete_names(import_run *run, const char *file)
 {

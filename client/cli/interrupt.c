@@ -11,7 +11,7 @@
 #define PAUSE_STEP_US 50000
 
 static volatile sig_atomic_t interrupted;
-/* Readable after a signal. -1: no signal is caught, or no descriptor was left. */
+/* Readable after a signal. -1: signals are not caught, or the process could not open a descriptor. */
 static int signal_event = -1;
 
 static void

@@ -28,7 +28,7 @@ refuse(const scan *self, const char *what, const char *from, gsize size)
     return false;
 }
 
-/* Called after a backslash. */
+/* Called at a backslash. */
 static bool
 skip_escape(scan *self)
 {
@@ -85,7 +85,7 @@ next_is(const scan *self, const char *any_of)
     return self->at < self->end && *self->at != '\0' && strchr(any_of, *self->at) != NULL;
 }
 
-/* True after a number, a word or the whole value. */
+/* True at a byte that ends a number or a word, and at the end of the text. */
 static bool
 is_over(const scan *self)
 {
@@ -154,7 +154,7 @@ scan_word(scan *self)
     return refuse(self, "unexpected ", from, MAX((gsize)(self->at - from), 1));
 }
 
-/* Skips the next token, or one structural character. */
+/* Checks the next token, or one structural or blank character, and appends it to self->to. */
 static bool
 scan_one(scan *self)
 {

@@ -77,7 +77,7 @@ summary(void)
     return g_string_free(text, FALSE);
 }
 
-/* Parses options before the command. False: the program is complete. */
+/* Parses options before the command. False: the program must exit with *ret_exit. */
 static bool
 parse_global(kw_cli *cli, int *argc, char **argv, int *ret_exit)
 {

@@ -10,7 +10,7 @@
 typedef struct kw_options kw_options;
 
 /* words: the arguments in the usage line, such as "TABLE FIELD=VALUE..."; about: the text below it. Both can
- * be NULL. The help option is the caller's. */
+ * be NULL. The caller adds the option --help itself. */
 kw_options *kw_options_new(const char *words, const char *about);
 void kw_options_free(kw_options *options);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_options, kw_options_free)

@@ -72,7 +72,8 @@ spawn(kw_private *self, GError **error)
                          end_with_parent, NULL, &self->pid, error);
 }
 
-/* Reads "listener=127.0.0.1:33033" in the first line of the port file. */
+/* Reads the address from the line "listener=127.0.0.1:33033" of the port file. False: the line is not
+ * complete yet. */
 static bool
 read_address(kw_private *self)
 {

@@ -1,4 +1,4 @@
-/* The options of a query, shared by scan, latest, count and explain. */
+/* The options of a query, shared by scan, latest, count, explain, and the query file of advise. */
 #pragma once
 
 #include "cli/cli.h"

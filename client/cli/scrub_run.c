@@ -154,7 +154,7 @@ run_all(kw_scrub_run *run, GError **error)
     return run->state.cursor == NULL;
 }
 
-/* Prints how to continue. */
+/* Prints why the command stopped and how to continue, and returns the exit status. */
 static int
 report_stop(const kw_scrub_run *run, GError *error)
 {

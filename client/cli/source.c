@@ -31,7 +31,7 @@ add_byte(kw_source *source, char byte)
 }
 
 /* Like getline, except for lines that are too long: reads one byte more than allowed and stops. False at the
- * end, and on an error, even if a part of a line was read. */
+ * end of the file if no byte was read, and after an error even if a part of a line was read. */
 static bool
 read_line(kw_source *source)
 {
@@ -68,7 +68,8 @@ kw_source_line(kw_source *source, GError **error)
     return false;
 }
 
-/* Looks at the first line if neither option nor name determine the format. False: an error is set. */
+/* Determines the format: from the option, the name or, if these do not determine it, the first line. False:
+ * an error is set. */
 static bool
 is_csv(kw_source *source, const char *format, bool *ret_csv, GError **error)
 {

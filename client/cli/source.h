@@ -1,4 +1,4 @@
-/* Records from a file, for import: CSV with a header line, or JSON lines.
+/* Records from a file, for import and for samples: CSV with a header line, or JSON lines.
  *
  * A record that cannot be read does not end the source: it is returned as an item with an error and its
  * original text, so that it can be corrected and imported again.
@@ -23,7 +23,7 @@ typedef struct kw_source_item {
 void kw_source_item_clear(kw_source_item *item);
 
 /* path "-" is standard input. format: csv, jsonl, or NULL to use the name's extension (otherwise the first
- * character: a brace begins JSON). Borrows the table. */
+ * character: a brace begins JSON). Borrows path and table. */
 kw_source *kw_source_open(const char *path, const char *format, const kw_table_info *table, GError **error);
 
 /* False at the end, and if nothing more can be read: check `error`. */

@@ -1,5 +1,5 @@
-/* Replaces the streams by ones (fopencookie) that write to the same descriptors through `show`. A
- * character split by the end of a write is completed by the next write. */
+/* Replaces the streams by ones (fopencookie) that write to the same descriptors through guarded_write.
+ * A character split by the end of a write is completed by the next write. */
 #include "cli/terminal.h"
 
 #include "cli/text.h"

@@ -12,7 +12,7 @@ GByteArray *kw_text_to_bytes(const char *text);
 char *kw_text_of_bytes(GBytes *bytes);
 char *kw_hex_of_bytes(GBytes *bytes);
 
-/* The shortest decimal that parses to the same double. */
+/* A decimal of at most 17 digits that parses to the same double; or NaN, Infinity, -Infinity, -0.0. */
 char *kw_text_from_real(double real);
 
 /* "12 s", "3 min" or "5 h", rounded up. */

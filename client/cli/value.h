@@ -17,7 +17,7 @@ typedef struct kw_held_value {
 void kw_held_value_clear(kw_held_value *held);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_held_value, kw_held_value_clear)
 
-/* The field of that name; sets an error that suggests the most similar one. The name can end with a dot and
+/* The field of that name; NULL with an error, which suggests a similar name. The name can end with a dot and
  * the name of a map's entry; *ret_entry then points to this entry, and otherwise becomes NULL. */
 const kw_field_info *kw_field_named(const kw_table_info *table, const char *name, const char **ret_entry,
                                     GError **error);
@@ -46,8 +46,8 @@ bool kw_record_parse(const kw_table_info *table, char *const *words, int count, 
 
 /* The caller frees it. field NULL: by the value alone. raw: timestamps as numbers. */
 char *kw_value_print(kw_value value, const kw_field_info *field, bool raw);
-/* The same as JSON: numbers and flags without quotes; values that JSON cannot express (NaN, timestamps,
- * bytes) as texts. */
+/* The same as JSON: numbers and flags without quotes, maps as objects; values that JSON cannot express (NaN,
+ * timestamps unless raw, bytes) as texts. */
 void kw_value_append_json(GString *to, kw_value value, const kw_field_info *field, bool raw);
 
 /* The fields as arguments: "order_id=A-1 ts=2026-11-21T10:00:00Z". The caller frees it. */

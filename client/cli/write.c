@@ -40,7 +40,7 @@ put_words_clear(put_words *words)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(put_words, put_words_clear)
 
-/* Parses FIELD<op>VALUE. The operator is the first operator character after the field. */
+/* Parses FIELD<op>VALUE. The operator begins at the first of the characters ! < > = in the word. */
 static bool
 parse_condition(const kw_table_info *table, const char *word, kw_condition *ret_condition,
                 kw_held_value *held, char **ret_name, GError **error)
@@ -198,7 +198,7 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
 
 /* --- increment -------------------------------------------------------------------------------- */
 
-/* Adds each entry of a map under its own name. */
+/* Adds each entry of a map to the amounts, under the name FIELD.ENTRY. */
 static void
 flatten(kw_record *amounts, const char *field, const kw_record *entries)
 {
