@@ -1,4 +1,4 @@
-/* The calls tables and describe, and those of the Admin service. */
+/* The calls tables and describe, and the calls of the Admin service that have no file of their own. */
 #include "lib/client.h"
 #include "lib/info.h"
 #include "lib/query.h"

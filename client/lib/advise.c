@@ -1,4 +1,4 @@
-/* advise: converts the request to generated objects, and the advice from them. */
+/* advise and policyDiff: convert a request to generated objects, and the reply from them. */
 #include "lib/client.h"
 #include "lib/info.h"
 #include "lib/query.h"
@@ -172,7 +172,8 @@ advised_query_free(gpointer item)
     g_free(query);
 }
 
-/* Readers rely on a cell for every column and region of a heat map. */
+/* Rejects advice whose numbers would be invalid indexes. The callers rely on valid numbers of candidates and
+ * queries, and on a cell for every column and region of a heat map. */
 static bool
 check_advice(const kw_advice *advice, gsize candidates, gsize queries, GError **error)
 {

@@ -25,12 +25,12 @@ typedef struct kw_exchange {
 
 typedef enum kw_call_kind { KW_READS, KW_WRITES } kw_call_kind;
 
-/* Connects if there is no connection. method must be a literal. */
+/* Connects if there is no usable connection. method must be a literal. */
 bool kw_exchange_begin(kw_exchange *exchange, kw_client *client, const char *method, kw_result_kind result,
                        gint32 deadline_ms, GError **error);
 
-/* Returns ok; otherwise sets the error, and closes the connection unless the gateway itself threw. A write
- * that was sent without a reply may have been applied. */
+/* Returns ok. If it is false, sets the error, and closes the connection unless the gateway itself threw. If a
+ * write was sent, but its reply did not arrive or was invalid, marks the error as maybe applied. */
 bool kw_exchange_end(kw_exchange *exchange, bool ok, kw_call_kind kind, GError **error);
 
 static inline gint32

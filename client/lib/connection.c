@@ -1,8 +1,8 @@
 /* A socket with deadlines, optionally with TLS.
  *
  * The socket never blocks; a call that cannot continue waits in poll() until its deadline. With TLS, a
- * read may need to write and a write to read, so both directions use the same loop: step, wait for what
- * the step needs, repeat. */
+ * read can need to write and a write to read, so both directions use the same kind of loop: step, wait for
+ * what the step needs, repeat. */
 #include "lib/connection.h"
 
 #include "lib/error.h"
@@ -144,7 +144,7 @@ connect_any(const char *host, const char *port, gint64 deadline_us, GError **err
     return fd;
 }
 
-/* Waits until a TLS step can be repeated. */
+/* Waits until a step, with or without TLS, can be repeated. */
 static bool
 wait_for_step(const kw_connection *connection, kw_io_step step, gint64 deadline_us, GError **error)
 {

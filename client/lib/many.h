@@ -1,4 +1,4 @@
-/* Private to libkeyway: outcomes of one write or read, in the form of the public API. */
+/* Private to libkeyway: converts outcomes of writes and reads to the form of the public API. */
 #pragma once
 
 #include "keyway.h"

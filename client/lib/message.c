@@ -234,7 +234,8 @@ skip_map(reply_walk *walk, guint depth)
     return skip_items(walk, count, shape_of(walk, key), shape_of(walk, value), depth);
 }
 
-/* Skips a value in the form of containers and, except for compact's bool, of fields. */
+/* Skips a value in a container or of a field, which have the same form. Exception: in the compact protocol,
+ * the type of a bool field is its value, so walk_field does not call this. */
 static bool
 skip_value(reply_walk *walk, wire_shape shape, guint depth)
 {
@@ -360,7 +361,8 @@ shape_of_result(kw_result_kind result)
     g_assert_not_reached();
 }
 
-/* Field 0 is the result, field 1 the declared exception; one of them must be present. */
+/* Field 0 is the result, field 1 the declared exception; one of them must be present unless the result is
+ * VOID. */
 static bool
 walk_result(reply_walk *walk, kw_result_kind result)
 {

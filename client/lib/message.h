@@ -1,9 +1,9 @@
 /* Receives one complete Thrift reply and validates it before the generated code reads it.
  *
  * The Thrift C GLib runtime does not validate its input: a length of -1, a truncated message, deep nesting
- * or a duplicate binary field make the process crash or hang, and a reply without its result looks like
- * success. So this validates lengths and counts against the remaining bytes, nesting, duplicate fields,
- * message type, method name and the type of the result. */
+ * or a duplicate binary field makes the process crash or hang, and a reply without its result looks like
+ * success. Therefore message.c validates lengths and counts against the remaining bytes, nesting, duplicate
+ * fields, message type, method name and the type of the result. */
 #pragma once
 
 #include "lib/connection.h"

@@ -1,4 +1,4 @@
-/* TLS to the gateway. The socket is accessed through a BIO of this library: OpenSSL's own writes with
+/* TLS to the gateway. The socket is accessed through a BIO of this library: OpenSSL's own BIO uses
  * write(), which raises SIGPIPE in the process that uses the library.
  */
 #include "lib/tls.h"
@@ -84,7 +84,8 @@ openssl_reason(void)
     return reason == NULL ? "no reason given" : reason;
 }
 
-/* OpenSSL would read an endless device forever. Pipes are the caller's responsibility. */
+/* Rejects devices, because OpenSSL would read an endless one forever, and files of more than 16 MiB. Pipes
+ * are the caller's responsibility. */
 static bool
 check_file(const char *path, GError **error)
 {

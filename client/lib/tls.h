@@ -7,7 +7,7 @@
 
 typedef struct kw_tls kw_tls;
 
-/* The condition for the next step. */
+/* The outcome of a step. WANTS_: repeat it when the socket is readable or writable. */
 typedef enum kw_io_step {
     KW_IO_DONE,
     KW_IO_WANTS_READ,

@@ -1,6 +1,6 @@
 /* The Thrift transport of the generated client, over a kw_connection. It collects a request and sends it when
  * the client flushes it. The client can read a reply only after kw_message_receive has validated all of it.
- * The transport never reads past a message.
+ * It is an error if more bytes follow a reply.
  */
 #pragma once
 

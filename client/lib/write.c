@@ -105,7 +105,8 @@ kw_client_remove_many(kw_client *client, const char *table, const GPtrArray *key
            conclude_many(keys->len, written, ret_written, error);
 }
 
-/* Field to gint64 *, the form of the generated code. */
+/* Converts the amounts to a table from the field's name (borrowed) to gint64 *, the form of the generated
+ * code. */
 static GHashTable *
 amounts_to_thrift(const kw_record *amounts, GError **error)
 {
