@@ -1,5 +1,5 @@
 /* Converts the drafts' arrays to those of the model: the primary path first, and every family that a field
- * uses, including the default family, which stores rows without stored fields. */
+ * or the marker uses, including the default family, which stores rows without stored fields. */
 #include "config/assemble.h"
 
 #include <string.h>

@@ -3,6 +3,6 @@
 
 #include "config/read.h"
 
-/* Everything of the model except file and text, without the tables that have problems; uses the memory of the
- * reader. */
+/* Everything of the model except file and text; uses the memory of the reader. A table with problems is
+ * marked as incomplete, and has only the fields and paths that can still be checked. */
 kw_model kw_assemble(kw_read *read, const kw_draft *draft);

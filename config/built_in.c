@@ -1,5 +1,5 @@
 /* The policy of a gateway that is started without a file. It is a policy like any other, read by the same
- * reader; `keywayd --check` and the tests print the text that people read. */
+ * reader. `keyway policy` prints it; keyway-policy(5) and the packages have a copy, which a test compares. */
 #include "config/reader.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Checks of the gateway's settings: listeners, TLS, cursors, the store, and settings that must differ. */
+/* Checks of the gateway's settings: listeners, TLS, cursors, the store, names and addresses that must differ,
+ * memory, and where tables and sequences come from. */
 #include "config/check.h"
 
 #include "config/read.h"

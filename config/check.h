@@ -1,7 +1,7 @@
 /* Checks of settings that depend on each other; the engine calls them after it has read a section.
  *
- * `section` is the struct that was filled; node is the map that it was read from, NULL if the file omits
- * it. */
+ * section: the struct that was filled. node: the map that it was read from; NULL if the file omits it or has
+ * a short form. */
 #pragma once
 
 struct kw_read;

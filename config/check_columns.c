@@ -1,5 +1,6 @@
-/* Determines the column of each field of a table and of the marker, and checks that no two of them share a
- * column: a map uses every column of its family that begins with its prefix. */
+/* Determines the column of each field of a table and of the marker, and checks that no two fields share a
+ * column, and no map and the marker: a map uses every column of its family that begins with its prefix.
+ * Another field with the column of the marker is rejected later, when the schema is built. */
 #include "config/check.h"
 
 #include "config/parse.h"
@@ -89,7 +90,7 @@ overlap(const kw_model_field *a, const kw_model_field *b)
 
 #define MAP_HINT "a map uses all columns with its prefix: give one of the two another family or prefix"
 
-/* Checks that the columns of a map belong to no other field. */
+/* Checks that the columns of a map belong to no other field and not to the marker. */
 static void
 keep_out(kw_read *read, const kw_draft_table *table, size_t number)
 {

@@ -112,7 +112,7 @@ find_field(const kw_draft_table *table, const char *name)
     return NULL;
 }
 
-/* Checks the fields whose periods restart sequences. */
+/* Checks that `of` of each sequence names a timestamp field, whose periods restart the sequence. */
 void
 kw_check_period_fields(kw_read *read, const kw_draft_table *table)
 {

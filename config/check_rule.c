@@ -1,5 +1,5 @@
-/* Components that are written as a name only: the name of a component without settings, or of a field, which
- * stands for `field: NAME`. A name that is both is rejected. */
+/* Components that are written as a name only: the name of a component without required settings, or of a
+ * field, which stands for `field: NAME`. A name that is both is rejected. */
 #include "config/check.h"
 
 #include "config/read.h"

@@ -1,5 +1,5 @@
-/* Checks of tables: settings that apply to a field's type only, and split points. Columns are in
- * check_columns.c. */
+/* Checks of tables: settings that apply only to some types of fields, families, split keys, the names of
+ * paths and store tables, and the order. Columns are in check_columns.c. */
 #include "config/check.h"
 
 #include "config/parse.h"

@@ -39,13 +39,13 @@ bool kw_diagnostics_add(kw_diagnostics *diagnostics, kw_mark mark, const char *h
 void kw_diagnostics_warn(kw_diagnostics *diagnostics, kw_mark mark, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Returns true if the work caused by the text can continue while its result uses this many bytes. */
+/* Returns true if the work that a text causes can continue. bytes: the memory that its result uses so far. */
 typedef bool (*kw_diagnostics_watcher)(void *user, size_t bytes);
 
 /* For texts from untrusted callers. Without a watcher, work always continues. */
 void kw_diagnostics_watch(kw_diagnostics *diagnostics, kw_diagnostics_watcher watcher, void *user);
 
-/* Called between the steps of long work. False: stop without a result. It then remains false. */
+/* Called between the steps of long work. False: stop without a result; later calls also return false. */
 bool kw_diagnostics_may_continue(kw_diagnostics *diagnostics, size_t bytes);
 
 /* The number of errors, and of warnings. */

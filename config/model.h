@@ -183,7 +183,8 @@ typedef struct kw_model_splits {
 typedef struct kw_model_path {
     const char *name; /* "primary" for the table's own key */
     kw_mark mark;
-    const char *store_table; /* "ns:name" or "name"; default: table name (path: table_path) */
+    const char *store_table; /* "ns:name" or "name"; default: the table's name; of a further path: the primary
+                                path's store table, "_" and the path's name */
     int64_t layout;          /* layout number, default 1 */
     const kw_model_component *components;
     size_t components_count;
@@ -245,7 +246,8 @@ typedef struct kw_model_limits {
     int64_t scan_buffer_bytes; /* read-ahead of one scan: 8 MiB */
     int64_t batch_records;     /* records of one call with several records: 10,000 */
     int64_t list_values;       /* value combinations of bound_any in one query: 10,000 */
-    int64_t memory_bytes;      /* that callers can make the process use; 0: half of the machine's memory */
+    int64_t memory_bytes;      /* that callers can make the process use; 0: half of the memory of the machine
+                                  or of its control group */
     int64_t peer_connections;  /* of one address or client certificate; 0: 80 % of connections */
 } kw_model_limits;
 
@@ -338,7 +340,7 @@ typedef struct kw_model {
     size_t listeners_count;  /* at least one; default 127.0.0.1:9595 */
     kw_model_listener admin; /* HTTP; default 127.0.0.1:9596 */
     bool admin_enabled;
-    int64_t loops;          /* loop threads; 0: one per core */
+    int64_t loops;          /* loop threads; 0: one per core, with hbase one per four cores */
     const char *gateway_id; /* "": the host name and the first listener's port */
     kw_model_limits limits;
     kw_model_timeouts timeouts;

@@ -1,5 +1,6 @@
 /* "Did you mean": the optimal string alignment distance (Levenshtein plus swapped neighbours), where case
- * is ignored and '-' equals '_'. Names are similar if at most a third of the longer one differs. */
+ * is ignored and '-' equals '_'. Names are similar if at most a third of the longer one differs, or one
+ * character if both are shorter than 6. */
 #include "config/diagnostic.h"
 
 #include <string.h>

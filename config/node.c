@@ -121,7 +121,8 @@ usable_key(tree_builder *builder, const kw_node *key)
     return false;
 }
 
-/* Splits alternating keys and values into two arrays; a duplicate key is a problem and is dropped. */
+/* Splits alternating keys and values into two arrays. A duplicate key, or a key that is no scalar, is a
+ * problem and is dropped with its value. */
 static void
 close_map(tree_builder *builder, kw_node *map, GPtrArray *items)
 {

@@ -1,7 +1,7 @@
 /* Single values: text to number, size, duration, address, name, and back to text.
  *
- * Pure functions, except kw_parse_zone. Each returns true, or false with the reason and a hint for the
- * author of the text; these texts are static or in the memory given. */
+ * Pure functions, except kw_parse_zone. Each kw_parse_ function with ret_refusal returns true, or false with
+ * the reason and a hint for the author of the text; these texts are static. */
 #pragma once
 
 #include "config/memory.h"

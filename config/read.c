@@ -201,7 +201,8 @@ read_absent(kw_read *read, const kw_setting *setting, void *into)
     }
 }
 
-/* True if the setting belongs to this kind of store. The kind is the first setting of such a section. */
+/* True if the setting belongs to the kind of this section: the kind of the store, or of generated values. The
+ * kind is the first setting of such a section. */
 static bool
 belongs(kw_read *read, const kw_section *section, const kw_setting *setting, const kw_node *node,
         const void *into)
@@ -262,8 +263,8 @@ write_switch(const kw_section *section, void *into, bool on)
         memcpy((char *)into + section->switch_offset, &on, sizeof on);
 }
 
-/* Reads `off` and the short form. NULL: the value was used, or is invalid. In quotes, `off` is a text such
- * as a host name, which hardly anyone intends. */
+/* Reads `off` or the short form, or reports a problem. Always returns NULL: there is no map to read. In
+ * quotes, `off` would be a text such as a host name, which hardly anyone intends, so it is rejected. */
 static const kw_node *
 read_short(kw_read *read, const kw_section *section, const kw_node *node, void *into)
 {

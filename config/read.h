@@ -49,7 +49,8 @@ bool kw_read_unknown(kw_read *read, const kw_node *node, const char *what, const
 /* The text of a scalar; NULL after a problem. BROKEN nodes give NULL without a problem. */
 const char *kw_read_scalar(kw_read *read, const kw_node *node);
 
-/* The scalars of a list; one scalar is a list of one. Every text has least to most bytes. */
+/* The scalars of a list; one scalar is a list of one. Every text has setting->least to most bytes. False
+ * after a problem. */
 bool kw_read_texts(kw_read *read, const kw_setting *setting, const kw_node *node, const char ***ret_texts,
                    kw_mark **ret_marks, size_t *ret_count);
 

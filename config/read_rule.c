@@ -3,7 +3,7 @@
  *
  *   - hash: {algorithm: md5, of: [order_id]}     settings
  *   - literal: "|"                               a value for the first setting of the schema
- *   - random_salt                                only the name
+ *   - NAME                                       a component that needs no setting
  *   - order_id                                   the name of a field: field: order_id
  *
  * What a name alone means depends on the table's fields, so check_rule.c decides that.
@@ -45,7 +45,7 @@ find_setting(const kw_component_schema *schema, const char *name)
     return NULL;
 }
 
-/* The setting that reads a component's setting into a kw_model_setting. */
+/* Converts the schema of a component's setting to a kw_setting, which reads it into a kw_model_setting. */
 static kw_setting
 row_of(const kw_setting_schema *schema)
 {
@@ -106,7 +106,7 @@ read_component_setting(kw_read *read, const kw_setting_schema *schema, const kw_
         read_component_texts(read, &row, node, &result);
     else
         kw_read_value(read, &row, node, &result);
-    /* The model outlives the schemas, and with them the choice that `text` points to. */
+    /* `text` can point to a choice of the schema, which the model outlives. */
     result.text = kw_memory_text(read->memory, result.text, strlen(result.text));
     kw_read_leave(read, length);
     return result;

@@ -91,8 +91,8 @@ read_number(kw_read *read, const kw_setting *setting, const kw_node *node, void 
         memcpy((char *)into + setting->offset, &value, sizeof value);
 }
 
-/* Checks length, control characters and the name rule. Returns a copy in the model's memory; NULL after a
- * problem. */
+/* Checks length and the name rule, and records the position of a secret. Returns a copy in the model's
+ * memory; NULL after a problem. */
 static const char *
 checked_text(kw_read *read, const kw_setting *setting, const kw_node *node)
 {

@@ -27,7 +27,6 @@ choice_words(const char *const *choices)
     return g_strdup_printf("one of %s", joined);
 }
 
-/* Describes the kind of a setting. Caller frees. */
 static char *
 section_words(const kw_section *section)
 {
@@ -37,6 +36,7 @@ section_words(const kw_section *section)
     return g_strdup_printf("%s, off, or a map", brief->kind == KW_KIND_ADDRESS ? "host:port" : brief->name);
 }
 
+/* Describes the kind of a setting. Caller frees. */
 static char *
 type_words(const kw_setting *setting)
 {

@@ -61,7 +61,7 @@ typedef struct kw_setting {
     const char *const *choices;
     kw_name_rule rule;
     const kw_section *section;
-    unsigned only;     /* store kinds (1u << kind) that have it; 0: all */
+    unsigned only;     /* kinds (1u << kind) of the section that have it; 0: all */
     const char *about; /* one or two sentences */
     const char *holds; /* documentation of a default that is not a fixed text */
 } kw_setting;

@@ -1,4 +1,4 @@
-/* The settings of a field's generate. Each setting names the kinds that it belongs to. See setting.h. */
+/* The settings of a field's generate. A setting that belongs to one kind names it. See setting.h. */
 #include "config/check.h"
 #include "config/setting.h"
 

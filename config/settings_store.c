@@ -1,4 +1,4 @@
-/* The settings of the store section, for all kinds; each setting names the kind that it belongs to. See
+/* The settings of the store section, for all kinds; a setting that belongs to one kind names it. See
  * setting.h. */
 #include "config/check.h"
 #include "config/setting.h"

@@ -240,8 +240,8 @@ is_exact(const kw_node *root, const GString *cut)
     return shared == parsed->count;
 }
 
-/* True if each key begins a line. False also if the text has line breaks of YAML that split_lines does not
- * know: the parser then counts the lines differently. */
+/* True if each key begins a line that split_lines found. YAML has line breaks that split_lines does not know,
+ * so the parser can count more lines; is_exact then detects what this function does not. */
 static bool
 begins_lines(const kw_node *root, const GPtrArray *starts)
 {

@@ -22,7 +22,7 @@ is_offset(const char *text)
            text[1 + strspn(text + 1, "0123456789:")] == '\0';
 }
 
-/* Parts of letters, digits, '_', '+' and '-', separated by slashes; the first one begins with a letter. */
+/* Parts of letters, digits, '_', '+' and '-', separated by slashes; each part begins with a letter. */
 static bool
 is_name(const char *text)
 {
@@ -43,7 +43,7 @@ is_zone_file(int file)
            read(file, magic, sizeof magic) == sizeof magic && memcmp(magic, "TZif", sizeof magic) == 0;
 }
 
-/* Searches the folders that GLib searches. */
+/* Searches the folder that GLib searches. */
 static bool
 is_in_database(const char *name)
 {
