@@ -15,8 +15,9 @@ typedef struct kw_advise_query {
     kw_query *query;
 } kw_advise_query;
 
-/* Returns an array of kw_advise_query. Each line is a JSON object, or the arguments of `keyway
- * scan`. Errors name the line. path "-" is standard input. */
+/* Returns an array of kw_advise_query. Each line is a JSON object, or the arguments of `keyway scan` or
+ * `keyway latest`; empty lines and lines that begin with # are skipped. Errors name the line. path "-" is
+ * standard input. */
 GPtrArray *kw_advise_queries_read(const char *path, const kw_table_info *table, GError **error);
 
 /* The same for a text; path names it in errors. */

@@ -3,17 +3,19 @@
  *
  *     main.c                                the list of commands
  *     connect.c options.c                   options of all commands, connecting, errors
- *     write.c read.c count.c import.c       the data commands
+ *     write.c read.c versions.c             put, remove, increment; get, scan, latest
+ *     count*.c allocate.c import.c batch.c  count, allocate, import
  *     explain*.c decode.c                   keys and plans
  *     show.c create.c forget.c check.c      tables and administration
  *     scrub.c scrub_run.c scrub_state.c     compares the paths of a table
  *     change.c change_*.c                   changes of key rules
  *     policy.c policy_apply.c               the policy and its versions
- *     diff.c                                compares two policy files, or versions
+ *     diff.c diff_rows.c                    compares two policy files, or versions
  *     advise*.c private.c                   predicts the effect of key rules, with a private gateway
  *     value.c stamp.c text.c query_words.c  convert arguments to values and queries, and back
  *     output*.c                             rows as table, json, jsonl or csv
- *     source*.c batch.c                     the parts of import
+ *     source*.c json_text.c file.c          read files: records, JSON, other texts
+ *     json_build.c terminal.c               JSON objects; protects the terminal from stored data
  *     progress.c interrupt.c                for commands that process many records
  */
 #pragma once
@@ -26,7 +28,7 @@ typedef enum kw_exit {
     KW_EXIT_OK = 0,
     KW_EXIT_FAILED = 1,      /* INTERNAL, REFUSED, CORRUPT, an invalid reply, local files */
     KW_EXIT_USAGE = 2,       /* the command line is wrong */
-    KW_EXIT_INVALID = 3,     /* INVALID; check found problems; a condition was not met */
+    KW_EXIT_INVALID = 3,     /* INVALID; problems were found; a condition was not met */
     KW_EXIT_NOT_FOUND = 4,   /* NOT_FOUND; get found no record */
     KW_EXIT_DENIED = 5,      /* DENIED */
     KW_EXIT_LIMIT = 6,       /* LIMIT */
@@ -57,14 +59,15 @@ typedef struct kw_cli {
 typedef struct kw_query_words kw_query_words; /* query_words.h */
 
 /* Parses a command's options and those of all commands, and leaves the arguments in argv[1..argc-1].
- * Prints an error or the help, and returns false with *ret_exit set, if the command is complete. words:
- * for example "TABLE FIELD=VALUE..."; query: adds the options of a query (NULL: none); least and most: number
- * of arguments (most < 0: any number). */
+ * False: it printed an error or the help, and *ret_exit is set; the command must not run. words: for example
+ * "TABLE FIELD=VALUE..."; query: adds the options of a query (NULL: none); least and most: number of
+ * arguments (most < 0: any number). */
 bool kw_cli_parse(kw_cli *cli, const char *command, const char *words, const char *about,
                   const GOptionEntry *entries, kw_query_words *query, int least, int most, int *argc,
                   char ***argv, int *ret_exit);
 
-/* Only parses, with --help and the options of all commands. */
+/* Adds the options of all commands and --help to `options`, and parses. Does not count the arguments. False:
+ * as above. */
 bool kw_cli_parse_options(kw_options *options, kw_cli *cli, int *argc, char **argv, int *ret_exit);
 
 /* Connects once. NULL: *ret_exit is set, and the reason was printed. */

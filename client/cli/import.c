@@ -16,7 +16,7 @@ typedef struct import_run {
     const char *file; /* "-": standard input */
     const char *name; /* of the file, for messages */
     char *format;
-    char *reject_file; /* NULL: not written */
+    char *reject_file; /* NULL until complete_names */
     int batch_size;
     gint64 from_line; /* records that begin before it are skipped */
     FILE *rejects;    /* NULL until the first reject */

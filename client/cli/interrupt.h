@@ -3,8 +3,8 @@
 
 #include <glib.h>
 
-/* From now on, the first signal is only recorded, so that the command can finish in an orderly way; a
- * second one terminates the program at once. */
+/* From now on, the first SIGINT and the first SIGTERM are only recorded, so that the command can finish in an
+ * orderly way; a second one of the same kind terminates the program at once. */
 void kw_interrupts_catch(void);
 /* The recorded signal; 0: none. */
 int kw_interrupted(void);
