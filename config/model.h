@@ -208,7 +208,7 @@ typedef struct kw_model_table {
     size_t fields_count;
     const kw_model_path *paths; /* [0] is the primary path */
     size_t paths_count;
-    const kw_model_family *families; /* options at creation; contains every family that a field uses */
+    const kw_model_family *families; /* options at creation; every family that a field or the marker uses */
     size_t families_count;
     const char *order;           /* store, stamp; NULL: not set */
     int atomics;                 /* increments and conditional writes are allowed: -1: not set, 0, 1 */

@@ -43,7 +43,8 @@ void kw_read_leave(kw_read *read, size_t length);
 bool kw_read_problem(kw_read *read, kw_mark mark, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Reports "unknown NAME", with similar or known names as the hint. names: NULL-terminated. */
+/* Reports "unknown WHAT 'TEXT'", with the most similar name or the known names as the hint. names:
+ * NULL-terminated. */
 bool kw_read_unknown(kw_read *read, const kw_node *node, const char *what, const char *const *names);
 
 /* The text of a scalar; NULL after a problem. BROKEN nodes give NULL without a problem. */
