@@ -171,7 +171,8 @@ append_piece(kw_growth *growing, const kw_component *component)
     return true;
 }
 
-/* Copies the branches for each listed value that the runs of the clock at the stop depend on. */
+/* The analysis stopped at a clock. Copies each branch for every listed value of the fields from which the
+ * clock computes its runs. */
 static bool
 spread_stop(kw_growth *growing)
 {
