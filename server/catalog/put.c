@@ -146,7 +146,8 @@ cell(const char *qualifier, kw_bytes value)
     return (kw_cell){.family = KW_CATALOG_FAMILY, .qualifier = kw_bytes_of_text(qualifier), .value = value};
 }
 
-/* Facts that others wrote into the store must not be stored in a form that cannot be read back. */
+/* Prints the facts, and parses the text to make sure that it can be read back: some of the facts come from
+ * the store, where other programs can have changed them. */
 static bool
 print_facts(const kw_facts_put *put, kw_arena *arena, kw_bytes *ret_text, kw_error *ret_error)
 {
