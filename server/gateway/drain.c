@@ -32,7 +32,8 @@ on_catalog_closed(void *user)
     kw_store_handle_close(gateway->handle, on_handle_closed, gateway);
 }
 
-/* True if a write that this gateway gave up can still be applied, while a key rule changes. */
+/* True if a change with several writers is under way, and HBase can still apply a write that this gateway
+ * gave up. */
 static bool
 leaves_writes(const kw_gateway *gateway)
 {
@@ -68,7 +69,7 @@ on_drained(void *user)
     kw_gateway *gateway = user;
     kw_net_free(gateway->net);
     gateway->net = NULL;
-    if (gateway->catalog) /* so that the jobs that give up changes can end */
+    if (gateway->catalog) /* so that the puts that end its role as a holder of changes can end */
         kw_catalog_end_repeats(gateway->catalog);
     kw_coordinator_when_idle(gateway->coordinator, on_idle, gateway);
 }
