@@ -1,5 +1,5 @@
 /* Converts arguments such as `amount=12.50` to fields and values, by the types from the gateway, and back.
- * Errors are KW_CLIENT_INVALID and name table, field and text.
+ * Errors are KW_CLIENT_INVALID.
  */
 #pragma once
 
