@@ -1,5 +1,5 @@
 /* Checks of tables: settings that apply only to some types of fields, families, split keys, the names of
- * paths and store tables, and the order. Columns are in check_columns.c. */
+ * paths and store tables, and the setting order. Columns are in check_columns.c. */
 #include "config/check.h"
 
 #include "config/parse.h"
