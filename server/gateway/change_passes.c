@@ -1,11 +1,13 @@
-/* Slices of passes and sweeps (change_planner.h says when they are made). The first pass scans all rows,
- * those after it only rows with a cell that is not older than `settled_ms`; sweeps do the same with
+/* Slices of passes and sweeps (change_planner.h says when they run). The first pass scans all rows. Later
+ * passes scan only rows with a cell whose timestamp is `settled_ms` or later. Sweeps do the same with
  * `swept_ms`, one placement after the other (change_parts.c).
  *
  *   pass:  old rows (PASS_OLD) --> new rows (PASS_NEW) --> old rows again, if some are left (verb/copy_seen.h)
  *
- * What was remembered is not in the catalog. If it is lost, because another gateway has become the holder,
- * the pass begins again.
+ * What a pass has scanned so far (kw_copy_seen) is not in the catalog. If it is lost, because another gateway
+ * has become the holder, the pass begins again. It also begins again if the record does not say where the
+ * last slice has ended: the catalog can have earlier progress, for example when another change has made a
+ * step.
  */
 #include "gateway/change_slice.h"
 
@@ -83,6 +85,27 @@ scans_all(kw_coordinator *self, const kw_change_record *record)
            work->slow_part == record->part;
 }
 
+static void
+note_scanned(kw_change_work *work, const kw_change_record *record)
+{
+    work->seen_pass = record->pass;
+    g_clear_pointer(&work->seen_to, g_bytes_unref);
+    work->seen_to = g_bytes_new(record->copied_to.data, record->copied_to.size);
+}
+
+/* True if what was remembered includes all that the record says was scanned. To remember or compare rows
+ * again is harmless. With LEFT, the record could have a position of another scan. */
+static bool
+continues_scan(const kw_change_work *work, const kw_change_record *record)
+{
+    if (!work->seen || work->seen_step != record->step || work->seen_pass != record->pass)
+        return false;
+    gsize size;
+    const void *data = g_bytes_get_data(work->seen_to, &size);
+    int order = kw_bytes_compare(record->copied_to, kw_bytes_of(data, size));
+    return order == 0 || (order < 0 && work->seen_use != KW_COPY_SEEN_LEFT);
+}
+
 /* False: this gateway was not the holder for a moment, and has begun or will begin the pass again. */
 static bool
 is_of_present_pass(kw_coordinator *self, const kw_change_record *record)
@@ -112,6 +135,7 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
         if (record.pass == KW_CHANGE_PASS_ENDED)
             end_round(self, &record);
         kw_change_slice_set_rates(self, record.pass == KW_CHANGE_PASS_ENDED, &record);
+        note_scanned(work, &record);
         kw_coordinator_update(self, &record);
         if (record.pass == KW_CHANGE_PASS_ENDED)
             kw_change_slice_end_phase(self, &record, "a pass or sweep has ended");
@@ -119,12 +143,12 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
     kw_change_slice_end(self);
 }
 
-/* Begins the pass again if this gateway does not know what its slices so far have scanned. */
+/* Begins the pass, or begins it again if this gateway does not know what its slices so far have scanned. */
 static void
 begin_or_continue_pass(kw_coordinator *self, kw_change_work *work, kw_change_record *record)
 {
     bool begins = record->pass == KW_CHANGE_PASS_OLD && record->copied_to.size == 0;
-    if (!begins && work->seen && work->seen_step == record->step)
+    if (!begins && continues_scan(work, record))
         return;
     g_clear_pointer(&work->seen, kw_copy_seen_unref);
     work->seen = kw_copy_seen_new();
@@ -132,6 +156,7 @@ begin_or_continue_pass(kw_coordinator *self, kw_change_work *work, kw_change_rec
     work->seen_use = KW_COPY_SEEN_ADD;
     record->pass = self->pass = KW_CHANGE_PASS_OLD;
     record->copied_to = KW_BYTES_NONE;
+    note_scanned(work, record);
     if (!begins)
         kw_coordinator_update(self, record);
 }

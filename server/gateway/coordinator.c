@@ -342,6 +342,7 @@ kw_change_work_of(kw_coordinator *self, const kw_change_record *record)
         kw_change_planner_clear(&work->planner);
         kw_change_key_range_forget(work);
         g_clear_pointer(&work->seen, kw_copy_seen_unref);
+        g_clear_pointer(&work->seen_to, g_bytes_unref);
         g_free(work->holder);
         *work = (kw_change_work){.table = work->table,
                                  .path = work->path,
@@ -360,6 +361,7 @@ work_free(void *pointer)
     kw_change_planner_clear(&work->planner);
     kw_change_key_range_forget(work);
     g_clear_pointer(&work->seen, kw_copy_seen_unref);
+    g_clear_pointer(&work->seen_to, g_bytes_unref);
     g_free(work->table);
     g_free(work->path);
     g_free(work->holder);

@@ -119,13 +119,22 @@ fail(copy_slice *self, const kw_error *error)
 }
 
 static void
+note_visited(const copy_slice *self, kw_bytes key)
+{
+    if (self->request->seen && self->request->seen_use == KW_COPY_SEEN_COMPARE)
+        kw_copy_seen_note_visited(self->request->seen, key);
+}
+
+static void
 on_rows_done(void *user)
 {
     copy_slice *self = user;
     kw_rows_free(g_steal_pointer(&self->rows));
     for (size_t i = 0; i < self->visited_count; i++) {
-        if (self->written[i].outcome == KW_OUTCOME_OK)
+        if (self->written[i].outcome == KW_OUTCOME_OK) {
+            note_visited(self, self->visited[i]);
             continue;
+        }
         kw_error error = self->written[i].error;
         kw_reader_name_row(self->reader, self->visited[i], &error);
         fail(self, &error);
@@ -407,7 +416,8 @@ static void
 fetch(copy_slice *self)
 {
     size_t left = self->request->max_rows - self->count;
-    size_t most = self->request->seen ? FETCH_ROWS_COMPARED : FETCH_ROWS_MAX;
+    bool compares = self->request->seen && self->whole && !self->request->scan_all;
+    size_t most = compares ? FETCH_ROWS_COMPARED : FETCH_ROWS_MAX;
     self->fetching = true;
     kw_range_scan_fetch(self->scan, (uint32_t)MIN(left, most), FETCH_BYTES_MAX, self->whole && left > most,
                         self->call->deadline, fetched, self);

@@ -1,7 +1,5 @@
-/* See copy_seen.h. A hash table with linear probing. Two records whose keys have the same hash share a place,
- * which has the cells of the one that was added last. COMPARE then visits at least the one that it scans
- * second. If the second placement has a row of only one of them, LEFT misses the other one. With hashes of 64
- * bits and a random seed, such a pair is very unlikely. */
+/* See copy_seen.h. A hash table with linear probing. Hashes of keys have 128 bits and a random seed, so that
+ * no two records share a place. */
 #include "verb/copy_seen.h"
 
 #include "store/control.h"
@@ -9,8 +7,8 @@
 #include <xxhash.h>
 
 typedef struct place {
-    uint64_t key;   /* 0: free */
-    uint64_t cells; /* 0: was compared */
+    XXH128_hash_t key; /* low64 is 0: free */
+    uint64_t cells;    /* 0: the row of the second placement was equal, or was visited */
 } place;
 
 #define PLACES_FIRST ((size_t)1024)
@@ -61,11 +59,13 @@ add_bytes(uint64_t state, kw_bytes bytes)
     return XXH3_64bits_withSeed(bytes.size ? bytes.data : (const uint8_t *)"", bytes.size, seed);
 }
 
-static uint64_t
+static XXH128_hash_t
 hash_key(const kw_copy_seen *self, kw_bytes key)
 {
-    uint64_t hash = add_bytes(self->seed, key);
-    return hash ? hash : 1;
+    XXH128_hash_t hash = XXH3_128bits_withSeed(key.data, key.size, self->seed);
+    if (hash.low64 == 0)
+        hash.low64 = 1;
+    return hash;
 }
 
 /* Of the cells that decide whether a copy both ways writes anything: data and gone cells, not kw:w. */
@@ -88,10 +88,10 @@ hash_cells(const kw_copy_seen *self, const kw_ordering *ordering, const kw_row *
 
 /* The place that has the key, or the free one where it belongs. */
 static place *
-find(const kw_copy_seen *self, uint64_t key)
+find(const kw_copy_seen *self, XXH128_hash_t key)
 {
-    size_t at = key & (self->size - 1);
-    while (self->places[at].key && self->places[at].key != key)
+    size_t at = key.low64 & (self->size - 1);
+    while (self->places[at].key.low64 && !XXH128_isEqual(self->places[at].key, key))
         at = (at + 1) & (self->size - 1);
     return &self->places[at];
 }
@@ -104,7 +104,7 @@ grow(kw_copy_seen *self)
     self->size *= 2;
     self->places = g_new0(place, self->size);
     for (size_t i = 0; i < size; i++)
-        if (before[i].key)
+        if (before[i].key.low64)
             *find(self, before[i].key) = before[i];
 }
 
@@ -122,39 +122,54 @@ has_space(kw_copy_seen *self)
 
 /* False: there is no space. */
 static bool
-remember(kw_copy_seen *self, uint64_t key, uint64_t cells)
+remember(kw_copy_seen *self, XXH128_hash_t key, uint64_t cells)
 {
     bool space = has_space(self);
     place *at = find(self, key);
-    if (!at->key && !space)
+    if (!at->key.low64 && !space)
         return false;
-    self->count += !at->key;
+    self->count += !at->key.low64;
     self->left += !at->cells;
     *at = (place){.key = key, .cells = cells};
     return true;
 }
 
-/* In any case, the record is not among those that are left. */
-static bool
-is_remembered(kw_copy_seen *self, uint64_t key, uint64_t cells)
+/* The record in this place is not among those that are left. */
+static void
+forget(kw_copy_seen *self, place *at)
 {
-    place *at = find(self, key);
-    bool same = at->cells && at->cells == cells;
     self->left -= at->cells > 0;
     at->cells = 0;
-    return same;
+}
+
+/* Forgets the record if its rows are equal. */
+static bool
+is_equal(kw_copy_seen *self, XXH128_hash_t key, uint64_t cells)
+{
+    place *at = find(self, key);
+    if (!at->cells || at->cells != cells)
+        return false;
+    forget(self, at);
+    return true;
+}
+
+void
+kw_copy_seen_note_visited(kw_copy_seen *self, kw_bytes key)
+{
+    forget(self, find(self, hash_key(self, key)));
 }
 
 bool
 kw_copy_seen_must_visit(kw_copy_seen *self, kw_copy_seen_use use, const kw_ordering *ordering, kw_bytes key,
                         const kw_row *row)
 {
-    uint64_t hash = hash_key(self, key), cells = row ? hash_cells(self, ordering, row) : 0;
+    XXH128_hash_t hash = hash_key(self, key);
+    uint64_t cells = row ? hash_cells(self, ordering, row) : 0;
     switch (use) {
     case KW_COPY_SEEN_ADD:
         return !row || !remember(self, hash, cells);
     case KW_COPY_SEEN_COMPARE:
-        return !is_remembered(self, hash, cells);
+        return !is_equal(self, hash, cells);
     case KW_COPY_SEEN_LEFT:
         return find(self, hash)->cells > 0;
     }

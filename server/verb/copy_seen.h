@@ -6,7 +6,7 @@
  *   COMPARE  second  visits the rows that differ from what was remembered
  *   LEFT     first   visits the rows that COMPARE has not found
  *
- * For each record, 16 bytes are kept: a hash of its row key in the second placement, and a hash of the cells
+ * For each record, 24 bytes are kept: a hash of its row key in the second placement, and a hash of the cells
  * that passes copy. Not thread-safe, except for the reference counts. */
 #pragma once
 
@@ -17,7 +17,7 @@ typedef struct kw_copy_seen kw_copy_seen;
 typedef enum kw_copy_seen_use { KW_COPY_SEEN_ADD, KW_COPY_SEEN_COMPARE, KW_COPY_SEEN_LEFT } kw_copy_seen_use;
 
 /* The most memory that it takes, in bytes. */
-#define KW_COPY_SEEN_BYTES_MAX ((size_t)16 << 20)
+#define KW_COPY_SEEN_BYTES_MAX ((size_t)24 << 20)
 
 kw_copy_seen *kw_copy_seen_new(void);
 kw_copy_seen *kw_copy_seen_ref(kw_copy_seen *self);
@@ -28,5 +28,9 @@ void kw_copy_seen_unref(kw_copy_seen *self);
 bool kw_copy_seen_must_visit(kw_copy_seen *self, kw_copy_seen_use use, const kw_ordering *ordering,
                              kw_bytes key, const kw_row *row);
 
-/* How many rows of ADD were not found by COMPARE. */
+/* Call it when a row that COMPARE had to visit was visited, so that LEFT does not visit its record again.
+ * key: as above. */
+void kw_copy_seen_note_visited(kw_copy_seen *self, kw_bytes key);
+
+/* How many rows of ADD were not found by COMPARE, or not visited yet. */
 size_t kw_copy_seen_left(const kw_copy_seen *self);

@@ -307,6 +307,44 @@ test_lost(void)
     scene_free(self);
 }
 
+/* The catalog has earlier progress, for example because another change has made a step. */
+static void
+set_back(scene *self, kw_change_pass pass, const char *to)
+{
+    self->record.pass = pass;
+    self->record.copied_to = kw_bytes_of_text(to);
+    set_record(self);
+}
+
+static void
+test_set_back(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    expect_scan(self, "t", KW_COPY_SEEN_ADD);
+    remember("x");
+    visit("b", false);
+    set_back(self, KW_CHANGE_PASS_OLD, "a"); /* rows are remembered again */
+    expect_slice(self, "t", "a", false);
+    visit("c", true);
+    expect_scan(self, "t2", KW_COPY_SEEN_COMPARE);
+    visit("b", false);
+    set_back(self, KW_CHANGE_PASS_NEW, "a"); /* rows are compared again */
+    expect_slice(self, "t2", "a", false);
+    g_assert_cmpint(request->seen_use, ==, KW_COPY_SEEN_COMPARE);
+    visit("b", false);
+    set_back(self, KW_CHANGE_PASS_OLD, "a"); /* a key of the other placement */
+    expect_scan(self, "t", KW_COPY_SEEN_ADD);
+    remember("x");
+    visit("c", true);
+    expect_scan(self, "t2", KW_COPY_SEEN_COMPARE);
+    visit("c", true);
+    expect_scan(self, "t", KW_COPY_SEEN_LEFT);
+    visit("d", false);
+    set_back(self, KW_CHANGE_PASS_NEW, "b"); /* can be a key of either placement */
+    expect_scan(self, "t", KW_COPY_SEEN_ADD);
+    scene_free(self);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -318,5 +356,6 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/left", test_left);
     g_test_add_func("/gateway/change-passes/taken-over", test_taken_over);
     g_test_add_func("/gateway/change-passes/lost", test_lost);
+    g_test_add_func("/gateway/change-passes/set-back", test_set_back);
     return g_test_run();
 }

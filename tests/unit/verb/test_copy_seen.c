@@ -37,6 +37,8 @@ is_same(const kw_row *first, const kw_row *second)
     g_assert_false(visits(self, KW_COPY_SEEN_ADD, "k", first));
     g_assert_cmpuint(kw_copy_seen_left(self), ==, 1);
     bool same = !visits(self, KW_COPY_SEEN_COMPARE, "k", second);
+    g_assert_cmpuint(kw_copy_seen_left(self), ==, same ? 0 : 1);
+    kw_copy_seen_note_visited(self, KW_BYTES_LITERAL("k"));
     g_assert_cmpuint(kw_copy_seen_left(self), ==, 0);
     kw_copy_seen_unref(self);
     return same;
@@ -95,6 +97,9 @@ test_unknown(void)
     g_assert_true(visits(self, KW_COPY_SEEN_COMPARE, "k", NULL));
     g_assert_false(visits(self, KW_COPY_SEEN_ADD, "k", row));
     g_assert_true(visits(self, KW_COPY_SEEN_COMPARE, "k", NULL));
+    g_assert_true(visits(self, KW_COPY_SEEN_LEFT, "k", row)); /* the visit failed */
+    kw_copy_seen_note_visited(self, KW_BYTES_LITERAL("k"));
+    g_assert_false(visits(self, KW_COPY_SEEN_LEFT, "k", row));
     g_assert_cmpuint(kw_copy_seen_left(self), ==, 0);
     kw_copy_seen_unref(self);
 }
@@ -109,7 +114,7 @@ test_full(void)
     uint32_t count = 0;
     for (; !visits(self, KW_COPY_SEEN_ADD, key, row); g_snprintf(key, sizeof key, "%u", count))
         count++;
-    g_assert_cmpuint(count, ==, KW_COPY_SEEN_BYTES_MAX / 16 / 4 * 3);
+    g_assert_cmpuint(count, ==, KW_COPY_SEEN_BYTES_MAX / 24 / 4 * 3);
     g_assert_true(visits(self, KW_COPY_SEEN_COMPARE, key, row));
     for (uint32_t i = 0; i < count; i++) {
         g_snprintf(key, sizeof key, "%u", i);
