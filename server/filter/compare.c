@@ -12,6 +12,7 @@ struct kw_comparison {
     kw_matcher *matcher;
     kw_buffer text;
     char *lower; /* the operand of a substring comparator, in lower case */
+    size_t lower_size;
 };
 
 /* --- regular expressions ------------------------------------------------------------------------- */
@@ -76,12 +77,11 @@ lower_text(kw_bytes bytes, kw_buffer *scratch, size_t *ret_size)
 static int
 find_substring(kw_comparison *self, kw_bytes value)
 {
-    size_t operand_size, size;
+    size_t size;
     if (!self->lower)
-        self->lower = lower_text(self->filter->operand, &self->text, &operand_size);
+        self->lower = lower_text(self->filter->operand, &self->text, &self->lower_size);
     g_autofree char *text = lower_text(value, &self->text, &size);
-    operand_size = strlen(self->lower);
-    return operand_size == 0 || memmem(text, size, self->lower, operand_size) ? 0 : 1;
+    return self->lower_size == 0 || memmem(text, size, self->lower, self->lower_size) ? 0 : 1;
 }
 
 /* --- all ----------------------------------------------------------------------------------------- */

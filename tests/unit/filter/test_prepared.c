@@ -123,6 +123,20 @@ judge_once(const char *expression, kw_bytes value, kw_effort *effort, kw_error *
     return verdict;
 }
 
+/* A zero byte is part of the operand. */
+static void
+test_zero_byte(void)
+{
+    kw_error error = KW_ERROR_NONE;
+    kw_prepared *prepared = kw_prepared_new(KW_BYTES_LITERAL("ValueFilter(=, 'substring:a\0b')"), &error);
+    kw_filter_machine *machine = kw_filter_machine_prepared(prepared, false, NULL, &error);
+    g_assert_nonnull(machine);
+    g_assert_cmpint(judge(machine, KW_BYTES_LITERAL("_A\0B_"), &error), ==, KW_FILTER_ROW_KEPT);
+    g_assert_cmpint(judge(machine, KW_BYTES_LITERAL("_a\0c_"), &error), ==, KW_FILTER_ROW_DROPPED);
+    kw_filter_machine_free(machine);
+    kw_prepared_unref(prepared);
+}
+
 /* Short and long values are matched by different compiled codes, with the same result. */
 static void
 test_short_and_long_values(void)
@@ -283,6 +297,7 @@ main(int argc, char **argv)
     g_test_add_func("/filter/prepared/too large", test_expressions_that_are_too_large);
     g_test_add_func("/filter/prepared/long argument", test_many_arguments_before_a_long_one);
     g_test_add_func("/filter/prepared/slow", test_slow_filters);
+    g_test_add_func("/filter/prepared/zero byte", test_zero_byte);
     g_test_add_func("/filter/prepared/short and long", test_short_and_long_values);
     g_test_add_func("/filter/prepared/deadlines", test_deadlines);
     g_test_add_func("/filter/prepared/one match", test_one_match);
