@@ -321,7 +321,8 @@ warn_same_rule(const kw_table *table, kw_diagnostics *diagnostics)
 static bool
 uses_family(const kw_table *table, const char *name)
 {
-    bool used = kw_bytes_equal(table->default_family, kw_bytes_of_text(name)); /* markers, control cells */
+    bool used = kw_bytes_equal(table->default_family, kw_bytes_of_text(name)) || /* control cells */
+                kw_bytes_equal(table->marker_family, kw_bytes_of_text(name));
     for (size_t field = 0; field < table->fields_count && !used; field++)
         used = table->fields[field].stored &&
                kw_bytes_equal(table->fields[field].family, kw_bytes_of_text(name));

@@ -68,6 +68,7 @@ static const kw_test_warning cases[] = {
      "hint: remove one of them"},
     {"      - hash: id\n      - field: id\n    families: {d: {ttl: 1d}, old: {ttl: 1d}}\n",
      "table t: no field is stored in family old / hint: remove the family"},
+    {"      - hash: id\n      - field: id\n    marker: 'm:x'\n", ""},
 };
 
 static char *
