@@ -28,7 +28,7 @@ static const struct command_kind {
      "accepted: the gateways go back to version 2, in which queries read the old rows"},
     {"complete", KW_CHANGE_COMPLETE,
      "Ends the change: writes go only to the rows under the new key rule. This cannot be undone.\n"
-     "The gateway first waits_for_cursors until the cursors of scans under the old key rule have expired.",
+     "The gateway first waits until the cursors of scans under the old key rule have expired.",
      "writes go only to the new rows; this cannot be undone",
      "accepted: the gateways go on until writes go only to the new rows; this cannot be undone after version "
      "6"},

@@ -127,10 +127,12 @@ not_a_value(const kw_table_info *table, const kw_field_info *field, const char *
 {
     g_autofree char *shown = kw_text_for_terminal(text);
     g_autofree char *of = entry == NULL ? g_strdup("") : kw_text_for_terminal(entry);
+    bool is_whole_map = field->of != NULL && entry == NULL;
+    const char *unit = is_whole_map ? NULL : field->unit;
 
     g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "table %s, field %s%s%s: \"%s\" is not %s%s%s",
                 table->name, field->name, entry == NULL ? "" : ".", of, shown, expected,
-                field->unit == NULL ? "" : " in ", field->unit == NULL ? "" : field->unit);
+                unit == NULL ? "" : " in ", unit == NULL ? "" : unit);
     return false;
 }
 

@@ -96,7 +96,7 @@ describe_writes(const kw_path *path, kw_buffer *lines)
         store_order ? ", leave-stamped, leave-raised, leave-held" : "");
     describe_held(path, lines);
     kw_buffer_append_text(lines,
-                          "    Until the change ends, no other program may write either store table.\n");
+                          "    Until the change ends, no other program must write either store table.\n");
 }
 
 /* True for a path that the policy adds to a table with rows. */
@@ -146,7 +146,8 @@ describe_additions(const kw_table *table, kw_buffer *lines)
         store_order ? "enter-held, enter-raised, enter-stamped, " : "");
     if (store_order)
         describe_new_order(table, lines);
-    kw_buffer_append_text(lines, "    Until the change ends, no other program may write the store tables.\n");
+    kw_buffer_append_text(lines,
+                          "    Until the change ends, no other program must write the store tables.\n");
 }
 
 /* Describes changes of key rules that begin with this version or that it cancels, and paths that it adds.

@@ -320,7 +320,7 @@ check_hazards(preparing *self)
         finish(self, &error);
 }
 
-/* True if this is the end of a cancelled change. */
+/* True if the step ends a change; if it also makes another version current, the change was cancelled. */
 static bool
 ends_change(const preparing *self)
 {
@@ -348,9 +348,10 @@ check_cancellations(const preparing *self, kw_error *ret_error)
             records[i].goal == KW_CHANGE_GOAL_CANCELLED)
             return kw_error_set(
                 ret_error, KW_REFUSED,
-                "table %s: the change of its key rule is being cancelled, which makes another policy "
-                "version current; wait until it has ended (keyway change status %s --wait)",
-                records[i].table, records[i].table);
+                "table %s: %s; wait until this has ended (keyway change status %s --wait)", records[i].table,
+                records[i].drops ? "a path is being dropped, or its atomics are being set to false"
+                                 : "a change is being cancelled, which makes another policy version current",
+                records[i].table);
     return true;
 }
 

@@ -3,8 +3,9 @@
  *   compare with the catalog -> create missing store tables -> prepare sequences
  *     -> hold the calls of tables whose rows change -> write the facts -> done: the policy is served
  *
- * A policy that is rejected has created and changed nothing. Calls are held only at a reload that changes a
- * path or a column of an empty table, so that the old policy writes no row in between. */
+ * A policy that is rejected has created and changed nothing. Calls are held only if gateways with the
+ * old policy and with the new one must not serve a table at the same time, for example because a path or a
+ * column of an empty table changes: so the old policy writes no row in between. */
 #pragma once
 
 #include "gateway/gateway_internal.h"

@@ -244,7 +244,7 @@ class Orders(HBaseCase):
         try:
             order(a, "t", "cancel")
             wait_for(a, "t", lambda found: found.version == "1", "the change to go back")
-            self.refuse(Code.REFUSED, "the change of its key rule is being cancelled", apply, a,
+            self.refuse(Code.REFUSED, "a change is being cancelled", apply, a,
                         self.policy(SALTED).replace("note: string", "note: string, more: string"))
             self.refused(a, "its change is being cancelled", "switch")
             order(a, "t", "reverse")
@@ -301,7 +301,7 @@ class Orders(HBaseCase):
         try:
             order(a, "t", "cancel")
             wait_for(a, "t", lambda found: found.version == "1", "the change to go back")
-            self.refuse(Code.REFUSED, "the change of its key rule is being cancelled", apply, a, both(SALTED, "[{hash: {of: [id]}}, {field: id}]"),
+            self.refuse(Code.REFUSED, "a change is being cancelled", apply, a, both(SALTED, "[{hash: {of: [id]}}, {field: id}]"),
                         only_writer=True)
         finally:
             b.process.send_signal(signal.SIGCONT)

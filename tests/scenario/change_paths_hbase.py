@@ -128,7 +128,7 @@ class Begin(PathsCase):
     In filling-2, each write goes to the added path first, then to the primary one; afterwards to all at the same time.
     The table permanently gets order: stamp, so the gateways set the timestamps.
     Increments and conditional writes wait in the versions named enter; they fail (UNAVAILABLE) if their deadline passes first.
-    Until the change ends, no other program may write the store tables.
+    Until the change ends, no other program must write the store tables.
 """, found.plan)
         self.assertIsNone(status(self.gateways[0], "t"))
 

@@ -174,7 +174,7 @@ class Scrub(unittest.TestCase):
         pathlib.Path(state).write_text("nonsense", encoding="utf-8")
         self.assertIn(state, self.scrub("--state", state, code=1)[1])
         pathlib.Path(state).write_text(before.replace("table=events", "table=others"), encoding="utf-8")
-        self.assertIn("a scrub of table others", self.scrub("--state", state, code=1)[1])
+        self.assertIn("a position in table others", self.scrub("--state", state, code=1)[1])
 
     def scrub_all(self, admin, repair, **options):
         """The number of repaired records, and the numbers of the reported records."""

@@ -24,7 +24,6 @@ typedef struct prefix {
     size_t stop;     /* the first unknown part; parts_count: none */
     uint64_t least;  /* range of the stop's value */
     uint64_t most;
-    bool minutes; /* the minute precedes the stop, and follows from the time at the stop */
 } prefix;
 
 /* True if the part is a constant, or its field (for a time or a minute: the clock's field) is known. */
