@@ -1,6 +1,6 @@
 /* HBase's RegionSplitter algorithms (org.apache.hadoop.hbase.util.RegionSplitter): HexStringSplit,
  * UniformSplit, DecimalStringSplit. Returns regions - 1 sorted keys in the arena. INVALID for an unknown
- * name (the text lists the known ones), for regions < 2, or for more regions than the algorithm supports. */
+ * name (the text lists the known ones), and if regions is not 2 to 65,536. */
 #pragma once
 
 #include "base/arena.h"
