@@ -54,8 +54,8 @@ is_shared(const kw_change_proposal *proposal)
 }
 
 /* The change of the table that is under way; NULL: none. */
-static const kw_change_record *
-find_under_way(const kw_change_proposal *proposal, const kw_table *table)
+const kw_change_record *
+kw_change_find_under_way(const kw_change_proposal *proposal, const kw_table *table)
 {
     const kw_change_set *changes = proposal->changes;
     size_t index = kw_change_set_find_under_way(changes, table->name);
@@ -145,13 +145,14 @@ begin(const kw_change_proposal *proposal, const kw_path *const *paths, size_t co
 }
 
 void
-kw_change_leave_out(const kw_change_record *of, kw_change_record *records, size_t *count)
+kw_change_append(const kw_change_record *record, kw_change_record *records, size_t *count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++)
-        if (!g_str_equal(records[i].table, of->table) || !kw_change_has_path(of, records[i].path))
+        if (!g_str_equal(records[i].table, record->table) || !kw_change_has_path(record, records[i].path))
             records[kept++] = records[i];
-    *count = kept;
+    records[kept] = *record;
+    *count = kept + 1;
 }
 
 bool
@@ -160,12 +161,11 @@ kw_change_propose_paths(const kw_change_proposal *proposal, const kw_table *tabl
 {
     g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
     size_t added_count = kw_change_list_added(proposal, table, added);
-    if (added_count == 0 || added_count > KW_CHANGE_PATHS_MAX || find_under_way(proposal, table) ||
+    if (added_count == 0 || added_count > KW_CHANGE_PATHS_MAX || kw_change_find_under_way(proposal, table) ||
         kw_change_missing_statement(proposal) || changes_atomics(proposal, table))
         return false;
     kw_change_record record = begin(proposal, added, added_count, arena);
-    kw_change_leave_out(&record, records, count);
-    records[(*count)++] = record;
+    kw_change_append(&record, records, count);
     return true;
 }
 
@@ -175,7 +175,7 @@ kw_change_propose_paths(const kw_change_proposal *proposal, const kw_table *tabl
 static bool
 explain_other(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {
-    const kw_change_record *other = find_under_way(proposal, table);
+    const kw_change_record *other = kw_change_find_under_way(proposal, table);
     g_autofree const kw_path **added = g_new(const kw_path *, table->paths_count);
     size_t count = kw_change_list_added(proposal, table, added);
     if (!other || (count ? kw_change_has_path(other, added[0]->name) : !other->adds))

@@ -20,3 +20,8 @@ bool kw_change_explain_paths(const kw_change_proposal *proposal, const kw_table 
 
 /* change_begin.c: what a change in a store with several writers still needs; NULL: nothing. */
 const char *kw_change_missing_statement(const kw_change_proposal *proposal);
+
+/* Appends the record, in place of those of earlier changes of its paths. */
+void kw_change_append(const kw_change_record *record, kw_change_record *records, size_t *count);
+/* The change of the table that is under way; NULL: none. */
+const kw_change_record *kw_change_find_under_way(const kw_change_proposal *proposal, const kw_table *table);

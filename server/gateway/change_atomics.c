@@ -2,6 +2,7 @@
  * same record as a change that allows them and is being cancelled, but with kw_change_record.drops. */
 #include "gateway/change_atomics.h"
 
+#include "gateway/change_add.h"
 #include "gateway/change_drop.h"
 
 #include "base/clock.h"
@@ -21,15 +22,6 @@ kw_change_turns_atomics(const kw_change_proposal *proposal, const kw_table *tabl
     int given = table->model->atomics;
     return proposal->writers == KW_CHANGE_SEVERAL_WRITERS && facts && g_str_equal(facts->order, "stamp") &&
            kw_change_keeps_order(proposal, table) && given >= 0 && given != facts->atomics;
-}
-
-/* The change of the table that is under way; NULL: none. */
-static const kw_change_record *
-find_under_way(const kw_change_proposal *proposal, const kw_table *table)
-{
-    const kw_change_set *changes = proposal->changes;
-    size_t index = kw_change_set_find_under_way(changes, table->name);
-    return index < changes->count ? &changes->records[index] : NULL;
 }
 
 static bool
@@ -60,7 +52,7 @@ kw_change_can_turn_atomics(const kw_change_proposal *proposal, const kw_table *t
     return kw_change_turns_atomics(proposal, table) && keeps_paths(proposal, table) &&
            g_str_equal(facts_of(proposal, table)->table, table->name) &&
            kw_policy_find_table(proposal->old, kw_bytes_of_text(table->name)) &&
-           !find_under_way(proposal, table);
+           !kw_change_find_under_way(proposal, table);
 }
 
 /* --- proposals ----------------------------------------------------------------------------------------- */
@@ -100,14 +92,12 @@ begin(const kw_change_proposal *proposal, const kw_table *table)
 
 bool
 kw_change_propose_atomics(const kw_change_proposal *proposal, const kw_table *table,
-                          kw_change_record *records, size_t *count, kw_arena *arena)
+                          kw_change_record *records, size_t *count)
 {
-    (void)arena;
     if (!kw_change_can_turn_atomics(proposal, table) || kw_change_missing_late(proposal))
         return false;
     kw_change_record record = begin(proposal, table);
-    kw_change_leave_out(&record, records, count);
-    records[(*count)++] = record;
+    kw_change_append(&record, records, count);
     return true;
 }
 
@@ -117,7 +107,7 @@ kw_change_propose_atomics(const kw_change_proposal *proposal, const kw_table *ta
 static bool
 explain_under_way(const kw_change_proposal *proposal, const kw_table *table, kw_error *ret_reason)
 {
-    const kw_change_record *other = find_under_way(proposal, table);
+    const kw_change_record *other = kw_change_find_under_way(proposal, table);
     if (!other || !other->atomics)
         return false;
     kw_error_set(
@@ -136,7 +126,7 @@ kw_change_explain_atomics(const kw_change_proposal *proposal, const kw_table *ta
     if (!kw_change_turns_atomics(proposal, table))
         return false;
     const char *missing = kw_change_missing_late(proposal), *set = table->model->atomics ? "true" : "false";
-    if (find_under_way(proposal, table))
+    if (kw_change_find_under_way(proposal, table))
         kw_error_set(
             ret_reason, KW_REFUSED,
             "table %s: a change of it is under way; set atomics: %s after it has ended (keyway change "

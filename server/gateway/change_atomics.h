@@ -13,7 +13,7 @@ bool kw_change_can_turn_atomics(const kw_change_proposal *proposal, const kw_tab
 /* Replaces or appends the record of the primary path. False: the policy does not allow or forbid atomic
  * operations, or it cannot now. */
 bool kw_change_propose_atomics(const kw_change_proposal *proposal, const kw_table *table,
-                               kw_change_record *records, size_t *count, kw_arena *arena);
+                               kw_change_record *records, size_t *count);
 
 /* Explains why the policy cannot allow or forbid atomic operations, or why it cannot be applied while a
  * change of another policy allows or forbids them. False: neither is the reason. */

@@ -240,7 +240,7 @@ propose(const kw_change_proposal *proposal, const kw_table *table, kw_change_rec
     return propose_table(proposal, table, records, count, arena) ||
            kw_change_propose_paths(proposal, table, records, count, arena) ||
            kw_change_propose_drop(proposal, table, records, count, arena) ||
-           kw_change_propose_atomics(proposal, table, records, count, arena);
+           kw_change_propose_atomics(proposal, table, records, count);
 }
 
 /* True if the policy can serve the table only with a change. Without rows a table can get another key rule at

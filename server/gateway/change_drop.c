@@ -2,6 +2,7 @@
  * are those of a cancelled addition, from FILLING_2 on. */
 #include "gateway/change_drop.h"
 
+#include "gateway/change_add.h"
 #include "gateway/change_atomics.h"
 
 #include "base/clock.h"
@@ -128,7 +129,6 @@ kw_change_propose_drop(const kw_change_proposal *proposal, const kw_table *table
     if (dropped == 0)
         return false;
     kw_change_record record = begin(proposal, table, paths, dropped, arena);
-    kw_change_leave_out(&record, records, count);
-    records[(*count)++] = record;
+    kw_change_append(&record, records, count);
     return true;
 }

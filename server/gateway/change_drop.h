@@ -15,5 +15,3 @@ bool kw_change_propose_drop(const kw_change_proposal *proposal, const kw_table *
 
 /* change_begin.c: true if the policy names no order of writes, or that of the table's rows. */
 bool kw_change_keeps_order(const kw_change_proposal *proposal, const kw_table *table);
-/* change_add.c: leaves out the records of earlier changes of the record's paths. */
-void kw_change_leave_out(const kw_change_record *of, kw_change_record *records, size_t *count);
