@@ -7,7 +7,7 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
+import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -77,12 +77,16 @@ class Fake(Case):
 
     def test_interrupted(self):
         """Ctrl-C prints no number on standard output, which a script could take for the result."""
-        self.gateway.handler.nextPage = lambda *_: (_ for _ in ()).throw(t.KeywayError(t.Code.BUSY, "later", retry_after_ms=60000))
+        asked = threading.Event()
+
+        def busy(*_):
+            asked.set()  # the command has counted the first page
+            raise t.KeywayError(t.Code.BUSY, "later", retry_after_ms=60000)
+
+        self.gateway.handler.nextPage = busy
         with subprocess.Popen([KEYWAY, "-g", self.gateway.address, "count", "order_events"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as started:
-            while not self.gateway.handler.pages:
-                self.assertIsNone(started.poll())
-                time.sleep(0.01)
+            self.assertTrue(asked.wait(60))
             started.send_signal(signal.SIGTERM)
             out, errors = started.communicate(timeout=60)
         self.assertEqual((started.returncode, out), (128 + signal.SIGTERM, ""), errors)
