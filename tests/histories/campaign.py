@@ -7,9 +7,10 @@
 
 The seed of a history is --seed plus its number; with --together, that is the seed of a round, and its histories have this
 seed times 1,000 plus a number. To repeat a history, use its seed, workload and fault and --count 1. The machine's timing is
-not part of a seed, so try several times. A wrong history is written to a file in --keep, for judge_history. Exits with 1 if
-a history is wrong. A history in which an object has too many concurrent operations to be judged is neither right nor wrong,
-and is counted separately. So is, with --together, a history during which no change set another version.
+not part of a seed, so try several times. A wrong history is written to a file in --keep, for judge_history; so are the
+gateways' logs and, on the simulated HBase, all cells. Exits with 1 if a history is wrong. A history in which an object has
+too many concurrent operations to be judged is neither right nor wrong, and is counted separately. So is, with --together, a
+history during which no change set another version.
 """
 import argparse
 import contextlib
@@ -116,6 +117,7 @@ def print_history(history, found, complaints):
           (f", {found['differing']} differ" if found["differing"] else "") + (", ties" if found["tied"] else "") + history.note, flush=True)
     if mark == "WRONG":
         print("    " + "\n    ".join(complaints.splitlines()[:6]), flush=True)
+        history.keep()
 
 
 def pairs(options):

@@ -119,6 +119,9 @@ NOT_PROMISED = {"repeat": {"put_if_remove", "put_if_all", "counters_all"}, "cloc
                 "clock_back": {"expiring"}}
 
 
+LAYOUTS_KEPT = 60  # the highest layout whose store table is looked for, when the cells of a wrong history are kept
+
+
 def table_of(workload):
     return USED.get(workload.partition("_")[0], "plain")
 
@@ -212,6 +215,10 @@ class Place:
     def logs(self):
         return "".join(f"--- gateway {number}\n{gateway.log()}" for number, gateway in enumerate(self.gateways))
 
+    def keep(self, file):
+        """Writes what explains a wrong history, beside its file: the gateways' logs."""
+        pathlib.Path(f"{file}.log").write_text(self.logs(), encoding="utf-8")
+
     def stop(self):
         for gateway in self.gateways:
             with contextlib.suppress(OSError, AttributeError):  # exited, or not started yet
@@ -261,16 +268,28 @@ class Sim(Place):
         answer = self.process.stdout.readline()
         assert answer == "ok\n", f"hbase_sim exited at {command!r}: {answer!r}"
 
-    def ties(self):
-        """Cells that replaced others with the same timestamp: row keys, qualifiers and both values."""
-        self.process.stdin.write("ties\n")
+    def lines_of(self, command):
+        """What a command prints."""
+        self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
         found = []
         for line in self.process.stdout:
             if line == "ok\n":
                 return found
-            found.append([bytes.fromhex(word) for word in line.split(" ")])
-        raise AssertionError("hbase_sim exited")
+            found.append(line.rstrip("\n"))
+        raise AssertionError(f"hbase_sim exited at {command!r}")
+
+    def keep(self, file):
+        """Also all cells of the store tables, with those that were overwritten."""
+        super().keep(file)
+        names = [name + path for name in table_names(self.tables) for path in ("", "_by_part")]
+        stores = [f"{name}{layout}" for name in names for layout in ("", *(f"_L{number}" for number in range(2, LAYOUTS_KEPT)))]
+        pathlib.Path(f"{file}.cells").write_text("".join(f"{store} {line}\n" for store in stores for line in self.lines_of(f"dump {store}")),
+                                                 encoding="utf-8")
+
+    def ties(self):
+        """Cells that replaced others with the same timestamp: row keys, qualifiers and both values."""
+        return [[bytes.fromhex(word) for word in line.split(" ")] for line in self.lines_of("ties")]
 
     def misbehave(self, faults):
         """Faults of single calls, in addition to those that occur always."""

@@ -45,7 +45,7 @@ class History:
         self.note = ""
         self.recorder = None
         self.began = self.ended = 0.0
-        file = pathlib.Path(options.keep or ".") / f"{options.store}-{workload}-{fault}-{self.seed}.history"
+        self.file = pathlib.Path(options.keep) / f"{options.store}-{workload}-{fault}-{self.seed}.history" if options.keep else None
         self.command = [os.environ["KW_RECORD_HISTORY"], "--workload", workload, "--gateways", place.addresses(),
                         "--seed", str(self.seed), "--callers", str(options.callers), "--pause", str(options.pause),
                         "--bursts", str(options.bursts), "--deadline", str(options.deadline), "--prefix", str(self.prefix),
@@ -54,8 +54,8 @@ class History:
             self.command += ["--table", table, "--later-reads"]
         if options.store != "embedded" and "change" in fault:
             self.command += ["--exempt"]
-        if options.keep:
-            self.command += ["--file", str(file)]
+        if self.file:
+            self.command += ["--file", str(self.file)]
 
     def start(self):
         self.recorder = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -76,6 +76,11 @@ class History:
             return json.loads(verdict), complaints
         except ValueError:
             raise AssertionError(f"the recorder exited with {self.recorder.returncode}: {complaints}") from None
+
+    def keep(self):
+        """Keeps what explains a wrong history."""
+        if self.file:
+            self.place.keep(self.file)
 
     def kill(self):
         if self.recorder:
@@ -154,6 +159,8 @@ class Round:
     def choose_tables(self):
         """Few tables, whose changes follow each other quickly, or many tables, for many different histories."""
         names = [name for name in places.table_names(self.place.tables) if self.possible(name)]
+        if not names:
+            raise SystemExit("no table is for these workloads: use another workload or a larger --together")
         chance = self.chance("tables")
         return chance.sample(names, min(chance.choice([2, 3, len(names)]), len(names)))
 
