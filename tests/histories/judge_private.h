@@ -14,6 +14,17 @@ typedef struct bench {
 /* of: the operation at which it shows, or NULL. */
 void judge_complain(bench *at, const operation *of, const char *what);
 
+/* The filter of a scan with `applied` matches a first text that is even. */
+static inline bool
+judge_matches(int64_t value)
+{
+    return value != OPERATION_ABSENT && value % 2 == 0;
+}
+
+/* Stands for two values with one timestamp of which only one matches (judge_untie): a scan can return the
+ * record or not. The other bits are those of one of the values. */
+#define JUDGE_EITHER (INT64_C(1) << 60)
+
 /* judge_scans.c; records: the numbers of all records. */
 void judge_scans(bench *at, GHashTable *records);
 /* judge_versions.c; kept: how many versions of a record the store keeps. */

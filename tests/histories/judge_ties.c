@@ -1,5 +1,5 @@
 /* See judge_tie. */
-#include "histories/judge.h"
+#include "histories/judge_private.h"
 
 static void
 replace(operations *in, uint32_t record, int64_t from, int64_t to)
@@ -18,6 +18,15 @@ replace(operations *in, uint32_t record, int64_t from, int64_t to)
     }
 }
 
+/* The value that both values of a tie are replaced by. */
+static int64_t
+common_value(int64_t one, int64_t other)
+{
+    if (one >= JUDGE_EITHER || other >= JUDGE_EITHER)
+        return MAX(one, other);
+    return judge_matches(one) == judge_matches(other) ? one : one + JUDGE_EITHER;
+}
+
 operations *
 judge_untie(const operations *all, const judge_tie *ties, size_t count)
 {
@@ -25,14 +34,16 @@ judge_untie(const operations *all, const judge_tie *ties, size_t count)
     g_autofree judge_tie *left = g_memdup2(ties, count * sizeof *ties);
     g_array_append_vals(made, all->data, all->len);
     for (size_t i = 0; i < count; i++) {
-        replace(made, left[i].record, left[i].other, left[i].one);
+        int64_t one = left[i].one, other = left[i].other, common = common_value(one, other);
+        replace(made, left[i].record, one, common);
+        replace(made, left[i].record, other, common);
         for (size_t later = i + 1; later < count; later++) { /* three with one timestamp */
             if (left[later].record != left[i].record)
                 continue;
-            if (left[later].one == left[i].other)
-                left[later].one = left[i].one;
-            if (left[later].other == left[i].other)
-                left[later].other = left[i].one;
+            if (left[later].one == one || left[later].one == other)
+                left[later].one = common;
+            if (left[later].other == one || left[later].other == other)
+                left[later].other = common;
         }
     }
     return made;

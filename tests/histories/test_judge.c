@@ -648,6 +648,41 @@ test_ties(void)
     }
 }
 
+/* Two puts with the same timestamp, and then a scan with a filter. If only one of the values matches, the
+ * scan can return the record or not. */
+static void
+test_ties_and_filters(void)
+{
+    static const struct {
+        int64_t puts[2];
+        int64_t shown; /* 0: the record is not returned */
+        const char *says;
+    } plans[] = {
+        {{12, 13}, 12, NULL}, {{12, 13}, 0, NULL},  {{13, 12}, 12, NULL},
+        {{13, 12}, 0, NULL},  {{12, 14}, 14, NULL}, {{12, 14}, 0, "does not return record 2"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(plans); i++) {
+        const judge_tie tie = {2, plans[i].puts[0], plans[i].puts[1]};
+        begin();
+        for (int put = 0; put < 2; put++) {
+            operation *made = add(OPERATION_PUT, 1, 100, 200);
+            made->record = 2;
+            made->values[0] = plans[i].puts[put];
+        }
+        now = 300;
+        then(OPERATION_GET, 1, 12)->record = 2;
+        then(OPERATION_GET, 1, plans[i].puts[plans[i].puts[0] == 12])->record = 2;
+        if (plans[i].shown)
+            row(2, plans[i].shown);
+        end_scan();
+        operation_at(all, all->len - 1)->applied = true;
+        operations *tied = all;
+        all = judge_untie(all, &tie, 1);
+        g_array_unref(tied);
+        end_with(JUDGE_FIELDS, !plans[i].says, plans[i].says);
+    }
+}
+
 /* --- many -------------------------------------------------------------------------------------- */
 
 /* A register that takes its value at a random moment of each call. Its histories are right. With one read of
@@ -733,6 +768,7 @@ main(int argc, char **argv)
     g_test_add_func("/judge/numbers", test_numbers);
     g_test_add_func("/judge/paths", test_paths);
     g_test_add_func("/judge/ties", test_ties);
+    g_test_add_func("/judge/ties-and-filters", test_ties_and_filters);
     g_test_add_func("/judge/random", test_random);
     g_test_add_func("/judge/file", test_file);
     return g_test_run();
