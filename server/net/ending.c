@@ -24,7 +24,7 @@ kw_session_must_linger(const kw_session *session)
 {
     uv_os_fd_t socket = -1;
     int unread = 0, unsent = 0;
-    if (session->input_over || uv_fileno((const uv_handle_t *)&session->handle, &socket) != 0)
+    if (session->peer_closed || uv_fileno((const uv_handle_t *)&session->handle, &socket) != 0)
         return false;
     return ioctl(socket, FIONREAD, &unread) != 0 || unread > 0 || ioctl(socket, SIOCOUTQ, &unsent) != 0 ||
            unsent > 0;
@@ -47,7 +47,7 @@ must_pause(const kw_session *session)
 }
 
 bool
-kw_session_is_paused(kw_session *session)
+kw_session_update_paused(kw_session *session)
 {
     bool paused = must_pause(session);
     if (paused == session->paused)
@@ -86,7 +86,7 @@ kw_session_relieve(kw_session *session, uint64_t now_ms)
     if (session->state >= KW_SESSION_CLOSING)
         return;
     kw_output_note_progress(session, now_ms);
-    if (!close_stalled(session, now_ms) && session->paused && !kw_session_is_paused(session))
+    if (!close_stalled(session, now_ms) && session->paused && !kw_session_update_paused(session))
         kw_session_mark_dirty(session);
 }
 

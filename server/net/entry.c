@@ -89,7 +89,7 @@ count(kw_session *session, const char *peer)
         return false;
     }
     session->counted = true;
-    session->peer_name = g_strdup(peer);
+    session->counted_peer = g_strdup(peer);
     kw_metrics_add(KW_METRIC_connections_accepted, 1);
     kw_metrics_add(KW_METRIC_connections_open, 1);
     return true;
@@ -100,14 +100,14 @@ kw_session_uncount(kw_session *session)
 {
     kw_net *net = session->worker->net;
     if (session->counted) {
-        kw_peers_leave(net->peers, session->peer_name);
+        kw_peers_leave(net->peers, session->counted_peer);
         atomic_fetch_sub(&net->connections, 1);
         kw_metrics_add(KW_METRIC_connections_open, -1);
     } else if (session->end_ms > 0) {
         atomic_fetch_sub(&net->refused_open, 1);
     }
     session->counted = false;
-    g_clear_pointer(&session->peer_name, g_free);
+    g_clear_pointer(&session->counted_peer, g_free);
 }
 
 void
@@ -126,9 +126,9 @@ kw_session_identify(kw_session *session)
         g_free(name);
         return;
     }
-    kw_peers_leave(net->peers, session->peer_name);
-    g_free(session->peer_name);
-    session->peer_name = name;
+    kw_peers_leave(net->peers, session->counted_peer);
+    g_free(session->counted_peer);
+    session->counted_peer = name;
 }
 
 /* --- accepting ----------------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ can_accept(kw_session *session)
     const kw_net_limits *limits = &session->worker->limits;
     return session->state == KW_SESSION_OPEN && session->requests < limits->in_flight &&
            session->held_bytes <= limits->frame_bytes && kw_output_unsent(session) <= UNSENT_MAX &&
-           !kw_session_is_paused(session);
+           !kw_session_update_paused(session);
 }
 
 static size_t
@@ -162,7 +162,7 @@ decrypt(kw_session *session, kw_bytes encrypted)
     append_plain(session, kw_buffer_bytes(&worker->plain));
     if (closed) {
         kw_session_stop_reading(session);
-        session->input_over = true;
+        session->peer_closed = true;
     }
 }
 
@@ -193,7 +193,7 @@ on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
     }
     if (got == UV_EOF) {
         kw_session_stop_reading(session);
-        session->input_over = true;
+        session->peer_closed = true;
     } else if (got > 0) {
         kw_metrics_add(KW_METRIC_bytes_in, got);
         session->active_ms = uv_now(stream->loop);
@@ -215,7 +215,7 @@ static void
 update_reading(kw_session *session)
 {
     bool wanted = session->state == KW_SESSION_HANDSHAKE || can_accept(session);
-    if (session->state > KW_SESSION_OPEN || session->input_over || session->input_ended ||
+    if (session->state > KW_SESSION_OPEN || session->peer_closed || session->input_stopped ||
         wanted == session->reading)
         return;
     if (!wanted) {
@@ -240,10 +240,10 @@ kw_session_start(kw_session *session)
 static void
 end_input(kw_session *session)
 {
-    if (!(session->input_over || session->input_ended) || session->held_back ||
+    if (!(session->peer_closed || session->input_stopped) || session->held_back ||
         session->state != KW_SESSION_OPEN)
         return;
-    if (session->input_over)
+    if (session->peer_closed)
         log_half_message(session, "closed by the peer");
     kw_session_finish(session);
 }
@@ -281,7 +281,7 @@ kw_session_answered(kw_session *session)
     if (session->dispatching)
         return;
     if (session->requests > 0 || session->state != KW_SESSION_OPEN || session->held_back ||
-        session->input_over || session->input_ended) {
+        session->peer_closed || session->input_stopped) {
         kw_session_mark_dirty(session);
         return;
     }

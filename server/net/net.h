@@ -97,7 +97,8 @@ const kw_error *kw_request_refusal(const kw_request *request);
 
 /* Bytes of the connection's replies that are not written to its socket yet. */
 size_t kw_request_unsent(const kw_request *request);
-/* How often all pending replies of the connection had been written to its socket. */
+/* The number of times that the last pending reply of the connection was written to its socket and none was
+ * left. */
 uint64_t kw_request_emptied(const kw_request *request);
 
 /* Returns the buffer for the reply: append exactly one message (with its frame if the form is framed), then

@@ -57,7 +57,7 @@ kw_request_peer(const kw_request *request)
 uint32_t
 kw_request_peer_number(const kw_request *request)
 {
-    const char *name = request->session->peer_name;
+    const char *name = request->session->counted_peer;
     return name ? g_str_hash(name) : 0;
 }
 

@@ -1,4 +1,5 @@
-/* Sessions: creation, all changes of state, and the end. session.h has the picture of the states. */
+/* Sessions: creation, changes of state, and the end. session.h has the picture of the states.
+ * kw_session_accept sets the first state (entry.c). */
 #include "net/session.h"
 
 #include "net/output.h"
@@ -149,7 +150,7 @@ kw_session_stop_input(kw_session *session)
         return;
     }
     kw_session_stop_reading(session);
-    session->input_ended = true;
+    session->input_stopped = true;
     kw_session_mark_dirty(session);
 }
 

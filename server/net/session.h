@@ -43,14 +43,14 @@ struct kw_session {
     kw_session_state state;
     bool dirty;
     bool reading;
-    bool dispatching; /* inside the parse loop, which delays flushing */
-    bool sending_now; /* libuv is writing `sending` */
-    bool held_back;   /* input is not parsed yet, because too much is in flight or memory is short */
-    bool input_over;  /* the peer has closed its side */
-    bool input_ended; /* reading has stopped; messages already read are still answered */
-    bool counted;     /* included in the connection counts of the process and of its peer */
-    bool paused;      /* not read from because memory is short */
-    bool was_paused;  /* was paused at some time since reading stopped */
+    bool dispatching;   /* inside the parse loop, which delays flushing */
+    bool sending_now;   /* libuv is writing `sending` */
+    bool held_back;     /* input is not parsed yet, because too much is in flight or memory is short */
+    bool peer_closed;   /* the peer has closed its side */
+    bool input_stopped; /* reading has stopped; messages already read are still answered */
+    bool counted;       /* included in the connection counts of the process and of its peer */
+    bool paused;        /* not read from because memory is short */
+    bool was_paused;    /* was paused at some time since reading stopped */
 
     kw_tls *tls;
     kw_wire_reader *reader;
@@ -66,7 +66,7 @@ struct kw_session {
     size_t output_at, sending_at;
     uv_write_t write;
     size_t writing;   /* size of the piece that libuv writes */
-    uint64_t emptied; /* how often all pending replies had been written to the socket */
+    uint64_t emptied; /* number of times that the last pending reply was written and none was left */
     size_t queued;    /* bytes that libuv still held at the last time check */
 
     kw_account *account;
@@ -75,7 +75,7 @@ struct kw_session {
 
     const kw_error *refusal; /* if not NULL, calls are answered with this error */
     kw_error *own_refusal;   /* owned by this session; refusal can point to it */
-    char *peer_name;         /* the peer that it is counted for */
+    char *counted_peer;      /* the peer whose connections include this one; NULL: not counted */
 
     uint64_t active_ms; /* loop time of the last byte in either direction, or when reading resumed or a write
                            began */
@@ -83,7 +83,7 @@ struct kw_session {
     uint64_t message_ms; /* loop time of the present message's first byte, or of the start of the handshake or
                             of lingering; 0: none */
     uint64_t end_ms;     /* loop time at which it finishes at the latest; 0: unset */
-    char peer[56];
+    char peer[56];       /* address and port, for the log */
 };
 
 struct kw_request {
@@ -105,7 +105,8 @@ kw_session *kw_session_new(kw_net_worker *worker);
 
 void kw_session_set_tls(kw_session *session, kw_tls *tls);
 
-/* The only function that changes the state of a session. Asserts that the move is allowed. */
+/* The only function that changes the state of a session after kw_session_accept has set the first one.
+ * Asserts that the move is allowed. */
 void kw_session_move(kw_session *session, kw_session_state to);
 
 /* Stops reading at once, and closes the session when nothing is in flight. */
@@ -145,8 +146,8 @@ void kw_session_read_rest(kw_session *session);
 
 /* --- entry.c ------------------------------------------------------------------------------------- */
 
-/* Creates a session for an accepted connection, which it owns. A connection that exceeds a limit gets an
- * error as a reply if possible; otherwise it is closed. */
+/* Creates a session for the accepted socket. The session owns the socket. A connection that exceeds a limit
+ * gets an error as a reply if possible; otherwise it is closed. */
 void kw_session_accept(kw_net_worker *worker, int accepted, kw_tls_context *tls);
 
 /* Call this after the TLS handshake. If the client sent a certificate, the connection is counted for the
@@ -165,15 +166,15 @@ void kw_session_check_time(kw_session *session, uint64_t now_ms);
 /* Drains the session: answers calls that have arrived, rejects further ones, and closes when it is quiet. */
 void kw_session_drain(kw_session *session);
 
-/* Updates and returns whether reading must pause because memory is short and the session holds too much of
- * it: more than its share or, when memory is used up, more than a small amount. */
-bool kw_session_is_paused(kw_session *session);
+/* Sets `paused` and returns it: true if memory is short and the session holds more memory than its share, or,
+ * when memory is used up, more than a small amount. */
+bool kw_session_update_paused(kw_session *session);
 
 /* Resumes a paused session when memory allows, and closes one whose peer does not read its replies. Called
  * while memory is short. */
 void kw_session_relieve(kw_session *session, uint64_t now_ms);
 
-/* True if the peer could lose replies that were sent if the socket were closed now. */
+/* True if closing the socket now could make the peer lose replies that were already sent. */
 bool kw_session_must_linger(const kw_session *session);
 
 /* --- request.c ----------------------------------------------------------------------------------- */

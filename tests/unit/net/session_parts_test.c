@@ -154,9 +154,9 @@ test_must_linger(void)
     g_assert_false(kw_session_must_linger(session));
     client_send(peer, "x", 1);
     wait_until_lingering(session, true);
-    session->input_over = true;
+    session->peer_closed = true;
     g_assert_false(kw_session_must_linger(session));
-    session->input_over = false;
+    session->peer_closed = false;
     char byte;
     g_assert_cmpint(recv(own, &byte, 1, 0), ==, 1);
     g_assert_false(kw_session_must_linger(session));
@@ -193,7 +193,7 @@ test_quiet_at_a_drain(void)
         session->dirty = true; /* otherwise it would wake the loop */
         kw_session_drain(session);
         g_assert_cmpint(session->state, ==, KW_SESSION_OPEN);
-        g_assert_cmpint(session->input_ended, ==, cases[i].ended);
+        g_assert_cmpint(session->input_stopped, ==, cases[i].ended);
         g_assert_cmpuint(session->end_ms, ==, cases[i].ended ? 0 : now_ms + 1000);
         g_assert_cmpint(session->refusal->code, ==, KW_UNAVAILABLE);
         session->dirty = false;
