@@ -6,7 +6,7 @@
  *   encodings/number.c  int, raw_int, max_minus, decimal, max_minus_decimal
  *   encodings/real.c    double, float
  *   encodings/flag.c    bool, raw_bool
- *   encodings/compatible.c  phoenix, ordered     families of other libraries' forms
+ *   encodings/compatible.c  phoenix, ordered     encodings of other libraries, one for each type
  *   encodings/seven.c   (part of ordered)        bytes
  *
  * An encoding is a row of the table in encoding.c. The component puts table, field and value before the
@@ -30,11 +30,11 @@ typedef struct kw_form {
     uint8_t terminator; /* terminated */
     int64_t least;      /* numbers: range of the encoding, in the unit of the key */
     int64_t most;
-    uint64_t top;             /* numbers: a descending code is top - code; flags: the byte of true */
+    uint64_t top; /* numbers: a descending code is top - code; bools: the byte of true in ascending order */
     int64_t divisor;          /* numbers: units of the field per unit of the key */
-    uint64_t bias;            /* doubles: added to every code; flags: not 0 for phoenix */
-    uint8_t header;           /* families: first byte of every piece; 0: none */
-    const kw_encoding *inner; /* families: the encoding of the other bytes */
+    uint64_t bias;            /* doubles: added to every code; bools: not 0 for phoenix */
+    uint8_t header;           /* phoenix, ordered: first byte of every piece; 0: none */
+    const kw_encoding *inner; /* phoenix, ordered: the encoding of the other bytes */
 } kw_form;
 
 struct kw_encoding {

@@ -15,7 +15,7 @@ typedef struct kw_zone_step {
 } kw_zone_step;
 
 typedef struct kw_zone {
-    const char *name; /* as given, but "UTC" for all its names */
+    const char *name; /* as given; "UTC" for every zone whose offset is always zero */
     const kw_zone_step *steps;
     size_t count;
     int64_t end; /* UTC seconds: the offset is unknown from here on; INT64_MAX: it is always known */

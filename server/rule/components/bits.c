@@ -82,7 +82,7 @@ what_is_wrong(const kw_bits *self, uint64_t number)
     if (self->time < 0)
         return minute < 60 ? NULL : "has a number above 59 in its minute bits";
     int64_t tick = self->epoch + (int64_t)part_of(&self->parts[self->time], number);
-    return minute == kw_bits_minute_of_hour(kw_bits_minute(self, tick))
+    return minute == kw_bits_minute_of_hour(kw_bits_minutes_since_1970(self, tick))
                ? NULL
                : "has a minute in its bits that differs from its time";
 }
@@ -100,7 +100,7 @@ agrees(const kw_component *component, const kw_value *values)
     return kw_floor_div(values[component->clock].number, self->per_tick) == tick;
 }
 
-/* Checks a number generated elsewhere on its own. */
+/* Checks the parts of a number that was generated elsewhere, without comparing it with its time field. */
 static bool
 check_number(const kw_bits *self, kw_value value, kw_error *ret_error)
 {
@@ -112,7 +112,7 @@ check_number(const kw_bits *self, kw_value value, kw_error *ret_error)
                         self->base.table->name, field_name(self, self->number), value.number, wrong);
 }
 
-/* Reads such a number, after checking it on its own and together with its time. */
+/* Reads such a number, after checking its parts and comparing it with its time field. */
 static bool
 read_whole_number(const kw_bits *self, const kw_value *values, uint64_t *ret_number, kw_error *ret_error)
 {
@@ -139,7 +139,7 @@ put_together(const kw_bits *self, const kw_value *values, uint64_t *ret_number, 
         if (part->kind == KW_BITS_TIME)
             bits = (uint64_t)(tick - self->epoch);
         else if (part->kind == KW_BITS_MINUTE)
-            bits = kw_bits_minute_of_hour(kw_bits_minute(self, tick));
+            bits = kw_bits_minute_of_hour(kw_bits_minutes_since_1970(self, tick));
         else if (part->kind == KW_BITS_FIELD &&
                  !kw_bits_read_field(self, part, values[part->field], &bits, ret_error))
             return false;

@@ -31,10 +31,10 @@ typedef struct kw_bits {
     int number;       /* int field whose value is the whole number; -1: the number is combined from fields */
     int time;         /* index of the TIME part; -1: none */
     int minute;       /* index of the MINUTE part; -1: none */
-    int64_t per_tick; /* units of the clock's field; 0: no clock */
+    int64_t per_tick; /* units of the timestamp field in one tick; 0: no timestamp field */
     int64_t ticks_per_second;
     int64_t epoch; /* in ticks since 1970 */
-    int64_t first; /* ticks since 1970 that it can store */
+    int64_t first; /* the first and the last time that the bits can store, in ticks since 1970 */
     int64_t last;
 } kw_bits;
 
@@ -48,7 +48,7 @@ kw_bits_mask(uint32_t bits)
 }
 
 static inline int64_t
-kw_bits_minute(const kw_bits *self, int64_t tick)
+kw_bits_minutes_since_1970(const kw_bits *self, int64_t tick)
 {
     return kw_floor_div(tick, 60 * self->ticks_per_second);
 }

@@ -90,7 +90,7 @@ cuts_needed(const kw_bits *self, int64_t from, int64_t to)
 static uint64_t
 count_minutes(const kw_bits *self, int64_t from, int64_t to)
 {
-    return (uint64_t)(kw_bits_minute(self, to) - kw_bits_minute(self, from)) + 1;
+    return (uint64_t)(kw_bits_minutes_since_1970(self, to) - kw_bits_minutes_since_1970(self, from)) + 1;
 }
 
 static bool
@@ -146,8 +146,8 @@ kw_bits_reach(const kw_component *component, const kw_span *span, bool pieces, u
     if (pieces || self->minute < 0 || !ticks_of(self, span, &from, &to) || count_runs(self, from, to) <= most)
         return false;
     int64_t minutes = (int64_t)MIN(most, KW_BUCKETS_MAX), cuts = (int64_t)MIN(most / PARTITIONS, CUTS_MAX);
-    int64_t tick = falling ? (kw_bits_minute(self, to) - minutes + 1) * length
-                           : (kw_bits_minute(self, from) + minutes) * length - 1;
+    int64_t tick = falling ? (kw_bits_minutes_since_1970(self, to) - minutes + 1) * length
+                           : (kw_bits_minutes_since_1970(self, from) + minutes) * length - 1;
     if (cuts > 0) {
         stretch_at(self, falling ? to : from, falling ? 1 - cuts : cuts - 1, &first, &last);
         tick = falling ? MIN(tick, first) : MAX(tick, last);
@@ -194,7 +194,8 @@ add_minutes(run_list *list, int64_t from, int64_t to)
 {
     const kw_bits *self = list->self;
     int64_t length = 60 * self->ticks_per_second;
-    for (int64_t minute = kw_bits_minute(self, from); minute <= kw_bits_minute(self, to); minute++)
+    for (int64_t minute = kw_bits_minutes_since_1970(self, from);
+         minute <= kw_bits_minutes_since_1970(self, to); minute++)
         add_run(list, MAX(from, minute * length), MIN(to, minute * length + length - 1),
                 kw_bits_minute_of_hour(minute), 0);
 }
@@ -226,7 +227,7 @@ walk_known(const kw_bits *self, const kw_value *values, const kw_span *span, int
         if (part->kind == KW_BITS_TIME) {
             bits = (uint64_t)(tick - self->epoch);
         } else if (part->kind == KW_BITS_MINUTE) {
-            bits = kw_bits_minute_of_hour(kw_bits_minute(self, tick));
+            bits = kw_bits_minute_of_hour(kw_bits_minutes_since_1970(self, tick));
         } else if (part->kind == KW_BITS_OTHER ||
                    (part->kind == KW_BITS_FIELD && values[part->field].kind == KW_VALUE_NONE)) {
             found.stop = index;

@@ -1,4 +1,4 @@
-/* Families of forms that other libraries write, with one name for every type of field.
+/* Encodings of other libraries. Each has one name for all types of fields.
  *
  *   phoenix  Phoenix's columns: TINYINT, SMALLINT, INTEGER, BIGINT (and times as BIGINT) in 1, 2, 4 or 8
  *            bytes, FLOAT and DOUBLE in 4 or 8, BOOLEAN. Its VARCHAR is `terminated`, at the key's end `raw`
