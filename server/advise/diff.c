@@ -121,18 +121,18 @@ static void
 diff_paths(const kw_diff_records *records, kw_buffer *out)
 {
     const kw_table *old = records->old, *fresh = records->fresh;
-    for (size_t index = 0; index < old->stores_count; index++) {
+    for (size_t index = 0; index < old->paths_and_association_count; index++) {
         const kw_path *path = &old->paths[index];
-        int other = kw_table_find_store(fresh, kw_bytes_of_text(path->name));
+        int other = kw_table_find_path_or_association(fresh, kw_bytes_of_text(path->name));
         if (other < 0)
             kw_buffer_printf(out, "  path %s is removed; its store table %.*s remains unchanged\n",
                              path->name, (int)path->store_table.size, (const char *)path->store_table.data);
         else
             diff_path(records, path, &fresh->paths[other], out);
     }
-    for (size_t index = 0; index < fresh->stores_count; index++) {
+    for (size_t index = 0; index < fresh->paths_and_association_count; index++) {
         const kw_path *path = &fresh->paths[index];
-        if (kw_table_find_store(old, kw_bytes_of_text(path->name)) < 0)
+        if (kw_table_find_path_or_association(old, kw_bytes_of_text(path->name)) < 0)
             kw_buffer_printf(out,
                              "  path %s is new (layout %u, %.*s): existing records must be put again to "
                              "be found by it\n",
@@ -182,7 +182,7 @@ kw_policy_diff(const kw_policy *old, const kw_policy *fresh, const kw_diff_sampl
         const kw_table *table = kw_policy_table(fresh, number);
         if (!kw_policy_find_table(old, kw_bytes_of_text(table->name)))
             kw_buffer_printf(&out, "table %s is new, with %zu store tables\n", table->name,
-                             table->stores_count);
+                             table->paths_and_association_count);
     }
     if (out.size == 0)
         kw_buffer_printf(&out, "no difference in tables, fields, rules and queries\n");

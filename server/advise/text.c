@@ -275,7 +275,8 @@ compare(texts *to, const kw_candidate *candidates, size_t which, const kw_advise
     compare_writes(&found, tightest(candidate, one), tightest(&candidates[0], base), window);
     for (size_t index = 0; index < settings->queries_count; index++)
         compare_query(&found, candidate->queries[index].name, &one->queries[index], &base->queries[index]);
-    compare_keys(&found, one, candidate->table->stores_count, base, candidates[0].table->stores_count);
+    compare_keys(&found, one, candidate->table->paths_and_association_count, base,
+                 candidates[0].table->paths_and_association_count);
     describe_trade(to, candidate->name, candidates[0].name, &found);
 }
 

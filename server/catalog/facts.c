@@ -105,9 +105,10 @@ kw_facts_of_table(const kw_table *table, kw_arena *arena)
     facts->fields = KW_ARENA_ARRAY(arena, kw_field_facts, table->fields_count);
     for (size_t i = 0; i < table->fields_count; i++)
         facts->fields[i] = field_of(&table->fields[i], arena);
-    facts->paths_count = table->stores_count;
-    facts->paths = KW_ARENA_ARRAY(arena, kw_path_facts, table->stores_count + table->placements_count);
-    for (size_t i = 0; i < table->stores_count; i++)
+    facts->paths_count = table->paths_and_association_count;
+    facts->paths =
+        KW_ARENA_ARRAY(arena, kw_path_facts, table->paths_and_association_count + table->placements_count);
+    for (size_t i = 0; i < table->paths_and_association_count; i++)
         facts->paths[i] = path_of(&table->paths[i], &table->paths[i] == table->association, arena);
     add_dropped(table, facts, arena);
     return facts;

@@ -49,7 +49,7 @@ set_table_states(const preparing *self)
         const kw_table *table = kw_policy_table(self->policy, i);
         kw_policy_set_order(self->policy, i, kw_admission_order(self->admission, i),
                             kw_admission_atomics(self->admission, i));
-        for (size_t j = 0; j < table->stores_count; j++) {
+        for (size_t j = 0; j < table->paths_and_association_count; j++) {
             const kw_placement_facts *placement = kw_admission_placement(self->admission, i, j);
             kw_policy_set_path_state(self->policy, i, j, kw_placement_state_name(placement->state),
                                      placement->verified);

@@ -212,7 +212,7 @@ place_paths(compiling *self)
     bool good = true;
     size_t count = 0;
     kw_table *table = self->table;
-    size_t most = 2 * table->stores_count + self->placings->count;
+    size_t most = 2 * table->paths_and_association_count + self->placings->count;
     self->placements = KW_ARENA_ARRAY(self->policy->arena, kw_placement, most);
     for (size_t index = 0; index < table->paths_count; index++) {
         good = place_path(self, index, &self->placements[count]) && good;
@@ -283,7 +283,7 @@ bool
 kw_path_is_dropped(const kw_path *path)
 {
     const kw_table *table = path->table;
-    for (size_t index = 0; index < table->stores_count; index++)
+    for (size_t index = 0; index < table->paths_and_association_count; index++)
         if (path == &table->paths[index])
             return false;
     return true;
@@ -316,9 +316,9 @@ compile_each(const compiling *self)
         else
             good = compile_path(self, table->paths_count++, model) && good;
     }
-    table->stores_count = table->paths_count;
+    table->paths_and_association_count = table->paths_count;
     if (association) {
-        table->association = &self->paths[table->stores_count++];
+        table->association = &self->paths[table->paths_and_association_count++];
         good = compile_path(self, table->paths_count, association) && good;
     }
     return good;
@@ -331,9 +331,10 @@ check_identities(const compiling *self)
 {
     bool good = true;
     const kw_path *primary = self->paths;
-    if (self->table->stores_count == 0 || !primary->layout || strcmp(primary->name, "primary") != 0)
+    if (self->table->paths_and_association_count == 0 || !primary->layout ||
+        strcmp(primary->name, "primary") != 0)
         return true;
-    for (size_t index = 1; index < self->table->stores_count; index++)
+    for (size_t index = 1; index < self->table->paths_and_association_count; index++)
         if (self->paths[index].layout)
             good =
                 check_identity(self->table, primary->layout, self->paths[index].layout, self->diagnostics) &&
@@ -377,7 +378,7 @@ static bool
 check_all_circular(const kw_table *table, kw_diagnostics *diagnostics)
 {
     bool good = true;
-    for (size_t index = 0; good && index < table->stores_count; index++)
+    for (size_t index = 0; good && index < table->paths_and_association_count; index++)
         for (size_t each = 0; good && each < table->paths[index].placements_count; each++)
             good = check_circular(table, &table->paths[index].placements[each], diagnostics);
     return good;

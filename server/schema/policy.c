@@ -228,7 +228,7 @@ check_store_tables(const kw_policy *policy, kw_diagnostics *diagnostics)
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     for (size_t number = 0; number < policy->tables_count; number++) {
         const kw_table *table = &policy->tables[number];
-        for (size_t index = 0; index < table->stores_count; index++)
+        for (size_t index = 0; index < table->paths_and_association_count; index++)
             for (size_t each = 0; each < table->paths[index].placements_count; each++)
                 good = check_store_table(seen, &table->paths[index].placements[each], diagnostics) && good;
     }
@@ -393,7 +393,7 @@ kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms)
 void
 kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const char *state, bool verified)
 {
-    g_assert(table < policy->tables_count && path < policy->tables[table].stores_count);
+    g_assert(table < policy->tables_count && path < policy->tables[table].paths_and_association_count);
     kw_path *changed = (kw_path *)(uintptr_t)&policy->tables[table].paths[path]; /* in the policy's arena */
     changed->state = state;
     changed->verified = verified;

@@ -63,10 +63,10 @@ struct kw_table {
     const kw_field_set *field_set; /* the same fields, as key rules use them */
     const kw_path *paths;          /* [0] is the primary path; the association is at index paths_count */
     size_t paths_count;
-    size_t stores_count;            /* paths including the association: each has a store table */
-    const kw_path *association;     /* its rows hold the row keys of each record; NULL: none */
-    const kw_placement *placements; /* of all paths without the association, in their order; then those of
-                                       paths that are being dropped */
+    size_t paths_and_association_count; /* each has a store table */
+    const kw_path *association;         /* its rows hold the row keys of each record; NULL: none */
+    const kw_placement *placements;     /* of all paths without the association, in their order; then those of
+                                           paths that are being dropped */
     size_t placements_count;
     bool changing;         /* a path has two placements, because its key rule is being changed; or a path is
                               being added or dropped */
@@ -227,7 +227,7 @@ const char *kw_table_nearest_field(const kw_table *table, kw_bytes name);
 /* Index of the path, or -1; does not find the association. */
 int kw_table_find_path(const kw_table *table, kw_bytes name);
 /* Index of the path or the association, or -1. */
-int kw_table_find_store(const kw_table *table, kw_bytes name);
+int kw_table_find_path_or_association(const kw_table *table, kw_bytes name);
 
 /* The field stored in this column, or the map with an entry in it; -1: none. */
 int kw_table_find_column(const kw_table *table, kw_bytes family, kw_bytes qualifier);

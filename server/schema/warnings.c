@@ -348,7 +348,7 @@ kw_policy_warn(const kw_policy *policy, kw_diagnostics *diagnostics)
         const kw_table *table = kw_policy_table(policy, number);
         warn_families(table, diagnostics);
         warn_same_rule(table, diagnostics);
-        for (size_t index = 0; index < table->stores_count; index++) {
+        for (size_t index = 0; index < table->paths_and_association_count; index++) {
             const kw_path *path = &table->paths[index];
             warn_path(&(warner){table, path, path->layout, diagnostics});
         }

@@ -45,10 +45,10 @@ find_paths(const kw_table *table, const kw_api_Admin_decodeKey_args *args, size_
 {
     char shown[KW_SHOWN_MAX];
     *ret_from = 0;
-    *ret_to = table->stores_count;
+    *ret_to = table->paths_and_association_count;
     if (!args->has_path || args->path.size == 0)
         return true;
-    int found = kw_table_find_store(table, args->path);
+    int found = kw_table_find_path_or_association(table, args->path);
     if (found < 0)
         return kw_error_set(ret_error, KW_NOT_FOUND, "table %s has no path %s", table->name,
                             kw_show_name(args->path, shown));

@@ -105,9 +105,9 @@ kw_describe_table(const kw_table *table, kw_arena *arena, kw_api_TableInfo *ret_
     ret_info->fields.count = (uint32_t)table->fields_count;
     for (size_t i = 0; i < table->fields_count; i++)
         describe_field(&table->fields[i], arena, &ret_info->fields.items[i]);
-    ret_info->paths.items = KW_ARENA_ARRAY(arena, kw_api_PathInfo, table->stores_count);
-    ret_info->paths.count = (uint32_t)table->stores_count;
-    for (size_t i = 0; i < table->stores_count; i++)
+    ret_info->paths.items = KW_ARENA_ARRAY(arena, kw_api_PathInfo, table->paths_and_association_count);
+    ret_info->paths.count = (uint32_t)table->paths_and_association_count;
+    for (size_t i = 0; i < table->paths_and_association_count; i++)
         describe_path(&table->paths[i], arena, &ret_info->paths.items[i]);
 }
 

@@ -98,7 +98,7 @@ read_path(const kw_api_Query *query, kw_record_query *plan_query, kw_error *ret_
     plan_query->path = kw_table_find_path(plan_query->table, query->path);
     if (plan_query->path >= 0)
         return true;
-    if (kw_table_find_store(plan_query->table, query->path) >= 0)
+    if (kw_table_find_path_or_association(plan_query->table, query->path) >= 0)
         return kw_error_set(ret_error, KW_INVALID, "table %s: %s is the association, which holds no records",
                             plan_query->table->name, kw_show_name(query->path, shown));
     g_autoptr(GString) known = g_string_new(NULL);

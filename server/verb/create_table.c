@@ -217,7 +217,8 @@ list_placements(create *self)
 {
     const kw_table *table = self->request.table;
     int path = self->request.path;
-    size_t first = path < 0 ? 0 : (size_t)path, end = path < 0 ? table->stores_count : first + 1;
+    size_t first = path < 0 ? 0 : (size_t)path,
+           end = path < 0 ? table->paths_and_association_count : first + 1;
     const kw_placement **list =
         KW_ARENA_ARRAY(self->call->arena, const kw_placement *, table->placements_count + 1);
     for (size_t i = first; i < end; i++)

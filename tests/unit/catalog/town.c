@@ -342,7 +342,7 @@ void
 town_set_legacy(town *self, const kw_policy *policy)
 {
     const kw_table *table = kw_policy_table(policy, 0);
-    for (size_t i = 0; i < table->stores_count; i++) {
+    for (size_t i = 0; i < table->paths_and_association_count; i++) {
         const kw_layout *layout = table->paths[i].layout;
         g_autofree char *row =
             g_strdup_printf("%s/%s/%u", table->name, table->paths[i].name, kw_layout_number(layout));

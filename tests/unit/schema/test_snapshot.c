@@ -211,7 +211,7 @@ test_identity(void)
     g_autoptr(kw_policy) policy = test_policy(KEYED "    paths: {p: {key: [{field: ts}, {field: id}]}}\n");
     const kw_table *table = kw_policy_table(policy, 0);
     g_assert_cmpuint(table->paths_count, ==, 2);
-    g_assert_cmpuint(table->stores_count, ==, 2);
+    g_assert_cmpuint(table->paths_and_association_count, ==, 2);
     g_assert_true(table->fields[0].identity && !table->fields[1].identity && table->fields[2].identity);
 }
 
@@ -239,12 +239,12 @@ test_associations(void)
         "    paths: {by: {association: true, key: [{field: id}]}, p: {key: [{hash: id}, {field: id}]}}\n");
     const kw_table *table = kw_policy_table(policy, 0);
     g_assert_cmpuint(table->paths_count, ==, 2);
-    g_assert_cmpuint(table->stores_count, ==, 3);
+    g_assert_cmpuint(table->paths_and_association_count, ==, 3);
     g_assert_true(table->association == &table->paths[2]);
     g_assert_cmpstr(table->paths[1].name, ==, "p");
     g_assert_cmpint(kw_table_find_path(table, KW_BYTES_LITERAL("by")), ==, -1);
-    g_assert_cmpint(kw_table_find_store(table, KW_BYTES_LITERAL("by")), ==, 2);
-    g_assert_cmpint(kw_table_find_store(table, KW_BYTES_LITERAL("p")), ==, 1);
+    g_assert_cmpint(kw_table_find_path_or_association(table, KW_BYTES_LITERAL("by")), ==, 2);
+    g_assert_cmpint(kw_table_find_path_or_association(table, KW_BYTES_LITERAL("p")), ==, 1);
     g_assert_true(table->chosen);
 }
 
