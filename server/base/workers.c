@@ -165,7 +165,7 @@ end_and_dequeue(kw_workers *workers, kw_worker_job *ended)
     return next;
 }
 
-/* Waits for a job; NULL if the workers are stopping. */
+/* Waits for a job. NULL if the workers are stopping and the queue is empty. */
 static kw_worker_job *
 wait_for_job(kw_workers *workers)
 {
@@ -246,7 +246,8 @@ append(kw_workers *workers, kw_worker_job *job)
     kw_condition_signal(&workers->filled);
 }
 
-/* Removes the job that choose_to_drop returns from a full queue and returns it, or NULL. */
+/* Removes the job that choose_to_drop chooses from the full queue. Returns this job; NULL if there is none.
+ */
 static kw_worker_job *
 drop_one(kw_workers *workers, uint32_t peer)
 {

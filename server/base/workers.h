@@ -1,17 +1,18 @@
-/* Threads for work that would block an event loop: compiling the expressions of a filter, compiling a policy
- * text. They are not libuv's threads, which resolve names and read files. The queue is bounded. A job is
- * embedded in its owner's struct:
+/* Threads for work that would block an event loop, for example compiling filter expressions or policy texts,
+ * explain, advise. They are not libuv's threads, which resolve names and read files. The queue is bounded. A
+ * job is embedded in its owner's struct:
  *
  *   loop: kw_worker_port_submit --> queue --> a worker: run --> the same loop: done
  *
  * Each loop has its own port, and closes it before the loop is freed, so that no job returns to a freed loop.
  *
- * The threads are shared fairly. A job names its caller (a connection) and its peer (the address that the
- * caller connects from). The next job is one of the peer with the fewest running jobs, and within that peer
- * one of the caller with the fewest. When all threads are busy, a job that has run for KW_WORKER_SLICE_MS
- * must yield to a waiting job whose peer (or caller, within one peer) has fewer running jobs. When the queue
- * is full, a new job replaces a waiting one whose deadline has passed. If there is none, it replaces the
- * newest job of the peer with the most waiting jobs, if its own peer has fewer even with the new job.
+ * The threads are shared fairly. A job names its caller (a connection) and its peer (the client certificate
+ * or, without one, the address of the caller; see limits.peer_connections). The next job is one of the peer
+ * with the fewest running jobs, and within that peer one of the caller with the fewest. When all threads are
+ * busy, a job that has run for KW_WORKER_SLICE_MS must yield to a waiting job whose peer (or caller, within
+ * one peer) has fewer running jobs. When the queue is full, a new job replaces a waiting one whose deadline
+ * has passed. If there is none, it replaces the newest job of the peer with the most waiting jobs, if its own
+ * peer has fewer even with the new job.
  */
 #pragma once
 
@@ -57,7 +58,8 @@ void kw_workers_stop(kw_workers *workers);
 
 kw_worker_port *kw_worker_port_open(kw_workers *workers, kw_loop *loop);
 
-/* False if the queue is full or the port is closed; then done is not called. */
+/* False if the port is closed, or if the queue is full and no waiting job can be dropped for this one. Then
+ * done is not called. */
 bool kw_worker_port_submit(kw_worker_port *port, kw_worker_job *job);
 
 /* Rejects further jobs. Calls closed, now or later, when no job of this port is waiting or running. */
