@@ -13,7 +13,7 @@
 
 #define SAMPLE_RECORDS_MAX 10000
 
-typedef struct create_words {
+typedef struct create_arguments {
     char *path;
     char **families;
     char *splits;
@@ -24,21 +24,21 @@ typedef struct create_words {
     gboolean if_absent;
     GPtrArray *split_keys; /* parsed from --splits or --splits-file */
     GPtrArray *sample_records;
-} create_words;
+} create_arguments;
 
 static void
-create_words_clear(create_words *words)
+create_arguments_clear(create_arguments *arguments)
 {
-    g_free(words->path);
-    g_strfreev(words->families);
-    g_free(words->splits);
-    g_free(words->splits_file);
-    g_free(words->algorithm);
-    g_free(words->sample);
-    g_clear_pointer(&words->split_keys, g_ptr_array_unref);
-    g_clear_pointer(&words->sample_records, g_ptr_array_unref);
+    g_free(arguments->path);
+    g_strfreev(arguments->families);
+    g_free(arguments->splits);
+    g_free(arguments->splits_file);
+    g_free(arguments->algorithm);
+    g_free(arguments->sample);
+    g_clear_pointer(&arguments->split_keys, g_ptr_array_unref);
+    g_clear_pointer(&arguments->sample_records, g_ptr_array_unref);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(create_words, create_words_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(create_arguments, create_arguments_clear)
 
 static bool
 bad(GError **error, const char *format, const char *a, const char *b)
@@ -183,32 +183,33 @@ read_sample(const kw_table_info *table, const char *path, GError **error)
 }
 
 static bool
-fill_splits(create_words *words, const kw_table_info *table, kw_create_options *options, GError **error)
+fill_splits(create_arguments *arguments, const kw_table_info *table, kw_create_options *options,
+            GError **error)
 {
     g_autofree char *text = NULL;
-    int ways = (words->splits != NULL) + (words->splits_file != NULL) + (words->algorithm != NULL) +
-               (words->sample != NULL);
+    int ways = (arguments->splits != NULL) + (arguments->splits_file != NULL) +
+               (arguments->algorithm != NULL) + (arguments->sample != NULL);
 
     if (ways > 1)
         return bad(error, "--splits, --splits-file, --algorithm and --sample cannot be combined%s%s", "", "");
-    if ((words->algorithm != NULL || words->sample != NULL) != (words->regions > 0))
+    if ((arguments->algorithm != NULL || arguments->sample != NULL) != (arguments->regions > 0))
         return bad(error, "--regions needs --algorithm or --sample, and each of these needs --regions%s%s",
                    "", "");
-    options->regions = words->regions;
-    options->split_algorithm = words->algorithm;
-    if (words->splits != NULL)
-        words->split_keys = parse_keys(words->splits, ",");
-    if (words->splits_file != NULL) {
-        text = kw_file_text(words->splits_file, SPLITS_BYTES_MAX, error);
+    options->regions = arguments->regions;
+    options->split_algorithm = arguments->algorithm;
+    if (arguments->splits != NULL)
+        arguments->split_keys = parse_keys(arguments->splits, ",");
+    if (arguments->splits_file != NULL) {
+        text = kw_file_text(arguments->splits_file, SPLITS_BYTES_MAX, error);
         if (text == NULL)
             return false;
-        words->split_keys = parse_keys(text, "\r\n");
+        arguments->split_keys = parse_keys(text, "\r\n");
     }
-    if (words->sample != NULL)
-        words->sample_records = read_sample(table, words->sample, error);
-    options->split_keys = words->split_keys;
-    options->sample = words->sample_records;
-    return words->sample == NULL || options->sample != NULL;
+    if (arguments->sample != NULL)
+        arguments->sample_records = read_sample(table, arguments->sample, error);
+    options->split_keys = arguments->split_keys;
+    options->sample = arguments->sample_records;
+    return arguments->sample == NULL || options->sample != NULL;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -241,15 +242,15 @@ output_created(const kw_cli *cli, const GPtrArray *created)
 }
 
 static int
-create(kw_cli *cli, const kw_table_info *table, create_words *words)
+create(kw_cli *cli, const kw_table_info *table, create_arguments *arguments)
 {
-    kw_create_options options = {.path = words->path, .if_absent = words->if_absent};
+    kw_create_options options = {.path = arguments->path, .if_absent = arguments->if_absent};
     g_autoptr(GArray) families = NULL;
     g_autoptr(GPtrArray) created = NULL;
     GError *error = NULL;
 
-    families = parse_families(words->families, &error);
-    if (families == NULL || !fill_splits(words, table, &options, &error))
+    families = parse_families(arguments->families, &error);
+    if (families == NULL || !fill_splits(arguments, table, &options, &error))
         return kw_cli_fail(error, "create");
     options.families = (const kw_family_options *)(void *)families->data;
     options.families_count = families->len;
@@ -262,23 +263,23 @@ create(kw_cli *cli, const kw_table_info *table, create_words *words)
 int
 kw_command_create(kw_cli *cli, int argc, char **argv)
 {
-    g_auto(create_words) words = {0};
+    g_auto(create_arguments) arguments = {0};
     g_autoptr(kw_table_info) table = NULL;
     int code;
     const GOptionEntry entries[] = {
-        {"path", 'p', 0, G_OPTION_ARG_STRING, &words.path, "Create only the store table of this path",
+        {"path", 'p', 0, G_OPTION_ARG_STRING, &arguments.path, "Create only the store table of this path",
          "PATH"},
-        {"family", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &words.families,
+        {"family", 'f', 0, G_OPTION_ARG_STRING_ARRAY, &arguments.families,
          "Column family, e.g. d:compression=ZSTD,ttl_seconds=86400", "NAME[:OPTION=VALUE,...]"},
-        {"splits", 0, 0, G_OPTION_ARG_STRING, &words.splits, "Split keys; \\xNN is a byte", "KEY,..."},
-        {"splits-file", 0, 0, G_OPTION_ARG_FILENAME, &words.splits_file, "File with split keys, one per line",
-         "FILE"},
-        {"algorithm", 0, 0, G_OPTION_ARG_STRING, &words.algorithm,
+        {"splits", 0, 0, G_OPTION_ARG_STRING, &arguments.splits, "Split keys; \\xNN is a byte", "KEY,..."},
+        {"splits-file", 0, 0, G_OPTION_ARG_FILENAME, &arguments.splits_file,
+         "File with split keys, one per line", "FILE"},
+        {"algorithm", 0, 0, G_OPTION_ARG_STRING, &arguments.algorithm,
          "HexStringSplit, UniformSplit, DecimalStringSplit or rule", "NAME"},
-        {"regions", 0, 0, G_OPTION_ARG_INT, &words.regions, "Number of regions", "N"},
-        {"sample", 0, 0, G_OPTION_ARG_FILENAME, &words.sample,
+        {"regions", 0, 0, G_OPTION_ARG_INT, &arguments.regions, "Number of regions", "N"},
+        {"sample", 0, 0, G_OPTION_ARG_FILENAME, &arguments.sample,
          "Split so that records like those in FILE (csv, jsonl) are spread evenly", "FILE"},
-        {"if-absent", 0, 0, G_OPTION_ARG_NONE, &words.if_absent, "Accept store tables that already exist",
+        {"if-absent", 0, 0, G_OPTION_ARG_NONE, &arguments.if_absent, "Accept store tables that already exist",
          NULL},
         G_OPTION_ENTRY_NULL};
 
@@ -286,5 +287,5 @@ kw_command_create(kw_cli *cli, int argc, char **argv)
                       &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);
-    return table == NULL ? code : create(cli, table, &words);
+    return table == NULL ? code : create(cli, table, &arguments);
 }

@@ -6,5 +6,6 @@
 
 #define KW_FILE_POLICY_MAX ((gsize)1 << 20) /* the gateway rejects longer ones */
 
-/* Returns UTF-8 text of at most bytes_max bytes; path "-" is standard input. The caller frees it. */
+/* Returns the file's text, which the caller frees. NULL and an error if the file cannot be read, is longer
+ * than bytes_max, or is not UTF-8. Path "-" is standard input. */
 char *kw_file_text(const char *path, gsize bytes_max, GError **error);

@@ -1,5 +1,5 @@
-/* keyway import: writes the records of a file in batches; records that are not written go to a reject
- * file. */
+/* keyway import: writes the records of a file in batches. Records that cannot be read, are rejected, or have
+ * an unknown outcome go to a reject file. */
 #include "cli/batch.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -110,7 +110,8 @@ print_how_to_continue(const import_run *run, guint64 line)
         g_printerr("  To continue: --from-line %" G_GUINT64_FORMAT "\n", line);
 }
 
-/* Reports why the import stopped, which lines are unfinished, and how to continue. */
+/* Reports why the import stopped, which lines are unfinished, and how to continue, unless lines may have been
+ * written. */
 static int
 report_stop(const import_run *run, const kw_batch *batch, GError *error)
 {
@@ -217,7 +218,8 @@ kw_command_import(kw_cli *cli, int argc, char **argv)
         {"format", 0, 0, G_OPTION_ARG_STRING, &run.format,
          "csv or jsonl [by the name, else by the first character]", "FORMAT"},
         {"reject", 0, 0, G_OPTION_ARG_FILENAME, &run.reject_file,
-         "File for rejected records [FILE.rejected.jsonl, stdin.rejected.jsonl]", "FILE"},
+         "File for rejected records [FILE.rejected.jsonl; for standard input stdin.rejected.jsonl]",
+         "REJECTS"},
         {"batch", 0, 0, G_OPTION_ARG_INT, &run.batch_size, "Records per batch [500]", "N"},
         {"from-line", 0, 0, G_OPTION_ARG_INT64, &run.from_line,
          "Skip the records before this line, to continue an import", "N"},

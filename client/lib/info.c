@@ -1,4 +1,5 @@
-/* Copies generated objects to plain structs. Each struct has a pair of functions, to copy and to free it. */
+/* Copies the objects of the generated Thrift client to plain structs. Each struct has a pair of functions, to
+ * copy and to free it. */
 #include "lib/info.h"
 
 GPtrArray *
