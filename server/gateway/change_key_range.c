@@ -34,9 +34,10 @@ copy(GBytes *key, kw_arena *arena)
 }
 
 void
-kw_change_key_range_get(kw_change_work *work, kw_copy_request *request, kw_arena *arena)
+kw_change_key_range_pass_on(kw_change_work *work, kw_copy_request *request, kw_arena *arena)
 {
-    if (request->after.size == 0) /* another placement can begin */
+    /* A new scan begins, perhaps of another placement: the kept keys are not valid for it. */
+    if (request->after.size == 0)
         kw_change_key_range_forget(work);
     request->first = copy(work->first, arena);
     request->last = copy(work->last, arena);

@@ -307,7 +307,7 @@ kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw
                  record->rows_per_second == 0;
     bool hurries = kw_change_slice_hurries(record);
     request.after = kw_arena_copy(self->call.arena, record->copied_to);
-    kw_change_key_range_get(work, &request, self->call.arena);
+    kw_change_key_range_pass_on(work, &request, self->call.arena);
     request.max_rows = quiet || hurries ? COPY_ROWS_QUIET : COPY_ROWS;
     request.may_go_on = hurries || !quiet ? NULL : is_quiet;
     request.may_go_on_user = self;
