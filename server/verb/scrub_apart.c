@@ -1,14 +1,15 @@
-/* See scrub.h. Selects, of two rows of a record in a store with several writers, the cells that must be equal
- * in them, and the cells that only the other row has. Both rows have all that is stored, with gone cells. */
+/* See scrub.h. Compares two rows of a record, the primary and the other one, in a store with several writers.
+ * Selects the cells that must be equal in both rows, and the cells that only the other row has. The caller
+ * passes each row with all its cells, including the control cells. */
 #include "verb/scrub.h"
 
 #include "store/control.h"
 
-typedef struct apart {
+typedef struct row_pair {
     const kw_ordering *ordering;
     const kw_row *primary, *other;
     kw_arena *arena;
-} apart;
+} row_pair;
 
 static bool
 same_column(const kw_cell *a, const kw_cell *b)
@@ -18,13 +19,13 @@ same_column(const kw_cell *a, const kw_cell *b)
 
 /* True if a gone cell of the row `by` hides the cell. */
 static bool
-is_hidden(const apart *self, const kw_row *by, const kw_cell *cell)
+is_hidden(const row_pair *self, const kw_row *by, const kw_cell *cell)
 {
     return cell->timestamp <= kw_control_gone_until(self->ordering, by, cell, self->arena);
 }
 
 static bool
-is_visible(const apart *self, const kw_row *row, const kw_cell *cell)
+is_visible(const row_pair *self, const kw_row *row, const kw_cell *cell)
 {
     return !kw_is_control(self->ordering, cell) && !is_hidden(self, row, cell);
 }
@@ -56,7 +57,7 @@ has_cell(const kw_row *row, const kw_cell *cell)
 }
 
 static size_t
-count_visible(const apart *self, const kw_row *row, const kw_cell *like)
+count_visible(const row_pair *self, const kw_row *row, const kw_cell *like)
 {
     column cells = column_of(row, like);
     size_t count = 0;
@@ -65,10 +66,10 @@ count_visible(const apart *self, const kw_row *row, const kw_cell *like)
     return count;
 }
 
-/* True if the row `in` lacks the cell of the row `from` because its family keeps no more versions: it has a
- * newer cell of the column, and as many as the other row. */
+/* True if the row `in` lacks this cell of the row `from` only because the family keeps no more versions. Then
+ * `in` has a newer cell of the column, and at least as many visible cells of the column as `from`. */
 static bool
-is_displaced(const apart *self, const kw_row *from, const kw_row *in, const kw_cell *cell)
+is_displaced(const row_pair *self, const kw_row *from, const kw_row *in, const kw_cell *cell)
 {
     column newest = column_of(in, cell);
     return newest.count && newest.cells[0].timestamp > cell->timestamp && !has_cell(in, cell) &&
@@ -77,7 +78,7 @@ is_displaced(const apart *self, const kw_row *from, const kw_row *in, const kw_c
 
 /* True if the other row must have this cell of the primary row. */
 static bool
-is_needed(const apart *self, const kw_cell *cell)
+is_needed(const row_pair *self, const kw_cell *cell)
 {
     return is_visible(self, self->primary, cell) && !is_hidden(self, self->other, cell) &&
            !is_displaced(self, self->primary, self->other, cell);
@@ -85,7 +86,7 @@ is_needed(const apart *self, const kw_cell *cell)
 
 /* True if the cell of the other row is compared: the primary row has it, too, or has removed it. */
 static bool
-is_comparable(const apart *self, const kw_cell *cell)
+is_comparable(const row_pair *self, const kw_cell *cell)
 {
     if (!is_visible(self, self->other, cell))
         return false;
@@ -94,14 +95,14 @@ is_comparable(const apart *self, const kw_cell *cell)
 
 /* True if only the other row has the cell, and the primary row has neither removed nor displaced it. */
 static bool
-is_extra(const apart *self, const kw_cell *cell)
+is_extra(const row_pair *self, const kw_cell *cell)
 {
     return is_visible(self, self->other, cell) && !is_comparable(self, cell) &&
            !is_displaced(self, self->other, self->primary, cell);
 }
 
 static kw_row
-select_cells(const apart *self, const kw_row *row, bool (*wanted)(const apart *, const kw_cell *))
+select_cells(const row_pair *self, const kw_row *row, bool (*wanted)(const row_pair *, const kw_cell *))
 {
     kw_row selected = {.key = row->key, .cells = KW_ARENA_ARRAY(self->arena, kw_cell, row->cells_count)};
     for (uint32_t i = 0; i < row->cells_count; i++)
@@ -114,7 +115,7 @@ void
 kw_scrub_needed(const kw_ordering *ordering, const kw_row *primary, const kw_row *other, kw_arena *arena,
                 kw_row *ret_primary, kw_row *ret_other)
 {
-    const apart self = {ordering, primary, other, arena};
+    const row_pair self = {ordering, primary, other, arena};
     *ret_primary = select_cells(&self, primary, is_needed);
     *ret_other = select_cells(&self, other, is_comparable);
 }
@@ -122,12 +123,12 @@ kw_scrub_needed(const kw_ordering *ordering, const kw_row *primary, const kw_row
 kw_row
 kw_scrub_extra(const kw_ordering *ordering, const kw_row *primary, const kw_row *other, kw_arena *arena)
 {
-    const apart self = {ordering, primary, other, arena};
+    const row_pair self = {ordering, primary, other, arena};
     return select_cells(&self, other, is_extra);
 }
 
 static bool
-is_own(const apart *self, const kw_cell *cell)
+is_visible_in_primary(const row_pair *self, const kw_cell *cell)
 {
     return is_visible(self, self->primary, cell);
 }
@@ -135,8 +136,8 @@ is_own(const apart *self, const kw_cell *cell)
 kw_row
 kw_scrub_visible(const kw_ordering *ordering, const kw_row *row, kw_arena *arena)
 {
-    const apart self = {ordering, row, row, arena};
-    return kw_control_is_in(ordering, row) ? select_cells(&self, row, is_own) : *row;
+    const row_pair self = {ordering, row, row, arena};
+    return kw_control_is_in(ordering, row) ? select_cells(&self, row, is_visible_in_primary) : *row;
 }
 
 /* --- the rows of a comparison -------------------------------------------------------------------- */
