@@ -1,4 +1,4 @@
-/* Removes association rows of removed records: see association.h. */
+/* Removes from the association the cells with default keys of removed records: see association.h. */
 #include "path/association_internal.h"
 
 #include <glib.h>
@@ -26,13 +26,12 @@ struct forgetting {
 
 static void forget_next(forgetting *group);
 
-/* Not applied: the row is gone or holds another key. */
 static void
 on_written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
 {
     forget_one *self = user;
     forgetting *group = self->group;
-    (void)applied;
+    (void)applied; /* if the delete was not applied, the row is gone or holds another key: not an error */
     if (outcome != KW_OUTCOME_OK)
         group->errors[self->index] = *error;
     group->writes_in_flight--;
@@ -52,7 +51,8 @@ forget_next(forgetting *group)
 }
 
 /* Builds a delete of the columns that hold default keys, on the condition that the first of them is
- * unchanged: the cells of a row were written together. False: there are none, or an error. */
+ * unchanged. To check one column is enough, because the cells of a row were written together. Returns false
+ * if there are no such columns, or after an error. */
 static bool
 make_forget(forgetting *group, kw_association_lookup *lookup, forget_one *ret_one, kw_error *ret_error)
 {

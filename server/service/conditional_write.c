@@ -141,7 +141,7 @@ read_condition(const kw_table *table, bool given, const kw_api_Condition *from, 
         table->name, kw_pick_text(table, pick, arena));
 }
 
-/* Both have the same arguments. */
+/* putIf and compareAndPut have the same arguments, so serve_put_if reads both as those of putIf. */
 G_STATIC_ASSERT(sizeof(kw_api_Data_putIf_args) == sizeof(kw_api_Data_compareAndPut_args));
 
 static void

@@ -33,7 +33,8 @@ stamp_of_write(kw_collector *self, const kw_write *write)
     return kw_stamps_allocate(&self->store->stamps, &write->row, 1, write->kind == KW_WRITE_DELETE);
 }
 
-/* The number of successive writes, beginning with `first`, to rows of the same record. */
+/* The number of successive writes from `first` on that are rows of the same record and have the same
+ * timestamp; at most KW_STORE_RECORD_ROWS_MAX. */
 static size_t
 record_rows(const kw_commit *commit, size_t first)
 {
@@ -110,8 +111,8 @@ find_target(kw_collector *self, kw_bytes table, kw_bytes row, kw_stored_row *ret
     return ret_row->table;
 }
 
-/* Finds the tables of a record's rows. The list of tables keeps them until the committer, on this thread,
- * changes it. */
+/* Finds the tables of a record's rows. The result borrows the tables from the store's list of tables. They
+ * stay valid because only this thread changes the list. */
 static bool
 find_targets(kw_collector *self, kw_bytes table, kw_bytes row, const kw_row_target *others, size_t count,
              kw_stored_row *ret_rows, kw_error *ret_error)

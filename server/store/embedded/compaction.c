@@ -7,9 +7,9 @@
 typedef struct compaction_filter {
     kw_embedded_tables *tables;
     int64_t now_ms;
-    uint32_t table_id; /* of `table`; 0: none yet */
-    bool table_known;
-    kw_stored_table *table;
+    uint32_t table_id;      /* of the last entry; 0: none yet */
+    bool table_known;       /* the list of tables says whether the table with this id exists */
+    kw_stored_table *table; /* NULL: the table was dropped, or table_known is false */
     kw_buffer row;          /* row prefix of the last entry */
     int family;             /* of the last entry; -1: none yet */
     int64_t family_deleted; /* timestamp of the family's newest marker; -1: none */
