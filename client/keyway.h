@@ -608,7 +608,7 @@ KW_CLIENT_API GPtrArray *kw_client_policy_history(kw_client *client, gint64 befo
 KW_CLIENT_API kw_policy_version *kw_client_policy_version(kw_client *client, gint64 version, GError **error);
 KW_CLIENT_API void kw_policy_version_free(kw_policy_version *version);
 
-/* --- changes of key rules ------------------------------------------------------------------------- */
+/* --- changes of tables ---------------------------------------------------------------------------- */
 
 typedef enum kw_change_action {
     KW_CHANGE_SWITCH = 1,   /* queries read the rows under the new key rule */
@@ -628,8 +628,9 @@ typedef struct kw_change_options {
     bool expire_cursors;          /* COMPLETE: cursors of the old key rule expire now, so its scans fail */
 } kw_change_options;
 
-/* A change of the key rule of a path, while the path is in use. Or a change that adds paths to a table with
- * rows, or drops paths. Texts are never NULL. Times: ms since 1970. */
+/* A change of a table while it is in use: of the key rule of a path, or a change that adds paths to a table
+ * with rows, drops paths, or allows or forbids increments and conditional writes. Texts are never NULL.
+ * Times: ms since 1970. */
 typedef struct kw_change_status {
     char *table;
     char *path;          /* of paths that are added together: the first one */

@@ -796,7 +796,8 @@ service Admin {
   list<PolicyVersion> policyHistory(1: i64 before, 2: i32 limit) throws (1: KeywayError failure),
   /** Returns one version with its text; 0 or absent: the current one. */
   PolicyVersion policyVersion(1: i64 version) throws (1: KeywayError failure),
-  /** Returns the changes of key rules that are under way in a table; absent or empty: in all tables. */
+  /** Returns the changes (of key rules, paths or atomics) that are under way in a table; absent or empty: in all
+   *  tables. */
   list<ChangeStatus> changes(1: string table) throws (1: KeywayError failure),
   /** Carries out an action on the change of a table, and returns the changes of the table that are under way
    *  afterwards. Fails with REFUSED if the change is not ready for the action, if the change has another version than

@@ -14,7 +14,7 @@ output_list(const kw_cli *cli, const GPtrArray *changes)
     kw_output *output;
 
     if (changes->len == 0 && cli->format == KW_OUTPUT_TABLE) {
-        printf("no change of a key rule is under way\n");
+        printf("no change is under way\n");
         return fflush(stdout) == 0;
     }
     output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
@@ -44,7 +44,8 @@ run_list(kw_cli *cli, int argc, char **argv)
     GError *error = NULL;
     int code;
 
-    if (!kw_cli_parse(cli, "change list", "", "Lists the changes of key rules that are under way.", NULL,
+    if (!kw_cli_parse(cli, "change list", "",
+                      "Lists the changes of tables that are under way (key rules, paths, atomics).", NULL,
                       NULL, 0, 0, &argc, &argv, &code))
         return code;
     if (kw_cli_connect(cli, &code) == NULL)
@@ -121,7 +122,8 @@ kw_command_change(kw_cli *cli, int argc, char **argv)
     if (argc > 1 && argv[1][0] != '-')
         return run_unknown(argv[1]);
     if (!kw_cli_parse(cli, "change", "COMMAND",
-                      "Controls the change of a key rule, which `keyway policy apply` begins.\n\n"
+                      "Controls a change of a table (key rule, paths or atomics) that "
+                      "`keyway policy apply` began.\n\n"
                       "Commands (`keyway change COMMAND --help`):\n"
                       "  list            list the changes that are under way\n"
                       "  status TABLE    print the state of a change, and what is possible now\n"

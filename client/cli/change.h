@@ -1,4 +1,4 @@
-/* Changes of key rules, for the commands keyway change ...
+/* Changes of tables (key rules, paths, atomics): the commands keyway change ...
  *
  *   change.c          the list of commands; list and status
  *   change_status.c   prints the state of changes
@@ -30,8 +30,8 @@ char *kw_change_paths(const kw_change_status *change);
 /* "copying, 42 %, 1200 rows per second, about 3 min left"; the caller frees it. */
 char *kw_change_phase(const kw_change_status *change);
 
-/* Prints the commands that are possible now, one per line, each after `indent` columns. The first line begins
- * with this title. Prints nothing if no command is possible. */
+/* Prints the commands that are possible now, one per line, indented by `indent` columns. In the first line,
+ * the title is in these columns. Prints nothing if no command is possible. */
 void kw_change_print_next(const kw_change_status *change, const char *title, int indent, FILE *to);
 
 /* --- change_wait.c ------------------------------------------------------------------------------ */

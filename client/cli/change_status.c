@@ -425,7 +425,7 @@ kw_change_output(const kw_cli *cli, const char *table, const GPtrArray *changes)
         return kw_output_end(output, NULL);
     }
     if (changes->len == 0)
-        printf("table %s: no change of a key rule is under way\n", table);
+        printf("table %s: no change is under way\n", table);
     for (guint i = 0; i < changes->len; i++)
         print_change(cli, changes->pdata[i]);
     return fflush(stdout) == 0;

@@ -8,7 +8,7 @@
  *     explain*.c decode.c                   keys and plans
  *     show.c create.c forget.c check.c      tables and administration
  *     scrub.c scrub_run.c scrub_state.c     compares the paths of a table
- *     change.c change_*.c                   changes of key rules
+ *     change.c change_*.c                   changes of tables (key rules, paths, atomics)
  *     policy.c policy_apply.c               the policy and its versions
  *     diff.c diff_rows.c                    compares two policy files, or versions
  *     advise*.c private.c                   predicts the effect of key rules, with a private gateway

@@ -36,7 +36,7 @@ static const struct {
     {"forget", "TABLE", "remove an unused table or path from the catalog", kw_command_forget},
     {"scrub", "TABLE", "compare the paths of a table, and repair them", kw_command_scrub},
     {"policy", "[COMMAND]", "print the policy; import, apply, list and compare versions", kw_command_policy},
-    {"change", "COMMAND", "control the change of a key rule while its table is in use", kw_command_change},
+    {"change", "COMMAND", "control a change of a table while the table is in use", kw_command_change},
     {"check", "FILE...", "find problems in policy files", kw_command_check},
     {"reload", "", "make the gateway read its policy file again", kw_command_reload},
     {"stats", "[PREFIX]", "print the metrics of the gateway", kw_command_stats},

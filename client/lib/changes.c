@@ -1,4 +1,4 @@
-/* Changes of key rules: changes, orderChange. See scrub.c for changeDiff. */
+/* Changes of tables: the methods changes and orderChange. See scrub.c for changeDiff. */
 #include "lib/client.h"
 #include "lib/info.h"
 

@@ -89,7 +89,7 @@ append_gauge(kw_buffer *body, const char *name, const char *about, double value)
     kw_buffer_printf(body, "keyway_%s %.17g\n", name, value);
 }
 
-/* --- changes of key rules ---------------------------------------------------------------------------- */
+/* --- changes of tables ------------------------------------------------------------------------------- */
 
 typedef struct change_metric {
     const char *name;
@@ -165,7 +165,7 @@ change_failing(const kw_change_status *change)
 }
 
 static const change_metric change_metrics[] = {
-    {"change_age_seconds", "gauge", "Time since the change of a key rule began; the version is a label",
+    {"change_age_seconds", "gauge", "Time since the change of a table began; the version is a label",
      change_age},
     {"change_version_age_seconds", "gauge", "Time since the change got this version", change_version_age},
     {"change_rows_copied", "gauge", "Rows that the change has copied", change_copied},

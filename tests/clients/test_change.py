@@ -55,7 +55,7 @@ order_events  by_time  both-old  ready to switch            2026-11-21T10:00:01.
                 "table": TABLE, "path": "primary", "version": "both-old", "phase": "copying", "progress": 0.42,
                 "since": "2026-11-21T10:00:01.000Z"})
         with self.gateway([]) as gateway:
-            self.assertIn("no change of a key rule is under way", self.run_ok(gateway, "change", "list"))
+            self.assertIn("no change is under way", self.run_ok(gateway, "change", "list"))
             self.assertEqual(json.loads(self.run_ok(gateway, "change", "list", "-o", "json")), [])
 
     def test_status(self):
@@ -85,7 +85,7 @@ table order_events, path primary: version both-old since 2026-11-21T10:00:01.000
             with self.gateway(change(version="both-new", next_commands="complete, reverse", cursors_until=until)) as gateway:
                 self.assertIn(text, self.run_ok(gateway, "change", "status", TABLE))
         with self.gateway([]) as gateway:
-            self.assertEqual(self.run_ok(gateway, "change", "status", TABLE), "table order_events: no change of a key rule is under way\n")
+            self.assertEqual(self.run_ok(gateway, "change", "status", TABLE), "table order_events: no change is under way\n")
             self.run_bad(4, gateway, "change", "status", "orders")
 
     def test_status_json(self):
