@@ -1,5 +1,6 @@
-/* See convert.h. If a TDelete has columns, the Thrift2 handler uses only the members of these columns and
- * deleteType. A column without qualifier has an empty qualifier, unless deleteType is for families. */
+/* See convert.h. If a TDelete has columns, the Thrift2 handler uses deleteType and the timestamps of these
+ * columns, and ignores the timestamp of the TDelete itself. A column without qualifier has an empty
+ * qualifier, unless deleteType is for families. */
 #include "store/hbase/convert.h"
 
 #include "store/check.h"
@@ -7,7 +8,7 @@
 /* The size of HBase's KeyValue without row, family, qualifier and value: lengths, timestamp and type. */
 #define KEY_VALUE_OVERHEAD 24
 #define KEY_VALUE_MAX (10 * 1024 * 1024)
-/* More than the field headers of a cell or a column need in either protocol. */
+/* More than the field headers of a cell, a column or a mutation need in either protocol. */
 #define WIRE_OVERHEAD 64
 
 kw_hbase_shape
@@ -193,22 +194,43 @@ kw_hbase_to_mutations(kw_arena *arena, const kw_write *write, kw_durability dura
     return all;
 }
 
+static size_t
+cells_bytes(const kw_cell *cells, size_t count)
+{
+    size_t bytes = count * WIRE_OVERHEAD;
+    for (size_t i = 0; i < count; i++)
+        bytes += cells[i].family.size + cells[i].qualifier.size + cells[i].value.size;
+    return bytes;
+}
+
+static size_t
+column_bytes(const kw_column *column)
+{
+    return column->family.size + column->qualifier.size + WIRE_OVERHEAD;
+}
+
+/* The maximum number of mutations that kw_hbase_to_mutations makes of the write. Each contains the row key.
+ */
+static size_t
+count_mutations(const kw_write *write)
+{
+    size_t deletes_or_puts = write->kind == KW_WRITE_DELETE ? 2 : 1;
+    return write->markers_count + deletes_or_puts + (write->extra_cells_count ? 2 : 0);
+}
+
 size_t
 kw_hbase_write_bytes(const kw_write *write)
 {
-    size_t bytes = write->row.size + WIRE_OVERHEAD;
-    for (size_t i = 0; write->kind == KW_WRITE_PUT && i < write->cells_count; i++) {
-        const kw_cell *cell = &write->cells[i];
-        bytes += cell->family.size + cell->qualifier.size + cell->value.size + WIRE_OVERHEAD;
-    }
+    bool mutations = kw_hbase_shape_of(write) == KW_HBASE_SHAPE_MUTATIONS;
+    size_t rows = 1 + (mutations ? count_mutations(write) : 0);
+    size_t bytes = rows * (write->row.size + WIRE_OVERHEAD);
+    if (write->kind == KW_WRITE_PUT)
+        bytes += cells_bytes(write->cells, write->cells_count);
     for (size_t i = 0; write->kind == KW_WRITE_DELETE && i < write->columns_count; i++)
-        bytes += write->columns[i].family.size + write->columns[i].qualifier.size + WIRE_OVERHEAD;
+        bytes += column_bytes(&write->columns[i]);
     for (size_t i = 0; i < write->markers_count; i++)
-        bytes += write->row.size + write->markers[i].column.family.size +
-                 write->markers[i].column.qualifier.size + WIRE_OVERHEAD;
-    for (size_t i = 0; i < write->extra_cells_count; i++)
-        bytes += write->extra_cells[i].family.size + write->extra_cells[i].qualifier.size + WIRE_OVERHEAD;
-    return bytes;
+        bytes += write->markers[i].whole_row ? 0 : column_bytes(&write->markers[i].column);
+    return bytes + cells_bytes(write->extra_cells, write->extra_cells_count);
 }
 
 bool

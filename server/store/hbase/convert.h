@@ -1,5 +1,6 @@
-/* Conversion between the store's structs and Thrift2's. Only arrays are copied. Bytes are borrowed from the
- * operation, and those of rows from the reply. */
+/* Conversion between the store's structs and Thrift2's. The conversions copy only arrays; they borrow the
+ * bytes from the operation, or, for rows, from the reply. Only kw_hbase_copy_columns and kw_hbase_copy_cells
+ * copy bytes. */
 #pragma once
 
 #include "store/store.h"
@@ -29,7 +30,7 @@ void kw_hbase_to_delete(kw_arena *arena, const kw_write *write, kw_durability du
 const kw_hb_TRowMutations *kw_hbase_to_mutations(kw_arena *arena, const kw_write *write,
                                                  kw_durability durability);
 
-/* An estimate of the size on the wire, rounded up. */
+/* An estimate of the size of the write's Thrift2 struct on the wire. It is never too low. */
 size_t kw_hbase_write_bytes(const kw_write *write);
 
 /* LIMIT if a cell is larger than HBase's client accepts (hbase.client.keyvalue.maxsize, which includes the
@@ -42,7 +43,7 @@ void kw_hbase_to_get(kw_arena *arena, const kw_get *get, kw_hb_TGet *ret_get);
 kw_column *kw_hbase_copy_columns(kw_arena *arena, const kw_column *columns, size_t count);
 kw_cell *kw_hbase_copy_cells(kw_arena *arena, const kw_cell *cells, size_t count);
 
-/* A row of a table: the key in a GHashTable, and the first member of its entries. */
+/* Names a row of a table. Used as the key of a GHashTable; the structs in that hash table begin with it. */
 typedef struct kw_hbase_row_key {
     kw_bytes table, row;
 } kw_hbase_row_key;
