@@ -1,6 +1,6 @@
 /* Problems of a policy file and their positions.
  *
- * Every problem of a file is collected in one run and printed as
+ * The problems of a file, up to 100, are collected in one run and printed as
  *   file:line:column: error: message / hint: what to do
  * A mark with line 0 means that there is no position (a default, a command line). Not thread-safe. */
 #pragma once

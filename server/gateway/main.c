@@ -31,7 +31,7 @@ read_options(int *count, char ***arguments, options *wanted, GError **ret_failed
     const GOptionEntry entries[] = {
         {"config", 'c', 0, G_OPTION_ARG_FILENAME, &wanted->config_file, "Serve this policy", "FILE"},
         {"check", 0, 0, G_OPTION_ARG_FILENAME, &wanted->check_file,
-         "Print every problem of this policy, and exit", "FILE"},
+         "Print the problems of this policy (up to 100), and exit", "FILE"},
         {"json", 0, 0, G_OPTION_ARG_NONE, &wanted->json,
          "With --check: print one JSON object per problem, and nothing else", NULL},
         {"diff", 0, 0, G_OPTION_ARG_FILENAME, &wanted->diff_file,
