@@ -30,8 +30,9 @@ static const kw_setting listener_tls_settings[] = {
      .kind = KW_KIND_TEXT,
      .offset = offsetof(kw_model_tls, ca),
      .least = 1,
-     .about = "PEM file with the authorities that sign client certificates.",
-     .holds = "none; no client certificate is accepted"},
+     .about = "PEM file with the authorities that sign client certificates. Used only with require_client: "
+              "without it, no client certificate is requested.",
+     .holds = "none"},
     {.name = "require_client",
      .kind = KW_KIND_BOOL,
      .offset = offsetof(kw_model_tls, require_client),
@@ -88,7 +89,8 @@ static const kw_setting admin_settings[] = {
      .offset2 = offsetof(kw_draft, model.admin.port),
      .port = 9596,
      .fallback = "127.0.0.1:9596",
-     .about = "Address to listen on for HTTP, host:port. It serves /livez, /readyz and /metrics."},
+     .about = "Address to listen on for HTTP, host:port. It serves /livez, /readyz, /metrics, and "
+              "the status page at /."},
     {.name = NULL},
 };
 
@@ -140,7 +142,8 @@ static const kw_setting limits_settings[] = {
      .least = 4 * KIB,
      .most = GIB,
      .fallback = "16MiB",
-     .about = "Maximum size of a request, of a reply, and of the map entries in one returned record."},
+     .about = "Maximum size of a request, of a reply, and of the map entries in one returned record. A "
+              "larger request closes its connection."},
     {.name = "in_flight",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, in_flight),
@@ -197,7 +200,8 @@ static const kw_setting limits_settings[] = {
 
 static const kw_section limits_section = {
     .title = "limits",
-    .about = "Limits for clients. A call that exceeds one fails with LIMIT.",
+    .about = "Limits for clients. A call that exceeds decoded, batch_records or list_values, or whose reply "
+             "exceeds frame, fails with LIMIT. The other settings say what happens.",
     .settings = limits_settings,
     .size = sizeof(kw_model_limits),
     .mark_offset = KW_OFFSET_NONE,

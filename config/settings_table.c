@@ -73,8 +73,8 @@ static const kw_setting field_settings[] = {
      .kind = KW_KIND_BOOL,
      .offset = offsetof(kw_draft_field, field.counter),
      .fallback = "false",
-     .about =
-         "Allow increments (int in form raw, or a map of these). A put of a counter costs an extra read."},
+     .about = "Allow increments (int in form raw, or a map of these). On HBase with order: store, a put of a "
+              "counter costs an extra read."},
     {.name = "generate",
      .kind = KW_KIND_SECTION,
      .offset = offsetof(kw_draft_field, field.generate),

@@ -64,7 +64,7 @@ extern const char *const kw_bucket_as_names[];
      .required = true,                                                                                       \
      .least = 2,                                                                                             \
      .most = KW_BUCKETS_MAX,                                                                                 \
-     .about = "Number of buckets. A read that does not bind the bucket's fields visits all of them."},       \
+     .about = "Number of buckets. A read that does not bind the bucket's fields visits all buckets."},       \
         {.name = "as",                                                                                       \
          .kind = KW_SETTING_CHOICE,                                                                          \
          .choices = kw_bucket_as_names,                                                                      \

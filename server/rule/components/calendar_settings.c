@@ -382,10 +382,10 @@ static const kw_setting_schema settings[] = {
      .kind = KW_SETTING_TEXTS,
      .required = true,
      .about = "The parts, in the order of the key: yyyy, yy (2000 to 2099), MM, dd, DDD (day of the year), "
-              "HH, mm, ss, SSS. Without the year, or with a gap above the finest part, the calendar is "
-              "circular: its keys repeat. Then every family needs a ttl, and the time until the keys repeat "
-              "must be at least ttl + 2 x major_compaction, unless another component of the same field "
-              "distinguishes the repetitions."},
+              "HH, mm, ss, SSS. The calendar is circular (its keys repeat) if the year, or any part between "
+              "the year and the finest part, is missing, for example MM if the parts are yyyy and dd. Then "
+              "every family needs a ttl, and the time until the keys repeat must be at least ttl + 2 x "
+              "major_compaction, unless another component of the same field distinguishes the repetitions."},
     {.name = "zone",
      .kind = KW_SETTING_TEXT,
      .fallback = "UTC",
@@ -393,9 +393,10 @@ static const kw_setting_schema settings[] = {
          "The time zone of the parts: a name from the system's time zone database, such as Europe/Berlin, or "
          "an offset, such as +08:00. When clocks are set back, two moments have the same local time. "
          "Therefore, parts finer than a day are rejected in zones that have set their clocks back in 1992 or "
-         "later, unless the key distinguishes the two moments. The time itself distinguishes them, and so "
-         "does a generated number that is unique forever or within the same period of the same zone. A "
-         "record with a repeated local time before 1992 is rejected unless the key distinguishes it."},
+         "later, unless the key distinguishes the two moments. The exact time in the key distinguishes them. "
+         "So does a generated number that is unique forever, or unique in a period (per) that contains both "
+         "moments and is counted in the calendar's zone. A record with a repeated local time before 1992 is "
+         "rejected unless the key distinguishes it."},
     {.name = "as",
      .kind = KW_SETTING_CHOICE,
      .choices = forms,
