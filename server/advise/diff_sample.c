@@ -1,4 +1,5 @@
-/* Generates random records that a rule accepts, and compares their keys under both rules. */
+/* Generates random records that the old and the new table accept, and compares their keys under the old and
+ * the new rule. */
 #include "advise/diff_internal.h"
 
 #include <glib.h>

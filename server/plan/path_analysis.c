@@ -38,8 +38,8 @@ kw_path_analysis_computes(const kw_path_analysis *analysis, const kw_component *
     return is_computable(analysis->known, component);
 }
 
-/* True if a later component narrows or orders the rows after the enumerable component `at` fans out. Adds the
- * fields that are then known to `known`. */
+/* True if it helps to fan out the enumerable component `at`: its own field has the range, or a later
+ * component then narrows or orders the rows. Sets known[field] for each field that is known after that. */
 static bool
 fanning_helps(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at, bool *known)
 {
@@ -74,8 +74,8 @@ is_worth_fanning(const kw_path_analysis *analysis, const kw_normalized_query *no
     return fanning_helps(analysis, normalized, at, known);
 }
 
-/* For a component of the prefix: counts its bound fields, and notes those whose condition all rows of the
- * ranges meet. */
+/* For a component of the prefix: counts its bound fields. Marks a field as covered if all rows of the ranges
+ * meet the query's condition on it. */
 static void
 note_bound_fields(kw_path_analysis *analysis, const kw_normalized_query *normalized,
                   const kw_component *component)
@@ -197,7 +197,7 @@ walk(kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_order
     analysis->used = at;
     analysis->direction = 1;
     if (at == count)
-        analysis->stop = KW_STOP_TRIVIAL; /* only after the pieces of a clock */
+        analysis->stop = KW_STOP_TRIVIAL; /* each component was computed or fanned out */
     else if (analysis->stop != KW_STOP_RUNS)
         analysis->direction = kw_layout_component(analysis->layout, at)->direction;
 }

@@ -5,9 +5,9 @@
  *                compute   fan out    compute   stop     (not used)
  *
  * The components are analysed from the front. A component whose fields are known is computed. An enumerable
- * component fans out, which means that each of its pieces gets its own ranges, if a later component then
- * narrows or orders the rows. The first component that can be neither computed nor fanned out is the stop:
- * its field determines the order of the rows and can have the range.
+ * component fans out if its own field has the range, or if a later component then narrows or orders the rows.
+ * To fan out means that each of its pieces gets its own ranges. The first component that is neither computed
+ * nor fanned out is the stop: its field determines the order of the rows and can have the range.
  *
  * A clock is a component computed from a time (calendar, bits). If the query has a range of this time, and
  * a later component is bound or stores the time itself in order, the clock can fan out into the pieces within
