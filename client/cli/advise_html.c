@@ -197,7 +197,8 @@ card(GString *to, const kw_advise_view *view, const kw_advised_path *path, const
     if (path->rejected > 0)
         g_string_append_printf(to, ". %" G_GINT64_FORMAT " records have no key", path->rejected);
     if (path->duplicates > 0)
-        g_string_append_printf(to, ". %" G_GINT64_FORMAT " records share a key", path->duplicates);
+        g_string_append_printf(to, ". %" G_GINT64_FORMAT " records have the key of an earlier record",
+                               path->duplicates);
     g_string_append(to, "</p>");
     plots(to, view, path);
     g_string_append(to, "</div>");
@@ -328,10 +329,10 @@ kw_advise_page(const kw_advise_view *view)
     g_string_append(to, "</div>");
     queries(to, view);
     g_string_append(
-        to, "<footer>The effective number of regions is the number of equally used regions that "
-            "would receive the writes of one window: 1 means that one region server receives all "
-            "writes of the table. Rows read per row returned is the efficiency of a query; 1 is "
+        to, "<footer>The effective number of regions says how evenly the writes of a window are spread: "
+            "this number of equally used regions would spread them as evenly. 1 means that one region server "
+            "receives all writes of the table. Rows read per row returned is the efficiency of a query; 1 is "
             "best. A query with a limit is counted as if the matching rows were spread evenly among the rows "
-            "read; each merged range costs one more row.</footer></main></body></html>\n");
+            "of the ranges; each further merged range costs one more row.</footer></main></body></html>\n");
     return to;
 }

@@ -33,7 +33,8 @@ record_text(const kw_scrub_run *run, const kw_difference *difference)
     return kw_record_print(run->info, difference->key, run->cli->raw);
 }
 
-/* A table is opened with its first row, so that a table without rows has no header. */
+/* Starts the output. In the table format, the first row starts it, so that no header is printed if there are
+ * no rows. */
 static void
 open_output(kw_scrub_run *run)
 {
@@ -75,8 +76,7 @@ print_summary(const kw_scrub_run *run)
                run->table, state->rows, state->missing, state->different, state->orphans,
                run->command->orphans, state->foreign_rows, state->repaired);
     if (state->unsettled > 0)
-        g_printerr("%" G_GINT64_FORMAT
-                   " records were being written, or were written within the last minutes, so "
+        g_printerr("%" G_GINT64_FORMAT " records were being written, or were written shortly before, so "
                    "they could not be compared: %s later.\n",
                    state->unsettled, run->command->again);
 }
