@@ -4,13 +4,15 @@
  *   =facts             policy: "N ID": version N is current, and its text is in the row ~policy/N/ID
  *   ~policy/N/ID       text, author, reason, at (ms since 1970), previous: the ID of version N - 1
  *
+ * In the key of a row, N has 16 hexadecimal digits, so that the rows sort by N.
+ *
  * The text is written first, in a row of its own: the ID is random, so no other writer has this row, and a
  * write that the store executes late changes nothing that is in use. Then version N becomes current in the
  * same conditional put as the facts of its tables (put.h). A row without that put belongs to no version; it
  * remains, and is never read as one.
  *
- * Several gateways can write rows for the same N, but all of them do so after they read which ID version N -
- * 1 has. So any row of N + 1 names the row of N that became current.
+ * Several gateways can write rows for the same N, but each of them reads the ID of version N - 1 first.
+ * So any row of N + 1 names the row of N that became current.
  *
  * These rows sort after all others, so that a read of the catalog stops before them.
  */
@@ -24,7 +26,7 @@
 
 #define KW_CATALOG_POLICY_PREFIX "~policy/"
 #define KW_CATALOG_POLICY KW_BYTES_LITERAL("policy") /* the cell in the row of facts */
-/* Maximum bytes of a text, as of a policy file. */
+/* Maximum size of a text. A policy file has the same limit. */
 #define KW_VERSION_TEXT_MAX ((size_t)1024 * 1024)
 #define KW_VERSION_REASON_MAX 1000
 /* Maximum number of versions that one read returns. */
@@ -32,7 +34,7 @@
 
 typedef struct kw_catalog kw_catalog;
 
-/* Which version is current, or the row of a version. */
+/* Number and ID of a version, as in the cell `policy` and in the key of the version's row. */
 typedef struct kw_version_name {
     int64_t number; /* 0: none */
     char id[33];    /* 32 hex digits */
