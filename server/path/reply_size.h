@@ -1,5 +1,5 @@
-/* How large records are in a reply: upper bounds for both protocols, so that accepted records certainly fit.
- * Pure. */
+/* Upper bounds of the sizes of encoded records in a reply, for both protocols. If the sum of the bounds fits
+ * into a reply, the encoded records certainly fit. Pure. */
 #pragma once
 
 #include "schema/policy.h"

@@ -10,7 +10,8 @@
 #define KW_ADVISE_QUERIES_MAX 200
 #define KW_ADVISE_CHECKS_MAX 100000000
 
-/* Its memory belongs to the worker thread, because the exchange's arena belongs to the loop. */
+/* Has an arena of its own, because only the loop can use the exchange's arena, and the work runs on a worker
+ * thread. */
 typedef struct kw_advising {
     kw_offload offload;
     const kw_api_Admin_advise_args *args;

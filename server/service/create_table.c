@@ -1,4 +1,5 @@
-/* createTable: creates the policy's store tables. The caller can override families and splits. */
+/* createTable: creates the store tables of a table's paths, or of one path. The caller can override the
+ * policy's families and splits. */
 #include "service/convert.h"
 #include "service/methods.h"
 #include "service/show.h"

@@ -136,7 +136,7 @@ find_path(kw_call *call, const kw_cursor *cursor, const kw_table **ret_table, in
     return true;
 }
 
-/* Reports why no placement of the path has the cursor's layout. */
+/* Reports why no complete placement of the path has the cursor's layout. */
 static bool
 refuse_layout(const kw_path *path, uint32_t number, kw_error *ret_error)
 {
@@ -153,8 +153,8 @@ refuse_layout(const kw_path *path, uint32_t number, kw_error *ret_error)
                         number, table, path->name, kw_layout_number(path->layout));
 }
 
-/* Finds the placement with the cursor's layout. A plan reads one placement of a path, so the cursor has one
- * layout. */
+/* Finds the complete placement with the cursor's layout. A plan reads one placement of a path, so the cursor
+ * has one layout. */
 static bool
 find_placement(const kw_cursor *cursor, const kw_path *path, const kw_placement **ret_placement,
                kw_error *ret_error)

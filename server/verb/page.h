@@ -25,6 +25,6 @@ kw_bytes kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_
                         const kw_gathered *page, bool rest);
 
 /* Opens a cursor: returns its request, bound to its path, and its position. INVALID with a separate text for
- * each mismatch: signature, expiry, caller, table, path, layout. */
+ * each mismatch, for example of the signature, the caller, the table, the layout or a field. */
 bool kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request,
                          kw_position *ret_position, kw_error *ret_error);
