@@ -23,10 +23,11 @@ typedef enum kw_wal_step {
 
 typedef struct kw_wal_reader {
     kw_bytes file;
-    size_t at;       /* offset of the next fragment */
-    size_t start;    /* offset of the current record */
-    kw_bytes record; /* RECORD: the record; TRUNCATED, BROKEN: its fragments before the damage */
-    kw_bytes rest; /* TRUNCATED: its last bytes in the file; BROKEN: the readable part of the bad fragment */
+    size_t at;        /* offset of the next fragment */
+    size_t start;     /* offset of the current record */
+    kw_bytes record;  /* RECORD: the record; TRUNCATED, BROKEN: its fragments before the damage */
+    kw_bytes rest;    /* TRUNCATED: the part of the incomplete fragment's payload that is in the file; BROKEN:
+                       * the payload of the bad fragment, or empty if the fragment's head is invalid */
     const char *why;  /* TRUNCATED, BROKEN: the reason */
     kw_buffer joined; /* the memory of a record with several fragments */
 } kw_wal_reader;
