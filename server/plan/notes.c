@@ -71,7 +71,7 @@ note_bounds(kw_notes *notes, const kw_path_analysis *analysis, const kw_normaliz
     return residual;
 }
 
-/* True if the stop contains the time of its clock within a number that is a field of its own. */
+/* True if the path stops at an int field whose bits contain the time of the clock field. */
 static bool
 is_named_by_another(const kw_path_analysis *analysis)
 {

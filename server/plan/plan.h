@@ -40,7 +40,7 @@ typedef struct kw_window {
 typedef struct kw_record_query {
     const kw_table *table;
     int path;                      /* -1: the planner chooses */
-    const kw_placement *placement; /* of `path`, to read; NULL: the one that scans of a path read */
+    const kw_placement *placement; /* of `path`, to read; NULL: the one that its scans normally read */
     const kw_bound *bounds;        /* one per field of the table */
     int range_field;               /* -1: none */
     kw_value from;                 /* NONE: open */
