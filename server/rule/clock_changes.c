@@ -48,8 +48,9 @@ bool
 kw_local_time_repeats(const kw_zone *zone, int64_t utc)
 {
     size_t step = kw_zone_find(zone, utc);
+    /* Step 0 has no beginning, and there is no step before it. */
     if (step > 0 && utc - zone->steps[step].from < set_back_at(zone, step))
-        return true; /* the first step has no beginning to subtract */
+        return true;
     return step + 1 < zone->count && zone->steps[step + 1].from - utc <= set_back_at(zone, step + 1);
 }
 

@@ -161,8 +161,8 @@ struct kw_component_kind {
                    kw_error *ret_error);
 
     /* choose appends the piece of bucket `choice` (less than buckets). chosen returns the bucket of a piece,
-     * UINT32_MAX if there is none. For components with a choice, which have no encode; enumerate lists their
-     * buckets in order. */
+     * UINT32_MAX if there is none. For components with a choice: encode must not be called for these, and
+     * enumerate lists their buckets in order. */
     void (*choose)(const kw_component *self, uint32_t choice, kw_buffer *out);
     uint32_t (*chosen)(const kw_component *self, kw_bytes piece);
 
@@ -189,9 +189,9 @@ struct kw_component_kind {
                  kw_piece_runs *ret_runs, kw_error *ret_error);
 
     /* For components with a clock. Cuts off a part of a span that has more than `most` runs (or pieces,
-     * counted as by `count` for an unknown time). Returns the last value of the first part that has at most
-     * `most` of them, or only one. falling: returns the first value of the last such part. A part ends where
-     * a unit of the clock ends. False: the span has at most `most`. */
+     * counted as by `count` for an unknown time). Returns the last value of the first part, which has at most
+     * `most` of them, but at least one. falling: returns the first value of the last such part. A part ends
+     * where a unit of the clock ends. False: the span has at most `most`. */
     bool (*reach)(const kw_component *self, const kw_span *span, bool pieces, uint64_t most, bool falling,
                   int64_t *ret_value);
 

@@ -44,7 +44,7 @@ typedef struct kw_key_piece {
     kw_bytes bytes;
 } kw_key_piece;
 
-/* The pieces of a record's key in order. Count and array are in the arena. */
+/* The pieces of a record's key in order. The array is in the arena. */
 bool kw_layout_pieces(const kw_layout *layout, const kw_record *record, kw_arena *arena,
                       kw_key_piece **ret_pieces, size_t *ret_count, kw_error *ret_error);
 

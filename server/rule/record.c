@@ -155,8 +155,8 @@ kw_utf8_valid(kw_bytes bytes)
     }
 }
 
-/* Prints printable ASCII except backslash and double quote (and, for text, everything from 0x80 on)
- * unchanged, other bytes as \xNN. */
+/* Prints printable ASCII unchanged, except backslash and double quote; for text, also the bytes from 0x80 on.
+ * Prints all other bytes as \xNN. */
 static void
 print_bytes(kw_value value, char *to, size_t size)
 {

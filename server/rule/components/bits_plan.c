@@ -315,7 +315,7 @@ kw_bits_runs(const kw_component *component, const kw_value *values, const kw_spa
         add_minutes(&list, from, to);
     ret_runs->items = list.items;
     ret_runs->count = list.count;
-    /* A record can lack the field with the time of a number generated elsewhere. */
+    /* If the number was generated elsewhere, a record can lack the timestamp field that repeats its time. */
     ret_runs->loose = self->number >= 0 || cuts_a_tick(self, span, from, to);
     return true;
 }

@@ -108,7 +108,7 @@ size_t kw_calendar_enumerate(const kw_component *component, const kw_span *span,
  * Otherwise 0. */
 uint64_t kw_calendar_buckets(const kw_calendar *self);
 
-/* The tick of a value, and the values of a tick. */
+/* The tick that contains a value of the field. */
 static inline int64_t
 kw_calendar_tick(const kw_calendar *self, int64_t value)
 {

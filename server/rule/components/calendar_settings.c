@@ -348,9 +348,9 @@ check_zeros(const kw_site *site, const kw_calendar *self)
     bool zero = self->form == KW_CALENDAR_DECIMAL && self->sequence >= 0;
     for (size_t index = 0; index < self->parts_count; index++)
         zero = zero && self->parts[index]->least == 0;
-    return !zero ||
-           kw_diagnostics_add(site->diagnostics, site->model->mark, "use as: packed",
-                              "calendar: as decimal omits leading zeros, which can be all parts of a time");
+    return !zero || kw_diagnostics_add(
+                        site->diagnostics, site->model->mark, "use as: packed",
+                        "calendar: as: decimal omits leading zeros, and all parts of a time can be zero");
 }
 
 const kw_component *
