@@ -155,8 +155,8 @@ longest_cell(const kw_component *clock)
     return longest + kw_clock_set_back_most(clock->offsets) % clock->period_s;
 }
 
-/* The policy's own check measures from one beginning of a piece to the next. But rows are put until the piece
- * ends, and some cycles are shorter because clocks are set forward. */
+/* check_circular (paths.c) measures from the beginning of a piece to the beginning of its repetition. But
+ * rows are put until the piece ends, and some cycles are shorter because clocks are set forward. */
 static void
 check_rounds(kw_hazards *hazards, const kw_table *table, const kw_path *path)
 {

@@ -168,8 +168,8 @@ kw_policy *kw_policy_new(kw_model *model, kw_diagnostics *diagnostics);
  * model does not have it, if it is the association, if the two rules do not identify the same records, if one
  * of them chooses buckets at each put, if they have the same store table or layout number, or if the fields
  * of the model give the old rule other row keys. Adds a problem if the model does not have a path that is
- * being added, or has one that is being dropped. Any other placing is ignored if the model does not have its
- * path. */
+ * being added, or the path of a change of atomics, or has a path that is being dropped. Any other placing is
+ * ignored if the model does not have its path. */
 kw_policy *kw_policy_new_placed(kw_model *model, const kw_placing *placings, size_t count,
                                 kw_diagnostics *diagnostics);
 /* The same for a policy that is only checked, whose model can lack tables (kw_model_check_file): adds the
@@ -210,8 +210,9 @@ void kw_policy_set_path_filled(kw_policy *policy, const char *table, const char 
 
 /* The order of the policy, or its default: store for one path, stamp for several. */
 kw_write_order kw_table_default_order(const kw_table *table);
-/* Sets the order from the catalog if the policy does not name one, and whether atomic operations are allowed.
- * The order is ignored while the version of a change sets it. Called before the policy is in service. */
+/* Sets the order of writes that admission determined from the policy and the catalog, and whether atomic
+ * operations are allowed. The order is ignored while the version of a change sets it. Called before the
+ * policy is in service. */
 void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool atomics);
 
 size_t kw_policy_table_count(const kw_policy *policy);
