@@ -15,7 +15,7 @@ method_of(const kw_exchange *exchange)
     return kw_method_of((size_t)(exchange->method - kw_api_methods));
 }
 
-/* The table, if the policy of the call holds its atomic operations; else NULL. */
+/* The table of the call, if this policy holds its atomic operations; else NULL. */
 static const kw_table *
 holding_table(const kw_exchange *exchange, const kw_policy *policy)
 {

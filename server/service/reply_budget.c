@@ -91,7 +91,7 @@ kw_reply_budget_refuse(const kw_reply_budget *reply_budget, kw_error *ret_error)
     kw_metrics_add(KW_METRIC_replies_too_large, 1);
     kw_error_set(
         ret_error, KW_LIMIT,
-        "the record does not fit into the reply together with the others, which can have %zu bytes in all "
+        "the record does not fit into the reply together with the others; a reply can have at most %zu bytes "
         "(limits.frame); request it in another call, or request fewer columns",
         reply_budget->most);
 }

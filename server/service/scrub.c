@@ -144,8 +144,8 @@ find_changing(scrubbing *self, kw_error *ret_error)
                         request->table->name);
 }
 
-/* In a store with several writers, a repair can overwrite a value that another call writes in the same
- * millisecond with an older value. The passes that follow the comparison of a change correct this, but
+/* In a store with several writers, a repair can replace a value by an older one, if another call writes
+ * the value in the same millisecond. The passes that follow the comparison of a change correct this, but
  * changeDiff can run after the last pass. */
 static bool
 check_repair(const kw_exchange *exchange, const kw_scrub_request *request, kw_error *ret_error)
