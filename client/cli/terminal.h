@@ -1,9 +1,9 @@
 /* Prevents stored data from controlling the terminal.
  *
  * Records, names and error texts contain callers' data: escape sequences that rename the window, hide lines
- * or type input. Once guarded, standard output and standard error print characters that are not plain
- * (kw_text_is_plain; except tab and line end) and bytes that are not UTF-8 as \xNN, if they are terminals.
- * Files and pipes get the bytes unchanged.
+ * or type input. If standard output or standard error is a terminal, the guard prints as \xNN all characters
+ * that are not plain (kw_text_is_plain), except tab and line end, and all bytes that are not UTF-8. Files and
+ * pipes get the bytes unchanged.
  */
 #pragma once
 

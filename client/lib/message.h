@@ -2,8 +2,9 @@
  *
  * The Thrift C GLib runtime does not validate its input: a length of -1, a truncated message, deep nesting
  * or a duplicate binary field makes the process crash or hang, and a reply without its result looks like
- * success. Therefore message.c validates lengths and counts against the remaining bytes, nesting, duplicate
- * fields, message type, method name and the type of the result. */
+ * success. Therefore message.c checks that no length or count exceeds the remaining bytes. It also checks the
+ * depth of nesting, the message type, the method name and the type of the result, and rejects duplicate
+ * fields. */
 #pragma once
 
 #include "lib/connection.h"
