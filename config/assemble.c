@@ -1,5 +1,6 @@
-/* Converts the drafts' arrays to those of the model: the primary path first, and every family that a field
- * or the marker uses, including the default family, which stores rows without stored fields. */
+/* Converts the drafts' arrays to those of the model. The primary path is the first path. The families are
+ * those of the file and those that a field or the marker uses. The default family is always one of them,
+ * because a table without a marker stores a cell there for each record without stored fields. */
 #include "config/assemble.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Determines the column of each field of a table and of the marker, and checks that no two fields share a
- * column, and no map and the marker: a map uses every column of its family that begins with its prefix.
- * Another field with the column of the marker is rejected later, when the schema is built. */
+/* Determines the column of each field of a table and of the marker. Checks that no two fields share a column,
+ * and that the column of the marker does not belong to a map: a map uses every column of its family that
+ * begins with its prefix. A field that is not a map and has the column of the marker is rejected later,
+ * when the schema is built. */
 #include "config/check.h"
 
 #include "config/parse.h"

@@ -37,5 +37,5 @@ char *kw_duration_text(int64_t ms);
 
 /* A regular expression (ECMA 262) for the valid names; NULL: any text. */
 const char *kw_name_pattern(kw_name_rule rule);
-/* Describes the rule: "a column, family:qualifier". */
+/* Describes the rule: "column, family:qualifier". */
 const char *kw_name_words(kw_name_rule rule);

@@ -290,7 +290,8 @@ read_short(kw_read *read, const kw_section *section, const kw_node *node, void *
     return NULL;
 }
 
-/* The map of a node, after short forms; NULL if there is nothing more to read. */
+/* Returns the node if it is a map or has no value. Otherwise returns NULL: this function itself reads `off`
+ * and short forms, and reports a list as a problem. */
 static const kw_node *
 section_map(kw_read *read, const kw_section *section, const kw_node *node, void *into)
 {

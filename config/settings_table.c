@@ -400,8 +400,8 @@ static const kw_setting table_settings[] = {
               "control cell into its row, so that a concurrent removal detects it. On HBase with order: "
               "stamp, every write of the table writes a control cell, and on a table with rows, the setting "
               "changes only with policy.source: store.",
-     .holds = "true with order: store and on the embedded store; with order: stamp what the table had "
-              "before, for a new table false"},
+     .holds = "true with order: store and on the embedded store; with order: stamp, the value that the "
+              "table had before, or false for a new table"},
     {.name = "updates",
      .kind = KW_KIND_BOOL,
      .offset = offsetof(kw_draft_table, table.updates),
