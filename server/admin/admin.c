@@ -26,8 +26,9 @@
 #define THREADS 4
 /* libmicrohttpd divides its limit among its threads, and one thread can accept most of a burst. */
 #define CONNECTIONS_MAX (THREADS * BURST_MAX)
-/* libmicrohttpd closes a connection that has been inactive for this time. In addition, a new connection
- * closes those that were accepted, or had their last request answered, this long ago. */
+/* libmicrohttpd closes a connection that has been inactive for this time. In addition, whenever a connection
+ * is accepted, this file closes those that have been idle for this time: since they were accepted, or since
+ * their last request was answered. */
 #define TIMEOUT_SECONDS 10
 #define CONNECTION_MEMORY ((size_t)32 * 1024)
 

@@ -1,6 +1,6 @@
 /* Stand-ins for values that the gateway generates at a put, with the same form and order, so that keys of a
- * sample without such values spread as future keys do. They depend only on the record's number and time, so
- * the same sample gives the same advice. */
+ * sample without such values spread as future keys do. They depend only on the sample, not on a clock or
+ * random numbers, so the same sample gives the same advice. */
 #include "advise/advise.h"
 #include "rule/digest.h"
 
