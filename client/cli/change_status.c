@@ -59,6 +59,7 @@ static const struct {
                      {"7", BOTH_READ_NEW},
                      {"8", NEW},
                      {"6-spaced", BOTH_READ_NEW},
+                     {"6-pass", BOTH_READ_NEW},
                      {"4-back", "as 5, and gets of single records read the old and the new rows"},
                      {"leave-stamped", NEW},
                      {"leave-raised", NEW},

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import signal
 import subprocess
 import tempfile
@@ -42,7 +43,19 @@ class Changing(Case):
         return gateway
 
 
+VERSIONS = pathlib.Path(__file__).resolve().parents[2] / "server/change/version.c"
+ENDED = {"store", "store-new", "filled"}  # no change is under way
+
+
 class Status(Changing):
+    def test_every_version_is_described(self):
+        versions = set(re.findall(r'_VERSION_\w+\] = {"([^"]+)",', VERSIONS.read_text(encoding="utf-8"))) - ENDED
+        self.assertIn("2-spaced", versions)
+        for version in sorted(versions):
+            with self.gateway(change(version=version, added_paths=["by_time"] if version.startswith("fill") else [])) as gateway:
+                second = self.run_ok(gateway, "change", "status", TABLE).splitlines()[1]
+                self.assertRegex(second, "^ {16}[a-z]", version)
+
     def test_list(self):
         with self.gateway([change(), change(path="by_time", **READY)]) as gateway:
             self.assertEqual(self.run_ok(gateway, "change", "list"), """\
