@@ -152,8 +152,9 @@ add_without_added(const kw_admission *admission, size_t table, const kw_change_r
     to->forms[to->count++] = other;
 }
 
-/* True if the policy does not have the recorded path, whose first placement has this state: FILLING while it
- * is being added, RETIRED after that was cancelled. Live placements come first. */
+/* True if the policy does not have the recorded path, and the path's first placement has this state: FILLING
+ * while the path is being added or dropped, RETIRED after it was dropped or its addition was cancelled. Live
+ * placements come first. */
 static bool
 is_only_recorded(const kw_facts *wanted, const kw_path_facts *path, kw_placement_state state)
 {

@@ -45,7 +45,8 @@ on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
     end_preview(admission, NULL);
 }
 
-/* Without a registration of its own in the image, the newest one shows the store's time. */
+/* A preview does not write this gateway's registration before it reads. So the newest registration shows the
+ * store's time. */
 static int64_t
 newest_registration_ms(const kw_catalog_image *image)
 {

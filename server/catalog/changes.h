@@ -160,11 +160,11 @@ bool kw_change_record_differs(const kw_change_record *a, const kw_change_record 
  *   - a path keeps one of two placements: the change has ended. The other one becomes retired
  * The commit writes the records in the same put. Without a step, placements must be those of the catalog.
  *
- * With several writers, a step goes only to a neighboring version (change/version.h); a change begins with
- * ENTER_HELD (order: store) or 0, a drop with FILLING_2, one that allows or forbids atomic operations with
- * HELD, and ends at a version in which gateways behave as without a change, or at a neighbor of it. The
- * table's order becomes `stamp` with the step to FILLED_STAMPED. Atomic operations become allowed or
- * forbidden with the end of the change.
+ * With several writers, a step goes only to a neighboring version (change/version.h). A change begins with
+ * ENTER_HELD (order: store) or 0. A drop begins with FILLING_2. A change that allows or forbids atomic
+ * operations begins with HELD. A change ends at a version in which gateways behave as without a change, or at
+ * a neighbor of such a version. The table's order becomes `stamp` with the step to FILLED_STAMPED. Atomic
+ * operations become allowed or forbidden with the end of the change.
  * What a step needs:
  *   - to begin: all other gateways that serve the table follow the catalog's policy (otherwise REFUSED), and
  *     serve the table with the old placement (otherwise BUSY)
@@ -223,9 +223,9 @@ void kw_catalog_edit_change(kw_catalog *catalog, const char *table, const char *
 
 /* --- several writers: what gateways report ---------------------------------------------------------- */
 
-/* A gateway's report about one change, in its registration: it serves the version with this number, and all
- * its calls under earlier versions have ended. A gateway that gave up on a write reports the next version
- * only when that write can no longer be applied (store.late). */
+/* A gateway's report about one change, in its registration: it serves the version that the step with this
+ * number set, and all its calls under earlier versions have ended. A gateway that gave up on a write reports
+ * the next version only when that write can no longer be applied (store.late). */
 typedef struct kw_change_report {
     const char *table;
     const char *path;
@@ -242,7 +242,7 @@ typedef struct kw_change_follower {
     const char *id;       /* of the gateway, for people */
     bool itself;
     bool dead;     /* its lease has expired; a step removes its registration first */
-    uint64_t step; /* number of the version that it has reported; 0: none yet */
+    uint64_t step; /* number of the step that it has reported; 0: none yet */
 } kw_change_follower;
 
 /* Registers this gateway, then reads the registrations that have the table. They live until done returns. */

@@ -1,7 +1,8 @@
 /* Private to this module: the members of records of changes in JSON (changes_json.c prints them,
- * changes_parse.c parses them). Every member must be there with its type, and no other one: a release with
- * other members also has another form of the facts. Each group of members is there only if the record needs
- * it: see kw_change_group below. */
+ * changes_parse.c parses them). Each group of members is present only if the record needs it: see
+ * kw_change_group below. Every member of a present group is required, and must have its type. Unknown members
+ * are an error. They need not be ignored, because a release that adds members also changes the form of the
+ * facts, which earlier releases then cannot read. */
 #pragma once
 
 #include "catalog/changes.h"
@@ -36,7 +37,7 @@ typedef struct kw_change_group {
 extern const kw_change_group kw_change_of_record;
 extern const kw_change_group kw_change_of_change;          /* under way */
 extern const kw_change_group kw_change_of_several_writers; /* in a store that several gateways write */
-/* Of a change that adds paths in such a store, or several paths, or that sweeps a second placement. */
+/* Of a change that adds paths in such a store, has several paths, or sweeps a second placement. */
 extern const kw_change_group kw_change_of_parts;
 /* Of a change that allows or forbids atomic operations. */
 extern const kw_change_group kw_change_of_atomics;

@@ -143,8 +143,8 @@ end_of(const kw_change_record *base, bool forward)
     return forward ? KW_CHANGE_VERSION_8 : KW_CHANGE_VERSION_0;
 }
 
-/* True if the change can end. forward: the new placement is kept, or the added path, which must be complete
- * in a version before the end. */
+/* True if the change can end. forward: the new placement is kept, or the added path. An added path is kept
+ * only from FILLED_STAMPED, the version with which it becomes complete, not from a neighbor of it. */
 static bool
 can_end(const kw_change_record *base, bool forward)
 {

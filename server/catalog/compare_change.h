@@ -12,7 +12,7 @@ typedef enum kw_path_step {
     KW_PATH_STEP_END /* the path keeps one placement, or none if it was dropped or its addition cancelled */
 } kw_path_step;
 
-/* step: can be NULL. The two names differ if the table was renamed. */
+/* step: can be NULL. recorded->table and wanted->table differ if the table was renamed. */
 kw_path_step kw_change_step_of_path(const kw_change_step *step, const kw_facts *recorded,
                                     const kw_facts *wanted, const char *path);
 
@@ -20,19 +20,20 @@ kw_path_step kw_change_step_of_path(const kw_change_step *step, const kw_facts *
 int64_t kw_change_retires_as(const kw_change_step *step, const kw_facts *recorded, const char *path);
 
 /* Checks a step (not NONE) of a path that the policy has. old: NULL if the catalog does not have it. REFUSED
- * if `path` does not have the placements that it has after the step, if the placement to fill is not empty,
+ * if `path` does not have the placements that the step requires, if the placement to fill is not empty,
  * or if the versions for several writers (change/version.h) have no such step. */
 bool kw_change_check_step(kw_path_step kind, const kw_change_step *step, const kw_facts *recorded,
                           const kw_path_facts *old, const kw_facts *wanted, const kw_path_facts *path,
                           const kw_evidence *evidence, kw_error *ret_error);
 
-/* For a path whose addition ends without it: REFUSED if several writers could not go from the present version
- * to one without the path. */
+/* At the end of a drop, or of an addition that was cancelled: REFUSED if a change with several writers cannot
+ * end in its present version. */
 bool kw_change_check_cancelled(const kw_change_step *step, const kw_facts *recorded, const kw_facts *wanted,
                                const kw_path_facts *old, kw_error *ret_error);
 
-/* For a path without a step. REFUSED or UNAVAILABLE if a change is under way and the policy (path; NULL: it
- * does not have the path) is not that of its version, or if only the policy has a change. */
+/* For a path without a step. path: NULL if the policy does not have it. REFUSED or UNAVAILABLE if a change is
+ * under way and the policy was not loaded with its present version, or if the policy was loaded with a change
+ * that is not under way. */
 bool kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_path_facts *path,
                           kw_error *ret_error);
 

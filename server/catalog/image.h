@@ -5,7 +5,7 @@
  *                  forgotten); made/STORE_TABLE: Keyway created it; policy: the current version (version.h);
  *                  changes: the records of changes (changes.h)
  *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
- *   T/P/N, store/S fingerprint, description: rows of versions without facts (adopt.h)
+ *   T/P/N, store/S fingerprint, description: rows written by releases without facts (adopt.h)
  *   ~policy/...    texts of policy versions (version.h); not a part of the image
  *
  * All facts are in one row, so that a policy with several changed tables takes effect at once. Each change of
@@ -13,9 +13,9 @@
  * is greater than all timestamps that were read, so that no clock can hide it.
  *
  * The row of facts sorts before the registrations, so that a reader gets the id before it looks for other
- * gateways. A gateway that registers too late to be seen changes the id when it commits. If it does so before
- * the reader, the reader's put is rejected; otherwise its own put is rejected, or it has read what the reader
- * wrote.
+ * gateways. A gateway that registers too late to be seen changes the id when it commits. If it commits
+ * before the reader, the reader's put is rejected. If the reader commits first, the put of the late gateway
+ * is rejected, unless that gateway has read what the reader wrote.
  */
 #pragma once
 

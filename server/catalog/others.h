@@ -23,8 +23,8 @@ bool kw_others_has_table(const kw_registration *other, const char *const *tables
 /* Returns NULL if the list does not have the table. */
 const char *kw_others_find_digest(const kw_table_digest *digests, size_t count, const char *table);
 
-/* True if this gateway serves the table, and the other gateway does not serve it with other placements, now
- * or next. */
+/* True if this gateway serves the table, and the other gateway, if it serves the table now or will serve it
+ * next, uses the same placements. */
 bool kw_others_serves_same(const kw_catalog *catalog, const kw_registration *other, const char *table);
 
 /* Removes registrations with expired leases if they have one of these tables or are very old. If such a
