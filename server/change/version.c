@@ -105,9 +105,9 @@ static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
     [KW_CHANGE_VERSION_FILLED_STAMPED] = {"filled-stamped", ALL, {1, 1, false, true}, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, COMPLETE,
         END, STEP(FILLING_2, COMMAND)},
 
-    /* Before this version, and after a cancellation, no write writes kw:w; after this version, all writes do.
-     * An atomic operation notices only writes that write kw:w. So no atomic operation runs while a write from
-     * before this version can still be applied. */
+    /* All writes write kw:w while atomic operations are allowed, and under this version. No write does so
+     * while they are forbidden. An atomic operation notices only writes that write kw:w. So none runs under
+     * this version, which separates the writes without kw:w from the atomic operations. */
     [KW_CHANGE_VERSION_HELD] = {"held", ALL, NONE, KW_CHANGE_ATOMICS_HELD, KW_CHANGE_STAMPED, CONTROL,
         STEP(0, GRACE), END},
 };

@@ -67,9 +67,9 @@ typedef enum kw_change_version_id {
 typedef enum kw_change_stamp {
     KW_CHANGE_UNSTAMPED, /* the store's */
     /* The gateway chooses it, above the newest timestamp in the row. A put is sent when every server's clock
-     * has passed its stamp (earliest >= stamp + max_clock_skew). Removals run as with `order: store`, but
-     * wait until every server's clock has passed the timestamps that they delete. Gets wait as in tables with
-     * order: stamp. */
+     * has passed its stamp: when the store's time is certainly max_clock_skew later. Removals run as with
+     * `order: store`, but wait until every server's clock has passed the timestamps that they delete. Gets
+     * wait as in tables with order: stamp. */
     KW_CHANGE_RAISED,
     KW_CHANGE_STAMPED /* the gateway chooses it (store/order/order.h) */
 } kw_change_stamp;
