@@ -4,9 +4,9 @@
 #include "config/model.h"
 
 /* Computes the budget. False, with a problem, if the caches and one call at its limits do not fit into the
- * default budget. On a small machine, the default budget is larger than half of the memory: what the caches
- * and one call need, if that is at most what the default settings need, and at most the machine's memory.
- */
+ * default budget. The default budget is half of the machine's memory. On a small machine, it is what the
+ * caches and one call need, if this is more than half, but at most what the default settings need and at most
+ * the machine's memory. */
 bool kw_memory_budget(const kw_model *model, int64_t machine_bytes, kw_diagnostics *diagnostics,
                       int64_t *ret_bytes);
 

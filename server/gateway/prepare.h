@@ -3,7 +3,8 @@
  *   compare with the catalog -> create missing store tables -> prepare sequences
  *     -> hold the calls of tables whose rows change -> write the facts -> done: the policy is served
  *
- * A policy that is rejected has created and changed nothing. Calls are held only if gateways with the
+ * If the comparison rejects the policy, no store table was created for it, and the facts did not change. If a
+ * later step fails, store tables that were created remain. Calls are held only if gateways with the
  * old policy and with the new one must not serve a table at the same time, for example because a path or a
  * column of an empty table changes: so the old policy writes no row in between. */
 #pragma once
