@@ -14,7 +14,7 @@
 /* What was measured since memory was last returned. Starts as zeros. */
 typedef struct kw_trim {
     int64_t highest; /* the most bytes in use since then */
-    int64_t surplus; /* the fewest resident bytes beyond those in use since then */
+    int64_t surplus; /* the lowest value of (resident bytes - bytes in use) since then */
     bool measured;   /* surplus is valid */
 } kw_trim;
 

@@ -113,8 +113,9 @@ split_plain(const kw_filter_text *text, size_t at, argument *ret_argument)
     return next;
 }
 
-/* True if the quoted argument that starts at `at` is closed before `end`. end_of_filter has paired quotes
- * too, but from the filter's name on: a quote before the opening parenthesis shifts its pairs. */
+/* True if the quoted argument that starts at `at` is closed before `end`. end_of_filter has checked this,
+ * but it pairs the quotes from the filter's name on. If a quote precedes the opening parenthesis, its pairs
+ * differ from those of the arguments. */
 static bool
 quotes_close(const kw_filter_text *text, size_t at, size_t end)
 {

@@ -13,7 +13,7 @@
 #define REFUSING_MS 1000
 /* How long to wait for the peer to close its side. */
 #define LINGER_MS 2000
-/* While memory is short, a peer that holds more than its share must read some bytes of its replies within
+/* When memory is used up, a peer that holds more than its share must read some bytes of its replies within
  * this time. */
 #define STALL_MS 1000
 /* When memory is used up, connections that hold more than this are not read. */
