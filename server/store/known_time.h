@@ -5,8 +5,8 @@
  *   several of them: the intersection of their intervals, each widened by the possible drift of two clocks
  *
  * The clock can jump: an operator sets it, or its region moves to a server with another clock. The gateways
- * notice that at different times. So a gateway assumes that the offset of the period before the last `fresh`
- * can be as right as the current one, and needs heartbeats from both periods:
+ * notice that at different times. So a gateway looks at two periods, each as long as `fresh` (fresh_ns). It
+ * assumes that the offset of either period can be the right one, and needs heartbeats from both:
  *
  *       now - 2 fresh            now - fresh              now
  *        |  heartbeats answered   |   heartbeats sent      |

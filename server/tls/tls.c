@@ -1,5 +1,5 @@
 /* One TLS connection in memory. OpenSSL uses a BIO that reads from the slice passed to the present
- * kw_tls_receive and appends to `output`. So input is not copied and an idle connection holds no buffers.
+ * kw_tls_receive and appends to `output`. So input is not buffered, and an idle connection holds no buffers.
  *
  *   network -> kw_tls_receive -> SSL_read -> plain        kw_tls_send -> SSL_write -> output -> network
  */

@@ -1,5 +1,5 @@
 /* create_table: creates the store tables of a table's paths, one after the other. For a path whose key rule
- * is being changed, it also creates the one of the old rule while writes go to it:
+ * is being changed, it also creates the store table of the old rule if puts still write it.
  *
  *   families (checked once) -> for each placement: split file (worker thread) -> split keys -> store
  *

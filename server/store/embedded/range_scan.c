@@ -1,9 +1,9 @@
 /* Range scans. A fetch is a job for a reader thread.
  *
- * An iterator shows the store as it was when the iterator was created. A scan keeps its iterator between
- * fetches while the caller announces more fetches, but at most ITERATOR_LIFE_MS, so that a slow caller does
- * not pin old data. Otherwise the next fetch creates an iterator and seeks to the first row that was not
- * read. In both cases each row is consistent in itself.
+ * An iterator shows the store as it was when the iterator was created, and keeps old data from being freed. A
+ * scan keeps its iterator between fetches while the caller announces more fetches. If the scan has none, or
+ * one that is older than ITERATOR_LIFE_MS, a fetch creates an iterator and seeks to the first row that was
+ * not read. In all cases each row is consistent in itself.
  */
 #include "base/metrics.h"
 #include "base/shortage.h"

@@ -30,7 +30,8 @@ exception_in(const kw_wire_struct *table, const void *result, int16_t id)
     return NULL;
 }
 
-/* Logs the whole text, but at most one text per second, because Java stacks are long and can be frequent. */
+/* Logs the start of the text, and at most one text per second, because Java stacks are long and can be
+ * frequent. */
 static void
 log_error_text(kw_hbase_pool *pool, const kw_hbase_call *call, kw_hbase_channel *channel, kw_bytes text)
 {

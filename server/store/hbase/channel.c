@@ -45,7 +45,7 @@ on_written(uv_write_t *request, int status)
         kw_hbase_channel_flush(channel);
 }
 
-/* Writes `out` from offset `done` on with libuv's queue. */
+/* Passes the rest of `out`, after the first `done` bytes, to libuv's write queue. */
 static void
 write_rest(kw_hbase_channel *channel, size_t done)
 {

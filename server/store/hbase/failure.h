@@ -2,8 +2,8 @@
  *
  * Thrift2 returns the text of a Java exception (a message, often with class names, sometimes with a whole
  * stack) and a flag that says if HBase's own client would retry. Exceptions that a caller can act on get an
- * error of their own. Of all others the caller gets the first line without class names. The full text goes to
- * the log.
+ * error of their own. Of all others the caller gets the first line without class names. The log gets more of
+ * the text (answer.c).
  */
 #pragma once
 

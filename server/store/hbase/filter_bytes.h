@@ -1,7 +1,8 @@
 /* Filters as HBase serialises them, for TScan.filterBytes. They express conditions that HBase's filter
  * language cannot express, mainly on the bytes of a row key after an offset.
  *
- *   Filter {name, bytes of the filter's own message}     FilterList {ALL, [FuzzyRowFilter, the text's tree]}
+ *   each filter:               Filter {name, bytes of the filter's own message}
+ *   patterns and a text:       FilterList {ALL, [filter of the patterns, filter of the text]}
  *
  * The messages are those of HBase 2.6.1, in Filter.proto, Comparator.proto and HBase.proto (BytesBytesPair,
  * CompareType). The names are those of its Java classes. What a filter's text means is defined by
