@@ -20,7 +20,7 @@
 #define WIDE_ROW_BYTES ((int64_t)256 * 1024 * 1024)
 
 struct kw_scan {
-    kw_call call;            /* its arena holds plan, query and filter */
+    kw_call call;            /* its arena holds this struct, the request and the filter */
     bool spans_pages;        /* call is a copy of its own, and outlives a page */
     kw_scan_request request; /* limit: rows still wanted when the page began */
     kw_arena *planning;      /* arena of the plan */

@@ -2,7 +2,8 @@
  * tables; it is included once for each protocol.
  *
  * Every function writes at `at` and returns where the next byte goes. The buffer can move, so space is
- * reserved before each token is written: its size, or KW_ENCODER_TOKEN_MAX, which is enough for any token.
+ * reserved before each token is written: its size, or KW_ENCODER_TOKEN_MAX, which is enough for any token
+ * that is not a text.
  *
  * A value that would exceed `most` bytes is abandoned: `over` is set, further tokens overwrite the first
  * bytes, long tokens are not copied, and containers stop early. */

@@ -67,7 +67,8 @@ void kw_hbase_families_forget(kw_hbase_handle *handle, kw_bytes table);
 /* write_many.c */
 void kw_hbase_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count,
                          kw_written *results, void (*done)(void *user), void *user);
-/* The same. *ret_sent (NULL: not needed) becomes true when one of the writes may have reached a server. */
+/* The same, but does not count failed writes for the metrics; the caller does. *ret_sent (NULL: not needed)
+ * becomes true when one of the writes may have reached a server. */
 void kw_hbase_write_together(kw_store_handle *handle, const kw_write *const *writes, size_t count,
                              kw_written *results, bool *ret_sent, void (*done)(void *user), void *user);
 /* check.c */
