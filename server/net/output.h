@@ -13,8 +13,8 @@ void kw_output_charge(kw_session *session);
 /* Bytes of replies that the socket has not accepted yet. */
 size_t kw_output_unsent(const kw_session *session);
 
-/* Writes what the socket accepts now; the rest is written when the socket is ready. Closes the session if the
- * connection is lost. */
+/* Starts to write one piece; the rest follows in later loop iterations, as the socket accepts it. Closes the
+ * session if the connection is lost. */
 void kw_output_flush(kw_session *session);
 
 /* Records whether the peer has read bytes, so that a slow peer is not taken for an idle one. */

@@ -140,7 +140,8 @@ kw_association_default_key(kw_association_lookup *self, size_t number, kw_error 
     return computed;
 }
 
-/* True if the cell would expire before the record. Cells with the default key are not renewed. */
+/* True if the cell was written so long ago that it must be renewed to outlive the record. Half of the margin
+ * is kept in reserve. Cells with the default key are not renewed. */
 static bool
 must_renew(kw_association_lookup *self, size_t number)
 {

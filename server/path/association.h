@@ -40,9 +40,9 @@ typedef struct kw_association_entry {
 } kw_association_entry;
 
 /* Looks up records in the table's association. Their identity fields must be complete. Set `create` if the
- * records will be put: this then adds missing cells to the association, and renews cells that would expire
- * before the records. stamp is the caller's timestamp or KW_TIMESTAMP_NONE. done receives one entry per
- * record, in the call's arena, and can be called before this returns. */
+ * records will be put: this then adds missing cells to the association, and renews cells that could expire
+ * before the records (see KW_ASSOCIATION_MARGIN_S). stamp is the caller's timestamp or KW_TIMESTAMP_NONE.
+ * done receives one entry per record, in the call's arena, and can be called before this returns. */
 typedef void (*kw_association_found)(void *user, const kw_association_entry *entries);
 void kw_association_find(kw_call *call, const kw_table *table, const kw_record *const *records, size_t count,
                          bool create, int64_t stamp, kw_association_found done, void *user);
