@@ -66,7 +66,8 @@ stamp_after(int64_t stamp, const kw_row *row, const kw_column *columns, size_t c
     return stamp;
 }
 
-/* Fails before the first row is added if one of the others lacks a family. */
+/* Checks the tables of the other rows for missing families before the first row is added, so that a failure
+ * adds no row. */
 static bool
 check_others(const kw_write *write, const kw_stored_row *rows, size_t count, kw_error *ret_error)
 {
