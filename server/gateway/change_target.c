@@ -1,6 +1,8 @@
 /* For each path whose change begins: describe the old store table -> describe the new one -> compare. */
 #include "gateway/change_target.h"
 
+#include "store/hbase/hbase.h"
+
 #include <glib.h>
 
 typedef struct checking {
@@ -10,6 +12,9 @@ typedef struct checking {
     kw_change_targets targets;
     kw_change_target target; /* the present one */
     kw_table_facts *old;
+    kw_bytes advised; /* the last old store table with advice */
+    const char *advice;
+    kw_arena *arena;
     kw_change_target_checked done;
     void *user;
 } checking;
@@ -20,7 +25,45 @@ static void
 finish(checking *self, const kw_error *error)
 {
     kw_table_facts_free(g_steal_pointer(&self->old));
-    self->done(self->user, error);
+    self->done(self->user, error ? "" : self->advice, error);
+}
+
+/* --- delete markers -------------------------------------------------------------------------------- */
+
+static const char *
+shell_command(const checking *self, const char *family, int64_t markers_ms)
+{
+    kw_bytes table = self->target.from;
+    return kw_arena_printf(self->arena,
+                           "  alter '%.*s', {NAME => '%s', CONFIGURATION => {'" KW_HBASE_MARKERS_SETTING
+                           "' => '%" G_GINT64_FORMAT "'}}\n",
+                           (int)table.size, (const char *)table.data, family, markers_ms);
+}
+
+/* Advises to configure the families of the old store table that a program other than Keyway, or an earlier
+ * Keyway, has created. All paths that are added have the same one. */
+static void
+advise_markers(checking *self)
+{
+    kw_bytes table = self->target.from;
+    const kw_model *model = kw_gateway_model(self->gateway);
+    int64_t markers_ms = kw_hbase_markers_ms(model->store.hbase.late_ms);
+    if (model->store.kind != KW_STORE_HBASE || kw_bytes_equal(self->advised, table))
+        return;
+    const char *commands = "";
+    for (size_t i = 0; i < self->old->families_count; i++)
+        if (self->old->families[i].markers_ms < markers_ms)
+            commands = kw_arena_printf(self->arena, "%s%s", commands,
+                                       shell_command(self, self->old->families[i].name, markers_ms));
+    if (!*commands)
+        return;
+    self->advised = table;
+    self->advice = kw_arena_printf(
+        self->arena,
+        "%sstore table %.*s\n"
+        "  compactions can drop its delete markers too early: a put that HBase applies late can then become "
+        "visible, in one path, although a later removal removed its record. In the HBase shell, run\n%s",
+        self->advice, (int)table.size, (const char *)table.data, commands);
 }
 
 /* --- families -------------------------------------------------------------------------------------- */
@@ -135,11 +178,12 @@ on_old(void *user, kw_table_facts *facts, const kw_error *error)
 {
     checking *self = user;
     self->old = facts;
-    if (error)
+    if (error) {
         finish(self, error);
-    else
-        kw_store_handle_describe_table(self->gateway->handle, self->target.to, call_deadline(self), on_new,
-                                       self);
+        return;
+    }
+    advise_markers(self);
+    kw_store_handle_describe_table(self->gateway->handle, self->target.to, call_deadline(self), on_new, self);
 }
 
 /* Rows of an added path are copied from the primary one. A store with one writer creates store tables itself,
@@ -193,6 +237,12 @@ kw_change_check_targets(kw_gateway *gateway, const kw_policy *policy, const kw_c
                         kw_arena *arena, kw_change_target_checked done, void *user)
 {
     checking *self = KW_ARENA_NEW(arena, checking);
-    *self = (checking){.gateway = gateway, .policy = policy, .step = step, .done = done, .user = user};
+    *self = (checking){.gateway = gateway,
+                       .policy = policy,
+                       .step = step,
+                       .advice = "",
+                       .arena = arena,
+                       .done = done,
+                       .user = user};
     check_next(self);
 }

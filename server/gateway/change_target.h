@@ -11,10 +11,12 @@
 #include "gateway/gateway_internal.h"
 #include "verb/verb.h"
 
-typedef void (*kw_change_target_checked)(void *user, const kw_error *error);
+/* advice: lines for the plan about old store tables, in the arena; "": none. */
+typedef void (*kw_change_target_checked)(void *user, const char *advice, const kw_error *error);
 
 /* Checks the changes that the step begins. `policy` is the policy after the step. The error REFUSED names the
- * family. The arguments must live until done, which can be called before this returns. */
+ * family. The advice names families of HBase that do not keep their delete markers long enough
+ * (kw_hbase_markers_ms). The arguments must live until done, which can be called before this returns. */
 void kw_change_check_targets(kw_gateway *gateway, const kw_policy *policy, const kw_change_step *step,
                              kw_arena *arena, kw_change_target_checked done, void *user);
 

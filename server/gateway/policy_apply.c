@@ -185,7 +185,7 @@ decide(kw_policy_request *self, kw_admission *admission)
     self->applied = (kw_applied){
         .version = self->command.expected + 1, .changed = true, .refused = refusal.code != KW_OK};
     kw_policy_plan(&(kw_plan_of_policy){self->old, self->policy, self->command.policy, admission,
-                                        self->gateway->service, &refusal},
+                                        self->gateway->service, &refusal, self->advice},
                    self->arena, &self->applied);
     if (self->command.dry_run)
         kw_policy_request_finish(self, NULL);
@@ -259,9 +259,10 @@ kw_policy_apply_end(kw_policy_request *self)
 }
 
 static void
-on_targets_checked(void *user, const kw_error *error)
+on_targets_checked(void *user, const char *advice, const kw_error *error)
 {
     kw_policy_request *self = user;
+    self->advice = advice;
     if (error)
         kw_policy_request_finish(self, error);
     else

@@ -326,6 +326,8 @@ kw_policy_plan(const kw_plan_of_policy *given, kw_arena *arena, kw_applied *ret_
         plan_table(&self, kw_policy_table(given->fresh, i));
     list_removed(&self);
     list_sequences(&self);
+    if (given->advice && given->refusal->code == KW_OK)
+        kw_buffer_append_text(&self.out, given->advice);
     if (given->refusal->code != KW_OK && !self.shown)
         kw_buffer_printf(&self.out, "REFUSED: %s\n", given->refusal->text);
     if (kw_buffer_bytes(&self.out).size == 0)

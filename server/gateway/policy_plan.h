@@ -10,6 +10,7 @@ typedef struct kw_plan_of_policy {
     const kw_admission *preview; /* of `fresh` */
     const kw_service *service;   /* has the queries seen lately; NULL: there are none */
     const kw_error *refusal;     /* the first reason; KW_OK: nothing is refused */
+    const char *advice;          /* of change_target.h; NULL: none */
 } kw_plan_of_policy;
 
 /* What changes from `old` to `fresh`, what becomes of the queries seen lately, and why tables are refused,

@@ -387,6 +387,9 @@ typedef struct kw_family_spec {
     int8_t in_memory;
     int8_t keep_deleted_cells;
     int32_t replication_scope; /* -1: default */
+    /* HBase: compactions keep delete markers until they are this old; a new table keeps them at least for
+     * kw_hbase_markers_ms. Other stores ignore it. */
+    int64_t markers_ms;
     /* HBase: everything that it reports about a family, for another table like it. The members above replace
      * settings with the same meaning. */
     const kw_family_setting *settings;

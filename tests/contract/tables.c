@@ -74,6 +74,7 @@ assert_same_family(const kw_family_spec *a, const kw_family_spec *b)
     g_assert_cmpint(a->ttl_seconds, ==, b->ttl_seconds);
     g_assert_cmpint(a->max_versions, ==, b->max_versions);
     g_assert_cmpint(a->keep_deleted_cells, ==, b->keep_deleted_cells);
+    g_assert_cmpint(a->markers_ms, ==, b->markers_ms);
     g_assert_cmpuint(a->settings_count, ==, b->settings_count);
     for (size_t i = 0; i < a->settings_count; i++) {
         const kw_family_setting *same = find_setting(b, &a->settings[i]);
@@ -110,6 +111,27 @@ test_like_another(kw_fixture *f)
     assert_same_family(&facts->families[0], &copied->families[0]);
     kw_table_facts_free(facts);
     kw_table_facts_free(copied);
+}
+
+#define HOUR_MS (INT64_C(3600) * 1000)
+
+/* HBase keeps the delete markers of a created table, for at least as long as the spec says. */
+static void
+test_markers(kw_fixture *f)
+{
+    const kw_family_spec families[] = {{.name = "a", PLAIN},
+                                       {.name = "b", .markers_ms = 1000 * HOUR_MS, PLAIN}};
+    kw_bytes name = kw_fixture_table("markers");
+    kw_table_spec spec = spec_of(name, families, 2);
+    g_assert_true(kw_sync_create(&f->sync, &spec, NULL, NULL));
+    kw_table_facts *facts = kw_sync_describe(&f->sync, name, NULL);
+    for (size_t i = 0; i < facts->families_count && kw_store_is_shared(f->sync.store); i++) {
+        const kw_family_spec *found = &facts->families[i];
+        bool given = strcmp(found->name, "b") == 0;
+        g_assert_cmpint(found->markers_ms, >=, given ? 1000 * HOUR_MS : 2 * HOUR_MS);
+        g_assert_cmpint(found->markers_ms, <=, given ? 1000 * HOUR_MS : 3 * HOUR_MS);
+    }
+    kw_table_facts_free(facts);
 }
 
 static void
@@ -222,6 +244,7 @@ kw_contract_add_tables(void)
 {
     kw_fixture_add("tables", "options", test_options);
     kw_fixture_add("tables", "like_another", test_like_another);
+    kw_fixture_add("tables", "markers", test_markers);
     kw_fixture_add("tables", "there_already", test_there_already);
     kw_fixture_add("tables", "missing", test_missing);
     kw_fixture_add("tables", "regions", test_regions);

@@ -154,6 +154,8 @@ class ChangingSim(RuleChanges, places.Sim):
         super().__init__(tables, seed)
         self.late_ms = random.Random(f"late {seed}").choice(self.LATE_MS)
         self.patience_ms = self.late_ms * 85 // 100
+        # Long enough for a put that waits until its deadline and is then applied late.
+        self.MARKERS_MS = 2 * self.late_ms + self.CALL_MS
         self.send(f"patience {self.patience_ms}")
 
     def store(self):

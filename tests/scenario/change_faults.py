@@ -192,7 +192,7 @@ class LostAnswers(Faults):
 
     def compact(self, ended):
         while not ended.wait(0.1):
-            self.place.send("purge")
+            self.place.send(f"purge {2 * 2000}")  # twice store.late
 
 
 if __name__ == "__main__":

@@ -130,7 +130,20 @@ class Begin(PathsCase):
     Increments and conditional writes wait in the versions named enter; they fail (UNAVAILABLE) if their deadline passes first.
     Until the change ends, no other program must write the store tables.
 """, found.plan)
+        self.assertNotIn("HBase shell", found.plan)
         self.assertIsNone(status(self.gateways[0], "t"))
+
+    def test_plan_of_short_lived_markers(self):
+        """The families were created by a gateway with a shorter store.late: the plan prints the command that configures them."""
+        self.start(1, rows=10)
+        gateway = self.open(1, late="  late: 60s\n")
+        wait_until(lambda: gateway.get("/readyz")[0] == 200, "the gateway to serve")
+        plan = self.add("by_time", "by_other", gateway=gateway, dry_run=True).plan
+        self.assertIn(f"store table {self.name}\n  compactions can drop its delete markers too early", plan)
+        self.assertTrue(plan.endswith(f"""
+  alter '{self.name}', {{NAME => 'd', CONFIGURATION => {{'hbase.hstore.time.to.purge.deletes' => '7320000'}}}}
+"""), plan)
+        self.assertEqual(plan.count("  alter "), 1, plan)
 
     def test_other_changes(self):
         """While a path is added: no other path, no other key rule, and the path stays in the policy."""

@@ -360,18 +360,20 @@ free_store(kw_store *base)
     g_free(store);
 }
 
-static void
-create_table(simulated_store *store, const char *name)
+void
+kw_simulated_create_table(kw_store *store, const char *name, int64_t markers_ms)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     kw_hb_TTableName table = {.qualifier = kw_bytes_of_text(name)};
     kw_hb_TColumnFamilyDescriptor families[] = {{.name = KW_BYTES_LITERAL("f")},
                                                 {.name = KW_BYTES_LITERAL("g")}};
+    for (size_t i = 0; markers_ms && i < G_N_ELEMENTS(families); i++)
+        kw_hbase_set_markers(arena, markers_ms, &families[i]);
     kw_hb_TTableDescriptor descriptor = {.tableName = &table, .has_columns = true};
     descriptor.columns.items = families;
     descriptor.columns.count = G_N_ELEMENTS(families);
     kw_hb_THBaseService_createTable_args args = {.desc = &descriptor};
-    sim_rows_answer(store->rows, KW_HB_THBaseService_createTable, &args, arena);
+    sim_rows_answer(store_of(store)->rows, KW_HB_THBaseService_createTable, &args, arena);
 }
 
 static simulated_store *
@@ -394,7 +396,7 @@ kw_simulated_store_open(const char *const *tables, size_t count)
 {
     simulated_store *store = store_new(sim_rows_new());
     for (size_t i = 0; i < count; i++)
-        create_table(store, tables[i]);
+        kw_simulated_create_table(&store->base, tables[i], 0);
     return &store->base;
 }
 
@@ -478,7 +480,7 @@ kw_simulated_apply_late(kw_store *base)
 void
 kw_simulated_purge(kw_store *store)
 {
-    sim_rows_purge(store_of(store)->rows);
+    sim_rows_purge(store_of(store)->rows, INT64_MAX);
 }
 
 /* --- rows --------------------------------------------------------------------------------------- */

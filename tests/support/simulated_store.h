@@ -32,6 +32,8 @@ kw_store *kw_simulated_store_open(const char *const *tables, size_t count);
 /* The same rows, as another gateway sees them: with a clock, fates and counts of its own. Free it before
  * `other`. */
 kw_store *kw_simulated_store_join(kw_store *other);
+/* Another table. Compactions keep its delete markers until they are markers_ms old. */
+void kw_simulated_create_table(kw_store *store, const char *name, int64_t markers_ms);
 /* NULL: every call is answered. */
 void kw_simulated_set_fate(kw_store *store, kw_simulated_fate fate, void *user);
 /* What kw_store_time returns. */
@@ -51,7 +53,7 @@ size_t kw_simulated_held(const kw_store *store);
 void kw_simulated_release(kw_store *store);
 /* Applies all late writes, in their order. */
 void kw_simulated_apply_late(kw_store *store);
-/* A compaction drops the delete markers and the cells that they hide. */
+/* A compaction drops the delete markers, except those that the table keeps, and the cells that they hide. */
 void kw_simulated_purge(kw_store *store);
 
 /* Writes a cell of family f without a call. */

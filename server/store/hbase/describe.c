@@ -67,6 +67,7 @@ convert_settings(kw_arena *arena, const kw_hb_TColumnFamilyDescriptor *from, kw_
             copy_setting(arena, from->configuration.items[i].key, from->configuration.items[i].value, true);
     to->settings = settings;
     to->settings_count = count;
+    to->markers_ms = kw_hbase_to_markers_ms(settings, count);
 }
 
 static void

@@ -9,6 +9,7 @@
  */
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
+#include "store/hbase/hbase.h"
 
 #include "base/metrics.h"
 #include "store/check.h"
@@ -100,16 +101,12 @@ set_choices(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
 static void
 set_settings(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb_TColumnFamilyDescriptor *to)
 {
-    if (from->settings_count == 0)
-        return;
     size_t bytes = from->settings_count * sizeof *to->attributes.items;
-    to->has_attributes = attributes;
-    to->has_configuration = true;
     to->attributes.items = kw_arena_alloc0(arena, bytes);
     to->configuration.items = kw_arena_alloc0(arena, bytes);
     for (size_t i = 0; i < from->settings_count; i++) {
         const kw_family_setting *each = &from->settings[i];
-        if (!each->configures && !attributes)
+        if (kw_hbase_is_markers_setting(each) || (!each->configures && !attributes))
             continue;
         uint32_t at = each->configures ? to->configuration.count++ : to->attributes.count++;
         if (each->configures) {
@@ -120,10 +117,13 @@ set_settings(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb
             to->attributes.items[at].value = each->value;
         }
     }
+    to->has_attributes = to->attributes.count > 0;
+    to->has_configuration = to->configuration.count > 0;
 }
 
 static void
-set_family(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb_TColumnFamilyDescriptor *to)
+set_family(kw_arena *arena, const kw_family_spec *from, const kw_hbase_store *store,
+           kw_hb_TColumnFamilyDescriptor *to)
 {
     *to = (kw_hb_TColumnFamilyDescriptor){.name = kw_bytes_of_text(from->name),
                                           .has_blockSize = from->block_size > 0,
@@ -145,7 +145,8 @@ set_family(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb_T
                                           .has_inMemory = from->in_memory >= 0,
                                           .inMemory = from->in_memory > 0};
     set_choices(from, to);
-    set_settings(arena, from, attributes, to);
+    set_settings(arena, from, !store->form.framed, to);
+    kw_hbase_set_markers(arena, MAX(from->markers_ms, kw_hbase_markers_ms(store->settings.late_ms)), to);
 }
 
 /* Nonblocking servers close the connection when they receive the frames of frames.c. */
@@ -183,14 +184,14 @@ static void
 start_create(table_op *op)
 {
     const kw_table_spec *spec = op->spec;
-    bool framed = ((const kw_hbase_store *)op->handle->base.store)->form.framed;
+    const kw_hbase_store *store = (const kw_hbase_store *)op->handle->base.store;
     kw_hb_TTableDescriptor *table = KW_ARENA_NEW(op->arena, kw_hb_TTableDescriptor);
     table->tableName = &op->name;
     table->has_columns = true;
     table->columns.count = (uint32_t)spec->families_count;
     table->columns.items = KW_ARENA_ARRAY(op->arena, kw_hb_TColumnFamilyDescriptor, spec->families_count);
     for (size_t i = 0; i < spec->families_count; i++)
-        set_family(op->arena, &spec->families[i], !framed, &table->columns.items[i]);
+        set_family(op->arena, &spec->families[i], store, &table->columns.items[i]);
     kw_hb_THBaseService_createTable_args *args =
         KW_ARENA_NEW(op->arena, kw_hb_THBaseService_createTable_args);
     args->desc = table;

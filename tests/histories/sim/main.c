@@ -6,7 +6,8 @@
  *   patience MS                             writes are applied within this time after they arrived, or never
  *   clock data|clock MS                     sets a region server's clock relative to this machine's
  *   stop N, go_on N, kill N, start N        the N-th Thrift2 server, from 0
- *   purge                                   a compaction drops the delete markers
+ *   purge [MS]                              a compaction drops the delete markers that are older than the family's
+ *                                           configuration; with MS: or older than MS
  *   ties                                    prints cells that replaced others with the same timestamp, before
  *                                           "ok": see rows.h
  *   dump TABLE                              prints all cells, before "ok": see rows.h
@@ -85,7 +86,7 @@ obey(sim_servers *servers, char **words)
     } else if (strcmp(words[0], "ties") == 0) {
         sim_servers_print_ties(servers);
     } else if (strcmp(words[0], "purge") == 0) {
-        sim_servers_purge(servers);
+        sim_servers_purge(servers, words[1] ? (int64_t)number : INT64_MAX);
     } else {
         g_error("not a command: %s", words[0]);
     }

@@ -289,6 +289,21 @@ sim_newest(const sim_row *row, kw_bytes family, kw_bytes qualifier, int64_t now_
 
 /* --- compactions ------------------------------------------------------------------------------ */
 
+typedef struct purging {
+    int64_t now_ms;
+    int64_t markers_ms; /* the most for which markers are kept */
+} purging;
+
+/* As in HBase: a marker that is kept hides later puts, and the cells that it hides now are dropped anyway. */
+static bool
+is_purged(const purging *self, const sim_row *row, const sim_cell *cell, bool marked)
+{
+    if (cell->kind == SIM_PUT)
+        return is_hidden(row, cell, marked, self->now_ms);
+    int64_t kept_ms = MIN(limits_of(row, cell->family)->markers_ms, self->markers_ms);
+    return kept_ms == 0 || self->now_ms - cell->timestamp > kept_ms;
+}
+
 static gboolean
 purge_row(gpointer key, gpointer value, gpointer user)
 {
@@ -298,7 +313,7 @@ purge_row(gpointer key, gpointer value, gpointer user)
     (void)key;
     for (guint i = 0; i < row->cells->len; i++) {
         sim_cell *cell = row->cells->pdata[i];
-        if (cell->kind == SIM_PUT && !is_hidden(row, cell, marked, *(int64_t *)user)) {
+        if (!is_purged(user, row, cell, marked)) {
             g_ptr_array_add(kept, g_memdup2(cell, sizeof *cell));
             g_bytes_ref(cell->family);
             g_bytes_ref(cell->qualifier);
@@ -311,14 +326,14 @@ purge_row(gpointer key, gpointer value, gpointer user)
 }
 
 void
-sim_rows_purge(sim_rows *rows)
+sim_rows_purge(sim_rows *rows, int64_t markers_ms)
 {
     GHashTableIter iter;
     gpointer table;
     g_hash_table_iter_init(&iter, rows->tables);
     while (g_hash_table_iter_next(&iter, NULL, &table)) {
-        int64_t now_ms = sim_now_ms(rows, table);
-        g_tree_foreach(((sim_table *)table)->rows, purge_row, &now_ms);
+        purging how = {sim_now_ms(rows, table), markers_ms};
+        g_tree_foreach(((sim_table *)table)->rows, purge_row, &how);
     }
 }
 
@@ -336,13 +351,27 @@ name_of(const kw_hb_TTableName *name)
     return g_strndup((const char *)name->qualifier.data, name->qualifier.size);
 }
 
+static int64_t
+markers_ms(const kw_hb_TColumnFamilyDescriptor *family)
+{
+    for (uint32_t i = 0; i < family->configuration.count; i++) {
+        kw_bytes value = family->configuration.items[i].value;
+        g_autofree char *text = g_strndup((const char *)value.data, value.size);
+        if (kw_bytes_equal(family->configuration.items[i].key,
+                           KW_BYTES_LITERAL("hbase.hstore.time.to.purge.deletes")))
+            return g_ascii_strtoll(text, NULL, 10);
+    }
+    return 0;
+}
+
 static void
 add_family(sim_table *table, const kw_hb_TColumnFamilyDescriptor *family)
 {
     bool expires = family->has_timeToLive && family->timeToLive != INT32_MAX;
     sim_limits limits = {.versions = family->has_maxVersions ? family->maxVersions : 0,
                          .least = family->has_minVersions ? family->minVersions : 0,
-                         .ttl_ms = expires ? (int64_t)family->timeToLive * 1000 : 0};
+                         .ttl_ms = expires ? (int64_t)family->timeToLive * 1000 : 0,
+                         .markers_ms = markers_ms(family)};
     kw_buffer encoded = KW_BUFFER_EMPTY;
     kw_wire_struct_encode(&encoded, KW_WIRE_COMPACT, &kw_hb_TColumnFamilyDescriptor_wire, family);
     g_ptr_array_add(table->descriptors, sim_copy(kw_buffer_bytes(&encoded)));

@@ -8,7 +8,8 @@
  *   versions, TTL          as the family's descriptor says; without a number of versions, all are kept. Its
  *                          other settings are returned by getTableDescriptor, but have no effect
  *   delete marker          hides cells up to its timestamp, even cells that are written later; a
- *                          compaction drops the marker
+ *                          compaction drops the marker when it is older than the family's configuration
+ *                          hbase.hstore.time.to.purge.deletes (without it: at once)
  *
  * Used under one lock. Tables named keyway_clock are on a second region server with its own clock.
  */
@@ -27,8 +28,10 @@ void sim_rows_free(sim_rows *rows);
 
 /* The clock of a region server minus this machine's. */
 void sim_rows_set_clock(sim_rows *rows, sim_region region, int64_t offset_ms);
-/* A major compaction: drops markers and the cells that they hide. */
-void sim_rows_purge(sim_rows *rows);
+/* A major compaction: drops markers and the cells that they hide. No marker is kept for longer than
+ * markers_ms from its timestamp, so that a test does not have to wait; INT64_MAX: as the families are
+ * configured. */
+void sim_rows_purge(sim_rows *rows, int64_t markers_ms);
 
 /* Prints a line per cell or delete marker: row key, family:qualifier (all in hex), put, delete-column or
  * delete-family, timestamp, TTL in milliseconds (0: none), value in hex. Nothing if there is no such table.

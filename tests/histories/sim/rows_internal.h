@@ -25,9 +25,10 @@ typedef struct sim_row {
 
 /* Which cells of a family a read returns. */
 typedef struct sim_limits {
-    int32_t versions; /* 0: all */
-    int32_t least;    /* versions that do not expire */
-    int64_t ttl_ms;   /* 0: no TTL */
+    int32_t versions;   /* 0: all */
+    int32_t least;      /* versions that do not expire */
+    int64_t ttl_ms;     /* 0: no TTL */
+    int64_t markers_ms; /* compactions keep delete markers until they are this old */
 } sim_limits;
 
 typedef struct sim_table {

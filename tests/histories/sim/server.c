@@ -434,9 +434,9 @@ sim_servers_set_clock(sim_servers *servers, sim_region region, int64_t offset_ms
 }
 
 void
-sim_servers_purge(sim_servers *servers)
+sim_servers_purge(sim_servers *servers, int64_t markers_ms)
 {
-    LOCKED(servers, sim_rows_purge(servers->rows));
+    LOCKED(servers, sim_rows_purge(servers->rows, markers_ms));
 }
 
 void

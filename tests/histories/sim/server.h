@@ -38,9 +38,9 @@ sim_servers *sim_servers_start(const uint16_t *ports, size_t count, uint32_t see
 void sim_servers_set_faults(sim_servers *servers, const sim_faults *faults);
 void sim_servers_set_patience(sim_servers *servers, int patience_ms); /* 0: without limit */
 void sim_servers_set_clock(sim_servers *servers, sim_region region, int64_t offset_ms);
-void sim_servers_dump(sim_servers *servers, const char *table); /* see sim_rows_dump */
-void sim_servers_print_ties(sim_servers *servers);              /* see sim_rows_print_ties */
-void sim_servers_purge(sim_servers *servers);
+void sim_servers_dump(sim_servers *servers, const char *table);   /* see sim_rows_dump */
+void sim_servers_print_ties(sim_servers *servers);                /* see sim_rows_print_ties */
+void sim_servers_purge(sim_servers *servers, int64_t markers_ms); /* see sim_rows_purge */
 
 /* A paused process: calls wait until it continues. */
 void sim_servers_stop(sim_servers *servers, size_t number);

@@ -77,6 +77,77 @@ test_gone(void)
     order_bed_free(&bed);
 }
 
+static kw_fate
+late_puts(void *user, const kw_simulated_call *call)
+{
+    (void)user;
+    return call->write && call->write->kind == KW_WRITE_PUT ? KW_FATE_LATE : KW_FATE_ANSWERED;
+}
+
+/* Starts a write. Its stamp is at_ms. */
+static void
+start_at(order_bed *bed, int64_t at_ms, const kw_write *write, order_answer *answer)
+{
+    kw_simulated_set_time_ms(bed->rows, at_ms, at_ms);
+    kw_store_handle_write(bed->sync.handle, write, order_on_write, answer);
+    order_run(bed);
+}
+
+/* A put, a removal with a higher stamp, a compaction; then the put is applied, and the gone cell expires. The
+ * table must keep its delete markers: the put becomes visible without them. */
+static void
+test_late_put(int64_t markers_ms, const char *after)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    order_answer put = {0}, removed = {0};
+    kw_write writes[2] = {order_put(arena, &stamped, "r", "a=1"), order_removal(arena, &stamped, "r", "")};
+    writes[0].table = writes[1].table = KW_BYTES_LITERAL("kept");
+    kw_simulated_create_table(bed.rows, "kept", markers_ms);
+    kw_simulated_set_fate(bed.rows, late_puts, NULL);
+    start_at(&bed, 1000, &writes[0], &put);
+    kw_simulated_set_time_ms(bed.rows, 1001, 1001);
+    order_await(&bed, &put);
+    g_assert_cmpint(put.written[0].outcome, ==, KW_OUTCOME_UNKNOWN);
+    start_at(&bed, 1010, &writes[1], &removed);
+    kw_simulated_set_time_ms(bed.rows, 1011, 1011);
+    order_await(&bed, &removed);
+    kw_simulated_purge(bed.rows);
+    kw_simulated_set_time_ms(bed.rows, 1000 + LATE_MS, 1000 + LATE_MS);
+    kw_simulated_apply_late(bed.rows);
+    order_assert_row(&bed, "kept", "r", markers_ms ? "f:kw:r=1010@1011" : "f:kw:r=1010@1011 f:a=1@1000");
+    kw_simulated_set_time_ms(bed.rows, 1012 + LATE_MS, 1012 + LATE_MS);
+    order_assert_row(&bed, "kept", "r", after);
+    order_bed_free(&bed);
+}
+
+/* The simulated compaction keeps a marker exactly as long as HBase does, and drops what it hides meanwhile.
+ */
+static void
+test_purge(void)
+{
+    order_bed bed = order_bed_new();
+    kw_simulated_create_table(bed.rows, "kept", 500);
+    order_write_row(&bed, "kept", "r", "f:a=1@10 f:kw:cf:a=100@101");
+    kw_simulated_set_time_ms(bed.rows, 600, 600);
+    kw_simulated_purge(bed.rows);
+    kw_simulated_put(bed.rows, "kept", "r", "a", "late", 99);
+    order_assert_row(&bed, "kept", "r", "f:kw:cf:a=100@101");
+    kw_simulated_set_time_ms(bed.rows, 601, 601);
+    kw_simulated_purge(bed.rows);
+    order_assert_row(&bed, "kept", "r", "f:kw:cf:a=100@101");
+    kw_simulated_put(bed.rows, "kept", "r", "a", "later", 98);
+    order_assert_row(&bed, "kept", "r", "f:kw:cf:a=100@101 f:a=later@98");
+    order_bed_free(&bed);
+}
+
+static void
+test_late_puts(void)
+{
+    test_late_put(0, "f:a=1@1000");
+    test_late_put(2 * LATE_MS, "");
+}
+
 /* Two writes of a record never get the same timestamp, even if they begin with different rows. */
 static void
 test_rows_in_other_order(void)
@@ -184,6 +255,8 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/order/stamped/waits", test_waits);
     g_test_add_func("/order/stamped/gone", test_gone);
+    g_test_add_func("/order/stamped/late puts", test_late_puts);
+    g_test_add_func("/order/stamped/purge", test_purge);
     g_test_add_func("/order/stamped/rows in other order", test_rows_in_other_order);
     g_test_add_func("/order/stamped/taken in one row", test_taken_in_one_row);
     g_test_add_func("/order/stamped/trace", test_trace);

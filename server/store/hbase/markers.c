@@ -1,0 +1,64 @@
+/* How long compactions keep delete markers: see hbase.h. */
+#include "store/hbase/convert.h"
+#include "store/hbase/hbase.h"
+
+#include <string.h>
+
+#define MEMORY_MS (INT64_C(2) * 3600 * 1000)
+#define DIGITS_MAX 20
+
+int64_t
+kw_hbase_markers_ms(int64_t late_ms)
+{
+    return 2 * late_ms + MEMORY_MS;
+}
+
+bool
+kw_hbase_is_markers_setting(const kw_family_setting *setting)
+{
+    return kw_bytes_equal(setting->name, KW_BYTES_LITERAL(KW_HBASE_MARKERS_SETTING));
+}
+
+/* A value that HBase would not read as a decimal number counts as 0. */
+static int64_t
+to_ms(kw_bytes value)
+{
+    char text[DIGITS_MAX + 1];
+    guint64 ms = 0;
+    if (value.size == 0 || value.size > DIGITS_MAX)
+        return 0;
+    memcpy(text, value.data, value.size);
+    text[value.size] = '\0';
+    return g_ascii_string_to_unsigned(text, 10, 0, INT64_MAX, &ms, NULL) ? (int64_t)ms : 0;
+}
+
+/* In HBase, an attribute of a family overrides its configuration. */
+int64_t
+kw_hbase_to_markers_ms(const kw_family_setting *settings, size_t count)
+{
+    int64_t configured_ms = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!kw_hbase_is_markers_setting(&settings[i]))
+            continue;
+        if (!settings[i].configures)
+            return to_ms(settings[i].value);
+        configured_ms = to_ms(settings[i].value);
+    }
+    return configured_ms;
+}
+
+void
+kw_hbase_set_markers(kw_arena *arena, int64_t markers_ms, kw_hb_TColumnFamilyDescriptor *family)
+{
+    uint32_t count = family->configuration.count;
+    size_t bytes = sizeof *family->configuration.items;
+    char *text = kw_arena_printf(arena, "%" G_GINT64_FORMAT, markers_ms);
+    void *items = kw_arena_alloc0(arena, (count + 1) * bytes);
+    if (count)
+        memcpy(items, family->configuration.items, count * bytes);
+    family->has_configuration = true;
+    family->configuration.items = items;
+    family->configuration.items[count].key = KW_BYTES_LITERAL(KW_HBASE_MARKERS_SETTING);
+    family->configuration.items[count].value = kw_bytes_of_text(text);
+    family->configuration.count++;
+}
