@@ -82,8 +82,8 @@ static const char *const goal_names[] = {
 };
 
 static const char *const pass_names[] = {
-    [KW_CHANGE_PASS_OLD] = "old",
-    [KW_CHANGE_PASS_NEW] = "new",
+    [KW_CHANGE_PASS_FIRST] = "old",
+    [KW_CHANGE_PASS_SECOND] = "new",
     [KW_CHANGE_PASS_ENDED] = "ended",
 };
 

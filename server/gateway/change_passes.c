@@ -2,7 +2,12 @@
  * passes scan only rows with a cell whose timestamp is `settled_ms` or later. Sweeps do the same with
  * `swept_ms`, one placement after the other (change_parts.c).
  *
- *   pass:  old rows (PASS_OLD) --> new rows (PASS_NEW) --> old rows again, if some are left (verb/copy_seen.h)
+ *   pass:  rows of one placement (PASS_FIRST) --> rows of the other one (PASS_SECOND)
+ *              --> rows of the first one again, if some are left (verb/copy_seen.h)
+ *
+ * The first placement is the one that put operations write last. So a row that a scan of it finds was written
+ * to the other placement before, and is found there. Otherwise rows would be left in most passes beside
+ * callers that put.
  *
  * What a pass has scanned so far (kw_copy_seen) is not in the catalog. If it is lost, because another gateway
  * has become the holder, the pass begins again. It also begins again if the record does not say where the
@@ -19,7 +24,7 @@ end_rows_of_pass(kw_change_work *work, kw_change_record *record)
 {
     g_assert(work->seen);
     if (work->seen_use == KW_COPY_SEEN_ADD) {
-        record->pass = KW_CHANGE_PASS_NEW;
+        record->pass = KW_CHANGE_PASS_SECOND;
         work->seen_use = KW_COPY_SEEN_COMPARE;
     } else if (work->seen_use == KW_COPY_SEEN_COMPARE && kw_copy_seen_left(work->seen) > 0) {
         work->seen_use = KW_COPY_SEEN_LEFT;
@@ -44,7 +49,7 @@ progress_of(const kw_coordinator *self, const kw_change_record *record, double p
 {
     if (self->act != KW_CHANGE_ACT_PASS)
         return kw_change_progress_of_parts(self, record, progress);
-    return (progress + (record->pass == KW_CHANGE_PASS_NEW)) / 2;
+    return (progress + (record->pass == KW_CHANGE_PASS_SECOND)) / 2;
 }
 
 static void
@@ -147,14 +152,14 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
 static void
 begin_or_continue_pass(kw_coordinator *self, kw_change_work *work, kw_change_record *record)
 {
-    bool begins = record->pass == KW_CHANGE_PASS_OLD && record->copied_to.size == 0;
+    bool begins = record->pass == KW_CHANGE_PASS_FIRST && record->copied_to.size == 0;
     if (!begins && continues_scan(work, record))
         return;
     g_clear_pointer(&work->seen, kw_copy_seen_unref);
     work->seen = kw_copy_seen_new();
     work->seen_step = record->step;
     work->seen_use = KW_COPY_SEEN_ADD;
-    record->pass = self->pass = KW_CHANGE_PASS_OLD;
+    record->pass = self->pass = KW_CHANGE_PASS_FIRST;
     record->copied_to = KW_BYTES_NONE;
     note_scanned(work, record);
     if (!begins)
@@ -168,7 +173,8 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
     kw_change_work *work = kw_change_work_of(self, known);
     kw_change_record record = *known;
     begin_or_continue_pass(self, work, &record);
-    bool new = work->seen_use == KW_COPY_SEEN_COMPARE;
+    bool new_is_last = path->placements[0].role.put > path->placements[1].role.put;
+    bool new = (work->seen_use == KW_COPY_SEEN_COMPARE) != new_is_last;
     const kw_placement *from = &path->placements[new ? 0 : 1], /* placements[0] is the new one */
         *to = &path->placements[new ? 1 : 0];
     const kw_copy_request request = {.mode = KW_COPY_PASS,

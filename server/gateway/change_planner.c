@@ -326,7 +326,7 @@ static void
 forget_pass(kw_change_record *record)
 {
     kw_change_forget_rates(record);
-    record->pass = KW_CHANGE_PASS_OLD;
+    record->pass = KW_CHANGE_PASS_FIRST;
     record->short_round = false;
     record->part = 0;
     record->copied_to = KW_BYTES_NONE;

@@ -72,7 +72,7 @@ static void
 set_progress(kw_change_record *record)
 {
     record->rows_copied = 7;
-    record->pass = KW_CHANGE_PASS_NEW;
+    record->pass = KW_CHANGE_PASS_SECOND;
     record->copied_to = KW_BYTES_LITERAL("row");
 }
 
@@ -133,7 +133,7 @@ test_edit(void)
     g_assert_cmpuint(count, ==, 1);
     g_assert_cmpint(read[0].goal, ==, KW_CHANGE_GOAL_SWITCHED);
     g_assert_cmpuint(read[0].rows_copied, ==, 7);
-    g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_NEW);
+    g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_SECOND);
     g_assert_cmpstr(read[0].holder, ==, "00ff");
     g_assert_cmpint(read[0].version, ==, KW_CHANGE_VERSION_ENTER_HELD);
     ended(&self);

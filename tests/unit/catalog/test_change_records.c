@@ -44,7 +44,7 @@ full_of_several(void)
     record.writers = KW_CHANGE_SEVERAL_WRITERS;
     record.step = 12;
     record.goal = KW_CHANGE_GOAL_REVERSED;
-    record.pass = KW_CHANGE_PASS_NEW;
+    record.pass = KW_CHANGE_PASS_SECOND;
     record.holder = "00ff";
     record.store_order = true;
     record.work_ppm = 250000;
@@ -110,7 +110,7 @@ test_several_writers(void)
     g_assert_cmpint(read[0].version, ==, KW_CHANGE_VERSION_4_BACK);
     g_assert_cmpuint(read[0].step, ==, 12);
     g_assert_cmpint(read[0].goal, ==, KW_CHANGE_GOAL_REVERSED);
-    g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_NEW);
+    g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_SECOND);
     g_assert_cmpstr(read[0].holder, ==, "00ff");
     g_assert_true(read[0].store_order);
     g_assert_cmpuint(read[0].work_ppm, ==, 250000);
@@ -336,7 +336,7 @@ test_differ(void)
     const kw_change_record record = full_of_several();
     kw_change_record same = record, other;
     same.goal = KW_CHANGE_GOAL_COPIED;
-    same.pass = KW_CHANGE_PASS_OLD;
+    same.pass = KW_CHANGE_PASS_FIRST;
     same.holder = "";
     same.completing = true;
     same.rows_copied = same.rows_compared = same.missing = same.different = same.extra = 77;

@@ -48,7 +48,7 @@ test_progress(void)
     kw_change_record mine[13];
     for (unsigned i = 0; i < G_N_ELEMENTS(mine); i++)
         mine[i] = record_new();
-    mine[0].pass = KW_CHANGE_PASS_NEW;
+    mine[0].pass = KW_CHANGE_PASS_SECOND;
     mine[1].copied = true;
     mine[2].compared = true;
     mine[3].rows_copied = 1;

@@ -240,6 +240,28 @@ pass_of(const scene *self)
     return self->gateway.changes->records[0].pass;
 }
 
+/* On the way back, put operations write the new placement last. */
+static void
+test_first(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    self->record.version = KW_CHANGE_VERSION_5;
+    self->record.goal = KW_CHANGE_GOAL_REVERSED;
+    set_record(self);
+    expect_slice(self, "t2", "", false);
+    g_assert_cmpint(request->seen_use, ==, KW_COPY_SEEN_ADD);
+    remember("x");
+    visit("a", true);
+    expect_slice(self, "t", "", false);
+    g_assert_cmpint(request->seen_use, ==, KW_COPY_SEEN_COMPARE);
+    visit("b", true);
+    expect_slice(self, "t2", "", false);
+    g_assert_cmpint(request->seen_use, ==, KW_COPY_SEEN_LEFT);
+    visit("c", true);
+    g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_ENDED);
+    scene_free(self);
+}
+
 static void
 expect_scan(scene *self, const char *store_table, kw_copy_seen_use use)
 {
@@ -262,7 +284,7 @@ test_left(void)
         expect_slice(self, "t2", "b", false);
         visit("c", true);
         if (left) {
-            g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_NEW);
+            g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_SECOND);
             expect_scan(self, "t", KW_COPY_SEEN_LEFT);
             visit("d", true);
         }
@@ -276,7 +298,7 @@ test_left(void)
 static void
 test_taken_over(void)
 {
-    for (kw_change_pass pass = KW_CHANGE_PASS_OLD; pass <= KW_CHANGE_PASS_NEW; pass++) {
+    for (kw_change_pass pass = KW_CHANGE_PASS_FIRST; pass <= KW_CHANGE_PASS_SECOND; pass++) {
         scene *self = scene_new(KW_CHANGE_ACT_PASS);
         self->record.pass = pass;
         self->record.copied_to = KW_BYTES_LITERAL("a");
@@ -284,11 +306,20 @@ test_taken_over(void)
         expect_slice(self, "t", "", false);
         remember("x");
         visit("b", false);
-        g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_OLD);
+        g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_FIRST);
         expect_slice(self, "t", "b", false);
         g_assert_cmpuint(kw_copy_seen_left(request->seen), ==, 1);
         scene_free(self);
     }
+}
+
+/* The catalog has earlier progress, for example because another change has made a step. */
+static void
+set_back(scene *self, kw_change_pass pass, const char *to)
+{
+    self->record.pass = pass;
+    self->record.copied_to = kw_bytes_of_text(to);
+    set_record(self);
 }
 
 /* A slice does not count if its gateway was not the holder for a moment. */
@@ -301,19 +332,10 @@ test_lost(void)
     expect_slice(self, "t2", "", false);
     g_clear_pointer(&kw_change_work_of(self->coordinator, &self->record)->seen, kw_copy_seen_unref);
     visit("b", true);
-    g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_NEW);
+    g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_SECOND);
     expect_slice(self, "t", "", false);
-    g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_OLD);
+    g_assert_cmpint(pass_of(self), ==, KW_CHANGE_PASS_FIRST);
     scene_free(self);
-}
-
-/* The catalog has earlier progress, for example because another change has made a step. */
-static void
-set_back(scene *self, kw_change_pass pass, const char *to)
-{
-    self->record.pass = pass;
-    self->record.copied_to = kw_bytes_of_text(to);
-    set_record(self);
 }
 
 static void
@@ -323,16 +345,16 @@ test_set_back(void)
     expect_scan(self, "t", KW_COPY_SEEN_ADD);
     remember("x");
     visit("b", false);
-    set_back(self, KW_CHANGE_PASS_OLD, "a"); /* rows are remembered again */
+    set_back(self, KW_CHANGE_PASS_FIRST, "a"); /* rows are remembered again */
     expect_slice(self, "t", "a", false);
     visit("c", true);
     expect_scan(self, "t2", KW_COPY_SEEN_COMPARE);
     visit("b", false);
-    set_back(self, KW_CHANGE_PASS_NEW, "a"); /* rows are compared again */
+    set_back(self, KW_CHANGE_PASS_SECOND, "a"); /* rows are compared again */
     expect_slice(self, "t2", "a", false);
     g_assert_cmpint(request->seen_use, ==, KW_COPY_SEEN_COMPARE);
     visit("b", false);
-    set_back(self, KW_CHANGE_PASS_OLD, "a"); /* a key of the other placement */
+    set_back(self, KW_CHANGE_PASS_FIRST, "a"); /* a key of the other placement */
     expect_scan(self, "t", KW_COPY_SEEN_ADD);
     remember("x");
     visit("c", true);
@@ -340,7 +362,7 @@ test_set_back(void)
     visit("c", true);
     expect_scan(self, "t", KW_COPY_SEEN_LEFT);
     visit("d", false);
-    set_back(self, KW_CHANGE_PASS_NEW, "b"); /* can be a key of either placement */
+    set_back(self, KW_CHANGE_PASS_SECOND, "b"); /* can be a key of either placement */
     expect_scan(self, "t", KW_COPY_SEEN_ADD);
     scene_free(self);
 }
@@ -353,6 +375,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/sweep", test_sweep);
     g_test_add_func("/gateway/change-passes/other-failures", test_other_failures);
     g_test_add_func("/gateway/change-passes/next-version", test_next_version);
+    g_test_add_func("/gateway/change-passes/first", test_first);
     g_test_add_func("/gateway/change-passes/left", test_left);
     g_test_add_func("/gateway/change-passes/taken-over", test_taken_over);
     g_test_add_func("/gateway/change-passes/lost", test_lost);

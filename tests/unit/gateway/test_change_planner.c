@@ -340,7 +340,7 @@ turn_after(unsigned acts, kw_change_goal first, kw_change_goal second, bool stor
     kw_change_version_id at = self.record.version;
     if (!self.ended) {
         kw_change_set_goal(&self.record, second);
-        if (self.record.pass == KW_CHANGE_PASS_OLD)
+        if (self.record.pass == KW_CHANGE_PASS_FIRST)
             self.passed = self.swept = false;
         run(&self);
         check_end(&self, at);
@@ -494,7 +494,7 @@ test_turn_forgets_pass(void)
     kw_change_set_goal(&record, KW_CHANGE_GOAL_COMPLETED);
     g_assert_cmpint(record.pass, ==, KW_CHANGE_PASS_ENDED);
     kw_change_set_goal(&record, KW_CHANGE_GOAL_CANCELLED);
-    g_assert_cmpint(record.pass, ==, KW_CHANGE_PASS_OLD);
+    g_assert_cmpint(record.pass, ==, KW_CHANGE_PASS_FIRST);
 }
 
 /* The copy counts after a reverse, because writes went to both placements all the time; not after version 1.
