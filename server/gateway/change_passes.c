@@ -98,8 +98,15 @@ note_scanned(kw_change_work *work, const kw_change_record *record)
     work->seen_to = g_bytes_new(record->copied_to.data, record->copied_to.size);
 }
 
+static bool
+is_at_begin(const kw_change_record *record)
+{
+    return record->pass == KW_CHANGE_PASS_FIRST && record->copied_to.size == 0;
+}
+
 /* True if what was remembered includes all that the record says was scanned. To remember or compare rows
- * again is harmless. With LEFT, the record could have a position of another scan. */
+ * again is harmless. With LEFT, the record could have a position of another scan. A record at the begin is
+ * that of a new pass, unless the slices so far have not visited any rows of the first region. */
 static bool
 continues_scan(const kw_change_work *work, const kw_change_record *record)
 {
@@ -108,6 +115,8 @@ continues_scan(const kw_change_work *work, const kw_change_record *record)
     gsize size;
     const void *data = g_bytes_get_data(work->seen_to, &size);
     int order = kw_bytes_compare(record->copied_to, kw_bytes_of(data, size));
+    if (is_at_begin(record))
+        return order == 0 && work->seen_goal == record->goal;
     return order == 0 || (order < 0 && work->seen_use != KW_COPY_SEEN_LEFT);
 }
 
@@ -152,12 +161,13 @@ on_passed(void *user, const kw_copy_result *result, const kw_error *error)
 static void
 begin_or_continue_pass(kw_coordinator *self, kw_change_work *work, kw_change_record *record)
 {
-    bool begins = record->pass == KW_CHANGE_PASS_FIRST && record->copied_to.size == 0;
-    if (!begins && continues_scan(work, record))
+    bool begins = is_at_begin(record);
+    if (continues_scan(work, record))
         return;
     g_clear_pointer(&work->seen, kw_copy_seen_unref);
     work->seen = kw_copy_seen_new();
     work->seen_step = record->step;
+    work->seen_goal = record->goal;
     work->seen_use = KW_COPY_SEEN_ADD;
     record->pass = self->pass = KW_CHANGE_PASS_FIRST;
     record->copied_to = KW_BYTES_NONE;
@@ -182,6 +192,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
                                      .to = to,
                                      .since_ms = kw_copy_can_select_by_time(from, to) ? record.settled_ms : 0,
                                      .scan_all = scans_all(self, &record),
+                                     .max_scans = kw_change_slice_hurries(&record) ? KW_COPY_SCANS_MAX : 1,
                                      .seen = kw_copy_seen_ref(work->seen),
                                      .seen_use = work->seen_use};
     kw_change_slice_prepare(self, &record, request);

@@ -308,7 +308,9 @@ kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw
     bool hurries = kw_change_slice_hurries(record);
     request.after = kw_arena_copy(self->call.arena, record->copied_to);
     kw_change_key_range_pass_on(work, &request, self->call.arena);
-    request.max_rows = quiet || hurries ? COPY_ROWS_QUIET : COPY_ROWS;
+    request.max_rows = request.max_scans > 1 ? KW_COPY_ROWS_MAX
+                       : quiet || hurries    ? COPY_ROWS_QUIET
+                                             : COPY_ROWS;
     request.may_go_on = hurries || !quiet ? NULL : is_quiet;
     request.may_go_on_user = self;
     self->copy = request;

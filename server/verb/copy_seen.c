@@ -21,6 +21,8 @@ struct kw_copy_seen {
     size_t size;  /* a power of two */
     size_t count; /* places in use */
     size_t left;
+    kw_copy_parts *parts; /* NULL: no scan has begun */
+    kw_copy_seen_use use; /* of the scan */
 };
 
 kw_copy_seen *
@@ -46,8 +48,20 @@ kw_copy_seen_unref(kw_copy_seen *self)
 {
     if (!g_atomic_ref_count_dec(&self->references))
         return;
+    kw_copy_parts_free(self->parts);
     g_free(self->places);
     g_free(self);
+}
+
+kw_copy_parts *
+kw_copy_seen_parts(kw_copy_seen *self, kw_copy_seen_use use, kw_bytes after)
+{
+    if (self->parts && self->use == use && !kw_copy_parts_have_ended(self->parts))
+        return self->parts;
+    kw_copy_parts_free(self->parts);
+    self->parts = kw_copy_parts_new(after);
+    self->use = use;
+    return self->parts;
 }
 
 /* --- hashes ------------------------------------------------------------------------------------------ */

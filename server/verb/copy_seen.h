@@ -10,7 +10,7 @@
  * that passes copy. Not thread-safe, except for the reference counts. */
 #pragma once
 
-#include "store/store.h"
+#include "verb/copy_parts.h"
 
 typedef struct kw_copy_seen kw_copy_seen;
 
@@ -22,6 +22,10 @@ typedef enum kw_copy_seen_use { KW_COPY_SEEN_ADD, KW_COPY_SEEN_COMPARE, KW_COPY_
 kw_copy_seen *kw_copy_seen_new(void);
 kw_copy_seen *kw_copy_seen_ref(kw_copy_seen *self);
 void kw_copy_seen_unref(kw_copy_seen *self);
+
+/* The parts of the scan that does `use`, and how far it has come. If it begins now: one part, the rows after
+ * `after`. */
+kw_copy_parts *kw_copy_seen_parts(kw_copy_seen *self, kw_copy_seen_use use, kw_bytes after);
 
 /* True if a slice that does `use` must visit the row. key: of the record's row in the second placement. row:
  * NULL: its cells are not known. */

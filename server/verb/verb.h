@@ -198,6 +198,7 @@ void kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done
 
 /* copy.c: work on all rows of a placement while the key rule of its path changes, one slice per call. */
 #define KW_COPY_ROWS_MAX 10000
+#define KW_COPY_SCANS_MAX 8
 
 typedef enum kw_copy_mode {
     KW_COPY_ROWS, /* copies the rows of `from` to `to` */
@@ -222,6 +223,9 @@ typedef struct kw_copy_request {
     kw_bytes after;       /* the last row key of the previous slice; empty: begin with the first row */
     kw_bytes first, last; /* of the result of an earlier slice; empty: the slice finds them */
     uint32_t max_rows;    /* 1 to KW_COPY_ROWS_MAX */
+    /* Of a pass with `seen`: how many parts of the placement are scanned at the same time, at most
+     * KW_COPY_SCANS_MAX; 0: one. */
+    uint32_t max_scans;
     /* Called before rows are fetched, except for the first time. False: the slice ends with the rows that it
      * has. NULL: it goes on up to max_rows. */
     bool (*may_go_on)(void *user);

@@ -322,6 +322,29 @@ set_back(scene *self, kw_change_pass pass, const char *to)
     set_record(self);
 }
 
+/* The first slices of a pass can visit rows of other regions only. */
+static void
+test_no_position(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    expect_slice(self, "t", "", false);
+    remember("x");
+    visit("", false);
+    expect_slice(self, "t", "", false);
+    g_assert_cmpuint(kw_copy_seen_left(request->seen), ==, 1);
+    visit("b", false);
+    set_back(self, KW_CHANGE_PASS_FIRST, "");
+    expect_slice(self, "t", "", false);
+    g_assert_cmpuint(kw_copy_seen_left(request->seen), ==, 0);
+    remember("x");
+    visit("", false);
+    self->record.goal = KW_CHANGE_GOAL_REVERSED; /* in between, the change was to go in another direction */
+    set_back(self, KW_CHANGE_PASS_FIRST, "");
+    expect_slice(self, "t", "", false);
+    g_assert_cmpuint(kw_copy_seen_left(request->seen), ==, 0);
+    scene_free(self);
+}
+
 /* A slice does not count if its gateway was not the holder for a moment. */
 static void
 test_lost(void)
@@ -378,6 +401,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/first", test_first);
     g_test_add_func("/gateway/change-passes/left", test_left);
     g_test_add_func("/gateway/change-passes/taken-over", test_taken_over);
+    g_test_add_func("/gateway/change-passes/no-position", test_no_position);
     g_test_add_func("/gateway/change-passes/lost", test_lost);
     g_test_add_func("/gateway/change-passes/set-back", test_set_back);
     return g_test_run();
