@@ -65,6 +65,10 @@ void measure_mixes(bench *all);
  * selection of put, get, remove and increment. */
 void measure_builds(bench *all, bool stamped, const char *const *only);
 
+/* Atomic operations of tables with order: stamp, compared with those of HBase, and what they cost puts. Loads
+ * its own tables. */
+void measure_atomics(bench *all);
+
 /* Prints the results of one kind as CSV; false if the kind is unknown. */
 bool growth_run(bench *all, const char *kind);
 

@@ -10,7 +10,8 @@
 #define SCAN_ROWS 1000
 
 static const kw_bytes tables[] = {[BENCH_SALTED] = {(const uint8_t *)"kw_bench_direct", 15},
-                                  [BENCH_ORDERED] = {(const uint8_t *)"kw_bench_direct_ordered", 23}};
+                                  [BENCH_ORDERED] = {(const uint8_t *)"kw_bench_direct_ordered", 23},
+                                  [BENCH_NATIVE] = {(const uint8_t *)"kw_bench_direct_native", 22}};
 
 static void
 check(const char *what, const kw_hb_TIOError *io)
@@ -104,6 +105,59 @@ static void
 check_remove(const void *result)
 {
     check("deleteSingle", ((const kw_hb_THBaseService_deleteSingle_result *)result)->io);
+}
+
+static bench_call
+put_if(kw_arena *arena, bench_table table, uint64_t number, uint32_t generation)
+{
+    kw_hb_TPut *tput = KW_ARENA_NEW(arena, kw_hb_TPut);
+    kw_hb_THBaseService_checkAndPut_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_checkAndPut_args);
+    *tput = put_of(arena, table, number, generation + 1);
+    *args = (kw_hb_THBaseService_checkAndPut_args){.table = tables[table],
+                                                   .row = tput->row,
+                                                   .family = KW_BYTES_LITERAL(BENCH_FAMILY),
+                                                   .qualifier = KW_BYTES_LITERAL("a"),
+                                                   .has_value = true,
+                                                   .value = bench_value(arena, number, generation, 0),
+                                                   .tput = tput};
+    return (bench_call){&kw_hb_methods[KW_HB_THBaseService_checkAndPut], args};
+}
+
+static void
+check_put_if(const void *result)
+{
+    const kw_hb_THBaseService_checkAndPut_result *got = result;
+    check("checkAndPut", got->io);
+    if (!got->success)
+        caller_group_fail("checkAndPut", KW_BYTES_LITERAL("the row does not have the value written last"));
+}
+
+static bench_call
+increment(kw_arena *arena, bench_table table, uint64_t counter)
+{
+    kw_hb_TIncrement *tincrement = KW_ARENA_NEW(arena, kw_hb_TIncrement);
+    kw_hb_TColumnIncrement *column = KW_ARENA_NEW(arena, kw_hb_TColumnIncrement);
+    kw_hb_THBaseService_increment_args *args = KW_ARENA_NEW(arena, kw_hb_THBaseService_increment_args);
+    *column = (kw_hb_TColumnIncrement){.family = KW_BYTES_LITERAL(BENCH_FAMILY),
+                                       .qualifier = KW_BYTES_LITERAL("n"),
+                                       .has_amount = true,
+                                       .amount = 1};
+    *tincrement = (kw_hb_TIncrement){.row = key_of(arena, table, bench_counter_row(counter))};
+    tincrement->columns.items = column;
+    tincrement->columns.count = 1;
+    *args = (kw_hb_THBaseService_increment_args){.table = tables[table], .tincrement = tincrement};
+    return (bench_call){&kw_hb_methods[KW_HB_THBaseService_increment], args};
+}
+
+static int64_t
+check_increment(const void *result)
+{
+    const kw_hb_THBaseService_increment_result *got = result;
+    check("increment", got->io);
+    const kw_hb_TResult *row = got->success;
+    if (row->columnValues.count != 1 || row->columnValues.items[0].value.size != 8)
+        caller_group_fail("increment", KW_BYTES_LITERAL("the reply has no counter"));
+    return (int64_t)kw_be64_load(row->columnValues.items[0].value.data);
 }
 
 static uint32_t
@@ -235,8 +289,10 @@ scan_stateless_same(link_to *link, unsigned scanner, bench_visit visit, void *us
 #define WAY_DIRECT(how)                                                                                      \
     {                                                                                                        \
         .name = "direct", .put = put, .put_many = put_many, .get = get, .remove = remove_row, .page = page,  \
-        .check_put = check_put, .check_put_many = check_put_many, .check_get = check_get,                    \
-        .check_remove = check_remove, .check_page = check_page, .scanners = BENCH_BUCKETS, .scan = (how)     \
+        .put_if = put_if, .increment = increment, .check_put_if = check_put_if,                              \
+        .check_increment = check_increment, .check_put = check_put, .check_put_many = check_put_many,        \
+        .check_get = check_get, .check_remove = check_remove, .check_page = check_page,                      \
+        .scanners = BENCH_BUCKETS, .scan = (how)                                                             \
     }
 
 const way way_direct = WAY_DIRECT(scan_opened);

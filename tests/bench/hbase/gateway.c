@@ -8,8 +8,13 @@
 
 #define PAGE_ROWS 10000
 
-static const kw_bytes tables[] = {
-    [BENCH_SALTED] = {(const uint8_t *)"bench", 5}, [BENCH_ORDERED] = {(const uint8_t *)"ordered", 7}};
+static const kw_bytes tables[] = {[BENCH_SALTED] = {(const uint8_t *)"bench", 5},
+                                  [BENCH_ORDERED] = {(const uint8_t *)"ordered", 7},
+                                  [BENCH_COUNTED] = {(const uint8_t *)"counted", 7},
+                                  [BENCH_NATIVE] = {(const uint8_t *)"native", 6},
+                                  [BENCH_STAMPED] = {(const uint8_t *)"stamped", 7},
+                                  [BENCH_ATOMIC] = {(const uint8_t *)"atomic", 6},
+                                  [BENCH_ATOMIC_PATHS] = {(const uint8_t *)"atomic_paths", 12}};
 
 static void
 check(const char *what, const kw_api_KeywayError *failure)
@@ -106,12 +111,37 @@ check_remove(const void *result)
 }
 
 static bench_call
-increment(kw_arena *arena)
+put_if(kw_arena *arena, bench_table table, uint64_t number, uint32_t generation)
+{
+    kw_api_Data_putIf_args *args = KW_ARENA_NEW(arena, kw_api_Data_putIf_args);
+    kw_api_Condition *condition = KW_ARENA_NEW(arena, kw_api_Condition);
+    kw_api_Value *value = KW_ARENA_NEW(arena, kw_api_Value);
+    *value = (kw_api_Value){.has_text = true, .text = bench_value(arena, number, generation, 0)};
+    *condition = (kw_api_Condition){
+        .field = KW_BYTES_LITERAL("a"), .op = KW_API_CompareOp_EQUAL, .has_value = true, .value = value};
+    *args = (kw_api_Data_putIf_args){.has_table = true, .table = tables[table], .has_record = true};
+    args->record = record_of(arena, number, generation + 1, 4);
+    args->has_condition = true;
+    args->condition = condition;
+    return (bench_call){&kw_api_methods[KW_API_Data_putIf], args};
+}
+
+static void
+check_put_if(const void *result)
+{
+    const kw_api_Data_putIf_result *got = result;
+    check("putIf", got->failure);
+    if (!got->success)
+        caller_group_fail("putIf", KW_BYTES_LITERAL("the record does not have the value written last"));
+}
+
+static bench_call
+increment(kw_arena *arena, bench_table table, uint64_t counter)
 {
     kw_api_Data_increment_args *args = KW_ARENA_NEW(arena, kw_api_Data_increment_args);
     *args = (kw_api_Data_increment_args){
-        .has_table = true, .table = KW_BYTES_LITERAL("counted"), .has_key = true, .has_amounts = true};
-    args->key = record_of(arena, 0, 0, 1);
+        .has_table = true, .table = tables[table], .has_key = true, .has_amounts = true};
+    args->key = record_of(arena, bench_counter_row(counter), 0, 1);
     args->amounts.items = kw_arena_alloc0(arena, sizeof *args->amounts.items);
     args->amounts.count = 1;
     args->amounts.items[0].key = KW_BYTES_LITERAL("n");
@@ -247,12 +277,14 @@ const way way_gateway = {.name = "gateway",
                          .put_many = put_many,
                          .get = get,
                          .remove = remove_record,
+                         .put_if = put_if,
                          .increment = increment,
                          .page = page,
                          .check_put = check_put,
                          .check_put_many = check_put_many,
                          .check_get = check_get,
                          .check_remove = check_remove,
+                         .check_put_if = check_put_if,
                          .check_increment = check_increment,
                          .check_page = check_page,
                          .scanners = 1,

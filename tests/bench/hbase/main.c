@@ -8,6 +8,8 @@
  * With --before PORT, the port of a keywayd of an earlier build, it compares the two gateways instead. Both
  * use the same HBase and have their own tables.
  *
+ * With --atomics, it compares atomic operations of tables with order: stamp with those of HBase instead.
+ *
  * run.sh starts everything and runs this program. A slice is a closed loop of callers with one connection
  * each. Slices of the two ways alternate, and so does which one is first. Results are medians over the
  * rounds; ratios are medians of the rounds' ratios. After each round of puts, both tables are read back and
@@ -32,7 +34,7 @@ static const struct {
 
 static gint thrift, gateway, gateway_pid, proxy, proxy_pid, before, before_pid, rounds = 7, slice_ms = 1000,
                                                                                 rows = 50000, warm = 12;
-static gboolean framed, check, generated, stamped;
+static gboolean framed, check, generated, stamped, atomics;
 static gint growth_rows = 1000000;
 static char *grown_table = "kw_bench_grown";
 static char *only = "put,get,remove,increment,hot,connected,latest,order,window,scan,mixes",
@@ -53,6 +55,8 @@ static const GOptionEntry options[] = {
      "PORT"},
     {"before-pid", 0, 0, G_OPTION_ARG_INT, &before_pid, "that keywayd", "PID"},
     {"stamped", 0, 0, G_OPTION_ARG_NONE, &stamped, "the tables of keywayd have order: stamp", NULL},
+    {"atomics", 0, 0, G_OPTION_ARG_NONE, &atomics, "only atomic operations, and the cost of atomics: true",
+     NULL},
     {"framed", 0, 0, G_OPTION_ARG_NONE, &framed, "Thrift2 is framed compact (default: buffered binary)",
      NULL},
     {"only", 0, 0, G_OPTION_ARG_STRING, &only,
@@ -121,6 +125,11 @@ run(bench *all, char **wanted)
 {
     const char *const *list = (const char *const *)wanted;
     print_configuration(all);
+    if (atomics) {
+        table_begin("compared with", "measured");
+        measure_atomics(all);
+        return;
+    }
     if (before) {
         table_begin("gateway before", "gateway");
         measure_builds(all, stamped, list);
@@ -190,8 +199,10 @@ main(int argc, char **argv)
         caller_group_fail("usage",
                           kw_bytes_of_text(error ? error->message : "--thrift and --gateway are required"));
     prepare(&all);
-    load(&all);
-    warm_up(&all);
+    if (!atomics) {
+        load(&all);
+        warm_up(&all);
+    }
     if (growth)
         return growth_run(&all, growth) ? 0 : 2;
     g_auto(GStrv) wanted = g_strsplit(only, ",", -1);

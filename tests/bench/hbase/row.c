@@ -16,6 +16,12 @@ bench_id(kw_arena *arena, uint64_t number)
 }
 
 uint64_t
+bench_counter_row(uint64_t counter)
+{
+    return 999999999 - counter;
+}
+
+uint64_t
 bench_number_of_id(kw_bytes id)
 {
     uint64_t number = 0;

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
 # Starts an HBase and a keywayd, and runs bench_hbase on both: run.sh BUILD_FOLDER
-# [--buffered] [--before KEYWAYD [--stamped] [--delay-ms MS]] [arguments of bench_hbase...]. Everything is in
+# [--buffered] [--atomics] [--simulated] [--before KEYWAYD [--stamped] [--delay-ms MS]] [arguments of bench_hbase...]. Everything is in
 # BUILD_FOLDER/bench-hbase and is stopped at the end. KW_HBASE_... settings as in tests/support/hbase/lib.sh.
 # KEYWAY_BENCH_RUN uses an HBase that start.sh has started, and keeps it running.
 #
 # --before compares with a keywayd of an earlier build instead of with Thrift2. --stamped sets order: stamp for the new
 # build's tables. --delay-ms delays every reply of HBase for both.
 #
+# --atomics measures only atomic operations, and what `atomics: true` costs puts. --simulated uses tests/histories/hbase_sim
+# instead of an HBase, to test the benchmark; its results mean nothing.
+#
 #   run.sh build/release --check                        the whole table; about ten minutes
 #   run.sh build/release --only put --callers 64 --rounds 3 --slice-ms 500 --rows 20000
 #   run.sh build/release --only put,get --callers 1,8,64 --generated
 #   run.sh build/release --before ../old/build/release/server/gateway/keywayd --rounds 21
 #   run.sh build/release --before ../old/build/release/server/gateway/keywayd --only calls --callers 1,8,64,256
+#   run.sh build/release --atomics --rounds 9 --rows 10000   about two minutes
 #   run.sh build/release --growth callers               CSV instead; also buckets, size, rows (growth.sh)
 #   run.sh build/release --clock --rounds 9             cost of the heartbeats instead (bench_clock)
 set -euo pipefail
@@ -20,7 +24,7 @@ shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 support=$here/../../support/hbase
 work=$build/bench-hbase
-form=framed before= stamped= delay= clock=
+form=framed before= stamped= delay= clock= atomics= simulated=
 if [ "${1:-}" = --buffered ]; then
   form=buffered
   shift
@@ -30,6 +34,8 @@ while [ $# -gt 0 ]; do
   --before) before=$(realpath "$2"); shift 2 ;;
   --stamped) stamped=1; shift ;;
   --clock) clock=1; shift ;;
+  --atomics) atomics=1; shift ;;
+  --simulated) simulated=1; shift ;;
   --delay-ms) delay=$2; shift 2 ;;
   *) break ;;
   esac
@@ -37,7 +43,9 @@ done
 mkdir -p "$work"
 ulimit -n "$(ulimit -Hn)" # 10,000 callers
 
-if [ -n "${KEYWAY_BENCH_RUN:-}" ]; then
+if [ -n "$simulated" ]; then
+  hbase=
+elif [ -n "${KEYWAY_BENCH_RUN:-}" ]; then
   hbase=$KEYWAY_BENCH_RUN
 else
   hbase=$work/hbase
@@ -48,11 +56,27 @@ finish() {
   for pid in "${started[@]}"; do
     kill "$pid" && wait "$pid" || true
   done
-  [ -n "${KEYWAY_BENCH_RUN:-}" ] || "$support/stop.sh" "$hbase"
+  [ -n "$simulated${KEYWAY_BENCH_RUN:-}" ] || "$support/stop.sh" "$hbase"
 }
 trap finish EXIT
 
-. "$hbase/env"
+free_ports() { # of the given number
+  python3 -c '
+import socket, sys
+all = [socket.socket() for _ in range(int(sys.argv[1]))]
+[s.bind(("127.0.0.1", 0)) for s in all]
+print(*[s.getsockname()[1] for s in all])' "$1"
+}
+server_pids=
+if [ -n "$simulated" ]; then
+  KW_HBASE_FRAMED=127.0.0.1:$(free_ports 1)
+  exec 6< <(tail -f /dev/null --pid $$ | exec "$build/tests/histories/hbase_sim" 1 "${KW_HBASE_FRAMED##*:}")
+  read -r ready <&6
+  [ "$ready" = ok ]
+else
+  . "$hbase/env"
+  server_pids=$(cat "$hbase/master.pid" "$hbase/thrift-$form.pid" | paste -sd,)
+fi
 place=$KW_HBASE_FRAMED transport=framed protocol=compact
 if [ $form = buffered ]; then
   place=$KW_HBASE_BUFFERED transport=buffered protocol=binary
@@ -63,17 +87,12 @@ if [ -n "$delay" ]; then
   read -r link <&4
   place=127.0.0.1:$link
 fi
-server_pids=$(cat "$hbase/master.pid" "$hbase/thrift-$form.pid" | paste -sd,)
 if [ -n "$clock" ]; then
   [ $form = buffered ] || set -- --framed "$@"
   "$build/tests/bench/hbase/bench_clock" --thrift "${place##*:}" --server-pids "$server_pids" "$@"
   exit
 fi
-read -r port admin before_port before_admin < <(python3 -c '
-import socket
-all = [socket.socket() for _ in range(4)]
-[s.bind(("127.0.0.1", 0)) for s in all]
-print(*[s.getsockname()[1] for s in all])')
+read -r port admin before_port before_admin < <(free_ports 4)
 sed -e "s/@PORT@/$port/; s/@ADMIN@/$admin/; s/@PLACE@/$place/; s/@TRANSPORT@/$transport/; s/@PROTOCOL@/$protocol/" \
   "$here/policy.yaml.in" >"$work/policy.yaml"
 # Arguments: name, buckets, store table. Its query is for the newest event of all buckets.
@@ -91,6 +110,34 @@ events_table() {
 TABLE
   [ "$2" = 1 ] || echo "    splits: {algorithm: rule, regions: $(($2 < 16 ? $2 : 16))}"
 }
+# Arguments: name, lines with its order and paths; see way.h.
+counting_table() {
+  cat <<TABLE
+  $1:
+    fields: {id: {type: string, max_bytes: 16}, a: string, b: string, c: string, n: {type: int, counter: true}}
+    key:
+      - salt: {buckets: 16, of: [id]}
+      - field: id
+    store_table: kw_bench_$1
+    splits: {algorithm: rule, regions: 16}
+$2
+TABLE
+}
+if [ -n "$atomics" ]; then # the gateway only creates direct_native
+  {
+    counting_table direct_native '    order: store'
+    counting_table native '    order: store'
+    counting_table stamped '    order: stamp'
+    counting_table atomic $'    order: stamp\n    atomics: true'
+    counting_table atomic_paths '    atomics: true
+    paths:
+      by_id:
+        key: [hash: {algorithm: md5, of: [id], take: 1, as: bytes}, field: id]
+        store_table: kw_bench_atomic_paths_by_id
+        splits: {algorithm: rule, regions: 16}'
+  } >>"$work/policy.yaml"
+  set -- --atomics "$@"
+fi
 grown=kw_bench_grown_$$ # empty at the beginning, even on an HBase that was used before
 case " $* " in
 *" --growth buckets "*)
@@ -101,6 +148,8 @@ case " $* " in
 esac
 [ -z "$stamped" ] || # such tables cannot have counters
   sed -i -e '/^  counted:/,/^    store_table:/d' -e 's/^    key:/    order: stamp\n&/' "$work/policy.yaml"
+
+[ -z "$simulated" ] || sed -i '/^ *splits:/d' "$work/policy.yaml" # hbase_sim has no regions
 
 # start KEYWAYD NAME PORT ADMIN starts a gateway with NAME.yaml and waits until it is ready; $! is its process.
 start() {

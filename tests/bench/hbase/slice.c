@@ -16,7 +16,15 @@
 #define SCAN_MOST 100
 #define FILES_MORE 200 /* in addition to the callers' connections */
 
-typedef enum kind { KIND_PUT, KIND_GET, KIND_PAGE, KIND_INSERT, KIND_REMOVE, KIND_INCREMENT } kind;
+typedef enum kind {
+    KIND_PUT,
+    KIND_GET,
+    KIND_PAGE,
+    KIND_INSERT,
+    KIND_REMOVE,
+    KIND_INCREMENT,
+    KIND_PUT_IF
+} kind;
 
 typedef struct slice {
     bench_side *side;
@@ -158,8 +166,13 @@ choose(slice *of, unsigned caller, kind *ret_kind, uint64_t *ret_number)
     }
     if (of->what == WORK_INCREMENT) {
         *ret_kind = KIND_INCREMENT;
-        *ret_number = 0;
-        return side->way->increment(of->arena);
+        *ret_number = of->callers == 1 ? kw_random_u64() % BENCH_COUNTERS : 0;
+        return side->way->increment(of->arena, side->table, *ret_number);
+    }
+    if (of->what == WORK_PUT_IF) {
+        *ret_kind = KIND_PUT_IF;
+        *ret_number = own_row(of, caller);
+        return side->way->put_if(of->arena, side->table, *ret_number, side->generations[*ret_number]);
     }
     uint64_t dice = kw_random_u64() % 100;
     bool writes =
@@ -182,8 +195,8 @@ choose(slice *of, unsigned caller, kind *ret_kind, uint64_t *ret_number)
     else
         *ret_number = zipf_next(&of->popular);
     *ret_kind = writes ? KIND_PUT : KIND_GET;
-    return writes ? side->way->put(of->arena, BENCH_SALTED, *ret_number, side->generations[*ret_number] + 1)
-                  : side->way->get(of->arena, BENCH_SALTED, *ret_number);
+    return writes ? side->way->put(of->arena, side->table, *ret_number, side->generations[*ret_number] + 1)
+                  : side->way->get(of->arena, side->table, *ret_number);
 }
 
 static void
@@ -194,7 +207,7 @@ send_next(group_caller *caller, void *user)
     uint64_t number;
     kw_arena_reset(of->arena);
     bench_call call = choose(of, group_caller_number(caller), &what, &number);
-    of->putting[group_caller_number(caller)] = what == KIND_PUT ? number + 1 : 0;
+    of->putting[group_caller_number(caller)] = what == KIND_PUT || what == KIND_PUT_IF ? number + 1 : 0;
     group_caller_send(caller, call.method, call.args, (uint64_t)what << 56 | number);
 }
 
@@ -220,6 +233,10 @@ check_answer(slice *of, const group_answer *answer)
         break;
     case KIND_REMOVE:
         side->way->check_remove(answer->result);
+        break;
+    case KIND_PUT_IF:
+        side->way->check_put_if(answer->result);
+        side->generations[number]++;
         break;
     case KIND_INCREMENT:
         side->way->check_increment(answer->result);

@@ -9,24 +9,26 @@
 typedef enum work {
     WORK_PUT,
     WORK_GET,
-    WORK_GET_HOT, /* 90 % of the gets on one key */
-    WORK_GET_ONE, /* all gets on one key */
-    WORK_MIX_A,   /* like YCSB's: half reads, half updates, zipfian */
-    WORK_MIX_B,   /* 95 % reads, 5 % updates, zipfian */
-    WORK_MIX_E,   /* 95 % scans of up to 100 rows, 5 % inserts */
-    WORK_REMOVE,  /* removes rows of BENCH_ORDERED, each once */
-    WORK_INCREMENT
+    WORK_GET_HOT,   /* 90 % of the gets on one key */
+    WORK_GET_ONE,   /* all gets on one key */
+    WORK_MIX_A,     /* like YCSB's: half reads, half updates, zipfian */
+    WORK_MIX_B,     /* 95 % reads, 5 % updates, zipfian */
+    WORK_MIX_E,     /* 95 % scans of up to 100 rows, 5 % inserts */
+    WORK_REMOVE,    /* removes rows of BENCH_ORDERED, each once */
+    WORK_INCREMENT, /* of one counter; a single caller increments all of them, at random */
+    WORK_PUT_IF     /* each replaces the last put of its row */
 } work;
 
 /* One of the two ways, and the state of its rows. */
 typedef struct bench_side {
     const way *way;
+    bench_table table; /* of puts, gets, increments and conditional puts */
     group_server place;
     pid_t process;         /* process whose CPU time is measured; 0: none */
     const pid_t *servers;  /* those of HBase and Thrift2, ended by 0; NULL: unknown */
     uint16_t thrift_port;  /* count connections to this port; 0: do not */
-    uint64_t rows;         /* initial rows of BENCH_SALTED and of BENCH_ORDERED */
-    uint32_t *generations; /* by number: the last acknowledged put of BENCH_SALTED */
+    uint64_t rows;         /* initial rows of the table and of BENCH_ORDERED */
+    uint32_t *generations; /* by number: the last acknowledged put of the table */
     bool *doubtful;        /* by number: a put of unknown outcome followed */
     bool exact;            /* no row was written by two callers at once */
     uint64_t inserted;     /* the next number of BENCH_ORDERED */

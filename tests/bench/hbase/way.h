@@ -13,9 +13,18 @@
 #define BENCH_FAMILY "d"
 
 typedef enum bench_table {
-    BENCH_SALTED, /* one byte of 16 buckets, then the id */
-    BENCH_ORDERED /* only the id */
+    BENCH_SALTED,  /* one byte of 16 buckets, then the id */
+    BENCH_ORDERED, /* only the id */
+    BENCH_COUNTED, /* only counters */
+    /* like BENCH_SALTED, with counters; order: store, order: stamp without and with atomics: true, and the
+     * latter with a second path */
+    BENCH_NATIVE,
+    BENCH_STAMPED,
+    BENCH_ATOMIC,
+    BENCH_ATOMIC_PATHS
 } bench_table;
+
+#define BENCH_COUNTERS 100 /* each in a row of its own, without other cells */
 
 typedef struct bench_call {
     const kw_wire_method *method;
@@ -32,8 +41,10 @@ typedef struct way {
                            uint32_t generation);
     bench_call (*get)(kw_arena *arena, bench_table table, uint64_t number);
     bench_call (*remove)(kw_arena *arena, bench_table table, uint64_t number);
-    /* Adds 1 to the only counter; NULL if this way has none. */
-    bench_call (*increment)(kw_arena *arena);
+    /* Replaces this generation by the next one. */
+    bench_call (*put_if)(kw_arena *arena, bench_table table, uint64_t number, uint32_t generation);
+    /* Adds 1 to a counter, from 0. */
+    bench_call (*increment)(kw_arena *arena, bench_table table, uint64_t counter);
     /* Reads `rows` rows of BENCH_ORDERED, beginning at this number. */
     bench_call (*page)(kw_arena *arena, uint64_t from, uint32_t rows);
     /* These functions end the program if the result is wrong. */
@@ -41,6 +52,7 @@ typedef struct way {
     void (*check_put_many)(const void *result);
     uint32_t (*check_get)(const void *result, uint64_t number); /* the generation */
     void (*check_remove)(const void *result);
+    void (*check_put_if)(const void *result);
     int64_t (*check_increment)(const void *result); /* the new value */
     uint32_t (*check_page)(const void *result);     /* the number of rows */
     /* The number of threads of a whole scan of BENCH_SALTED, and the function that each runs. */
@@ -65,6 +77,8 @@ extern size_t bench_value_bytes;
 
 /* "n%09" of the number, 10 bytes. */
 kw_bytes bench_id(kw_arena *arena, uint64_t number);
+/* The number of the counter's row. */
+uint64_t bench_counter_row(uint64_t counter);
 /* column 0..2 */
 kw_bytes bench_value(kw_arena *arena, uint64_t number, uint32_t generation, unsigned column);
 uint64_t bench_number_of_id(kw_bytes id);
