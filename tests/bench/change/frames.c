@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define ID_SIZE 16
-#define CELLS 3
-#define CELL_SIZE 100
+#define CELLS BENCH_CELLS
+#define CELL_SIZE BENCH_CELL_SIZE
 #define ID_MARK "id of the record"
 #define TIME_MARK INT64_C(0x7a6d6b7574696d65)
 #define FIRST_TIME INT64_C(1700000000000)
@@ -153,6 +153,8 @@ bench_frame_clear(bench_frame *frame)
     g_free(frame->data);
 }
 
+#define GENERATION_STEP (UINT64_C(1) << 32)
+
 /* A permutation of 64-bit numbers: the finalizer of SplitMix64. */
 static uint64_t
 permute(uint64_t number)
@@ -162,16 +164,40 @@ permute(uint64_t number)
     return number ^ (number >> 31);
 }
 
+static void
+write_id(uint8_t *to, uint64_t id)
+{
+    for (size_t digit = 0; digit < ID_SIZE; digit++)
+        to[digit] = (uint8_t) "0123456789abcdef"[(id >> (60 - 4 * digit)) & 15];
+}
+
+/* Returns the seed of the next cell. The last bytes stay as they are. */
+static uint64_t
+write_cell(uint8_t *to, uint64_t seed)
+{
+    for (size_t at = 0; at + 8 <= CELL_SIZE; at += 8)
+        kw_be64_store(to + at, seed = permute(seed + 1));
+    return seed;
+}
+
 void
 bench_frame_set_number(bench_frame *frame, uint64_t number)
 {
     for (size_t i = 0; i < frame->records; i++, number++) {
-        uint64_t id = permute(number + 1);
-        for (size_t digit = 0; digit < ID_SIZE; digit++)
-            frame->data[frame->ids[i] + digit] = (uint8_t) "0123456789abcdef"[(id >> (60 - 4 * digit)) & 15];
+        uint64_t id = permute(number + 1), seed = id;
+        write_id(frame->data + frame->ids[i], id);
         kw_be64_store(frame->data + frame->times[i], (uint64_t)FIRST_TIME + number);
         for (size_t cell = 0; cell < CELLS && frame->cells[i][cell]; cell++)
-            for (size_t at = 0; at + 8 <= CELL_SIZE; at += 8)
-                kw_be64_store(frame->data + frame->cells[i][cell] + at, id = permute(id + 1));
+            seed = write_cell(frame->data + frame->cells[i][cell], seed);
     }
+}
+
+void
+bench_record_of(uint64_t number, uint32_t generation, bench_record *ret_record)
+{
+    uint64_t id = permute(number + 1), seed = id + generation * GENERATION_STEP;
+    *ret_record = (bench_record){.ts = FIRST_TIME + (int64_t)number};
+    write_id((uint8_t *)ret_record->id, id);
+    for (size_t cell = 0; cell < CELLS; cell++)
+        seed = write_cell(ret_record->cells[cell], seed);
 }

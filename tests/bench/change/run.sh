@@ -7,6 +7,9 @@
 #   run.sh build/release both
 #   run.sh build/release hbase --rows 20000 --rounds 1
 #   run.sh build/release hbase --orders    only the orders (switch, reverse, complete)
+#   run.sh build/release embedded --path     adds a path under load, and checks every answer
+#   run.sh build/release hbase --path --rows 60000
+#   run.sh build/release hbase --atomics     how long increments and conditional writes are held
 #   run.sh build/release both --trace      only draws BUILD_FOLDER/bench-change/STORE.svg: puts during a change
 set -euo pipefail
 build=$(realpath "$1")
@@ -21,6 +24,9 @@ if [ "${1:-}" = --trace ]; then
   trace=1
   shift
 fi
+embedded_rows=1000000 hbase_rows=120000
+[ -z "$trace" ] || embedded_rows=200000 hbase_rows=30000
+case " $* " in *" --atomics "*) embedded_rows=20000 hbase_rows=20000 ;; esac
 mkdir -p "$work"
 
 # measure STORE ARGUMENTS...
@@ -38,7 +44,7 @@ measure() {
 }
 
 case $store in embedded | both)
-  measure embedded --rows "$([ -n "$trace" ] && echo 200000 || echo 1000000)" --rounds 5 --seconds 0.3 "$@" ;;
+  measure embedded --rows $embedded_rows --rounds 5 --seconds 0.3 "$@" ;;
 esac
 case $store in hbase | both) ;; *) exit 0 ;; esac
 
@@ -50,4 +56,7 @@ else
   trap '"$support/stop.sh" "$hbase"' EXIT
 fi
 . "$hbase/env"
-measure hbase --hbase "$KW_HBASE_FRAMED" --rows "$([ -n "$trace" ] && echo 30000 || echo 120000)" --rounds 5 --seconds 0.3 "$@"
+measure hbase --hbase "$KW_HBASE_FRAMED" --rows $hbase_rows --rounds 5 --seconds 0.3 "$@"
+case " $* " in *" --atomics "*) # above with order: store, the default
+  measure hbase --hbase "$KW_HBASE_FRAMED" --rows $hbase_rows --rounds 5 --table $'    order: stamp\n    atomics: true\n' "$@" ;;
+esac
