@@ -11,7 +11,8 @@
 #define CHECKERS 4
 #define CHECKED_RECORDS 2000
 #define ROUNDS_MAX 50
-#define QUIET_US 500000 /* before a command */
+#define BEFORE_US 2000000 /* callers before a command, */
+#define AFTER_US 500000   /* and after it was carried out */
 #define POLL_US 10000
 
 /* The moments at which atomic operations are held, once each. */
@@ -30,6 +31,7 @@ typedef struct holds {
     bench_gateway *gateway;
     bench_checkers *checkers;
     gint stop; /* the callers */
+    double puts, put_s, longest_put_us;
     double longest_s[MOMENTS][ROUNDS_MAX], held_s[MOMENTS][ROUNDS_MAX], write_s[MOMENTS][ROUNDS_MAX];
     int rounds;
     uint64_t wrong;
@@ -45,6 +47,45 @@ target(holds *self, bool met)
 }
 
 /* --- one moment ----------------------------------------------------------------------------------- */
+
+static gpointer
+run_callers(gpointer data)
+{
+    holds *self = data;
+    gint64 began_us = g_get_monotonic_time();
+    bench_work work = {.call = BENCH_PUT,
+                       .callers = (size_t)self->options->callers,
+                       .seconds = 3600,
+                       .stop = &self->stop,
+                       .number = &self->gateway->next_put};
+    bench_slice puts = bench_callers_run(self->gateway->callers, &work);
+    self->puts += puts.replies->len;
+    self->put_s += (double)(g_get_monotonic_time() - began_us) / 1e6;
+    self->longest_put_us = MAX(self->longest_put_us, bench_percentile_us(puts.replies, 1));
+    g_array_unref(puts.replies);
+    return NULL;
+}
+
+/* Callers and checkers run only around the commands: rows are copied slowly beside calls. */
+static GThread *
+start_load(holds *self)
+{
+    g_atomic_int_set(&self->stop, 0);
+    bench_checkers_pause(self->checkers, false);
+    GThread *callers = self->options->callers ? g_thread_new("callers", run_callers, self) : NULL;
+    g_usleep(BEFORE_US);
+    return callers;
+}
+
+static void
+end_load(holds *self, GThread *callers)
+{
+    g_usleep(AFTER_US);
+    g_atomic_int_set(&self->stop, 1);
+    bench_checkers_pause(self->checkers, true);
+    if (callers)
+        g_thread_join(callers);
+}
 
 typedef struct watch {
     const bench_gateway *gateway;
@@ -113,17 +154,20 @@ static void
 measure(holds *self, moment what)
 {
     watch versions = {.gateway = self->gateway};
-    g_usleep(QUIET_US);
+    GThread *callers = start_load(self);
     bench_checked before = bench_checkers_so_far(self->checkers);
     note(self, &before);
     GThread *thread = what == BEGIN ? NULL : g_thread_new("versions", run_watch, &versions);
     carry_out(self, what);
-    g_usleep(QUIET_US);
+    end_load(self, callers);
     g_atomic_int_set(&versions.done, 1);
     bench_checked got = bench_checkers_so_far(self->checkers);
     note(self, &got);
     self->longest_s[what][self->rounds] = got.longest_atomic_us / 1e6;
     self->write_s[what][self->rounds] = got.longest_write_us / 1e6;
+    printf("round %d, %s: longest atomic operation %.2f s, longest plain write %.2f s\n", self->rounds + 1,
+           moments[what].name, got.longest_atomic_us / 1e6, got.longest_write_us / 1e6);
+    fflush(stdout);
     if (thread) {
         GArray *seen = g_thread_join(thread);
         self->held_s[what][self->rounds] = longest_held_s(seen);
@@ -132,22 +176,6 @@ measure(holds *self, moment what)
 }
 
 /* --- all ------------------------------------------------------------------------------------------ */
-
-static gpointer
-run_callers(gpointer data)
-{
-    holds *self = data;
-    bench_work work = {.call = BENCH_PUT,
-                       .callers = (size_t)self->options->callers,
-                       .seconds = 3600,
-                       .stop = &self->stop,
-                       .number = &self->gateway->next_put};
-    bench_slice puts = bench_callers_run(self->gateway->callers, &work);
-    printf("%d callers: %.0f puts/s, the longest took %.0f ms\n", self->options->callers, puts.calls_per_s,
-           bench_percentile_us(puts.replies, 1) / 1000);
-    g_array_unref(puts.replies);
-    return NULL;
-}
 
 static void
 one_round(holds *self)
@@ -216,12 +244,11 @@ bench_holds(const bench_options *options, bench_gateway *gateway)
     printf("%d rows; %zu gateways, default configuration; %d changes of the key rule\n%s", options->rows,
            gateway->count, options->rounds, gateway->settings);
     self->checkers = bench_checkers_start(gateway, CHECKERS, CHECKED_RECORDS);
-    GThread *callers = options->callers ? g_thread_new("callers", run_callers, self) : NULL;
+    bench_checkers_pause(self->checkers, true);
     for (; self->rounds < MIN(options->rounds, ROUNDS_MAX); self->rounds++)
         one_round(self);
-    g_atomic_int_set(&self->stop, 1);
-    if (callers)
-        g_thread_join(callers);
+    printf("%d callers that put, and %d checkers: %.0f puts/s, the longest took %.0f ms\n", options->callers,
+           CHECKERS, self->put_s > 0 ? self->puts / self->put_s : 0, self->longest_put_us / 1000);
     for (moment what = 0; what < MOMENTS; what++)
         print_moment(self, what);
     bench_checkers_end(self->checkers);

@@ -20,8 +20,9 @@
 #define CHECKERS 4
 #define CHECKED_RECORDS 2000
 #define OTHERS 2000
-#define BEFORE_S 3
+#define LOAD_S 3 /* before, and of the gateway without a change also afterwards */
 #define SCRUB_RECORDS 1000
+#define BURST_S 2
 
 typedef struct adding {
     const bench_options *options;
@@ -183,21 +184,46 @@ print_checked(adding *self, const char *when, const bench_checked *got)
     target(self, got->wrong == 0);
 }
 
+typedef struct load {
+    double puts, seconds, longest_us;
+} load;
+
+/* The load comes in bursts: while there are calls, rows are copied and compared for a sixth of the time or
+ * less. */
+static load
+put_in_bursts(adding *self, bench_checkers *checkers, const gint *done)
+{
+    load all = {0};
+    while (!g_atomic_int_get(done)) {
+        gint64 began_us = g_get_monotonic_time();
+        bench_slice puts = put_until(self, self->changed, BURST_S, done);
+        all.seconds += (double)(g_get_monotonic_time() - began_us) / 1e6;
+        all.puts += puts.replies->len;
+        all.longest_us = MAX(all.longest_us, bench_percentile_us(puts.replies, 1));
+        g_array_unref(puts.replies);
+        bench_checkers_pause(checkers, true);
+        for (int waited_us = 0; waited_us < BURST_S * 1000000 && !g_atomic_int_get(done);
+             waited_us += POLL_US)
+            g_usleep(POLL_US);
+        bench_checkers_pause(checkers, false);
+    }
+    return all;
+}
+
 static void
 fill_under_load(adding *self, bench_checkers *checkers)
 {
     filling wait = {.gateway = self->changed};
     bench_progress at = bench_change_progress(self->changed);
     GThread *thread = g_thread_new("complete", wait_until_complete, &wait);
-    bench_slice puts = put_until(self, self->changed, 3600, &wait.done);
+    load puts = put_in_bursts(self, checkers, &wait.done);
     g_thread_join(thread);
     bench_checkers_path_is_complete(checkers);
-    printf("%d callers that put, beside the checkers: %.0f puts/s, the longest took %.0f ms; the path was "
-           "complete after "
-           "%.1f s, in which %lld rows were copied\n",
-           MAX(self->options->callers, 1), puts.calls_per_s, bench_percentile_us(puts.replies, 1) / 1000,
-           wait.took_s, (long long)(self->options->rows - at.copied));
-    g_array_unref(puts.replies);
+    printf("%lld rows were copied before; then, with load in bursts of %d s (%d callers that put, and the "
+           "checkers), the path was "
+           "complete after %.1f s; %.0f puts/s, the longest took %.0f ms\n",
+           (long long)at.copied, BURST_S, MAX(self->options->callers, 1), wait.took_s,
+           puts.puts / puts.seconds, puts.longest_us / 1000);
     bench_checked got = bench_checkers_so_far(checkers);
     print_checked(self, "while rows were copied", &got);
 }
@@ -292,7 +318,7 @@ print_memory(adding *self, double before_mib, double unchanged_mib)
     target(self, more_mib <= MEMORY_LIMIT_MIB);
 }
 
-/* The unchanged gateway has the same load for the time of the filling, so that its memory can be compared. */
+/* The unchanged gateway gets the same load for a while, so that its memory can be compared. */
 static void
 load_unchanged(const adding *self, double seconds)
 {
@@ -307,8 +333,8 @@ bench_path(const bench_options *options, bench_gateway *unchanged, bench_gateway
         self.direct = bench_direct_open(options->hbase, changed->name);
     printf("a path is added to %d rows; %zu gateways, default configuration\n", options->rows,
            changed->count);
-    g_array_unref(put_until(&self, changed, BEFORE_S, NULL).replies);
-    load_unchanged(&self, BEFORE_S);
+    g_array_unref(put_until(&self, changed, LOAD_S, NULL).replies);
+    load_unchanged(&self, LOAD_S);
     double before_mib = bench_peak_mib(changed), unchanged_mib = bench_peak_mib(unchanged);
     bench_reset_peak(changed);
     bench_reset_peak(unchanged);
@@ -321,9 +347,8 @@ bench_path(const bench_options *options, bench_gateway *unchanged, bench_gateway
     bench_checkers_pause(checkers, true);
     measure_copy(&self);
     bench_checkers_pause(checkers, false);
-    gint64 began_us = g_get_monotonic_time();
     fill_under_load(&self, checkers);
-    load_unchanged(&self, (double)(g_get_monotonic_time() - began_us) / 1e6);
+    load_unchanged(&self, LOAD_S);
     print_memory(&self, before_mib, unchanged_mib);
     verify(&self, checkers);
     bench_checkers_free(checkers);

@@ -220,7 +220,7 @@ warm_up(atomics *self)
 }
 
 void
-measure_atomics(bench *all)
+measure_atomics(bench *all, const char *const *only)
 {
     const bench_side *thrift = &all->sides[SIDE_DIRECT], *gateway = &all->sides[SIDE_GATEWAY];
     atomics self = {.all = all};
@@ -230,10 +230,14 @@ measure_atomics(bench *all)
     open_side(&self.atomic, "atomics: true", gateway, BENCH_ATOMIC, true);
     open_side(&self.atomic_paths, "atomics: true, two paths", gateway, BENCH_ATOMIC_PATHS, true);
     warm_up(&self);
-    measure_one_caller(&self, WORK_INCREMENT, "increment p50, 1 caller");
-    measure_one_caller(&self, WORK_PUT_IF, "putIf p50, 1 caller");
-    measure_sums(&self);
-    measure_puts(&self);
+    if (g_strv_contains(only, "increment"))
+        measure_one_caller(&self, WORK_INCREMENT, "increment p50, 1 caller");
+    if (g_strv_contains(only, "put_if"))
+        measure_one_caller(&self, WORK_PUT_IF, "putIf p50, 1 caller");
+    if (g_strv_contains(only, "sums"))
+        measure_sums(&self);
+    if (g_strv_contains(only, "put"))
+        measure_puts(&self);
     atomic_side *const sides[] = {&self.direct, &self.native, &self.stamped, &self.atomic,
                                   &self.atomic_paths};
     for (size_t i = 0; i < G_N_ELEMENTS(sides); i++) {

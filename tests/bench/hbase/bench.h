@@ -66,8 +66,8 @@ void measure_mixes(bench *all);
 void measure_builds(bench *all, bool stamped, const char *const *only);
 
 /* Atomic operations of tables with order: stamp, compared with those of HBase, and what they cost puts. Loads
- * its own tables. */
-void measure_atomics(bench *all);
+ * its own tables. only: a selection of increment, put_if, sums and put. */
+void measure_atomics(bench *all, const char *const *only);
 
 /* Prints the results of one kind as CSV; false if the kind is unknown. */
 bool growth_run(bench *all, const char *kind);

@@ -37,8 +37,9 @@ static gint thrift, gateway, gateway_pid, proxy, proxy_pid, before, before_pid, 
 static gboolean framed, check, generated, stamped, atomics;
 static gint growth_rows = 1000000;
 static char *grown_table = "kw_bench_grown";
-static char *only = "put,get,remove,increment,hot,connected,latest,order,window,scan,mixes",
-            *callers = "1,8,64,256,1000", *growth, *server_pids = "", *settings = "unknown";
+static char *only, *callers = "1,8,64,256,1000", *growth, *server_pids = "", *settings = "unknown";
+static const char everything[] = "put,get,remove,increment,hot,connected,latest,order,window,scan,mixes",
+                  every_atomic[] = "increment,put_if,sums,put";
 static pid_t servers[SERVERS_MOST + 1];
 
 static const GOptionEntry options[] = {
@@ -60,7 +61,8 @@ static const GOptionEntry options[] = {
     {"framed", 0, 0, G_OPTION_ARG_NONE, &framed, "Thrift2 is framed compact (default: buffered binary)",
      NULL},
     {"only", 0, 0, G_OPTION_ARG_STRING, &only,
-     "put,get,hot,connected,latest,order,window,scan,mixes; with --before: put,get,remove,increment,calls",
+     "put,get,hot,connected,latest,order,window,scan,mixes; with --before: put,get,remove,increment,calls; "
+     "with --atomics: increment,put_if,sums,put",
      "LIST"},
     {"callers", 0, 0, G_OPTION_ARG_STRING, &callers, "numbers of callers for put and get (1,8,64,256,1000)",
      "LIST"},
@@ -127,7 +129,7 @@ run(bench *all, char **wanted)
     print_configuration(all);
     if (atomics) {
         table_begin("compared with", "measured");
-        measure_atomics(all);
+        measure_atomics(all, list);
         return;
     }
     if (before) {
@@ -205,7 +207,7 @@ main(int argc, char **argv)
     }
     if (growth)
         return growth_run(&all, growth) ? 0 : 2;
-    g_auto(GStrv) wanted = g_strsplit(only, ",", -1);
+    g_auto(GStrv) wanted = g_strsplit(only ? only : atomics ? every_atomic : everything, ",", -1);
     run(&all, wanted);
     return table_met() || !check ? 0 : 1;
 }
