@@ -23,6 +23,7 @@
 #define LOAD_S 3 /* before, and of the gateway without a change also afterwards */
 #define SCRUB_RECORDS 1000
 #define BURST_S 2
+#define REST_S 6 /* between two bursts */
 
 typedef struct adding {
     const bench_options *options;
@@ -202,8 +203,7 @@ put_in_bursts(adding *self, bench_checkers *checkers, const gint *done)
         all.longest_us = MAX(all.longest_us, bench_percentile_us(puts.replies, 1));
         g_array_unref(puts.replies);
         bench_checkers_pause(checkers, true);
-        for (int waited_us = 0; waited_us < BURST_S * 1000000 && !g_atomic_int_get(done);
-             waited_us += POLL_US)
+        for (int waited_us = 0; waited_us < REST_S * 1000000 && !g_atomic_int_get(done); waited_us += POLL_US)
             g_usleep(POLL_US);
         bench_checkers_pause(checkers, false);
     }
@@ -219,10 +219,10 @@ fill_under_load(adding *self, bench_checkers *checkers)
     load puts = put_in_bursts(self, checkers, &wait.done);
     g_thread_join(thread);
     bench_checkers_path_is_complete(checkers);
-    printf("%lld rows were copied before; then, with load in bursts of %d s (%d callers that put, and the "
+    printf("%lld rows were copied before; then, with load for %d of %d s (%d callers that put, and the "
            "checkers), the path was "
            "complete after %.1f s; %.0f puts/s, the longest took %.0f ms\n",
-           (long long)at.copied, BURST_S, MAX(self->options->callers, 1), wait.took_s,
+           (long long)at.copied, BURST_S, BURST_S + REST_S, MAX(self->options->callers, 1), wait.took_s,
            puts.puts / puts.seconds, puts.longest_us / 1000);
     bench_checked got = bench_checkers_so_far(checkers);
     print_checked(self, "while rows were copied", &got);

@@ -9,7 +9,7 @@
 #   run.sh build/release hbase --orders    only the orders (switch, reverse, complete)
 #   run.sh build/release embedded --path     adds a path under load, and checks every answer
 #   run.sh build/release hbase --path --rows 60000
-#   run.sh build/release hbase --atomics     how long increments and conditional writes are held
+#   run.sh build/release hbase --atomics --callers 4    how long increments and conditional writes are held; six minutes
 #   run.sh build/release both --trace      only draws BUILD_FOLDER/bench-change/STORE.svg: puts during a change
 set -euo pipefail
 build=$(realpath "$1")
@@ -26,7 +26,7 @@ if [ "${1:-}" = --trace ]; then
 fi
 embedded_rows=1000000 hbase_rows=120000
 [ -z "$trace" ] || embedded_rows=200000 hbase_rows=30000
-case " $* " in *" --atomics "*) embedded_rows=20000 hbase_rows=20000 ;; esac
+case " $* " in *" --atomics "*) embedded_rows=5000 hbase_rows=5000 ;; esac
 mkdir -p "$work"
 
 # measure STORE ARGUMENTS...
