@@ -10,7 +10,7 @@
  * records to visit. */
 #define REFRESH_MS 60000
 /* A pass or sweep that ended within this time after its version was set leaves little for the next one. */
-#define SHORT_ROUND_MS 1500
+#define SHORT_ROUND_MS 2000
 /* If a pass or sweep takes more than this share of the time of the one before, further ones will not be
  * short. */
 #define SHRINKS 0.75

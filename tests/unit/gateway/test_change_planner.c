@@ -131,7 +131,7 @@ check_round(const scene *self)
     if (end)
         g_assert_cmpuint(self->times.now_ns, >=, self->reported_ns + WIDTH_NS);
     else
-        g_assert_cmpint(self->round_ms, >, 1500);
+        g_assert_cmpint(self->round_ms, >, 2000);
 }
 
 static void
@@ -585,8 +585,8 @@ record_of_round(uint64_t rounds, int64_t took_ms, int64_t before_ms)
 static void
 test_short_rounds(void)
 {
-    g_assert_true(record_of_round(0, 1500, 0).short_round);
-    g_assert_false(record_of_round(0, 1501, 0).short_round);
+    g_assert_true(record_of_round(0, 2000, 0).short_round);
+    g_assert_false(record_of_round(0, 2001, 0).short_round);
     g_assert_false(record_of_round(0, 90000, 100000).short_round); /* of an earlier version */
     g_assert_false(record_of_round(1, 70000, 100000).short_round);
     g_assert_true(record_of_round(1, 80000, 100000).short_round);
