@@ -310,6 +310,22 @@ read_until_line(caller *callers, size_t gateways)
     read_line();
 }
 
+/* True if one of these complaints is about versions. After ": " follows the operation, which can be a read of
+ * versions in any complaint. */
+static bool
+complains_of_versions(const char *wrong)
+{
+    g_auto(GStrv) lines = g_strsplit(wrong, "\n", 0);
+    for (char **line = lines; *line; line++) {
+        char *end = strstr(*line, ": ");
+        if (end)
+            *end = '\0';
+        if (strstr(*line, "version"))
+            return true;
+    }
+    return false;
+}
+
 /* If the history is wrong, judges it again with one value for both values of each tie. The second judgement
  * ignores versions, because a tie can be one version or two; so errors of versions are final. */
 static judgement
@@ -324,7 +340,7 @@ judge_with_ties(const operations *all, const workload *work)
     operations *untied = judge_untie(all, (const judge_tie *)(void *)ties->data, ties->len);
     judgement again = judge(untied, rules);
     g_array_unref(untied);
-    if (again.wrong || strstr(found.wrong, "version")) {
+    if (again.wrong || complains_of_versions(found.wrong)) {
         judgement_clear(&again);
         return found;
     }
