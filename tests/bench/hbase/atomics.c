@@ -33,20 +33,6 @@ typedef struct measured {
     int rounds;
 } measured;
 
-typedef double (*member)(const slice_result *of);
-
-static double
-rate_of(const slice_result *of)
-{
-    return of->per_second;
-}
-
-static double
-p50_of(const slice_result *of)
-{
-    return of->p50_us;
-}
-
 /* --- tables ------------------------------------------------------------------------------------- */
 
 static void
@@ -126,7 +112,7 @@ alternate(const bench *all, atomic_side *const *sides, int count, work what, uns
 }
 
 static double
-median_of(const measured *got, int side, member which)
+median_of(const measured *got, int side, rounds_member which)
 {
     double values[ROUNDS_MOST];
     for (int i = 0; i < got->rounds; i++)
@@ -143,8 +129,8 @@ calls_of(const slice_result *of)
 static const char *
 text_of(kw_arena *arena, const char *name, const measured *got, int side)
 {
-    const char *text = kw_arena_printf(arena, "%s: %.0f /s, p50 %.0f us", name, median_of(got, side, rate_of),
-                                       median_of(got, side, p50_of));
+    const char *text = kw_arena_printf(arena, "%s: %.0f /s, p50 %.0f us", name,
+                                       median_of(got, side, rounds_rate), median_of(got, side, rounds_p50));
     double calls = median_of(got, side, calls_of);
     return calls > 0 ? kw_arena_printf(arena, "%s, %.2f calls to Thrift2 each", text, calls) : text;
 }
@@ -152,7 +138,7 @@ text_of(kw_arena *arena, const char *name, const measured *got, int side)
 /* A row that compares the side `upper` with the side `lower`. */
 static void
 add_row(const char *measure, const measured *got, atomic_side *const *sides, int lower, int upper,
-        member which, bound how, double must)
+        rounds_member which, bound how, double must)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     double ratios[ROUNDS_MOST];
@@ -177,10 +163,10 @@ measure_one_caller(atomics *self, work what, const char *name)
 {
     atomic_side *const sides[] = {&self->native, &self->atomic, &self->atomic_paths, &self->direct};
     measured got = alternate(self->all, sides, 4, what, 1);
-    add_row(name, &got, sides, 0, 1, p50_of, AT_MOST, P50_MOST);
-    add_row(name, &got, sides, 0, 2, p50_of, AT_MOST, P50_MOST);
-    add_row(name, &got, sides, 3, 0, p50_of, NO_BOUND, 0);
-    add_row(name, &got, sides, 3, 1, p50_of, NO_BOUND, 0);
+    add_row(name, &got, sides, 0, 1, rounds_p50, AT_MOST, P50_MOST);
+    add_row(name, &got, sides, 0, 2, rounds_p50, AT_MOST, P50_MOST);
+    add_row(name, &got, sides, 3, 0, rounds_p50, NO_BOUND, 0);
+    add_row(name, &got, sides, 3, 1, rounds_p50, NO_BOUND, 0);
 }
 
 /* The increments of all callers are of one counter. Direct calls are not combined. */
@@ -190,9 +176,9 @@ measure_sums(atomics *self)
     const char *name = "increments per second of one counter, 64 callers";
     atomic_side *const sides[] = {&self->direct, &self->atomic, &self->atomic_paths, &self->native};
     measured got = alternate(self->all, sides, 4, WORK_INCREMENT, MANY);
-    add_row(name, &got, sides, 0, 1, rate_of, AT_LEAST, SUMS_LEAST);
-    add_row(name, &got, sides, 0, 2, rate_of, AT_LEAST, SUMS_LEAST);
-    add_row(name, &got, sides, 0, 3, rate_of, NO_BOUND, 0);
+    add_row(name, &got, sides, 0, 1, rounds_rate, AT_LEAST, SUMS_LEAST);
+    add_row(name, &got, sides, 0, 2, rounds_rate, AT_LEAST, SUMS_LEAST);
+    add_row(name, &got, sides, 0, 3, rounds_rate, NO_BOUND, 0);
 }
 
 static void
@@ -200,9 +186,9 @@ measure_puts(atomics *self)
 {
     atomic_side *const sides[] = {&self->stamped, &self->atomic};
     measured one = alternate(self->all, sides, 2, WORK_PUT, 1);
-    add_row("put p50, 1 caller", &one, sides, 0, 1, p50_of, AT_MOST, PUT_P50_MOST);
+    add_row("put p50, 1 caller", &one, sides, 0, 1, rounds_p50, AT_MOST, PUT_P50_MOST);
     measured many = alternate(self->all, sides, 2, WORK_PUT, MANY);
-    add_row("puts per second, 64 callers", &many, sides, 0, 1, rate_of, AT_LEAST, PUT_RATE_LEAST);
+    add_row("puts per second, 64 callers", &many, sides, 0, 1, rounds_rate, AT_LEAST, PUT_RATE_LEAST);
 }
 
 /* A new JVM runs at half its speed for a while. */

@@ -41,6 +41,11 @@ typedef struct compared {
     interval proxy_rate, proxy_p50;       /* proxy to direct */
 } compared;
 
+/* A member of a result, for medians and ratios of it. */
+typedef double (*rounds_member)(const slice_result *of);
+double rounds_rate(const slice_result *of);
+double rounds_p50(const slice_result *of);
+
 /* Alternating slices of the sides; which one is first alternates. proxy: the proxy is a side, if there is
  * one. Puts are verified after the last round. */
 compared rounds_compare(bench *all, work what, unsigned callers, bool proxy);

@@ -19,16 +19,14 @@ rounds_median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-typedef double (*member)(const slice_result *of);
-
-static double
-rate_of(const slice_result *of)
+double
+rounds_rate(const slice_result *of)
 {
     return of->per_second;
 }
 
-static double
-p50_of(const slice_result *of)
+double
+rounds_p50(const slice_result *of)
 {
     return of->p50_us;
 }
@@ -64,7 +62,7 @@ calls_of(const slice_result *of)
 }
 
 static double
-median_of(const slice_result *of, int count, member which)
+median_of(const slice_result *of, int count, rounds_member which)
 {
     double values[ROUNDS_MOST];
     for (int i = 0; i < count; i++)
@@ -98,7 +96,7 @@ rounds_interval(double *values, int count)
 }
 
 static interval
-ratio_of(const slice_result *upper, const slice_result *lower, int count, member which)
+ratio_of(const slice_result *upper, const slice_result *lower, int count, rounds_member which)
 {
     double values[ROUNDS_MOST];
     for (int i = 0; i < count; i++)
@@ -107,7 +105,7 @@ ratio_of(const slice_result *upper, const slice_result *lower, int count, member
 }
 
 static interval
-values_of(const slice_result *of, int count, member which)
+values_of(const slice_result *of, int count, rounds_member which)
 {
     double values[ROUNDS_MOST];
     for (int i = 0; i < count; i++)
@@ -127,8 +125,8 @@ summary(const slice_result *of, int count)
         all.upstream = MAX(all.upstream, of[i].upstream);
         all.generator = MAX(all.generator, of[i].generator);
     }
-    all.per_second = median_of(of, count, rate_of);
-    all.p50_us = median_of(of, count, p50_of);
+    all.per_second = median_of(of, count, rounds_rate);
+    all.p50_us = median_of(of, count, rounds_p50);
     all.mean_us = median_of(of, count, mean_of);
     all.p99_us = median_of(of, count, p99_of);
     all.cpu_us = median_of(of, count, cpu_of);
@@ -142,18 +140,18 @@ compare(slice_result of[SIDES][ROUNDS_MOST], int rounds, bool proxy)
 {
     const slice_result *direct = of[SIDE_DIRECT], *gateway = of[SIDE_GATEWAY], *bare = of[SIDE_PROXY];
     compared result = {.of = {summary(direct, rounds), summary(gateway, rounds)}, .has_proxy = proxy};
-    result.rate = ratio_of(gateway, direct, rounds, rate_of);
-    result.p50 = ratio_of(gateway, direct, rounds, p50_of);
+    result.rate = ratio_of(gateway, direct, rounds, rounds_rate);
+    result.p50 = ratio_of(gateway, direct, rounds, rounds_p50);
     result.mean = ratio_of(gateway, direct, rounds, mean_of);
     result.p99 = ratio_of(gateway, direct, rounds, p99_of);
     result.cpu = values_of(gateway, rounds, cpu_of);
     if (!proxy)
         return result;
     result.of[SIDE_PROXY] = summary(bare, rounds);
-    result.to_proxy_rate = ratio_of(gateway, bare, rounds, rate_of);
-    result.to_proxy_p50 = ratio_of(gateway, bare, rounds, p50_of);
-    result.proxy_rate = ratio_of(bare, direct, rounds, rate_of);
-    result.proxy_p50 = ratio_of(bare, direct, rounds, p50_of);
+    result.to_proxy_rate = ratio_of(gateway, bare, rounds, rounds_rate);
+    result.to_proxy_p50 = ratio_of(gateway, bare, rounds, rounds_p50);
+    result.proxy_rate = ratio_of(bare, direct, rounds, rounds_rate);
+    result.proxy_p50 = ratio_of(bare, direct, rounds, rounds_p50);
     return result;
 }
 
