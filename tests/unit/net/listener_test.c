@@ -243,7 +243,9 @@ every_descriptor_is_accepted(void)
     close(input);
 }
 
-/* A listening socket can get the descriptor 0: that of a program whose standard input is closed. */
+/* A listening socket can get the descriptor 0: that of a program whose standard input is closed. The
+ * connection is accepted before the socket is closed: libuv opens a descriptor with the first connection, and
+ * aborts when it closes one that is 0. */
 static void
 a_listener_can_have_every_descriptor(void)
 {
@@ -253,7 +255,7 @@ a_listener_can_have_every_descriptor(void)
     close(STDIN_FILENO);
     g_assert_true(kw_net_listen(at.net, "127.0.0.1", 0, NULL, &at.port, &at.error));
     kw_net_start(at.net);
-    g_assert_true(connects("127.0.0.1", at.port));
+    connect_after(&at, 0);
     place_close(&at);
     g_assert_cmpint(dup2(input, STDIN_FILENO), ==, STDIN_FILENO);
     close(input);
