@@ -47,7 +47,7 @@ check_sizes(const kw_api_Admin_advise_args *args, kw_error *ret_error)
 
 /* --- one candidate ------------------------------------------------------------------------------- */
 
-/* Converts the sample for a candidate. Keeps why its table rejected the first of the rejected records. */
+/* Converts the sample for a candidate. If its table rejects records, keeps the first reason. */
 static void
 read_sample(kw_advising *self, kw_candidate *candidate)
 {

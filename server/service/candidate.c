@@ -10,7 +10,7 @@
 
 #define NAME_BYTES_MAX 80
 
-/* Checks the effort, and the clock each time, because the steps between two calls can be long. */
+/* Checks the effort. Reads the clock in every call, because the steps between two calls can be long. */
 static bool
 can_continue(void *user, size_t bytes)
 {

@@ -69,8 +69,8 @@ void kw_exchange_drop_policy(kw_exchange *exchange);
 void kw_exchange_on_deadline(kw_alarm *alarm);
 
 /* Answers with the method's result struct (kw_api_..._result), or with LIMIT if it exceeds the maximum size
- * of a reply, BUSY if memory is short, or UNAVAILABLE if the gateway has lost its lease. NULL: the client has
- * disconnected, so nothing is sent. Frees the exchange. */
+ * of a reply, BUSY if memory is short, or UNAVAILABLE if the gateway has lost its lease. NULL: nothing is
+ * sent, because no reply is needed (the client has disconnected, for example). Frees the exchange. */
 void kw_exchange_reply(kw_exchange *exchange, const void *result);
 
 /* Answers with the method's KeywayError. Frees the exchange. */

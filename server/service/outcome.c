@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-/* Mistakes of callers and overload are logged below warnings, because the callers get the reason. */
+/* Mistakes of callers and overload have a level below warning, because the callers get the reason. */
 static kw_log_level
 level_of(kw_code code)
 {

@@ -60,7 +60,7 @@ give_up(page_reply *self)
     kw_exchange_fail_for_size(self->exchange);
 }
 
-/* Ends a call whose client has disconnected. */
+/* Ends a call that needs no reply. */
 static void
 drop(page_reply *self)
 {
