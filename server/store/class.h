@@ -76,8 +76,8 @@ struct kw_store {
     _Atomic uint64_t last_doubt_ns; /* kw_store_note_doubt; 0: never */
 };
 
-/* Called by a store each time a write of this process was sent and is no longer waited for, or was sent
- * again, so that it can be applied later (kw_store_last_doubt_ns). Any thread. */
+/* A store calls this each time an attempt of a write of this process ends without an answer, whether it sends
+ * the write again or not: the attempt can still be applied later (kw_store_last_doubt_ns). Any thread. */
 static inline void
 kw_store_note_doubt(kw_store *store)
 {

@@ -292,7 +292,7 @@ typedef struct kw_get {
      * that it lacks; if that fails, the get fails. Needs an ordering with STAMP. In get_many, all second rows
      * are in the same table. */
     const kw_row_target *other;
-    uint64_t era;             /* of what is written to the other row; see kw_write */
+    uint64_t era;             /* of the writes that give each row the cells that it lacks; see kw_write */
     const kw_column *columns; /* none: all */
     size_t columns_count;
     int32_t max_versions; /* per column; 0 means 1 */
@@ -472,8 +472,8 @@ void kw_store_keep_time_known(kw_store *store);
  * thread. */
 void kw_store_expect_stamps(kw_store *store, bool expected);
 
-/* When a write of this process was last given up or lost without an answer, so that the store may still apply
- * it: kw_clock_boot_ns of the moment at which its outcome UNKNOWN was reported; 0: never. Any thread. */
+/* kw_clock_boot_ns of the last moment at which an attempt of a write of this process ended without an answer,
+ * or its outcome UNKNOWN was reported, so that the store may still apply it; 0: never. Any thread. */
 uint64_t kw_store_last_doubt_ns(const kw_store *store);
 
 /* Sets the fence of the gateway's lease; NULL: none. A store that other processes use does not send a fenced
