@@ -1,5 +1,5 @@
-/* Copies rows to rows of other store tables, in slices. The committer is the only writer, so a row cannot
- * change during a slice.
+/* Copies rows to other rows, mostly of other store tables, in slices. The committer is the only writer, so a
+ * row cannot change during a slice.
  *
  * A slice copies rows of one table to rows of one other table, for about 0.3 milliseconds. It reads all its
  * rows with one iterator, which does not see the entries of the batch. A copy within one table is therefore a
