@@ -58,10 +58,10 @@ void kw_hbase_from_result(kw_rows *rows, const kw_hb_TResult *result, kw_row *re
 
 void kw_hbase_to_table_name(kw_bytes table, kw_hb_TTableName *ret_name);
 
-/* How long the settings of a family keep delete markers; 0: they do not say. */
+/* How long HBase keeps delete markers according to the settings of a family; 0: they do not say. */
 int64_t kw_hbase_to_markers_ms(const kw_family_setting *settings, size_t count);
 bool kw_hbase_is_markers_setting(const kw_family_setting *setting);
-/* Adds this configuration. */
+/* Adds the setting with which HBase keeps delete markers for markers_ms. */
 void kw_hbase_set_markers(kw_arena *arena, int64_t markers_ms, kw_hb_TColumnFamilyDescriptor *family);
 
 /* The names of a family option's values and their numbers in Thrift2; the last name is NULL. */

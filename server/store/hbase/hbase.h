@@ -12,10 +12,10 @@ kw_store *kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error);
  * compaction drops it. */
 #define KW_HBASE_MARKERS_SETTING "hbase.hstore.time.to.purge.deletes"
 
-/* The least value for the tables of a gateway with this `store.late`. Compactions must keep the delete
- * markers of a removal until nothing that it hides can arrive. Otherwise, a put with a lower timestamp that
- * is applied after the compaction becomes visible, in one of several rows of the record. The age of a marker
- * counts from its timestamp, so the value is the sum of these times:
+/* The least value of this setting for the tables of a gateway with this `store.late`. Compactions must keep
+ * the delete markers of a removal until nothing that it hides can arrive. Otherwise, a put with a lower
+ * timestamp that is applied after the compaction becomes visible, in one of several rows of the record. The
+ * age of a marker counts from its timestamp, so the value is the sum of these times:
  *
  *   store.late   between the timestamp and the sending: the call waits, or the gateway is paused
  *   store.late   the servers apply the call at most this long after it was sent
