@@ -20,8 +20,8 @@
  *
  * A range scan is not a snapshot: each row is returned as it was at some moment after the scan was opened. A
  * row that is written meanwhile is returned if its key is after the position and the next call opens a scan;
- * an open scanner may or may not return it. Callers do not notice when a scan changes from one call to the
- * other: a failure of a scanner has the same effect.
+ * an open scanner may or may not return it. A scan can change from one of the two calls to the other.
+ * For callers, this has the same effect as a failure of a scanner, which they do not notice either.
  *
  * Measured with 100,000 rows of three 100-byte cells and 16 direct scanners at once, in rows/s of
  * getScannerResults / of an open scanner, three runs: 73k / 91k with 100 rows per fetch, 68k / 104k with 500,
