@@ -224,8 +224,8 @@ wait_to_delete(removal *op, int64_t newest_ms)
 
 /* --- the newest timestamp --------------------------------------------------------------------- */
 
-/* The newest timestamp of the row; -1: there is nothing to remove. kw:g is included: with a timestamp below
- * that of kw:g, a later change of kw:g could be hidden. */
+/* The newest timestamp of the row; -1: there is nothing to remove. kw:g is included: it hides changes of kw:g
+ * that get a lower timestamp than it has. */
 static int64_t
 newest_of(const removal *op, const kw_row *row)
 {
