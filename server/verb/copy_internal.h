@@ -46,7 +46,7 @@ struct kw_copy_slice {
     kw_copy_parts *parts;
     kw_copy_scan *scans;
     size_t scans_count;
-    bool fetched_any; /* a fetch was started; since the slice scans keys instead of rows: another one was */
+    bool fetched_any; /* a fetch was started */
     bool stopped;     /* the slice may not go on */
     size_t rows;      /* fetched */
     size_t bytes;

@@ -11,7 +11,7 @@
 typedef struct kw_copy_part {
     kw_bytes start; /* the first row key; empty: that of the table */
     kw_bytes stop;  /* the first row key of the next part; empty: there is none */
-    kw_buffer last; /* the last row key that was visited, or that was before the part began; empty: none */
+    kw_buffer last; /* the last row key that was visited, or `after` of kw_copy_parts_new; empty: none */
     bool ended;     /* all rows are visited */
     bool taken;     /* a scan of the present slice visits it */
 } kw_copy_part;
