@@ -411,7 +411,7 @@ check_follows(const kw_admission *admission, const char *table, const kw_registr
         return refuse_twin(other, table, ret_error);
     return kw_error_set(
         ret_error, KW_REFUSED,
-        "table %s: its key rule cannot be changed while the gateway %s serves it, because that "
+        "table %s: a change of the table cannot begin while the gateway %s serves it, because that "
         "gateway does not follow the catalog's policy (policy.source: file, or an earlier "
         "version of Keyway); set policy.source: store there and start it again, or stop it",
         table, other->id);
