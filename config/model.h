@@ -214,7 +214,7 @@ typedef struct kw_model_table {
     int atomics;                 /* increments and conditional writes are allowed: -1: not set, 0, 1 */
     bool updates;                /* a record can be put more than once */
     int64_t major_compaction_ms; /* interval at which the store removes expired cells: 7 d */
-    bool incomplete;             /* has a problem: it lacks fields and paths; kw_model_check_text */
+    bool incomplete;             /* lacks the parts that have problems; see kw_model_check_text */
 } kw_model_table;
 
 /* --- the gateway ------------------------------------------------------------------------------ */

@@ -19,7 +19,7 @@ typedef struct kw_admin_sources {
     /* Calls add_warning for every problem that does not make the gateway unready. */
     void (*warnings)(void *user, void (*add_warning)(void *list, const char *text), void *list);
     int64_t (*policy_loaded_at_ms)(void *user);
-    /* Calls add for every change of a key rule that is under way; the status lives until add returns. NULL:
+    /* Calls add for every change of a table that is under way; the status lives until add returns. NULL:
      * there are no changes. */
     void (*changes)(void *user, void (*add)(void *list, const kw_change_status *change), void *list);
     int64_t started_at_ms;

@@ -133,11 +133,14 @@ diff_paths(const kw_diff_records *records, kw_buffer *out)
     for (size_t index = 0; index < fresh->paths_and_association_count; index++) {
         const kw_path *path = &fresh->paths[index];
         if (kw_table_find_path_or_association(old, kw_bytes_of_text(path->name)) < 0)
-            kw_buffer_printf(out,
-                             "  path %s is new (layout %u, %.*s): existing records must be put again to "
-                             "be found by it\n",
-                             path->name, kw_layout_number(path->layout), FINGERPRINT_DIGITS,
-                             kw_layout_fingerprint(path->layout));
+            kw_buffer_printf(
+                out,
+                "  path %s is new (layout %u, %.*s)\n"
+                "    policy.source file: rejected if the table holds rows\n"
+                "    policy.source store: `keyway policy apply` copies the rows while the table is "
+                "served\n",
+                path->name, kw_layout_number(path->layout), FINGERPRINT_DIGITS,
+                kw_layout_fingerprint(path->layout));
     }
 }
 

@@ -24,7 +24,8 @@ void kw_diff_records_make(const kw_table *old, const kw_table *fresh, const kw_d
 void kw_diff_record(const kw_diff_records *records, size_t number, kw_arena *arena, kw_record *ret_old,
                     kw_record *ret_fresh);
 
-/* Prints how many records get another key, and move by each computed component, under the new layout. */
+/* Prints how many records get another key under the new layout. If a computed component (such as a hash or a
+ * salt) has changed, also prints for how many records its bytes differ. */
 void kw_diff_moves(const kw_diff_records *records, const kw_layout *old, const kw_layout *fresh,
                    kw_buffer *out);
 

@@ -1,5 +1,5 @@
-/* Queries derived from the fields of two rules, planned under both policies: fields bound from the front of
- * each path, with a range of the next field. */
+/* Plans queries under both policies. The queries follow from the key rules of the paths: each one binds the
+ * first fields of a rule, and can have a range of the next field. */
 #include "advise/diff_internal.h"
 #include "plan/plan.h"
 

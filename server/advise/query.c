@@ -124,5 +124,6 @@ kw_advise_run_query(const kw_candidate_query *from, const kw_keyed *keyed, kw_ar
         count_limit(query, merged, ret_query);
     else
         *ret_query = (kw_advised_query){
-            .refusal = "is accepted, but has more than a million ranges; query a shorter time to get advice"};
+            .refusal = "more than a million ranges are too many for advise, but a gateway accepts the query; "
+                       "query a shorter time"};
 }

@@ -39,10 +39,10 @@ kw_patterns_match(const kw_patterns *patterns, kw_bytes key)
     return patterns->count == 0;
 }
 
-/* The last position at which a matching key in the given direction can first differ from `key`, which differs
- * from the pattern at `differs`. This is `differs` itself if the pattern's byte is greater than the key's
- * there (less if reversed), else the last "any" byte before it that can be increased (decreased if reversed).
- * SIZE_MAX if there is none. */
+/* `key` differs from the pattern at `differs`. Returns the length of the longest prefix that a later key that
+ * matches (an earlier one if reversed) can share with `key`. This is `differs` itself if the pattern's byte
+ * is greater than the key's there (less if reversed). Otherwise it is the position of the last "any" byte
+ * before `differs` that can be increased (decreased if reversed). SIZE_MAX if there is none. */
 static size_t
 split_position(const kw_patterns *patterns, const kw_pattern *pattern, kw_bytes key, size_t differs,
                bool reversed)

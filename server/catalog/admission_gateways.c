@@ -354,9 +354,9 @@ accepted_of(const kw_admission *admission, size_t table)
 }
 
 /* True if a gateway with this digest serves the table in one of the forms, or if it does not have the table
- * (NULL). If it follows the catalog's policy, its text can say the opposite about atomic operations, because
- * it has not loaded the end of a change that was to allow them. Until then it holds them, and all its writes
- * write kw:w. */
+ * (NULL). If it follows the catalog's policy, its text can say the opposite about atomic operations: a change
+ * that was to allow them was cancelled, and the gateway has not loaded the end of this change. Until then it
+ * holds them, and all its writes write kw:w. */
 static bool
 agrees(const kw_admission *admission, size_t table, const accepted *all, const char *theirs, bool follows)
 {
@@ -411,7 +411,7 @@ check_follows(const kw_admission *admission, const char *table, const kw_registr
         return refuse_twin(other, table, ret_error);
     return kw_error_set(
         ret_error, KW_REFUSED,
-        "table %s: its key rule cannot be changed while the gateway %s serves it, because that "
+        "table %s: a change of the table cannot begin while the gateway %s serves it, because that "
         "gateway does not follow the catalog's policy (policy.source: file, or an earlier "
         "version of Keyway); set policy.source: store there and start it again, or stop it",
         table, other->id);

@@ -54,7 +54,7 @@ kw_admission_take_step(kw_admission *admission, kw_error *ret_error)
         return true;
     if (kw_changes_differ(step->base, step->base_count, image->changes, image->changes_count))
         return kw_error_set(ret_error, KW_UNAVAILABLE,
-                            "a change of a key rule has had another step since it was read; try again");
+                            "a change of a table has had another step since it was read; try again");
     for (size_t i = 0; i < step->base_count; i++)
         if (!check_commands(admission, &step->base[i], ret_error))
             return false;

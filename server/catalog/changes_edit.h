@@ -1,7 +1,7 @@
 /* Private to this module: changes the records of changes without a step.
  *
  *   read the cells `id`, `policy` and `changes` -> decide what to write -> put, if the id is still the same
- *     -> BUSY: the catalog was changed since; from the read again, until the deadline
+ *     -> BUSY: the catalog was changed since: read and decide again, until the deadline
  *
  * So no writer undoes what another one has written in between.
  */

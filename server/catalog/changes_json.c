@@ -151,7 +151,7 @@ kw_changes_print_to_put(const kw_change_record *records, size_t count, kw_arena 
     *ret_cell = kw_changes_print(records, count, arena);
     if (count > KW_CHANGES_MAX || ret_cell->size > KW_CHANGES_BYTES_MAX)
         return kw_error_set(ret_error, KW_REFUSED,
-                            "the records of changes of key rules have %zu paths and %zu bytes, and at most "
+                            "the records of changes of tables have %zu paths and %zu bytes, and at most "
                             "%d paths and %zu bytes can be written; run keyway forget for tables that are no "
                             "longer used",
                             count, ret_cell->size, KW_CHANGES_MAX, KW_CHANGES_BYTES_MAX);

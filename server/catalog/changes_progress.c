@@ -19,8 +19,7 @@ decide_progress(kw_changes_editing *editing, kw_error *ret_error)
     const progress *self = (const progress *)editing;
     const kw_catalog_image *image = editing->image;
     if (kw_changes_differ(image->changes, image->changes_count, self->records, self->count))
-        return kw_error_set(ret_error, KW_BUSY,
-                            "a change of a key rule has had another step since; try again");
+        return kw_error_set(ret_error, KW_BUSY, "a change of a table has had another step since; try again");
     kw_change_record *records = KW_ARENA_ARRAY(image->arena, kw_change_record, self->count);
     for (size_t i = 0; i < self->count; i++) {
         const kw_change_record *mine = &self->records[i];

@@ -274,8 +274,8 @@ compare_path(comparing *self, const kw_path_facts *path, kw_error *ret_error)
     return true;
 }
 
-/* Retires a path that this policy does not have. Exclusive, because no call must read its rows, which are no
- * longer updated. If the addition of the path is cancelled, no call reads it, so this is not exclusive. */
+/* Retires a path that this policy does not have. Exclusive, because calls must not read its rows, which are
+ * no longer updated. If the addition of the path is cancelled, no call reads it, so this is not exclusive. */
 static bool
 retire_path(comparing *self, const kw_path_facts *old, kw_error *ret_error)
 {

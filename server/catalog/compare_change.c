@@ -278,7 +278,7 @@ kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_
         return refuse_under_way(wanted, old, ret_error);
     return has_states(old, path) ||
            kw_error_set(ret_error, KW_UNAVAILABLE,
-                        "table %s, path %s: the change of its key rule has another version than this policy "
+                        "table %s, path %s: its change has another version than this policy "
                         "was loaded with; try again",
                         wanted->table, path->name);
 }

@@ -1,5 +1,5 @@
-/* Forgetting: clears the catalog's facts of a table, or of a path, that no policy has. For a path in service:
- * of the placements that it had under earlier key rules.
+/* Forgetting: clears the catalog's facts of a table, or of a path, that no policy has. For a path in
+ * service, it clears only the placements that the path had under earlier key rules.
  *
  *   register that this gateway forgets it -> read -> check that no gateway serves or forgets it
  *     -> check whether its store tables hold rows -> mark it as being forgotten

@@ -283,7 +283,7 @@ test_gateway_that_does_not_follow(void)
     setup self = served_by_two();
     follow_no_changes(self.b, self.change->old);
     g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_REFUSED);
-    gateway_assert_text(self.a, "table t: its key rule cannot be changed while the gateway b serves it");
+    gateway_assert_text(self.a, "table t: a change of the table cannot begin while the gateway b serves it");
     gateway_assert_text(self.a, "set policy.source: store there");
     gateway_stop(self.b);
     step(&self, KW_CHANGE_VERSION_ENTER_HELD);
