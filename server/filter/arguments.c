@@ -228,8 +228,8 @@ read_operator(filling *self)
     return kw_filter_syntax_error(self->text, self->at->position, "expected one of < <= = != >= >");
 }
 
-/* Numbers a regular expression and checks its limits, because the cost of compiling grows with the square of
- * some of the sizes. */
+/* Gives a regular expression its number in the filter, and checks its limits, because the cost of compiling
+ * grows with the square of some of the sizes. */
 static bool
 check_expression(const filling *self)
 {

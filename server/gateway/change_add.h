@@ -1,4 +1,5 @@
-/* Private to the proposals of changes: paths that a policy adds to a table with rows. Pure. */
+/* Private to the files that propose changes (change_begin.h): paths that a policy adds to a table with rows.
+ * Pure. */
 #pragma once
 
 #include "gateway/change_begin.h"

@@ -1,6 +1,6 @@
-/* Private to the proposals of changes: atomic operations (increments and conditional writes) that a policy
- * allows or forbids on a table with order: stamp, while several gateways serve it. With order: store they
- * work without a change: the store orders them itself. Pure. */
+/* Private to the files that propose changes (change_begin.h): atomic operations (increments and conditional
+ * writes) that a policy allows or forbids on a table with order: stamp, while several gateways serve it. With
+ * order: store they work without a change: the store orders them itself. Pure. */
 #pragma once
 
 #include "gateway/change_begin.h"

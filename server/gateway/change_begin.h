@@ -18,14 +18,17 @@ typedef struct kw_change_proposal {
     bool late_given;           /* the operator has set store.late */
 } kw_change_proposal;
 
-/* For each table that the preview refuses because one path has another key rule, or because it has rows and
- * the policy adds a path, or allows or forbids atomic operations: begins a change, or cancels the one that is
- * under way if the path has its old key rule again. In a store with several writers, begins changes also for
- * tables that are not refused, and for tables whose paths the policy drops, if other gateways rule the policy
- * out (kw_admission_conflict). Returns the records that the catalog would have then, which the caller owns;
- * NULL: no change begins or is cancelled. In a store with several writers, a change begins only with both
- * statements of the operator (only_writer, late_given), and is cancelled by the command `cancel` instead of a
- * policy. */
+/* Begins or cancels changes of tables that the preview refuses. It refuses a table if the key rule of one
+ * path differs from that in the catalog, or if the table has rows and the policy adds a path, or allows or
+ * forbids atomic operations. Begins a change of such a table, or cancels the one that is under way if the
+ * path has its old key rule again. Returns the records that the catalog would have then, which the caller
+ * owns; NULL: no change begins or is cancelled.
+ *
+ * In a store with several writers, also begins changes of tables that are not refused, for example because
+ * the policy drops a path, if other gateways rule the policy out (kw_admission_conflict). A change of a key
+ * rule or an addition of paths begins only with both statements of the operator (only_writer, late_given); a
+ * change that allows or forbids atomic operations needs only late_given, and a drop needs neither. The
+ * command `cancel` cancels a change; a policy does not. */
 kw_change_set *kw_change_propose(const kw_change_proposal *proposal);
 
 /* Explains the refusals of tables for which no change begins. Reasons are, for example: the key rules of

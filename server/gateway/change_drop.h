@@ -1,5 +1,5 @@
-/* Private to the proposals of changes: paths that a policy drops while several gateways serve the table. With
- * one gateway, a path is dropped while no call runs. Pure. */
+/* Private to the files that propose changes (change_begin.h): paths that a policy drops while several
+ * gateways serve the table. With one gateway, a path is dropped while no call runs. Pure. */
 #pragma once
 
 #include "gateway/change_begin.h"

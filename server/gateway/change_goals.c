@@ -113,7 +113,7 @@ run_added(const kw_change_command *command, kw_change_record *record, kw_arena *
     return true;
 }
 
-/* `current` is that of the catalog; this gateway can still serve an earlier version. */
+/* `current`: the current policy version in the catalog; this gateway can still serve an earlier one. */
 static bool
 run_cancel(int64_t current, kw_change_record *record, kw_arena *arena, kw_error *ret_error)
 {

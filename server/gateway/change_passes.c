@@ -5,9 +5,9 @@
  *   pass:  rows of one placement (PASS_FIRST) --> rows of the other one (PASS_SECOND)
  *              --> rows of the first one again, if some are left (verb/copy_seen.h)
  *
- * The first placement is the one that put operations write last. So a row that a scan of it finds was written
- * to the other placement before, and is found there. Otherwise rows would be left in most passes beside
- * callers that put.
+ * The first placement is the one that put operations write last. So a row that the first scan finds is
+ * already in the other placement, and the second scan finds it there. Otherwise, most passes that run while
+ * callers put records would leave rows for a third scan.
  *
  * What a pass has scanned so far (kw_copy_seen) is not in the catalog. If it is lost, because another gateway
  * has become the holder, the pass begins again. It also begins again if the record does not say where the
@@ -104,9 +104,10 @@ is_at_begin(const kw_change_record *record)
     return record->pass == KW_CHANGE_PASS_FIRST && record->copied_to.size == 0;
 }
 
-/* True if what was remembered includes all that the record says was scanned. To remember or compare rows
- * again is harmless. With LEFT, the record could have a position of another scan. A record at the begin is
- * that of a new pass, unless the slices so far have not visited any rows of the first region. */
+/* True if `seen` has all rows that the record says were scanned. It can have more, because to remember or
+ * compare rows again is harmless. With LEFT, the positions must be equal, because an earlier one could be
+ * that of another scan. A record at its beginning is that of a new pass, unless the last slice also ended
+ * there: the position changes only when rows of the first region have been visited. */
 static bool
 continues_scan(const kw_change_work *work, const kw_change_record *record)
 {

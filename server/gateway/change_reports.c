@@ -4,8 +4,8 @@
  *     be applied (store.late) --> the gateway knows the store's clock, if it sets timestamps from the next
  *     version on --> the registration says: this gateway serves the version
  *
- * Only writes that were given up before the last call under an earlier policy had ended count. Those of later
- * calls belong to the version that is reported, and delay the next report.
+ * A report waits only for writes that were given up before the last call under an earlier policy ended.
+ * Writes that later calls give up belong to the version that is reported, and delay the next report.
  */
 #include "gateway/coordinator_internal.h"
 

@@ -1,4 +1,4 @@
-/* Private to the coordinator: a command while it is carried out, of the operator or of the gateway itself. */
+/* Private to the coordinator: a command of the operator or of the gateway itself, while it is carried out. */
 #pragma once
 
 #include "gateway/coordinator_internal.h"

@@ -41,7 +41,7 @@ shell_command(const checking *self, const char *family, int64_t markers_ms)
 }
 
 /* Advises to configure the families of the old store table that a program other than Keyway, or an earlier
- * Keyway, has created. All paths that are added have the same one. */
+ * Keyway, has created. All paths that are added have the same old store table. */
 static void
 advise_markers(checking *self)
 {

@@ -11,8 +11,8 @@
 /* Reads the certificates of all listeners. */
 bool kw_listeners_open(kw_gateway *gateway, kw_error *ret_error);
 
-/* Listens on all ports, once; skips addresses that the machine does not have, unless it has none. False if
- * the gateway drains because of an error. */
+/* Listens on all ports, once. Skips addresses that the machine does not have; it is an error if the machine
+ * has none of the addresses. False if the gateway drains because of an error. */
 bool kw_listeners_start(kw_gateway *gateway);
 
 /* Reports the ports, once, and after the change of state: a client that waits for the ports then finds

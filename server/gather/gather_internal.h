@@ -98,7 +98,7 @@ struct kw_gather {
     size_t next_group;
     uint64_t finished_groups;
     uint64_t finished_rows;
-    uint64_t finished_before; /* of this page */
+    uint64_t finished_before; /* finished_groups when this page began */
     kw_stream *waiting_first; /* streams that wait until fewer fetches are in flight */
     kw_stream *waiting_last;
     kw_points *points; /* used instead of groups */

@@ -97,8 +97,7 @@ const kw_error *kw_request_refusal(const kw_request *request);
 
 /* Bytes of the connection's replies that are not written to its socket yet. */
 size_t kw_request_unsent(const kw_request *request);
-/* The number of times that the last pending reply of the connection was written to its socket and none was
- * left. */
+/* How many times a write to the connection's socket has left no pending reply. */
 uint64_t kw_request_emptied(const kw_request *request);
 
 /* Returns the buffer for the reply: append exactly one message (with its frame if the form is framed), then

@@ -66,7 +66,7 @@ struct kw_session {
     size_t output_at, sending_at;
     uv_write_t write;
     size_t writing;   /* size of the piece that libuv writes */
-    uint64_t emptied; /* number of times that the last pending reply was written and none was left */
+    uint64_t emptied; /* number of writes to the socket that left no pending reply */
     size_t queued;    /* bytes that libuv still held at the last time check */
 
     kw_account *account;

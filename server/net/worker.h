@@ -47,7 +47,7 @@ typedef struct kw_net_worker {
     kw_request *spare_requests;
     kw_buffer spare_outputs[KW_NET_WORKER_SPARE_OUTPUTS];
     size_t spare_outputs_count;
-    uint8_t *scratch; /* receives bytes of TLS sessions, and of others whose frame has no space */
+    uint8_t *scratch; /* receives all input, except what is read directly into a frame (input.c) */
     kw_buffer plain;  /* TLS: decrypted bytes */
 
     bool draining;

@@ -1,5 +1,4 @@
-/* Finds the rows of a record that an operation uses. Only this module evaluates which placements an
- * operation reads or writes (kw_role).
+/* Finds the rows of a record that an operation uses, by the roles of the placements (kw_role).
  *
  *   GET      the row in the placement of the primary path that get operations read. While they read both
  *            placements of the path: one row in the placement that scans read, with the row in the other

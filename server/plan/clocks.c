@@ -90,7 +90,7 @@ is_run_enough(const kw_component *clock, const kw_after *after, kw_order order)
            (after->itself->direction > 0 || (order == KW_ORDER_PATH && clock->direction > 0));
 }
 
-/* True if the pieces can be listed: not those of bits, nor of a sequence combined with the time. */
+/* True if the pieces can be listed: only those of a calendar without a sequence. */
 static bool
 is_listable(const kw_component *clock)
 {

@@ -37,7 +37,7 @@ check_identity(const kw_table *table, const kw_layout *primary, const kw_layout 
     return good;
 }
 
-/* A path while it is compiled. */
+/* The paths of a table while they are compiled. */
 typedef struct compiling {
     kw_policy *policy;
     kw_table *table;
@@ -131,7 +131,7 @@ note_changing(const compiling *self, const kw_placing *placing)
         kw_table_set_changing_order(self->table, placing);
 }
 
-/* A path that is being added: writes reach it, and reads do not. */
+/* A path that is being added: at first only writes reach it; under filled-stamped, scans do, too. */
 static bool
 place_added(const compiling *self, size_t index, kw_placement *placement)
 {

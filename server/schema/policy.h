@@ -101,7 +101,8 @@ typedef struct kw_placing {
     /* The placement of the text's key rule. */
     uint32_t layout;
     const char *store_table;
-    /* The rest is only used while a change of the key rule is under way. */
+    /* The rest is only used while a change is under way: one of the key rule, unless `adds`, `drops` or
+     * `atomics` is set. */
     kw_model *old_model; /* has the path with its old key rule; NULL: no change is under way, or the path is
                             added */
     uint32_t old_layout;

@@ -67,7 +67,7 @@ count_piece(GHashTable *counts, kw_bytes piece, uint64_t *fullest)
     *fullest = MAX(*fullest, *count);
 }
 
-/* Hashes that many sequential ids, with all other inputs constant. */
+/* Hashes values_count sequential ids, with all other inputs constant. */
 static bool
 try_sequence(const kw_component *component, const kw_field *first, uint64_t values_count, spread *ret_spread)
 {

@@ -1,4 +1,4 @@
-/* Encodings of other libraries. Each has one name for all types of fields.
+/* Encodings of other libraries. The encodings of one library, for all types of fields, share one name.
  *
  *   phoenix  Phoenix's columns: TINYINT, SMALLINT, INTEGER, BIGINT (and times as BIGINT) in 1, 2, 4 or 8
  *            bytes, FLOAT and DOUBLE in 4 or 8, BOOLEAN. Its VARCHAR is `terminated`, at the key's end `raw`
