@@ -194,14 +194,15 @@ typedef struct bench_ordered {
     double puts_per_s;
     double passes_s;    /* HBase: until version 3, with the passes before it */
     double held_s;      /* HBase: from version 3 to 5, in which atomic operations are held */
-    double both_us;     /* p50 of the gets in version 4 */
+    double before_us;   /* p50 of the gets before the order */
+    double both_us;     /* HBase: p50 of the gets in version 4 or 4-back, which read both rows; 0: none */
     unsigned both_gets; /* their number */
 } bench_ordered;
 
 /* Gives the order while 64 callers put. */
 bench_ordered bench_order_under_puts(bench_gateway *gateway, bench_order order);
-/* Switches while one caller gets records with numbers below `rows`. */
-bench_ordered bench_switch_under_gets(bench_gateway *gateway, uint64_t rows);
+/* Gives the order while one caller gets records with numbers below `rows`. */
+bench_ordered bench_order_under_gets(bench_gateway *gateway, bench_order order, uint64_t rows);
 
 /* --- direct calls to HBase ------------------------------------------------------------------------ */
 

@@ -5,9 +5,14 @@
 
 #include <string.h>
 
+/* How long callers get before the order is given. */
+#define GETS_BEFORE_US 500000
+
 typedef struct order_run {
     const bench_gateway *gateway;
     bench_order order;
+    gulong delay_us;
+    uint64_t given_ns;
     double took_s;
     bool good;
     gint done;
@@ -17,9 +22,10 @@ static gpointer
 run_order(gpointer data)
 {
     order_run *self = data;
-    gint64 began_us = g_get_monotonic_time();
+    g_usleep(self->delay_us);
+    self->given_ns = kw_clock_mono_ns();
     self->good = bench_order_change(self->gateway, self->order);
-    self->took_s = (double)(g_get_monotonic_time() - began_us) / 1e6;
+    self->took_s = (double)(kw_clock_mono_ns() - self->given_ns) / 1e9;
     g_atomic_int_set(&self->done, 1);
     return NULL;
 }
@@ -57,38 +63,48 @@ seconds_in(const GArray *versions, const char *name)
 
 /* Versions that were too short to be seen do not count. */
 static void
-measure_versions(const GArray *versions, bench_ordered *ordered)
+measure_versions(const GArray *versions, const order_run *run, bench_ordered *ordered)
 {
     static const char *const held[] = {"3", "4", "4-back", "5"};
     uint64_t from_ns, until_ns;
     for (size_t i = 0; i < G_N_ELEMENTS(held); i++)
         ordered->held_s += seconds_in(versions, held[i]);
-    if (versions->len > 0 && find_version(versions, "3", &from_ns, &until_ns))
-        ordered->passes_s = (double)(from_ns - g_array_index(versions, bench_version, 0).since_ns) / 1e9;
+    if (find_version(versions, "3", &from_ns, &until_ns))
+        ordered->passes_s = (double)(from_ns - run->given_ns) / 1e9;
 }
 
-/* Gets that began and ended in version 4. */
+/* Of the gets that began and ended between two times. */
+static double
+p50_between_us(const GArray *replies, uint64_t from_ns, uint64_t until_ns, unsigned *ret_count)
+{
+    GArray *chosen = g_array_new(FALSE, FALSE, sizeof(bench_reply));
+    for (guint i = 0; i < replies->len; i++) {
+        bench_reply reply = g_array_index(replies, bench_reply, i);
+        uint64_t took_ns = (uint64_t)(reply.took_us * 1000);
+        if (reply.at_ns - took_ns >= from_ns && reply.at_ns <= until_ns)
+            g_array_append_val(chosen, reply);
+    }
+    double p50_us = bench_percentile_us(chosen, 0.5);
+    *ret_count = chosen->len;
+    g_array_unref(chosen);
+    return p50_us;
+}
+
+/* Gets before the order, and in the version in which they read both rows. */
 static void
-measure_both(const GArray *versions, const GArray *replies, bench_ordered *ordered)
+measure_gets(const GArray *versions, const GArray *replies, const order_run *run, bench_ordered *ordered)
 {
     uint64_t from_ns, until_ns;
-    GArray *both = g_array_new(FALSE, FALSE, sizeof(bench_reply));
-    if (find_version(versions, "4", &from_ns, &until_ns))
-        for (guint i = 0; i < replies->len; i++) {
-            bench_reply reply = g_array_index(replies, bench_reply, i);
-            uint64_t took_ns = (uint64_t)(reply.took_us * 1000);
-            if (reply.at_ns - took_ns >= from_ns && reply.at_ns <= until_ns)
-                g_array_append_val(both, reply);
-        }
-    ordered->both_gets = both->len;
-    ordered->both_us = bench_percentile_us(both, 0.5);
-    g_array_unref(both);
+    unsigned ignored;
+    ordered->before_us = p50_between_us(replies, 0, run->given_ns, &ignored);
+    if (find_version(versions, run->order == BENCH_SWITCH ? "4" : "4-back", &from_ns, &until_ns))
+        ordered->both_us = p50_between_us(replies, from_ns, until_ns, &ordered->both_gets);
 }
 
 bench_ordered
-bench_switch_under_gets(bench_gateway *gateway, uint64_t rows)
+bench_order_under_gets(bench_gateway *gateway, bench_order order, uint64_t rows)
 {
-    order_run run = {.gateway = gateway, .order = BENCH_SWITCH};
+    order_run run = {.gateway = gateway, .order = order, .delay_us = GETS_BEFORE_US};
     GThread *watch = g_thread_new("versions", run_watch, &run);
     GThread *thread = g_thread_new("order", run_order, &run);
     bench_work work = {.call = BENCH_GET,
@@ -101,8 +117,8 @@ bench_switch_under_gets(bench_gateway *gateway, uint64_t rows)
     g_thread_join(thread);
     GArray *versions = g_thread_join(watch);
     bench_ordered ordered = {.took_s = run.took_s, .good = run.good};
-    measure_versions(versions, &ordered);
-    measure_both(versions, gets.replies, &ordered);
+    measure_versions(versions, &run, &ordered);
+    measure_gets(versions, gets.replies, &run, &ordered);
     g_array_unref(gets.replies);
     g_array_unref(versions);
     return ordered;
@@ -128,7 +144,7 @@ bench_order_under_puts(bench_gateway *gateway, bench_order order)
                              .good = run.good,
                              .longest_us = bench_percentile_us(puts.replies, 1),
                              .puts_per_s = puts.calls_per_s};
-    measure_versions(versions, &ordered);
+    measure_versions(versions, &run, &ordered);
     g_array_unref(puts.replies);
     g_array_unref(versions);
     return ordered;
