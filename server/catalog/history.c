@@ -39,7 +39,8 @@ finish(listing *self, size_t count, const kw_error *error)
 
 /* --- choosing ------------------------------------------------------------------------------------- */
 
-/* The ID of the row that became version `number`. */
+/* The ID of the row that became version `number`; "": unknown, because there is no row of the next version.
+ */
 static const char *
 id_of(const listing *self, int64_t number)
 {
@@ -85,18 +86,15 @@ choose(listing *self)
 
 /* --- reading -------------------------------------------------------------------------------------- */
 
-/* Ignores rows that Keyway does not write: those without the cell `at`. A row whose key has another form gets
- * an ID that no version has. */
+/* Ignores rows that Keyway does not write: those whose key has another form, and those without the cell `at`.
+ */
 static void
 add_row(listing *self, const kw_row *row)
 {
-    const char *key = kw_arena_text(self->arena, row->key);
-    char *end;
     kw_error ignored;
-    kw_version version = {.name.number =
-                              (int64_t)g_ascii_strtoull(key + strlen(KW_CATALOG_POLICY_PREFIX), &end, 16)};
-    g_strlcpy(version.name.id, *end == '/' ? end + 1 : "", sizeof version.name.id);
-    if (kw_version_read_row(row, self->arena, &version, &ignored))
+    kw_version version = {0};
+    if (kw_version_parse_row(row->key, self->arena, &version.name) &&
+        kw_version_read_row(row, self->arena, &version, &ignored))
         g_array_append_val(self->rows, version);
 }
 

@@ -55,6 +55,24 @@ kw_version_row(const kw_version_name *name, kw_arena *arena)
                                             (guint64)name->number, name->id));
 }
 
+bool
+kw_version_parse_row(kw_bytes key, kw_arena *arena, kw_version_name *ret_name)
+{
+    size_t prefix = strlen(KW_CATALOG_POLICY_PREFIX);
+    char *end;
+    if (key.size <= prefix)
+        return false;
+    uint64_t number = g_ascii_strtoull(kw_arena_text(arena, key) + prefix, &end, 16);
+    if (number < 1 || number > INT64_MAX || *end != '/' || !is_id(end + 1))
+        return false;
+    kw_version_name name = {.number = (int64_t)number};
+    g_strlcpy(name.id, end + 1, sizeof name.id);
+    if (!kw_bytes_equal(kw_version_row(&name, arena), key))
+        return false;
+    *ret_name = name;
+    return true;
+}
+
 /* --- reading ---------------------------------------------------------------------------------------- */
 
 typedef struct reading {

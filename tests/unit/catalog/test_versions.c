@@ -228,6 +228,60 @@ test_orphan(void)
     town_free(in);
 }
 
+static void
+add_foreign_row(town *in, const char *key, const char *previous)
+{
+    const char *cells[][2] = {{"author", "x"}, {"reason", "x"}, {"at", "1"}, {"previous", previous}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cells); i++)
+        kw_memory_store_set(in->store, CATALOG, kw_bytes_of_text(key), "d", cells[i][0],
+                            kw_bytes_of_text(cells[i][1]), 1);
+}
+
+/* Rows whose keys Keyway does not write are not listed and do not hide versions. */
+static void
+test_foreign_rows(void)
+{
+    static const char *const keys[] = {"",
+                                       "/",
+                                       "/0123456789abcdef",
+                                       "/0123456789ABCDEF0123456789abcdef",
+                                       "/0123456789abcdef0123456789abcdef0",
+                                       "x/0123456789abcdef0123456789abcdef"};
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) base = test_policy(BASE), more = test_policy(MORE);
+    g_assert_cmpint(apply(a, base, 0, "one"), ==, KW_OK);
+    g_assert_cmpint(apply(a, more, 1, "two"), ==, KW_OK);
+    g_autofree char *own = g_strdup(history(a, 0, 10));
+    for (int number = 1; number <= 2; number++)
+        for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+            g_autofree char *key = g_strdup_printf(KW_CATALOG_POLICY_PREFIX "%016x%s", number, keys[i]);
+            add_foreign_row(in, key, "0123456789abcdef0123456789abcdef");
+        }
+    g_assert_cmpstr(history(a, 0, 10), ==, own);
+    g_assert_cmpint(current_of(a), ==, 2);
+    gateway_stop(a);
+    town_free(in);
+}
+
+/* The row of version 2 is missing, so the row of version 1 is unknown: a row without an ID is not returned in
+ * its place. */
+static void
+test_lost_row(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) base = test_policy(BASE);
+    g_assert_cmpint(apply(a, base, 0, "one"), ==, KW_OK);
+    kw_memory_store_set(in->store, CATALOG, KW_CATALOG_FACTS_ROW, "d", "policy",
+                        KW_BYTES_LITERAL("3 0123456789abcdef0123456789abcdef"), INT64_MAX - 1);
+    add_foreign_row(in, KW_CATALOG_POLICY_PREFIX "0000000000000001/", "");
+    g_assert_nonnull(strstr(history(a, 2, 1), "the row of policy version 1 is missing"));
+    g_assert_cmpint(a->error.code, ==, KW_CORRUPT);
+    gateway_stop(a);
+    town_free(in);
+}
+
 /* A gateway that has its policy from a file leaves the version as it is. */
 static void
 test_file_beside_versions(void)
@@ -359,6 +413,8 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/versions/an old version is not admitted", test_old_version_is_not_admitted);
     g_test_add_func("/catalog/versions/two at once", test_two_at_once);
     g_test_add_func("/catalog/versions/a text without a version", test_orphan);
+    g_test_add_func("/catalog/versions/foreign rows", test_foreign_rows);
+    g_test_add_func("/catalog/versions/a lost row", test_lost_row);
     g_test_add_func("/catalog/versions/a file beside versions", test_file_beside_versions);
     g_test_add_func("/catalog/versions/damaged", test_damaged);
     g_test_add_func("/catalog/versions/preview", test_preview);
