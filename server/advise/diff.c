@@ -73,26 +73,41 @@ print_rule(const kw_layout *layout, char sign, kw_buffer *out)
         kw_buffer_printf(out, "    %c %s\n", sign, kw_layout_component_text(layout, index));
 }
 
-/* Prints whether the catalog will reject the change, and what happens to the rows. */
-static void
-print_consequence(const kw_path *old, const kw_path *fresh, kw_buffer *out)
+/* True if the path can have another key rule, or be added, while its table has rows. */
+static bool
+can_change_online(const kw_path *path)
 {
-    const kw_model_path *before = kw_path_text(old), *after = kw_path_text(fresh);
-    bool same_number = before->layout == after->layout;
-    bool same_store = strcmp(before->store_table, after->store_table) == 0;
-    if (same_number || same_store)
-        kw_buffer_printf(out,
-                         "    policy.source file: rejected if rows were written under the old rule: it needs "
-                         "%s%s%s\n",
-                         same_number ? "a layout number of its own" : "",
-                         same_number && same_store ? " and " : "",
-                         same_store ? "a store table of its own" : "");
-    kw_buffer_printf(
-        out,
-        "    policy.source file: rows in %.*s are not found under the new rule: they must be "
-        "rewritten\n"
-        "    policy.source store: `keyway policy apply` moves the rows while the table is served\n",
-        (int)old->store_table.size, (const char *)old->store_table.data);
+    return path != path->table->association && kw_layout_choice(path->layout).kind == KW_CHOICE_NONE;
+}
+
+/* Prints what happens if the table has rows. `online`: what policy.source store does then; NULL: it rejects
+ * the policy as well. */
+static void
+print_consequence(const char *online, kw_buffer *out)
+{
+    static const char rejected[] = "rejected if the table holds rows";
+    kw_buffer_printf(out, "    policy.source file: %s\n    policy.source store: %s\n", rejected,
+                     online ? online : rejected);
+}
+
+static void
+print_move(const kw_path *old, const kw_path *fresh, kw_buffer *out)
+{
+    print_consequence(can_change_online(old) && can_change_online(fresh)
+                          ? "`keyway policy apply` moves the rows while the table is served"
+                          : NULL,
+                      out);
+}
+
+/* A path cannot be added online if any path of the table has chosen buckets. */
+static bool
+can_add_online(const kw_path *path)
+{
+    const kw_table *table = path->table;
+    for (size_t index = 0; index < table->paths_count; index++)
+        if (!can_change_online(&table->paths[index]))
+            return false;
+    return can_change_online(path);
 }
 
 static void
@@ -106,14 +121,19 @@ diff_path(const kw_diff_records *records, const kw_path *old, const kw_path *fre
                          (unsigned)text->layout, FINGERPRINT_DIGITS, kw_layout_fingerprint(after));
         print_rule(before, '-', out);
         print_rule(after, '+', out);
-        print_consequence(old, fresh, out);
+        print_move(old, fresh, out);
         kw_diff_moves(records, before, after, out);
     } else if (old_text->layout != text->layout) {
         kw_buffer_printf(out, "  path %s: layout %u -> %u, though the rule is the same\n", old->name,
                          (unsigned)old_text->layout, (unsigned)text->layout);
+        print_move(old, fresh, out);
     } else if (strcmp(old_text->store_table, text->store_table) != 0) {
-        kw_buffer_printf(out, "  path %s: store table %s -> %s: rows in the first are no longer read\n",
-                         old->name, old_text->store_table, text->store_table);
+        kw_buffer_printf(out, "  path %s: store table %s -> %s\n", old->name, old_text->store_table,
+                         text->store_table);
+        print_consequence(can_change_online(old) && can_change_online(fresh)
+                              ? "rejected if the table holds rows, unless the layout number changes as well"
+                              : NULL,
+                          out);
     }
 }
 
@@ -132,15 +152,14 @@ diff_paths(const kw_diff_records *records, kw_buffer *out)
     }
     for (size_t index = 0; index < fresh->paths_and_association_count; index++) {
         const kw_path *path = &fresh->paths[index];
-        if (kw_table_find_path_or_association(old, kw_bytes_of_text(path->name)) < 0)
-            kw_buffer_printf(
-                out,
-                "  path %s is new (layout %u, %.*s)\n"
-                "    policy.source file: rejected if the table holds rows\n"
-                "    policy.source store: `keyway policy apply` copies the rows while the table is "
-                "served\n",
-                path->name, kw_layout_number(path->layout), FINGERPRINT_DIGITS,
-                kw_layout_fingerprint(path->layout));
+        if (kw_table_find_path_or_association(old, kw_bytes_of_text(path->name)) >= 0)
+            continue;
+        kw_buffer_printf(out, "  path %s is new (layout %u, %.*s)\n", path->name,
+                         kw_layout_number(path->layout), FINGERPRINT_DIGITS,
+                         kw_layout_fingerprint(path->layout));
+        print_consequence(
+            can_add_online(path) ? "`keyway policy apply` copies the rows while the table is served" : NULL,
+            out);
     }
 }
 

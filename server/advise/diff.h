@@ -1,5 +1,5 @@
-/* Compares two policies: rules and fingerprints, rows that must be rewritten, the share of keys that move,
- * and queries whose ranges change. Returns text for people; neither reads nor writes the store.
+/* Compares two policies: rules and fingerprints, what happens if a table has rows, the share of keys that
+ * move, and queries whose ranges change. Returns text for people; neither reads nor writes the store.
  *
  * Pure except for the arena. Takes about 100 ms, so do not call it on a loop.
  */
