@@ -60,11 +60,11 @@ typedef struct kw_store_class {
     const char *(*about)(const kw_store *);
     bool (*ready)(kw_store *, kw_error *ret_error);
     bool (*clock_offset_ms)(kw_store *, int64_t *ret_offset_ms);
-    bool (*time)(kw_store *, bool about, kw_span *ret_span); /* NULL: the time is never known */
-    void (*keep_time_known)(kw_store *);                     /* NULL: does nothing */
-    void (*expect_stamps)(kw_store *, bool expected);        /* NULL: does nothing */
-    void (*set_fence)(kw_store *, const kw_fence *);         /* NULL: does nothing */
-    uint64_t (*last_doubt_ns)(const kw_store *);             /* NULL: see kw_store_note_doubt */
+    bool (*time)(kw_store *, bool estimate, kw_span *ret_span); /* NULL: the time is never known */
+    void (*keep_time_known)(kw_store *);                        /* NULL: does nothing */
+    void (*expect_stamps)(kw_store *, bool expected);           /* NULL: does nothing */
+    void (*set_fence)(kw_store *, const kw_fence *);            /* NULL: does nothing */
+    uint64_t (*last_doubt_ns)(const kw_store *);                /* NULL: see kw_store_note_doubt */
     kw_store_handle *(*open_handle)(kw_store *, kw_loop *);
     void (*reload)(kw_store *);
     void (*free)(kw_store *);

@@ -1,4 +1,5 @@
-/* HBase's clock: the time that callers read. heartbeats.c measures it; store/known_time.h computes it.
+/* Returns HBase's time to callers. heartbeats.c sends the heartbeats, and store/known_time.h computes the
+ * time from them.
  *
  *   heartbeats (one sender in the process) -> known -> kw_hbase_clock_time, on any thread
  *   kw_hbase_clock_use, on any thread -> while the clock is in use, the sender sends more heartbeats
@@ -8,26 +9,28 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 bool
-kw_hbase_clock_time(kw_hbase_clock *clock, bool about, kw_span *ret_span)
+kw_hbase_clock_time(kw_hbase_clock *clock, bool estimate, kw_span *ret_span)
 {
     kw_mutex_lock(&clock->lock);
     int64_t now_ns = (int64_t)kw_clock_mono_ns();
-    bool known = about ? kw_known_time_estimate(&clock->known, now_ns, ret_span)
-                       : clock->peers_read && kw_known_time_read(&clock->known, now_ns, ret_span);
+    bool known = estimate ? kw_known_time_estimate(&clock->known, now_ns, ret_span)
+                          : clock->peers_read && kw_known_time_read(&clock->known, now_ns, ret_span);
     kw_mutex_unlock(&clock->lock);
     return known;
 }
 
-/* Runs on the sender's loop. The sender may have stopped since the task was posted. */
+/* Runs on the loop of the store handle that was the sender when the task was posted. If a store handle on
+ * another loop is the sender by now, it began with a burst and needs no wake-up. */
 static void
 wake(kw_task *task)
 {
     kw_hbase_clock *clock = (kw_hbase_clock *)(void *)((char *)task - offsetof(kw_hbase_clock, wake));
     kw_mutex_lock(&clock->lock);
     kw_hbase_heartbeats *sender = clock->sender;
+    bool on_this_loop = sender && kw_hbase_heartbeats_loop(sender) == clock->wake_loop;
     clock->wake_posted = false;
     kw_mutex_unlock(&clock->lock);
-    if (sender)
+    if (on_this_loop)
         kw_hbase_heartbeats_start_burst(sender);
 }
 
@@ -46,7 +49,8 @@ kw_hbase_clock_use(kw_hbase_clock *clock)
     if (clock->sender && !clock->wake_posted) {
         clock->wake_posted = true;
         clock->wake.run = wake;
-        kw_loop_post(kw_hbase_heartbeats_loop(clock->sender), &clock->wake);
+        clock->wake_loop = kw_hbase_heartbeats_loop(clock->sender);
+        kw_loop_post(clock->wake_loop, &clock->wake);
     }
     kw_mutex_unlock(&clock->lock);
 }
@@ -87,8 +91,8 @@ kw_hbase_clock_tick(kw_hbase_handle *handle)
     }
 }
 
-/* Does not free the heartbeats, because calls in flight still use their memory. It is freed together with the
- * store handle, after these calls have ended. */
+/* Does not free the sender, because calls in flight still use its memory. The sender is freed with the store
+ * handle, after these calls have ended. */
 void
 kw_hbase_clock_stop(kw_hbase_handle *handle)
 {

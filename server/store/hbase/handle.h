@@ -117,5 +117,5 @@ void kw_hbase_clock_tick(kw_hbase_handle *handle);
 void kw_hbase_clock_stop(kw_hbase_handle *handle);
 /* These can be called on any thread. */
 void kw_hbase_clock_use(kw_hbase_clock *clock);
-bool kw_hbase_clock_time(kw_hbase_clock *clock, bool about, kw_span *ret_span);
+bool kw_hbase_clock_time(kw_hbase_clock *clock, bool estimate, kw_span *ret_span);
 bool kw_hbase_clock_offset(kw_hbase_clock *clock, int64_t *ret_offset_ms);

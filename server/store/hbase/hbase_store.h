@@ -23,6 +23,7 @@ typedef struct kw_hbase_clock {
     kw_hbase_heartbeats *sender;
     kw_task wake;
     bool wake_posted;
+    kw_loop *wake_loop; /* the loop to which `wake` was posted */
 } kw_hbase_clock;
 
 /* What is known about FuzzyRowFilter on these servers; see probe.c. */

@@ -40,9 +40,9 @@ clock_offset_ms(kw_store *store, int64_t *ret_offset_ms)
 }
 
 static bool
-store_time(kw_store *store, bool about, kw_span *ret_span)
+store_time(kw_store *store, bool estimate, kw_span *ret_span)
 {
-    return kw_hbase_clock_time(&store_of(store)->clock, about, ret_span);
+    return kw_hbase_clock_time(&store_of(store)->clock, estimate, ret_span);
 }
 
 static void

@@ -1,7 +1,7 @@
 /* Calls, channels and servers when servers are slow, silent, unreachable or several: deadlines, waiting,
  * balance, and the number of connections. Each test uses one failure of thrift2_fake. */
 #include "fixture.h"
-#include "store/hbase/handle.h"
+#include "store/hbase/heartbeats.h"
 
 #include "base/thread.h"
 
@@ -603,6 +603,46 @@ test_clock(void)
     fixture_stop(&on);
 }
 
+static unsigned bursts;
+void __real_kw_hbase_heartbeats_start_burst(void *self);
+void __wrap_kw_hbase_heartbeats_start_burst(void *self);
+
+void
+__wrap_kw_hbase_heartbeats_start_burst(void *self)
+{
+    bursts++;
+    __real_kw_hbase_heartbeats_start_burst(self);
+}
+
+/* A use of the clock wakes the sender. If a store handle on another loop becomes the sender before the
+ * wake-up runs, nothing is sent from the first loop. */
+static void
+test_wake_of_former_sender(void)
+{
+    fixture on;
+    kw_model_hbase settings = fixture_init(&on, 1, FRAMED_COMPACT);
+    fixture_open(&on, &settings);
+    bed second = {.loop = kw_loop_new(), .store = on.bed.store};
+    second.handle = kw_store_open_handle(second.store, second.loop);
+    kw_hbase_handle *former = (kw_hbase_handle *)on.bed.handle, *sender = (kw_hbase_handle *)second.handle;
+    kw_hbase_clock *clock = &((kw_hbase_store *)on.bed.store)->clock;
+    kw_hbase_clock_tick(former);
+    kw_hbase_clock_use(clock);
+    g_assert_true(clock->wake_posted);
+    kw_hbase_clock_stop(former);
+    kw_hbase_clock_tick(sender);
+    g_assert_true(clock->sender == sender->heartbeats);
+    unsigned before = bursts;
+    while (clock->wake_posted)
+        bed_run_loop(&on.bed, 1);
+    g_assert_cmpuint(bursts, ==, before);
+    bool closed = false;
+    kw_store_handle_close(second.handle, bed_on_done, &closed);
+    bed_await(&second, &closed);
+    kw_loop_free(second.loop);
+    fixture_stop(&on);
+}
+
 static _Atomic bool pause_next;
 
 /* The thread is paused for half a second before the time is returned. */
@@ -663,6 +703,7 @@ main(int argc, char **argv)
     g_test_add_func("/hbase/pool/two-loops", test_two_loops);
     g_test_add_func("/hbase/pool/channels-are-shared", test_channels_are_shared);
     g_test_add_func("/hbase/pool/clock", test_clock);
+    g_test_add_func("/hbase/pool/wake-of-former-sender", test_wake_of_former_sender);
     g_test_add_func("/hbase/pool/clock-is-read-at-one-moment", test_clock_is_read_at_one_moment);
     return g_test_run();
 }
