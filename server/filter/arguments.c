@@ -245,9 +245,10 @@ check_expression(const filling *self)
                             "filter, position %zu: a regular expression of %zu bytes is longer than %d", at,
                             expression.size, KW_EXPRESSION_BYTES_MAX);
     if (groups > KW_EXPRESSION_GROUPS_MAX)
-        return kw_error_set(self->text->error, KW_LIMIT,
-                            "filter, position %zu: a regular expression with more than %d parentheses", at,
-                            KW_EXPRESSION_GROUPS_MAX);
+        return kw_error_set(
+            self->text->error, KW_LIMIT,
+            "filter, position %zu: a regular expression with more than %d opening parentheses", at,
+            KW_EXPRESSION_GROUPS_MAX);
     if (sums->expressions > KW_FILTER_EXPRESSIONS_MAX ||
         sums->expression_bytes > KW_FILTER_EXPRESSION_BYTES_MAX)
         return kw_error_set(

@@ -64,7 +64,7 @@ test_expressions_that_are_too_large(void)
     for (int i = 0; i < 201; i++)
         g_string_append_printf(text, "(?<n%d>a)", i);
     g_string_append(text, "')");
-    expect_limit(text, "more than 200 parentheses");
+    expect_limit(text, "more than 200 opening parentheses");
 
     g_string_assign(text, "ValueFilter(=, 'regexstring:a')");
     for (int i = 0; i < 64; i++)
