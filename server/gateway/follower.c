@@ -69,7 +69,8 @@ note_failure(kw_follower *self, const kw_error *error)
     kw_gateway *gateway = self->gateway;
     kw_error shown = *error;
     int64_t served = kw_policy_version(gateway->policy);
-    bool change_only = self->seen == served; /* the policy is the same, a change of a key rule went on */
+    bool change_only = self->seen == served; /* the policy is the same; a change of a key rule has reached
+                                                another version */
     if (change_only)
         kw_error_prefix(&shown,
                         "a change of a key rule has another version, but this gateway still serves the "
@@ -112,9 +113,12 @@ on_prepared(void *user, const kw_error *error)
     kw_gateway *gateway = self->gateway;
     if (!error && gateway->net) {
         kw_metrics_add(KW_METRIC_policy_reloads, 1);
+        bool change_only = kw_policy_version(self->policy) == kw_policy_version(gateway->policy);
         kw_restart_settings_report(kw_gateway_model(gateway), kw_policy_model(self->policy));
         kw_gateway_serve_policy(gateway, self->policy, gateway->keyring);
-        kw_log(KW_LOG_INFO, "gateway", "new policy version in service",
+        kw_log(KW_LOG_INFO, "gateway",
+               change_only ? "new version of a change of a key rule in service"
+                           : "new policy version in service",
                KW_LOG_FACT("policy_version", kw_policy_version(gateway->policy)),
                KW_LOG_FACT("tables", kw_policy_table_count(gateway->policy)));
     }

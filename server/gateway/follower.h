@@ -14,7 +14,8 @@
 
 /* Begins to poll, after a second. NULL if there is nothing to follow; the other functions ignore NULL. */
 kw_follower *kw_follower_new(kw_gateway *gateway);
-/* Reads the catalog now. Call it when this gateway finds that its records are out of date. */
+/* Polls in the next loop iteration, unless a poll is in progress or a version is being loaded. Call it when
+ * this gateway finds that its copy of the records of changes is out of date. */
 void kw_follower_wake(kw_follower *self);
 /* Stops polling. Call it when draining begins. */
 void kw_follower_stop(kw_follower *self);
