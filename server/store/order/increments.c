@@ -1,13 +1,15 @@
-/* Increments of one row. Increments that arrive while a call of the row is in flight wait and are sent
+/* Increments of one row. While a call of the row is in flight, further increments wait. They are then sent
  * together, as one call with their sums. Each gets the result that it would have in the order of arrival.
  *
  *   increment --> waiting --> [one call: the sums of all that wait, and kw:g] --> results, in order
  *                    ^                                  |
- *                    '---- the row's next call waits while its timestamp is ahead of the store's clock
+ *                    '---- the next call waits until the store's clock can have reached the timestamps of
+ *                          the previous one
  *
- * Each increment raises the timestamp of its cell. Without the wait before the next call, a counter that is
- * incremented more than a thousand times a second would get ahead of the clock, and its removal would have to
- * wait until the clock has passed it. kw:g is incremented by a random amount, so that it gets no value twice.
+ * Each increment raises the timestamp of its cell. Without the wait before the next call, the timestamp of a
+ * counter that is incremented more than a thousand times a second would get ahead of the clock. A removal of
+ * the counter would have to wait until the clock has passed this timestamp. kw:g is incremented by a random
+ * amount, so that it gets no value twice.
  */
 #include "store/order/order_internal.h"
 
@@ -87,7 +89,7 @@ on_deadline(void *user)
     counter_row *row = op->row;
     kw_error error;
     kw_error_set(&error, KW_TIMEOUT, "the deadline passed %s",
-                 op->position ? "before the store answered" : "while the increment waited for others");
+                 op->position ? "before the store answered" : "before the increment was sent");
     error.maybe_applied = op->position > 0;
     if (op->position)
         row->ops[op->position - 1] = NULL;
@@ -150,7 +152,7 @@ results_of(counter_row *row, const kw_increment *increment, const kw_row *reply,
 
 /* The results of a call with one increment: all cells except kw:g. */
 static kw_rows *
-results_of_all(const counter_row *row, const kw_row *reply)
+results_of_single(const counter_row *row, const kw_row *reply)
 {
     const kw_ordering *ordering = row->ops[0]->increment->ordering;
     kw_rows *rows = kw_rows_new();
@@ -211,9 +213,9 @@ answer_errors(counter_row *row, kw_outcome outcome, const kw_error *error)
 }
 
 static void
-answer_only(counter_row *row, const kw_row *reply)
+answer_single(counter_row *row, const kw_row *reply)
 {
-    kw_rows *rows = row->ops[0] ? results_of_all(row, reply) : NULL;
+    kw_rows *rows = row->ops[0] ? results_of_single(row, reply) : NULL;
     finished_call call = detach_call(row);
     if (rows)
         answer(call.ops[0], KW_OUTCOME_OK, rows, NULL);
@@ -224,7 +226,7 @@ static void
 answer_results(counter_row *row, const kw_row *reply)
 {
     if (row->ops_count == 1) {
-        answer_only(row, reply);
+        answer_single(row, reply);
         return;
     }
     uint64_t *running = KW_ARENA_ARRAY(row->arena, uint64_t, row->call.columns_count);
@@ -312,7 +314,7 @@ can_join(const counter_row *row, const increment_op *op)
            row->call.columns_count + op->increment->columns_count <= COLUMNS_MAX;
 }
 
-/* Copies the columns and amounts of the first increment. Its caller must name each column only once. */
+/* Copies the columns and amounts of the first increment. An increment must name each column only once. */
 static void
 copy_amounts(counter_row *row, const kw_increment *increment)
 {
@@ -359,7 +361,8 @@ fill_call(counter_row *row)
         row->ops[row->ops_count++] = op;
         op->position = row->ops_count;
         row->call.deadline = MAX(row->call.deadline, op->increment->deadline);
-        row->call.era = MIN(row->call.era, op->increment->era); /* one of an earlier era prevents the call */
+        /* The earliest era: if one of the increments is of an earlier era, the call is not sent. */
+        row->call.era = MIN(row->call.era, op->increment->era);
         if (row->ops_count == 1)
             copy_amounts(row, op->increment);
         else
