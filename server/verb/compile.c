@@ -12,7 +12,7 @@ struct kw_compiling {
     kw_error error;
     kw_compiled done; /* NULL: cancelled */
     void *user;
-    kw_compiling **owner;
+    kw_compiling **slot;
 };
 
 static void
@@ -34,7 +34,7 @@ compiled(kw_worker_job *job)
     kw_compiled done = self->done;
     void *user = self->user;
     if (done)
-        *self->owner = NULL;
+        *self->slot = NULL;
     kw_prepared_unref(self->prepared);
     g_free(self);
     if (done)
@@ -49,9 +49,9 @@ compile_at_once(kw_prepared *prepared, kw_compiled done, void *user)
 }
 
 void
-kw_compile(kw_call *call, kw_prepared *prepared, kw_compiled done, void *user, kw_compiling **ret_compiling)
+kw_compile(kw_call *call, kw_prepared *prepared, kw_compiled done, void *user, kw_compiling **slot)
 {
-    *ret_compiling = NULL;
+    *slot = NULL;
     if (!prepared || !call->compiler || !kw_prepared_needs_compiling(prepared)) {
         if (prepared)
             compile_at_once(prepared, done, user);
@@ -65,11 +65,11 @@ kw_compile(kw_call *call, kw_prepared *prepared, kw_compiled done, void *user, k
                            .deadline = call->deadline,
                            .done = done,
                            .user = user,
-                           .owner = ret_compiling};
+                           .slot = slot};
     kw_error_set(&self->error, KW_UNAVAILABLE,
                  "the gateway is stopping"); /* the error of a job that never starts */
     if (kw_worker_port_submit(call->compiler, &self->job)) {
-        *ret_compiling = self;
+        *slot = self;
         return;
     }
     kw_error busy = {
