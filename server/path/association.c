@@ -23,7 +23,8 @@ struct kw_association_group {
     kw_call *call;
     const kw_table *table;
     bool create;
-    int64_t stamp;           /* the caller's timestamp if it is in the future; otherwise KW_TIMESTAMP_NONE */
+    int64_t stamp;           /* for renewals: the caller's timestamp if it is in the future; otherwise
+                                KW_TIMESTAMP_NONE */
     int64_t renew_before_ms; /* cells with older timestamps are renewed if their key is not the default key */
     kw_association_found done;
     void *user;
@@ -54,7 +55,7 @@ kw_placement_choose_bucket(const kw_placement *placement)
 }
 
 static bool
-is_chosen(const kw_placement *placement)
+chooses_bucket(const kw_placement *placement)
 {
     return kw_layout_choice(placement->layout).kind != KW_CHOICE_NONE;
 }
@@ -73,11 +74,11 @@ static bool
 check_key(kw_association_lookup *self, const kw_placement *placement, kw_bytes key, kw_error *ret_error)
 {
     const kw_table *table = self->group->table;
-    kw_record held = kw_record_new(table, self->group->call->arena);
-    bool same = kw_layout_decode(placement->layout, key, self->group->call->arena, &held, NULL);
+    kw_record decoded = kw_record_new(table, self->group->call->arena);
+    bool same = kw_layout_decode(placement->layout, key, self->group->call->arena, &decoded, NULL);
     for (size_t i = 0; same && i < table->fields_count; i++)
         same = !kw_layout_holds_field(placement->layout, i) ||
-               kw_value_compare(held.values[i], self->record->values[i]) == 0;
+               kw_value_compare(decoded.values[i], self->record->values[i]) == 0;
     return same || kw_error_set(
                        ret_error, KW_CORRUPT,
                        "table %s: the association %s holds a row key of path %s that does not belong to this "
@@ -92,7 +93,7 @@ copy_keys(kw_association_lookup *self, const kw_row *row, kw_error *ret_error)
     const kw_table *table = self->group->table;
     kw_arena *arena = self->group->call->arena;
     for (size_t i = 0; i < table->placements_count; i++) {
-        if (!is_chosen(&table->placements[i]))
+        if (!chooses_bucket(&table->placements[i]))
             continue;
         kw_bytes qualifier = kw_association_qualifier(&table->placements[i], arena);
         for (uint32_t cell = 0; cell < row->cells_count; cell++) {
@@ -102,7 +103,7 @@ copy_keys(kw_association_lookup *self, const kw_row *row, kw_error *ret_error)
             if (!check_key(self, &table->placements[i], row->cells[cell].value, ret_error))
                 return false;
             self->keys[i] = kw_arena_copy(arena, row->cells[cell].value);
-            self->held[i] = true;
+            self->has_cell[i] = true;
             self->written_ms[i] = row->cells[cell].timestamp;
             break;
         }
@@ -145,7 +146,7 @@ kw_association_default_key(kw_association_lookup *self, size_t number, kw_error 
 static bool
 must_renew(kw_association_lookup *self, size_t number)
 {
-    return self->held[number] && self->written_ms[number] < self->group->renew_before_ms &&
+    return self->has_cell[number] && self->written_ms[number] < self->group->renew_before_ms &&
            kw_association_default_key(self, number, NULL) &&
            !kw_bytes_equal(self->keys[number], self->defaults[number]);
 }
@@ -156,17 +157,17 @@ needs_no_write(kw_association_lookup *self)
 {
     const kw_table *table = self->group->table;
     for (size_t i = 0; i < table->placements_count; i++)
-        if (is_chosen(&table->placements[i]) && (self->keys[i].size == 0 || must_renew(self, i)))
+        if (chooses_bucket(&table->placements[i]) && (self->keys[i].size == 0 || must_renew(self, i)))
             return false;
     return true;
 }
 
-/* Uses the default keys of the placements that have no key. */
+/* Sets the key of each placement for which the association has none to the default key. */
 static bool
 use_default_keys(kw_association_lookup *self, kw_error *ret_error)
 {
     for (size_t i = 0; i < self->group->table->placements_count; i++) {
-        if (!is_chosen(&self->group->table->placements[i]) || self->keys[i].size)
+        if (!chooses_bucket(&self->group->table->placements[i]) || self->keys[i].size)
             continue;
         if (!kw_association_default_key(self, i, ret_error))
             return false;
@@ -195,8 +196,8 @@ finish_lookup(kw_association_lookup *self, const kw_error *error)
 
 /* Builds one write of all cells that are missing or must be renewed. Its condition is that the first missing
  * cell is still absent, or if none is missing, that the first renewed cell is unchanged. The store assigns
- * the timestamp, because these cells never change. Only a renewal for a record with a future timestamp uses
- * that timestamp. */
+ * the timestamp, because the values of these cells never change. But if a cell is renewed for a record with a
+ * future timestamp, the write uses the timestamp of the record. */
 static bool
 make_write(kw_association_lookup *self, kw_error *ret_error)
 {
@@ -208,7 +209,7 @@ make_write(kw_association_lookup *self, kw_error *ret_error)
     size_t count = 0;
     for (size_t i = 0; i < table->placements_count; i++) {
         bool known = self->keys[i].size > 0;
-        if (!is_chosen(&table->placements[i]) || (known && !must_renew(self, i)))
+        if (!chooses_bucket(&table->placements[i]) || (known && !must_renew(self, i)))
             continue;
         if (!kw_association_default_key(self, i, ret_error))
             return false;
@@ -282,7 +283,7 @@ on_written(void *user, kw_outcome outcome, bool applied, const kw_error *error)
     }
 }
 
-/* Starts writes up to the limit in flight. Calls `done` when all writes are done. */
+/* Starts writes until KW_ASSOCIATION_WRITES_MAX are in flight. Calls `done` when all writes are done. */
 static void
 write_next(lookup_group *group)
 {
@@ -329,7 +330,7 @@ begin_lookup(lookup_group *group, size_t at, const kw_record *record, kw_buffer 
     self->entry->lookup = self;
     self->keys = KW_ARENA_ARRAY(arena, kw_bytes, group->table->placements_count);
     self->defaults = KW_ARENA_ARRAY(arena, kw_bytes, group->table->placements_count);
-    self->held = KW_ARENA_ARRAY(arena, bool, group->table->placements_count);
+    self->has_cell = KW_ARENA_ARRAY(arena, bool, group->table->placements_count);
     self->written_ms = KW_ARENA_ARRAY(arena, int64_t, group->table->placements_count);
     if (!kw_row_key(group->table->association, record, scratch, arena, &self->row, &self->entry->error))
         return;
@@ -341,7 +342,7 @@ begin_lookup(lookup_group *group, size_t at, const kw_record *record, kw_buffer 
     group->get_lookups[group->gets_count++] = self;
 }
 
-/* Computes from the current time, or from the caller's timestamp, which cells must be renewed. */
+/* Sets stamp and renew_before_ms from the current time or the caller's timestamp. */
 static void
 set_renewal(lookup_group *group, int64_t stamp)
 {

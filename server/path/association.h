@@ -1,17 +1,17 @@
-/* The association of a table stores the row keys of records in placements whose rule chooses a bucket at
- * each put (kw_choice).
+/* The association of a table stores the row keys of records in placements whose rule has a random or
+ * round_robin salt (kw_choice).
  *
  * It has one row per record. The key of that row encodes the record's identity; the row has one cell for
- * each placement that chooses, with the record's row key in that placement. A put that finds no cell for a
+ * each such placement, with the record's row key in that placement. A put that finds no cell for a
  * placement uses the record's default key, and writes it to the association on the condition that the cell
  * is absent. If several gateways put the record at once, the store therefore accepts one key, and all use
  * it.
  *
- * The default key uses a bucket computed from a hash of the record's key, so every gateway finds it without
- * the association. A cell with the default key can therefore be removed together with its record at any
- * time, even during concurrent puts, and it can expire. Any other key, written by an older gateway or
- * another program, is stored only in the association: its cell is kept when the record is removed, and puts
- * of the record renew it before it expires.
+ * The bucket of the default key is computed from a hash of the key that the record would have in bucket 0, so
+ * every gateway finds it without the association. A cell with the default key can therefore be removed
+ * together with its record at any time, even during concurrent puts, and it can expire. Any other key,
+ * written by an older gateway or another program, is stored only in the association: its cell is kept when
+ * the record is removed, and puts of the record renew it before it expires.
  */
 #pragma once
 
@@ -34,7 +34,8 @@ typedef struct kw_association_lookup kw_association_lookup;
 
 /* The row keys of one record. */
 typedef struct kw_association_entry {
-    const kw_bytes *keys; /* by placement number; empty: it chooses no bucket. NULL after an error */
+    const kw_bytes *keys; /* by placement number; a key is empty if its placement chooses no bucket. The array
+                             is NULL after an error */
     kw_error error;
     kw_association_lookup *lookup; /* private */
 } kw_association_entry;
@@ -48,8 +49,8 @@ void kw_association_find(kw_call *call, const kw_table *table, const kw_record *
                          bool create, int64_t stamp, kw_association_found done, void *user);
 
 /* Removes the association's cells with default keys, for the records that were removed. entries[i] is NULL
- * if record i was not removed. errors[i] is the reason why such cells of record i possibly remain; KW_OK if
- * none do. done can be called before this returns. */
+ * if record i was not removed. errors[i] is KW_OK if no such cell of record i remains; otherwise the error
+ * after which some can remain. done can be called before this returns. */
 typedef void (*kw_association_forgotten)(void *user, const kw_error *errors);
 void kw_association_forget(kw_call *call, const kw_table *table, const kw_association_entry *const *entries,
                            size_t count, kw_association_forgotten done, void *user);

@@ -61,7 +61,7 @@ make_forget(forgetting *group, kw_association_lookup *lookup, forget_one *ret_on
     kw_column *columns = KW_ARENA_ARRAY(arena, kw_column, table->placements_count);
     size_t count = 0;
     for (size_t i = 0; i < table->placements_count; i++) {
-        if (!lookup->held[i])
+        if (!lookup->has_cell[i])
             continue;
         if (!kw_association_default_key(lookup, i, ret_error))
             return false;

@@ -15,7 +15,7 @@ struct kw_association_lookup {
     kw_association_entry *entry;
     kw_bytes *keys;      /* by placement number; empty: it chooses no bucket, or the key is not known yet */
     kw_bytes *defaults;  /* default keys by placement number; empty: not computed yet */
-    bool *held;          /* by placement number: the association holds the key */
+    bool *has_cell;      /* by placement number: the association has a cell with the key */
     int64_t *written_ms; /* by placement number: timestamp of the association's cell */
     kw_bytes row;        /* row key in the association */
     unsigned tries;      /* writes that were not applied, or whose outcome is unknown */

@@ -58,7 +58,7 @@ select_placements(const kw_table *table, kw_rows_use use, const kw_placement **r
 }
 
 static bool
-is_chosen(const kw_placement *placement)
+chooses_bucket(const kw_placement *placement)
 {
     return kw_layout_choice(placement->layout).kind != KW_CHOICE_NONE;
 }
@@ -68,7 +68,7 @@ is_chosen(const kw_placement *placement)
 static uint32_t
 rows_in(const kw_table *table, const kw_placement *placement, kw_rows_use use)
 {
-    bool anywhere = use != KW_ROWS_PUT && !table->association && is_chosen(placement);
+    bool anywhere = use != KW_ROWS_PUT && !table->association && chooses_bucket(placement);
     return anywhere ? kw_layout_choice(placement->layout).buckets : 1;
 }
 
@@ -269,7 +269,7 @@ needs_association(const finding *self)
 {
     bool chosen = false;
     for (size_t i = 0; i < self->placements_count; i++)
-        chosen = chosen || is_chosen(self->placements[i]);
+        chosen = chosen || chooses_bucket(self->placements[i]);
     return chosen && self->table->association;
 }
 
