@@ -28,14 +28,14 @@ name_peer(kw_session *session, char *key)
     int size = sizeof address;
     char host[46] = "?";
     g_strlcpy(session->peer, "unknown", sizeof session->peer);
-    g_strlcpy(key, "unknown", KW_PEER_NAME_MAX);
+    g_strlcpy(key, "unknown", KW_PEER_ADDRESS_MAX);
     if (uv_tcp_getpeername(&session->handle, (struct sockaddr *)&address, &size) != 0)
         return;
     uv_ip_name((struct sockaddr *)&address, host, sizeof host);
     unsigned port = g_ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
                                                           : ((struct sockaddr_in *)&address)->sin_port);
     g_snprintf(session->peer, sizeof session->peer, "%s:%u", host, port);
-    kw_peers_name((struct sockaddr *)&address, key);
+    kw_peers_name_of_address((struct sockaddr *)&address, key);
 }
 
 /* --- refusals ------------------------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ can_wait(kw_session *session, kw_tls_context *tls)
 void
 kw_session_accept(kw_net_worker *worker, int accepted, kw_tls_context *tls)
 {
-    char peer[KW_PEER_NAME_MAX];
+    char peer[KW_PEER_ADDRESS_MAX];
     kw_session *session = kw_session_new(worker);
     int failed = uv_tcp_open(&session->handle, accepted);
     session->state = KW_SESSION_OPEN;

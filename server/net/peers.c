@@ -35,23 +35,23 @@ name_ipv6(const struct sockaddr_in6 *ipv6, char *to)
 {
     struct in6_addr network = ipv6->sin6_addr;
     if (IN6_IS_ADDR_V4MAPPED(&network)) {
-        inet_ntop(AF_INET, &network.s6_addr[12], to, KW_PEER_NAME_MAX);
+        inet_ntop(AF_INET, &network.s6_addr[12], to, KW_PEER_ADDRESS_MAX);
         return;
     }
     memset(&network.s6_addr[8], 0, 8);
-    inet_ntop(AF_INET6, &network, to, KW_PEER_NAME_MAX);
+    inet_ntop(AF_INET6, &network, to, KW_PEER_ADDRESS_MAX);
 }
 
 void
-kw_peers_name(const struct sockaddr *address, char *to)
+kw_peers_name_of_address(const struct sockaddr *address, char *to)
 {
     if (address->sa_family == AF_INET6)
         name_ipv6((const struct sockaddr_in6 *)(const void *)address, to);
     else if (address->sa_family == AF_INET)
         inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, to,
-                  KW_PEER_NAME_MAX);
+                  KW_PEER_ADDRESS_MAX);
     else
-        g_strlcpy(to, "unknown", KW_PEER_NAME_MAX);
+        g_strlcpy(to, "unknown", KW_PEER_ADDRESS_MAX);
 }
 
 bool

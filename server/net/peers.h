@@ -1,6 +1,6 @@
 /* Counts the connections of each peer, so that a limit keeps one peer from using up all connections. A peer
- * is the subject of a verified client certificate, or else an address. For IPv6 this is the /64 network,
- * because one host can use all its addresses. Any thread. */
+ * is the subject of a verified client certificate, or without one an IPv4 address or an IPv6 /64 network. A
+ * single host can use all addresses of a /64 network. Any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,13 +9,13 @@
 
 typedef struct kw_peers kw_peers;
 
-#define KW_PEER_NAME_MAX 64
+#define KW_PEER_ADDRESS_MAX 64
 
 kw_peers *kw_peers_new(void);
 void kw_peers_free(kw_peers *peers);
 
-/* Writes the name of the peer that an address belongs to; `to` has KW_PEER_NAME_MAX bytes. */
-void kw_peers_name(const struct sockaddr *address, char *to);
+/* Writes the name of the peer that an address belongs to; `to` has KW_PEER_ADDRESS_MAX bytes. */
+void kw_peers_name_of_address(const struct sockaddr *address, char *to);
 
 /* Counts one more connection of the peer. False if it already has `most`. */
 bool kw_peers_enter(kw_peers *peers, const char *name, size_t most);

@@ -8,22 +8,22 @@
 static void
 assert_name_of_six(const char *address, const char *name)
 {
-    char got[KW_PEER_NAME_MAX];
+    char got[KW_PEER_ADDRESS_MAX];
     struct sockaddr_in6 six = {.sin6_family = AF_INET6};
     g_assert_cmpint(inet_pton(AF_INET6, address, &six.sin6_addr), ==, 1);
-    kw_peers_name((struct sockaddr *)&six, got);
+    kw_peers_name_of_address((struct sockaddr *)&six, got);
     g_assert_cmpstr(got, ==, name);
 }
 
 static void
 test_names(void)
 {
-    char name[KW_PEER_NAME_MAX];
+    char name[KW_PEER_ADDRESS_MAX];
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = g_htonl(0x0a010203)};
-    kw_peers_name((struct sockaddr *)&four, name);
+    kw_peers_name_of_address((struct sockaddr *)&four, name);
     g_assert_cmpstr(name, ==, "10.1.2.3");
     struct sockaddr_un local = {.sun_family = AF_UNIX};
-    kw_peers_name((struct sockaddr *)&local, name);
+    kw_peers_name_of_address((struct sockaddr *)&local, name);
     g_assert_cmpstr(name, ==, "unknown");
     assert_name_of_six("::ffff:10.1.2.3", "10.1.2.3");
     assert_name_of_six("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::");
