@@ -61,7 +61,8 @@ kw_demand_groups(uint64_t wanted, uint64_t finished_groups, uint64_t finished_ro
 {
     if (wanted == 0)
         return 0;
-    double needed = (double)finished_groups + 1; /* nothing found yet: as many as have finished */
+    /* No rows found yet: opens as many groups early as have finished. The + 1 is the group being read. */
+    double needed = (double)finished_groups + 1;
     if (finished_rows)
         needed = (double)wanted * (double)finished_groups / (double)finished_rows;
     needed = MIN(needed, (double)GROUPS_AHEAD_MAX + 1);

@@ -3,8 +3,8 @@
  *
  * A page still needs W rows, which k streams supply. How the next W rows are spread over the streams is
  * unknown. The best estimate is the distribution of the rows taken so far, starting with equal shares. The
- * square root of a share is added as a margin, and one and a half times the square root if the share is
- * large. A single stream needs no margin.
+ * margin is the square root of the expected rows, or one and a half times that from 16 rows on. A single
+ * stream needs no margin.
  */
 #pragma once
 
@@ -21,8 +21,8 @@ typedef struct kw_demand {
 
 /* Rows of the page expected from this stream; at least 1, and at most wanted (unless that is 0). */
 uint64_t kw_demand_expected(const kw_demand *demand);
-/* Rows to request when `buffered` rows are available: expected rows plus the margin, minus the buffered rows;
- * at least 1. */
+/* Rows to request when `buffered` rows are available: min(expected rows + margin, wanted, 2^20) minus the
+ * buffered rows; at least 1. */
 uint32_t kw_demand_rows(const kw_demand *demand, uint64_t buffered);
 /* True if the stream will almost certainly need more rows, so that reading ahead now is not in vain. */
 bool kw_demand_ahead(const kw_demand *demand, uint64_t buffered);
