@@ -40,7 +40,7 @@ kw_admission_recorded(const kw_admission *admission, size_t table)
 }
 
 const kw_change_record *
-kw_admission_changes(const kw_admission *admission, size_t *ret_count)
+kw_admission_change_records(const kw_admission *admission, size_t *ret_count)
 {
     *ret_count = admission->image->changes_count;
     return admission->image->changes;

@@ -114,7 +114,7 @@ const char *kw_admission_recorded_name(const kw_admission *admission, size_t tab
 /* The facts of the table in the catalog; NULL: the catalog does not contain it. The same in any admission. */
 const kw_facts *kw_admission_recorded(const kw_admission *admission, size_t table);
 /* The records of changes in the catalog. The same in any admission. */
-const kw_change_record *kw_admission_changes(const kw_admission *admission, size_t *ret_count);
+const kw_change_record *kw_admission_change_records(const kw_admission *admission, size_t *ret_count);
 /* The version that was current when the catalog was read. */
 const kw_version_name *kw_admission_version(const kw_admission *admission);
 

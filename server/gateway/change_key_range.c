@@ -26,7 +26,7 @@ kw_change_key_range_keep(kw_change_work *work, const kw_copy_result *result)
 }
 
 static kw_bytes
-copy(GBytes *key, kw_arena *arena)
+key_in_arena(GBytes *key, kw_arena *arena)
 {
     gsize size = 0;
     const uint8_t *data = key ? g_bytes_get_data(key, &size) : NULL;
@@ -34,11 +34,11 @@ copy(GBytes *key, kw_arena *arena)
 }
 
 void
-kw_change_key_range_pass_on(kw_change_work *work, kw_copy_request *request, kw_arena *arena)
+kw_change_key_range_to_request(kw_change_work *work, kw_copy_request *request, kw_arena *arena)
 {
     /* A new scan begins, perhaps of another placement: the kept keys are not valid for it. */
     if (request->after.size == 0)
         kw_change_key_range_forget(work);
-    request->first = copy(work->first, arena);
-    request->last = copy(work->last, arena);
+    request->first = key_in_arena(work->first, arena);
+    request->last = key_in_arena(work->last, arena);
 }

@@ -307,7 +307,7 @@ kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw
                  record->rows_per_second == 0;
     bool hurries = kw_change_slice_hurries(record);
     request.after = kw_arena_copy(self->call.arena, record->copied_to);
-    kw_change_key_range_pass_on(work, &request, self->call.arena);
+    kw_change_key_range_to_request(work, &request, self->call.arena);
     request.max_rows = request.max_scans > 1 ? KW_COPY_ROWS_MAX
                        : quiet || hurries    ? COPY_ROWS_QUIET
                                              : COPY_ROWS;

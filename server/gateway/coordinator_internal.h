@@ -156,7 +156,7 @@ bool kw_coordinator_take_current(kw_coordinator *self, const kw_current *current
 void kw_change_key_range_keep(kw_change_work *work, const kw_copy_result *result);
 /* Copies the kept keys to the request, whose `after` must be set. If a new scan begins, forgets the kept
  * keys. */
-void kw_change_key_range_pass_on(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
+void kw_change_key_range_to_request(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
 void kw_change_key_range_forget(kw_change_work *work);
 
 /* Finds the path of the change in the policy. If several paths are added together, finds the one that the

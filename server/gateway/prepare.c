@@ -341,7 +341,7 @@ static bool
 check_cancellations(const preparing *self, kw_error *ret_error)
 {
     size_t count;
-    const kw_change_record *records = kw_admission_changes(self->admission, &count);
+    const kw_change_record *records = kw_admission_change_records(self->admission, &count);
     bool applies = self->next && !ends_change(self);
     for (size_t i = 0; applies && i < count; i++)
         if (records[i].under_way && records[i].writers == KW_CHANGE_SEVERAL_WRITERS &&
