@@ -29,8 +29,9 @@ typedef enum kw_call_kind { KW_READS, KW_WRITES } kw_call_kind;
 bool kw_exchange_begin(kw_exchange *exchange, kw_client *client, const char *method, kw_result_kind result,
                        gint32 deadline_ms, GError **error);
 
-/* Returns ok. If it is false, sets the error, and closes the connection unless the gateway itself threw. If a
- * write was sent, but its reply did not arrive or was invalid, marks the error as maybe applied. */
+/* Returns ok. If it is false, sets the error, and closes the connection unless the gateway threw a
+ * KeywayError. If a write was sent and the gateway answered neither with a result nor with a KeywayError,
+ * marks the error as maybe applied, except if the gateway does not have the method. */
 bool kw_exchange_end(kw_exchange *exchange, bool ok, kw_call_kind kind, GError **error);
 
 static inline gint32
