@@ -1,5 +1,6 @@
-/* Prints a tree as text. Each list and each SKIP and WHILE gets its own parentheses, because HBase's parser
- * fails where one parenthesis closes two operators. */
+/* Prints a tree as text, joins trees, and finds out whether a tree decides across rows. Each list and each
+ * SKIP and WHILE gets its own parentheses, because HBase's parser fails where one parenthesis closes two
+ * operators. */
 #include "filter/filter.h"
 
 static void

@@ -113,7 +113,8 @@ check_mark(kw_wire_protocol protocol, kw_bytes head, kw_error *ret_error)
 
 /* --- framed -------------------------------------------------------------------------------------- */
 
-/* The minimum of a length of which fewer than four bytes have arrived. */
+/* The lowest value that the length can have, given the bytes that have arrived; the length itself once all
+ * four have. */
 static size_t
 least_length(kw_bytes input)
 {
