@@ -393,8 +393,8 @@ static const kw_setting sequences_settings[] = {
      .least = HOUR,
      .most = 3650 * DAY,
      .fallback = "7d",
-     .about = "For sequences with a counter per minute, hour and so on: a counter can be used from this long "
-              "before its period begins until this long after its period ends. Records outside this time are "
+     .about = "For sequences with a counter per minute, hour and so on: a counter can be used during its "
+              "period, and also for this time before and after it. Records outside this time are "
               "rejected."},
     {.name = "lease",
      .kind = KW_KIND_MS,

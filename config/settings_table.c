@@ -285,9 +285,10 @@ static const kw_setting path_settings[] = {
      .kind = KW_KIND_BOOL,
      .offset = offsetof(kw_draft_path, path.association),
      .fallback = "false",
-     .about = "Make this path an association: it maps each record to the bucket that a random or round_robin "
-              "salt chose, and holds no records itself. A lookup then reads one row instead of one in every "
-              "bucket, and a record can be put again."},
+     .about = "Make this path an association: for each record, it stores the row keys in paths with a random "
+              "or round_robin salt, and holds no records itself. A lookup then reads the record's row in the "
+              "association and one row of the record, instead of one row in every bucket. A record can be "
+              "put again."},
     {.name = NULL},
 };
 

@@ -56,10 +56,11 @@ kw_value_kind kw_field_value_kind(kw_field_type type);
 bool kw_value_equal(kw_value a, kw_value b);
 
 /* < 0, 0 or > 0: maps entry by entry, numbers by value, text and bytes unsigned lexicographically, false
- * before true, doubles in total order (-0 before 0, NaN last); a number and a double are compared as doubles.
- * Other mixes: by kind. */
+ * before true, doubles in total order (negative NaN, -infinity, ..., -0, 0, ..., infinity, NaN); a number and
+ * a double are compared as doubles. Other mixes: by kind. */
 int kw_value_compare(kw_value a, kw_value b);
-/* Converts an integer to a double. False if it is rounded, so that other integers become the same double. */
+/* Converts an integer to a double. False if the double is not exactly this integer. Other integers can then
+ * give the same double. */
 bool kw_number_as_real(int64_t number, double *ret_real);
 
 /* Copies a value: bytes and entries into the arena. */

@@ -394,9 +394,9 @@ static const kw_setting_schema settings[] = {
          "an offset, such as +08:00. When clocks are set back, two moments have the same local time. "
          "Therefore, parts finer than a day are rejected in zones that have set their clocks back in 1992 or "
          "later, unless the key distinguishes the two moments. The exact time in the key distinguishes them. "
-         "So does a generated number that is unique forever, or unique in a period (per) that contains both "
-         "moments and is counted in the calendar's zone. A record with a repeated local time before 1992 is "
-         "rejected unless the key distinguishes it."},
+         "So does a generated number that is unique forever. So does one with a period (per) that contains "
+         "both moments, if its zone is the calendar's zone. A record with a repeated local time before 1992 "
+         "is rejected unless the key distinguishes it."},
     {.name = "as",
      .kind = KW_SETTING_CHOICE,
      .choices = forms,

@@ -20,9 +20,9 @@ typedef struct salt salt;
 typedef struct algorithm {
     const char *name;
     bool of_rest;
-    kw_choice_kind choice; /* the caller passes the bucket */
-    bool of_number;        /* exactly one int or timestamp field */
-    bool of_text;          /* exactly one string, int or timestamp field */
+    kw_choice_kind choice;  /* the caller passes the bucket */
+    bool of_number;         /* exactly one int or timestamp field */
+    bool of_text_or_number; /* exactly one string, int or timestamp field */
     kw_digest digest;
     bool (*bucket)(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
                    kw_error *ret_error);
@@ -108,9 +108,9 @@ phoenix_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t
     return true;
 }
 
-/* HBaseWD takes the absolute value before the remainder. For the one hash without an absolute value in 32
- * bits, it can compute a byte that is not one of its buckets and that its own readers never visit; here, that
- * row always gets one of the buckets. */
+/* HBaseWD takes the absolute value before the remainder. The hash INT32_MIN has no absolute value in 32 bits.
+ * HBaseWD can compute a negative byte for it, which is not a bucket, so its readers never find the row. Here,
+ * the row gets one of the buckets. */
 static bool
 hbasewd_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
                kw_error *ret_error)
@@ -129,7 +129,7 @@ static const algorithm algorithms[] = {
     {.name = "crc32", .digest = KW_DIGEST_CRC32, .bucket = digest_bucket},
     {.name = "jenkins", .digest = KW_DIGEST_JENKINS, .bucket = digest_bucket},
     {.name = "java_long", .of_number = true, .bucket = java_long_bucket},
-    {.name = "java_string", .of_text = true, .bucket = java_string_bucket},
+    {.name = "java_string", .of_text_or_number = true, .bucket = java_string_bucket},
     {.name = "phoenix", .of_rest = true, .bucket = phoenix_bucket},
     {.name = "hbasewd", .of_rest = true, .bucket = hbasewd_bucket},
     {.name = "random", .choice = KW_CHOICE_RANDOM},
@@ -188,8 +188,9 @@ read_inputs(const kw_site *site, salt *self)
     if (self->algorithm->of_number && (base->inputs_count != 1 || !is_number(site->table, base->inputs[0])))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
                                   "salt: %s needs exactly one int or timestamp field", name);
-    if (self->algorithm->of_text && (base->inputs_count != 1 || (!is_number(site->table, base->inputs[0]) &&
-                                                                 !is_text(site->table, base->inputs[0]))))
+    if (self->algorithm->of_text_or_number &&
+        (base->inputs_count != 1 ||
+         (!is_number(site->table, base->inputs[0]) && !is_text(site->table, base->inputs[0]))))
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), NULL,
                                   "salt: %s needs exactly one string, int or timestamp field", name);
     return true;
@@ -280,16 +281,17 @@ static const char *const algorithm_names[] = {"xxh64",   "murmur2",   "murmur3",
 static const kw_setting_schema settings[] = {
     {.name = "of",
      .kind = KW_SETTING_TEXTS,
-     .about = "The fields to hash. phoenix and hbasewd hash the rest of the key instead; random and "
-              "round_robin need no fields."},
+     .about = "The fields to hash. Required, but not accepted by phoenix and hbasewd, which hash the rest of "
+              "the key, nor by random and round_robin, which do not depend on fields."},
     KW_BUCKET_SETTINGS,
     {.name = "algorithm",
      .kind = KW_SETTING_CHOICE,
      .choices = algorithm_names,
      .fallback = "xxh64",
      .about = "xxh64 spreads evenly. random and round_robin choose a bucket at each put, which gives the "
-              "most even load, but a lookup reads one row in every bucket, unless the table has an "
-              "association. For puts of a record that exists, see the setting updates of the table. The "
+              "most even load, but a lookup reads one row in every bucket. If the table has an association, "
+              "the bucket of a new record is computed from a hash instead, and a lookup reads two rows. For "
+              "puts of a record that exists, see the setting updates of the table. The "
               "others are for tables of other programs: murmur2, murmur3, crc32 and jenkins (the hash as a "
               "non-negative number, modulo the buckets), java_long (Long.hashCode narrowed to short), "
               "java_string (String.hashCode; of a number, its decimal text), phoenix (SALT_BUCKETS), "

@@ -78,7 +78,8 @@ value_of_code(const kw_form *form, uint64_t code, kw_value *ret_value, kw_error 
     int64_t number = (int64_t)(code + (uint64_t)form->least);
     fits = fits && code <= (uint64_t)form->most - (uint64_t)form->least;
     if (!fits || __builtin_mul_overflow(number, form->divisor, &number))
-        return kw_error_set(ret_error, KW_CORRUPT, "is not a number of encoding %s", form->encoding->name);
+        return kw_error_set(ret_error, KW_CORRUPT, "is not a valid value of encoding %s",
+                            form->encoding->name);
     *ret_value = (kw_value){.kind = KW_VALUE_NUMBER, .number = number};
     return true;
 }

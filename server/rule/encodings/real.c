@@ -4,7 +4,9 @@
  *   double   8 bytes
  *   float    4 bytes; accepts only values that a float can represent
  *
- *   bits -> negative: every bit inverted, otherwise: the sign bit set -> + bias -> descending: inverted
+ *   1. negative: invert every bit; otherwise: set the sign bit
+ *   2. add the bias
+ *   3. descending: invert every bit
  *
  * Keys contain only one NaN, that of Java's doubleToLongBits: others are rejected. The bias is 1 in Phoenix's
  * form (see compatible.c), otherwise 0.
@@ -116,7 +118,8 @@ decode(const kw_form *form, kw_bytes piece, kw_arena *arena, kw_value *ret_value
     uint64_t bits = bits_of_code(form, kw_be64_load(bytes));
     double real = real_of_bits(form, bits);
     if (is_other_nan(real) || nearest_bits(form, real) != bits)
-        return kw_error_set(ret_error, KW_CORRUPT, "is not a number of encoding %s", form->encoding->name);
+        return kw_error_set(ret_error, KW_CORRUPT, "is not a valid value of encoding %s",
+                            form->encoding->name);
     *ret_value = (kw_value){.kind = KW_VALUE_REAL, .real = real};
     return true;
 }
