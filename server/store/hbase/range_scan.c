@@ -14,9 +14,9 @@
  * Both calls return fewer rows than requested only at the end of the range: the server's client continues
  * over its own size and time limits, over rows that the filter dropped, and over region boundaries, and it
  * returns whole rows only. So a fetch is full if it has as many rows as requested, and the range has ended
- * otherwise. A fetch after a full one starts at the last key with a zero byte appended, and has the same
- * bounds, columns, times and filter. A filter that counts rows would start to count again, so its scan has
- * one scanner from the beginning.
+ * otherwise. A fetch after a full one starts after the last key in the direction of the scan (range.c), and
+ * has the same other bound, columns, times and filter. A filter that counts rows would start to count again,
+ * so its scan has one scanner from the beginning.
  *
  * A range scan is not a snapshot: each row is returned as it was at some moment after the scan was opened. A
  * row that is written meanwhile is returned if its key is after the position and the next call opens a scan;
@@ -207,7 +207,9 @@ add_results(kw_hbase_range_scan *scan, const kw_hb_TResult *results, uint32_t co
             scan->top_is_row = true;
         } else if (rows->count < scan->max_rows) {
             kw_hbase_from_result(rows, &results[i], &rows->rows[rows->count++]);
-        } else { /* the row at the top was deleted, so this row is one too many: it is read again */
+        } else {
+            /* One more row was requested, for the row at the exclusive start bound, but that row has been
+             * deleted. So this row is one too many; the next fetch reads it again. */
             scan->ended = false;
             drop_scanner(scan);
         }
