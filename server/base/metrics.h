@@ -1,7 +1,8 @@
 /* Counters, gauges and histograms of the whole process.
  *
- * Each thread adds to its own shard (relaxed atomics), and a reader sums the shards. A value read while other
- * threads write can be slightly old, but is never torn. Any thread.
+ * Each thread adds to one of 32 shards (relaxed atomics); with more threads, several use the same shard. A
+ * reader sums the shards. A value read while other threads write can be slightly old, but is never torn. Any
+ * thread.
  */
 #pragma once
 
