@@ -125,9 +125,9 @@ typedef struct kw_change_version {
 
 const kw_change_version *kw_change_version_of(kw_change_version_id id);
 
-/* True if atomic operations are held. primary: the key rule of the primary path changes, or paths are added
- * or dropped. While the key rule of another path changes, they are never held: they read only the
- * primary path, and write to the changing path as puts do. */
+/* True if atomic operations are held. primary: the key rule of the primary path changes, paths are added or
+ * dropped, or atomic operations become allowed or forbidden. While the key rule of another path changes, they
+ * are never held: they read only the primary path, and write to the changing path as puts do. */
 bool kw_change_version_holds_atomics(const kw_change_version *version, bool primary);
 
 /* The order of writes that gateways use for the table under this version. */
