@@ -1,8 +1,8 @@
 /* Divides a key into the pieces of a rule, and finds the component that does not fit.
  *
  *   cut      as far as the bytes allow
- *   fields   decode every piece, and compare the pieces that are always the same
- *   derived  if all pieces are there: compare the others with their encoding from the decoded fields
+ *   fields   decode the pieces that hold fields, and compare the pieces that are always the same
+ *   derived  if all pieces are there: compare the pieces that the other parts of the key determine
  *
  * kw_layout_decode accepts exactly the keys in which this finds nothing wrong.
  */
@@ -70,8 +70,9 @@ is_constant(const kw_component *component)
     return component->inputs_count == 0 && !component->of_rest;
 }
 
-/* Compares a piece with the bytes that follow from the fields, and for a component over the rest of the key
- * from the following bytes. A piece that was chosen only has to be one of the buckets. */
+/* Compares a piece with its encoding. The encoding is computed from the decoded fields or, for a component
+ * that depends on the rest of the key, from the bytes after the piece. A piece that was chosen only has to be
+ * one of the buckets. */
 static bool
 check_derived(dissection *self, size_t index)
 {
