@@ -3,9 +3,9 @@
  *   top is a struct      read a field head; a STOP closes the struct, otherwise skip the value
  *   top is a container   skip one element; close the container when none is left
  *
- * To skip a string or a value of fixed size, its size is added to the position. A list or map whose elements
- * have a fixed size is skipped as a whole. Only a nested struct, or a container of other elements, opens a
- * level.
+ * To skip a string or a value of fixed size, its size is added to the position. A list or set whose elements
+ * have a fixed size is skipped as a whole, and so is such a map in the binary protocol. A nested struct opens
+ * a level, and so does every other container that is not empty.
  */
 #include "wire/skip.h"
 

@@ -26,7 +26,8 @@ typedef struct kw_skip {
     uint32_t depth;
     uint32_t depth_max;
     kw_wire_protocol protocol;
-    kw_decode_error fault; /* set with KW_WIRE_BROKEN; LENGTH and COUNT: `left` counts up to limit */
+    kw_decode_error fault; /* set with KW_WIRE_BROKEN; for LENGTH and COUNT, fault.left is the number of bytes
+                              before `limit` */
     kw_skip_level levels[KW_SKIP_DEPTH_MAX + 1];
 } kw_skip;
 
