@@ -1,12 +1,16 @@
 /* Decides what an analysis does at a clock (calendar, bits): list its pieces one by one, stop there and use
  * runs of pieces, or neither. Private to this module.
  *
- *   key        hour | ts descending | id        of the hours 1 and 2, with two rows each
- *   one run    1 b  1 a  2 d  2 c               correct for the path's own order; read backward: c, d, a, b
+ *   key        hour | ts descending | id        four rows, from the oldest to the newest: a, b of hour 1 and
+ *                                               c, d of hour 2
+ *   one run    1 b  1 a  2 d  2 c               correct only for the path's own order: read forward, b, a, d, c;
+ *                                               backward, c, d, a, b; neither is in the order of time
  *   pieces     hour 1, hour 2: a range each     correct for every order
  *
- * The choice depends on the rule and on the query, but never on the length of the time range: otherwise a
- * longer range would return its rows in another order. The length only decides whether windows are used.
+ * The order of the rows must not depend on the length of the time range: otherwise a longer range would
+ * return the same rows in another order. So the length decides between pieces and runs only if both return
+ * the same order. It also decides whether windows are used, and whether all pieces of a cyclic clock are
+ * read.
  */
 #pragma once
 
