@@ -1,6 +1,6 @@
 /* A slot: the numbers of one counter that one loop holds, in two blocks: the current one and the one fetched
  * ahead. When both are used up, values wait for the block in flight. A fetch requests at least as many
- * numbers as values wait when it begins. */
+ * numbers as values wait when it begins, but at most the whole range and at most AMOUNT_MAX. */
 #include "sequence/sequence_internal.h"
 
 #include "base/clock.h"
