@@ -3,8 +3,8 @@
  *
  *   key        hour | ts descending | id        four rows, from the oldest to the newest: a, b of hour 1 and
  *                                               c, d of hour 2
- *   one run    1 b  1 a  2 d  2 c               correct only for the path's own order: read forward, b, a, d, c;
- *                                               backward, c, d, a, b; neither is in the order of time
+ *   one run    1 b  1 a  2 d  2 c               correct only for the path's own order. Forward: b, a, d, c;
+ *                                               backward: c, d, a, b. Neither is in the order of time
  *   pieces     hour 1, hour 2: a range each     correct for every order
  *
  * The order of the rows must not depend on the length of the time range: otherwise a longer range would
