@@ -186,7 +186,8 @@ kw_convert_columns(const kw_table *table, const kw_bytes *names, size_t count, k
     for (size_t i = 0; i < count; i++) {
         if (!kw_convert_pick(table, names[i], &picks[kept], ret_error))
             return false;
-        kept += g_hash_table_add(seen, &picks[kept]) ? 1 : 0;
+        if (!g_hash_table_contains(seen, &picks[kept]))
+            g_hash_table_add(seen, &picks[kept++]);
     }
     *ret_picks = picks;
     *ret_count = kept;

@@ -164,13 +164,14 @@ static void
 test_columns(void)
 {
     service_fixture *fix = service_fixture_new();
-    const kw_bytes names[] = {KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("ts"), KW_BYTES_LITERAL("count")};
+    const kw_bytes names[] = {KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("ts"),
+                              KW_BYTES_LITERAL("count")};
     const kw_bytes wrong[] = {KW_BYTES_LITERAL("count"), KW_BYTES_LITERAL("cuont")};
     const kw_pick *fields;
     size_t count;
     kw_error error = KW_ERROR_NONE;
     g_assert_true(
-        kw_convert_columns(fix->table, names, 3, fix->exchange.call.arena, &fields, &count, &error));
+        kw_convert_columns(fix->table, names, 4, fix->exchange.call.arena, &fields, &count, &error));
     g_assert_cmpuint(count, ==, 2);
     g_assert_cmpstr(fix->table->fields[fields[0].field].name, ==, "count");
     g_assert_cmpstr(fix->table->fields[fields[1].field].name, ==, "ts");
