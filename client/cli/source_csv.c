@@ -1,7 +1,8 @@
 /* CSV with libcsv. Lines are passed to libcsv one by one, so that the line number of a record is known even
  * if quoted fields span lines.
  *
- * The first line names the fields. An empty cell without quotes is an absent field, "" an empty text.
+ * The first line that is not blank names the fields. An empty cell without quotes is an absent field, "" an
+ * empty text.
  */
 #include "cli/source_form.h"
 
@@ -11,8 +12,8 @@
 #include <csv.h>
 #include <string.h>
 
-/* A growing cell is moved each time; with libcsv's own step of 128 bytes, a cell of several megabytes
- * would take hours. */
+/* A growing cell is moved each time. With libcsv's own step of 128 bytes, the time for a cell would grow with
+ * the square of its size. */
 #define CELL_STEP_BYTES ((size_t)64 * 1024)
 
 #define ZERO_BYTE "a string with a NUL byte is not supported"
@@ -23,6 +24,7 @@ struct kw_csv_reader {
     bool row_done;
     bool zero_byte; /* a cell of the current row has one */
     char **names;   /* NULL until the head was read */
+    guint64 names_line;
 };
 
 static void
@@ -110,19 +112,21 @@ read_row(kw_csv_reader *reader, kw_source *source, guint64 *ret_line, GError **e
 }
 
 static bool
-check_names(kw_source *source, char *const *names, GError **error)
+check_names(const kw_csv_reader *reader, kw_source *source, GError **error)
 {
     const char *entry;
+    char *const *names = reader->names;
 
     for (char *const *name = names; *name != NULL; name++) {
         if (kw_field_named(source->table, *name, &entry, error) == NULL) {
-            g_prefix_error(error, "%s, line 1: ", source->path);
+            g_prefix_error(error, "%s, line %" G_GUINT64_FORMAT ": ", source->path, reader->names_line);
             return false;
         }
         for (char *const *other = names; other != name; other++)
             if (g_str_equal(*name, *other)) {
-                g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line 1: field %s is listed twice",
-                            source->path, *name);
+                g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                            "%s, line %" G_GUINT64_FORMAT ": field %s is listed twice", source->path,
+                            reader->names_line, *name);
                 return false;
             }
     }
@@ -133,17 +137,17 @@ static bool
 read_head(kw_csv_reader *reader, kw_source *source, GError **error)
 {
     g_autoptr(GError) failure = NULL;
-    guint64 line;
 
-    if (!read_row(reader, source, &line, &failure)) {
+    if (!read_row(reader, source, &reader->names_line, &failure)) {
         if (failure == NULL)
             g_set_error(&failure, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                        "%s is empty; its first line must name the fields", source->path);
+                        "%s has no lines; the first one must name the fields", source->path);
         g_propagate_error(error, g_steal_pointer(&failure));
         return false;
     }
     if (reader->zero_byte) {
-        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line 1: %s", source->path, ZERO_BYTE);
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%s, line %" G_GUINT64_FORMAT ": %s",
+                    source->path, reader->names_line, ZERO_BYTE);
         return false;
     }
     reader->names = g_new0(char *, reader->cells->len + 1);
@@ -154,7 +158,7 @@ read_head(kw_csv_reader *reader, kw_source *source, GError **error)
             name += 3; /* byte order mark */
         reader->names[i] = g_strdup(name == NULL ? "" : name);
     }
-    return check_names(source, reader->names, error);
+    return check_names(reader, source, error);
 }
 
 kw_csv_reader *
@@ -201,8 +205,9 @@ record_of(const kw_csv_reader *reader, const kw_source *source, GError **error)
         return NULL;
     }
     if (reader->cells->len != names) {
-        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "%u cells, but line 1 names %u fields",
-                    reader->cells->len, names);
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                    "%u cells, but line %" G_GUINT64_FORMAT " names %u fields", reader->cells->len,
+                    reader->names_line, names);
         return NULL;
     }
     for (guint i = 0; i < names; i++)

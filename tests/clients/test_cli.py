@@ -402,7 +402,7 @@ class Importing(Case):
 
     def test_files_that_cannot_be_read(self):
         with FakeGateway() as gateway:
-            for name, text, message in [("a.csv", "", "is empty"), ("b.csv", "order_id,tss\n", 'no field "tss"'),
+            for name, text, message in [("a.csv", "", "has no lines"), ("b.csv", "order_id,tss\n", 'no field "tss"'),
                                         ("c.csv", "ts,ts\n", "listed twice"), ("d.csv", 'ts\n"1', "line 2")]:
                 with self.subTest(name=name):
                     self.assertIn(message, self.run_bad(3, gateway, "import", "order_events", str(self.file(name, text))))
@@ -410,6 +410,8 @@ class Importing(Case):
             done = keyway(gateway, "import", "order_events", str(self.file("e.csv", "order_id,ts\nA\nB,1\n")))
             self.assertEqual(done.returncode, 9)
             self.assertIn("e.csv:2: 1 cells, but line 1 names 2 fields", done.stderr)
+            done = keyway(gateway, "import", "order_events", str(self.file("f.csv", "\n\norder_id,ts\nA\nB,1\n")))
+            self.assertIn("f.csv:4: 1 cells, but line 3 names 2 fields", done.stderr)
 
 
 class Administration(Case):
