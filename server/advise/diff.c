@@ -73,7 +73,8 @@ print_rule(const kw_layout *layout, char sign, kw_buffer *out)
         kw_buffer_printf(out, "    %c %s\n", sign, kw_layout_component_text(layout, index));
 }
 
-/* True if the path can have another key rule, or be added, while its table has rows. */
+/* False if the path is an association or has chosen buckets: then its key rule cannot be changed, and it
+ * cannot be added, while its table has rows. Does not check the other conditions of a change. */
 static bool
 can_change_online(const kw_path *path)
 {
@@ -93,10 +94,11 @@ print_consequence(const char *online, kw_buffer *out)
 static void
 print_move(const kw_path *old, const kw_path *fresh, kw_buffer *out)
 {
-    print_consequence(can_change_online(old) && can_change_online(fresh)
-                          ? "`keyway policy apply` moves the rows while the table is served"
-                          : NULL,
-                      out);
+    print_consequence(
+        can_change_online(old) && can_change_online(fresh)
+            ? "`keyway policy apply --dry-run` says whether the rows can be moved while the table is served"
+            : NULL,
+        out);
 }
 
 /* A path cannot be added online if any path of the table has chosen buckets. */

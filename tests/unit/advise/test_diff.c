@@ -10,7 +10,9 @@
     "      - ring: {of: id, nodes: [%s]}\n      - field: id\n      - field: ts\n"
 #define REJECTED "    policy.source file: rejected if the table holds rows\n"
 #define REJECTED_TOO "    policy.source store: rejected if the table holds rows\n"
-#define MOVED "    policy.source store: `keyway policy apply` moves the rows while the table is served\n"
+#define MOVED                                                                                                \
+    "    policy.source store: `keyway policy apply --dry-run` says whether the rows can be moved while the " \
+    "table is served\n"
 #define COPIED "    policy.source store: `keyway policy apply` copies the rows while the table is served\n"
 #define TEN "n01, n02, n03, n04, n05, n06, n07, n08, n09, n10"
 
