@@ -56,7 +56,7 @@ record_of(const kw_source *source, JsonObject *object, GError **error)
     return g_steal_pointer(&record);
 }
 
-/* A reject file contains text that is not JSON as a JSON string. */
+/* If a line, or the record in it, is not a JSON object, the reject file gets the line as a JSON string. */
 static char *
 line_as_json(const kw_source *source)
 {

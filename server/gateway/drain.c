@@ -69,7 +69,7 @@ on_drained(void *user)
     kw_gateway *gateway = user;
     kw_net_free(gateway->net);
     gateway->net = NULL;
-    if (gateway->catalog) /* so that the puts that end its role as a holder of changes can end */
+    if (gateway->catalog) /* so that the puts with which the gateway gives up its changes complete */
         kw_catalog_end_repeats(gateway->catalog);
     kw_coordinator_when_idle(gateway->coordinator, on_idle, gateway);
 }

@@ -254,8 +254,9 @@ static const kw_setting_schema settings[] = {
      .kind = KW_SETTING_CHOICE,
      .choices = algorithms,
      .fallback = "xxh64",
-     .about = "All but xxh64 are for tables of other programs, and hash strings and the decimal text of "
-              "numbers. java_fnv: 32-bit FNV-1a over UTF-16 units, with five shifts and Math.abs, as in the "
+     .about = "All but xxh64 are for tables of other programs. They hash a string as it is, and a number "
+              "as its decimal text. java_fnv: 32-bit FNV-1a over UTF-16 units, with five shifts and "
+              "Math.abs, as in the "
               "common Java function FNV1_32_HASH. java_fnv_alt: the same with offset 216613626111, prime "
               "1677761999 and right shifts of 8 and 18."},
     {.name = "replicas",

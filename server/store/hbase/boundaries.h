@@ -2,7 +2,7 @@
  *
  * A batch whose rows are all in one region costs HBase much less than one whose rows are in many regions. The
  * boundaries are requested when rows of the table first wait, and again while they are in use, because
- * regions split, merge and move. While they are unknown, the table counts as one region. One loop.
+ * regions split and merge. While they are unknown, the table counts as one region. One loop.
  */
 #pragma once
 
