@@ -32,7 +32,11 @@ PLANTED = {
         ("server/change/version.c", '{"2", READ, FIRST', '{"2", {2, 2, true, false}, {1, 1, false, true}'),
         ("server/change/version.c", '{"2-spaced", READ, FIRST', '{"2-spaced", {2, 2, true, false}, {1, 1, false, true}'),
         ("server/change/version.c", '{"3", READ, FIRST', '{"3", {2, 2, true, false}, {1, 1, false, true}'),
-        ("server/change/version.c", '{"4", READ, {1, 1, true, false}', '{"4", {2, 2, true, false}, {1, 1, true, true}')]),
+        ("server/change/version.c", '{"4", READ, {1, 1, true, false}', '{"4", {2, 2, true, false}, {1, 1, true, true}'),
+        # Commands and the status still say that the old rows are read.
+        ("server/gateway/change_progress.c", "return version->old_role.scan && !version->new_role.scan;",
+         "return version->old_role.get && version != kw_change_version_of(KW_CHANGE_VERSION_4_BACK);"),
+        ("server/gateway/change_status.c", "kw_change_version_of(record->version)->new_role.scan", "!kw_change_reads_old(record)")]),
 }
 CAMPAIGN = ["--store", "sim", "--gateways", "2", "--together", "9", "--callers", "5", "--bursts", "80", "--count", "500",
             "--until-wrong", "--faults", "change_mixed,change_held_long,change_late,change_blind"]
