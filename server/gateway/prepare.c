@@ -10,9 +10,7 @@
 /* Calls in flight on a table whose rows change must end within this time. */
 #define HOLD_MS 5000
 /* Retries while another gateway uses the catalog. */
-#define BUSY_TRIES 10
-#define BUSY_PAUSE_MS                                                                                        \
-    100 /* minimum; the maximum is five times as long, so that two gateways do not collide again */
+#define BUSY_TRIES 14
 
 struct kw_preparing {
     kw_gateway *gateway;
@@ -112,6 +110,13 @@ is_ending(preparing *self)
     return true;
 }
 
+uint64_t
+kw_prepare_pause_ms(unsigned tries, uint64_t random)
+{
+    uint64_t least_ms = MIN(UINT64_C(10) << MIN(tries - 1, 4), 100);
+    return least_ms + random % (4 * least_ms + 1);
+}
+
 /* Retries from the start after BUSY, which means that another gateway uses the catalog. */
 static void
 fail(preparing *self, const kw_error *error)
@@ -124,7 +129,7 @@ fail(preparing *self, const kw_error *error)
         kw_admission_abandon(g_steal_pointer(&self->admission));
     release(self);
     self->waiting = true;
-    kw_timer_start_ms(self->timer, BUSY_PAUSE_MS + kw_random_u64() % (4 * BUSY_PAUSE_MS));
+    kw_timer_start_ms(self->timer, kw_prepare_pause_ms(self->tries, kw_random_u64()));
     is_ending(self);
 }
 

@@ -22,5 +22,11 @@
 void kw_prepare(kw_gateway *gateway, kw_policy *policy, const kw_version_draft *next,
                 const kw_change_step *step, void (*done)(void *user, const kw_error *error), void *user);
 
+/* The pause before another attempt, after `tries` of them (at least 1) found that another gateway was
+ * changing the catalog. Gateways follow a step of a change at the same time, and atomic operations can be
+ * held meanwhile. One of them succeeds each time, after some 20 ms. So the first pauses are short, and
+ * further ones are longer, in case there are many gateways. `random` makes them differ between gateways. */
+uint64_t kw_prepare_pause_ms(unsigned tries, uint64_t random);
+
 /* Call this when draining begins: ends a waiting preparation now, and any other one at its next step. */
 void kw_prepare_end(kw_gateway *gateway);
