@@ -13,9 +13,11 @@
 #include "gateway/follower.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* How often the holder reads registrations: while it waits for reports; while it works; while it waits for
- * the operator. */
+/* How often the holder reads registrations: while it waits for reports; the same, soon after it has set a
+ * version, because atomic operations can be held; while it works; while it waits for the operator. */
 #define READ_REPORTS_MS 100
+#define READ_REPORTS_SOON_MS 20
+#define SOON_MS 3000
 #define READ_WORKING_MS 1000
 #define READ_WAITING_MS 5000
 /* How often other gateways read registrations. */
@@ -267,6 +269,13 @@ begin_or_end_holding(kw_coordinator *self, const kw_change_record *record, kw_ch
 }
 
 static uint64_t
+read_reports_ms(const kw_change_record *record)
+{
+    int64_t age_ms = kw_clock_wall_ms() - record->version_at_ms;
+    return age_ms >= 0 && age_ms < SOON_MS ? READ_REPORTS_SOON_MS : READ_REPORTS_MS;
+}
+
+static uint64_t
 read_interval_ms(const kw_change_record *record, const kw_change_work *work)
 {
     if (!work->is_holder)
@@ -284,7 +293,7 @@ read_interval_ms(const kw_change_record *record, const kw_change_work *work)
         break;
     }
     bool waits = work->next.wait == KW_CHANGE_WAIT_COMMAND || work->next.wait == KW_CHANGE_WAIT_CURSORS;
-    return work->next.wait == KW_CHANGE_WAIT_REPORTS ? READ_REPORTS_MS
+    return work->next.wait == KW_CHANGE_WAIT_REPORTS ? read_reports_ms(record)
            : waits                                   ? READ_WAITING_MS
                                                      : READ_WORKING_MS;
 }

@@ -9,6 +9,10 @@
 
 #define POLL_MS 1000
 #define POLL_CHANGE_MS 100
+/* Often one step of a change follows another one, and atomic operations are held meanwhile. So this gateway
+ * polls more often for some time after it has seen a step. */
+#define POLL_STEPS_MS 20
+#define STEPS_NS (UINT64_C(3) * 1000 * 1000 * 1000)
 /* A version that could not be served is tried again after this many polls. */
 #define POLLS_AFTER_FAILURE 10
 
@@ -24,6 +28,7 @@ struct kw_follower {
     /* What the last poll found. */
     int64_t seen;
     kw_change_set *seen_changes;
+    uint64_t step_seen_ns; /* when a poll last found other versions of changes; 0: never */
     /* The version and changes that could not be served; 0: none. */
     int64_t failed;
     kw_change_set *failed_changes;
@@ -162,7 +167,10 @@ must_try_now(kw_follower *self)
 static uint64_t
 poll_ms(const kw_follower *self)
 {
-    return kw_change_set_has_several_writers(self->seen_changes) ? POLL_CHANGE_MS : POLL_MS;
+    if (!kw_change_set_has_several_writers(self->seen_changes))
+        return POLL_MS;
+    bool recent = self->step_seen_ns > 0 && kw_clock_mono_ns() - self->step_seen_ns < STEPS_NS;
+    return recent ? POLL_STEPS_MS : POLL_CHANGE_MS;
 }
 
 /* What is in service is current, so nothing has to be loaded. The records of changes can still have another
@@ -180,9 +188,13 @@ note_in_service(kw_follower *self)
 static void
 note_current(kw_follower *self, const kw_current *current)
 {
+    kw_change_set *seen = kw_change_set_new(current->changes, current->changes_count, self->gateway->changes);
     self->seen = current->version.number;
+    if (!self->seen_changes ||
+        kw_changes_differ(self->seen_changes->records, self->seen_changes->count, seen->records, seen->count))
+        self->step_seen_ns = kw_clock_mono_ns();
     kw_change_set_unref(self->seen_changes);
-    self->seen_changes = kw_change_set_new(current->changes, current->changes_count, self->gateway->changes);
+    self->seen_changes = seen;
     if (is_in_service(self))
         note_in_service(self);
     if (!must_try_now(self) || self->queued)
