@@ -45,7 +45,8 @@ kw_change_phase(const kw_change_status *change)
 static const struct {
     const char *version;
     const char *text;
-} version_texts[] = {{"enter-held", OLD},
+} version_texts[] = {{"store", OLD},
+                     {"enter-held", OLD},
                      {"enter-raised", OLD},
                      {"enter-stamped", OLD},
                      {"0", OLD},
@@ -73,6 +74,7 @@ static const struct {
     const char *version;
     const char *text;
 } version_texts_if_added[] = {
+    {"store", NOT_YET},
     {"enter-held", NOT_YET},
     {"enter-raised", NOT_YET},
     {"enter-stamped", NOT_YET},

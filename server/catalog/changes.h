@@ -161,7 +161,7 @@ bool kw_change_record_differs(const kw_change_record *a, const kw_change_record 
  * The commit writes the records in the same put. Without a step, placements must be those of the catalog.
  *
  * With several writers, a step goes only to a neighboring version (change/version.h). A change begins with
- * ENTER_HELD (order: store) or 0. A drop begins with FILLING_2. A change that allows or forbids atomic
+ * STORE (order: store) or 0. A drop begins with FILLING_2. A change that allows or forbids atomic
  * operations begins with HELD. A change ends at a version in which gateways behave as without a change, or at
  * a neighbor of such a version. The table's order becomes `stamp` with the step to FILLED_STAMPED. Atomic
  * operations become allowed or forbidden with the end of the change.

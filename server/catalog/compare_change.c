@@ -159,7 +159,7 @@ first_version(const kw_change_record *next)
         return KW_CHANGE_VERSION_HELD;
     if (next->drops)
         return KW_CHANGE_VERSION_FILLING_2;
-    return next->store_order ? KW_CHANGE_VERSION_ENTER_HELD : KW_CHANGE_VERSION_0;
+    return next->store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
 }
 
 /* Several writers go only from a version to one of its neighbors, because calls of both run at the same time.

@@ -26,7 +26,8 @@
 #include "schema/policy.h"
 
 typedef enum kw_change_version_id {
-    KW_CHANGE_VERSION_STORE, /* a table with `order: store` before its change */
+    /* A table with `order: store` before its change, and at its beginning, until all gateways know of it. */
+    KW_CHANGE_VERSION_STORE,
     KW_CHANGE_VERSION_ENTER_HELD,
     KW_CHANGE_VERSION_ENTER_RAISED,
     KW_CHANGE_VERSION_ENTER_STAMPED,

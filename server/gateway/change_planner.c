@@ -145,15 +145,28 @@ goal_ends(const kw_change_record *record, kw_change_version_id goal)
            goal == KW_CHANGE_VERSION_FILLED_STAMPED || goal == kw_change_last_version(record);
 }
 
-/* What must be true before a change ends that has reached its goal. A cancelled change that was to allow
- * atomic operations needs nothing, because none has run. */
+/* What must be true before a change ends that has reached its goal. A change that is cancelled in its first
+ * version, STORE, needs nothing: its writes leave no control cells. A cancelled change that was to allow
+ * atomic operations needs nothing either, because none has run. */
 static unsigned
 needs_of_end(const kw_change_record *record)
 {
     bool undone = record->goal == KW_CHANGE_GOAL_CANCELLED && !record->drops;
+    if (record->version == KW_CHANGE_VERSION_STORE)
+        return 0;
     if (record->atomics)
         return undone ? 0 : kw_change_version_next(record->version, KW_CHANGE_FORWARD).needs;
     return KW_CHANGE_NEEDS_GRACE | (record->drops ? 0 : KW_CHANGE_NEEDS_SWEEP);
+}
+
+/* Under a version that holds atomic operations, time is short. If the step after it needs a grace, the grace
+ * ends before the version is set: without a fault it is over when the version is reached. */
+static unsigned
+needs_before_hold(const kw_change_record *record, kw_change_version_id to)
+{
+    kw_change_direction direction = kw_change_goes_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
+    bool begins = kw_change_atomics_are_held(to) && !kw_change_atomics_are_held(record->version);
+    return begins ? kw_change_version_next(to, direction).needs & KW_CHANGE_NEEDS_GRACE : 0;
 }
 
 /* Finds the next step. *ret_ends: true if the change ends with it. If the change has reached the goal at
@@ -167,6 +180,8 @@ step_of(const kw_change_record *record, const kw_change_times *times, bool *ret_
     kw_change_version_step step =
         arrived && ends ? (kw_change_version_step){KW_CHANGE_VERSION_COUNT, needs_of_end(record)}
                         : next_step(record, times);
+    if (step.to != KW_CHANGE_VERSION_COUNT)
+        step.needs |= needs_before_hold(record, step.to);
     bool unstamped = goal == KW_CHANGE_VERSION_STORE || goal == KW_CHANGE_VERSION_STORE_NEW;
     g_assert(step.to != KW_CHANGE_VERSION_COUNT || (arrived && ends));
     *ret_ends = ends && (arrived || (unstamped && step.to == goal));

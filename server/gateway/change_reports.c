@@ -1,8 +1,8 @@
 /* Reports, for changes in a store that several gateways write (catalog/changes.h).
  *
  *   another policy is served --> no call uses an earlier one --> no write that such a call gave up can still
- *     be applied (store.late) --> the gateway knows the store's clock, if it sets timestamps from the next
- *     version on --> the registration says: this gateway serves the version
+ *     be applied (store.late) --> the gateway knows the store's clock, if it soon sets timestamps
+ *     --> the registration says: this gateway serves the version
  *
  * A report waits only for writes that were given up before the last call under an earlier policy ended.
  * Writes that later calls give up belong to the version that is reported, and delay the next report.
@@ -39,7 +39,15 @@ is_cancelled(const kw_gateway *gateway, const kw_change_record *served)
     return record && record->goal == KW_CHANGE_GOAL_CANCELLED;
 }
 
-/* In the next version the gateway sets timestamps. Until it knows the store's clock, calls would fail. */
+/* True if the gateway soon sets timestamps. */
+static bool
+leads_to_stamps(kw_change_version_id version)
+{
+    return version == KW_CHANGE_VERSION_STORE || version == KW_CHANGE_VERSION_ENTER_HELD;
+}
+
+/* Until the gateway knows the store's clock, calls that set timestamps would fail. Learning it takes a
+ * moment, and must not last as long as atomic operations are held. So it is waited for before, in STORE. */
 static bool
 needs_time_first(const kw_gateway *gateway)
 {
@@ -47,7 +55,7 @@ needs_time_first(const kw_gateway *gateway)
     kw_error ignored;
     for (size_t i = 0; i < served->count; i++) {
         const kw_change_record *each = &served->records[i];
-        if (each->under_way && each->version == KW_CHANGE_VERSION_ENTER_HELD && !is_cancelled(gateway, each))
+        if (each->under_way && leads_to_stamps(each->version) && !is_cancelled(gateway, each))
             return !kw_store_ready(gateway->store, &ignored);
     }
     return false;

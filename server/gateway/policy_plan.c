@@ -92,7 +92,7 @@ describe_writes(const kw_path *path, kw_buffer *lines)
         "`keyway change "
         "complete` 7, 8%s.\n"
         "    From version 2 to 7, each write goes to both store tables, one after the other.\n",
-        store_order ? "enter-held, enter-raised, enter-stamped, " : "",
+        store_order ? "store, enter-held, enter-raised, enter-stamped, " : "",
         store_order ? ", leave-stamped, leave-raised, leave-held" : "");
     describe_held(path, lines);
     kw_buffer_append_text(lines,
@@ -143,7 +143,7 @@ describe_additions(const kw_table *table, kw_buffer *lines)
         "path.\n"
         "    In filling-2, each write goes to the added path first, then to the primary one; "
         "afterwards to all at the same time.\n",
-        store_order ? "enter-held, enter-raised, enter-stamped, " : "");
+        store_order ? "store, enter-held, enter-raised, enter-stamped, " : "");
     if (store_order)
         describe_new_order(table, lines);
     kw_buffer_append_text(lines,

@@ -25,8 +25,8 @@ LATE_S = 3  # longer than a call may be late (see trouble)
 
 class Faults(HBaseCase):
     """Gateways are killed and stopped in versions of a change; another one, or the same after its restart, continues."""
-    FORWARD = ["enter-held", "enter-raised", "enter-stamped", "0", "1", "2", "2-spaced", "3", "4", "5", "6", "7", "8", "leave-stamped",
-               "leave-raised", "leave-held"]
+    FORWARD = ["store", "enter-held", "enter-raised", "enter-stamped", "0", "1", "2", "2-spaced", "3", "4", "5", "6", "7", "8",
+               "leave-stamped", "leave-raised", "leave-held"]
     BACK = ["6-spaced", "6-pass", "5", "4-back", "3", "2-spaced"]
     GOAL = {"2": "switch", "6": "complete"}
     LATE = LATE
@@ -111,7 +111,7 @@ class Faults(HBaseCase):
 
     def run_change(self, harm, order_of_writes="", records=300, trouble=contextlib.nullcontext):
         self.start(order_of_writes=order_of_writes, late=self.LATE)
-        forward = [version for version in self.FORWARD if not (order_of_writes and version[:5] in ("enter", "leave"))]
+        forward = [version for version in self.FORWARD if not (order_of_writes and version[:5] in ("store", "enter", "leave"))]
         with self.load(records=records) as load:
             load.harmed = True
             with load.cursors_expire(), trouble():
@@ -133,14 +133,18 @@ class Faults(HBaseCase):
         self.run_change(self.kill)
 
     def test_held_atomics(self):
-        """An atomic operation waits while a version holds it, or fails at its deadline; plain writes go on."""
-        self.start()
+        """An atomic operation waits while a version holds it, or fails at its deadline; plain writes go on. A gateway that has
+        reported version store is stopped, so that the next version, which holds atomic operations, lasts until it continues."""
+        self.start(late="  late: 6s\n")  # version store lasts as long
         data, waiting = self.gateways[0].data(), self.gateways[0].data()
         key, sums = record(id="r000000", ts=0), []
         add = threading.Thread(target=lambda: sums.append(plain(waiting.increment("t", key, {"n": 5}, Options(deadline_ms=60000)))))
         self.begin()
-        wait_until(lambda: status(self.gateways[0], "t").version.startswith("enter"), "a version that holds atomic operations")
+        wait_until(lambda: "store.late" in status(self.gateways[0], "t").phase, "all gateways to report version store")
+        self.assertEqual(status(self.gateways[0], "t").version, "store")
+        self.assertEqual(plain(data.increment("t", key, {"n": 1}, None)), {"n": 1})  # this version does not hold them
         self.gateways[1].process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: status(self.gateways[0], "t").version.startswith("enter"), "a version that holds atomic operations")
         add.start()
         self.refuse(Code.UNAVAILABLE, "allows no increment", data.increment, "t", key, {"n": 7}, Options(deadline_ms=300))
         self.refuse(Code.UNAVAILABLE, "allows no putIf", data.putIf, "t", key | record(note="if"), Condition("note", CompareOp.EQUAL, None),
@@ -149,8 +153,8 @@ class Faults(HBaseCase):
         self.assertEqual(sums, [])
         self.gateways[1].process.send_signal(signal.SIGCONT)
         add.join()
-        self.assertEqual(sums, [{"n": 5}])
-        self.assertEqual(plain(data.increment("t", key, {"n": 2}, None)), {"n": 7})
+        self.assertEqual(sums, [{"n": 6}])
+        self.assertEqual(plain(data.increment("t", key, {"n": 2}, None)), {"n": 8})
         data.close()
         waiting.close()
 

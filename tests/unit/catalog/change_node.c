@@ -1,8 +1,9 @@
 #include "change_world.h"
 
 static const kw_change_version_id versions[LAST_STEP + 1] = {
+    KW_CHANGE_VERSION_COUNT, /* before the change */
     KW_CHANGE_VERSION_STORE, KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED,
-    KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_0};
+    KW_CHANGE_VERSION_ENTER_STAMPED};
 static kw_policy *policies[LAST_STEP + 1];
 static changing *change;
 static kw_change_record before; /* the first version is set */

@@ -102,9 +102,9 @@ begun(void)
     self.a = gateway_new(self.in, "a", false);
     self.b = gateway_new(self.in, "b", false);
     g_assert_cmpint(gateway_admit(self.a, self.change->old), ==, KW_OK);
-    g_assert_cmpint(gateway_admit_step(self.a, changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD),
-                                       &self.change->step),
-                    ==, KW_OK);
+    g_assert_cmpint(
+        gateway_admit_step(self.a, changing_to(self.change, KW_CHANGE_VERSION_STORE), &self.change->step), ==,
+        KW_OK);
     return self;
 }
 
@@ -135,7 +135,7 @@ test_edit(void)
     g_assert_cmpuint(read[0].rows_copied, ==, 7);
     g_assert_cmpint(read[0].pass, ==, KW_CHANGE_PASS_SECOND);
     g_assert_cmpstr(read[0].holder, ==, "00ff");
-    g_assert_cmpint(read[0].version, ==, KW_CHANGE_VERSION_ENTER_HELD);
+    g_assert_cmpint(read[0].version, ==, KW_CHANGE_VERSION_STORE);
     ended(&self);
 }
 
@@ -274,8 +274,8 @@ test_lease(void)
     editor edit = {.by = a, .set = set_goal};
     size_t count;
     g_assert_cmpint(gateway_admit(a, change->old), ==, KW_OK);
-    g_assert_cmpint(gateway_admit_step(a, changing_to(change, KW_CHANGE_VERSION_ENTER_HELD), &change->step),
-                    ==, KW_OK);
+    g_assert_cmpint(gateway_admit_step(a, changing_to(change, KW_CHANGE_VERSION_STORE), &change->step), ==,
+                    KW_OK);
     while (a->catalog->renewing)
         uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
     town_pass_ms(KW_LEASE_MS);

@@ -205,8 +205,8 @@ walk(adding *self, const kw_change_version_id *versions, size_t count)
          sizeof((const kw_change_version_id[]){__VA_ARGS__}) / sizeof(kw_change_version_id))
 
 #define ENTER                                                                                                \
-    KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED, KW_CHANGE_VERSION_ENTER_STAMPED,           \
-        KW_CHANGE_VERSION_0
+    KW_CHANGE_VERSION_STORE, KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED,                   \
+        KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_0
 
 /* --- whole additions ------------------------------------------------------------------------------- */
 
@@ -303,8 +303,7 @@ test_atomics(void)
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         adding *self = adding_new(cases[i].before, cases[i].text, cases[i].store_order);
-        kw_change_version_id first =
-            cases[i].store_order ? KW_CHANGE_VERSION_ENTER_HELD : KW_CHANGE_VERSION_0;
+        kw_change_version_id first = cases[i].store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
         g_assert_cmpint(try_step(self, first), ==, KW_REFUSED);
         gateway_assert_text(self->a, cases[i].says);
         adding_free(self);
@@ -430,16 +429,16 @@ static void
 test_admitted(void)
 {
     adding *self = adding_new(BASE, BASE BY_TS, true);
-    WALK(self, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(self, KW_CHANGE_VERSION_STORE);
     g_assert_cmpint(gateway_check(self->b, self->before), ==, KW_REFUSED);
     gateway_assert_text(self->b, "a change of table t, path by_ts is under way");
     g_assert_cmpint(gateway_check(self->b, self->text), ==, KW_REFUSED);
-    WALK(self, KW_CHANGE_VERSION_ENTER_RAISED);
+    WALK(self, KW_CHANGE_VERSION_ENTER_HELD);
     g_assert_cmpint(gateway_admit(self->b, self->placed), ==, KW_OK);
-    self->record.version = KW_CHANGE_VERSION_ENTER_HELD;
+    self->record.version = KW_CHANGE_VERSION_STORE;
     g_assert_cmpint(gateway_check(self->b, place(self)), ==, KW_UNAVAILABLE);
     gateway_assert_text(self->b, "has another version than this policy was loaded with");
-    self->record.version = KW_CHANGE_VERSION_ENTER_RAISED;
+    self->record.version = KW_CHANGE_VERSION_ENTER_HELD;
     adding_free(self);
 }
 
@@ -452,7 +451,7 @@ test_begin(void)
     g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_FILLING_2), ==, KW_REFUSED);
     gateway_assert_text(self->a, "are not those of the next version");
     town_put(self->in, "t_by_ts", "row");
-    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_REFUSED);
+    g_assert_cmpint(try_step(self, KW_CHANGE_VERSION_STORE), ==, KW_REFUSED);
     gateway_assert_text(self->a, "holds rows that were not written under this path");
     adding_free(self);
 }

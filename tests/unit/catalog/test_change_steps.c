@@ -108,8 +108,8 @@ walk(setup *self, const kw_change_version_id *versions, size_t count)
          sizeof((const kw_change_version_id[]){__VA_ARGS__}) / sizeof(kw_change_version_id))
 
 #define TO_2                                                                                                 \
-    KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED, KW_CHANGE_VERSION_ENTER_STAMPED,           \
-        KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_1, KW_CHANGE_VERSION_2
+    KW_CHANGE_VERSION_STORE, KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_ENTER_RAISED,                   \
+        KW_CHANGE_VERSION_ENTER_STAMPED, KW_CHANGE_VERSION_0, KW_CHANGE_VERSION_1, KW_CHANGE_VERSION_2
 
 /* --- whole changes --------------------------------------------------------------------------------- */
 
@@ -225,31 +225,30 @@ test_reports_needed(void)
 {
     setup self = served_by_two();
     kw_change_record *record = &self.change->record;
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==,
+    step(&self, KW_CHANGE_VERSION_STORE);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==,
                     KW_BUSY); /* b serves the version before */
     gateway_assert_text(self.a, "table t: the gateway b does not serve the current policy version");
     serve(&self, self.b, changing_both(self.change));
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
-    gateway_assert_text(self.a,
-                        "path primary: the gateway b has not reported version enter-held of the change");
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
+    gateway_assert_text(self.a, "path primary: the gateway b has not reported version store of the change");
     report_step(self.b, record, record->step - 1);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
     kw_change_record other = *record;
     other.path = "by_ts";
     report_step(self.b, &other, record->step);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
     other = *record;
     other.started_ms--;
     report_step(self.b, &other, record->step);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
     report(self.b, self.change);
     report_step(self.a, record, 0);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
     gateway_assert_text(self.a, "the gateway a has not reported");
     report(self.a, self.change);
-    step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_STAMPED), ==, KW_UNAVAILABLE);
+    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
     ended(&self);
 }
 
@@ -282,17 +281,17 @@ test_gateway_that_does_not_follow(void)
 {
     setup self = served_by_two();
     follow_no_changes(self.b, self.change->old);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_REFUSED);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_STORE), ==, KW_REFUSED);
     gateway_assert_text(self.a, "table t: a change of the table cannot begin while the gateway b serves it");
     gateway_assert_text(self.a, "set policy.source: store there");
     gateway_stop(self.b);
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    step(&self, KW_CHANGE_VERSION_STORE);
     self.b = gateway_new(self.in, "b", true);
     self.b->catalog->settings.follows = false;
     g_assert_cmpint(gateway_check(self.b, self.change->old), ==, KW_REFUSED);
     gateway_assert_text(self.b, "a change of table t, path primary is under way");
     gateway_assert_text(self.b, "policy.source: store");
-    step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
+    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
     ended(&self);
 }
 
@@ -303,12 +302,12 @@ test_dead_gateway_that_does_not_follow(void)
     setup self = served_by_two();
     follow_no_changes(self.b, self.change->old);
     town_pass_ms(KW_LEASE_DEAD_MS + 1);
-    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    step(&self, KW_CHANGE_VERSION_STORE);
     while (self.b->lost == 0)
         uv_run(kw_loop_uv(self.in->loop), UV_RUN_ONCE);
     g_assert_cmpint(gateway_check(self.b, self.change->old), ==, KW_REFUSED);
     g_assert_false(gateway_is_open(self.b));
-    step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
+    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
     ended(&self);
 }
 
@@ -318,13 +317,13 @@ static void
 test_not_followed_yet(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(&self, KW_CHANGE_VERSION_STORE);
     g_assert_cmpint(try_end(&self, false), ==, KW_OK);
     g_assert_cmpint(gateway_forget(self.a, self.change->old, "t", "primary", true), ==, KW_BUSY);
     gateway_assert_text(self.a, "the gateway b does not serve the current policy version yet");
     self.change->record.now = (kw_placed_rule){3, "t3"};
     self.change->record.step = 0;
-    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD);
+    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_STORE);
     self.change->base.now = self.change->base.old;
     self.change->step.base_count = 1;
     g_assert_cmpint(gateway_check_step(self.a, next, &self.change->step), ==, KW_BUSY);
@@ -342,10 +341,10 @@ test_only_neighbors(void)
     setup self = served_by_two();
     const kw_change_record before = self.change->record;
     for (kw_change_version_id id = KW_CHANGE_VERSION_STORE; id < KW_CHANGE_VERSION_COUNT; id++)
-        if (id != KW_CHANGE_VERSION_ENTER_HELD)
+        if (id != KW_CHANGE_VERSION_STORE)
             g_assert_cmpint(try_step(&self, id), ==, KW_REFUSED);
     self.change->record.step = 7;
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_REFUSED);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_STORE), ==, KW_REFUSED);
     self.change->record = before;
     WALK(&self, TO_2);
     g_assert_cmpint(try_end(&self, false), ==, KW_REFUSED);
@@ -412,12 +411,12 @@ test_commands(void)
     for (size_t i = 0; i < G_N_ELEMENTS(edits); i++) {
         setup self = served_by_two();
         size_t count;
-        WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
+        WALK(&self, KW_CHANGE_VERSION_STORE);
         edit(self.b, edits[i], NULL);
-        g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
+        g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
         gateway_assert_text(self.a, "a command for the change was run, or its holder has changed");
         self.change->record = *gateway_read_changes(self.a, &count);
-        step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
+        step(&self, KW_CHANGE_VERSION_ENTER_HELD);
         ended(&self);
     }
 }
@@ -428,10 +427,10 @@ test_progress(void)
 {
     setup self = served_by_two();
     size_t count;
-    WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(&self, KW_CHANGE_VERSION_STORE);
     edit(self.a, set_compared, NULL);
     self.change->record.rows_copied = 5;
-    step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
+    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
     g_assert_cmpuint(gateway_read_changes(self.a, &count)[0].rows_copied, ==, 5);
     ended(&self);
 }
@@ -440,14 +439,14 @@ static void
 test_takeover(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(&self, KW_CHANGE_VERSION_STORE);
     const char *b = kw_catalog_instance(self.b->catalog);
     edit(self.b, take_over, (void *)(uintptr_t)b);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
     self.change->record.holder = b; /* a knows the new holder, and is not it */
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_HELD), ==, KW_UNAVAILABLE);
     gateway_assert_text(self.a, "another gateway holds the change");
-    g_assert_cmpint(gateway_admit_step(self.b, changing_to(self.change, KW_CHANGE_VERSION_ENTER_RAISED),
+    g_assert_cmpint(gateway_admit_step(self.b, changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD),
                                        &self.change->step),
                     ==, KW_OK);
     ended(&self);
@@ -458,8 +457,8 @@ static void
 test_two_steps_at_once(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
-    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_RAISED);
+    WALK(&self, KW_CHANGE_VERSION_STORE);
+    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD);
     g_assert_cmpint(gateway_check_step(self.a, next, &self.change->step), ==, KW_OK);
     edit(self.b, take_over, (void *)(uintptr_t)kw_catalog_instance(self.b->catalog));
     g_assert_cmpint(gateway_commit(self.a), ==, KW_BUSY);
@@ -473,18 +472,18 @@ test_start(void)
 {
     setup self = served_by_two();
     gateway *c = gateway_new(self.in, "c", true);
-    WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(&self, KW_CHANGE_VERSION_STORE);
     g_autoptr(kw_policy) before = kw_policy_ref(changing_both(self.change));
-    step(&self, KW_CHANGE_VERSION_ENTER_RAISED); /* b serves the version before */
+    step(&self, KW_CHANGE_VERSION_ENTER_HELD); /* b serves the version before */
     g_assert_cmpint(gateway_check(c, self.change->old), ==, KW_REFUSED);
     g_assert_cmpint(gateway_check(c, before), ==, KW_UNAVAILABLE);
     gateway_assert_text(c, "has another version than this policy was loaded with");
     serve(&self, c, changing_both(self.change));
     follow(&self);
-    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_STAMPED), ==, KW_UNAVAILABLE);
-    gateway_assert_text(self.a, "the gateway c has not reported version enter-raised");
+    g_assert_cmpint(try_step(&self, KW_CHANGE_VERSION_ENTER_RAISED), ==, KW_UNAVAILABLE);
+    gateway_assert_text(self.a, "the gateway c has not reported version enter-held");
     report(c, self.change);
-    step(&self, KW_CHANGE_VERSION_ENTER_STAMPED);
+    step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
     gateway_stop(c);
     ended(&self);
 }
@@ -495,9 +494,9 @@ test_start_during_a_step(void)
 {
     setup self = served_by_two();
     gateway *c = gateway_new(self.in, "c", true);
-    WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(&self, KW_CHANGE_VERSION_STORE);
     g_autoptr(kw_policy) before = kw_policy_ref(changing_both(self.change));
-    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_RAISED);
+    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD);
     g_assert_cmpint(gateway_check_step(self.a, next, &self.change->step), ==, KW_OK);
     serve(&self, c, before);
     g_assert_cmpint(gateway_commit(self.a), ==, KW_BUSY);
@@ -518,12 +517,12 @@ static void
 test_paused(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
+    WALK(&self, KW_CHANGE_VERSION_STORE);
     g_autoptr(kw_policy) before = kw_policy_ref(changing_both(self.change));
-    step(&self, KW_CHANGE_VERSION_ENTER_RAISED); /* b does not follow */
+    step(&self, KW_CHANGE_VERSION_ENTER_HELD); /* b does not follow */
     town_pass_ms(KW_LEASE_DEAD_MS + 1);
     g_assert_cmpuint(town_registrations(self.in), ==, 2);
-    step(&self, KW_CHANGE_VERSION_ENTER_STAMPED);
+    step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
     g_assert_cmpuint(town_registrations(self.in), ==, 1);
     g_assert_false(gateway_is_open(self.b));
     while (self.b->lost == 0)
@@ -532,7 +531,7 @@ test_paused(void)
     g_assert_false(gateway_is_open(self.b));
     follow(&self);
     g_assert_true(gateway_is_open(self.b));
-    step(&self, KW_CHANGE_VERSION_0);
+    step(&self, KW_CHANGE_VERSION_ENTER_STAMPED);
     ended(&self);
 }
 
@@ -541,10 +540,10 @@ static void
 test_paused_and_back(void)
 {
     setup self = served_by_two();
-    WALK(&self, KW_CHANGE_VERSION_ENTER_HELD);
-    step(&self, KW_CHANGE_VERSION_ENTER_RAISED);
+    WALK(&self, KW_CHANGE_VERSION_STORE);
+    step(&self, KW_CHANGE_VERSION_ENTER_HELD);
     town_pass_ms(KW_LEASE_DEAD_MS + 1);
-    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_STAMPED);
+    kw_policy *next = changing_to(self.change, KW_CHANGE_VERSION_ENTER_RAISED);
     g_assert_cmpint(gateway_check_step(self.a, next, &self.change->step), ==, KW_OK);
     kw_catalog_update_registration(self.b->catalog);
     while (!gateway_is_open(self.b))
@@ -563,7 +562,7 @@ test_other_record(void)
     setup self = served_by_two();
     const kw_change_step *one = &self.change->step;
     size_t count;
-    changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD);
+    changing_to(self.change, KW_CHANGE_VERSION_STORE);
     kw_change_record records[2] = {self.change->record, self.change->record};
     records[1].table = "u";
     records[1].holder = "00ff";
@@ -575,13 +574,13 @@ test_other_record(void)
     kw_catalog_edit_change(self.b->catalog, "u", NULL, set_goal, NULL, KW_DEADLINE_NONE, on_edited, self.b);
     gateway_wait(self.b);
     kw_change_record base[2] = {records[0], records[1]}; /* without that command */
-    changing_to(self.change, KW_CHANGE_VERSION_ENTER_RAISED);
+    changing_to(self.change, KW_CHANGE_VERSION_ENTER_HELD);
     records[0] = self.change->record;
     both = (kw_change_step){.records = records, .count = 2, .base = base, .base_count = 2};
     g_assert_cmpint(gateway_admit_step(self.a, self.change->both, &both), ==, KW_OK);
     const kw_change_record *read = gateway_read_changes(self.a, &count);
     g_assert_cmpuint(count, ==, 2);
-    g_assert_cmpint(kw_changes_find(read, 2, "t", "primary")->version, ==, KW_CHANGE_VERSION_ENTER_RAISED);
+    g_assert_cmpint(kw_changes_find(read, 2, "t", "primary")->version, ==, KW_CHANGE_VERSION_ENTER_HELD);
     g_assert_cmpint(kw_changes_find(read, 2, "u", "primary")->goal, ==, KW_CHANGE_GOAL_CANCELLED);
     ended(&self);
 }

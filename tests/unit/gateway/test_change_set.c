@@ -157,9 +157,9 @@ assert_role(const kw_path *path, kw_role role)
 static void
 test_added(void)
 {
-    const kw_change_version_id versions[] = {KW_CHANGE_VERSION_ENTER_HELD, KW_CHANGE_VERSION_0,
-                                             KW_CHANGE_VERSION_FILLING_1, KW_CHANGE_VERSION_FILLING_2,
-                                             KW_CHANGE_VERSION_FILLED_STAMPED};
+    const kw_change_version_id versions[] = {KW_CHANGE_VERSION_STORE,     KW_CHANGE_VERSION_ENTER_HELD,
+                                             KW_CHANGE_VERSION_0,         KW_CHANGE_VERSION_FILLING_1,
+                                             KW_CHANGE_VERSION_FILLING_2, KW_CHANGE_VERSION_FILLED_STAMPED};
     for (size_t i = 0; i < G_N_ELEMENTS(versions); i++) {
         const kw_change_version *version = kw_change_version_of(versions[i]);
         g_autoptr(kw_policy) policy = compile_added(versions[i], KW_CHANGE_SEVERAL_WRITERS);
