@@ -13,8 +13,9 @@
 #include "gateway/follower.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* How often the holder reads registrations: while it waits for reports; the same, soon after it has set a
- * version, because atomic operations can be held; while it works; while it waits for the operator. */
+/* How often the holder reads registrations, and renews its own with each read: while it waits for reports;
+ * the same, soon after it has set a version, because atomic operations can be held; while it works; while it
+ * waits for the operator. */
 #define READ_REPORTS_MS 100
 #define READ_REPORTS_SOON_MS 20
 #define SOON_MS 3000
@@ -272,7 +273,8 @@ static uint64_t
 read_reports_ms(const kw_change_record *record)
 {
     int64_t age_ms = kw_clock_wall_ms() - record->version_at_ms;
-    return age_ms >= 0 && age_ms < SOON_MS ? READ_REPORTS_SOON_MS : READ_REPORTS_MS;
+    bool soon = age_ms >= 0 && age_ms < SOON_MS && !kw_change_waits_for_switch(record);
+    return soon ? READ_REPORTS_SOON_MS : READ_REPORTS_MS;
 }
 
 static uint64_t

@@ -29,7 +29,7 @@ waits_for_reports(const kw_change_record *record, const kw_change_work *work, kw
 {
     if (work->planner.step != record->step || work->planner.unreported->len == 0)
         return kw_arena_printf(arena, "checking whether all gateways serve version %s", version_name(record));
-    return kw_arena_printf(arena, "waiting for gateway %s, whose calls of the version before have not ended",
+    return kw_arena_printf(arena, "waiting until version %s is reported by gateway %s", version_name(record),
                            list_names(work->planner.unreported, arena));
 }
 
@@ -111,7 +111,7 @@ other_phase(const kw_change_record *record, const kw_change_work *work, kw_arena
         return work_name(act);
     if (!record->holder[0])
         return "waiting for a gateway that continues it";
-    return kw_arena_printf(arena, "gateway %s sets the next version",
+    return kw_arena_printf(arena, "gateway %s sets the next version; its status shows what it waits for",
                            work->holder ? work->holder : "(unknown)");
 }
 

@@ -1,6 +1,7 @@
 #include "gateway/change_set.h"
 
 #include "gateway/change_merge.h"
+#include "gateway/change_progress.h"
 
 #include <glib.h>
 
@@ -76,6 +77,19 @@ kw_change_set_has_several_writers(const kw_change_set *set)
     for (size_t i = 0; set && i < set->count; i++)
         if (set->records[i].under_way && set->records[i].writers == KW_CHANGE_SEVERAL_WRITERS)
             return true;
+    return false;
+}
+
+bool
+kw_change_set_expects_step(const kw_change_set *set, const kw_change_set *before)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const kw_change_record *each = &set->records[i];
+        if (each->under_way && each->writers == KW_CHANGE_SEVERAL_WRITERS &&
+            !kw_change_waits_for_switch(each) &&
+            kw_change_record_differs(each, before ? find_same(before, each) : NULL))
+            return true;
+    }
     return false;
 }
 

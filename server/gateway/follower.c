@@ -10,11 +10,13 @@
 #define POLL_MS 1000
 #define POLL_CHANGE_MS 100
 /* Often one step of a change follows another one, and atomic operations are held meanwhile. So this gateway
- * polls more often for some time after it has seen a step. */
+ * polls more often for some time after it has seen a step. A change that waits for `switch` also makes steps,
+ * once a minute and perhaps for days. They hold nothing and do not count. */
 #define POLL_STEPS_MS 20
 #define STEPS_NS (UINT64_C(3) * 1000 * 1000 * 1000)
-/* A version that could not be served is tried again after this many polls. */
-#define POLLS_AFTER_FAILURE 10
+/* A version that could not be served is tried again after this time; the second one is for changes. */
+#define AGAIN_NS (UINT64_C(10) * 1000 * 1000 * 1000)
+#define AGAIN_CHANGE_NS (UINT64_C(1) * 1000 * 1000 * 1000)
 
 struct kw_follower {
     kw_gateway *gateway;
@@ -28,11 +30,11 @@ struct kw_follower {
     /* What the last poll found. */
     int64_t seen;
     kw_change_set *seen_changes;
-    uint64_t step_seen_ns; /* when a poll last found other versions of changes; 0: never */
+    uint64_t step_seen_ns; /* when a poll last found a step after which others follow; 0: never */
     /* The version and changes that could not be served; 0: none. */
     int64_t failed;
     kw_change_set *failed_changes;
-    unsigned polls_left;
+    uint64_t again_ns; /* when it is tried again */
 };
 
 /* --- serving a version ----------------------------------------------------------------------------- */
@@ -98,7 +100,8 @@ note_failure(kw_follower *self, const kw_error *error)
     self->failed = self->seen;
     kw_change_set_unref(self->failed_changes);
     self->failed_changes = kw_change_set_ref(self->seen_changes);
-    self->polls_left = POLLS_AFTER_FAILURE;
+    self->again_ns = kw_clock_mono_ns() +
+                     (kw_change_set_has_several_writers(self->seen_changes) ? AGAIN_CHANGE_NS : AGAIN_NS);
 }
 
 static void
@@ -154,14 +157,13 @@ run(kw_job *job)
 
 /* --- polling --------------------------------------------------------------------------------------- */
 
-/* True if what the last poll found must be tried now. After a failure, this counts the polls until the next
- * attempt. */
+/* True if what the last poll found must be tried now. */
 static bool
-must_try_now(kw_follower *self)
+must_try_now(const kw_follower *self)
 {
     if (self->seen == 0 || is_in_service(self))
         return false;
-    return !is_failed(self) || self->polls_left-- <= 1;
+    return !is_failed(self) || kw_clock_mono_ns() >= self->again_ns;
 }
 
 static uint64_t
@@ -190,8 +192,7 @@ note_current(kw_follower *self, const kw_current *current)
 {
     kw_change_set *seen = kw_change_set_new(current->changes, current->changes_count, self->gateway->changes);
     self->seen = current->version.number;
-    if (!self->seen_changes ||
-        kw_changes_differ(self->seen_changes->records, self->seen_changes->count, seen->records, seen->count))
+    if (kw_change_set_expects_step(seen, self->seen_changes))
         self->step_seen_ns = kw_clock_mono_ns();
     kw_change_set_unref(self->seen_changes);
     self->seen_changes = seen;

@@ -268,11 +268,45 @@ test_added_by_one_writer(void)
     g_assert_true(table->changing && !table->changing_order && !table->atomics_held);
 }
 
+/* Followers poll often only while a step can follow soon. */
+static void
+test_expected_steps(void)
+{
+    kw_change_record record = {.table = "t",
+                               .path = "primary",
+                               .under_way = true,
+                               .version = KW_CHANGE_VERSION_1,
+                               .writers = KW_CHANGE_SEVERAL_WRITERS,
+                               .step = 2,
+                               .started_ms = 1000,
+                               .goal = KW_CHANGE_GOAL_READY};
+    g_autoptr(kw_change_set) one = kw_change_set_new(&record, 1, NULL);
+    g_assert_true(kw_change_set_expects_step(one, NULL));
+    g_assert_false(kw_change_set_expects_step(one, one));
+    record.version = KW_CHANGE_VERSION_2_SPACED;
+    record.step = 4;
+    g_autoptr(kw_change_set) resting = kw_change_set_new(&record, 1, NULL);
+    g_assert_false(kw_change_set_expects_step(resting, one)); /* for a pass, once a minute */
+    record.goal = KW_CHANGE_GOAL_SWITCHED;
+    record.step = 5;
+    g_autoptr(kw_change_set) switched = kw_change_set_new(&record, 1, NULL);
+    g_assert_true(kw_change_set_expects_step(switched, resting));
+    record.under_way = false;
+    g_autoptr(kw_change_set) ended = kw_change_set_new(&record, 1, NULL);
+    g_assert_false(kw_change_set_expects_step(ended, switched));
+    record.under_way = true;
+    record.writers = KW_CHANGE_ONE_WRITER;
+    record.version = KW_CHANGE_VERSION_BOTH_OLD;
+    g_autoptr(kw_change_set) alone = kw_change_set_new(&record, 1, NULL);
+    g_assert_false(kw_change_set_expects_step(alone, NULL));
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gateway/change set/keeps gone", test_keeps_gone);
+    g_test_add_func("/gateway/change set/expected steps", test_expected_steps);
     g_test_add_func("/gateway/change set/held atomics", test_held_atomics);
     g_test_add_func("/gateway/change set/added paths", test_added);
     g_test_add_func("/gateway/change set/dropped paths", test_dropped);
