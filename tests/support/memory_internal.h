@@ -109,6 +109,8 @@ bool memory_read_row(const memory_row *from, const kw_column *columns, size_t co
 /* --- memory_store.c -------------------------------------------------------------------------------- */
 
 /* Counts the operation and schedules its reply. Sets `failed` if the operation must fail. */
+/* Call it when a read of rows has started. */
+void memory_note_reads(kw_store_handle *base);
 memory_answer *memory_start(kw_store_handle *base, answer_kind kind, void (*done)(void), void *user);
 
 /* --- memory_runs.c --------------------------------------------------------------------------------- */

@@ -115,6 +115,7 @@ memory_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes
     memory_answer *what = memory_start(base->handle, ANSWER_GET, (void (*)(void))done, user);
     what->run = run;
     run->on_way = true;
+    memory_note_reads(base->handle);
     store->control.fetches++;
     if (!what->failed && kw_deadline_passed(deadline)) {
         what->failed = true;
@@ -125,6 +126,8 @@ memory_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes
     kw_rows *rows = what->rows = kw_rows_new_for(run->spec.account);
     size_t capacity = 0;
     gint64 place = 0;
+    if (store->control.wide_fetches)
+        max_bytes = SIZE_MAX;
     while (rows->scanned < max_rows && rows->bytes < max_bytes && (place = next_place(store, run)) >= 0) {
         const memory_row *found = store->rows->pdata[place];
         memory_drop(run->at);
@@ -141,6 +144,8 @@ memory_range_scan_fetch(kw_range_scan *base, uint32_t max_rows, size_t max_bytes
     }
     store->control.rows_read += rows->scanned;
     store->control.rows_given += rows->count;
+    store->control.bytes_read += rows->bytes;
+    store->control.most_bytes_read = MAX(store->control.most_bytes_read, rows->bytes);
     rows->end = store->control.late_end ? rows->scanned == 0 : next_place(store, run) < 0;
 }
 

@@ -82,6 +82,27 @@ deliver_some(kw_task *task)
     }
 }
 
+/* How many reads of rows wait for their reply. */
+static uint64_t
+count_reads(const memory_handle *handle, bool fetches)
+{
+    uint64_t count = 0;
+    for (guint i = 0; i < handle->answers->len; i++) {
+        const memory_answer *what = handle->answers->pdata[i];
+        count += what->kind == ANSWER_GET && !!what->run == fetches;
+    }
+    return count;
+}
+
+void
+memory_note_reads(kw_store_handle *base)
+{
+    const memory_handle *handle = (const memory_handle *)base;
+    kw_memory_control *control = &handle->store->control;
+    control->most_fetches_in_flight = MAX(control->most_fetches_in_flight, count_reads(handle, true));
+    control->most_gets_in_flight = MAX(control->most_gets_in_flight, count_reads(handle, false));
+}
+
 /* Counts the operation and schedules its reply. Sets `failed` if the operation must fail. */
 memory_answer *
 memory_start(kw_store_handle *base, answer_kind kind, void (*done)(void), void *user)
@@ -256,7 +277,9 @@ memory_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count
 {
     memory_store *store = memory_store_of(handle);
     memory_answer *what = memory_start(handle, ANSWER_GET, (void (*)(void))done, user);
+    memory_note_reads(handle);
     store->control.rows_got += count;
+    store->control.most_rows_got = MAX(store->control.most_rows_got, count);
     if (what->failed)
         return;
     kw_rows *rows = what->rows = kw_rows_new_for(gets[0]->account);

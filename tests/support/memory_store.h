@@ -17,16 +17,24 @@ typedef struct kw_memory_control {
         *stalled;      /* operations of this store handle complete only after this member was changed */
     bool shuffle;      /* completions arrive in random order */
     bool late_end;     /* a range scan reports its end only in a fetch without rows */
+    bool wide_fetches; /* a fetch returns max_rows rows, however large they are */
     bool offset_known; /* of the store's clock */
     int64_t offset_ms;
     /* counted by the store */
     uint64_t operations; /* reads, fetches, writes (a multi-call is one), tables */
     uint64_t fetches;
-    uint64_t rows_read;  /* by fetches */
-    uint64_t rows_given; /* ... that the filter kept */
-    uint64_t rows_got;   /* by gets, including missing rows */
-    uint64_t cells_got;  /* in these rows */
+    uint64_t rows_read;       /* by fetches */
+    uint64_t rows_given;      /* ... that the filter kept */
+    uint64_t bytes_read;      /* of these rows */
+    uint64_t most_bytes_read; /* by one fetch */
+    uint64_t rows_got;        /* by gets, including missing rows */
+    uint64_t most_rows_got;   /* by one multi-get */
+    uint64_t cells_got;       /* in these rows */
     uint64_t most_in_flight;
+    uint64_t most_fetches_in_flight;
+    uint64_t most_gets_in_flight; /* a multi-get counts as one */
+    uint64_t regions_asked;
+    kw_deadline regions_deadline; /* of the last request for regions */
     uint64_t runs_open;
     uint64_t tables_made;
     kw_write last_write; /* of the last single or multi-write; slices are copies */

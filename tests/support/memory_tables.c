@@ -108,7 +108,9 @@ memory_drop_table(kw_store_handle *handle, kw_bytes name, kw_deadline deadline, 
 void
 memory_regions(kw_store_handle *handle, kw_bytes name, kw_deadline deadline, kw_regions_done done, void *user)
 {
-    (void)deadline;
+    kw_memory_control *control = &memory_store_of(handle)->control;
+    control->regions_asked++;
+    control->regions_deadline = deadline;
     memory_answer *what = memory_start(handle, ANSWER_REGIONS, (void (*)(void))done, user);
     if (what->failed)
         return;

@@ -1,5 +1,5 @@
 /* Passes that scan several parts of a placement at the same time. */
-#include "apart_fixture.h"
+#include "pass_fixture.h"
 
 #include "verb/copy_parts.h"
 
@@ -145,149 +145,17 @@ test_many_regions(void)
 
 /* --- passes ------------------------------------------------------------------------------------------ */
 
-#define RECORDS 400
-
-typedef struct fixture {
-    apart_fixture apart;
-    kw_copy_request request;
-    kw_copy_result slice;
-    kw_error error;
-    uint64_t rows; /* of all slices */
-    unsigned slices;
-    bool ended; /* the slice has ended with a result */
-} fixture;
-
 static void
-on_created(void *user, bool created, const kw_error *error)
+run_pass(pass_fixture *self, uint32_t scans, uint32_t rows)
 {
-    g_assert_null(error);
-    g_assert_true(created);
-    ((desk *)user)->done = true;
-}
-
-/* 4 salted regions of the new placement, which are not divided at the buckets, and 3 of the old one. */
-static void
-create_tables(fixture *self)
-{
-    static const char *const old[] = {"r100", "r3"};
-    static const uint8_t new[][2] = {{0, 'r'}, {1, 0}, {2, 'r'}};
-    desk *on = self->apart.desk;
-    kw_bytes keys[3];
-    for (int side = 0; side < 2; side++) {
-        const size_t count = side ? G_N_ELEMENTS(old) : G_N_ELEMENTS(new);
-        for (size_t i = 0; i < count; i++)
-            keys[i] = side ? kw_bytes_of_text(old[i]) : kw_bytes_of(new[i], sizeof new[i]);
-        const kw_table_spec spec = {.name = self->apart.placements[side].store_table,
-                                    .families = &(kw_family_spec){.name = "d"},
-                                    .families_count = 1,
-                                    .split_keys = keys,
-                                    .split_keys_count = count};
-        on->done = false;
-        kw_store_handle_create_table(on->handle, &spec, on_created, on);
-        desk_wait(on);
-    }
-}
-
-/* Three quarters of the records have two equal rows; the others have one row, or two that differ. */
-static void
-put_records(fixture *self)
-{
-    for (int i = 0; i < RECORDS; i++) {
-        g_autofree char *record = g_strdup_printf("id=r%03d n=%d note=x", i, i);
-        g_autofree char *other = g_strdup_printf("id=r%03d n=%d note=y", i, i);
-        apart_put(&self->apart, i % 16 == 1 ? OLD : i % 16 == 2 ? NEW : BOTH, record, 1000);
-        if (i % 16 == 3)
-            apart_put(&self->apart, i % 32 == 3 ? OLD : NEW, other, 2000);
-        if (i % 16 == 4)
-            apart_put(&self->apart, i % 32 == 4 ? OLD : NEW, other, 1000); /* a tie */
-    }
-}
-
-static void
-set_up(fixture *self, uint32_t max_scans)
-{
-    *self = (fixture){0};
-    apart_fixture_open(&self->apart, "now");
-    create_tables(self);
-    put_records(self);
-    self->request = (kw_copy_request){.mode = KW_COPY_PASS, .max_rows = 64, .max_scans = max_scans};
-}
-
-static void
-tear_down(fixture *self)
-{
-    apart_fixture_close(&self->apart);
-}
-
-static void
-answered(void *user, const kw_copy_result *result, const kw_error *error)
-{
-    fixture *self = user;
-    self->error = error ? *error : KW_ERROR_NONE;
-    self->ended = result;
-    if (result)
-        self->slice = *result;
-    self->apart.desk->done = true;
-}
-
-static void
-run_slice(fixture *self)
-{
-    static uint8_t after[100];
-    desk *on = self->apart.desk;
-    on->done = false;
-    kw_verb_copy(&on->call, &self->request, answered, self);
-    desk_wait(on);
-    self->slices++;
-    if (!self->ended) /* it is repeated */
-        return;
-    self->rows += self->slice.rows;
-    g_assert_cmpuint(self->slice.after.size, <, sizeof after);
-    if (self->slice.after.size)
-        memcpy(after, self->slice.after.data, self->slice.after.size);
-    self->request.after = self->slice.end ? KW_BYTES_NONE : kw_bytes_of(after, self->slice.after.size);
-    self->request.first = self->request.last = KW_BYTES_NONE;
-    desk_clear(on);
-}
-
-static void
-begin_scan(fixture *self, kw_copy_seen_use use)
-{
-    bool new = use == KW_COPY_SEEN_COMPARE;
-    self->request.seen_use = use;
-    self->request.from = &self->apart.placements[!new];
-    self->request.to = &self->apart.placements[new];
-    self->request.after = KW_BYTES_NONE;
-}
-
-/* Slices that fail are repeated. */
-static void
-pass(fixture *self)
-{
-    self->request.seen = kw_copy_seen_new();
-    self->rows = 0;
-    for (kw_copy_seen_use use = KW_COPY_SEEN_ADD; use <= KW_COPY_SEEN_LEFT; use++) {
-        begin_scan(self, use);
-        do
-            run_slice(self);
-        while (!self->ended || !self->slice.end);
-    }
-    g_clear_pointer(&self->request.seen, kw_copy_seen_unref);
-}
-
-static void
-expect_equal(fixture *self)
-{
-    for (int i = 0; i < RECORDS; i++) {
-        g_autofree char *key = g_strdup_printf("id=r%03d n=%d", i, i);
-        bool changed = i % 16 == 3 || i % 32 == 4; /* of a tie, the row of the old placement stays */
-        g_autofree char *record = g_strdup_printf("%s note=%c", key, changed ? 'y' : 'x');
-        for (apart_side side = OLD; side <= NEW; side++) {
-            self->apart.placements[0].role.get = side == NEW;
-            self->apart.placements[1].role.get = side == OLD;
-            g_assert_cmpstr(desk_get(self->apart.desk, "now", key, NULL), ==, record);
-        }
-    }
+    self->request.max_rows = rows;
+    self->apart.control->shuffle = true;
+    self->apart.control->most_fetches_in_flight = 0;
+    pass_fixture_run(self);
+    if (scans > 2 && rows > 50)
+        g_assert_cmpuint(self->apart.control->most_fetches_in_flight, >=, 3);
+    pass_fixture_expect_equal(self);
+    pass_fixture_close(self);
 }
 
 /* The result does not depend on the number of scans, or on the order in which fetches and copies end. */
@@ -296,16 +164,23 @@ test_scans(void)
 {
     for (uint32_t scans = 0; scans <= KW_COPY_SCANS_MAX; scans++)
         for (uint32_t rows = 1; rows < KW_COPY_ROWS_MAX; rows = 7 * rows + 1) {
-            fixture self;
-            set_up(&self, scans);
-            self.request.max_rows = rows;
-            self.apart.control->shuffle = true;
-            self.apart.control->most_in_flight = 0;
-            pass(&self);
-            if (scans > 2 && rows > 50)
-                g_assert_cmpuint(self.apart.control->most_in_flight, >=, 3);
-            expect_equal(&self);
-            tear_down(&self);
+            pass_fixture self;
+            pass_fixture_open(&self, scans);
+            run_pass(&self, scans, rows);
+        }
+}
+
+/* The pass begins with the new placement, because put operations write it last. */
+static void
+test_new_first(void)
+{
+    static const uint32_t rows[] = {1, 57, KW_COPY_ROWS_MAX};
+    for (uint32_t scans = 1; scans <= KW_COPY_SCANS_MAX; scans += 7)
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+            pass_fixture self;
+            pass_fixture_open_new_last(&self, scans);
+            g_assert_cmpint(pass_fixture_first(&self), ==, NEW);
+            run_pass(&self, scans, rows[i]);
         }
 }
 
@@ -313,24 +188,24 @@ test_scans(void)
 static void
 test_bounds(void)
 {
-    fixture self;
-    set_up(&self, KW_COPY_SCANS_MAX);
+    pass_fixture self;
+    pass_fixture_open(&self, KW_COPY_SCANS_MAX);
     self.request.seen = kw_copy_seen_new();
-    begin_scan(&self, KW_COPY_SEEN_ADD);
+    pass_fixture_begin(&self, KW_COPY_SEEN_ADD);
     uint64_t all = 0;
     do {
         uint64_t before = self.apart.control->rows_read;
         self.request.since_ms = 1; /* the last key is not searched */
-        run_slice(&self);
+        pass_fixture_slice(&self);
         g_assert_true(self.ended);
         uint64_t read = self.apart.control->rows_read - before;
         g_assert_cmpuint(read, <=, self.request.max_rows);
         all += read;
     } while (!self.slice.end);
     g_assert_cmpuint(self.rows, ==, all);
-    g_assert_cmpuint(all, ==, RECORDS - RECORDS / 16);
+    g_assert_cmpuint(all, ==, PASS_ROWS);
     g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
-    tear_down(&self);
+    pass_fixture_close(&self);
 }
 
 /* Each operation of the pass fails once; LIMIT makes a slice scan row keys. */
@@ -341,18 +216,18 @@ test_failures(void)
     for (size_t i = 0; i < G_N_ELEMENTS(codes); i++) {
         uint64_t operations = 0;
         for (uint64_t n = 1; n == 1 || n <= operations; n += 1 + n / 8) {
-            fixture self;
-            set_up(&self, 4);
+            pass_fixture self;
+            pass_fixture_open(&self, 4);
             kw_memory_control *control = self.apart.control;
             control->shuffle = true;
             control->fail_code = codes[i];
             uint64_t before = control->operations;
             control->fail_at = before + n;
-            pass(&self);
+            pass_fixture_run(&self);
             operations = control->operations - before;
             control->fail_at = 0;
-            expect_equal(&self);
-            tear_down(&self);
+            pass_fixture_expect_equal(&self);
+            pass_fixture_close(&self);
         }
         g_assert_cmpuint(operations, >, 20);
     }
@@ -362,22 +237,22 @@ test_failures(void)
 static void
 test_continues(void)
 {
-    fixture self;
-    set_up(&self, 4);
+    pass_fixture self;
+    pass_fixture_open(&self, 4);
     self.request.seen = kw_copy_seen_new();
     self.request.since_ms = 1;
-    begin_scan(&self, KW_COPY_SEEN_ADD);
+    pass_fixture_begin(&self, KW_COPY_SEEN_ADD);
     self.apart.control->fail_at = self.apart.control->operations + 5; /* regions, four fetches */
     uint64_t before = self.apart.control->rows_read;
-    run_slice(&self);
+    pass_fixture_slice(&self);
     g_assert_false(self.ended);
     self.request.max_rows = KW_COPY_ROWS_MAX;
-    run_slice(&self);
+    pass_fixture_slice(&self);
     g_assert_true(self.slice.end);
-    g_assert_cmpuint(self.rows, <, RECORDS - RECORDS / 16);
-    g_assert_cmpuint(self.apart.control->rows_read - before, ==, RECORDS - RECORDS / 16);
+    g_assert_cmpuint(self.rows, <, PASS_ROWS);
+    g_assert_cmpuint(self.apart.control->rows_read - before, ==, PASS_ROWS);
     g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
-    tear_down(&self);
+    pass_fixture_close(&self);
 }
 
 /* The catalog has earlier progress. All rows before it were visited, and those after it that the parts know
@@ -385,47 +260,43 @@ test_continues(void)
 static void
 test_set_back(void)
 {
-    fixture self;
-    set_up(&self, 4);
+    pass_fixture self;
+    pass_fixture_open(&self, 4);
     self.request.seen = kw_copy_seen_new();
-    begin_scan(&self, KW_COPY_SEEN_ADD);
-    run_slice(&self);
+    pass_fixture_begin(&self, KW_COPY_SEEN_ADD);
+    pass_fixture_slice(&self);
     self.request.after = KW_BYTES_LITERAL("r");
     do
-        run_slice(&self);
+        pass_fixture_slice(&self);
     while (!self.slice.end);
-    g_assert_cmpuint(kw_copy_seen_left(self.request.seen), ==, RECORDS - RECORDS / 16);
+    g_assert_cmpuint(kw_copy_seen_left(self.request.seen), ==, PASS_ROWS);
     self.request.after = KW_BYTES_LITERAL("r2"); /* after the end: these rows are scanned again */
-    run_slice(&self);
-    g_assert_cmpuint(kw_copy_seen_left(self.request.seen), ==, RECORDS - RECORDS / 16);
-    for (kw_copy_seen_use use = KW_COPY_SEEN_COMPARE; use <= KW_COPY_SEEN_LEFT; use++) {
-        begin_scan(&self, use);
-        do
-            run_slice(&self);
-        while (!self.slice.end);
-    }
-    expect_equal(&self);
+    pass_fixture_slice(&self);
+    g_assert_cmpuint(kw_copy_seen_left(self.request.seen), ==, PASS_ROWS);
+    for (kw_copy_seen_use use = KW_COPY_SEEN_COMPARE; use <= KW_COPY_SEEN_LEFT; use++)
+        pass_fixture_scan(&self, use);
+    pass_fixture_expect_equal(&self);
     g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
-    tear_down(&self);
+    pass_fixture_close(&self);
 }
 
 /* A slice with one scan continues one with several scans, and the other way round. */
 static void
 test_alternating(void)
 {
-    fixture self;
-    set_up(&self, 1);
+    pass_fixture self;
+    pass_fixture_open(&self, 1);
     self.request.seen = kw_copy_seen_new();
     for (kw_copy_seen_use use = KW_COPY_SEEN_ADD; use <= KW_COPY_SEEN_LEFT; use++) {
-        begin_scan(&self, use);
+        pass_fixture_begin(&self, use);
         do {
-            run_slice(&self);
+            pass_fixture_slice(&self);
             self.request.max_scans = 5 - self.request.max_scans;
         } while (!self.slice.end);
     }
-    expect_equal(&self);
+    pass_fixture_expect_equal(&self);
     g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
-    tear_down(&self);
+    pass_fixture_close(&self);
 }
 
 int
@@ -437,6 +308,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy parts/last key", test_last_key);
     g_test_add_func("/verb/copy parts/many regions", test_many_regions);
     g_test_add_func("/verb/copy parts/scans", test_scans);
+    g_test_add_func("/verb/copy parts/new first", test_new_first);
     g_test_add_func("/verb/copy parts/bounds", test_bounds);
     g_test_add_func("/verb/copy parts/failures", test_failures);
     g_test_add_func("/verb/copy parts/continues", test_continues);
