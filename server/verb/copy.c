@@ -30,7 +30,10 @@
  *                     --> scan: ...
  *
  * Beside the calls of many callers, most of a fetch is the wait for its turn on the servers. The fetches of a
- * slice are limited together: the rows and bytes that a fetch can return count when it starts.
+ * slice are limited together: the rows and bytes that a fetch can return count when it starts. To copy rows
+ * takes more memory, because their other rows are read, and both are written. So at most two scans of a slice
+ * copy at the same time, and the others wait with the rows that they have fetched. If the memory of the
+ * process (base/budget.h) is short, only one scan fetches or copies.
  *
  * A sweep reads rows with their control cells, and does not decode records.
  */
@@ -38,6 +41,10 @@
 #include "verb/copy_internal.h"
 #include "verb/first_key.h"
 #include "verb/share.h"
+
+/* What all scans of a slice can hold: 8 MiB of rows that were fetched, and for each of two scans that copy 8
+ * MiB of other rows (store/order/copy.c), which are written. */
+#define SLICE_MEMORY ((int64_t)32 << 20)
 
 typedef kw_copy_slice slice;
 
@@ -81,6 +88,13 @@ kw_copy_advance(slice *self)
         busy = busy || kw_copy_scan_is_busy(&self->scans[i]);
     if (!busy)
         finish(self);
+}
+
+bool
+kw_copy_has_memory(const slice *self)
+{
+    const kw_account *account = self->call->account;
+    return kw_budget_pressure(account) == KW_PRESSURE_NONE && kw_budget_left(account) >= SLICE_MEMORY;
 }
 
 /* --- the parts --------------------------------------------------------------------------------------- */

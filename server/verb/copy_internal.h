@@ -52,6 +52,7 @@ struct kw_copy_slice {
     size_t bytes;
     size_t fetching_rows; /* the sums over all scans */
     size_t fetching_bytes;
+    size_t visiting; /* scans that copy or sweep rows */
     bool failed;
     kw_error error;
     kw_copy_result result;
@@ -75,6 +76,8 @@ kw_copy_is_sweep(const kw_copy_slice *self)
 void kw_copy_advance(kw_copy_slice *self);
 /* The slice ends with the error as soon as no write is in progress. */
 void kw_copy_fail(kw_copy_slice *self, const kw_error *error);
+/* True if there is memory for all that a slice can hold. Otherwise one scan at a time fetches and copies. */
+bool kw_copy_has_memory(const kw_copy_slice *self);
 
 /* --- copy_scan.c ------------------------------------------------------------------------------------- */
 

@@ -14,6 +14,9 @@ typedef struct kw_copy_part {
     kw_buffer last; /* the last row key that was visited, or `after` of kw_copy_parts_new; empty: none */
     bool ended;     /* all rows are visited */
     bool taken;     /* a scan of the present slice visits it */
+    /* The mean size of the rows that were fetched last; 0: unknown. Rows of other parts can have another
+     * size. */
+    size_t row_bytes;
 } kw_copy_part;
 
 typedef struct kw_copy_parts kw_copy_parts;

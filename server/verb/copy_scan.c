@@ -8,6 +8,8 @@
 #define FETCH_ROWS_COMPARED 2000
 /* The most bytes that are scanned together. */
 #define FETCH_BYTES_MAX ((size_t)1 << 20)
+/* At most so many scans copy rows at the same time. */
+#define VISITING_MAX 2
 /* After this many bytes, a slice does not scan more. */
 #define SLICE_BYTES_MAX ((size_t)4 << 20)
 #define CONTROL KW_BYTES_LITERAL("ColumnPrefixFilter ('\0kw:')")
@@ -127,8 +129,11 @@ note_fetched(kw_copy_scan *scan, kw_rows *rows)
     scan->next = rows;
     self->rows += rows->count;
     self->bytes += rows->bytes;
-    if (rows->count)
-        scan->scanned = kw_arena_copy(self->call->arena, rows->rows[rows->count - 1].key);
+    if (rows->count == 0)
+        return;
+    scan->scanned = kw_arena_copy(self->call->arena, rows->rows[rows->count - 1].key);
+    if (self->whole)
+        scan->part->row_bytes = rows->bytes / rows->count;
 }
 
 static void
@@ -153,19 +158,23 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
     kw_copy_advance(self);
 }
 
-/* The most rows and bytes of a fetch, so that all scans together fetch no more than one slice needs. */
-static size_t
-rows_of_fetch(const kw_copy_slice *self)
-{
-    bool compares = self->request->seen && self->whole && !self->request->scan_all;
-    size_t most = compares ? FETCH_ROWS_COMPARED : FETCH_ROWS_MAX;
-    return CLAMP(self->request->max_rows / self->scans_count, 1, most);
-}
-
 static size_t
 bytes_of_fetch(const kw_copy_slice *self)
 {
     return self->scans_count > 1 ? FETCH_BYTES_MAX / 2 : FETCH_BYTES_MAX;
+}
+
+/* The most rows of a fetch, so that all scans together fetch no more than one slice needs. The store limits
+ * the bytes by the mean size of all rows of the table, so the rows of this part can be larger. */
+static size_t
+rows_of_fetch(const kw_copy_scan *scan)
+{
+    const kw_copy_slice *self = scan->slice;
+    bool compares = self->request->seen && self->whole && !self->request->scan_all;
+    size_t most = compares ? FETCH_ROWS_COMPARED : FETCH_ROWS_MAX;
+    if (self->whole && scan->part->row_bytes)
+        most = MIN(most, bytes_of_fetch(self) / scan->part->row_bytes);
+    return MAX(MIN(most, self->request->max_rows / self->scans_count), 1);
 }
 
 static void
@@ -173,27 +182,46 @@ fetch(kw_copy_scan *scan)
 {
     kw_copy_slice *self = scan->slice;
     size_t before = self->rows + self->fetching_rows, max = self->request->max_rows;
-    size_t left = max > before ? max - before : 1, most = rows_of_fetch(self);
+    size_t left = max > before ? max - before : 1, most = rows_of_fetch(scan), bytes = bytes_of_fetch(self);
     scan->fetching = self->fetched_any = true;
     scan->fetching_rows = MIN(left, most);
-    scan->fetching_bytes = bytes_of_fetch(self);
+    scan->fetching_bytes = MAX(bytes, scan->part->row_bytes);
     self->fetching_rows += scan->fetching_rows;
     self->fetching_bytes += scan->fetching_bytes;
-    kw_range_scan_fetch(scan->range, (uint32_t)scan->fetching_rows, scan->fetching_bytes,
-                        self->whole && left > most, self->call->deadline, fetched, scan);
+    kw_range_scan_fetch(scan->range, (uint32_t)scan->fetching_rows, bytes, self->whole && left > most,
+                        self->call->deadline, fetched, scan);
 }
 
 /* --- progress ---------------------------------------------------------------------------------------- */
 
-/* True if the slice has space for another fetch, and may go on. */
 static bool
-may_fetch(kw_copy_slice *self)
+others_are_busy(const kw_copy_scan *scan)
 {
-    const kw_copy_request *request = self->request;
+    const kw_copy_slice *self = scan->slice;
+    for (size_t i = 0; i < self->scans_count; i++)
+        if (&self->scans[i] != scan && kw_copy_scan_is_busy(&self->scans[i]))
+            return true;
+    return false;
+}
+
+/* True if the slice has space for another fetch. */
+static bool
+has_space(const kw_copy_slice *self)
+{
     size_t rows = self->rows + self->fetching_rows, bytes = self->bytes + self->fetching_bytes;
     size_t bytes_max = self->scans_count > 1 ? 2 * SLICE_BYTES_MAX : SLICE_BYTES_MAX;
-    bool space = self->whole && rows < request->max_rows && bytes < bytes_max;
-    if (self->failed || self->stopped || (self->fetched_any && !space))
+    return self->whole && rows < self->request->max_rows && bytes < bytes_max;
+}
+
+/* True if the scan can fetch, and the slice may go on. */
+static bool
+may_fetch(const kw_copy_scan *scan)
+{
+    kw_copy_slice *self = scan->slice;
+    const kw_copy_request *request = self->request;
+    if (self->failed || self->stopped || (self->fetched_any && !has_space(self)))
+        return false;
+    if (others_are_busy(scan) && !kw_copy_has_memory(self))
         return false;
     self->stopped = self->fetched_any && request->may_go_on && !request->may_go_on(request->may_go_on_user);
     return !self->stopped;
@@ -220,14 +248,20 @@ has_part(kw_copy_scan *scan)
     return scan->part != NULL;
 }
 
+static bool
+may_visit(const kw_copy_slice *self)
+{
+    return self->visiting < (kw_copy_has_memory(self) ? VISITING_MAX : 1);
+}
+
 void
 kw_copy_scan_advance(kw_copy_scan *scan)
 {
-    if (scan->next && !scan->rows)
+    if (scan->next && !scan->rows && may_visit(scan->slice))
         kw_copy_visit(scan, g_steal_pointer(&scan->next));
     if (scan->ended && !kw_copy_scan_is_busy(scan))
         leave_part(scan);
-    if (!scan->ended && !scan->fetching && !scan->next && may_fetch(scan->slice) && has_part(scan))
+    if (!scan->ended && !scan->fetching && !scan->next && may_fetch(scan) && has_part(scan))
         fetch(scan);
 }
 

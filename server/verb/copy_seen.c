@@ -25,6 +25,20 @@ struct kw_copy_seen {
     kw_copy_seen_use use; /* of the scan */
 };
 
+static place *
+new_places(size_t size)
+{
+    kw_budget_charge(KW_MEMORY_ROWS, (int64_t)(size * sizeof(place)));
+    return g_new0(place, size);
+}
+
+static void
+free_places(place *places, size_t size)
+{
+    g_free(places);
+    kw_budget_charge(KW_MEMORY_ROWS, -(int64_t)(size * sizeof(place)));
+}
+
 kw_copy_seen *
 kw_copy_seen_new(void)
 {
@@ -32,7 +46,7 @@ kw_copy_seen_new(void)
     g_atomic_ref_count_init(&self->references);
     self->seed = (uint64_t)g_random_int() << 32 | g_random_int();
     self->size = PLACES_FIRST;
-    self->places = g_new0(place, self->size);
+    self->places = new_places(self->size);
     return self;
 }
 
@@ -49,7 +63,7 @@ kw_copy_seen_unref(kw_copy_seen *self)
     if (!g_atomic_ref_count_dec(&self->references))
         return;
     kw_copy_parts_free(self->parts);
-    g_free(self->places);
+    free_places(self->places, self->size);
     g_free(self);
 }
 
@@ -113,13 +127,22 @@ find(const kw_copy_seen *self, XXH128_hash_t key)
 static void
 grow(kw_copy_seen *self)
 {
-    g_autofree place *before = self->places;
+    place *before = self->places;
     size_t size = self->size;
     self->size *= 2;
-    self->places = g_new0(place, self->size);
+    self->places = new_places(self->size);
     for (size_t i = 0; i < size; i++)
         if (before[i].key.low64)
             *find(self, before[i].key) = before[i];
+    free_places(before, size);
+}
+
+/* False if there is no memory for more places. Rows that cannot be remembered are visited. */
+static bool
+can_grow(const kw_copy_seen *self)
+{
+    size_t size = 2 * self->size;
+    return size <= PLACES_MAX && kw_budget_left(NULL) >= (int64_t)(size * sizeof(place));
 }
 
 /* At most three quarters of the places are in use. */
@@ -128,7 +151,7 @@ has_space(kw_copy_seen *self)
 {
     if (self->count < self->size / 4 * 3)
         return true;
-    if (self->size >= PLACES_MAX)
+    if (!can_grow(self))
         return false;
     grow(self);
     return true;

@@ -34,6 +34,7 @@ on_rows_done(void *user)
     kw_copy_scan *scan = user;
     const kw_rows *rows = scan->rows;
     kw_bytes last = rows->count ? rows->rows[rows->count - 1].key : KW_BYTES_NONE;
+    scan->slice->visiting--;
     if (check_visited(scan))
         kw_copy_part_note(scan->part, last, rows->end);
     kw_rows_free(g_steal_pointer(&scan->rows));
@@ -204,6 +205,7 @@ kw_copy_visit(kw_copy_scan *scan, kw_rows *rows)
     kw_copy_slice *self = scan->slice;
     g_assert(!scan->rows);
     scan->rows = rows;
+    self->visiting++;
     scan->visited = KW_ARENA_ARRAY(self->call->arena, kw_bytes, rows->count);
     scan->visited_count = 0;
     note_first(self, rows);

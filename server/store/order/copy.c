@@ -32,7 +32,8 @@
 
 /* Larger rows are copied in parts. */
 #define ROW_BYTES_MAX (2 * KW_COPY_PART_BYTES)
-/* Many copies are divided into this many series, so that rows are read while others are written. */
+/* Many copies are divided into this many series, so that rows are read while others are written. If memory is
+ * short, there is one series. */
 #define SERIES_MAX 4
 #define SERIES_ROWS_MIN 16
 
@@ -216,6 +217,34 @@ read_or_write(copying *op)
         write_missing(op);
 }
 
+/* The bytes of the row that the caller has read. The other row of the copy probably has about as many. */
+static size_t
+stored_bytes(const kw_row_copy *copy)
+{
+    const kw_row *row = copy->stored ? copy->stored : copy->to_stored;
+    size_t bytes = 0;
+    for (uint32_t i = 0; row && i < row->cells_count; i++)
+        bytes += row->cells[i].qualifier.size + row->cells[i].value.size;
+    return bytes;
+}
+
+/* A store limits the bytes that it reads by the mean size of all rows of the table. The rows of these copies
+ * can be larger, so those that are known to be large are read in smaller groups. */
+static void
+set_group(copying *op)
+{
+    const kw_row_copy *first = &op->copies[op->from];
+    size_t bytes = stored_bytes(first);
+    op->to = op->from + 1;
+    while (op->to < op->count && op->to - op->from < KW_COPY_ROWS_TOGETHER &&
+           goes_with(first, &op->copies[op->to])) {
+        bytes += stored_bytes(&op->copies[op->to]);
+        if (bytes > KW_COPY_PART_BYTES)
+            return;
+        op->to++;
+    }
+}
+
 static void
 copy_next(copying *op)
 {
@@ -223,10 +252,7 @@ copy_next(copying *op)
         finish(op);
         return;
     }
-    op->to = op->from + 1;
-    while (op->to < op->count && op->to - op->from < KW_COPY_ROWS_TOGETHER &&
-           goes_with(&op->copies[op->from], &op->copies[op->to]))
-        op->to++;
+    set_group(op);
     read_or_write(op);
 }
 
@@ -237,7 +263,8 @@ kw_order_copy_rows(kw_store_handle *base, const kw_row_copy *copies, size_t coun
     g_assert(count > 0);
     kw_arena *arena = kw_arena_new_for(NULL, KW_MEMORY_STORE);
     copy_call *call = KW_ARENA_NEW(arena, copy_call);
-    size_t series = CLAMP(count / SERIES_ROWS_MIN, 1, SERIES_MAX);
+    size_t series_max = kw_budget_pressure(NULL) == KW_PRESSURE_NONE ? SERIES_MAX : 1;
+    size_t series = CLAMP(count / SERIES_ROWS_MIN, 1, series_max);
     *call = (copy_call){.arena = arena, .series_left = series, .done = done, .user = user};
     for (size_t i = 0; i < series; i++) {
         size_t first = count * i / series, end = count * (i + 1) / series;

@@ -124,6 +124,35 @@ test_full(void)
     kw_copy_seen_unref(self);
 }
 
+static int64_t
+memory_charged(void)
+{
+    return kw_metrics_read(KW_METRIC_memory_rows);
+}
+
+/* What is remembered is charged to the memory budget. If the budget does not allow more, rows are visited. */
+static void
+test_budget(void)
+{
+    const kw_row *row = ROW(CELL("a", "x", 5));
+    int64_t before = memory_charged();
+    kw_copy_seen *self = kw_copy_seen_new();
+    char key[16] = "0";
+    uint32_t count = 0;
+    kw_budget_settle();
+    kw_budget_configure(kw_budget_used() + 60000); /* allows 2048 places: 49,152 bytes */
+    for (; !visits(self, KW_COPY_SEEN_ADD, key, row); g_snprintf(key, sizeof key, "%u", count))
+        count++;
+    kw_budget_configure(0);
+    g_assert_cmpuint(count, ==, 2048 / 4 * 3);
+    g_assert_cmpint(memory_charged() - before, ==, 2048 * 24);
+    g_assert_false(visits(self, KW_COPY_SEEN_ADD, key, row));
+    g_assert_cmpint(memory_charged() - before, ==, 4096 * 24);
+    g_assert_cmpuint(kw_copy_seen_left(self), ==, count + 1);
+    kw_copy_seen_unref(self);
+    g_assert_cmpint(memory_charged() - before, ==, 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -133,5 +162,6 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy-seen/left", test_left);
     g_test_add_func("/verb/copy-seen/unknown", test_unknown);
     g_test_add_func("/verb/copy-seen/full", test_full);
+    g_test_add_func("/verb/copy-seen/budget", test_budget);
     return g_test_run();
 }

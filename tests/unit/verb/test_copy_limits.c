@@ -1,0 +1,254 @@
+/* How much a slice of a pass reads and holds at the same time. */
+#include "pass_fixture.h"
+
+#define KIB ((size_t)1024)
+#define MIB (1024 * KIB)
+
+/* --- scans that copy at the same time ---------------------------------------------------------------- */
+
+/* Scans the second placement, where a quarter of the rows differ. max_rows: of a slice. */
+static void
+compare(pass_fixture *self, uint32_t max_rows)
+{
+    kw_memory_control *control = self->apart.control;
+    self->request.max_rows = max_rows;
+    self->request.since_ms = 1; /* the last key is not searched */
+    pass_fixture_scan(self, KW_COPY_SEEN_ADD);
+    control->most_gets_in_flight = control->most_fetches_in_flight = 0;
+    pass_fixture_scan(self, KW_COPY_SEEN_COMPARE);
+}
+
+/* Three of the four regions have rows, and each slice fetches up to 16 rows of each of them: too few for one
+ * copy to read several groups of rows at the same time. */
+static void
+test_copies(void)
+{
+    pass_fixture self;
+    pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+    self.request.seen = kw_copy_seen_new();
+    compare(&self, 64);
+    g_assert_cmpuint(self.apart.control->most_fetches_in_flight, >=, 3);
+    g_assert_cmpuint(self.apart.control->most_gets_in_flight, ==, 2);
+    pass_fixture_scan(&self, KW_COPY_SEEN_LEFT);
+    pass_fixture_expect_equal(&self);
+    g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
+    pass_fixture_close(&self);
+}
+
+/* What other callers hold while the memory of the process is short. */
+typedef struct shortage {
+    int64_t limit, held;
+    uint64_t gets; /* the most that run at the same time */
+} shortage;
+
+static void
+begin_shortage(const shortage *of)
+{
+    kw_budget_charge(KW_MEMORY_CALLS, of->held);
+    kw_budget_settle();
+    kw_budget_configure(of->limit);
+}
+
+static void
+end_shortage(const shortage *of)
+{
+    kw_budget_configure(0);
+    kw_budget_charge(KW_MEMORY_CALLS, -of->held);
+    kw_budget_settle();
+}
+
+#define BUDGET(mib) ((int64_t)(mib)*1024 * 1024)
+
+/* The limit is reached; callers use most of it; or less is left than a slice can hold. In the third case, the
+ * store still reads two groups of rows of one copy at the same time. */
+static const shortage shortages[] = {
+    {BUDGET(100), BUDGET(100), 1}, {BUDGET(1000), BUDGET(850), 1}, {BUDGET(24), 0, 2}};
+
+/* Only one scan fetches or copies while memory is short. */
+static void
+test_shortage(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(shortages); i++) {
+        pass_fixture self;
+        pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+        self.request.seen = kw_copy_seen_new();
+        begin_shortage(&shortages[i]);
+        compare(&self, KW_COPY_ROWS_MAX);
+        g_assert_cmpuint(self.apart.control->most_fetches_in_flight, ==, 1);
+        g_assert_cmpuint(self.apart.control->most_gets_in_flight, ==, shortages[i].gets);
+        pass_fixture_scan(&self, KW_COPY_SEEN_LEFT);
+        end_shortage(&shortages[i]);
+        pass_fixture_expect_equal(&self);
+        g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
+        pass_fixture_close(&self);
+    }
+}
+
+/* Memory is short from the second call of this function on, when three scans have been started. */
+static bool
+begin_shortage_later(void *user)
+{
+    unsigned *asked = user;
+    if (++*asked == 2)
+        begin_shortage(&shortages[0]);
+    return true;
+}
+
+/* Several scans have rows when the shortage begins. They copy one after the other. */
+static void
+test_sudden_shortage(void)
+{
+    pass_fixture self;
+    unsigned asked = 0;
+    pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+    self.request.seen = kw_copy_seen_new();
+    self.request.since_ms = 1;
+    pass_fixture_scan(&self, KW_COPY_SEEN_ADD);
+    self.request.may_go_on = begin_shortage_later;
+    self.request.may_go_on_user = &asked;
+    self.apart.control->most_gets_in_flight = self.apart.control->most_fetches_in_flight = 0;
+    pass_fixture_scan(&self, KW_COPY_SEEN_COMPARE);
+    g_assert_cmpuint(self.apart.control->most_fetches_in_flight, ==, 3);
+    g_assert_cmpuint(self.apart.control->most_gets_in_flight, ==, 1);
+    end_shortage(&shortages[0]);
+    pass_fixture_scan(&self, KW_COPY_SEEN_LEFT);
+    pass_fixture_expect_equal(&self);
+    g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
+    pass_fixture_close(&self);
+}
+
+/* The shortage begins and ends in the middle of slices. */
+static bool
+toggle_shortage(void *user)
+{
+    bool *is_short = user;
+    *is_short = !*is_short;
+    if (*is_short)
+        begin_shortage(&shortages[0]);
+    else
+        end_shortage(&shortages[0]);
+    return true;
+}
+
+static void
+test_changing_shortage(void)
+{
+    for (uint32_t rows = 1; rows < KW_COPY_ROWS_MAX; rows = 7 * rows + 1) {
+        pass_fixture self;
+        bool is_short = false;
+        pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+        self.apart.control->shuffle = true;
+        self.request.max_rows = rows;
+        self.request.may_go_on = toggle_shortage;
+        self.request.may_go_on_user = &is_short;
+        pass_fixture_run(&self);
+        if (is_short)
+            toggle_shortage(&is_short);
+        pass_fixture_expect_equal(&self);
+        pass_fixture_close(&self);
+    }
+}
+
+/* --- rows and bytes of a fetch and of a slice ----------------------------------------------------------- */
+
+/* Large rows in the old placement, in the first, second and third region if `where` is q, r1 and s. */
+static void
+put_large(pass_fixture *self, const char *where, unsigned count, size_t bytes)
+{
+    g_autofree char *note = g_strnfill(bytes, 'x');
+    for (unsigned i = 0; i < count; i++) {
+        g_autofree char *record = g_strdup_printf("id=%s-%03u n=1 note=%s", where, i, note);
+        apart_put(&self->apart, OLD, record, 1000);
+        desk_clear(self->apart.desk);
+    }
+}
+
+/* A slice ends after 8 MiB, and the rows of one fetch at most. */
+static void
+test_bytes(void)
+{
+    static const char *const regions[] = {"q", "r1", "s"};
+    pass_fixture self;
+    pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+    kw_memory_control *control = self.apart.control;
+    for (size_t i = 0; i < G_N_ELEMENTS(regions); i++)
+        put_large(&self, regions[i], 160, 32 * KIB);
+    self.request.seen = kw_copy_seen_new();
+    self.request.since_ms = 1;
+    self.request.max_rows = KW_COPY_ROWS_MAX;
+    pass_fixture_begin(&self, KW_COPY_SEEN_ADD);
+    size_t all = 0;
+    do {
+        control->bytes_read = 0;
+        pass_fixture_slice(&self);
+        g_assert_cmpuint(control->bytes_read, <, 9 * MIB);
+        if (!self.slice.end)
+            g_assert_cmpuint(control->bytes_read, >=, 3 * MIB);
+        all += control->bytes_read;
+    } while (!self.slice.end);
+    g_assert_cmpuint(all, >, 15 * MIB);
+    g_assert_cmpuint(all, <, 16 * MIB); /* no row was read twice */
+    g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
+    pass_fixture_close(&self);
+}
+
+/* A store limits the bytes of a fetch by the mean size of the rows of the table. If the rows of one region
+ * are larger, its scan notices it in the first fetch, and later slices remember it. */
+static void
+test_large_rows(void)
+{
+    pass_fixture self;
+    pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+    kw_memory_control *control = self.apart.control;
+    put_large(&self, "q", 60, 64 * KIB);
+    control->wide_fetches = true;
+    self.request.seen = kw_copy_seen_new();
+    self.request.since_ms = 1;
+    self.request.max_rows = 96;
+    pass_fixture_begin(&self, KW_COPY_SEEN_ADD);
+    pass_fixture_slice(&self);
+    g_assert_cmpuint(control->most_bytes_read, >, 512 * KIB);
+    control->most_bytes_read = 0;
+    pass_fixture_slice(&self);
+    g_assert_cmpuint(control->most_bytes_read, >, 256 * KIB);
+    g_assert_cmpuint(control->most_bytes_read, <=, 512 * KIB);
+    control->fail_code = KW_LIMIT; /* a larger row: the slice scans row keys, which are small */
+    control->fail_at = control->operations + 1;
+    pass_fixture_slice(&self);
+    g_assert_cmpuint(self.slice.rows, >, 8);
+    g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
+    pass_fixture_close(&self);
+}
+
+/* The rows that a copy reads are probably as large as those that were scanned. */
+static void
+test_large_copies(void)
+{
+    pass_fixture self;
+    pass_fixture_open(&self, 1);
+    kw_memory_control *control = self.apart.control;
+    put_large(&self, "q", 32, 200 * KIB);
+    control->wide_fetches = true;
+    self.request.max_rows = 32;
+    self.request.since_ms = 1;
+    control->most_rows_got = 0;
+    pass_fixture_begin(&self, KW_COPY_SEEN_ADD); /* without `seen`, all rows are copied */
+    pass_fixture_slice(&self);
+    g_assert_cmpuint(self.slice.rows, ==, 32);
+    g_assert_cmpuint(control->most_rows_got, ==, 5); /* at most 1 MiB */
+    pass_fixture_close(&self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/verb/copy limits/copies", test_copies);
+    g_test_add_func("/verb/copy limits/shortage", test_shortage);
+    g_test_add_func("/verb/copy limits/sudden shortage", test_sudden_shortage);
+    g_test_add_func("/verb/copy limits/changing shortage", test_changing_shortage);
+    g_test_add_func("/verb/copy limits/bytes", test_bytes);
+    g_test_add_func("/verb/copy limits/large rows", test_large_rows);
+    g_test_add_func("/verb/copy limits/large copies", test_large_copies);
+    return g_test_run();
+}
