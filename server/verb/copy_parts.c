@@ -120,13 +120,19 @@ kw_copy_parts_release(kw_copy_parts *self)
         self->parts[i].taken = false;
 }
 
+size_t
+kw_copy_parts_left(const kw_copy_parts *self)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < self->count; i++)
+        left += !self->parts[i].ended;
+    return left;
+}
+
 bool
 kw_copy_parts_have_ended(const kw_copy_parts *self)
 {
-    for (size_t i = 0; i < self->count; i++)
-        if (!self->parts[i].ended)
-            return false;
-    return true;
+    return kw_copy_parts_left(self) == 0;
 }
 
 kw_bytes

@@ -42,6 +42,8 @@ kw_bytes kw_copy_part_start(const kw_copy_part *part, kw_bytes scanned, kw_arena
 void kw_copy_part_note(kw_copy_part *part, kw_bytes last, bool end);
 
 bool kw_copy_parts_have_ended(const kw_copy_parts *self);
+/* How many parts have not ended. */
+size_t kw_copy_parts_left(const kw_copy_parts *self);
 /* A row key up to which all rows are visited, in all parts; empty: unknown. Valid until another row is
  * noted. */
 kw_bytes kw_copy_parts_after(const kw_copy_parts *self);

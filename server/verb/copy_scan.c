@@ -158,10 +158,17 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
     kw_copy_advance(self);
 }
 
+/* How many scans share the limits of the slice: no more than there are parts left. */
+static size_t
+sharing_scans(const kw_copy_slice *self)
+{
+    return CLAMP(kw_copy_parts_left(self->parts), 1, self->scans_count);
+}
+
 static size_t
 bytes_of_fetch(const kw_copy_slice *self)
 {
-    return self->scans_count > 1 ? FETCH_BYTES_MAX / 2 : FETCH_BYTES_MAX;
+    return sharing_scans(self) > 1 ? FETCH_BYTES_MAX / 2 : FETCH_BYTES_MAX;
 }
 
 /* The most rows of a fetch, so that all scans together fetch no more than one slice needs. The store limits
@@ -174,7 +181,7 @@ rows_of_fetch(const kw_copy_scan *scan)
     size_t most = compares ? FETCH_ROWS_COMPARED : FETCH_ROWS_MAX;
     if (self->whole && scan->part->row_bytes)
         most = MIN(most, bytes_of_fetch(self) / scan->part->row_bytes);
-    return MAX(MIN(most, self->request->max_rows / self->scans_count), 1);
+    return MAX(MIN(most, self->request->max_rows / sharing_scans(self)), 1);
 }
 
 static void
@@ -209,7 +216,7 @@ static bool
 has_space(const kw_copy_slice *self)
 {
     size_t rows = self->rows + self->fetching_rows, bytes = self->bytes + self->fetching_bytes;
-    size_t bytes_max = self->scans_count > 1 ? 2 * SLICE_BYTES_MAX : SLICE_BYTES_MAX;
+    size_t bytes_max = sharing_scans(self) > 1 ? 2 * SLICE_BYTES_MAX : SLICE_BYTES_MAX;
     return self->whole && rows < self->request->max_rows && bytes < bytes_max;
 }
 

@@ -151,6 +151,25 @@ test_changing_shortage(void)
 
 /* --- rows and bytes of a fetch and of a slice ----------------------------------------------------------- */
 
+/* One part is left: its scan fetches as many rows as if it was the only one from the beginning. */
+static void
+test_one_part(void)
+{
+    pass_fixture self;
+    pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+    kw_memory_control *control = self.apart.control;
+    self.request.seen = kw_copy_seen_new();
+    self.request.since_ms = 1;
+    self.request.max_rows = PASS_RECORDS;
+    pass_fixture_begin(&self, KW_COPY_SEEN_ADD);
+    control->fail_at = control->operations + 1; /* the regions */
+    pass_fixture_slice(&self);
+    g_assert_true(self.slice.end);
+    g_assert_cmpuint(control->fetches, ==, 1);
+    g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
+    pass_fixture_close(&self);
+}
+
 /* Large rows in the old placement, in the first, second and third region if `where` is q, r1 and s. */
 static void
 put_large(pass_fixture *self, const char *where, unsigned count, size_t bytes)
@@ -247,6 +266,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy limits/shortage", test_shortage);
     g_test_add_func("/verb/copy limits/sudden shortage", test_sudden_shortage);
     g_test_add_func("/verb/copy limits/changing shortage", test_changing_shortage);
+    g_test_add_func("/verb/copy limits/one part", test_one_part);
     g_test_add_func("/verb/copy limits/bytes", test_bytes);
     g_test_add_func("/verb/copy limits/large rows", test_large_rows);
     g_test_add_func("/verb/copy limits/large copies", test_large_copies);

@@ -119,6 +119,23 @@ test_last_key(void)
 }
 
 static void
+test_left(void)
+{
+    static const char *const starts[] = {"", "c", "f"};
+    kw_copy_parts *parts = parts_of("", starts, G_N_ELEMENTS(starts));
+    g_assert_cmpuint(kw_copy_parts_left(parts), ==, 3);
+    kw_copy_part_note(kw_copy_parts_take(parts), KW_BYTES_NONE, true);
+    g_assert_cmpuint(kw_copy_parts_left(parts), ==, 2);
+    kw_copy_parts_free(parts);
+
+    parts = kw_copy_parts_new(KEY("c"));
+    g_assert_cmpuint(kw_copy_parts_left(parts), ==, 1);
+    kw_copy_part_note(take(parts, KEY("c\0"), ""), KW_BYTES_NONE, true);
+    g_assert_cmpuint(kw_copy_parts_left(parts), ==, 0);
+    kw_copy_parts_free(parts);
+}
+
+static void
 test_many_regions(void)
 {
     for (size_t count = 1; count < 3 * KW_COPY_PARTS_MAX; count++) {
@@ -306,6 +323,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy parts/after", test_after);
     g_test_add_func("/verb/copy parts/divide", test_divide);
     g_test_add_func("/verb/copy parts/last key", test_last_key);
+    g_test_add_func("/verb/copy parts/left", test_left);
     g_test_add_func("/verb/copy parts/many regions", test_many_regions);
     g_test_add_func("/verb/copy parts/scans", test_scans);
     g_test_add_func("/verb/copy parts/new first", test_new_first);
