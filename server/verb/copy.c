@@ -42,6 +42,9 @@
 #include "verb/first_key.h"
 #include "verb/share.h"
 
+/* The regions are read within this share of the call's time, and at most so long. */
+#define REGIONS_SHARE 4
+#define REGIONS_MS_MAX 2000
 /* What all scans of a slice can hold: 8 MiB of rows that were fetched, and for each of two scans that copy 8
  * MiB of other rows (store/order/copy.c), which are written. */
 #define SLICE_MEMORY ((int64_t)32 << 20)
@@ -99,12 +102,15 @@ kw_copy_has_memory(const slice *self)
 
 /* --- the parts --------------------------------------------------------------------------------------- */
 
-/* If the regions cannot be read, the slice scans one part. */
+/* If the regions cannot be read, the whole pass scans one part. It does not ask again in each slice, because
+ * the next request would probably take as long. */
 static void
 on_regions(void *user, kw_regions *regions, const kw_error *error)
 {
     slice *self = user;
-    if (!error)
+    if (error)
+        kw_copy_seen_keep_whole(self->request->seen);
+    else
         kw_copy_parts_divide(self->parts, regions);
     kw_regions_free(regions);
     kw_copy_advance(self);
@@ -114,11 +120,13 @@ static void
 begin(slice *self)
 {
     const kw_call *call = self->call;
-    if (self->scans_count > 1 && !kw_copy_parts_are_divided(self->parts))
-        kw_store_handle_regions(call->handle, self->request->from->store_table, call->deadline, on_regions,
-                                self);
-    else
+    if (self->scans_count == 1 || kw_copy_parts_are_divided(self->parts)) {
         kw_copy_advance(self);
+        return;
+    }
+    kw_deadline deadline = kw_deadline_earlier(kw_deadline_first_part(call->deadline, REGIONS_SHARE),
+                                               kw_deadline_in_ms(REGIONS_MS_MAX));
+    kw_store_handle_regions(call->handle, self->request->from->store_table, deadline, on_regions, self);
 }
 
 /* --- the first and the last row key ------------------------------------------------------------------ */

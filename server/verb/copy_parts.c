@@ -94,6 +94,13 @@ kw_copy_parts_divide(kw_copy_parts *self, const kw_regions *regions)
     self->divided = true;
 }
 
+void
+kw_copy_parts_keep_whole(kw_copy_parts *self)
+{
+    g_assert(self->count == 1);
+    self->divided = true;
+}
+
 bool
 kw_copy_parts_are_divided(const kw_copy_parts *self)
 {

@@ -28,6 +28,9 @@ void kw_copy_parts_free(kw_copy_parts *self);
 
 /* Divides the only part at the bounds of the regions. It must not be taken. */
 void kw_copy_parts_divide(kw_copy_parts *self, const kw_regions *regions);
+/* The regions are unknown: the only part is never divided. */
+void kw_copy_parts_keep_whole(kw_copy_parts *self);
+/* True after either of them. */
 bool kw_copy_parts_are_divided(const kw_copy_parts *self);
 
 /* Takes the first part that has not ended and is not taken. NULL: there is none. */

@@ -23,6 +23,7 @@ struct kw_copy_seen {
     size_t left;
     kw_copy_parts *parts; /* NULL: no scan has begun */
     kw_copy_seen_use use; /* of the scan */
+    bool whole;           /* scans have one part */
 };
 
 static place *
@@ -75,7 +76,17 @@ kw_copy_seen_parts(kw_copy_seen *self, kw_copy_seen_use use, kw_bytes after)
     kw_copy_parts_free(self->parts);
     self->parts = kw_copy_parts_new(after);
     self->use = use;
+    if (self->whole)
+        kw_copy_parts_keep_whole(self->parts);
     return self->parts;
+}
+
+void
+kw_copy_seen_keep_whole(kw_copy_seen *self)
+{
+    self->whole = true;
+    if (self->parts && !kw_copy_parts_are_divided(self->parts))
+        kw_copy_parts_keep_whole(self->parts);
 }
 
 /* --- hashes ------------------------------------------------------------------------------------------ */

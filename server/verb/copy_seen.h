@@ -26,6 +26,8 @@ void kw_copy_seen_unref(kw_copy_seen *self);
 /* The parts of the scan that does `use`, and how far it has come. If it begins now: one part, the rows after
  * `after`. */
 kw_copy_parts *kw_copy_seen_parts(kw_copy_seen *self, kw_copy_seen_use use, kw_bytes after);
+/* The regions could not be read: all scans of this pass have one part from now on. */
+void kw_copy_seen_keep_whole(kw_copy_seen *self);
 
 /* True if a slice that does `use` must visit the row. key: of the record's row in the second placement. row:
  * NULL: its cells are not known. */

@@ -149,6 +149,58 @@ test_changing_shortage(void)
     }
 }
 
+/* --- regions ----------------------------------------------------------------------------------------- */
+
+static kw_deadline
+after_ms(uint64_t at_ns, uint64_t ms)
+{
+    return at_ns + ms * 1000 * 1000;
+}
+
+/* Regions are requested for a quarter of the time that is left, and at most for two seconds. */
+static void
+test_regions_deadline(void)
+{
+    for (uint64_t call_ms = 4000; call_ms <= 400000; call_ms *= 10) {
+        pass_fixture self;
+        pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+        self.request.seen = kw_copy_seen_new();
+        self.request.since_ms = 1;
+        pass_fixture_begin(&self, KW_COPY_SEEN_ADD);
+        uint64_t before_ns = kw_clock_mono_ns(), share_ms = MIN(call_ms / 4, 2000);
+        kw_deadline deadline = self.apart.desk->call.deadline = kw_deadline_in_ms((int64_t)call_ms);
+        pass_fixture_slice(&self);
+        uint64_t after_ns = kw_clock_mono_ns();
+        kw_deadline latest = call_ms == 4000 ? after_ns + (deadline - MIN(after_ns, deadline)) / 4
+                                             : after_ms(after_ns, share_ms);
+        g_assert_cmpuint(self.apart.control->regions_asked, ==, 1);
+        g_assert_cmpuint(self.apart.control->regions_deadline, >=, after_ms(before_ns, share_ms));
+        g_assert_cmpuint(self.apart.control->regions_deadline, <=, latest + 1);
+        g_clear_pointer(&self.request.seen, kw_copy_seen_unref);
+        pass_fixture_close(&self);
+    }
+}
+
+/* If they cannot be read, no slice of the pass requests them again. The next pass does. */
+static void
+test_no_regions(void)
+{
+    pass_fixture self;
+    pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+    kw_memory_control *control = self.apart.control;
+    self.request.since_ms = 1;
+    control->fail_at = control->operations + 1;
+    control->most_fetches_in_flight = 0;
+    pass_fixture_run(&self);
+    g_assert_cmpuint(control->regions_asked, ==, 1);
+    g_assert_cmpuint(control->most_fetches_in_flight, ==, 1);
+    g_assert_cmpuint(self.slices, >, 6);
+    pass_fixture_expect_equal(&self);
+    pass_fixture_run(&self);
+    g_assert_cmpuint(control->regions_asked, >, 1);
+    pass_fixture_close(&self);
+}
+
 /* --- rows and bytes of a fetch and of a slice ----------------------------------------------------------- */
 
 /* One part is left: its scan fetches as many rows as if it was the only one from the beginning. */
@@ -266,6 +318,8 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy limits/shortage", test_shortage);
     g_test_add_func("/verb/copy limits/sudden shortage", test_sudden_shortage);
     g_test_add_func("/verb/copy limits/changing shortage", test_changing_shortage);
+    g_test_add_func("/verb/copy limits/regions' deadline", test_regions_deadline);
+    g_test_add_func("/verb/copy limits/no regions", test_no_regions);
     g_test_add_func("/verb/copy limits/one part", test_one_part);
     g_test_add_func("/verb/copy limits/bytes", test_bytes);
     g_test_add_func("/verb/copy limits/large rows", test_large_rows);

@@ -130,6 +130,8 @@ test_left(void)
 
     parts = kw_copy_parts_new(KEY("c"));
     g_assert_cmpuint(kw_copy_parts_left(parts), ==, 1);
+    kw_copy_parts_keep_whole(parts);
+    g_assert_true(kw_copy_parts_are_divided(parts));
     kw_copy_part_note(take(parts, KEY("c\0"), ""), KW_BYTES_NONE, true);
     g_assert_cmpuint(kw_copy_parts_left(parts), ==, 0);
     kw_copy_parts_free(parts);
