@@ -36,8 +36,9 @@ key_in_arena(GBytes *key, kw_arena *arena)
 void
 kw_change_key_range_to_request(kw_change_work *work, kw_copy_request *request, kw_arena *arena)
 {
-    /* A new scan begins, perhaps of another placement: the kept keys are not valid for it. */
-    if (request->after.size == 0)
+    /* A new scan begins, perhaps of another placement: the kept keys are not valid for it. The first slices
+     * of a pass can visit only rows of other regions than the first one, and then have no position either. */
+    if (request->after.size == 0 && !request->seen)
         kw_change_key_range_forget(work);
     request->first = key_in_arena(work->first, arena);
     request->last = key_in_arena(work->last, arena);

@@ -167,6 +167,7 @@ begin_or_continue_pass(kw_coordinator *self, kw_change_work *work, kw_change_rec
         return;
     g_clear_pointer(&work->seen, kw_copy_seen_unref);
     work->seen = kw_copy_seen_new();
+    kw_change_key_range_forget(work);
     work->seen_step = record->step;
     work->seen_goal = record->goal;
     work->seen_use = KW_COPY_SEEN_ADD;

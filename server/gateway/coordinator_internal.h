@@ -154,8 +154,8 @@ bool kw_coordinator_take_current(kw_coordinator *self, const kw_current *current
 
 /* Keeps the first and the last row key, which only the first slice of a copy, pass or sweep looks up. */
 void kw_change_key_range_keep(kw_change_work *work, const kw_copy_result *result);
-/* Copies the kept keys to the request, whose `after` must be set. If a new scan begins, forgets the kept
- * keys. */
+/* Copies the kept keys to the request, whose `after` must be set. If a copy or sweep begins, forgets the kept
+ * keys; change_passes.c does that where a pass begins. */
 void kw_change_key_range_to_request(kw_change_work *work, kw_copy_request *request, kw_arena *arena);
 void kw_change_key_range_forget(kw_change_work *work);
 

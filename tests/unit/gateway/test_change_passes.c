@@ -390,6 +390,104 @@ test_set_back(void)
     scene_free(self);
 }
 
+/* --- the request of a slice ---------------------------------------------------------------------------- */
+
+/* The slice of a pass, after the first pass or the first one, under this version and goal. */
+static void
+expect_limits(kw_change_version_id version, kw_change_goal goal, int64_t settled_ms, uint32_t max_scans,
+              uint32_t max_rows, bool may_end_early)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    self->record.version = version;
+    self->record.goal = goal;
+    self->record.settled_ms = settled_ms;
+    self->record.swept_ms = 0;
+    set_record(self);
+    kw_change_work_start(self->coordinator);
+    g_assert_nonnull(request);
+    g_assert_cmpuint(request->max_scans, ==, max_scans);
+    g_assert_cmpuint(request->max_rows, ==, max_rows);
+    g_assert_cmpint(request->may_go_on != NULL, ==, may_end_early);
+    scene_free(self);
+}
+
+/* Several regions are scanned at the same time if callers or the operator wait: atomic operations are held,
+ * or the operator has given a command after the first pass. Other slices end early if callers begin to use
+ * the gateway. */
+static void
+test_limits(void)
+{
+    expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 8, 10000, false);
+    expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, 0, 8, 10000, false);
+    expect_limits(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 8, 10000, false);
+    expect_limits(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_COPIED, SINCE_MS, 1, 5000, true);
+    expect_limits(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_COPIED, 0, 1, 5000, true);
+}
+
+static void
+expect_range(scene *self, const char *after, const char *first, const char *last)
+{
+    kw_change_work_of(self->coordinator, &self->record)->not_before_ns = 0;
+    kw_change_work_start(self->coordinator);
+    g_assert_nonnull(request);
+    g_assert_true(kw_bytes_equal(request->after, kw_bytes_of_text(after)));
+    g_assert_true(kw_bytes_equal(request->first, kw_bytes_of_text(first)));
+    g_assert_true(kw_bytes_equal(request->last, kw_bytes_of_text(last)));
+}
+
+static void
+visit_range(const char *after, bool end, const char *first, const char *last)
+{
+    const kw_copy_result result = {.rows = 1,
+                                   .after = kw_bytes_of_text(after),
+                                   .end = end,
+                                   .first = kw_bytes_of_text(first),
+                                   .last = kw_bytes_of_text(last),
+                                   .progress = 0.5};
+    request = NULL;
+    slice_done(slice_user, &result, NULL);
+}
+
+/* The first and the last row key are passed to the next slice, also if the first region has not been visited
+ * yet. They belong to one placement and one pass. */
+static void
+test_key_range_of_pass(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    expect_range(self, "", "", "");
+    visit_range("", false, "m", "z");
+    expect_range(self, "", "m", "z");
+    visit_range("b", false, "a", "z");
+    expect_range(self, "b", "a", "z");
+    remember("x");
+    visit_range("z", true, "a", "z");
+    expect_range(self, "", "", ""); /* the other placement */
+    visit_range("", false, "n", "y");
+    expect_range(self, "", "n", "y");
+    visit_range("y", true, "c", "y");
+    expect_range(self, "", "", ""); /* the rows that are left in the first one */
+    visit_range("", false, "m", "z");
+    set_back(self, KW_CHANGE_PASS_FIRST, ""); /* the pass begins again */
+    expect_range(self, "", "", "");
+    scene_free(self);
+}
+
+/* A sweep that begins again can be that of another placement. */
+static void
+test_key_range_of_sweep(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_SWEEP);
+    expect_range(self, "", "", "");
+    visit_range("b", false, "a", "z");
+    expect_range(self, "b", "a", "z");
+    fail(KW_UNAVAILABLE);
+    expect_range(self, "b", "a", "z");
+    visit_range("c", false, "a", "z");
+    set_back(self, KW_CHANGE_PASS_FIRST, "");
+    expect_range(self, "", "", "");
+    scene_free(self);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -404,5 +502,8 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/no-position", test_no_position);
     g_test_add_func("/gateway/change-passes/lost", test_lost);
     g_test_add_func("/gateway/change-passes/set-back", test_set_back);
+    g_test_add_func("/gateway/change-passes/limits", test_limits);
+    g_test_add_func("/gateway/change-passes/key-range-of-pass", test_key_range_of_pass);
+    g_test_add_func("/gateway/change-passes/key-range-of-sweep", test_key_range_of_sweep);
     return g_test_run();
 }
