@@ -591,7 +591,7 @@ test_preview(void)
         g_assert_cmpint(a->error.code, ==, KW_OK);
         g_assert_true(!kw_admission_refusal(a->admission, 0) == !rows);
         g_assert_cmpstr(kw_admission_recorded(a->admission, 0)->table, ==, "t");
-        kw_admission_changes(a->admission, &count);
+        kw_admission_change_records(a->admission, &count);
         g_assert_cmpuint(count, ==, 0);
         kw_admission_abandon(g_steal_pointer(&a->admission));
         put_rows(in, "t2");
