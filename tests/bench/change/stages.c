@@ -462,8 +462,9 @@ copy_and_compare(bench *self)
         return;
     }
     pause_task(self, COPY, true);
-    measure_task(self, COPY);
+    /* first, because without callers the copy soon ends */
     run_stage(self, "both rows written, while rows are copied", COPY);
+    measure_task(self, COPY);
     wait_for_task(self, COPY);
     pause_task(self, COMPARE, true);
     measure_task(self, COMPARE);
