@@ -227,6 +227,7 @@ struct bench_options {
     int rounds;
     gboolean check;
     gboolean orders;
+    gboolean puts;          /* of the calls, only puts, and no rates without callers */
     gboolean path, atomics; /* instead of a change of a key rule of a table without counters */
     int callers;            /* that put meanwhile */
     char *table;            /* lines of the table's policy, for `atomics` */

@@ -1,7 +1,7 @@
 /* What an online change of a key rule costs while it is under way:
  *
  *   bench_change [--rows N] [--seconds N] [--rounds N] [--folder DIR] [--keywayd FILE] [--hbase PLACE]
- *                [--check] [--orders] [--log LEVEL]
+ *                [--check] [--orders | --puts] [--log LEVEL]
  *   bench_change --path | --atomics [--table LINES] [--callers N] ...
  *   bench_change --trace FILE.csv [--rows N] [--folder DIR] [--hbase PLACE]
  *
@@ -15,8 +15,8 @@
  * three gateways serve the table that is changed. --path adds a path instead, while callers write and
  * checkers check every answer. --atomics measures how long atomic operations are held; --table: lines of the
  * table's policy, such as its order. --callers: that put meanwhile. run.sh measures both stores. --orders
- * measures only the orders, not the calls of each version. --log: of the gateways, which write it to standard
- * error.
+ * measures only the orders, not the calls of each version; --puts only puts of these calls, so that slices
+ * can be longer. --log: of the gateways, which write it to standard error.
  */
 #include "bench.h"
 
@@ -36,6 +36,7 @@ read_options(int count, char **arguments, bench_options *options)
         {"rounds", 0, 0, G_OPTION_ARG_INT, &options->rounds, "Slices of a kind per gateway and stage", "N"},
         {"check", 0, 0, G_OPTION_ARG_NONE, &options->check, "Fail on a missed target", NULL},
         {"orders", 0, 0, G_OPTION_ARG_NONE, &options->orders, "Measure only the orders", NULL},
+        {"puts", 0, 0, G_OPTION_ARG_NONE, &options->puts, "Measure only puts in each version", NULL},
         {"path", 0, 0, G_OPTION_ARG_NONE, &options->path, "Add a path", NULL},
         {"atomics", 0, 0, G_OPTION_ARG_NONE, &options->atomics, "Measure how long atomic operations are held",
          NULL},

@@ -7,6 +7,7 @@
 #   run.sh build/release both
 #   run.sh build/release hbase --rows 20000 --rounds 1
 #   run.sh build/release hbase --orders    only the orders (switch, reverse, complete)
+#   run.sh build/release hbase --puts --seconds 1    only puts, in longer slices
 #   run.sh build/release embedded --path     adds a path under load, and checks every answer
 #   run.sh build/release hbase --path --rows 60000
 #   run.sh build/release hbase --atomics --callers 4    how long increments and conditional writes are held; six minutes

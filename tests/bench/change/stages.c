@@ -158,11 +158,17 @@ slice(bench *self, stage *now, side on, measurement of)
         pause_task(self, now->task, true);
 }
 
+static measurement
+end_of_measurements(const bench *self)
+{
+    return self->options->puts ? RATE + 1 : MEASUREMENTS;
+}
+
 /* False if the task ended before the end of the round. */
 static bool
 run_round(bench *self, stage *now)
 {
-    for (measurement of = 0; of < MEASUREMENTS; of++) {
+    for (measurement of = 0; of < end_of_measurements(self); of++) {
         side first = now->rounds % 2 ? CHANGED : UNCHANGED;
         slice(self, now, first, of);
         slice(self, now, 1 - first, of);
@@ -224,7 +230,7 @@ print_stage(bench *self, const char *name, stage *now)
     printf("\n%s, %d rounds: without a change, with it, median ratio, ratio of the CPU time of keywayd per "
            "call\n",
            name, now->rounds);
-    for (measurement of = 0; of < MEASUREMENTS; of++)
+    for (measurement of = 0; of < end_of_measurements(self); of++)
         print_measurement(self, now, of);
     print_gaps(self, now);
 }
@@ -319,6 +325,8 @@ static void
 measure_task(bench *self, task of)
 {
     rates all = {0};
+    if (self->options->puts)
+        return;
     for (; all.rounds < self->options->rounds; all.rounds++) {
         if (self->direct)
             all.direct[all.rounds] = bench_direct_puts(self->direct, RATE_SLICES * self->options->seconds);
