@@ -67,7 +67,8 @@ typedef struct kw_model_generate {
     int64_t from;     /* 1 */
     int64_t to;       /* inclusive; INT64_MAX */
     bool wrap;        /* after `to`, start again with `from`; otherwise LIMIT */
-    int64_t block;    /* numbers allocated at once; 0: 1,000, or a hundredth of the range if that is less */
+    int64_t block;    /* numbers allocated at once; 0: 1,000, or a hundredth of the range plus 1 if that is
+                         less */
     int64_t prefetch; /* the next block is fetched when this percentage of a block is left: 50; 0: never */
     kw_period per;
     const char *of;   /* timestamp field that determines the period; "": none */

@@ -62,7 +62,7 @@ static const kw_setting generate_settings[] = {
      .only = SEQUENCE,
      .about = "How many numbers each event loop allocates from the counter at once. Unused numbers are lost "
               "when the gateway stops.",
-     .holds = "1000, or a hundredth of the range if that is less"},
+     .holds = "1000, or a hundredth of the range plus 1 if that is less"},
     {.name = "prefetch",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_generate, prefetch),

@@ -285,10 +285,10 @@ static const kw_setting path_settings[] = {
      .kind = KW_KIND_BOOL,
      .offset = offsetof(kw_draft_path, path.association),
      .fallback = "false",
-     .about = "Make this path an association: for each record, it stores the row keys in paths with a random "
-              "or round_robin salt, and holds no records itself. A lookup then reads the record's row in the "
-              "association and one row of the record, instead of one row in every bucket. A record can be "
-              "put again."},
+     .about = "Make this path an association. For each record, it stores the row keys that the record has in "
+              "paths with a random or round_robin salt. It holds no records itself. A lookup then reads the "
+              "record's row in the association and one row of the record, instead of one row in every "
+              "bucket. A record can be put again."},
     {.name = NULL},
 };
 

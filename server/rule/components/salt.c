@@ -291,7 +291,7 @@ static const kw_setting_schema settings[] = {
      .about = "xxh64 spreads evenly. random and round_robin choose a bucket at each put, which gives the "
               "most even load, but a lookup reads one row in every bucket. If the table has an association, "
               "the bucket of a new record is computed from a hash instead, and a lookup reads two rows. For "
-              "puts of a record that exists, see the setting updates of the table. The "
+              "puts of a record that exists, see the table's setting `updates`. The "
               "others are for tables of other programs: murmur2, murmur3, crc32 and jenkins (the hash as a "
               "non-negative number, modulo the buckets), java_long (Long.hashCode narrowed to short), "
               "java_string (String.hashCode; of a number, its decimal text), phoenix (SALT_BUCKETS), "
