@@ -1,8 +1,9 @@
 /* keyway policy diff: prints the differences between two policy files, before the new one is served, or
  * between versions that the catalog keeps.
  *
- * A gateway compares files: a private one without a store, unless --gateway names another one. The number of
- * a version needs the gateway that has the catalog. Writes nothing.
+ * A gateway does the comparison. For two files, the command starts a private gateway without a store, unless
+ * --gateway names one. If an argument is the number of a version, the gateway must be one that has the
+ * catalog. Writes nothing.
  */
 #include "cli/cli.h"
 #include "cli/diff_rows.h"
@@ -155,7 +156,7 @@ kw_command_policy_diff(kw_cli *cli, int argc, char **argv)
     int code;
     const GOptionEntry entries[] = {
         {"sample", 's', 0, G_OPTION_ARG_FILENAME, &words.sample,
-         "Count over these records, not over random ones; same formats as import", "FILE"},
+         "Count the changed keys of these records, not of random ones; same formats as import", "FILE"},
         {"table", 0, 0, G_OPTION_ARG_STRING, &words.table, "Table of the sample [the only table]", "TABLE"},
         {"format", 0, 0, G_OPTION_ARG_STRING, &words.format,
          "Format of the sample: csv or jsonl [by name or content]", "FORMAT"},

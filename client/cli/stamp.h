@@ -1,8 +1,10 @@
 /* Timestamps as text for people.
  *
- * Input: an integer in the field's unit; ISO 8601 such as 2026-11-21T10:00:00Z, 2026-11-21
- * 10:00:00.250+01:00, 2026-11-21 (no zone means UTC); now, now-90s, now+2h (s m h d). Output: ISO 8601 in UTC
- * with as many digits as the unit has.
+ * Input:
+ *   - an integer in the field's unit
+ *   - ISO 8601: 2026-11-21, 2026-11-21T10:00:00Z, 2026-11-21 10:00:00.250+01:00 (no zone means UTC)
+ *   - now, now-90s, now+2h (s m h d)
+ * Output: ISO 8601 in UTC with as many digits as the unit has.
  */
 #pragma once
 
