@@ -79,7 +79,9 @@ on_send_again(void *user, kw_wait_result result)
 
 /* --- in doubt ----------------------------------------------------------------------------------- */
 
-/* After this time the kw:w of a removal that came after the read can have expired. */
+/* True if KW_ORDER_WINDOW_MS have passed since the read. The kw:w of a removal that came after the read
+ * expires some time later (kw_order_writer_ttl_ms). After that, the row can look unchanged although it was
+ * removed. */
 static bool
 is_too_late(const kw_cas_round *round)
 {
