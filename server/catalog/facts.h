@@ -70,7 +70,8 @@ typedef struct kw_facts {
  * fills, and those of paths that are being dropped. Paths that are being dropped follow the others. */
 kw_facts *kw_facts_of_table(const kw_table *table, kw_arena *arena);
 
-/* Converts to and from JSON. CORRUPT naming the table if the text cannot come from kw_facts_print. */
+/* Converts to and from JSON. CORRUPT, with the beginning of the text, if it is not JSON, or if required
+ * members are absent or malformed. */
 kw_bytes kw_facts_print(const kw_facts *facts, kw_arena *arena);
 bool kw_facts_parse(kw_bytes text, kw_arena *arena, kw_facts **ret_facts, kw_error *ret_error);
 
@@ -80,13 +81,13 @@ const char *kw_placement_state_name(kw_placement_state state);
 /* NULL if there is none. */
 const kw_path_facts *kw_facts_find_path(const kw_facts *facts, const char *name);
 const kw_field_facts *kw_facts_find_field(const kw_facts *facts, const char *name);
-/* True if the placement is written: COMPLETE or FILLING. */
+/* True if the placement is in use, possibly only in other versions of a change: COMPLETE or FILLING. */
 bool kw_placement_facts_is_live(const kw_placement_facts *placement);
 /* The first live placement; NULL if the path has none. */
 const kw_placement_facts *kw_path_facts_serving(const kw_path_facts *path);
 /* A path has two live placements while its key rule changes. */
 size_t kw_path_facts_count_live(const kw_path_facts *path);
-/* True while a change is under way: the path has two live placements, or one that is FILLING. */
+/* True if the path has two live placements, or one that is FILLING. */
 bool kw_path_facts_is_changing(const kw_path_facts *path);
 /* The live placement with this one's layout, key rule and store table; NULL if there is none. */
 const kw_placement_facts *kw_path_facts_find_live(const kw_path_facts *path,
@@ -106,9 +107,15 @@ const char *kw_field_facts_column(const kw_field_facts *field, kw_arena *arena);
  * or " no-atomics" follows. */
 const char *kw_facts_digest(const kw_facts *facts, kw_arena *arena);
 
-/* True if a gateway with this digest serves the table in the same way as one that serves `merged` from a
- * policy with `wanted`. recorded: the catalog's previous facts; NULL: none. A gateway whose policy names no
- * order uses the catalog's, or the default one; the same applies to atomic operations with order: stamp.
- * While a change allows or forbids atomic operations, what the other policy says about them is ignored. */
+/* True if another gateway serves the table in the same way as this one.
+ *
+ *   theirs     the digest of the other gateway
+ *   wanted     the facts of this gateway's policy, or another form of them that is accepted during a change
+ *   recorded   the catalog's previous facts; NULL: none
+ *   merged     the facts that the catalog has once this gateway's policy is admitted
+ *
+ * A gateway whose policy names no order uses the catalog's, or the default one. The same applies to atomic
+ * operations with order: stamp. While a change allows or forbids atomic operations, what the other policy
+ * says about them is ignored. */
 bool kw_facts_agree(const char *theirs, const kw_facts *wanted, const kw_facts *recorded,
                     const kw_facts *merged, kw_arena *arena);
