@@ -9,7 +9,7 @@
 
 /* Calls in flight on a table whose rows change must end within this time. */
 #define HOLD_MS 5000
-/* Retries while another gateway uses the catalog. */
+/* Maximum number of attempts while another gateway uses the catalog. */
 #define BUSY_TRIES 14
 
 struct kw_preparing {
@@ -325,7 +325,8 @@ check_hazards(preparing *self)
         finish(self, &error);
 }
 
-/* True if the step ends a change; if it also makes another version current, the change was cancelled. */
+/* True if the step ends a change. If a new version of the policy becomes current in the same put (`next`),
+ * the change was cancelled. */
 static bool
 ends_change(const preparing *self)
 {

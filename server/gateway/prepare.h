@@ -4,9 +4,12 @@
  *     -> hold the calls of tables whose rows change -> write the facts -> done: the policy is served
  *
  * If the comparison rejects the policy, no store table was created for it, and the facts did not change. If a
- * later step fails, store tables that were created remain. Calls are held only if gateways with the
- * old policy and with the new one must not serve a table at the same time, for example because a path or a
- * column of an empty table changes: so the old policy writes no row in between. */
+ * later step fails, store tables that were created remain.
+ *
+ * Calls are held only if gateways with the old policy and with the new one must not serve a table at the same
+ * time, for example because a path or a column of an empty table changes. New calls on the table then
+ * wait, and the facts are written only after the running calls have ended. So no call writes a row under the
+ * old policy after that. */
 #pragma once
 
 #include "gateway/gateway_internal.h"

@@ -98,9 +98,9 @@ load_version(loading *self)
 {
     kw_gateway *gateway = self->gateway;
     kw_model *shared = kw_model_shared(kw_policy_model(gateway->policy));
+    /* The policy in service can have this version, but other settings than `own` or other placements. */
     if (self->version.number == kw_policy_version(gateway->policy) && shared)
-        finish_with(self, shared, shared->file); /* a policy with other settings than `own`, or with other
-                                                    placements */
+        finish_with(self, shared, shared->file);
     else
         kw_catalog_read_version(gateway->catalog, &self->version, step_deadline(self), on_version, self);
 }
