@@ -86,16 +86,16 @@ kw_scrub_kind kw_scrub_kind_of(const kw_row *primary, const kw_row *other);
  * that no clock can have assigned it. The write of such a cell can still be in flight. */
 bool kw_scrub_is_young(const kw_row *primary, const kw_row *other, int64_t horizon_ms, int64_t now_ms);
 
-/* Describes a difference for people, for example "amount differs, note is missing". In the arena, of bounded
- * length. */
+/* Describes a difference for people, for example "amount has another value, note is missing". In the arena,
+ * of bounded length. */
 const char *kw_scrub_text(const kw_table *table, bool exact, const kw_row *primary, const kw_row *other,
                           kw_arena *arena);
 
 /* Builds writes that make the other row equal to the primary one. Their timestamps are those of the primary
  * cells, or of the other row's cells where those are newer. raise: use the horizon as the timestamp instead,
- * because a delete marker hides the first repair. The horizon is after that marker. Cells newer than the
- * horizon are neither deleted nor overwritten. Appends `kw_write *` to `writes`; everything except the cells'
- * bytes is in the arena. */
+ * because a delete marker hides the first repair. The horizon is after that marker. A cell of the other row
+ * that is newer than the horizon is never deleted, and only a primary cell that is still newer overwrites it.
+ * Appends `kw_write *` to `writes`; everything except the cells' bytes is in the arena. */
 typedef struct kw_scrub_repair {
     const kw_placement *other;
     kw_bytes row;

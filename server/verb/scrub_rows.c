@@ -210,8 +210,9 @@ delete_row(const kw_scrub_repair *repair, const kw_row *other, kw_arena *arena, 
         add_write(repair, KW_WRITE_DELETE, newest, arena, writes);
 }
 
-/* False if the column must stay as it is: a write in flight can have put its newer cell; or `raise` is set,
- * and the primary row has no cell of the column that is old enough. */
+/* False if the column must stay as it is. There are two reasons. A write in flight can have put the other
+ * row's cell, and the primary row has no newer one. Or `raise` is set, and the primary row has no cell of the
+ * column that is old enough. */
 static bool
 make_change(const kw_scrub_repair *repair, const kw_cell *primary, const kw_cell *other, change *ret_change)
 {
@@ -260,7 +261,8 @@ add_deletes(const kw_scrub_repair *repair, const change *changes, size_t count, 
     removal->columns_count = count;
 }
 
-/* Combines changes with the same timestamp into one write, so that readers see them together. */
+/* Combines puts with the same timestamp into one write, so that readers see them together. Does the same with
+ * deletes. */
 static void
 add_changes(const kw_scrub_repair *repair, change *changes, size_t count, kw_arena *arena, GPtrArray *writes)
 {
