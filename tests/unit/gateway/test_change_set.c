@@ -274,12 +274,22 @@ test_expected_steps(void)
 {
     kw_change_record record = {.table = "t",
                                .path = "primary",
+                               .given = {1, "t"},
+                               .now = {2, "t2"},
                                .under_way = true,
+                               .old = {1, "t"},
+                               .old_given = {1, "t"},
+                               .old_version = {1, "0123456789abcdef0123456789abcdef"},
+                               .new_version = 2,
                                .version = KW_CHANGE_VERSION_1,
                                .writers = KW_CHANGE_SEVERAL_WRITERS,
                                .step = 2,
                                .started_ms = 1000,
-                               .goal = KW_CHANGE_GOAL_READY};
+                               .goal = KW_CHANGE_GOAL_COPIED,
+                               .holder = "",
+                               .author = "",
+                               .reason = "",
+                               .example = ""};
     g_autoptr(kw_change_set) one = kw_change_set_new(&record, 1, NULL);
     g_assert_true(kw_change_set_expects_step(one, NULL));
     g_assert_false(kw_change_set_expects_step(one, one));
