@@ -29,8 +29,8 @@ waits_for_reports(const kw_change_record *record, const kw_change_work *work, kw
 {
     if (work->planner.step != record->step || work->planner.unreported->len == 0)
         return kw_arena_printf(arena, "checking whether all gateways serve version %s", version_name(record));
-    return kw_arena_printf(arena, "waiting until version %s is reported by gateway %s", version_name(record),
-                           list_names(work->planner.unreported, arena));
+    return kw_arena_printf(arena, "waiting for gateway %s to report version %s",
+                           list_names(work->planner.unreported, arena), version_name(record));
 }
 
 static const char *
