@@ -130,7 +130,8 @@ leads_to(const kw_change_record *from, kw_change_version_id to)
     return forward.to == to || back.to == to || (from->version == to && repeats);
 }
 
-/* The version before (or after: forward) the change, in which gateways behave as without a change. */
+/* The version at which the change ends: forward, its last one, otherwise its first one. Gateways behave under
+ * it as without a change. A change of atomics has only HELD. */
 static kw_change_version_id
 end_of(const kw_change_record *base, bool forward)
 {
@@ -285,7 +286,7 @@ kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, const kw_
 
 /* --- the order of writes --------------------------------------------------------------------------- */
 
-/* A path that is being added, and does not have all records. */
+/* True if the path is being added or dropped, in a version in which scans do not read it. */
 static bool
 is_filling(const kw_path_facts *path)
 {

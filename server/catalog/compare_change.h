@@ -40,7 +40,8 @@ bool kw_change_check_same(const kw_facts *wanted, const kw_path_facts *old, cons
 /* While a path is added in a store with several writers, the policy already has the order of writes that
  * applies after the addition. The rows still have the earlier order, and the catalog keeps the earlier order
  * until the path has all records. Whether atomic operations are allowed stays the same: calls of the version
- * before rely on the control cells of all writes. False: no path is added. recorded can be NULL. */
+ * before rely on the control cells of all writes. The same applies while a path is dropped. False: no path is
+ * added or dropped. recorded can be NULL. */
 bool kw_change_merge_order(const kw_facts *recorded, const kw_facts *wanted, kw_facts *merged);
 
 /* While a change allows or forbids atomic operations (kw_change_record.atomics), and at its beginning and

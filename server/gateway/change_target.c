@@ -40,8 +40,9 @@ shell_command(const checking *self, const char *family, int64_t markers_ms)
                            (int)table.size, (const char *)table.data, family, markers_ms);
 }
 
-/* Advises to configure the families of the old store table that a program other than Keyway, or an earlier
- * Keyway, has created. All paths that are added have the same old store table. */
+/* Adds advice on the families of the old store table that do not keep delete markers long enough, for example
+ * because another program or an earlier release of Keyway has created them. All paths that are added have the
+ * same old store table, so it is named once. */
 static void
 advise_markers(checking *self)
 {
@@ -80,7 +81,8 @@ model_of(const families *self)
     return self->target->path->table->model;
 }
 
-/* False: there is no such family. Only limits that decide which cells are visible are set. */
+/* False if there is no such family. If the table does not exist, only ttl_seconds and max_versions of
+ * *ret_family are set: the checks compare nothing else. */
 static bool
 find_family(const families *self, const char *name, kw_family_spec *ret_family)
 {

@@ -1,6 +1,7 @@
-/* Internal to service: atomic operations of a table whose key rule is being changed. Some versions of the
- * change allow none (kw_table.atomics_held). Then these operations wait in a queue of their loop, in order,
- * until the loop gets a policy that allows them. Other calls of the table do not wait.
+/* Internal to service: holds atomic operations of a table while its key rule, its paths or its setting
+ * atomics are being changed. Some versions of the change allow none (kw_table.atomics_held). Then these
+ * operations wait in a queue of their loop, in order, until the loop gets a policy that allows them. Other
+ * calls of the table do not wait.
  *
  *   start --> the table holds them --> queued --> another policy is in service --> start, in order
  *                                        |

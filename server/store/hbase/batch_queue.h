@@ -95,7 +95,8 @@ void kw_hbase_coalescer_free(kw_hbase_coalescer *coalescer);
 kw_hbase_batch_queue *kw_hbase_coalescer_queue(kw_hbase_coalescer *coalescer, kw_hbase_batch_queue_kind kind,
                                                kw_bytes table, kw_durability durability);
 
-/* Starts a write. It waits for earlier writes of its row, then joins its batch queue or is sent. */
+/* Starts a write. It joins its batch queue, or is sent if it has none, as soon as the earlier writes of its
+ * row allow that (row_queues.h). */
 void kw_hbase_pending_op_start_write(kw_hbase_pending_op *pending, kw_bytes table);
 /* Adds the operation to its batch queue; without a batch queue it is sent at once. */
 void kw_hbase_batch_queue_join(kw_hbase_pending_op *pending);
