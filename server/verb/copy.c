@@ -102,16 +102,16 @@ kw_copy_has_memory(const slice *self)
 
 /* --- the parts --------------------------------------------------------------------------------------- */
 
-/* If the regions cannot be read, the whole pass scans one part. It does not ask again in each slice, because
- * the next request would probably take as long. */
+/* If the regions cannot be read, the slice scans one part. The next one asks again, except after a timeout,
+ * because the next request would probably take as long. */
 static void
 on_regions(void *user, kw_regions *regions, const kw_error *error)
 {
     slice *self = user;
-    if (error)
-        kw_copy_seen_keep_whole(self->request->seen);
-    else
+    if (!error)
         kw_copy_parts_divide(self->parts, regions);
+    else if (error->code == KW_TIMEOUT)
+        kw_copy_seen_keep_whole(self->request->seen);
     kw_regions_free(regions);
     kw_copy_advance(self);
 }

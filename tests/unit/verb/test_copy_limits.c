@@ -181,7 +181,7 @@ test_regions_deadline(void)
     }
 }
 
-/* If they cannot be read, no slice of the pass requests them again. The next pass does. */
+/* If they cannot be read in time, no slice of the pass requests them again. The next pass does. */
 static void
 test_no_regions(void)
 {
@@ -190,6 +190,7 @@ test_no_regions(void)
     kw_memory_control *control = self.apart.control;
     self.request.since_ms = 1;
     control->fail_at = control->operations + 1;
+    control->fail_code = KW_TIMEOUT;
     control->most_fetches_in_flight = 0;
     pass_fixture_run(&self);
     g_assert_cmpuint(control->regions_asked, ==, 1);
@@ -198,6 +199,24 @@ test_no_regions(void)
     pass_fixture_expect_equal(&self);
     pass_fixture_run(&self);
     g_assert_cmpuint(control->regions_asked, >, 1);
+    pass_fixture_close(&self);
+}
+
+/* If they cannot be read for another reason, the next slice requests them again. */
+static void
+test_regions_later(void)
+{
+    pass_fixture self;
+    pass_fixture_open(&self, KW_COPY_SCANS_MAX);
+    kw_memory_control *control = self.apart.control;
+    self.request.since_ms = 1;
+    control->fail_at = control->operations + 1;
+    control->fail_code = KW_BUSY;
+    control->most_fetches_in_flight = 0;
+    pass_fixture_run(&self);
+    g_assert_cmpuint(control->regions_asked, >, 1);
+    g_assert_cmpuint(control->most_fetches_in_flight, >, 1);
+    pass_fixture_expect_equal(&self);
     pass_fixture_close(&self);
 }
 
@@ -320,6 +339,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy limits/changing shortage", test_changing_shortage);
     g_test_add_func("/verb/copy limits/regions' deadline", test_regions_deadline);
     g_test_add_func("/verb/copy limits/no regions", test_no_regions);
+    g_test_add_func("/verb/copy limits/regions later", test_regions_later);
     g_test_add_func("/verb/copy limits/one part", test_one_part);
     g_test_add_func("/verb/copy limits/bytes", test_bytes);
     g_test_add_func("/verb/copy limits/large rows", test_large_rows);
