@@ -14,6 +14,30 @@
     OLD "    paths: {second: {key: [hash: {of: [id], take: 2}, field: ts, field: id], store_table: t}}\n"    \
         "    store_table: p\n"
 
+/* A change of the path's key rule. */
+static kw_change_record
+record_of(kw_change_version_id version, bool store_order, const char *path)
+{
+    return (kw_change_record){.table = "t",
+                              .path = path,
+                              .given = {1, "t"},
+                              .now = {2, "t2"},
+                              .under_way = true,
+                              .old = {1, "t"},
+                              .old_given = {1, "t"},
+                              .old_version = {1, "0123456789abcdef0123456789abcdef"},
+                              .new_version = 2,
+                              .version = version,
+                              .writers = KW_CHANGE_SEVERAL_WRITERS,
+                              .step = 1,
+                              .holder = "",
+                              .store_order = store_order,
+                              .started_ms = 1000,
+                              .author = "",
+                              .reason = "",
+                              .example = ""};
+}
+
 /* The table under the version. Caller frees. */
 static kw_policy *
 compile_path(kw_change_version_id version, bool store_order, const char *path)
@@ -22,24 +46,7 @@ compile_path(kw_change_version_id version, bool store_order, const char *path)
     g_autoptr(kw_policy) old = test_policy(primary ? OLD : OLD_SECOND),
                          new = test_policy(primary ? NEW : NEW_SECOND);
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new("test");
-    const kw_change_record record = {.table = "t",
-                                     .path = path,
-                                     .given = {1, "t"},
-                                     .now = {2, "t2"},
-                                     .under_way = true,
-                                     .old = {1, "t"},
-                                     .old_given = {1, "t"},
-                                     .old_version = {1, "0123456789abcdef0123456789abcdef"},
-                                     .new_version = 2,
-                                     .version = version,
-                                     .writers = KW_CHANGE_SEVERAL_WRITERS,
-                                     .step = 1,
-                                     .holder = "",
-                                     .store_order = store_order,
-                                     .started_ms = 1000,
-                                     .author = "",
-                                     .reason = "",
-                                     .example = ""};
+    const kw_change_record record = record_of(version, store_order, path);
     kw_change_set *set = kw_change_set_new(&record, 1, NULL);
     kw_change_set_add_model(set, 0, kw_policy_model(old));
     kw_policy *policy = kw_change_set_compile(set, kw_policy_model(new), problems);
@@ -272,24 +279,8 @@ test_added_by_one_writer(void)
 static void
 test_expected_steps(void)
 {
-    kw_change_record record = {.table = "t",
-                               .path = "primary",
-                               .given = {1, "t"},
-                               .now = {2, "t2"},
-                               .under_way = true,
-                               .old = {1, "t"},
-                               .old_given = {1, "t"},
-                               .old_version = {1, "0123456789abcdef0123456789abcdef"},
-                               .new_version = 2,
-                               .version = KW_CHANGE_VERSION_1,
-                               .writers = KW_CHANGE_SEVERAL_WRITERS,
-                               .step = 2,
-                               .started_ms = 1000,
-                               .goal = KW_CHANGE_GOAL_COPIED,
-                               .holder = "",
-                               .author = "",
-                               .reason = "",
-                               .example = ""};
+    kw_change_record record = record_of(KW_CHANGE_VERSION_1, false, "primary");
+    record.goal = KW_CHANGE_GOAL_COPIED;
     g_autoptr(kw_change_set) one = kw_change_set_new(&record, 1, NULL);
     g_assert_true(kw_change_set_expects_step(one, NULL));
     g_assert_false(kw_change_set_expects_step(one, one));
