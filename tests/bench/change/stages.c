@@ -409,15 +409,14 @@ orders_under_gets(bench *self)
 {
     double ratios[2 * ROUNDS_MAX];
     int count = 0;
-    for (int i = 0; i < self->options->rounds; i++) {
-        for (int reverse = 0; reverse <= (i + 1 < self->options->rounds); reverse++) {
-            double ratio = reverse ? order_under_gets(self, "reverse", BENCH_REVERSE)
-                                   : order_under_gets(self, "switch", BENCH_SWITCH);
-            if (ratio > 0)
-                ratios[count++] = ratio;
-            if (reverse)
-                wait_for_task(self, PASS);
-        }
+    for (int i = 0; i < 2 * self->options->rounds - 1; i++) {
+        bool reverse = i % 2 == 1;
+        double ratio = reverse ? order_under_gets(self, "reverse", BENCH_REVERSE)
+                               : order_under_gets(self, "switch", BENCH_SWITCH);
+        if (ratio > 0)
+            ratios[count++] = ratio;
+        if (reverse)
+            wait_for_task(self, PASS);
     }
     qsort(ratios, (size_t)count, sizeof *ratios, by_value);
     double middle = count > 0 ? ratios[count / 2] : 0;
