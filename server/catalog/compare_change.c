@@ -139,9 +139,9 @@ end_of(const kw_change_record *base, bool forward)
         return KW_CHANGE_VERSION_HELD; /* a neighbor of both ends */
     if (forward && base->adds)
         return KW_CHANGE_VERSION_FILLED_STAMPED;
-    if (base->store_order)
-        return forward ? KW_CHANGE_VERSION_STORE_NEW : KW_CHANGE_VERSION_STORE;
-    return forward ? KW_CHANGE_VERSION_8 : KW_CHANGE_VERSION_0;
+    if (!forward)
+        return kw_change_version_first(base->store_order);
+    return base->store_order ? KW_CHANGE_VERSION_STORE_NEW : KW_CHANGE_VERSION_8;
 }
 
 /* True if the change can end. forward: the new placement is kept, or the added path. An added path is kept
@@ -160,7 +160,7 @@ first_version(const kw_change_record *next)
         return KW_CHANGE_VERSION_HELD;
     if (next->drops)
         return KW_CHANGE_VERSION_FILLING_2;
-    return next->store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
+    return kw_change_version_first(next->store_order);
 }
 
 /* Several writers go only from a version to one of its neighbors, because calls of both run at the same time.

@@ -120,6 +120,12 @@ kw_change_version_of(kw_change_version_id id)
     return &versions[id];
 }
 
+kw_change_version_id
+kw_change_version_first(bool store_order)
+{
+    return store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
+}
+
 bool
 kw_change_version_holds_atomics(const kw_change_version *version, bool primary)
 {

@@ -126,6 +126,10 @@ typedef struct kw_change_version {
 
 const kw_change_version *kw_change_version_of(kw_change_version_id id);
 
+/* With several writers: the version with which a change of a key rule, or an addition of paths, begins, and
+ * to which it goes back when it is cancelled. store_order: the table has `order: store`. */
+kw_change_version_id kw_change_version_first(bool store_order);
+
 /* True if atomic operations are held. primary: the key rule of the primary path changes, paths are added or
  * dropped, or atomic operations become allowed or forbidden. While the key rule of another path changes, they
  * are never held: they read only the primary path, and write to the changing path as puts do. */

@@ -105,7 +105,7 @@ set_writers(const kw_change_proposal *proposal, const kw_table *table, kw_change
     const kw_facts *facts = kw_admission_recorded(proposal->preview, table->number);
     record->writers = KW_CHANGE_SEVERAL_WRITERS;
     record->store_order = g_str_equal(facts->order, "store");
-    record->version = record->store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
+    record->version = kw_change_version_first(record->store_order);
     record->step = 1;
     record->holder = proposal->holder;
 }

@@ -110,7 +110,7 @@ first_version(kw_change_writers writers, bool store_order)
 {
     if (writers == KW_CHANGE_ONE_WRITER)
         return KW_CHANGE_VERSION_ONE_WRITER_FIRST;
-    return store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
+    return kw_change_version_first(store_order);
 }
 
 static kw_change_record

@@ -64,13 +64,6 @@ kw_change_is_final(const kw_change_record *record)
     return kw_change_place_of(record->version) >= kw_change_place_of(KW_CHANGE_VERSION_7);
 }
 
-/* The version from which the change began, and to which it goes back. */
-static kw_change_version_id
-first_version(const kw_change_record *record)
-{
-    return record->store_order ? KW_CHANGE_VERSION_STORE : KW_CHANGE_VERSION_0;
-}
-
 /* An added path is complete without a command if all rows are there. */
 static kw_change_version_id
 goal_of_added(const kw_change_record *record)
@@ -78,7 +71,7 @@ goal_of_added(const kw_change_record *record)
     if (kw_change_is_final(record))
         return KW_CHANGE_VERSION_FILLED_STAMPED;
     if (record->goal == KW_CHANGE_GOAL_CANCELLED)
-        return first_version(record);
+        return kw_change_version_first(record->store_order);
     bool filled = record->goal == KW_CHANGE_GOAL_COMPLETED || kw_change_is_filled(record);
     return filled ? KW_CHANGE_VERSION_FILLED_STAMPED : KW_CHANGE_VERSION_FILLING_2;
 }
@@ -101,7 +94,7 @@ kw_change_goal_version(const kw_change_record *record)
     case KW_CHANGE_GOAL_COMPLETED:
         return kw_change_last_version(record);
     case KW_CHANGE_GOAL_CANCELLED:
-        return first_version(record);
+        return kw_change_version_first(record->store_order);
     }
     g_assert_not_reached();
 }
