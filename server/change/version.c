@@ -9,6 +9,7 @@
 #define NONE   {0, 0, false, false}
 #define FIRST  {1, 1, false, false} /* of two placements: written first */
 #define READ   {2, 2, true, true}   /* of two placements: written last, and read */
+#define READ_AT_ONCE  {1, 2, true, true} /* the same, but puts write both at once */
 
 /* control, both_complete, waits_for_next_ms */
 #define BARE             false, false, false
@@ -31,6 +32,8 @@
 #define SWEEP    KW_CHANGE_NEEDS_SWEEP
 #define STORE    KW_CHANGE_NEEDS_STORE_ORDER
 
+/* In 3, 4, 5 and 4-back, puts write one placement after the other. Otherwise readers could see a put in one
+ * placement, and miss it later when they read the other one (ARCHITECTURE.md). */
 /* name, role of the old placement, role of the new one, atomic operations, timestamps, flags,
  * step forward, step back */
 static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
@@ -47,9 +50,9 @@ static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
         STEP(1, COMMAND), STEP(ENTER_STAMPED, STORE | GRACE | SWEEP)},
     [KW_CHANGE_VERSION_1] = {"1", {1, 2, true, true}, {0, 1, false, false}, KW_CHANGE_ATOMICS_HELD, KW_CHANGE_STAMPED, CONTROL,
         STEP(2, GRACE), STEP(0, NOTHING)},
-    [KW_CHANGE_VERSION_2] = {"2", READ, FIRST, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, CONTROL,
+    [KW_CHANGE_VERSION_2] = {"2", READ_AT_ONCE, FIRST, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, CONTROL,
         STEP(2_SPACED, GRACE | COPY), STEP(1, NOTHING)},
-    [KW_CHANGE_VERSION_2_SPACED] = {"2-spaced", READ, FIRST, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, SPACED,
+    [KW_CHANGE_VERSION_2_SPACED] = {"2-spaced", READ_AT_ONCE, FIRST, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, SPACED,
         STEP(3, GRACE | PASS | COMMAND), STEP(2, NOTHING)},
     [KW_CHANGE_VERSION_3] = {"3", READ, FIRST, KW_CHANGE_ATOMICS_HELD, KW_CHANGE_STAMPED, SPACED,
         STEP(4, GRACE | PASS), STEP(2_SPACED, NOTHING)},
@@ -57,16 +60,16 @@ static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
         STEP(5, NOTHING), STEP(3, NOTHING)},
     [KW_CHANGE_VERSION_5] = {"5", FIRST, READ, KW_CHANGE_ATOMICS_HELD, KW_CHANGE_STAMPED, COMPLETE_SPACED,
         STEP(6, NOTHING), STEP(4_BACK, GRACE | PASS)},
-    [KW_CHANGE_VERSION_6] = {"6", FIRST, READ, KW_CHANGE_ATOMICS_CAS_NEW_OLD, KW_CHANGE_STAMPED, COMPLETE,
+    [KW_CHANGE_VERSION_6] = {"6", FIRST, READ_AT_ONCE, KW_CHANGE_ATOMICS_CAS_NEW_OLD, KW_CHANGE_STAMPED, COMPLETE,
         STEP(7, COMMAND | EXPIRY), STEP(6_SPACED, COMMAND)},
-    [KW_CHANGE_VERSION_7] = {"7", FIRST, READ, KW_CHANGE_ATOMICS_HELD, KW_CHANGE_STAMPED, COMPLETE,
+    [KW_CHANGE_VERSION_7] = {"7", FIRST, READ_AT_ONCE, KW_CHANGE_ATOMICS_HELD, KW_CHANGE_STAMPED, COMPLETE,
         STEP(8, GRACE), END},
     [KW_CHANGE_VERSION_8] = {"8", NONE, ALL, KW_CHANGE_ATOMICS_CAS_NEW, KW_CHANGE_STAMPED, CONTROL,
         STEP(LEAVE_STAMPED, STORE | GRACE | SWEEP), END},
 
-    [KW_CHANGE_VERSION_6_SPACED] = {"6-spaced", FIRST, READ, KW_CHANGE_ATOMICS_CAS_NEW_OLD, KW_CHANGE_STAMPED, COMPLETE_SPACED,
+    [KW_CHANGE_VERSION_6_SPACED] = {"6-spaced", FIRST, READ_AT_ONCE, KW_CHANGE_ATOMICS_CAS_NEW_OLD, KW_CHANGE_STAMPED, COMPLETE_SPACED,
         STEP(6, NOTHING), STEP(6_PASS, NOTHING)},
-    [KW_CHANGE_VERSION_6_PASS] = {"6-pass", FIRST, READ, KW_CHANGE_ATOMICS_CAS_NEW_OLD, KW_CHANGE_STAMPED, COMPLETE_SPACED,
+    [KW_CHANGE_VERSION_6_PASS] = {"6-pass", FIRST, READ_AT_ONCE, KW_CHANGE_ATOMICS_CAS_NEW_OLD, KW_CHANGE_STAMPED, COMPLETE_SPACED,
         STEP(6_SPACED, NOTHING), STEP(5, GRACE | PASS)},
     [KW_CHANGE_VERSION_4_BACK] = {"4-back", {1, 1, true, false}, READ,
         KW_CHANGE_ATOMICS_HELD, KW_CHANGE_STAMPED, COMPLETE_SPACED,
@@ -100,7 +103,7 @@ static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
      * runs at the same time as the copy. */
     [KW_CHANGE_VERSION_FILLING_1] = {"filling-1", {1, 2, true, true}, {0, 1, false, false}, KW_CHANGE_ATOMICS_CAS_OLD, KW_CHANGE_STAMPED, SPACED,
         STEP(FILLING_2, NOTHING), STEP(0, NOTHING)},
-    [KW_CHANGE_VERSION_FILLING_2] = {"filling-2", READ, FIRST, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, SPACED,
+    [KW_CHANGE_VERSION_FILLING_2] = {"filling-2", READ_AT_ONCE, FIRST, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, SPACED,
         STEP(FILLED_STAMPED, GRACE | COPY), STEP(FILLING_1, NOTHING)},
     [KW_CHANGE_VERSION_FILLED_STAMPED] = {"filled-stamped", ALL, {1, 1, false, true}, KW_CHANGE_ATOMICS_CAS_OLD_NEW, KW_CHANGE_STAMPED, COMPLETE,
         END, STEP(FILLING_2, COMMAND)},

@@ -93,7 +93,7 @@ enum {
     KW_CHANGE_NEEDS_GRACE = 1,   /* no call that was given up can still be applied (`store.late`) */
     KW_CHANGE_NEEDS_COPY = 2,    /* the rows were copied to the new placement and compared */
     KW_CHANGE_NEEDS_PASS = 4,    /* a pass gave both placements the newest cells of both; of cells with equal
-                               stamps, those of the placement that put operations write last */
+                               stamps, those of the placement that scans read */
     KW_CHANGE_NEEDS_COMMAND = 8, /* the operator has given the command */
     KW_CHANGE_NEEDS_CURSOR_EXPIRY = 16, /* cursors of the old layout have expired */
     KW_CHANGE_NEEDS_SKEW = 32,          /* max_clock_skew has passed since all have reported */

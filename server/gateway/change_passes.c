@@ -185,8 +185,8 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
     kw_change_work *work = kw_change_work_of(self, known);
     kw_change_record record = *known;
     begin_or_continue_pass(self, work, &record);
-    bool new_is_last = path->placements[0].role.put > path->placements[1].role.put;
-    bool new = (work->seen_use == KW_COPY_SEEN_COMPARE) != new_is_last;
+    bool new_is_read = path->placements[0].role.scan;
+    bool new = (work->seen_use == KW_COPY_SEEN_COMPARE) != new_is_read;
     const kw_placement *from = &path->placements[new ? 0 : 1], /* placements[0] is the new one */
         *to = &path->placements[new ? 1 : 0];
     const kw_copy_request request = {.mode = KW_COPY_PASS,

@@ -54,7 +54,7 @@ copy_of(const kw_copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes 
 {
     const kw_copy_request *request = self->request;
     bool is_pass = request->mode == KW_COPY_PASS;
-    bool to_is_written_last = is_pass && request->to->role.put > request->from->role.put;
+    bool to_is_read = is_pass && request->to->role.scan;
     kw_row_copy copy = {
         .table = request->from->store_table,
         .row = row,
@@ -66,9 +66,9 @@ copy_of(const kw_copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes 
         .time_from = self->since_ms,
         .era = self->call->era,
     };
-    if (!to_is_written_last)
+    if (!to_is_read)
         return copy;
-    kw_row_copy reversed = copy; /* the row that put operations write last comes first */
+    kw_row_copy reversed = copy; /* the row that scans read comes first */
     reversed.table = copy.to_table;
     reversed.row = copy.to_row;
     reversed.to_table = copy.table;

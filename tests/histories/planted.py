@@ -15,9 +15,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 # By name: what is removed, and in which file which text is replaced by which other one.
 PLANTED = {
-    "authority-first": ("the order of the two writes of a put or removal: the placement that get operations read is written first", [
+    "authority-first": ("the order of the two writes of a put or removal: the placement that scans read is written first", [
         ("server/change/version.c", "#define FIRST  {1, 1, false, false}", "#define FIRST  {2, 2, false, false}"),
         ("server/change/version.c", "#define READ   {2, 2, true, true}", "#define READ   {1, 1, true, true}"),
+        ("server/change/version.c", "#define READ_AT_ONCE  {1, 2, true, true}", "#define READ_AT_ONCE  {1, 1, true, true}"),
         ("server/change/version.c", "{1, 2, true, true}, {0, 1, false, false}", "{1, 1, true, true}, {0, 2, false, false}"),
         ("server/change/version.c", "{1, 1, true, false}", "{2, 2, true, false}")]),
     "no-gone-cells": ("the cells that removals leave, except kw:w", [
@@ -29,8 +30,8 @@ PLANTED = {
         ("server/gateway/change_holder.c", "(uint64_t)store->late_ms * NS_PER_MS", "0"),
         ("server/gateway/change_reports.c", "(uint64_t)kw_gateway_model(gateway)->store.hbase.late_ms * NS_PER_MS", "0")]),
     "early-scans": ("scans of the old rows until version 5: they read the new ones from version 2 on", [
-        ("server/change/version.c", '{"2", READ, FIRST', '{"2", {2, 2, true, false}, {1, 1, false, true}'),
-        ("server/change/version.c", '{"2-spaced", READ, FIRST', '{"2-spaced", {2, 2, true, false}, {1, 1, false, true}'),
+        ("server/change/version.c", '{"2", READ_AT_ONCE, FIRST', '{"2", {1, 2, true, false}, {1, 1, false, true}'),
+        ("server/change/version.c", '{"2-spaced", READ_AT_ONCE, FIRST', '{"2-spaced", {1, 2, true, false}, {1, 1, false, true}'),
         ("server/change/version.c", '{"3", READ, FIRST', '{"3", {2, 2, true, false}, {1, 1, false, true}'),
         ("server/change/version.c", '{"4", READ, {1, 1, true, false}', '{"4", {2, 2, true, false}, {1, 1, true, true}'),
         # Commands and the status still say that the old rows are read.

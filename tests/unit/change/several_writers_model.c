@@ -106,7 +106,7 @@ world_free_slot(world *in)
 int
 version_authority(const kw_change_version *version)
 {
-    return version->new_role.put > version->old_role.put ? NEW : OLD;
+    return version->old_role.scan ? OLD : NEW;
 }
 
 /* If a gone cell is missing and nothing is visible, the record can have been removed by any removal. */

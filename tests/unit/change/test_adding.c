@@ -199,20 +199,19 @@ test_removals(void)
     is_wrong("no gone cells", none);
 }
 
-/* Puts write the path first for the sake of the comparison: the path never lacks what was read from the
- * primary one before. */
+/* Readers of the primary path do not depend on the order of writes. */
 static void
-test_order_of_puts(void)
+test_order_of_writes(void)
 {
     several_writers_model together = adding(PUT | REMOVE | SCAN, 2, 1),
                           turned = adding(PUT | REMOVE | SCAN, 2, 1);
     kw_change_version *version = &together.versions[KW_CHANGE_VERSION_FILLING_2];
-    version->old_role.put = version->old_role.remove = 1;
-    is_right("a put writes both paths at the same time", together);
+    version->old_role.remove = 1;
+    is_right("removals, too, write both paths at the same time", together);
     version = &turned.versions[KW_CHANGE_VERSION_FILLING_2];
     version->old_role.put = version->old_role.remove = 1;
     version->new_role.put = version->new_role.remove = 2;
-    is_right("a put writes the primary path first", turned);
+    is_right("writes reach the primary path first", turned);
 }
 
 static void
@@ -270,7 +269,7 @@ main(int argc, char **argv)
     g_test_add_func("/change/adding/spaced", test_spaced);
     g_test_add_func("/change/adding/roles", test_roles);
     g_test_add_func("/change/adding/removals", test_removals);
-    g_test_add_func("/change/adding/order-of-puts", test_order_of_puts);
+    g_test_add_func("/change/adding/order-of-writes", test_order_of_writes);
     g_test_add_func("/change/adding/gateways", test_gateways);
     g_test_add_func("/change/adding/drop-without", test_drop_without);
     g_test_add_func("/change/adding/back-without", test_back_without);

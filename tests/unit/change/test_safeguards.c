@@ -36,6 +36,12 @@ reversed(int calls)
 }
 
 static void
+put_at_once(kw_change_version *of)
+{
+    of->old_role.put = of->new_role.put = 1;
+}
+
+static void
 swap_puts(kw_change_version *of)
 {
     uint8_t old = of->old_role.put;
@@ -83,19 +89,34 @@ test_scan_too_early(void)
     model_is_wrong("3 scans N", &model);
 }
 
+/* The placement that scans read is written last, so that what a reader has seen in it is in the other one. */
 static void
-test_authority_last(void)
+test_order_of_writes(void)
 {
-    for (kw_change_version_id id = KW_CHANGE_VERSION_3; id <= KW_CHANGE_VERSION_4; id++) {
-        several_writers_model model = plain(2, 0);
-        swap_puts(&model.versions[id]);
-        model_is_wrong("puts write O first", &model);
-    }
-    several_writers_model removals = plain(2, 0), back = reversed(2);
+    several_writers_model swapped = plain(2, 0), removals = plain(2, 0), late = plain(2, 1), back = reversed(2);
+    swap_puts(&swapped.versions[KW_CHANGE_VERSION_4]);
+    model_is_wrong("puts write O first", &swapped);
     swap_removals(&removals.versions[KW_CHANGE_VERSION_4]);
     model_is_wrong("removals write O first", &removals);
+    late.kinds |= CALL_BIT(SCAN);
+    put_at_once(&late.versions[KW_CHANGE_VERSION_3]);
+    model_is_wrong("a put that was given up beside the last pass is in O only", &late);
     swap_puts(&back.versions[KW_CHANGE_VERSION_4_BACK]);
     model_is_wrong("on the way back, gets of both beside puts in the order of the way forward", &back);
+}
+
+static void
+test_puts_at_once(void)
+{
+    several_writers_model forward = plain(2, 0), back = reversed(2), again = reversed(2);
+    put_at_once(&forward.versions[KW_CHANGE_VERSION_4]);
+    model_is_wrong("puts write both at once in 4", &forward);
+    put_at_once(&back.versions[KW_CHANGE_VERSION_4_BACK]);
+    model_is_wrong("puts write both at once in 4-back", &back);
+    again.unknown = 1;
+    again.turns = 2;
+    put_at_once(&again.versions[KW_CHANGE_VERSION_5]);
+    model_is_wrong("a put that was given up in 5 is in N only", &again);
 }
 
 /* --- copy and pass ---------------------------------------------------------------------------- */
@@ -147,7 +168,7 @@ test_own_timestamps(void)
 }
 
 /* Safeguards of the copy. A pass would repair what is lost without them, so these models have no pass. Stamps
- * are distinct, so that plain writes alone do not need one. Two safeguards protect against a removal that
+ * are distinct, and puts write N first, so that plain writes alone do not need one. Two safeguards protect against a removal that
  * reaches O alone: the copier copies the gone cell of the removal, and removals reach N before the first put
  * does. */
 static void
@@ -155,6 +176,8 @@ test_copy(void)
 {
     several_writers_model without_pass = plain(2, 1);
     without_pass.distinct = true;
+    without_pass.versions[KW_CHANGE_VERSION_2].old_role.put = 2;
+    without_pass.versions[KW_CHANGE_VERSION_2_SPACED].old_role.put = 2;
     drop_need(&without_pass, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_PASS);
     drop_need(&without_pass, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_GRACE);
     drop_need(&without_pass, KW_CHANGE_VERSION_3, KW_CHANGE_NEEDS_PASS);
@@ -332,7 +355,8 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/change/safeguards/get-of-both", test_get_of_both);
     g_test_add_func("/change/safeguards/scan-too-early", test_scan_too_early);
-    g_test_add_func("/change/safeguards/authority-last", test_authority_last);
+    g_test_add_func("/change/safeguards/order-of-writes", test_order_of_writes);
+    g_test_add_func("/change/safeguards/puts-at-once", test_puts_at_once);
     g_test_add_func("/change/safeguards/pass", test_pass);
     g_test_add_func("/change/safeguards/early-passes", test_early_passes);
     g_test_add_func("/change/safeguards/own-timestamps", test_own_timestamps);

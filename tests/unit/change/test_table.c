@@ -25,6 +25,15 @@ is_of_one_writer(unsigned id)
     return id >= KW_CHANGE_VERSION_BOTH_OLD && id <= KW_CHANGE_VERSION_FILLED;
 }
 
+/* Puts write one placement after the other only around the versions in which gets read both: then a put that
+ * one reader has seen in the first placement must be in the other one. */
+static bool
+puts_at_once(unsigned id)
+{
+    return id != KW_CHANGE_VERSION_3 && id != KW_CHANGE_VERSION_4 && id != KW_CHANGE_VERSION_5 &&
+           id != KW_CHANGE_VERSION_4_BACK;
+}
+
 static void
 test_each_version(void)
 {
@@ -34,7 +43,7 @@ test_each_version(void)
         kw_change_version_id found;
         g_test_message("%s", version->name);
         bool together = is_of_one_writer(id) || id == KW_CHANGE_VERSION_FILLED_STAMPED;
-        g_assert_true(is_order(old.put, new.put, together));
+        g_assert_true(is_order(old.put, new.put, together || puts_at_once(id)));
         g_assert_true(is_order(old.remove, new.remove, together));
         g_assert_true(old.get || new.get);
         g_assert_true(old.scan != new.scan || id == KW_CHANGE_VERSION_FILLED ||
