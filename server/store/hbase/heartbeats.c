@@ -61,6 +61,7 @@ struct kw_hbase_heartbeats {
     kw_aim aim;
     kw_aimed aimed; /* the next heartbeat */
     uint64_t uses;  /* kw_hbase_clock.uses when the last burst started */
+    uint64_t often_ns; /* when a burst last started after the clock had been used often; 0: never */
     heartbeat heartbeats[CELLS];
     unsigned next_cell;
     uint64_t last_value;
@@ -418,14 +419,16 @@ send_one(void *user)
         send_heartbeat(self, beat);
 }
 
-/* True if the clock was used often since the previous call of this function. */
+/* True if the clock was used often between two bursts, within KW_HBASE_CLOCK_IN_USE_NS. */
 static bool
-was_used_often(kw_hbase_heartbeats *self)
+is_used_often(kw_hbase_heartbeats *self)
 {
     uint64_t uses = atomic_load_explicit(&clock_of(self)->uses, memory_order_relaxed);
-    bool often = uses - self->uses >= OFTEN;
+    uint64_t now_ns = kw_clock_mono_ns();
+    if (uses - self->uses >= OFTEN)
+        self->often_ns = now_ns;
     self->uses = uses;
-    return often;
+    return self->often_ns && now_ns - self->often_ns < KW_HBASE_CLOCK_IN_USE_NS;
 }
 
 void
@@ -433,7 +436,7 @@ kw_hbase_heartbeats_start_burst(void *user)
 {
     kw_hbase_heartbeats *self = user;
     bool in_use = period_us(self) == IN_USE_EVERY_US;
-    bool often = was_used_often(self);
+    bool often = is_used_often(self);
     read_timestamps(self); /* of the last burst, if it was not completed */
     self->burst_left = often && self->aim.duration_ns < FAST_NS ? BURST_HEARTBEATS : 1;
     self->aimed = (kw_aimed){.aimed = false};
