@@ -44,7 +44,7 @@ typedef enum kw_change_goal {
 
 /* The work of a pass or sweep, in this order. The position is kw_change_record.copied_to. */
 typedef enum kw_change_pass {
-    KW_CHANGE_PASS_FIRST,  /* records with a row in the placement that puts write last */
+    KW_CHANGE_PASS_FIRST,  /* records with a row in the placement that scans read */
     KW_CHANGE_PASS_SECOND, /* records with a row in the other placement */
     KW_CHANGE_PASS_ENDED
 } kw_change_pass;

@@ -5,9 +5,9 @@
  *   pass:  rows of one placement (PASS_FIRST) --> rows of the other one (PASS_SECOND)
  *              --> rows of the first one again, if some are left (verb/copy_seen.h)
  *
- * The first placement is the one that put operations write last. So a row that the first scan finds is
- * already in the other placement, and the second scan finds it there. Otherwise, most passes that run while
- * callers put records would leave rows for a third scan.
+ * The first placement is the one that scans read. A row that the first scan finds is in the other placement
+ * before the second scan begins, unless its write was given up. Otherwise, most passes that run while callers
+ * put records would leave rows for a third scan.
  *
  * What a pass has scanned so far (kw_copy_seen) is not in the catalog. If it is lost, because another gateway
  * has become the holder, the pass begins again. It also begins again if the record does not say where the

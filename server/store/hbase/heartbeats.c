@@ -59,8 +59,8 @@ struct kw_hbase_heartbeats {
     bool failing;        /* the failure was logged; it is not logged again before a success */
     unsigned burst_left; /* heartbeats of the burst that are not sent yet */
     kw_aim aim;
-    kw_aimed aimed; /* the next heartbeat */
-    uint64_t uses;  /* kw_hbase_clock.uses when the last burst started */
+    kw_aimed aimed;    /* the next heartbeat */
+    uint64_t uses;     /* kw_hbase_clock.uses when the last burst started */
     uint64_t often_ns; /* when a burst last started after the clock had been used often; 0: never */
     heartbeat heartbeats[CELLS];
     unsigned next_cell;

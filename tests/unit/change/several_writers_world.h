@@ -123,7 +123,7 @@ uint8_t world_number(const search *with, const world *in, const call *of, uint8_
 /* A free place in calls. */
 call *world_free_slot(world *in);
 
-/* The placement whose cells count if stamps are equal: the one that puts write last. */
+/* The placement whose cells count if stamps are equal: the one that scans read. */
 int version_authority(const kw_change_version *version);
 /* The write that a reader of these cells sees last in a field. */
 rank world_rank(const search *with, const world *in, const row *read, unsigned field, rank before);

@@ -93,7 +93,8 @@ test_scan_too_early(void)
 static void
 test_order_of_writes(void)
 {
-    several_writers_model swapped = plain(2, 0), removals = plain(2, 0), late = plain(2, 1), back = reversed(2);
+    several_writers_model swapped = plain(2, 0), removals = plain(2, 0), late = plain(2, 1),
+                          back = reversed(2);
     swap_puts(&swapped.versions[KW_CHANGE_VERSION_4]);
     model_is_wrong("puts write O first", &swapped);
     swap_removals(&removals.versions[KW_CHANGE_VERSION_4]);
@@ -168,9 +169,9 @@ test_own_timestamps(void)
 }
 
 /* Safeguards of the copy. A pass would repair what is lost without them, so these models have no pass. Stamps
- * are distinct, and puts write N first, so that plain writes alone do not need one. Two safeguards protect against a removal that
- * reaches O alone: the copier copies the gone cell of the removal, and removals reach N before the first put
- * does. */
+ * are distinct, and puts write N first, so that plain writes alone do not need one. Two safeguards protect
+ * against a removal that reaches O alone: the copier copies the gone cell of the removal, and removals reach
+ * N before the first put does. */
 static void
 test_copy(void)
 {

@@ -33,7 +33,7 @@ write_to(apart_fixture *self, apart_side sides)
 {
     self->placements[0].role = (kw_role){.put = (sides & NEW) != 0, .remove = (sides & NEW) != 0};
     self->placements[1].role =
-        (kw_role){.put = sides & OLD ? 2 : 0, .remove = sides & OLD ? 2 : 0, .get = true, .scan = true};
+        (kw_role){.put = (sides & OLD) != 0, .remove = sides & OLD ? 2 : 0, .get = true, .scan = true};
 }
 
 void

@@ -58,12 +58,12 @@ pass_fixture_open(pass_fixture *self, uint32_t max_scans)
 }
 
 void
-pass_fixture_open_new_last(pass_fixture *self, uint32_t max_scans)
+pass_fixture_open_new_read(pass_fixture *self, uint32_t max_scans)
 {
     pass_fixture_open(self, max_scans);
-    self->new_is_last = true;
-    self->apart.placements[0].role.put = 2;
-    self->apart.placements[1].role.put = 1;
+    self->new_is_read = true;
+    self->apart.placements[0].role.scan = true;
+    self->apart.placements[1].role.scan = false;
 }
 
 void
@@ -106,7 +106,7 @@ pass_fixture_slice(pass_fixture *self)
 apart_side
 pass_fixture_first(const pass_fixture *self)
 {
-    return self->apart.placements[0].role.put > self->apart.placements[1].role.put ? NEW : OLD;
+    return self->apart.placements[0].role.scan ? NEW : OLD;
 }
 
 void
@@ -141,7 +141,7 @@ pass_fixture_run(pass_fixture *self)
 void
 pass_fixture_expect_equal(pass_fixture *self)
 {
-    int tie = self->new_is_last ? 20 : 4; /* the row that put operations write last stays */
+    int tie = self->new_is_read ? 20 : 4; /* the row that scans read stays */
     for (int i = 0; i < PASS_RECORDS; i++) {
         g_autofree char *key = g_strdup_printf("id=r%03d n=%d", i, i);
         bool changed = i % 16 == 3 || i % 32 == tie;

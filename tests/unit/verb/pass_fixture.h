@@ -11,7 +11,7 @@
 typedef struct pass_fixture {
     apart_fixture apart;
     kw_copy_request request;
-    bool new_is_last; /* put operations write the new placement last, so passes begin with it */
+    bool new_is_read; /* scans read the new placement, so passes begin with it */
     kw_copy_result slice;
     kw_error error;
     uint64_t rows; /* of all slices */
@@ -21,10 +21,10 @@ typedef struct pass_fixture {
 
 void pass_fixture_open(pass_fixture *self, uint32_t max_scans);
 /* As open, but put operations write the new placement last. */
-void pass_fixture_open_new_last(pass_fixture *self, uint32_t max_scans);
+void pass_fixture_open_new_read(pass_fixture *self, uint32_t max_scans);
 void pass_fixture_close(pass_fixture *self);
 
-/* The placement that a pass scans first: the one that put operations write last. */
+/* The placement that a pass scans first: the one that scans read. */
 apart_side pass_fixture_first(const pass_fixture *self);
 /* The next slices do `use`, from the first row on. */
 void pass_fixture_begin(pass_fixture *self, kw_copy_seen_use use);

@@ -197,7 +197,7 @@ test_new_first(void)
     for (uint32_t scans = 1; scans <= KW_COPY_SCANS_MAX; scans += 7)
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
             pass_fixture self;
-            pass_fixture_open_new_last(&self, scans);
+            pass_fixture_open_new_read(&self, scans);
             g_assert_cmpint(pass_fixture_first(&self), ==, NEW);
             run_pass(&self, scans, rows[i]);
         }
