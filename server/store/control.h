@@ -51,7 +51,9 @@ kw_leaves_traces(const kw_ordering *ordering)
 static inline bool
 kw_is_control(const kw_ordering *ordering, const kw_cell *cell)
 {
-    return kw_bytes_starts_with(cell->qualifier, KW_CONTROL_PREFIX) &&
+    bool can_be =
+        cell->qualifier.size > 0 && cell->qualifier.data[0] == '\0'; /* the fast check of most cells */
+    return can_be && kw_bytes_starts_with(cell->qualifier, KW_CONTROL_PREFIX) &&
            kw_bytes_equal(cell->family, ordering->family);
 }
 

@@ -1,6 +1,27 @@
 /* What is visible of the cells that were read: see order_internal.h. */
 #include "store/order/order_internal.h"
 
+/* True if the row has a gone cell. */
+static bool
+has_removals(const kw_ordering *ordering, const kw_row *row)
+{
+    kw_marker ignored;
+    bool found = false;
+    for (uint32_t i = 0; i < row->cells_count && !found; i++)
+        found = kw_control_marker(ordering, &row->cells[i], &ignored);
+    return found;
+}
+
+static void
+drop_control(const kw_ordering *ordering, kw_row *row)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < row->cells_count; i++)
+        if (!kw_is_control(ordering, &row->cells[i]))
+            row->cells[kept++] = row->cells[i];
+    row->cells_count = kept;
+}
+
 void
 kw_order_hide(const kw_ordering *ordering, kw_arena *arena, kw_row *row)
 {
@@ -8,13 +29,16 @@ kw_order_hide(const kw_ordering *ordering, kw_arena *arena, kw_row *row)
     uint32_t kept = 0;
     if (!kw_control_is_in(ordering, row))
         return;
+    if (!kw_uses_gone_cells(ordering) || !has_removals(ordering, row)) {
+        drop_control(ordering, row);
+        return;
+    }
     all.cells = kw_arena_alloc(arena, row->cells_count * sizeof *row->cells);
     memcpy(all.cells, row->cells, row->cells_count * sizeof *row->cells);
-    bool gone = kw_uses_gone_cells(ordering);
     for (uint32_t i = 0; i < all.cells_count; i++) {
         const kw_cell *cell = &all.cells[i];
         if (!kw_is_control(ordering, cell) &&
-            !(gone && cell->timestamp <= kw_control_gone_until(ordering, &all, cell, arena)))
+            cell->timestamp > kw_control_gone_until(ordering, &all, cell, arena))
             row->cells[kept++] = *cell;
     }
     row->cells_count = kept;
