@@ -8,7 +8,8 @@
  *                                                         '-- raised ----' once
  *
  * The two rows of a record are not read in one step and, in a store with several writers, not written in one
- * step. A difference caused by a write in flight disappears soon, so the first waits are short.
+ * step. A difference caused by a write in flight disappears soon, so the first waits are short. If several
+ * gateways put the rows at once, the second row is read after another such wait.
  *
  * A repair with the rows' own timestamps stays hidden if the other row was deleted later than the primary one
  * was written. It is then written again with the horizon as its timestamp: the cells of the primary row are
@@ -350,14 +351,35 @@ get_all(judging *self, const kw_placement *side, kw_get_done done)
 }
 
 static void
+read_other_side(void *user)
+{
+    judging *self = user;
+    kw_timer_free(g_steal_pointer(&self->timer));
+    get_all(self, self->other, read_others);
+}
+
+static int64_t
+wait_of(const judging *self, size_t attempt)
+{
+    int64_t settle_ms = self->job->request->settle_ms;
+    return attempt < G_N_ELEMENTS(waits_ms) ? MIN(settle_ms, waits_ms[attempt]) : settle_ms;
+}
+
+/* Several gateways put both rows of a record at once. So the other row is read later: then a put that was in
+ * progress when the primary row was read has reached it. */
+static void
 read_primary(void *user, kw_rows *rows, const kw_error *error)
 {
     judging *self = user;
     self->primary = rows;
-    if (error)
+    if (error) {
         finish(self, error);
-    else
+    } else if (self->job->sides->apart) {
+        self->timer = kw_timer_new(self->job->call->loop, read_other_side, self);
+        kw_timer_start_ms(self->timer, (uint64_t)wait_of(self, self->attempts - 1));
+    } else {
         get_all(self, self->other, read_others);
+    }
 }
 
 static void
@@ -414,12 +436,9 @@ wait_or_judge(judging *self)
         judge(self);
         return;
     }
-    int64_t wait_ms = self->job->request->settle_ms;
-    if (self->attempts < G_N_ELEMENTS(waits_ms))
-        wait_ms = MIN(wait_ms, waits_ms[self->attempts]);
-    self->attempts++;
     self->timer = kw_timer_new(self->job->call->loop, waited, self);
-    kw_timer_start_ms(self->timer, (uint64_t)wait_ms);
+    kw_timer_start_ms(self->timer, (uint64_t)wait_of(self, self->attempts));
+    self->attempts++;
 }
 
 void
