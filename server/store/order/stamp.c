@@ -10,7 +10,8 @@
  * millisecond and undo it. So if its reply is lost, the gateway reads whether the put or a newer value is
  * there; otherwise the outcome is UNKNOWN. A removal can be sent again, because it always hides the same
  * cells. It leaves a readable cell one millisecond after its delete markers, which would hide the cell
- * otherwise.
+ * otherwise. If the store has certainly not applied the write of one row, for example because it was
+ * overloaded, while another row of the record may have been written, the first row is sent again.
  */
 #include "store/order/order_internal.h"
 
@@ -32,7 +33,7 @@ typedef struct stamping {
     kw_wait_result first_wait; /* what kw_wait_start returned */
     size_t checks;
     const kw_get **gets;
-    size_t *doubtful_copies; /* copies that are being checked */
+    size_t *doubtful_copies; /* copies that are being checked, or sent again */
     size_t doubtful_count;
     void (*done)(void *user);
     void *user;
@@ -103,9 +104,68 @@ wait_for_stamps(stamping *op)
     kw_wait_and_call(op->handle, &op->wait);
 }
 
-/* --- puts in doubt ---------------------------------------------------------------------------- */
+/* --- writes in doubt -------------------------------------------------------------------------- */
 
 static void check_later(stamping *op);
+
+static kw_written *
+result_of(const stamping *op, size_t copy)
+{
+    return &op->results[op->indexes[copy]];
+}
+
+static bool
+is_doubtful(const stamping *op, size_t copy)
+{
+    return result_of(op, copy)->outcome == KW_OUTCOME_UNKNOWN && !is_removal(&op->copies[copy]);
+}
+
+/* The index after the last row of the record that has this row. */
+static size_t
+end_of_record(const stamping *op, size_t copy)
+{
+    size_t end = copy + 1;
+    while (end < op->sent && op->copies[copy].record && op->copies[end].record == op->copies[copy].record)
+        end++;
+    return end;
+}
+
+static bool
+is_certainly_unsent(const kw_written *result)
+{
+    bool later = result->error.code == KW_BUSY || result->error.code == KW_UNAVAILABLE;
+    return result->outcome == KW_OUTCOME_FAILED && later;
+}
+
+/* Lists those rows of a record that the store refused although another row of it may have been written. They
+ * are sent again, because otherwise the outcome would be UNKNOWN. Rows of earlier steps must have been
+ * written. */
+static void
+list_left_out(stamping *op, size_t first, size_t end)
+{
+    bool elsewhere = false;
+    unsigned not_before = UINT_MAX; /* the first step with a row that is not certainly written */
+    for (size_t i = first; i < end; i++) {
+        kw_outcome outcome = result_of(op, i)->outcome;
+        elsewhere = elsewhere || outcome != KW_OUTCOME_FAILED;
+        if (outcome != KW_OUTCOME_OK)
+            not_before = MIN(not_before, op->copies[i].step);
+    }
+    for (size_t i = first; elsewhere && i < end; i++)
+        if (op->copies[i].step == not_before && is_certainly_unsent(result_of(op, i)))
+            op->doubtful_copies[op->doubtful_count++] = i;
+}
+
+static bool
+any_left_out(stamping *op)
+{
+    op->doubtful_count = 0;
+    for (size_t first = 0, end; first < op->sent; first = end) {
+        end = end_of_record(op, first);
+        list_left_out(op, first, end);
+    }
+    return op->doubtful_count > 0;
+}
 
 static void
 on_checked(void *user, kw_rows *rows, const kw_error *error)
@@ -127,8 +187,7 @@ check_doubtful(stamping *op)
     op->doubtful_count = 0;
     for (size_t i = 0; i < op->sent; i++) {
         const kw_write *put = &op->copies[i];
-        bool doubtful = op->results[op->indexes[i]].outcome == KW_OUTCOME_UNKNOWN && !is_removal(put);
-        if (!doubtful ||
+        if (!is_doubtful(op, i) ||
             (op->doubtful_count && !kw_bytes_equal(put->table, op->copies[op->doubtful_copies[0]].table)))
             continue;
         kw_get *get = KW_ARENA_NEW(op->arena, kw_get);
@@ -139,7 +198,29 @@ check_doubtful(stamping *op)
     if (op->doubtful_count)
         kw_store_handle_get_many(op->handle->inner, op->gets, op->doubtful_count, on_checked, op);
     else
-        wait_for_stamps(op);
+        check_later(op);
+}
+
+static void
+on_sent_again(void *user)
+{
+    stamping *op = user;
+    for (size_t i = 0; i < op->doubtful_count; i++)
+        *result_of(op, op->doubtful_copies[i]) = op->written[i];
+    check_doubtful(op);
+}
+
+/* Sends the rows again that were left out, with their stamps. */
+static void
+send_left_out(stamping *op)
+{
+    if (!any_left_out(op)) {
+        check_doubtful(op);
+        return;
+    }
+    for (size_t i = 0; i < op->doubtful_count; i++)
+        op->stamped[i] = &op->copies[op->doubtful_copies[i]];
+    kw_order_send(op->handle, op->arena, op->stamped, op->doubtful_count, op->written, on_sent_again, op);
 }
 
 static void
@@ -147,7 +228,7 @@ on_check_time(void *user, kw_wait_result result)
 {
     stamping *op = user;
     if (result == KW_WAIT_DONE)
-        check_doubtful(op);
+        send_left_out(op);
     else
         wait_for_stamps(op);
 }
@@ -155,11 +236,10 @@ on_check_time(void *user, kw_wait_result result)
 static void
 check_later(stamping *op)
 {
-    bool doubtful = false;
-    for (size_t i = 0; i < op->sent; i++)
-        doubtful = doubtful ||
-                   (op->results[op->indexes[i]].outcome == KW_OUTCOME_UNKNOWN && !is_removal(&op->copies[i]));
-    if (!doubtful || op->checks == KW_ORDER_CHECKS) {
+    bool later = any_left_out(op);
+    for (size_t i = 0; i < op->sent && !later; i++)
+        later = is_doubtful(op, i);
+    if (!later || op->checks == KW_ORDER_CHECKS) {
         wait_for_stamps(op);
         return;
     }

@@ -200,6 +200,68 @@ test_taken_in_one_row(void)
     order_bed_free(&bed);
 }
 
+/* Which of the two rows "r" and "s" of a record the store refuses. */
+typedef struct refusals {
+    const char *rows;
+    unsigned left; /* so many writes are refused */
+    unsigned writes[2];
+} refusals;
+
+static kw_fate
+refuse(void *user, const kw_simulated_call *call)
+{
+    refusals *of = user;
+    if (!call->write)
+        return KW_FATE_ANSWERED;
+    of->writes[call->row.data[0] == 's']++;
+    if (!strchr(of->rows, call->row.data[0]) || of->left == 0)
+        return KW_FATE_ANSWERED;
+    of->left--;
+    return KW_FATE_FAILED;
+}
+
+/* A row that the store refuses is written later, if another row of the record can have the write. */
+static void
+test_refused_rows(void)
+{
+    static const struct {
+        refusals refused;
+        bool in_steps; /* row s is written after row r */
+        kw_outcome outcomes[2];
+        unsigned writes[2];
+        const char *r, *s;
+    } cases[] = {
+        {{"s", 1, {0}}, false, {KW_OUTCOME_OK, KW_OUTCOME_OK}, {1, 2}, "f:a=1@1000", "f:a=1@1000"},
+        {{"r", 2, {0}}, false, {KW_OUTCOME_OK, KW_OUTCOME_OK}, {3, 1}, "f:a=1@1000", "f:a=1@1000"},
+        {{"s", 1, {0}}, true, {KW_OUTCOME_OK, KW_OUTCOME_OK}, {1, 2}, "f:a=1@1000", "f:a=1@1000"},
+        {{"rs", 2, {0}}, false, {KW_OUTCOME_FAILED, KW_OUTCOME_FAILED}, {1, 1}, "", ""},
+        {{"r", 1, {0}}, true, {KW_OUTCOME_FAILED, KW_OUTCOME_FAILED}, {1, 0}, "", ""},
+        {{"s", 99, {0}}, false, {KW_OUTCOME_OK, KW_OUTCOME_FAILED}, {1, 4}, "f:a=1@1000", ""},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        order_bed bed = order_bed_new();
+        order_answer answer = {0};
+        refusals refused = cases[i].refused;
+        kw_write rows[2] = {order_put(arena, &stamped, "r", "a=1"), order_put(arena, &stamped, "s", "a=1")};
+        const kw_write *list[2] = {&rows[0], &rows[1]};
+        rows[0].record = rows[1].record = 1;
+        rows[0].step = 1;
+        rows[1].step = cases[i].in_steps ? 2 : 1;
+        g_test_message("case %zu", i);
+        kw_simulated_set_fate(bed.rows, refuse, &refused);
+        kw_store_handle_write_many(bed.sync.handle, list, 2, answer.written, order_on_many, &answer);
+        order_await(&bed, &answer);
+        for (size_t row = 0; row < 2; row++) {
+            g_assert_cmpint(answer.written[row].outcome, ==, cases[i].outcomes[row]);
+            g_assert_cmpuint(refused.writes[row], ==, cases[i].writes[row]);
+        }
+        order_assert_row(&bed, "old", "r", cases[i].r);
+        order_assert_row(&bed, "old", "s", cases[i].s);
+        order_bed_free(&bed);
+    }
+}
+
 /* While a key rule changes, a put with a timestamp of its caller's leaves a trace with the present time. It
  * is not acknowledged any later, and its caller can read it at once. */
 static void
@@ -259,6 +321,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/stamped/purge", test_purge);
     g_test_add_func("/order/stamped/rows in other order", test_rows_in_other_order);
     g_test_add_func("/order/stamped/taken in one row", test_taken_in_one_row);
+    g_test_add_func("/order/stamped/refused rows", test_refused_rows);
     g_test_add_func("/order/stamped/trace", test_trace);
     g_test_add_func("/order/stamped/trace without time", test_trace_without_time);
     return g_test_run();
