@@ -16,7 +16,8 @@
  *                          '--------------- the clock has passed the stamp <-------------------'
  *
  * A round executes waiting increments of a row together, and writes their sums. A conditional write is a
- * round of its own. The next round of a row begins after the compare of the present one is decided.
+ * round of its own. The next round of a row begins after the compare of the present one is decided, and waits
+ * a little for callers that increment again.
  * tests/unit/order/cas_model.h explores these steps.
  *
  * If the record has several rows (or kw_ordering.waits_for_next_ms is set), the stamp is higher than

@@ -5,6 +5,13 @@
 #define CALLERS_MAX 256
 #define COLUMNS_MAX 64
 
+/* After a round of increments, the next one waits for their callers: at most this many times as long as the
+ * round took to be decided, and at most COLLECT_MAX_NS. If less than half of them call again in this time, so
+ * many rounds do not wait. */
+#define COLLECT_FACTOR 2
+#define COLLECT_MAX_NS UINT64_C(3000000)
+#define ROUNDS_WITHOUT_COLLECTION 8
+
 struct kw_cas_row {
     kw_order_row_key name;
     kw_order_handle *handle;
@@ -12,6 +19,9 @@ struct kw_cas_row {
     bool deciding;  /* a round has not decided its compare */
     bool pausing;
     kw_wait pause;
+    size_t expected;             /* the next round waits until so many operations wait; 0: it does not */
+    kw_fine_timer collection;    /* its end */
+    unsigned without_collection; /* rounds that will not wait */
 };
 
 static void begin_next(kw_cas_row *row);
@@ -33,7 +43,7 @@ find_row(kw_order_handle *handle, kw_bytes table, kw_bytes key)
 static void
 free_if_idle(kw_cas_row *row)
 {
-    if (row->deciding || row->pausing || row->waiting.length)
+    if (row->deciding || row->pausing || row->expected || row->waiting.length)
         return;
     kw_order_row_table_remove(row->handle->cas_rows, row, sizeof *row);
 }
@@ -198,11 +208,61 @@ begin_round(kw_cas_row *row)
     kw_cas_begin(round);
 }
 
+/* --- collection -----------------------------------------------------------------------------------
+ *
+ * Callers that increment a hot counter often call again as soon as they get their answers. If the next round
+ * began before that, these callers would form a second group, and each round would execute only one of the
+ * two groups. */
+
+static void
+end_collection(kw_cas_row *row)
+{
+    kw_fine_timer_cancel(row->handle->timers, &row->collection);
+    row->expected = 0;
+}
+
+static bool
+is_collecting(const kw_cas_row *row)
+{
+    const kw_cas_op *first = row->waiting.head ? row->waiting.head->data : NULL;
+    bool joins = !first || first->increment;
+    return joins && row->waiting.length < row->expected;
+}
+
+static void
+on_collection_over(void *user)
+{
+    kw_cas_row *row = user;
+    if (row->waiting.length < row->expected / 2)
+        row->without_collection = ROUNDS_WITHOUT_COLLECTION;
+    row->expected = 0;
+    begin_next(row);
+}
+
+static void
+collect(kw_cas_row *row, const kw_cas_round *decided)
+{
+    const kw_cas_op *first = decided->ops.head->data;
+    uint64_t now_ns = kw_clock_mono_ns();
+    size_t expected = row->waiting.length + decided->ops.length;
+    if (!first->increment || expected < 2)
+        return;
+    if (row->without_collection) {
+        row->without_collection--;
+        return;
+    }
+    row->expected = expected;
+    uint64_t most_ns = MIN(COLLECT_FACTOR * (now_ns - decided->read_ns), COLLECT_MAX_NS);
+    kw_fine_timer_set(row->handle->timers, &row->collection, now_ns + most_ns, on_collection_over, row);
+}
+
 static void
 begin_next(kw_cas_row *row)
 {
-    if (!row->deciding && !row->pausing && row->waiting.length)
+    if (!row->deciding && !row->pausing && row->waiting.length && !is_collecting(row)) {
+        end_collection(row);
         begin_round(row);
+    }
     free_if_idle(row);
 }
 
@@ -232,6 +292,7 @@ kw_cas_release(kw_cas_round *round)
     if (!row)
         return;
     row->deciding = false;
+    collect(row, round);
     pause_until(row, round->others_count && round->sent ? round->put.timestamp : 0);
 }
 
@@ -278,6 +339,7 @@ kw_order_cas_close(kw_order_handle *handle)
         kw_cas_row *row = at->data;
         bool deciding = row->deciding;
         row->deciding = true; /* keeps the row */
+        end_collection(row);
         while (row->waiting.length)
             fail_waiting(row->waiting.head->data, &error);
         row->deciding = deciding;

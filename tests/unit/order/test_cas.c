@@ -255,6 +255,48 @@ test_sums(void)
     order_bed_free(&bed);
 }
 
+#define REPEATED_CALLS 8
+
+/* A caller that increments again as soon as it has its answer. */
+typedef struct repeater {
+    order_bed *bed;
+    kw_increment increment;
+    unsigned answers;
+} repeater;
+
+static void
+on_repeated(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error)
+{
+    repeater *of = user;
+    (void)error;
+    g_assert_cmpint(outcome, ==, KW_OUTCOME_OK);
+    kw_rows_free(rows);
+    if (++of->answers < REPEATED_CALLS)
+        kw_store_handle_increment(of->bed->sync.handle, &of->increment, on_repeated, of);
+}
+
+/* A round waits for the callers of the round before, so that all of them share one write. Without that, the
+ * first caller and the other two would take turns: two writes for three increments. */
+static void
+test_collection(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    order_bed bed = order_bed_new();
+    repeater callers[3];
+    plan none = {.fate = KW_FATE_ANSWERED};
+    kw_simulated_set_fate(bed.rows, fate_of, &none);
+    for (int i = 0; i < 3; i++) {
+        callers[i] = (repeater){.bed = &bed, .increment = increment_of(arena, "n", 1, false)};
+        kw_store_handle_increment(bed.sync.handle, &callers[i].increment, on_repeated, &callers[i]);
+    }
+    while (callers[0].answers + callers[1].answers + callers[2].answers < 3 * REPEATED_CALLS)
+        order_run_ms(&bed, 1);
+    g_assert_cmpint(number_in_n(&bed, "old", "r"), ==, 3 * REPEATED_CALLS);
+    /* REPEATED_CALLS + 1 if no round ended its wait early */
+    g_assert_cmpuint(none.compares, <, 2 * REPEATED_CALLS - 2);
+    order_bed_free(&bed);
+}
+
 static void
 test_wrong_number(void)
 {
@@ -734,6 +776,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/cas/one-row", test_one_row);
     g_test_add_func("/order/cas/waits-for-what-it-has-read", test_waits_for_seen);
     g_test_add_func("/order/cas/sums", test_sums);
+    g_test_add_func("/order/cas/collection", test_collection);
     g_test_add_func("/order/cas/wrong-number", test_wrong_number);
     g_test_add_func("/order/cas/plain-writes", test_plain_writes);
     g_test_add_func("/order/cas/removed-value", test_removed_value);
