@@ -75,8 +75,9 @@ typedef enum kw_change_stamp {
     KW_CHANGE_STAMPED /* the gateway chooses it (store/order/order.h) */
 } kw_change_stamp;
 
-/* How increments and conditional puts run. Those that write in two steps (CAS, store/order/cas.h) do it in
- * the opposite order of puts: the placement that get operations read comes first. */
+/* How increments and conditional puts run. Those that write in two steps (CAS, store/order/cas.h) begin with
+ * the placement that get operations read. Puts and removals that write one placement after the other write
+ * this one last. */
 typedef enum kw_change_atomics {
     KW_CHANGE_ATOMICS_NATIVE,  /* one operation of the store, which writes the rows of all placements that put
                          operations write (path/atomic.h) */

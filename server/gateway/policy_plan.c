@@ -91,7 +91,8 @@ describe_writes(const kw_path *path, kw_buffer *lines)
         "    Versions: %s0, 1, 2, 2-spaced, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after "
         "`keyway change "
         "complete` 7, 8%s.\n"
-        "    From version 2 to 7, each write goes to both store tables, one after the other.\n",
+        "    From version 2 to 7, each write goes to both store tables. "
+        "Puts write them one after the other only in versions 3, 4, 4-back and 5.\n",
         store_order ? "store, enter-held, enter-raised, enter-stamped, " : "",
         store_order ? ", leave-stamped, leave-raised, leave-held" : "");
     describe_held(path, lines);
@@ -141,8 +142,8 @@ describe_additions(const kw_table *table, kw_buffer *lines)
         lines,
         "    Versions: %s0, filling-1, filling-2; then filled-stamped, where queries can use the "
         "path.\n"
-        "    In filling-2, each write goes to the added path first, then to the primary one; "
-        "afterwards to all at the same time.\n",
+        "    In filling-2, puts go to all paths at the same time, and removals to the added path first, "
+        "then to the primary one; afterwards all writes go to all paths at the same time.\n",
         store_order ? "store, enter-held, enter-raised, enter-stamped, " : "");
     if (store_order)
         describe_new_order(table, lines);

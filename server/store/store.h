@@ -288,7 +288,7 @@ typedef struct kw_get {
     kw_bytes row;
     /* Not NULL: the record has a second row, in the other placement of a changing path. The result has the
      * newest cells of both rows, under the key `row`; of cells with equal timestamps, those of `row`, which
-     * must be in the placement that puts write last. Before the result is returned, each row gets the cells
+     * must be in the placement that scans read. Before the result is returned, each row gets the cells
      * that it lacks; if that fails, the get fails. Needs an ordering with STAMP. In get_many, all second rows
      * are in the same table. */
     const kw_row_target *other;

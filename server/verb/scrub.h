@@ -27,19 +27,28 @@
  * because of a later removal. Cells that a deletion hides cannot be repaired in this way.
  *
  * In a store with several writers ("apart"), the comparison runs under version 2 of change/version.h, or
- * under filling-2 if a path is added: puts and removals write the other row (N) first, and the correct row
- * (O) after that. So N has every cell of O that was read before N, or a newer write of it, and only these
- * differences are repaired:
+ * under filling-2 if a path is added. Scans read the correct row (O), and not the other row (N). A removal
+ * writes N first, and O after that. A put writes both at once, so it can be in O before it is in N. A row
+ * that differs is therefore read again, and then N is read some time after O. A put in flight that had
+ * reached O when it was read has then reached N. So N has every cell that was read from O, or a newer write
+ * of it. Only these differences are repaired:
  *
  *   O has a visible cell, and N lacks it     unless N has removed it, or has a newer cell of the column and
  *                                            as many cells of it as O (the family keeps no more versions)
  *   both have it, with different values      (writes of one millisecond)
  *   N has a cell that O has removed          N lacks the removal
  *
+ * A put that takes longer than the wait looks like a row that N lacks. If the repair copies it, the copy is a
+ * cell with the timestamp of the put, which the put then writes again.
+ *
  * A cell or a removal that only N has is not repaired. It is of a write in flight, or of one with an unknown
- * outcome that reached N and not O, which can take effect at any time. Deleting it could hide a write that O
- * is about to acknowledge. After version 2, and before calls read N, the pass under version 3 copies such
- * cells to O, or replaces them by those of O. Their records are counted as orphans, for information.
+ * outcome that has not reached O, and can take effect at any time. Deleting it could hide a write that O is
+ * about to acknowledge. After version 2, and before calls read N, the pass under version 3 copies such cells
+ * to O, or replaces them by those of O. After filling-2 no pass follows, because gets read O. There such
+ * cells stay in N until the record is written again. Their records are counted as orphans, for information.
+ *
+ * A put with an unknown outcome can also have reached only O. If it reached O before the row was compared, it
+ * is a difference and is copied to N. If it did so later, the pass copies it, or it stays under filling-2.
  */
 #pragma once
 

@@ -203,9 +203,8 @@ void kw_verb_scrub(kw_call *call, const kw_scrub_request *request, kw_scrub_done
 typedef enum kw_copy_mode {
     KW_COPY_ROWS, /* copies the rows of `from` to `to` */
     /* A pass, in a store with several writers: gives both rows of each record with a row in `from` the cells
-     * and removals of both. Of cells with equal timestamps, those of the placement that put operations write
-     * last replace the others. The rows of both placements must be visited, for records without a row in one
-     * of them. */
+     * and removals of both. Of cells with equal timestamps, those of the placement that scans read replace
+     * the others. The rows of both placements must be visited, for records without a row in one of them. */
     KW_COPY_PASS,
     KW_COPY_SWEEP /* removes gone cells from the rows of `from`, in a store with several writers */
 } kw_copy_mode;

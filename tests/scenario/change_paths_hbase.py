@@ -125,7 +125,7 @@ class Begin(PathsCase):
   path by_time: its rows are copied from path primary to store table {self.name}_by_time (layout 1), while the table is served.
   path by_other: its rows are copied from path primary to store table {self.name}_by_other (layout 1), while the table is served.
     Versions: store, enter-held, enter-raised, enter-stamped, 0, filling-1, filling-2; then filled-stamped, where queries can use the path.
-    In filling-2, each write goes to the added path first, then to the primary one; afterwards to all at the same time.
+    In filling-2, puts go to all paths at the same time, and removals to the added path first, then to the primary one; afterwards all writes go to all paths at the same time.
     The table permanently gets order: stamp, so the gateways set the timestamps.
     Increments and conditional writes wait in the versions named enter; they fail (UNAVAILABLE) if their deadline passes first.
     Until the change ends, no other program must write the store tables.

@@ -19,11 +19,11 @@
  * those of tables with order: store. Cells that are deleted in a family that keeps deleted cells are not
  * copied either.
  *
- * kw:w. Atomic operations compare the kw:w of `row`, and a put or removal writes `row` last. A copy both ways
- * adds writes to `row` that have not reached it. So it writes the newer kw:w of `to_row` to `row`, in the
- * same mutation. Without this kw:w, an atomic operation that has read the row before the copy would not
- * notice the copied cells. In addition, the delete markers of a copied removal could hide the kw:w of an
- * atomic operation that was applied in between. If the row had no kw:w before, the compare of another
+ * kw:w. Atomic operations compare the kw:w of `row`, and a put or removal can reach `to_row` before `row`. A
+ * copy both ways adds writes to `row` that have not reached it. So it writes the newer kw:w of `to_row` to
+ * `row`, in the same mutation. Without this kw:w, an atomic operation that has read the row before the copy
+ * would not notice the copied cells. In addition, the delete markers of a copied removal could hide the kw:w
+ * of an atomic operation that was applied in between. If the row had no kw:w before, the compare of another
  * operation would then find none again, and two increments could have the same result.
  */
 #include "store/order/copy.h"

@@ -240,7 +240,7 @@ pass_of(const scene *self)
     return self->gateway.changes->records[0].pass;
 }
 
-/* On the way back, put operations write the new placement last. */
+/* On the way back, scans read the new placement, so the pass begins with it. */
 static void
 test_first(void)
 {

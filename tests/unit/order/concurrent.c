@@ -270,7 +270,7 @@ begin_get(caller *of)
     kw_store_handle_get(of->in->handles[of->gateway], &of->get, on_rows, of);
 }
 
-/* The placement that puts write last is the first one of an atomic operation. */
+/* An atomic operation begins with the placement that scans read. */
 static void
 begin_write_if(caller *of)
 {

@@ -20,7 +20,7 @@ typedef struct pass_fixture {
 } pass_fixture;
 
 void pass_fixture_open(pass_fixture *self, uint32_t max_scans);
-/* As open, but put operations write the new placement last. */
+/* As open, but scans read the new placement. */
 void pass_fixture_open_new_read(pass_fixture *self, uint32_t max_scans);
 void pass_fixture_close(pass_fixture *self);
 

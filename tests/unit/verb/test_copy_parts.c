@@ -189,7 +189,7 @@ test_scans(void)
         }
 }
 
-/* The pass begins with the new placement, because put operations write it last. */
+/* The pass begins with the new placement, because scans read it. */
 static void
 test_new_first(void)
 {
