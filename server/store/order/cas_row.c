@@ -245,7 +245,7 @@ collect(kw_cas_row *row, const kw_cas_round *decided)
     const kw_cas_op *first = decided->ops.head->data;
     uint64_t now_ns = kw_clock_mono_ns();
     size_t expected = row->waiting.length + decided->ops.length;
-    if (!first->increment || expected < 2)
+    if (!first->increment || expected < 2 || row->handle->base.closing)
         return;
     if (row->without_collection) {
         row->without_collection--;
