@@ -33,8 +33,9 @@
 #define STORE    KW_CHANGE_NEEDS_STORE_ORDER
 
 /* In 3, 4, 5 and 4-back, puts write one placement after the other. Otherwise readers could see a put in one
- * placement, and miss it later when they read the other one (ARCHITECTURE.md). */
-/* name, role of the old placement, role of the new one, atomic operations, timestamps, flags,
+ * placement, and miss it later when they read the other one (ARCHITECTURE.md).
+ *
+ * name, role of the old placement, role of the new one, atomic operations, timestamps, flags,
  * step forward, step back */
 static const kw_change_version versions[KW_CHANGE_VERSION_COUNT] = {
     [KW_CHANGE_VERSION_STORE] = {"store", ALL, NONE, KW_CHANGE_ATOMICS_NATIVE, KW_CHANGE_UNSTAMPED, BARE,
