@@ -33,12 +33,12 @@ typedef enum kw_change_version_id {
     KW_CHANGE_VERSION_ENTER_STAMPED,
     KW_CHANGE_VERSION_0, /* a table with `order: stamp` before its change */
     KW_CHANGE_VERSION_1,
-    KW_CHANGE_VERSION_2,        /* the copier runs */
-    KW_CHANGE_VERSION_2_SPACED, /* passes run */
+    KW_CHANGE_VERSION_2,        /* the copier runs, then passes that read old cells only */
+    KW_CHANGE_VERSION_2_SPACED, /* passes of all cells run */
     KW_CHANGE_VERSION_3,        /* the last pass runs */
     KW_CHANGE_VERSION_4,
     KW_CHANGE_VERSION_5, /* on the way back a pass runs */
-    KW_CHANGE_VERSION_6, /* the operator can still go back */
+    KW_CHANGE_VERSION_6, /* the operator can still go back; then passes that read old cells only run */
     KW_CHANGE_VERSION_7,
     KW_CHANGE_VERSION_8,        /* a table with `order: stamp` after its change */
     KW_CHANGE_VERSION_6_SPACED, /* on the way back */

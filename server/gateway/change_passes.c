@@ -1,6 +1,7 @@
 /* Slices of passes and sweeps (change_planner.h says when they run). The first pass scans all rows. Later
- * passes scan only rows with a cell whose timestamp is `settled_ms` or later. Sweeps do the same with
- * `swept_ms`, one placement after the other (change_parts.c).
+ * passes scan only rows with a cell whose timestamp is `settled_ms` or later. Under 2 and 6, a pass leaves
+ * out cells with timestamps from `set_at_ms` on. Sweeps do the same with `swept_ms`, one placement after the
+ * other (change_parts.c).
  *
  *   pass:  rows of one placement (PASS_FIRST) --> rows of the other one (PASS_SECOND)
  *              --> rows of the first one again, if some are left (verb/copy_seen.h)
@@ -185,6 +186,8 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
     kw_change_work *work = kw_change_work_of(self, known);
     kw_change_record record = *known;
     begin_or_continue_pass(self, work, &record);
+    bool limited = kw_change_pass_is_limited(&record);
+    g_assert(!limited || record.set_at_ms > 0);
     bool new_is_read = path->placements[0].role.scan;
     bool new = (work->seen_use == KW_COPY_SEEN_COMPARE) != new_is_read;
     const kw_placement *from = &path->placements[new ? 0 : 1], /* placements[0] is the new one */
@@ -193,6 +196,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
                                      .from = from,
                                      .to = to,
                                      .since_ms = kw_copy_can_select_by_time(from, to) ? record.settled_ms : 0,
+                                     .before_ms = limited ? record.set_at_ms : 0,
                                      .scan_all = scans_all(self, &record),
                                      .max_scans = kw_change_slice_hurries(&record) ? KW_COPY_SCANS_MAX : 1,
                                      .seen = kw_copy_seen_ref(work->seen),

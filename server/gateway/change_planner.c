@@ -107,31 +107,9 @@ kw_change_planner_note(kw_change_planner *planner, const kw_change_record *recor
 /* --- steps -----------------------------------------------------------------------------------------------
  */
 
-/* True if a pass must be made: none has ended yet, or passes can select rows by time and the last one was too
- * long ago. times: NULL: only the first reason counts. */
-static bool
-is_pass_due(const kw_change_record *record, const kw_change_times *times)
-{
-    bool old = times && times->can_select_by_time && times->store_ms - record->settled_ms > REFRESH_MS;
-    return record->settled_ms == 0 || old;
-}
-
 static kw_change_version_step
-step_at_rest(const kw_change_record *record, bool due)
+next_step(const kw_change_record *record)
 {
-    kw_change_version_step forward = kw_change_version_next(record->version, KW_CHANGE_FORWARD);
-    if (record->version == KW_CHANGE_VERSION_2)
-        return forward;
-    return due ? (kw_change_version_step){KW_CHANGE_VERSION_2,
-                                          forward.needs & ~(unsigned)KW_CHANGE_NEEDS_COMMAND}
-               : kw_change_version_next(record->version, KW_CHANGE_BACK);
-}
-
-static kw_change_version_step
-next_step(const kw_change_record *record, const kw_change_times *times)
-{
-    if (kw_change_waits_for_switch(record))
-        return step_at_rest(record, is_pass_due(record, times));
     kw_change_direction direction = kw_change_goes_back(record) ? KW_CHANGE_BACK : KW_CHANGE_FORWARD;
     return record->adds ? kw_change_version_next_adding(record->version, direction)
                         : kw_change_version_next(record->version, direction);
@@ -173,13 +151,13 @@ needs_before_hold(const kw_change_record *record, kw_change_version_id to)
  * which it ends, there is no next version (KW_CHANGE_VERSION_COUNT). Then only a grace and a sweep of the
  * control cells are left; a drop does not need the sweep. */
 static kw_change_version_step
-step_of(const kw_change_record *record, const kw_change_times *times, bool *ret_ends)
+step_of(const kw_change_record *record, bool *ret_ends)
 {
     kw_change_version_id goal = kw_change_goal_version(record);
     bool ends = goal_ends(record, goal), arrived = record->version == goal;
     kw_change_version_step step =
         arrived && ends ? (kw_change_version_step){KW_CHANGE_VERSION_COUNT, needs_of_end(record)}
-                        : next_step(record, times);
+                        : next_step(record);
     if (step.to != KW_CHANGE_VERSION_COUNT)
         step.needs |= needs_before_hold(record, step.to);
     bool unstamped = goal == KW_CHANGE_VERSION_STORE || goal == KW_CHANGE_VERSION_STORE_NEW;
@@ -234,13 +212,19 @@ find_work(const kw_change_record *record, unsigned needs)
     return needs & KW_CHANGE_NEEDS_SWEEP ? KW_CHANGE_ACT_SWEEP : KW_CHANGE_ACT_WAIT;
 }
 
+/* While the change waits for the operator, further passes do not keep it from going on. */
+static bool
+is_first_pass_made(const kw_change_record *record)
+{
+    return kw_change_waits_for_switch(record) && record->settled_ms > 0;
+}
+
 kw_change_act
 kw_change_work_left(const kw_change_record *record)
 {
     bool ends;
-    kw_change_act work = find_work(record, step_of(record, NULL, &ends).needs);
-    bool passes = kw_change_waits_for_switch(record) && record->settled_ms == 0;
-    return work == KW_CHANGE_ACT_WAIT && passes ? KW_CHANGE_ACT_PASS : work;
+    kw_change_act work = find_work(record, step_of(record, &ends).needs);
+    return is_first_pass_made(record) && work == KW_CHANGE_ACT_PASS ? KW_CHANGE_ACT_WAIT : work;
 }
 
 /* The next step needs a command. */
@@ -248,9 +232,9 @@ bool
 kw_change_waits_for_command(const kw_change_record *record)
 {
     bool ends, arrived = record->version == kw_change_goal_version(record);
-    kw_change_version_step step = step_of(record, NULL, &ends);
-    if (kw_change_waits_for_switch(record))
-        return record->copied && record->compared && record->settled_ms > 0;
+    kw_change_version_step step = step_of(record, &ends);
+    if (is_first_pass_made(record))
+        return record->copied && record->compared;
     return arrived && !ends && find_work(record, step.needs) == KW_CHANGE_ACT_WAIT;
 }
 
@@ -262,12 +246,29 @@ kw_change_atomics_are_held(kw_change_version_id version)
 
 /* --- rounds ------------------------------------------------------------------------------------------- */
 
+static bool
+is_old(int64_t time_ms, const kw_change_times *times)
+{
+    return times->can_select_by_time && times->store_ms - time_ms > REFRESH_MS;
+}
+
+/* True if the version must be set again before the pass under it begins: it was set so long ago that the pass
+ * would leave out too much. */
+static bool
+is_limit_old(const kw_change_record *record, const kw_change_times *times)
+{
+    bool begins = record->pass == KW_CHANGE_PASS_FIRST && record->copied_to.size == 0;
+    return kw_change_pass_is_limited(record) && begins && is_old(record->set_at_ms, times);
+}
+
 /* True if the step needs another pass or sweep under this version, after one that has ended. */
 static bool
 needs_round(const kw_change_record *record, kw_change_version_step step, const kw_change_times *times)
 {
-    if (!(step.needs & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)) || kw_change_waits_for_switch(record))
+    if (!(step.needs & (KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)))
         return false;
+    if (step.needs & KW_CHANGE_NEEDS_PASS && kw_change_pass_is_limited(record))
+        return kw_change_waits_for_switch(record) && is_old(record->settled_ms, times);
     if (step.to == KW_CHANGE_VERSION_COUNT)
         return record->rounds == 0;
     bool shortens = times->can_select_by_time || step.needs & KW_CHANGE_NEEDS_SWEEP;
@@ -293,14 +294,26 @@ next_work(const kw_change_record *record, kw_change_act work)
     return record->paused ? wait_for(KW_CHANGE_WAIT_RESUME, 0) : (kw_change_next){.act = work};
 }
 
-/* When another pass is due, the change leaves 2 by itself, and returns after it. */
+/* While the change waits for the operator, passes are made now and then. */
 static bool
 waits_for_command(const kw_change_record *record, const kw_change_times *times)
 {
-    bool rests = kw_change_waits_for_switch(record);
-    bool passes =
-        rests && (record->version != KW_CHANGE_VERSION_2 || (!record->paused && is_pass_due(record, times)));
+    bool due = record->pass != KW_CHANGE_PASS_ENDED || is_old(record->settled_ms, times);
+    bool passes = kw_change_waits_for_switch(record) && !record->paused && due;
     return kw_change_waits_for_command(record) && !passes;
+}
+
+/* The pass can begin, unless its version must be set again first. A write of the copy that was given up must
+ * not replace cells that the pass then counts as equal. */
+static kw_change_next
+next_pass(const kw_change_planner *planner, const kw_change_record *record, const kw_change_times *times)
+{
+    if (record->paused || !is_limit_old(record, times))
+        return next_work(record, KW_CHANGE_ACT_PASS);
+    kw_change_next next = check_work(planner, times);
+    return next.wait == KW_CHANGE_WAIT_NONE
+               ? (kw_change_next){.act = KW_CHANGE_ACT_STEP, .to = record->version}
+               : next;
 }
 
 kw_change_next
@@ -309,7 +322,7 @@ kw_change_planner_next(const kw_change_planner *planner, const kw_change_record 
 {
     g_assert(record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS);
     bool ends;
-    kw_change_version_step step = step_of(record, times, &ends);
+    kw_change_version_step step = step_of(record, &ends);
     kw_change_act work = find_work(record, step.needs);
     if (waits_for_command(record, times))
         return wait_for(KW_CHANGE_WAIT_COMMAND, 0);
@@ -318,14 +331,14 @@ kw_change_planner_next(const kw_change_planner *planner, const kw_change_record 
         next = check_work(planner, times);
     if (next.wait != KW_CHANGE_WAIT_NONE)
         return next;
+    if (work == KW_CHANGE_ACT_PASS)
+        return next_pass(planner, record, times);
     if (work != KW_CHANGE_ACT_WAIT)
         return next_work(record, work);
     if (step.needs & KW_CHANGE_NEEDS_CURSOR_EXPIRY && record->completing && !times->cursors_expired)
         return wait_for(KW_CHANGE_WAIT_CURSORS, 0);
     if (needs_round(record, step, times))
         return next_round(planner, record, step, times);
-    if (record->paused && record->version == KW_CHANGE_VERSION_2 && kw_change_waits_for_switch(record))
-        return wait_for(KW_CHANGE_WAIT_RESUME, 0); /* another pass */
     return (kw_change_next){.act = ends ? KW_CHANGE_ACT_END : KW_CHANGE_ACT_STEP, .to = step.to};
 }
 
@@ -373,6 +386,8 @@ kw_change_compare_again(kw_change_record *record, bool copies)
 {
     kw_change_forget_rates(record);
     record->part = 0;
+    if (record->pass != KW_CHANGE_PASS_ENDED)
+        forget_pass(record); /* it begins again after the comparison */
     record->compared = false;
     record->compare_cursor = KW_BYTES_NONE;
     record->rows_compared = record->missing = record->different = record->extra = record->repaired = 0;
@@ -401,6 +416,12 @@ kw_change_set_version(kw_change_record *record, kw_change_version_id version, in
         record->settled_ms = 0;
     if (place > kw_change_place_of(KW_CHANGE_VERSION_0) && place <= kw_change_place_of(KW_CHANGE_VERSION_7))
         record->swept_ms = 0;
+}
+
+bool
+kw_change_pass_is_limited(const kw_change_record *record)
+{
+    return !kw_change_version_of(record->version)->waits_for_next_ms;
 }
 
 bool

@@ -13,13 +13,14 @@
  * became the holder itself (because it does not know which gateways disappeared before), and after its work,
  * if a write of the work was given up.
  *
- * Passes are repeated, because atomic operations are held during the last one, under 3 or 5. After the
- * comparison, a pass under 2_SPACED visits all records; then the change returns to 2, where writes take less
- * time. Further passes visit only the records that were written since the pass before began. While the change
- * waits for the operator, such a pass runs now and then. After the command, such passes run one after the
- * other until one is short.
+ * Passes are repeated, because atomic operations are held during the last one, under 3 or 5, and puts take
+ * longer in the spaced versions 2_SPACED to 5. After the comparison, a pass under 2 visits all records.
+ * Further passes visit only the records that were written since the pass before began. While the change waits
+ * for the operator, such a pass runs under 2 now and then. After the command, such passes run under 2_SPACED,
+ * one after the other until one is short. On the way back, 6, 6_PASS and 5 take the places of 2, 2_SPACED
+ * and 3.
  *
- *   2 -> 2_SPACED: pass -> 2 -> (command) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
+ *   2: pass -> 2 again: pass -> (command) -> 2_SPACED: pass -> 2_SPACED again: pass -> 3: pass -> 4
  *
  * Which records a pass visits is decided by the timestamps of their cells. When all gateways have reported a
  * version, no call is under way with a timestamp lower than `set_at_ms` of the version. So after a
@@ -115,6 +116,10 @@ kw_change_act kw_change_work_left(const kw_change_record *record);
  * now_ms: wall clock. set_at_ms: calls that begin from now on do not get a lower timestamp; 0: unknown. */
 void kw_change_set_version(kw_change_record *record, kw_change_version_id version, int64_t now_ms,
                            int64_t set_at_ms);
+/* True if a pass under the version reads only cells with timestamps lower than `set_at_ms`: puts under it can
+ * have the timestamp of an acknowledged one (change/version.h), and the pass must not copy one over another.
+ */
+bool kw_change_pass_is_limited(const kw_change_record *record);
 /* True if the version must be set with a known time: calls under it leave control cells, and passes and
  * sweeps under it select cells by timestamp. */
 bool kw_change_needs_set_at(kw_change_version_id version);

@@ -128,6 +128,5 @@ kw_change_goes_back(const kw_change_record *record)
 bool
 kw_change_waits_for_switch(const kw_change_record *record)
 {
-    bool there = record->version == KW_CHANGE_VERSION_2 || record->version == KW_CHANGE_VERSION_2_SPACED;
-    return there && kw_change_goal_version(record) == KW_CHANGE_VERSION_2;
+    return record->version == KW_CHANGE_VERSION_2 && kw_change_goal_version(record) == KW_CHANGE_VERSION_2;
 }

@@ -25,8 +25,8 @@ uint64_t kw_change_unrepaired(const kw_change_record *record);
 /* True if all rows are copied and compared, and none differs or could not be copied, so that queries can read
  * an added path. */
 bool kw_change_is_filled(const kw_change_record *record);
-/* True if the change is under 2 or 2_SPACED, and its goal is 2. There it waits for the operator when its work
- * has ended, and it goes to 2_SPACED only for a pass. */
+/* True if the change is under 2, and its goal is 2. There it waits for the operator when its work has ended.
+ */
 bool kw_change_waits_for_switch(const kw_change_record *record);
 /* True if the goal lies in a version before the present one. */
 bool kw_change_goes_back(const kw_change_record *record);

@@ -86,15 +86,14 @@ describe_writes(const kw_path *path, kw_buffer *lines)
         return;
     }
     bool store_order = path->table->ordering.order == KW_WRITE_ORDER_STORE;
-    kw_buffer_printf(
-        lines,
-        "    Versions: %s0, 1, 2, 2-spaced, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after "
-        "`keyway change "
-        "complete` 7, 8%s.\n"
-        "    From version 2 to 7, each write goes to both store tables. "
-        "Puts write them one after the other only in versions 3, 4, 4-back and 5.\n",
-        store_order ? "store, enter-held, enter-raised, enter-stamped, " : "",
-        store_order ? ", leave-stamped, leave-raised, leave-held" : "");
+    kw_buffer_printf(lines,
+                     "    Versions: %s0, 1, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after "
+                     "`keyway change "
+                     "complete` 7, 8%s.\n"
+                     "    From version 2 to 7, each write goes to both store tables. "
+                     "Puts write them one after the other only in versions 3, 4, 4-back and 5.\n",
+                     store_order ? "store, enter-held, enter-raised, enter-stamped, " : "",
+                     store_order ? ", leave-stamped, leave-raised, leave-held" : "");
     describe_held(path, lines);
     kw_buffer_append_text(lines,
                           "    Until the change ends, no other program must write either store table.\n");

@@ -253,9 +253,9 @@ typedef struct kw_row_copy {
     /* Not NULL: the whole row as a read without an ordering returns it, with all versions. Then the store
      * does not read it; it must live until done. Ignored by a store with one writer. */
     const kw_row *stored, *to_stored;
-    /* With both_ways: both rows have the same cells with lower timestamps, and only the others are read; 0:
-     * all. `stored` and `to_stored` need not have the older ones. */
-    int64_t time_from;
+    /* With both_ways, only cells with time_from <= timestamp < time_to are read; both 0: all. Both rows must
+     * have the same older cells. `stored` and `to_stored` need not have the others. */
+    int64_t time_from, time_to;
     uint64_t era; /* of its writes; see kw_write */
 } kw_row_copy;
 

@@ -70,6 +70,13 @@ kw_copy_is_sweep(const kw_copy_slice *self)
     return self->request->mode == KW_COPY_SWEEP;
 }
 
+/* The end of the timestamps of cells that are read; 0: all cells are read. */
+static inline int64_t
+kw_copy_time_to(const kw_copy_slice *self)
+{
+    return self->request->before_ms ? self->request->before_ms : self->since_ms ? INT64_MAX : 0;
+}
+
 /* --- copy.c ------------------------------------------------------------------------------------------ */
 
 /* Starts the next fetches and copies, if they can start now, or ends the slice. */

@@ -39,7 +39,7 @@ kw_copy_keys_spec(const kw_copy_slice *self)
                                 .filter = filter_of(self),
                                 .filters_cells_only = true,
                                 .time_from = self->since_ms,
-                                .time_to = self->since_ms ? INT64_MAX : 0,
+                                .time_to = kw_copy_time_to(self),
                                 .with_removed = self->names_records && !kw_copy_is_sweep(self),
                                 .keep_blocks_out_of_cache = true,
                                 .max_row_bytes =
@@ -67,7 +67,7 @@ spec_of_whole_rows(const kw_copy_slice *self)
     return (kw_range_scan_spec){.table = self->request->from->store_table,
                                 .max_versions = INT32_MAX,
                                 .time_from = self->since_ms,
-                                .time_to = self->since_ms ? INT64_MAX : 0,
+                                .time_to = kw_copy_time_to(self),
                                 .keep_blocks_out_of_cache = true,
                                 .max_row_bytes = FETCH_BYTES_MAX,
                                 .account = self->call->account,

@@ -64,6 +64,7 @@ copy_of(const kw_copy_slice *self, kw_bytes row, const kw_row *stored, kw_bytes 
         .both_ways = is_pass,
         .stored = stored,
         .time_from = self->since_ms,
+        .time_to = kw_copy_time_to(self),
         .era = self->call->era,
     };
     if (!to_is_read)

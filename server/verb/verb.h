@@ -214,6 +214,7 @@ typedef struct kw_copy_request {
     const kw_placement *from;
     const kw_placement *to; /* NULL for a sweep */
     int64_t until_ms;       /* sweep: control cells with timestamps up to it; see kw_row_sweep */
+    int64_t before_ms;      /* pass: of cells with lower timestamps; 0: of all */
     /* Pass, sweep: the slice needs to visit only rows that have a cell (sweep: a control cell) with this
      * timestamp or a later one; of a pass, older cells must be the same in both placements, and
      * kw_copy_can_select_by_time must be true. 0: all rows. */

@@ -60,7 +60,7 @@ class Begin(HBaseCase):
 table t
   path primary: another key rule
   path primary: its rows move from store table {self.name} (layout 1) to {self.name}_L2 (layout 2), while the table is served.
-    Versions: store, enter-held, enter-raised, enter-stamped, 0, 1, 2, 2-spaced, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after `keyway change complete` 7, 8, leave-stamped, leave-raised, leave-held.
+    Versions: store, enter-held, enter-raised, enter-stamped, 0, 1, 2; after `keyway change switch` 2-spaced, 3, 4, 5, 6; after `keyway change complete` 7, 8, leave-stamped, leave-raised, leave-held.
     From version 2 to 7, each write goes to both store tables. Puts write them one after the other only in versions 3, 4, 4-back and 5.
     Increments and conditional writes wait in versions 1, 3, 4, 4-back, 5 and 7, and in those named enter and leave; they fail (UNAVAILABLE) if their deadline passes first.
     Until the change ends, no other program must write either store table.

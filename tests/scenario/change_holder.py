@@ -148,7 +148,7 @@ class Holder(HBaseCase):
         self.wait_for_reports(a)
         self.assertIn(f"{self.name}_1", status(a, "t").phase)
         wait_until(lambda: re.search(r'^keyway_change_unreported_gateways{.*} 1$', a.get("/metrics")[1], re.M), "the metric")
-        self.assertIn(status(a, "t").version, ("2", "2-spaced"))  # "2" if b had not reported it after the first pass
+        self.assertIn(status(a, "t").version, ("2", "2-spaced"))  # "2" if b had not reported it after a pass
         self.wait_for_version("6", gateway=a)
         self.put(a, "x", 1)
         b.process.send_signal(signal.SIGCONT)

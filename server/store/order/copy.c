@@ -10,8 +10,8 @@
  * that it had, and a copied removal the timestamp of the removal, so a later write wins although it arrives
  * sooner. Cells with equal timestamps are the exception: of them, HBase keeps the one that arrives last. So a
  * copy one way can replace a later cell of the same millisecond. A later copy both ways corrects this. A copy
- * both ways must run only while puts wait for the next millisecond (kw_ordering). tests/unit/change explores
- * these steps.
+ * both ways must run only while puts wait for the next millisecond (kw_ordering), or read only cells that are
+ * older than every write in progress (time_to). tests/unit/change explores these steps.
  *
  * The reads return gone cells, and the cells that they hide. A hidden cell is not copied. A gone cell is,
  * together with delete markers up to its value in the same mutation. HBase does not return its delete
@@ -97,7 +97,8 @@ goes_with(const kw_row_copy *one, const kw_row_copy *other)
 {
     return kw_bytes_equal(one->table, other->table) && kw_bytes_equal(one->to_table, other->to_table) &&
            one->both_ways == other->both_ways && one->time_from == other->time_from &&
-           !one->stored == !other->stored && !one->to_stored == !other->to_stored;
+           one->time_to == other->time_to && !one->stored == !other->stored &&
+           !one->to_stored == !other->to_stored;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -195,7 +196,7 @@ read_rows(copying *op, bool to_rows)
                                .row = to_rows ? copy->to_row : copy->row,
                                .max_versions = INT32_MAX,
                                .time_from = copy->time_from,
-                               .time_to = copy->time_from ? INT64_MAX : 0,
+                               .time_to = copy->time_to,
                                .max_bytes = ROW_BYTES_MAX,
                                .keep_blocks_out_of_cache = true,
                                .deadline = op->deadline};

@@ -80,6 +80,7 @@ read_row(large *op, kw_bytes table, kw_bytes row, kw_get_done done)
     op->get.table = table;
     op->get.row = row;
     op->get.max_versions = INT32_MAX;
+    op->get.time_to = op->copy->time_to;
     op->get.deadline = op->deadline;
     kw_store_handle_get_many(op->handle->inner, &op->list, 1, done, op);
 }

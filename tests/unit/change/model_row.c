@@ -151,6 +151,24 @@ row_read_since(const row *from, uint8_t since)
     return read;
 }
 
+row
+row_read_below(const row *from, uint8_t until)
+{
+    row read = row_read(from);
+    for (unsigned i = 0; i < CELLS; i++)
+        if (STAMP_OF(read.cells[i]) >= until)
+            read.cells[i] = 0;
+    if (STAMP_OF(read.row_gone) + 1 >= until)
+        read.row_gone = 0;
+    if (STAMP_OF(read.a_gone) + 1 >= until)
+        read.a_gone = 0;
+    if (read.writer_at >= until)
+        read.writer = read.writer_at = 0;
+    if (read.touched >= until)
+        read.touched = 0;
+    return read;
+}
+
 bool
 row_is_empty(const row *of)
 {

@@ -53,6 +53,8 @@ void row_purge(row *of, bool control);
 row row_read(const row *from);
 /* The same, of cells with this timestamp and later ones. */
 row row_read_since(const row *from, uint8_t since);
+/* The same, of cells with lower timestamps. */
+row row_read_below(const row *from, uint8_t until);
 bool row_is_empty(const row *of);
 /* Leaves a trace. */
 void row_touch(row *of, uint8_t at);

@@ -74,7 +74,7 @@ end_part_of_pass(const search *with, world *in, const call *of)
     bool visited = of->stage > 0; /* else its scan has not returned the record */
     in->done |= (uint8_t)(PASSED(of->place) | (visited ? VISITED : 0));
     if (with->model->passes_one_side || ((in->done & PASSED(OLD)) && (in->done & PASSED(NEW))))
-        world_end_pass(with, in, of->until);
+        world_end_pass(with, in, of->counts_for);
 }
 
 /* The call has done all its work. */
@@ -303,10 +303,12 @@ places_to_read(const search *with, const call *of)
 static row
 view_of(const world *in, call *of, int place)
 {
-    row view = row_read_since(&in->rows[place], of->since);
+    row all = of->kind == CALL_PASS && of->until ? row_read_below(&in->rows[place], of->until)
+                                                 : row_read(&in->rows[place]);
+    row view = row_read_since(&all, of->since);
     if (of->kind == CALL_PASS && of->place == place && view.touched)
         of->since = 0; /* then the whole rows are read */
-    return of->since ? view : row_read(&in->rows[place]);
+    return of->since ? view : all;
 }
 
 static void

@@ -361,7 +361,8 @@ until_of(const search *with, const world *in, call_kind kind)
 {
     if (kind == CALL_SWEEP)
         return with->model->sweeps_young ? in->floor : in->set_at;
-    return kind == CALL_PASS && with->model->settles_at_begin ? in->floor : 0;
+    bool limited = kind == CALL_PASS && !kw_change_version_of(in->at)->waits_for_next_ms;
+    return limited && !with->model->passes_young ? in->set_at : 0;
 }
 
 static void
@@ -373,7 +374,8 @@ begin_work(const search *with, const world *in, call_kind kind, int place, bool 
                        .version = in->at,
                        .place = (uint8_t)place,
                        .since = kind == CALL_PASS ? in->settled : 0,
-                       .until = until_of(with, in, kind)};
+                       .until = until_of(with, in, kind),
+                       .counts_for = with->model->settles_at_begin ? in->floor : 0};
     if (grace && !in->graced)
         drop_late_calls(&next);
     next.graced = 1;
@@ -419,16 +421,6 @@ begin_round(const search *with, const world *in)
     world_event(with, &next, "the version is set again");
 }
 
-/* Until the operator gives the command, the change waits in 2. */
-static void
-rest(const search *with, const world *in)
-{
-    world next = *in;
-    next.rounds_left--;
-    if (in->at == KW_CHANGE_VERSION_2_SPACED && !in->back)
-        set_version(with, &next, version_of(with, in->at)->back);
-}
-
 /* A pass scans both placements. It visits a record that both scans return, once or twice: once if it has
  * compared what they return. */
 static void
@@ -439,7 +431,7 @@ pass(const search *with, const world *in, bool grace)
             begin_work(with, in, CALL_PASS, place, grace);
     if (in->done & VISITED) {
         world next = *in;
-        world_end_pass(with, &next, until_of(with, in, CALL_PASS));
+        world_end_pass(with, &next, in->floor);
         world_event(with, &next, "the pass has visited the record");
     }
 }
@@ -461,13 +453,13 @@ advance(const search *with, const world *in)
     }
     if (work) {
         pass(with, in, to.needs & KW_CHANGE_NEEDS_GRACE);
+        if (in->rounds_left && !in->moving && !(in->done & (PASSED(OLD) | PASSED(NEW))))
+            begin_round(with, in);
         return;
     }
     set_version(with, in, to);
-    if (to.needs & KW_CHANGE_NEEDS_PASS && in->rounds_left && !in->moving) {
+    if (to.needs & KW_CHANGE_NEEDS_PASS && in->rounds_left && !in->moving)
         begin_round(with, in);
-        rest(with, in);
-    }
 }
 
 static void

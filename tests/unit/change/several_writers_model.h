@@ -50,9 +50,8 @@ typedef struct several_writers_model {
     int purges;                            /* how often a compaction drops the delete markers of a row */
     int turns;                             /* how often the direction changes */
     int sweeps;                            /* of control cells, under version `last` */
-    int rounds; /* how often a version is set again for another pass, or the change returns from 2_SPACED to 2
-                 */
-    bool ties;  /* writes in progress can have equal stamps; writes of one millisecond count as equal */
+    int rounds;                            /* how often a version is set again for another pass */
+    bool ties; /* writes in progress can have equal stamps; writes of one millisecond count as equal */
 
     bool resends;  /* a write that got no answer from a placement can be sent there again, instead of being
                       given up; the first attempt can be applied later */
@@ -92,8 +91,10 @@ typedef struct several_writers_model {
     bool sweeps_young;     /* a sweep does not spare gone cells that calls with lower stamps can follow */
     bool no_trace;         /* puts with a caller's timestamp leave no trace */
     bool settles_at_begin; /* a pass counts for all stamps before it began */
-    bool passes_one_side;  /* a pass ends when it has scanned one of the placements */
-    bool no_whole_pass;    /* even the first pass visits only records written since 2 */
+    bool
+        passes_young; /* passes beside puts that are not spaced also copy cells that such puts can tie with */
+    bool passes_one_side; /* a pass ends when it has scanned one of the placements */
+    bool no_whole_pass;   /* even the first pass visits only records written since 2 */
 } several_writers_model;
 
 /* The server's versions, and nothing else set. */

@@ -32,10 +32,11 @@ typedef struct call {
     uint8_t stage; /* writes: placements written; others: the part of the work */
     uint8_t place; /* scans, sweeps: the placement; passes: that whose rows are visited */
     rank write;
-    rank replaced;      /* atomics: the value of a that was read */
-    uint8_t todo;       /* bits: the placements still to write, or to read or to write back to */
-    uint8_t newest;     /* reads: the newest timestamp read */
-    uint8_t until;      /* sweeps: of removals with lower stamps */
+    rank replaced;  /* atomics: the value of a that was read */
+    uint8_t todo;   /* bits: the placements still to write, or to read or to write back to */
+    uint8_t newest; /* reads: the newest timestamp read */
+    uint8_t until;  /* sweeps: of removals with lower stamps; passes: of cells with lower ones. 0: of all */
+    uint8_t counts_for; /* passes, with `settles_at_begin`: for cells with lower timestamps */
     uint8_t since;      /* passes: of cells with this timestamp and later ones */
     uint8_t touch;      /* puts with a caller's timestamp: that of the trace */
     uint8_t outdated;   /* of a gateway that has not reported the present round */

@@ -156,6 +156,27 @@ test_early_passes(void)
     model_is_wrong("no pass visits all records, and no copy", &none);
 }
 
+/* A pass under 2 or 6 reads only cells that no put in progress can have the timestamp of. */
+static void
+test_early_passes_of_young_cells(void)
+{
+    several_writers_model old = plain(2, 0), back = reversed(2);
+    old.passes_young = back.passes_young = true;
+    old.last = KW_CHANGE_VERSION_2_SPACED;
+    back.first = KW_CHANGE_VERSION_5;
+    model_is_wrong("a pass under 2 also copies young cells", &old);
+    model_is_wrong("a pass under 6 also copies young cells", &back);
+    several_writers_model late = plain(3, 1), late_back = reversed(3);
+    drop_need(&late, KW_CHANGE_VERSION_2, KW_CHANGE_NEEDS_GRACE);
+    late.no_copy = true;
+    model_is_wrong("no grace before the pass under 2", &late);
+    late_back.unknown = 1;
+    late_back.first = KW_CHANGE_VERSION_2;
+    late_back.no_copy = true;
+    drop_need(&late_back, KW_CHANGE_VERSION_6, KW_CHANGE_NEEDS_GRACE);
+    model_is_wrong("no grace before the pass under 6", &late_back);
+}
+
 /* A pass does not find what is written with an old timestamp, unless it leaves a trace. */
 static void
 test_own_timestamps(void)
@@ -179,6 +200,7 @@ test_copy(void)
     without_pass.distinct = true;
     without_pass.versions[KW_CHANGE_VERSION_2].old_role.put = 2;
     without_pass.versions[KW_CHANGE_VERSION_2_SPACED].old_role.put = 2;
+    drop_need(&without_pass, KW_CHANGE_VERSION_2, KW_CHANGE_NEEDS_PASS);
     drop_need(&without_pass, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_PASS);
     drop_need(&without_pass, KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_NEEDS_GRACE);
     drop_need(&without_pass, KW_CHANGE_VERSION_3, KW_CHANGE_NEEDS_PASS);
@@ -360,6 +382,7 @@ main(int argc, char **argv)
     g_test_add_func("/change/safeguards/puts-at-once", test_puts_at_once);
     g_test_add_func("/change/safeguards/pass", test_pass);
     g_test_add_func("/change/safeguards/early-passes", test_early_passes);
+    g_test_add_func("/change/safeguards/early-passes-of-young-cells", test_early_passes_of_young_cells);
     g_test_add_func("/change/safeguards/own-timestamps", test_own_timestamps);
     g_test_add_func("/change/safeguards/copy", test_copy);
     g_test_add_func("/change/safeguards/spaced", test_spaced);

@@ -127,8 +127,8 @@ test_atomics(void)
     model_is_right("atomic operations alone, one given up", &model);
 }
 
-/* Passes beside atomic operations: under 2-spaced, and on the way back under 6-pass. A pass can bring the
- * write of a gateway that has died between the placements, or is slow, to the placement that atomic
+/* Passes beside atomic operations: under 2 and 2-spaced, and on the way back under 6 and 6-pass. A pass can
+ * bring the write of a gateway that has died between the placements, or is slow, to the placement that atomic
  * operations compare. */
 static void
 test_atomics_beside_passes(void)
@@ -147,6 +147,12 @@ test_atomics_beside_passes(void)
     back.turns = 1;
     back.unknown = (int)explore_bound(0, 1);
     model_is_right("removals, reversed", &back);
+    back = puts;
+    back.first = KW_CHANGE_VERSION_5;
+    back.last = KW_CHANGE_VERSION_6;
+    back.turns = 1;
+    back.kinds = PUT | GET | ATOMIC;
+    model_is_right("puts, reversed, one call given up", &back);
 }
 
 static void

@@ -420,8 +420,32 @@ test_limits(void)
     expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 8, 10000, false);
     expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, 0, 8, 10000, false);
     expect_limits(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 8, 10000, false);
-    expect_limits(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_COPIED, SINCE_MS, 1, 5000, true);
-    expect_limits(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_COPIED, 0, 1, 5000, true);
+    expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, SINCE_MS, 1, 5000, true);
+    expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, 0, 1, 5000, true);
+    expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 8, 10000, false);
+}
+
+static void
+expect_before(kw_change_version_id version, int64_t before_ms)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    self->record.version = version;
+    set_record(self);
+    expect_slice(self, kw_change_version_of(version)->new_role.scan ? "t2" : "t", "", false);
+    g_assert_cmpint(request->before_ms, ==, before_ms);
+    scene_free(self);
+}
+
+/* Beside puts that do not wait for the next millisecond, a pass reads older cells only. */
+static void
+test_before(void)
+{
+    expect_before(KW_CHANGE_VERSION_2, 2 * SINCE_MS);
+    expect_before(KW_CHANGE_VERSION_6, 2 * SINCE_MS);
+    expect_before(KW_CHANGE_VERSION_2_SPACED, 0);
+    expect_before(KW_CHANGE_VERSION_3, 0);
+    expect_before(KW_CHANGE_VERSION_6_PASS, 0);
+    expect_before(KW_CHANGE_VERSION_5, 0);
 }
 
 static void
@@ -503,6 +527,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/lost", test_lost);
     g_test_add_func("/gateway/change-passes/set-back", test_set_back);
     g_test_add_func("/gateway/change-passes/limits", test_limits);
+    g_test_add_func("/gateway/change-passes/before", test_before);
     g_test_add_func("/gateway/change-passes/key-range-of-pass", test_key_range_of_pass);
     g_test_add_func("/gateway/change-passes/key-range-of-sweep", test_key_range_of_sweep);
     return g_test_run();

@@ -284,7 +284,7 @@ test_expected_steps(void)
     g_autoptr(kw_change_set) one = kw_change_set_new(&record, 1, NULL);
     g_assert_true(kw_change_set_expects_step(one, NULL));
     g_assert_false(kw_change_set_expects_step(one, one));
-    record.version = KW_CHANGE_VERSION_2_SPACED;
+    record.version = KW_CHANGE_VERSION_2;
     record.step = 4;
     g_autoptr(kw_change_set) resting = kw_change_set_new(&record, 1, NULL);
     g_assert_false(kw_change_set_expects_step(resting, one)); /* for a pass, once a minute */

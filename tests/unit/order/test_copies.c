@@ -248,12 +248,42 @@ test_time_from(void)
                 row.cells[kept++] = row.cells[j];
         row.cells_count = kept;
         copy.time_from = 10;
+        copy.time_to = INT64_MAX;
         copy.stored = i % 2 ? &row : NULL;
         kw_written result = {.outcome = KW_OUTCOME_UNKNOWN};
         kw_sync_copy(&bed.sync, &copy, 1, &result);
         g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
         order_assert_row(&bed, "old", "r", of->old_after ? of->old_after : of->old);
         order_assert_row(&bed, "new", "r", of->new_after ? of->new_after : of->new);
+        order_bed_free(&bed);
+    }
+}
+
+/* Younger cells are left alone. They do not keep older ones from being copied, even if they hide them. */
+static void
+test_time_to(void)
+{
+    static const example old[] = {
+        {"older cells", true, "f:a=1@9 f:b=2@10", "f:c=1@8 f:d=3@12", "f:a=1@9 f:b=2@10 f:c=1@8",
+         "f:a=1@9 f:c=1@8 f:d=3@12"},
+        {"below a younger cell", true, "f:a=3@12", "f:a=1@9", "f:a=3@12 f:a=1@9", NULL},
+        {"a younger tie", true, "f:a=1@10", "f:a=2@10", NULL, NULL},
+        {"an older tie", true, "f:a=1@9", "f:a=2@9", NULL, "f:a=1@9"},
+        {"an older removal", true, "", "f:kw:r=8@9", "f:kw:r=8@9", NULL},
+        {"a younger removal", true, "", "f:kw:r=9@10", NULL, NULL},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(old); i++) {
+        order_bed bed = order_bed_new();
+        g_test_message("%s", old[i].what);
+        order_write_row(&bed, "old", "r", old[i].old);
+        order_write_row(&bed, "new", "r", old[i].new);
+        kw_row_copy copy = copy_of("r", true);
+        copy.time_to = 10;
+        kw_written result = {.outcome = KW_OUTCOME_UNKNOWN};
+        kw_sync_copy(&bed.sync, &copy, 1, &result);
+        g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
+        order_assert_row(&bed, "old", "r", old[i].old_after ? old[i].old_after : old[i].old);
+        order_assert_row(&bed, "new", "r", old[i].new_after ? old[i].new_after : old[i].new);
         order_bed_free(&bed);
     }
 }
@@ -492,6 +522,25 @@ test_large_both_ways(void)
     order_bed_free(&bed);
 }
 
+static void
+test_large_time_to(void)
+{
+    order_bed bed = order_bed_new();
+    put_large(&bed, "old", 0, COLUMNS - 10, 'x', 10);
+    put_large(&bed, "old", COLUMNS - 10, COLUMNS, 'x', 11);
+    put_large(&bed, "new", 0, 3, 'y', 11);
+    kw_row_copy copy = copy_of("r", true);
+    copy.time_to = 11;
+    kw_written result = {.outcome = KW_OUTCOME_UNKNOWN};
+    kw_sync_copy(&bed.sync, &copy, 1, &result);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
+    g_autofree char *row = kw_simulated_row(bed.rows, "new", "r");
+    g_assert_nonnull(strstr(row, "f:c003=x"));
+    g_assert_nonnull(strstr(row, "f:c189=x"));
+    g_assert_null(strstr(row, "f:c190=x"));
+    order_bed_free(&bed);
+}
+
 /* Counts the parts that read kw:w, and the writes to the old row that have it. */
 typedef struct writer_calls {
     size_t writes, with_writer, parts, parts_with_writer;
@@ -613,6 +662,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/copies/kw-w-of-large-rows", test_large_writers);
     g_test_add_func("/order/copies/gone-without-marker", test_gone_without_marker);
     g_test_add_func("/order/copies/time-from", test_time_from);
+    g_test_add_func("/order/copies/time-to", test_time_to);
     g_test_add_func("/order/copies/many", test_many);
     g_test_add_func("/order/copies/failed-writes", test_failed_writes);
     g_test_add_func("/order/copies/failed-reads", test_failed_reads);
@@ -621,6 +671,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/copies/refused", test_refused);
     g_test_add_func("/order/copies/large", test_large);
     g_test_add_func("/order/copies/large-both-ways", test_large_both_ways);
+    g_test_add_func("/order/copies/large-time-to", test_large_time_to);
     g_test_add_func("/order/copies/large-column", test_large_column);
     g_test_add_func("/order/copies/large-removals", test_large_removals);
     g_test_add_func("/order/copies/large-failures", test_large_failures);

@@ -284,6 +284,32 @@ test_since(void)
     tear_down(&self);
 }
 
+/* Younger cells are not copied, and a record is visited only if it has older ones. */
+static void
+test_before(void)
+{
+    fixture self;
+    set_up(&self, "now");
+    put_examples(&self);
+    self.request.before_ms = 2000;
+    visit(&self, KW_COPY_PASS, OLD);
+    visit(&self, KW_COPY_PASS, NEW);
+    expect_record(&self, "id=a n=1", "id=a n=1 note=old");
+    expect_record(&self, "id=b n=1", "id=b n=1 note=new");
+    expect_in(&self, OLD, "id=c n=1", "id=c n=1 note=x tags.k=5");
+    expect_in(&self, NEW, "id=c n=1", "id=c n=1 note=y tags.k=5");
+    expect_record(&self, "id=d n=1", "id=d n=1 note=old");
+    expect_in(&self, OLD, "id=e n=1", "id=e n=1 note=x"); /* the removal is young */
+    self.request.before_ms = 0;
+    self.request.since_ms = 2000; /* the next pass makes both the same */
+    visit(&self, KW_COPY_PASS, OLD);
+    visit(&self, KW_COPY_PASS, NEW);
+    expect_record(&self, "id=c n=1", "id=c n=1 note=y tags.k=5");
+    expect_record(&self, "id=e n=1", "none");
+    expect_record(&self, "id=f n=1", "id=f n=1 tags.k=5");
+    tear_down(&self);
+}
+
 /* A trace makes a pass visit a record that was put with an old timestamp, and read all of it. */
 static void
 test_trace(void)
@@ -564,6 +590,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/copy apart/ties of the new placement", test_ties_of_new);
     g_test_add_func("/verb/copy apart/unnamed", test_unnamed);
     g_test_add_func("/verb/copy apart/since", test_since);
+    g_test_add_func("/verb/copy apart/before", test_before);
     g_test_add_func("/verb/copy apart/trace", test_trace);
     g_test_add_func("/verb/copy apart/selects", test_selects);
     g_test_add_func("/verb/copy apart/scan all", test_scan_all);
