@@ -80,7 +80,10 @@ kw_aim_learn(kw_aim *aim, const kw_aimed *aimed, const kw_heartbeat *heartbeat)
         return;
     }
     bool slow = took_ns > aim->duration_ns * 3 / 2; /* its middle says little */
-    aim->duration_ns += (took_ns - aim->duration_ns) / (slow ? 16 : 8);
+    if (took_ns < aim->duration_ns / 2)
+        aim->duration_ns = took_ns; /* a load of the store has ended */
+    else
+        aim->duration_ns += (took_ns - aim->duration_ns) / (slow ? 16 : 8);
     if (slow)
         return;
     int64_t disagreed_ns = disagreement_ns(aim, heartbeat);

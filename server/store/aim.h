@@ -21,7 +21,7 @@ typedef enum kw_aim_side { KW_AIM_BEFORE, KW_AIM_AFTER } kw_aim_side;
 typedef struct kw_aim {
     bool started;        /* false: no heartbeat was answered yet */
     int64_t offset_ns;   /* the store's clock minus ours; an estimate */
-    int64_t duration_ns; /* of heartbeats; a moving average */
+    int64_t duration_ns; /* of heartbeats; a moving average, which falls at once after a load of the store */
     int64_t margin_ns[2];
 } kw_aim;
 

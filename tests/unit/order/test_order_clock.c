@@ -252,6 +252,25 @@ test_unknown(void)
     g_assert_false(kw_known_time_read(&known, 3001 * NS_PER_MS, &span));
 }
 
+/* The first heartbeat after a load of the store shows that the load has ended; a slower one changes the
+ * average a little. */
+static void
+test_duration(void)
+{
+    static const int64_t us[] = {400, 15000, 15000, 15000, 600, 500};
+    kw_aim aim;
+    kw_aim_init(&aim);
+    int64_t expected_ns[] = {400000, 1312500, 2167968, 2969970, 600000, 587500};
+    for (size_t i = 0; i < G_N_ELEMENTS(us); i++) {
+        const kw_aimed aimed = {.aimed = false};
+        const kw_heartbeat heartbeat = {.sent_ns = (int64_t)i * 100000000,
+                                        .answered_ns = (int64_t)i * 100000000 + us[i] * 1000,
+                                        .stamp_ms = 7};
+        kw_aim_learn(&aim, &aimed, &heartbeat);
+        g_assert_cmpint(aim.duration_ns, ==, expected_ns[i]);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -261,6 +280,7 @@ main(int argc, char **argv)
     g_test_add_func("/order/clock/without-safeguards-is-wrong", test_without_safeguards);
     g_test_add_func("/order/clock/starts-without-safeguards-are-wrong", test_starts_without_safeguards);
     g_test_add_func("/order/clock/width", test_width);
+    g_test_add_func("/order/clock/duration", test_duration);
     g_test_add_func("/order/clock/set", test_set);
     g_test_add_func("/order/clock/unknown", test_unknown);
     return g_test_run();
