@@ -17,12 +17,19 @@
 #define SWEEP_MIN_NS (2 * UINT64_C(1000000))
 #define NS_PER_MS UINT64_C(1000000)
 
+/* Batch queues with the same concurrency: most are alone in their group. */
+typedef struct queue_group {
+    kw_hbase_concurrency concurrency;
+    size_t waiting; /* operations, in all batch queues of the group */
+} queue_group;
+
 struct kw_hbase_batch_queue {
     kw_hbase_coalescer *coalescer;
     kw_hbase_batch_queue_kind kind;
     kw_durability durability;
-    kw_bytes table; /* stored after the struct */
-    kw_hbase_concurrency concurrency;
+    kw_bytes table;     /* stored after the struct */
+    queue_group *group; /* `own`, or one of the coalescer's */
+    queue_group own;
     uint32_t in_flight;              /* number of calls */
     kw_hbase_region_queues regions;  /* queued operations, by region */
     kw_hbase_boundaries *boundaries; /* NULL for gets */
@@ -46,7 +53,27 @@ struct kw_hbase_coalescer {
     int handles_open;
     kw_hbase_batch_queue *first_due;
     kw_hbase_batch_queue **last_due;
+    queue_group rows[KW_DURABILITY_FSYNC_WAL + 1]; /* of KW_HBASE_BATCH_PUT_ROWS, by durability */
 };
+
+/* --- waiting operations ----------------------------------------------------------------------- */
+
+static void
+add_waiting(kw_hbase_pending_op *pending, bool at_head)
+{
+    kw_hbase_batch_queue *queue = pending->queue;
+    kw_hbase_region_queues_push(&queue->regions, queue->boundaries, pending, at_head);
+    queue->group->waiting++;
+}
+
+static void
+remove_waiting(kw_hbase_pending_op *pending)
+{
+    kw_hbase_batch_queue *queue = pending->queue;
+    g_assert(queue->group->waiting > 0);
+    kw_hbase_region_queues_remove(&queue->regions, pending);
+    queue->group->waiting--;
+}
 
 /* --- deadlines -------------------------------------------------------------------------------- */
 
@@ -86,7 +113,7 @@ fail_pending(kw_hbase_pending_op *pending, const kw_error *error)
 {
     kw_hbase_pending_op_unwatch(pending);
     if (pending->state == KW_HBASE_PENDING_QUEUED)
-        kw_hbase_region_queues_remove(&pending->queue->regions, pending);
+        remove_waiting(pending);
     if (pending->row_queue && pending->state != KW_HBASE_PENDING_SENT)
         kw_hbase_row_queue_remove(pending->coalescer->row_queues, pending);
     pending->class->fail(pending, error);
@@ -162,7 +189,7 @@ fill_from_region(kw_hbase_batch_queue *queue, size_t region, batch *to)
             to->full = true;
             return;
         }
-        kw_hbase_region_queues_remove(&queue->regions, pending);
+        remove_waiting(pending);
         if (pending->row_queue && !kw_hbase_row_queue_try_send(pending, to->number))
             continue;
         pending->state = KW_HBASE_PENDING_SENT;
@@ -191,7 +218,7 @@ send_batch(kw_hbase_batch_queue *queue, uint64_t now_ns)
 static bool
 can_send(const kw_hbase_batch_queue *queue)
 {
-    return queue->regions.waiting > 0 && queue->in_flight < queue->concurrency.now;
+    return queue->regions.waiting > 0 && queue->in_flight < queue->group->concurrency.now;
 }
 
 /* Runs at the end of a loop iteration, after all input of the iteration was handled. Operations that
@@ -256,7 +283,7 @@ kw_hbase_batch_queue_join(kw_hbase_pending_op *pending)
         return;
     }
     pending->since_ns = kw_clock_mono_ns();
-    kw_hbase_region_queues_push(&queue->regions, queue->boundaries, pending, false);
+    add_waiting(pending, false);
     mark_due(queue);
     kw_hbase_pending_op_watch(pending);
     if (queue->boundaries && queue->in_flight)
@@ -267,7 +294,7 @@ void
 kw_hbase_batch_queue_put_back(kw_hbase_pending_op *pending)
 {
     g_assert(pending->queue);
-    kw_hbase_region_queues_push(&pending->queue->regions, pending->queue->boundaries, pending, true);
+    add_waiting(pending, true);
     mark_due(pending->queue);
 }
 
@@ -276,8 +303,8 @@ kw_hbase_batch_queue_answered(kw_hbase_batch_queue *queue, size_t pending_ops)
 {
     g_assert(queue->in_flight > 0);
     queue->in_flight--;
-    kw_hbase_concurrency_answered(&queue->concurrency, kw_clock_mono_ns(), pending_ops,
-                                  queue->regions.waiting > 0);
+    kw_hbase_concurrency_answered(&queue->group->concurrency, kw_clock_mono_ns(), pending_ops,
+                                  queue->group->waiting > 0);
     mark_due(queue);
 }
 
@@ -333,7 +360,7 @@ static void
 queue_free(gpointer user)
 {
     kw_hbase_batch_queue *queue = user;
-    g_assert(queue->in_flight == 0);
+    g_assert(queue->in_flight == 0 && queue->own.waiting == 0);
     if (queue->boundaries)
         kw_hbase_boundaries_free(queue->boundaries);
     kw_hbase_region_queues_clear(&queue->regions);
@@ -356,7 +383,9 @@ queue_new(const kw_hbase_batch_queue *key)
     queue->kind = key->kind;
     queue->durability = key->durability;
     queue->table = kw_bytes_of(queue + 1, key->table.size);
-    kw_hbase_concurrency_init(&queue->concurrency, key->coalescer->channels);
+    bool shares = queue->kind == KW_HBASE_BATCH_PUT_ROWS;
+    queue->group = shares ? &queue->coalescer->rows[queue->durability] : &queue->own;
+    kw_hbase_concurrency_init(&queue->own.concurrency, queue->coalescer->channels);
     kw_hbase_region_queues_init(&queue->regions);
     if (queue->kind != KW_HBASE_BATCH_GET)
         queue->boundaries =
@@ -388,6 +417,8 @@ kw_hbase_coalescer_new(kw_store_handle *handle, kw_loop *loop, uint32_t channels
     coalescer->handle = handle;
     coalescer->channels = channels;
     coalescer->batch_bytes = batch_bytes;
+    for (size_t i = 0; i < G_N_ELEMENTS(coalescer->rows); i++)
+        kw_hbase_concurrency_init(&coalescer->rows[i].concurrency, channels);
     coalescer->queues = g_hash_table_new_full(queue_hash, queue_equal, queue_free, NULL);
     coalescer->row_queues = kw_hbase_row_queues_new();
     g_queue_init(&coalescer->watched);

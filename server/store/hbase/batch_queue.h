@@ -7,8 +7,12 @@
  * flight as the concurrency allows.
  *
  * Each batch queue has its own concurrency (concurrency.h), so tables, kinds and durabilities do not delay
- * each other. An operation never waits for a timer, only for a call in flight. Each operation keeps its own
- * deadline: when it passes, the operation fails and the rest of its batch continues.
+ * each other. The rows of a record with several rows are an exception: a put usually writes them at the same
+ * time and waits for all of them, so their batch queues, one for each table, have the same concurrency. With
+ * different ones, the rate of the puts is lower. Each batch queue counts its own calls in flight.
+ *
+ * An operation never waits for a timer, only for a call in flight. Each operation keeps its own deadline:
+ * when it passes, the operation fails and the rest of its batch continues.
  *
  * The structs of operations in write.c and get.c begin with a kw_hbase_pending_op. Everything runs on one
  * loop.
@@ -31,7 +35,8 @@ struct kw_hbase_row_queue;
 
 typedef enum kw_hbase_batch_queue_kind {
     KW_HBASE_BATCH_PUT,
-    KW_HBASE_BATCH_PUT_ONCE, /* puts that must not be sent twice */
+    KW_HBASE_BATCH_PUT_ONCE, /* puts that must not be sent twice, of records with one row */
+    KW_HBASE_BATCH_PUT_ROWS, /* the same, of records with several rows */
     KW_HBASE_BATCH_DELETE,
     KW_HBASE_BATCH_GET
 } kw_hbase_batch_queue_kind;

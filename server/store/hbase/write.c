@@ -268,15 +268,22 @@ kw_hbase_write_can_batch(kw_hbase_handle *handle, const kw_write *write)
     return shape == KW_HBASE_SHAPE_PUT && write->ordering && kw_hbase_families_include(handle, write);
 }
 
+static kw_hbase_batch_queue_kind
+kind_of(const kw_write *write)
+{
+    if (write->kind == KW_WRITE_DELETE)
+        return KW_HBASE_BATCH_DELETE;
+    if (!kw_hbase_is_once(write))
+        return KW_HBASE_BATCH_PUT;
+    return write->record ? KW_HBASE_BATCH_PUT_ROWS : KW_HBASE_BATCH_PUT_ONCE;
+}
+
 static kw_hbase_batch_queue *
 queue_of(kw_hbase_handle *handle, const kw_write *write)
 {
     if (!kw_hbase_write_can_batch(handle, write))
         return NULL;
-    kw_hbase_batch_queue_kind kind = write->kind == KW_WRITE_DELETE ? KW_HBASE_BATCH_DELETE
-                                     : kw_hbase_is_once(write)      ? KW_HBASE_BATCH_PUT_ONCE
-                                                                    : KW_HBASE_BATCH_PUT;
-    return kw_hbase_coalescer_queue(handle->coalescer, kind, write->table, write->durability);
+    return kw_hbase_coalescer_queue(handle->coalescer, kind_of(write), write->table, write->durability);
 }
 
 void
