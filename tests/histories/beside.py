@@ -4,16 +4,23 @@ event that ends it, as those of places.py.
 hbase_sim applies a write within store.late after it arrived, or never, whatever delays it (changes.ChangingSim). The reply can
 be held back for much longer: then the call spans several versions of a change.
 """
+import contextlib
 import signal
 import threading
 
+import changes
 import places
+from keyway_thrift.ttypes import KeywayError
 
 HELD = {"held": 0.05, "held_ms": 800}
 HELD_LONG = {"held": 0.05, "held_ms": 2500}
 BLIND = {"blind": 0.4, "blind_ms": 1000}  # One gateway serves the version before for longer, beside another one.
 CUT = {"lose": 0.02, "drop": 0.02, "delay_us": 500}
 LEASE_ENDS = (11, 18)  # seconds: a lease ends after 10, and others take the gateway for dead after 15
+APART_MS = 800
+ORDERED = {"4", "4-back"}  # versions in which two gateways can read different placements, so the order of writes counts
+EARLY = {"store", "enter-held", "enter-raised", "enter-stamped", "0", "1"}  # versions before puts write the new placement
+SHORT_DEADLINE_MS = 400  # of calls beside the faults ..._given_up; beside other faults: --deadline
 WRONG_CLOCKS = ("+2s", "-2s", "+0.001s", "-0.001s", "+1h")
 
 
@@ -31,8 +38,7 @@ def now_and_then(fault, longest=1.0):
 
 def choose_gateway(place, random):
     """Mostly one that leads a change: it sets the versions and copies the rows."""
-    holders = place.watch.holders()
-    leads = [number for number in range(len(place.gateways)) if any(each.endswith(f":{place.ports[2 * number]}") for each in holders)]
+    leads = place.watch.leaders()
     return random.choice(leads) if leads and random.random() < 0.7 else random.randrange(len(place.gateways))
 
 
@@ -92,6 +98,59 @@ def always(*faults):
     return cause
 
 
+def served(place, number):
+    """The versions of the changes that this gateway knows."""
+    with contextlib.suppress(KeywayError, *changes.GONE):
+        admin = place.gateways[number].admin(patience=1)
+        try:
+            return {change.version for change in admin.changes("")}
+        finally:
+            admin.close()
+    return set()
+
+
+def apart(place, random, end):
+    """While two gateways can read different placements of a record, writes of the one that leads the change reach the second
+    placement late, and the other one learns late of versions. So a get through the latter can find a put in one placement, and
+    later gets read only the other one. It needs --own-servers."""
+    late = {"apart": 0.5, "apart_ms": min(APART_MS, place.patience_ms * 95 // 100)}
+    blind = {"blind": 1.0, "blind_ms": random.choice([100, 300])}
+    sent = {}
+    while not end.wait(0.01):
+        leads = place.watch.leaders()
+        for number in range(len(place.servers)):
+            faults = {} if number in leads else blind
+            if number in leads and ORDERED & served(place, number):
+                faults = late
+            if sent.get(number) != faults:
+                place.misbehave_of(number, faults)
+            sent[number] = faults
+    place.misbehave({})
+
+
+def stuck(place, random, end):
+    """From time to time, for a moment, writes and some reads are applied late, while their connections stay open. So such a call
+    runs while the change goes through several versions."""
+    faults = {"stuck": random.choice([0.3, 0.8]), "stuck_ms": place.patience_ms * 95 // 100}
+    while not end.wait(random.uniform(0.2, 2)):
+        place.misbehave(faults)
+        end.wait(random.uniform(0.05, 0.3))
+        place.misbehave({})
+
+
+def given_up(place, random, end):
+    """While puts do not write the new placement yet, writes are applied late, after gateways have given them up
+    (SHORT_DEADLINE_MS). Later ones are not late, so that the copy and the passes of a change can end before."""
+    faults = {"stuck": random.choice([0.3, 0.6]), "stuck_ms": place.patience_ms * 95 // 100}
+    sticks = False
+    while not end.wait(0.02):
+        wanted = place.watch.versions() <= EARLY
+        if wanted != sticks:
+            place.misbehave(faults if wanted else {})
+        sticks = wanted
+    place.misbehave({})
+
+
 def late(place, random, end):
     """Late and lost calls, now and then or all the time."""
     faults = late_calls(place, random.choice([0.01, 0.03])) | random.choice([{"lose": 0.01}, BLIND])
@@ -127,6 +186,9 @@ FAULTS = {
     "change_held_long": always(HELD_LONG),
     "change_blind": always(BLIND | HELD_LONG),
     "change_late": late,
+    "change_apart": apart,
+    "change_stuck": stuck,
+    "change_given_up": given_up,
     "change_cut": now_and_then(places.misbehave(**CUT)),
     "change_repeat": now_and_then(places.misbehave(repeat=0.2, delay_us=300)),
     "change_stop": stop_gateways(0.01, 0.6),

@@ -59,7 +59,14 @@ def arguments():
     parser.add_argument("--together", type=int, default=0, metavar="N",
                         help="many histories at the same time, in N tables, beside changes of their key rules")
     parser.add_argument("--groups", type=int, default=2, help="--together: groups of callers of each table")
+    parser.add_argument("--late", type=int, default=0, help="sim, changes: store.late in milliseconds (default: random)")
     parser.add_argument("--rounds", type=int, default=2, help="--together: rounds after which new gateways and a new store are used")
+    parser.add_argument("--own-servers", action="store_true", help="sim, changes: each gateway uses one Thrift2 server of its own")
+    parser.add_argument("--rest", type=float, default=0,
+                        help="--together: how many seconds at most a change that waits for an order rests before it gets one")
+    parser.add_argument("--stretch", type=float, default=1, help="--together: histories last so many times as long")
+    parser.add_argument("--turns", type=int,
+                        help="--together: how often each change goes back from version 6 and forward again (default: random orders)")
     parser.add_argument("--until-wrong", action="store_true", help="stop after the first wrong history")
     parser.add_argument("--keep", default="")
     parser.add_argument("--unpromised", action="store_true", help="also run what is not promised: see places.NOT_PROMISED")
@@ -84,7 +91,7 @@ def open_place(options, seed):
     if options.store == "embedded":
         return changes.Changing(tables) if changing else places.Embedded(tables)
     if options.store == "sim":
-        return (changes.ChangingSim if changing else places.Sim)(tables, seed)
+        return changes.ChangingSim(tables, seed, options.late) if changing else places.Sim(tables, seed)
     if options.store == "cluster":
         kind = cluster.ChangingCluster if changing else cluster.Cluster
         return kind(tables, seed, options.region_servers, options.links, options.retries, options.server_clock)
@@ -95,6 +102,8 @@ def open_place(options, seed):
 def opened(options, seed):
     """A place with gateways. Prints their logs after an error."""
     place = open_place(options, seed)
+    place.turns, place.rest = options.turns, options.rest
+    place.own_servers = options.own_servers
     try:
         yield place.start(options.gateways)
     except Exception:

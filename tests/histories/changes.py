@@ -5,8 +5,10 @@ The faults change and change_kill do one step of a change after the other, which
 the faults.
 """
 import contextlib
+import functools
 import logging
 import random
+import re
 import threading
 import time
 
@@ -51,6 +53,8 @@ class RuleChanges(places.Place):
     # Deadline of calls. A table with `order: stamp` keeps the control cells of the last change for as long.
     CALL_MS = 3000
     patience_ms = 120  # A late write is applied within this time.
+    rest = 0  # So many seconds at most a change that waits for an order rests before it gets one.
+    turns = None  # So often each change goes back from version 6 and forward again; None: at random.
 
     def __init__(self, tables, *arguments):
         super().__init__(tables, *arguments)
@@ -81,6 +85,11 @@ class RuleChanges(places.Place):
             lines.append(line)
         return "\n".join(lines) + "\n"
 
+    def store_of(self, number):
+        """The section `store` of a gateway."""
+        del number
+        return self.store()
+
     def settings(self):
         return f"policy: {{source: store}}\ntimeouts: {{call: {self.CALL_MS}ms}}\n"
 
@@ -88,7 +97,7 @@ class RuleChanges(places.Place):
         self.ports = free_ports(2 * gateways)
         for number in range(gateways):
             ports = self.ports[2 * number:2 * number + 2]
-            self.gateways.append(Gateway(places.policy(*ports, self.store(), "", self.settings())))
+            self.gateways.append(Gateway(places.policy(*ports, self.store_of(number), "", self.settings())))
             self.start_gateway(number, ready=False)
         self.apply_first(self.text({name: keys[0] for name, keys in self.keys.items()}))
         for number in range(gateways):
@@ -146,13 +155,14 @@ class Changing(RuleChanges, places.Embedded):
 
 class ChangingSim(RuleChanges, places.Sim):
     """Gateways whose key rules can be changed, over two Thrift2 servers of hbase_sim. Writes are applied within store.late,
-    or never. store.late is mostly shorter than the time that a change takes for its versions, and sometimes longer."""
+    or never. store.late is shorter than the time that a change takes for its versions, or longer."""
 
-    LATE_MS = (200, 200, 1500)
+    LATE_MS = (200, 1500)
+    own_servers = False  # True: each gateway uses one Thrift2 server of its own.
 
-    def __init__(self, tables, seed):
+    def __init__(self, tables, seed, late_ms=0):
         super().__init__(tables, seed)
-        self.late_ms = random.Random(f"late {seed}").choice(self.LATE_MS)
+        self.late_ms = late_ms or random.Random(f"late {seed}").choice(self.LATE_MS)
         self.patience_ms = self.late_ms * 85 // 100
         # Long enough for a put that waits until its deadline and is then applied late.
         self.MARKERS_MS = 2 * self.late_ms + self.CALL_MS
@@ -160,6 +170,13 @@ class ChangingSim(RuleChanges, places.Sim):
 
     def store(self):
         return super().store() + f"  late: {self.late_ms}ms\n"
+
+    def store_of(self, number):
+        text = self.store()
+        if self.own_servers:
+            own = self.servers[number % len(self.servers)]
+            text = re.sub(r"servers: \[.*\]", f"servers: [\"127.0.0.1:{own}\"]", text)
+        return text
 
 
 # --- one step after the other, beside one history ----------------------------------------------------------------------
@@ -243,10 +260,20 @@ class Watch:
         while not (ended.is_set() or self.ended.is_set() or self.steps_between(began, time.monotonic(), table)):
             ended.wait(self.INTERVAL)
 
+    def versions(self):
+        """The versions of all changes that are under way."""
+        with self.fresh:
+            return {change.version for change in self.found.values()}
+
     def holders(self):
         """The gateways that lead a change, by their gateway_id."""
         with self.fresh:
             return [change.holder for change in self.found.values() if change.holder]
+
+    def leaders(self):
+        """Their numbers."""
+        holders, ports = self.holders(), self.place.ports[::2]
+        return [number for number, port in enumerate(ports) if any(each.endswith(f":{port}") for each in holders)]
 
     def after(self, moment, table, until):
         """The change of the table at a time after this moment, and that time; None if none is under way."""
@@ -277,8 +304,8 @@ def begin_whole(place, random, name, watch, until):
         places.pause(random, 0, 0.1)
 
 
-def choose_order(random, found, back):
-    """A possible order, or None. An order is more likely while the change waits for one. back: it can be one of BACK."""
+def choose_order(random, found, backs):
+    """A possible order, or None. An order is more likely while the change waits for one. backs: how many can be of BACK."""
     possible = [command.upper() for command in found.next_commands.split(", ") if command]
     chosen = [each for each in possible if each not in BACK]
     stuck = found.goal == "cancelled" and found.problem  # another policy was applied in between
@@ -286,15 +313,25 @@ def choose_order(random, found, back):
         return None
     if stuck:
         chosen = possible
-    elif back and random.random() < 0.4:
+    elif backs > 0 and random.random() < 0.4:
         chosen = [each for each in possible if each in BACK] or possible
     return random.choice(chosen) if chosen else None
 
 
+def choose_turn(found, turns):
+    """The order of a change that goes forward, and back from 6 as often as this; None if it does not wait for one."""
+    possible = found.next_commands.upper().split(", ") if found.waiting else []
+    orders = ["SWITCH", "REVERSE" if turns > 0 else "COMPLETE"]
+    return next((each for each in orders if each in possible), None)
+
+
 def whole_change(place, random, name, watch):
-    """One change of a path, from its beginning to its end: orders forward and back at random. Returns the orders."""
+    """One change of a path, from its beginning to its end. Orders forward and back at random, or place.turns times forward and
+    back. Returns the orders."""
     until = time.monotonic() + place.CHANGE_SECONDS
-    table, orders, backs = name.partition(".")[0], [], random.choice(BACK_LIMITS)
+    table, orders = name.partition(".")[0], []
+    backs = random.choice(BACK_LIMITS) if place.turns is None else place.turns
+    choose = functools.partial(choose_order, random) if place.turns is None else choose_turn
     begin_whole(place, random, name, watch, until)
     found, moment = None, 0.0
     while not found:  # one gateway learns of it later than the other
@@ -302,7 +339,9 @@ def whole_change(place, random, name, watch):
     missing = 0
     while missing < 2 * len(place.gateways):
         assert time.monotonic() < until, f"the change hangs: {found}"
-        action = choose_order(random, found, backs > 0) if found else None
+        action = choose(found, backs) if found else None
+        if action and found.waiting:
+            places.pause(random, 0, place.rest)
         if action:
             with contextlib.suppress(KeywayError, *GONE):
                 place.order(table, action)

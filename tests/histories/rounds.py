@@ -46,9 +46,10 @@ class History:
         self.recorder = None
         self.began = self.ended = 0.0
         self.file = pathlib.Path(options.keep) / f"{options.store}-{workload}-{fault}-{self.seed}.history" if options.keep else None
+        deadline = beside.SHORT_DEADLINE_MS if fault.endswith("_given_up") else options.deadline
         self.command = [os.environ["KW_RECORD_HISTORY"], "--workload", workload, "--gateways", place.addresses(),
                         "--seed", str(self.seed), "--callers", str(options.callers), "--pause", str(options.pause),
-                        "--bursts", str(options.bursts), "--deadline", str(options.deadline), "--prefix", str(self.prefix),
+                        "--bursts", str(options.bursts), "--deadline", str(deadline), "--prefix", str(self.prefix),
                         "--duration", str(duration or options.duration)]
         if table:
             self.command += ["--table", table, "--later-reads"]
@@ -167,7 +168,7 @@ class Round:
     def possible(self, table):
         """The workloads for the table. What is not promised beside repeated calls is left out."""
         kind = table.partition("_")[0]
-        left_out = places.NOT_PROMISED["repeat"] if self.fault.endswith("_repeat") else ()
+        left_out = places.NOT_PROMISED.get(self.fault.partition("_")[2], ())
         atomic = f"  {table}:\n    order: stamp\n" not in self.place.tables or kind == "stamped"
         return [each for each in self.workloads if places.table_of(each) == kind and each not in left_out and
                 (atomic or not each.startswith("put_if"))]
@@ -215,7 +216,7 @@ class Round:
                 watch.wait_for_step(table, ended)
             if ended.is_set() and number:
                 return
-            duration = chance.randint(*HISTORY_MS) if steps else HISTORY_MS[1]
+            duration = round((chance.randint(*HISTORY_MS) if steps else HISTORY_MS[1]) * self.options.stretch)
             history = self.add(table, chance.choice(self.possible(table)), group, number, duration)
             history.start()
             history.wait_for_quiet()

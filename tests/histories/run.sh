@@ -14,6 +14,7 @@ export PYTHONPATH=$here:$here/../support:$build/python/gen
 changes=change,change_delay,change_slow,change_held,change_held_long,change_blind,change_late,change_cut,change_repeat,change_stop,change_stop_long,change_kill
 changes+=,change_restart,change_kill_thrift,change_stop_thrift,change_compactions,change_clock_moves,change_clocks_off,change_mixed
 paths=${changes//change/paths}
+changes+=,change_stuck,change_given_up,change_apart
 wrong=0
 run() {
   echo "== seed $seed: $*"
@@ -24,7 +25,9 @@ for place in ${KW_HISTORIES:-embedded sim}; do
   embedded) run --store embedded --faults calm,kill,term,clock_back,disk_full --count 1500 ;;
   change) run --store embedded --faults change,change_kill --duration 800 --pause 3000 --count 600 ;;
   paths) run --store embedded --faults paths,paths_kill --workloads paths,paths_parts --duration 800 --pause 3000 --count 300 ;;
-  change_sim) run --store sim --gateways 2 --together 9 --callers 5 --bursts 80 --count 10000 --faults "$changes" ;;
+  change_sim) run --store sim --gateways 2 --together 9 --callers 5 --bursts 80 --count 10000 --faults "$changes"
+    run --store sim --gateways 2 --together 1 --groups 8 --callers 5 --bursts 80 --count 500 --late 1000 --workloads watched --turns 6 --own-servers \
+      --faults change_apart ;;
   paths_sim) run --store sim --gateways 2 --together 6 --callers 5 --bursts 80 --count 3000 --workloads paths,paths_parts,duo_put_if,duo_counters,duo_all \
     --faults "$paths" ;;
   change_hbase) run --store cluster --links --gateways 2 --together 9 --callers 5 --bursts 300 --deadline 8000 --rounds 100 \

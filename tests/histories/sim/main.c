@@ -2,7 +2,9 @@
  * "ok":
  *
  *   faults [lose=0.01] [drop=0.01] [late=0.01] [repeat=0.1] [slow=0.01] [delay_us=500] [late_ms=300]
- *          [slow_ms=100] [held=0.01] [held_ms=1000] [blind=0.3] [blind_ms=1000]   default: 0
+ *          [slow_ms=100] [held=0.01] [held_ms=1000] [blind=0.3] [blind_ms=1000]
+ *          [stuck=0.1] [stuck_ms=1000] [apart=0.1] [apart_ms=500]   default: 0
+ *   faults_of N ...                         the same, of calls to the N-th Thrift2 server only, until the next faults
  *   patience MS                             writes are applied within this time after they arrived, or never
  *   clock data|clock MS                     sets a region server's clock relative to this machine's
  *   stop N, go_on N, kill N, start N        the N-th Thrift2 server, from 0
@@ -40,12 +42,14 @@ faults_of(char **words)
         const char *name;
         double *share;
         int *number;
-    } all[] = {{"lose", &made.lose, NULL},       {"drop", &made.drop, NULL},
-               {"late", &made.late, NULL},       {"repeat", &made.repeat, NULL},
-               {"slow", &made.slow, NULL},       {"held", &made.held, NULL},
-               {"blind", &made.blind, NULL},     {"delay_us", NULL, &made.delay_us},
-               {"late_ms", NULL, &made.late_ms}, {"slow_ms", NULL, &made.slow_ms},
-               {"held_ms", NULL, &made.held_ms}, {"blind_ms", NULL, &made.blind_ms}};
+    } all[] = {{"lose", &made.lose, NULL},         {"drop", &made.drop, NULL},
+               {"late", &made.late, NULL},         {"repeat", &made.repeat, NULL},
+               {"slow", &made.slow, NULL},         {"held", &made.held, NULL},
+               {"blind", &made.blind, NULL},       {"stuck", &made.stuck, NULL},
+               {"apart", &made.apart, NULL},       {"delay_us", NULL, &made.delay_us},
+               {"late_ms", NULL, &made.late_ms},   {"slow_ms", NULL, &made.slow_ms},
+               {"held_ms", NULL, &made.held_ms},   {"blind_ms", NULL, &made.blind_ms},
+               {"stuck_ms", NULL, &made.stuck_ms}, {"apart_ms", NULL, &made.apart_ms}};
     for (; *words; words++) {
         double number = 0;
         size_t at = 0;
@@ -67,7 +71,10 @@ obey(sim_servers *servers, char **words)
     size_t number = words[0] && words[1] ? strtoul(words[1], NULL, 10) : 0;
     if (strcmp(words[0], "faults") == 0) {
         sim_faults faults = faults_of(words + 1);
-        sim_servers_set_faults(servers, &faults);
+        sim_servers_set_faults(servers, SIM_ALL, &faults);
+    } else if (strcmp(words[0], "faults_of") == 0 && words[1]) {
+        sim_faults faults = faults_of(words + 2);
+        sim_servers_set_faults(servers, number, &faults);
     } else if (strcmp(words[0], "patience") == 0) {
         sim_servers_set_patience(servers, (int)number);
     } else if (strcmp(words[0], "clock") == 0 && words[1] && words[2]) {

@@ -25,6 +25,7 @@ typedef struct server {
     uint16_t port;
     int listener;
     bool stopped;
+    sim_faults faults;
     uint32_t life;       /* incremented when it is killed; connections of an earlier life are dead */
     GHashTable *sockets; /* of connections: GINT_TO_POINTER(fd) */
     kw_thread thread;
@@ -34,8 +35,8 @@ struct sim_servers {
     kw_mutex lock; /* everything below; rows are used under it */
     kw_condition changed;
     sim_rows *rows;
+    sim_placements *placements;
     GRand *random;
-    sim_faults faults;
     int patience_ms;
     server *servers;
     size_t count;
@@ -49,117 +50,15 @@ typedef struct connection {
     kw_thread thread;
 } connection;
 
-/* --- chance ----------------------------------------------------------------------------------- */
+/* --- one call --------------------------------------------------------------------------------- */
 
-typedef struct fate {
-    bool drop, lose, late, repeat;
-    int before_us, after_us, late_ms;
-} fate;
-
-static bool
-is_own(kw_hb_method method)
+static sim_fate
+draw(const connection *of, kw_hb_method method, const void *args)
 {
-    return method == KW_HB_THBaseService_getThriftServerType;
-}
-
-static bool
-is_compared(kw_hb_method method)
-{
-    return method == KW_HB_THBaseService_checkAndPut || method == KW_HB_THBaseService_checkAndDelete ||
-           method == KW_HB_THBaseService_checkAndMutate;
-}
-
-static bool
-is_write(kw_hb_method method)
-{
-    switch ((int)method) {
-    case KW_HB_THBaseService_put:
-    case KW_HB_THBaseService_putMultiple:
-    case KW_HB_THBaseService_deleteSingle:
-    case KW_HB_THBaseService_deleteMultiple:
-    case KW_HB_THBaseService_mutateRow:
-    case KW_HB_THBaseService_increment:
-        return true;
-    default:
-        return is_compared(method);
-    }
-}
-
-/* How many rows of a table that is not Keyway's own the call reads or writes; 0: other calls, and scans. */
-static uint32_t
-rows_of(kw_hb_method method, const void *args)
-{
-    static const char own[] = "keyway_";
-    if (!is_write(method) && method != KW_HB_THBaseService_get && method != KW_HB_THBaseService_getMultiple)
-        return 0;
-    kw_bytes table =
-        *(const kw_bytes *)((const uint8_t *)args + kw_hb_methods[method].args->fields[0].offset);
-    if (kw_bytes_starts_with(table, kw_bytes_of_text(own)))
-        return 0;
-    switch ((int)method) {
-    case KW_HB_THBaseService_putMultiple:
-        return ((const kw_hb_THBaseService_putMultiple_args *)args)->tputs.count;
-    case KW_HB_THBaseService_deleteMultiple:
-        return ((const kw_hb_THBaseService_deleteMultiple_args *)args)->tdeletes.count;
-    case KW_HB_THBaseService_getMultiple:
-        return ((const kw_hb_THBaseService_getMultiple_args *)args)->tgets.count;
-    default:
-        return 1;
-    }
-}
-
-/* Calls for more rows are those of copies, which would take too long. */
-#define HELD_ROWS_MOST 8
-#define HELD_READS_RARER 5
-
-static bool
-can_be_held(kw_hb_method method, const void *args)
-{
-    uint32_t rows = rows_of(method, args);
-    return rows > 0 && rows <= HELD_ROWS_MOST;
-}
-
-/* With such a get, a gateway learns of the present policy. */
-static bool
-is_catalog_get(kw_hb_method method, const void *args)
-{
-    return method == KW_HB_THBaseService_get &&
-           kw_bytes_equal(((const kw_hb_THBaseService_get_args *)args)->table,
-                          KW_BYTES_LITERAL("keyway_catalog"));
-}
-
-static int
-draw_below(GRand *random, int most)
-{
-    return most > 0 ? g_rand_int_range(random, 0, most) : 0;
-}
-
-static fate
-draw(sim_servers *all, kw_hb_method method, const void *args)
-{
-    fate drawn = {0};
+    sim_servers *all = of->of->all;
     kw_mutex_lock(&all->lock);
-    const sim_faults *faults = &all->faults;
-    double chance = g_rand_double(all->random);
-    if (!is_own(method)) {
-        drawn.drop = chance < faults->drop;
-        drawn.lose = !drawn.drop && chance < faults->drop + faults->lose;
-        drawn.late = !drawn.drop && !drawn.lose && chance < faults->drop + faults->lose + faults->late;
-        drawn.repeat = is_compared(method) && g_rand_double(all->random) < faults->repeat;
-    }
-    drawn.before_us = draw_below(all->random, faults->delay_us);
-    drawn.after_us = draw_below(all->random, faults->delay_us);
-    if (!is_own(method) && g_rand_double(all->random) < faults->slow)
-        *(g_rand_boolean(all->random) ? &drawn.before_us : &drawn.after_us) +=
-            draw_below(all->random, faults->slow_ms) * 1000;
-    double held = is_write(method) ? faults->held : faults->held / HELD_READS_RARER;
-    if (g_rand_double(all->random) < held && can_be_held(method, args))
-        drawn.after_us += draw_below(all->random, faults->held_ms) * 1000;
-    if (is_catalog_get(method, args) && g_rand_double(all->random) < faults->blind)
-        drawn.after_us += draw_below(all->random, faults->blind_ms) * 1000;
-    if (all->patience_ms && is_write(method))
-        drawn.before_us = MIN(drawn.before_us, all->patience_ms * 500);
-    drawn.late_ms = draw_below(all->random, faults->late_ms);
+    sim_fate drawn =
+        sim_fate_draw(&of->of->faults, all->random, all->placements, all->patience_ms, method, args);
     kw_mutex_unlock(&all->lock);
     return drawn;
 }
@@ -171,13 +70,11 @@ sleep_us(int us)
         g_usleep((gulong)us);
 }
 
-/* --- one call --------------------------------------------------------------------------------- */
-
 static bool
 is_too_late(const connection *of, kw_hb_method method)
 {
     int patience_ms = of->of->all->patience_ms;
-    return patience_ms && is_write(method) &&
+    return patience_ms && sim_is_write(method) &&
            g_get_real_time() - of->arrived_us > (int64_t)patience_ms * 1000;
 }
 
@@ -242,9 +139,8 @@ static bool
 carry_out(connection *of, const kw_wire_message *message, const kw_wire_method *method, const void *args,
           kw_arena *arena)
 {
-    sim_servers *all = of->of->all;
     kw_hb_method number = (kw_hb_method)(method - kw_hb_methods);
-    fate drawn = draw(all, number, args);
+    sim_fate drawn = draw(of, number, args);
     if (drawn.late || drawn.drop)
         hang_up(of);
     if (drawn.drop)
@@ -253,7 +149,7 @@ carry_out(connection *of, const kw_wire_message *message, const kw_wire_method *
     if (drawn.late)
         sleep_us(drawn.late_ms * 1000);
     if (!wait_while_stopped(of)) {
-        if (draw(all, number, args).before_us % 2 == 0)
+        if (draw(of, number, args).before_us % 2 == 0)
             apply(of, number, args, arena);
         return false;
     }
@@ -399,6 +295,7 @@ sim_servers_start(const uint16_t *ports, size_t count, uint32_t seed)
     kw_mutex_init(&all->lock);
     kw_condition_init(&all->changed);
     all->rows = sim_rows_new();
+    all->placements = sim_placements_new();
     all->random = g_rand_new_with_seed(seed);
     all->servers = g_new0(server, count);
     all->count = count;
@@ -416,9 +313,13 @@ sim_servers_start(const uint16_t *ports, size_t count, uint32_t seed)
     kw_mutex_unlock(&(all)->lock)
 
 void
-sim_servers_set_faults(sim_servers *servers, const sim_faults *faults)
+sim_servers_set_faults(sim_servers *servers, size_t number, const sim_faults *faults)
 {
-    LOCKED(servers, servers->faults = *faults);
+    for (size_t i = 0; i < servers->count; i++) {
+        if (number == SIM_ALL || number % servers->count == i) {
+            LOCKED(servers, servers->servers[i].faults = *faults);
+        }
+    }
 }
 
 void

@@ -13,29 +13,17 @@
  */
 #pragma once
 
+#include "histories/sim/fate.h"
 #include "histories/sim/rows.h"
 
 typedef struct sim_servers sim_servers;
 
-/* Probabilities per call, 0 to 1. */
-typedef struct sim_faults {
-    double lose, drop, late;
-    double repeat; /* compared writes that HBase's own client retries after its pause */
-    double slow;   /* calls that are delayed by up to slow_ms before or after they are applied */
-    double held;   /* writes of a few rows whose reply is delayed by up to held_ms; fewer reads */
-    double blind;  /* gets of the catalog whose reply is delayed by up to blind_ms: gateways learn late of
-                      others */
-    int delay_us;  /* longest delay before and after a call is applied */
-    int late_ms;   /* longest delay after the connection was closed */
-    int slow_ms;
-    int held_ms;
-    int blind_ms;
-} sim_faults;
-
 /* Listens on these ports of 127.0.0.1. */
 sim_servers *sim_servers_start(const uint16_t *ports, size_t count, uint32_t seed);
 
-void sim_servers_set_faults(sim_servers *servers, const sim_faults *faults);
+/* number: of one server; SIM_ALL: of all. */
+#define SIM_ALL SIZE_MAX
+void sim_servers_set_faults(sim_servers *servers, size_t number, const sim_faults *faults);
 void sim_servers_set_patience(sim_servers *servers, int patience_ms); /* 0: without limit */
 void sim_servers_set_clock(sim_servers *servers, sim_region region, int64_t offset_ms);
 void sim_servers_dump(sim_servers *servers, const char *table);   /* see sim_rows_dump */
