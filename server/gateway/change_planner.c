@@ -4,7 +4,8 @@
 
 /* A version is set at least a millisecond after all have reported the one before (change/version.h). This is
  * more, because clocks drift. */
-#define GAP_NS (UINT64_C(2) * 1000 * 1000)
+#define NS_PER_MS (UINT64_C(1000) * 1000)
+#define GAP_NS (2 * NS_PER_MS)
 #define WORK (KW_CHANGE_NEEDS_COPY | KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)
 /* While the change waits for the operator, a pass is made again after this time, so that a switch finds few
  * records to visit. */
@@ -253,12 +254,13 @@ is_old(int64_t time_ms, const kw_change_times *times)
 }
 
 /* True if the version must be set again before the pass under it begins: it was set so long ago that the pass
- * would leave out too much. */
+ * would leave out too much. If only the reports took so long, to set it again would not help. */
 static bool
-is_limit_old(const kw_change_record *record, const kw_change_times *times)
+is_limit_old(const kw_change_planner *planner, const kw_change_record *record, const kw_change_times *times)
 {
     bool begins = record->pass == KW_CHANGE_PASS_FIRST && record->copied_to.size == 0;
-    return kw_change_pass_is_limited(record) && begins && is_old(record->set_at_ms, times);
+    bool waited = times->now_ns - planner->reported_ns > REFRESH_MS * NS_PER_MS;
+    return kw_change_pass_is_limited(record) && begins && waited && is_old(record->set_at_ms, times);
 }
 
 /* True if the step needs another pass or sweep under this version, after one that has ended. */
@@ -308,7 +310,7 @@ waits_for_command(const kw_change_record *record, const kw_change_times *times)
 static kw_change_next
 next_pass(const kw_change_planner *planner, const kw_change_record *record, const kw_change_times *times)
 {
-    if (record->paused || !is_limit_old(record, times))
+    if (record->paused || !is_limit_old(planner, record, times))
         return next_work(record, KW_CHANGE_ACT_PASS);
     kw_change_next next = check_work(planner, times);
     return next.wait == KW_CHANGE_WAIT_NONE
