@@ -38,7 +38,7 @@ typedef enum kw_change_version_id {
     KW_CHANGE_VERSION_3,        /* the last pass runs */
     KW_CHANGE_VERSION_4,
     KW_CHANGE_VERSION_5, /* on the way back a pass runs */
-    KW_CHANGE_VERSION_6, /* the operator can still go back; then passes that read old cells only run */
+    KW_CHANGE_VERSION_6, /* the operator can still go back; on the way back, a pass of old cells runs */
     KW_CHANGE_VERSION_7,
     KW_CHANGE_VERSION_8,        /* a table with `order: stamp` after its change */
     KW_CHANGE_VERSION_6_SPACED, /* on the way back */

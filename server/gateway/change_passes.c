@@ -187,7 +187,6 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
     kw_change_record record = *known;
     begin_or_continue_pass(self, work, &record);
     bool limited = kw_change_pass_is_limited(&record);
-    g_assert(!limited || record.set_at_ms > 0);
     bool new_is_read = path->placements[0].role.scan;
     bool new = (work->seen_use == KW_COPY_SEEN_COMPARE) != new_is_read;
     const kw_placement *from = &path->placements[new ? 0 : 1], /* placements[0] is the new one */
@@ -196,7 +195,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
                                      .from = from,
                                      .to = to,
                                      .since_ms = kw_copy_can_select_by_time(from, to) ? record.settled_ms : 0,
-                                     .before_ms = limited ? record.set_at_ms : 0,
+                                     .before_ms = limited ? MAX(record.set_at_ms, 1) : 0,
                                      .scan_all = scans_all(self, &record),
                                      .max_scans = kw_change_slice_hurries(&record) ? KW_COPY_SCANS_MAX : 1,
                                      .seen = kw_copy_seen_ref(work->seen),

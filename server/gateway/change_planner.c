@@ -254,13 +254,13 @@ is_old(int64_t time_ms, const kw_change_times *times)
 }
 
 /* True if the version must be set again before the pass under it begins: it was set so long ago that the pass
- * would leave out too much. If only the reports took so long, to set it again would not help. */
+ * would leave out too much. At most once: if the reports take long each time, it would not help. */
 static bool
-is_limit_old(const kw_change_planner *planner, const kw_change_record *record, const kw_change_times *times)
+is_limit_old(const kw_change_record *record, const kw_change_times *times)
 {
     bool begins = record->pass == KW_CHANGE_PASS_FIRST && record->copied_to.size == 0;
-    bool waited = times->now_ns - planner->reported_ns > REFRESH_MS * NS_PER_MS;
-    return kw_change_pass_is_limited(record) && begins && waited && is_old(record->set_at_ms, times);
+    bool old = times->store_ms - record->set_at_ms > REFRESH_MS;
+    return kw_change_pass_is_limited(record) && begins && record->rounds == 0 && old;
 }
 
 /* True if the step needs another pass or sweep under this version, after one that has ended. */
@@ -310,7 +310,7 @@ waits_for_command(const kw_change_record *record, const kw_change_times *times)
 static kw_change_next
 next_pass(const kw_change_planner *planner, const kw_change_record *record, const kw_change_times *times)
 {
-    if (record->paused || !is_limit_old(planner, record, times))
+    if (record->paused || !is_limit_old(record, times))
         return next_work(record, KW_CHANGE_ACT_PASS);
     kw_change_next next = check_work(planner, times);
     return next.wait == KW_CHANGE_WAIT_NONE

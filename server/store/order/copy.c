@@ -11,7 +11,8 @@
  * sooner. Cells with equal timestamps are the exception: of them, HBase keeps the one that arrives last. So a
  * copy one way can replace a later cell of the same millisecond. A later copy both ways corrects this. A copy
  * both ways must run only while puts wait for the next millisecond (kw_ordering), or read only cells that are
- * older than every write in progress (time_to). tests/unit/change explores these steps.
+ * older than every write in progress that has its timestamp from a gateway (time_to). tests/unit/change
+ * explores these steps.
  *
  * The reads return gone cells, and the cells that they hide. A hidden cell is not copied. A gone cell is,
  * together with delete markers up to its value in the same mutation. HBase does not return its delete

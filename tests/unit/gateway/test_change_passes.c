@@ -425,6 +425,24 @@ test_limits(void)
     expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 8, 10000, false);
 }
 
+/* A command lets all rows be copied and compared again while the first slice of a pass runs. Its position
+ * would be taken for that of the copy. */
+static void
+test_copied_again(void)
+{
+    scene *self = scene_new(KW_CHANGE_ACT_PASS);
+    self->record.version = KW_CHANGE_VERSION_2;
+    self->record.undecodable = 1;
+    set_record(self);
+    expect_slice(self, "t", "", false);
+    kw_change_compare_again(&self->record, true);
+    set_record(self);
+    visit("a", false);
+    g_assert_false(self->gateway.changes->records[0].copied);
+    g_assert_cmpuint(self->gateway.changes->records[0].copied_to.size, ==, 0);
+    scene_free(self);
+}
+
 static void
 expect_before(kw_change_version_id version, int64_t before_ms)
 {
@@ -527,6 +545,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/lost", test_lost);
     g_test_add_func("/gateway/change-passes/set-back", test_set_back);
     g_test_add_func("/gateway/change-passes/limits", test_limits);
+    g_test_add_func("/gateway/change-passes/copied-again", test_copied_again);
     g_test_add_func("/gateway/change-passes/before", test_before);
     g_test_add_func("/gateway/change-passes/key-range-of-pass", test_key_range_of_pass);
     g_test_add_func("/gateway/change-passes/key-range-of-sweep", test_key_range_of_sweep);

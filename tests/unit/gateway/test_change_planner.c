@@ -134,8 +134,7 @@ check_limit(const scene *self)
 {
     int64_t from_ms = self->passed ? self->record.settled_ms : self->record.set_at_ms;
     g_assert_cmpint(self->times.store_ms - from_ms, >, 60000);
-    g_assert_true(self->times.can_select_by_time);
-    g_assert_true(self->passed || self->record.pass == KW_CHANGE_PASS_FIRST);
+    g_assert_true(self->passed ? self->times.can_select_by_time : self->record.pass == KW_CHANGE_PASS_FIRST);
 }
 
 /* The last sweep of a change that ends under its version removes the control cells of the version before. */
@@ -599,17 +598,14 @@ test_limit_of_pass(void)
 {
     scene self = scene_new(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, false);
     self.record.copied = self.record.compared = true;
-    self.times.now_ns += MINUTE_NS; /* the reports come late: to set the version again would not help */
     advance_to(&self, KW_CHANGE_ACT_PASS);
-    g_assert_cmpuint(self.repeated, ==, 0);
     self.times.now_ns += MINUTE_NS;
     self.planner.doubt_ns = self.times.now_ns; /* a write of the copy had no answer */
     g_assert_cmpint(wait_of(&self), ==, KW_CHANGE_WAIT_GRACE);
     advance_to(&self, KW_CHANGE_ACT_PASS);
     g_assert_cmpuint(self.repeated, ==, 1);
     g_assert_cmpint(self.record.set_at_ms, >=, (int64_t)(self.planner.doubt_ns + LATE_NS) / (int64_t)MS);
-    self.times.now_ns += MINUTE_NS;
-    self.record.copied_to = KW_BYTES_LITERAL("a"); /* the pass has begun */
+    self.times.now_ns += MINUTE_NS; /* once is enough, even if the pass has not begun yet */
     g_assert_cmpint(next_of(&self).act, ==, KW_CHANGE_ACT_PASS);
     run(&self);
     kw_change_set_goal(&self.record, KW_CHANGE_GOAL_SWITCHED);
