@@ -4,8 +4,7 @@
 
 /* A version is set at least a millisecond after all have reported the one before (change/version.h). This is
  * more, because clocks drift. */
-#define NS_PER_MS (UINT64_C(1000) * 1000)
-#define GAP_NS (2 * NS_PER_MS)
+#define GAP_NS (UINT64_C(2) * 1000 * 1000)
 #define WORK (KW_CHANGE_NEEDS_COPY | KW_CHANGE_NEEDS_PASS | KW_CHANGE_NEEDS_SWEEP)
 /* While the change waits for the operator, a pass is made again after this time, so that a switch finds few
  * records to visit. */
@@ -213,7 +212,8 @@ find_work(const kw_change_record *record, unsigned needs)
     return needs & KW_CHANGE_NEEDS_SWEEP ? KW_CHANGE_ACT_SWEEP : KW_CHANGE_ACT_WAIT;
 }
 
-/* While the change waits for the operator, further passes do not keep it from going on. */
+/* True if the change waits for the operator, or makes a further pass meanwhile. The operator need not wait
+ * for such a pass. */
 static bool
 is_first_pass_made(const kw_change_record *record)
 {

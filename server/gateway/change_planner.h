@@ -14,7 +14,7 @@
  * if a write of the work was given up.
  *
  * Passes are repeated, because atomic operations are held during the last one, under 3 or 5, and puts take
- * longer in the spaced versions 2_SPACED to 5. After the comparison, a pass under 2 visits all records.
+ * longer in spaced versions. After the comparison, a pass under 2 visits all records.
  * Further passes visit only the records that were written since the pass before began. While the change waits
  * for the operator, such a pass runs under 2 now and then. After the command, such passes run under 2_SPACED,
  * one after the other until one is short. On the way back, 6, 6_PASS and 5 take the places of 2, 2_SPACED

@@ -53,9 +53,9 @@ kw_change_slice_record(const kw_coordinator *self, const kw_change_set *set, kw_
                kw_bytes_equal(record->compare_cursor, self->compare.cursor);
     if (self->act == KW_CHANGE_ACT_COPY && record->copied)
         return false;
+    /* After a command to copy or compare the rows again, the pass begins again. */
     if (self->act == KW_CHANGE_ACT_PASS && !(record->copied && record->compared))
-        return false; /* a command lets the rows be copied or compared again, and then the pass begins again
-                       */
+        return false;
     return record->pass == self->pass && kw_bytes_equal(record->copied_to, self->copy.after);
 }
 
