@@ -1,6 +1,6 @@
 /* The first half of an admission: decides whether the policy may serve.
  *
- *   create the catalog's table -> register -> read -> find each table's recorded facts
+ *   create the catalog's table, if no policy serves yet -> register -> read -> find each table's recorded facts
  *     -> probe store tables where rows decide -> compare -> check other gateways
  *
  * If two gateways start at once, at least one reads the other's registration; the store's order determines
@@ -308,8 +308,11 @@ kw_catalog_check(kw_catalog *catalog, kw_policy *policy, const kw_change_step *s
     g_assert(!catalog->next.arena);
     catalog->next = kw_digests_of_policy(policy);
     catalog->revision++;
-    kw_store_handle_describe_table(catalog->settings.handle, catalog->table, deadline, on_described,
-                                   admission);
+    if (catalog->admitted)
+        kw_others_read(catalog, deadline, on_read, admission);
+    else
+        kw_store_handle_describe_table(catalog->settings.handle, catalog->table, deadline, on_described,
+                                       admission);
 }
 
 /* --- calls of the gateway -------------------------------------------------------------------------- */

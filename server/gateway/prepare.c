@@ -244,6 +244,18 @@ creates_tables(const kw_model_store *store)
     return store->create_missing < 0 ? store->kind != KW_STORE_HBASE : store->create_missing > 0;
 }
 
+/* The table in service, if the preparation is for another version of a change only. Its store tables exist.
+ * NULL: unknown. */
+static const kw_table *
+table_in_service(const preparing *self)
+{
+    const kw_policy *served = self->gateway->policy;
+    const char *name = kw_policy_table(self->policy, self->table)->name;
+    bool same = served && self->gateway->state == KW_GATEWAY_SERVING && kw_policy_version(self->policy) > 0 &&
+                kw_policy_version(served) == kw_policy_version(self->policy);
+    return same ? kw_policy_find_table(served, kw_bytes_of_text(name)) : NULL;
+}
+
 static void create_next(preparing *self);
 
 static void
@@ -282,8 +294,10 @@ create_next(preparing *self)
                              self);
         return;
     }
-    self->create = (kw_create_request){
-        .table = kw_policy_table(self->policy, self->table), .path = -1, .if_absent = true};
+    self->create = (kw_create_request){.table = kw_policy_table(self->policy, self->table),
+                                       .path = -1,
+                                       .if_absent = true,
+                                       .existing = table_in_service(self)};
     kw_verb_create_table(&self->call, &self->create, on_created, self);
 }
 

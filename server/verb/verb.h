@@ -121,6 +121,7 @@ typedef struct kw_create_request {
     const kw_record *sample;
     size_t sample_count;
     bool if_absent;
+    const kw_table *existing; /* store tables of this table exist, and are left out; NULL: none */
 } kw_create_request;
 typedef struct kw_created_table {
     kw_bytes store_table;

@@ -23,6 +23,30 @@ test_first(void)
     town_free(in);
 }
 
+static uint64_t
+count_operations(gateway *by, kw_policy *policy)
+{
+    uint64_t before = by->town->control->operations;
+    g_assert_cmpint(gateway_admit(by, policy), ==, KW_OK);
+    return by->town->control->operations - before;
+}
+
+/* A gateway that serves a policy does not look again whether the catalog's table exists. */
+static void
+test_table_is_looked_up_once(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", false);
+    g_autoptr(kw_policy) policy = test_policy(BASE);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    gateway_stop(a);
+    a = gateway_new(in, "a", false);
+    uint64_t first = count_operations(a, policy);
+    g_assert_cmpuint(count_operations(a, policy), ==, first - 1);
+    gateway_stop(a);
+    town_free(in);
+}
+
 /* A store that only this process uses needs no registration. */
 static void
 test_not_shared(void)
@@ -522,6 +546,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/catalog/first", test_first);
+    g_test_add_func("/catalog/table is looked up once", test_table_is_looked_up_once);
     g_test_add_func("/catalog/not shared", test_not_shared);
     g_test_add_func("/catalog/refused start leaves nothing", test_refused_start_leaves_nothing);
     g_test_add_func("/catalog/created", test_created);

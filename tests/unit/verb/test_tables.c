@@ -72,6 +72,13 @@ test_create(void)
     got = create(self, &request);
     g_assert_cmpint(got.error.code, ==, KW_OK);
     g_assert_false(got.tables[0].created || got.tables[1].created);
+    uint64_t operations = self->control->operations;
+    request.existing = request.table;
+    got = create(self, &request);
+    g_assert_cmpint(got.error.code, ==, KW_OK);
+    g_assert_cmpuint(got.count, ==, 0);
+    g_assert_cmpuint(self->control->operations, ==, operations);
+    request.existing = NULL;
 
     request.path = 1;
     got = create(self, &request);
