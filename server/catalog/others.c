@@ -5,6 +5,9 @@
 
 /* A registration that was not renewed for this time is removed with the next change of the catalog. */
 #define OLD_MS (10 * 60 * 1000)
+/* The lease of this gateway shows the store's time when registrations are read. So they are read with a time
+ * that is at most this much too early, and other gateways count as alive for longer. */
+#define RECENT_MS 1000
 
 static const kw_registration *
 own_registration(const kw_catalog *catalog, const kw_catalog_image *image)
@@ -67,6 +70,15 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
     finish(self, NULL, &hidden);
 }
 
+/* True if the registration was renewed within RECENT_MS, and its content has not changed since. */
+static bool
+is_recent(const kw_catalog *catalog)
+{
+    uint64_t least_ns = (KW_LEASE_MS - RECENT_MS) * UINT64_C(1000000);
+    return catalog->stored && catalog->stored_revision == catalog->revision &&
+           catalog->lease_until_ns > kw_clock_boot_ns() + least_ns;
+}
+
 static void
 on_registered(void *user, const kw_error *error)
 {
@@ -88,7 +100,7 @@ register_and_read(kw_catalog *catalog, bool gateways_only, kw_deadline deadline,
     reading *self = g_new(reading, 1);
     *self = (reading){
         .catalog = catalog, .gateways_only = gateways_only, .deadline = deadline, .done = done, .user = user};
-    if (catalog->settings.shared)
+    if (catalog->settings.shared && !(gateways_only && is_recent(catalog)))
         kw_catalog_register(catalog, deadline, on_registered, self);
     else
         on_registered(self, NULL);

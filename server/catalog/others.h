@@ -8,7 +8,8 @@
  * reads. */
 void kw_others_read(kw_catalog *catalog, kw_deadline deadline, kw_catalog_read_done done, void *user);
 
-/* The same, but the image has only the registrations. */
+/* The image has only the registrations. This gateway registers before only if its registration was not
+ * renewed lately. */
 void kw_others_read_gateways(kw_catalog *catalog, kw_deadline deadline, kw_catalog_read_done done,
                              void *user);
 

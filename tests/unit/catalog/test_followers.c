@@ -161,6 +161,37 @@ test_lost_registration(void)
     town_free(in);
 }
 
+static uint64_t
+count_operations(gateway *by, const kw_change_record *record)
+{
+    seen found;
+    uint64_t before = by->town->control->operations;
+    g_assert_cmpint(read_followers(&found, by, record), ==, KW_OK);
+    g_assert_nonnull(find(&found, by->catalog->settings.gateway_id));
+    return by->town->control->operations - before;
+}
+
+/* A read of the followers writes the registration only if it was not renewed within a second. */
+static void
+test_recent_registration(void)
+{
+    town *in = town_new();
+    changing *change = changing_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_assert_cmpint(gateway_admit(a, change->old), ==, KW_OK);
+    report(a, &change->record, 1);
+    uint64_t recent = count_operations(a, &change->record), lease = a->catalog->lease;
+    g_assert_cmpuint(count_operations(a, &change->record), ==, recent);
+    g_assert_cmpuint(a->catalog->lease, ==, lease);
+    town_pass_ms(1001);
+    g_assert_cmpuint(count_operations(a, &change->record), ==, recent + 1);
+    g_assert_cmpuint(a->catalog->lease, >, lease);
+    g_assert_cmpuint(count_operations(a, &change->record), ==, recent);
+    gateway_stop(a);
+    changing_free(change);
+    town_free(in);
+}
+
 static void
 on_rival(void *user)
 {
@@ -250,6 +281,7 @@ main(int argc, char **argv)
     g_test_add_func("/catalog/followers/dead", test_dead_follower);
     g_test_add_func("/catalog/followers/left registration", test_left_registration);
     g_test_add_func("/catalog/followers/lost registration", test_lost_registration);
+    g_test_add_func("/catalog/followers/recent registration", test_recent_registration);
     g_test_add_func("/catalog/followers/report during a renewal", test_report_during_a_renewal);
     g_test_add_func("/catalog/followers/faults", test_faults);
     g_test_add_func("/catalog/followers/damaged registration", test_damaged);
