@@ -1,7 +1,9 @@
 /* The first half of an admission: decides whether the policy may serve.
  *
- *   create the catalog's table, if no policy serves yet -> register -> read -> find each table's recorded facts
+ *   create the catalog's table -> register -> read -> find each table's recorded facts
  *     -> probe store tables where rows decide -> compare -> check other gateways
+ *
+ * While a policy serves, the catalog's table is looked up only if the registration finds that it is missing.
  *
  * If two gateways start at once, at least one reads the other's registration; the store's order determines
  * which.
@@ -225,11 +227,17 @@ look_up_tables(kw_admission *admission, kw_error *ret_error)
     return true;
 }
 
+static void look_up_catalog(kw_admission *admission);
+
 static void
 on_read(void *user, kw_catalog_image *image, const kw_error *error)
 {
     kw_admission *admission = user;
     kw_error found;
+    if (error && error->code == KW_NOT_FOUND && !admission->looked_up) {
+        look_up_catalog(admission);
+        return;
+    }
     if (error) {
         fail(admission, error);
         return;
@@ -274,6 +282,15 @@ on_described(void *user, kw_table_facts *facts, const kw_error *error)
                                  admission);
 }
 
+static void
+look_up_catalog(kw_admission *admission)
+{
+    kw_catalog *catalog = admission->catalog;
+    admission->looked_up = true;
+    kw_store_handle_describe_table(catalog->settings.handle, catalog->table, admission->deadline,
+                                   on_described, admission);
+}
+
 kw_admission *
 kw_admission_new(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, kw_catalog_checked checked,
                  void *user)
@@ -311,8 +328,7 @@ kw_catalog_check(kw_catalog *catalog, kw_policy *policy, const kw_change_step *s
     if (catalog->admitted)
         kw_others_read(catalog, deadline, on_read, admission);
     else
-        kw_store_handle_describe_table(catalog->settings.handle, catalog->table, deadline, on_described,
-                                       admission);
+        look_up_catalog(admission);
 }
 
 /* --- calls of the gateway -------------------------------------------------------------------------- */

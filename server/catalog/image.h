@@ -69,7 +69,7 @@ typedef struct kw_catalog_image {
     kw_arena *arena;
     const char *id;            /* "" before the first change */
     int64_t newest_ms;         /* the newest timestamp in the row of facts; 0 before the first change */
-    int64_t seen_ms;           /* the store's time shortly before the read; set by kw_others_read */
+    int64_t seen_ms;           /* the store's time at most some seconds before the read; set by others.h */
     kw_version_name version;   /* the current policy version; number 0: none */
     kw_change_record *changes; /* the records of changes, in the order in which they were written */
     size_t changes_count;

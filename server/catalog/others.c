@@ -5,8 +5,8 @@
 
 /* A registration that was not renewed for this time is removed with the next change of the catalog. */
 #define OLD_MS (10 * 60 * 1000)
-/* The lease of this gateway shows the store's time when registrations are read. So they are read with a time
- * that is at most this much too early, and other gateways count as alive for longer. */
+/* The timestamp of this gateway's own lease serves as the store's time. It can be this old when the read
+ * begins. An early time makes other gateways count as alive for longer. */
 #define RECENT_MS 1000
 
 static const kw_registration *

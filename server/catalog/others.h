@@ -8,8 +8,8 @@
  * reads. */
 void kw_others_read(kw_catalog *catalog, kw_deadline deadline, kw_catalog_read_done done, void *user);
 
-/* The image has only the registrations. This gateway registers before only if its registration was not
- * renewed lately. */
+/* Reads only the registrations. First renews this gateway's own registration, unless that was done within the
+ * last second and its content has not changed. */
 void kw_others_read_gateways(kw_catalog *catalog, kw_deadline deadline, kw_catalog_read_done done,
                              void *user);
 

@@ -13,9 +13,8 @@
 #include "gateway/follower.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* How often the holder reads registrations, and renews its own with each read: while it waits for reports;
- * the same, soon after it has set a version, because atomic operations can be held; while it works; while it
- * waits for the operator. */
+/* How often the holder reads registrations: while it waits for reports; the same, soon after it has set a
+ * version, because atomic operations can be held; while it works; while it waits for the operator. */
 #define READ_REPORTS_MS 100
 #define READ_REPORTS_SOON_MS 20
 #define SOON_MS 3000

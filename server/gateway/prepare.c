@@ -1,6 +1,7 @@
 #include "gateway/prepare.h"
 
 #include "base/log.h"
+#include "gateway/change_set.h"
 #include "gateway/change_target.h"
 #include "gateway/hazards.h"
 #include "verb/verb.h"
@@ -244,16 +245,25 @@ creates_tables(const kw_model_store *store)
     return store->create_missing < 0 ? store->kind != KW_STORE_HBASE : store->create_missing > 0;
 }
 
-/* The table in service, if the preparation is for another version of a change only. Its store tables exist.
- * NULL: unknown. */
+/* True if a change has another version than in service. */
+static bool
+is_step(const preparing *self)
+{
+    const kw_change_set *served = self->gateway->served_changes, *stored = self->gateway->stored_changes;
+    return self->step || (served && stored &&
+                          kw_changes_differ(served->records, served->count, stored->records, stored->count));
+}
+
+/* The table in service whose store tables exist; NULL: unknown. */
 static const kw_table *
 table_in_service(const preparing *self)
 {
     const kw_policy *served = self->gateway->policy;
     const char *name = kw_policy_table(self->policy, self->table)->name;
-    bool same = served && self->gateway->state == KW_GATEWAY_SERVING && kw_policy_version(self->policy) > 0 &&
-                kw_policy_version(served) == kw_policy_version(self->policy);
-    return same ? kw_policy_find_table(served, kw_bytes_of_text(name)) : NULL;
+    int64_t version = kw_policy_version(self->policy);
+    bool known = self->gateway->state == KW_GATEWAY_SERVING && is_step(self) && version > 0 &&
+                 kw_policy_version(served) == version && creates_tables(&kw_policy_model(served)->store);
+    return known ? kw_policy_find_table(served, kw_bytes_of_text(name)) : NULL;
 }
 
 static void create_next(preparing *self);

@@ -3,6 +3,9 @@
  *   compare with the catalog -> create missing store tables -> prepare sequences
  *     -> hold the calls of tables whose rows change -> write the facts -> done: the policy is served
  *
+ * A step of a change does not look up the store tables that the policy in service has. There are many steps,
+ * and atomic operations can be held meanwhile.
+ *
  * If the comparison rejects the policy, no store table was created for it, and the facts did not change. If a
  * later step fails, store tables that were created remain.
  *

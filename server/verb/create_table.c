@@ -210,21 +210,21 @@ next_table(create *self)
     g_assert(!failed);
 }
 
-/* Of the placements of a path, these have a store table: the one that the policy describes, and the one under
+/* Of the placements of a path, these need a store table: the one that the policy describes, and the one under
  * an old key rule while it is written. */
 static bool
-has_store_table(const kw_path *path, size_t placement)
+needs_store_table(const kw_path *path, size_t placement)
 {
     return placement == 0 || path->placements[placement].role.put;
 }
 
-/* True if this table has a placement in the store table. */
+/* True if a placement of the table needs this store table. */
 static bool
-uses_store_table(const kw_table *table, kw_bytes store_table)
+is_store_table_of(const kw_table *table, kw_bytes store_table)
 {
     for (size_t i = 0; table && i < table->paths_and_association_count; i++)
         for (size_t each = 0; each < table->paths[i].placements_count; each++)
-            if (has_store_table(&table->paths[i], each) &&
+            if (needs_store_table(&table->paths[i], each) &&
                 kw_bytes_equal(table->paths[i].placements[each].store_table, store_table))
                 return true;
     return false;
@@ -242,8 +242,8 @@ list_placements(create *self)
         KW_ARENA_ARRAY(self->call->arena, const kw_placement *, table->placements_count + 1);
     for (size_t i = first; i < end; i++)
         for (size_t each = 0; each < table->paths[i].placements_count; each++)
-            if (has_store_table(&table->paths[i], each) &&
-                !uses_store_table(self->request.existing, table->paths[i].placements[each].store_table))
+            if (needs_store_table(&table->paths[i], each) &&
+                !is_store_table_of(self->request.existing, table->paths[i].placements[each].store_table))
                 list[self->placements_count++] = &table->paths[i].placements[each];
     self->placements = list;
 }

@@ -1,6 +1,8 @@
 /* Admissions on a store in memory: by one gateway, by several in sequence, concurrently, and with faults. */
 #include "town.h"
 
+#include "catalog/catalog_internal.h"
+
 /* --- one gateway -----------------------------------------------------------------------------------------
  */
 
@@ -43,6 +45,36 @@ test_table_is_looked_up_once(void)
     a = gateway_new(in, "a", false);
     uint64_t first = count_operations(a, policy);
     g_assert_cmpuint(count_operations(a, policy), ==, first - 1);
+    gateway_stop(a);
+    town_free(in);
+}
+
+static void
+on_dropped(void *user, const kw_error *error)
+{
+    g_assert_null(error);
+    *(bool *)user = true;
+}
+
+/* The operator has dropped the catalog's table while a policy is in service. */
+static void
+test_table_is_dropped(void)
+{
+    town *in = town_new();
+    gateway *a = gateway_new(in, "a", true);
+    g_autoptr(kw_policy) policy = test_policy(BASE);
+    bool dropped = false;
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    while (a->catalog->renewing)
+        uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
+    kw_store_handle_drop_table(in->handle, KW_BYTES_LITERAL(CATALOG), KW_DEADLINE_NONE, on_dropped, &dropped);
+    while (!dropped)
+        uv_run(kw_loop_uv(in->loop), UV_RUN_ONCE);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_UNAVAILABLE);
+    gateway_assert_text(a, "the registration of gateway a was removed; try again");
+    g_assert_cmpuint(a->lost, ==, 1);
+    g_assert_cmpint(gateway_admit(a, policy), ==, KW_OK);
+    g_assert_cmpuint(town_registrations(in), ==, 1);
     gateway_stop(a);
     town_free(in);
 }
@@ -547,6 +579,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/catalog/first", test_first);
     g_test_add_func("/catalog/table is looked up once", test_table_is_looked_up_once);
+    g_test_add_func("/catalog/table is dropped", test_table_is_dropped);
     g_test_add_func("/catalog/not shared", test_not_shared);
     g_test_add_func("/catalog/refused start leaves nothing", test_refused_start_leaves_nothing);
     g_test_add_func("/catalog/created", test_created);

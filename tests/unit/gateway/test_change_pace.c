@@ -128,7 +128,7 @@ test_callers_begin(void)
 static void
 test_cores(void)
 {
-    static const unsigned pauses[][2] = {{1, 23}, {2, 11}, {3, 7}, {4, 5}, {64, 5}, {0, 23}};
+    static const unsigned pauses[][2] = {{1, 47}, {2, 23}, {3, 15}, {4, 11}, {8, 5}, {64, 5}, {0, 47}};
     for (size_t i = 0; i < G_N_ELEMENTS(pauses); i++) {
         kw_change_pace pace = {.has_callers = true};
         kw_change_pace_init(&pace, pauses[i][0]);
