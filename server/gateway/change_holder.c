@@ -190,13 +190,23 @@ find_holder(const kw_change_record *record, const kw_change_follower *followers,
     return NULL;
 }
 
+/* While the holder waits for a command, it tries nothing again. So the failure of an earlier attempt does not
+ * count any more: its step was made nevertheless, or the goal has changed. */
+static void
+decide(const kw_change_record *record, kw_change_work *work, const kw_change_times *times)
+{
+    work->next = kw_change_planner_next(&work->planner, record, times);
+    if (work->next.act == KW_CHANGE_ACT_WAIT && work->next.wait == KW_CHANGE_WAIT_COMMAND)
+        work->problem = KW_ERROR_NONE;
+}
+
 static void
 note_as_holder(kw_coordinator *self, const kw_change_record *record, kw_change_work *work,
                const kw_change_follower *followers, size_t count)
 {
     kw_change_planner_note(&work->planner, record, followers, count, kw_clock_boot_ns());
     kw_change_times times = kw_change_times_now(self, record);
-    work->next = kw_change_planner_next(&work->planner, record, &times);
+    decide(record, work, &times);
     bool sets = work->next.act == KW_CHANGE_ACT_STEP || work->next.act == KW_CHANGE_ACT_END;
     if (sets && kw_change_can_work(self, record))
         kw_change_start_step(self, record);
@@ -318,7 +328,7 @@ tick_record(kw_coordinator *self, const kw_change_record *record)
     if (!kw_change_can_work(self, record))
         return AGAIN_MS;
     if (work->is_holder)
-        work->next = kw_change_planner_next(&work->planner, record, &times);
+        decide(record, work, &times);
     uint64_t interval_ms = read_interval_ms(record, work);
     uint64_t age_ms = work->read_ns ? (times.now_ns - work->read_ns) / NS_PER_MS : UINT64_MAX;
     if (work->is_holder && age_ms > STALE_MS && work->next.act != KW_CHANGE_ACT_WAIT)

@@ -3,6 +3,7 @@
 #include "gateway/change_set.h"
 #include "gateway/change_slice.h"
 #include "gateway/gateway_internal.h"
+#include "support/memory_store.h"
 
 #include "rule/policies.h"
 
@@ -17,6 +18,7 @@ void __wrap_kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_
 bool __wrap_kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
 const kw_fence *__wrap_kw_catalog_fence(const kw_catalog *catalog);
 uint64_t __wrap_kw_store_last_doubt_ns(const kw_store *store);
+const char *__wrap_kw_catalog_instance(const kw_catalog *catalog);
 
 /* The slice in progress; NULL: none. */
 static const kw_copy_request *request;
@@ -53,6 +55,13 @@ __wrap_kw_store_last_doubt_ns(const kw_store *store)
 {
     (void)store;
     return 0;
+}
+
+const char *
+__wrap_kw_catalog_instance(const kw_catalog *catalog)
+{
+    (void)catalog;
+    return "a";
 }
 
 typedef struct scene {
@@ -530,6 +539,41 @@ test_key_range_of_sweep(void)
     scene_free(self);
 }
 
+static kw_code
+tick_after_failure(kw_change_version_id version, kw_change_wait *ret_wait)
+{
+    char catalog; /* not used: see the wrapped functions */
+    scene *self = scene_new(KW_CHANGE_ACT_WAIT);
+    self->record.version = version;
+    set_record(self);
+    self->gateway.store = kw_memory_store_open();
+    self->gateway.catalog = (kw_catalog *)(void *)&catalog;
+    self->gateway.served_changes = self->gateway.changes;
+    kw_change_work *work = kw_change_work_of(self->coordinator, &self->record);
+    kw_change_planner_init(&work->planner, &self->record, 0);
+    work->read_ns = kw_clock_boot_ns();
+    work->problem = (kw_error){.code = KW_UNAVAILABLE, .text = "the test's"};
+    kw_change_holder_tick(self->coordinator);
+    kw_code code = work->problem.code;
+    *ret_wait = work->next.wait;
+    self->gateway.catalog = NULL;
+    kw_store_free(self->gateway.store);
+    scene_free(self);
+    return code;
+}
+
+/* The step of the holder failed. While it is tried again, the status shows the failure. If it was made
+ * nevertheless, and the change waits for a command now, the failure is over. */
+static void
+test_failed_step(void)
+{
+    kw_change_wait wait;
+    g_assert_cmpint(tick_after_failure(KW_CHANGE_VERSION_5, &wait), ==, KW_UNAVAILABLE);
+    g_assert_cmpint(wait, ==, KW_CHANGE_WAIT_REPORTS);
+    g_assert_cmpint(tick_after_failure(KW_CHANGE_VERSION_6, &wait), ==, KW_OK);
+    g_assert_cmpint(wait, ==, KW_CHANGE_WAIT_COMMAND);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -549,5 +593,6 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/before", test_before);
     g_test_add_func("/gateway/change-passes/key-range-of-pass", test_key_range_of_pass);
     g_test_add_func("/gateway/change-passes/key-range-of-sweep", test_key_range_of_sweep);
+    g_test_add_func("/gateway/change-passes/failed-step", test_failed_step);
     return g_test_run();
 }
