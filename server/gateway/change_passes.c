@@ -179,6 +179,15 @@ begin_or_continue_pass(kw_coordinator *self, kw_change_work *work, kw_change_rec
         kw_coordinator_update(self, record);
 }
 
+/* Twice the number of cores, which the store often shares. With more scans, calls of callers wait longer, and
+ * passes are hardly shorter: on two cores, eight scans instead of four let 64 callers put 3,100 to 3,700
+ * instead of 4,400 to 5,400 records/s during a switch of 120,000 rows, which took 3.2 s instead of 3.8. */
+static uint32_t
+scans_at_once(const kw_coordinator *self)
+{
+    return MIN(2 * self->cores, KW_COPY_SCANS_MAX);
+}
+
 void
 kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const kw_path *path)
 {
@@ -197,7 +206,7 @@ kw_change_start_pass(kw_coordinator *self, const kw_change_record *known, const 
                                      .since_ms = kw_copy_can_select_by_time(from, to) ? record.settled_ms : 0,
                                      .before_ms = limited ? MAX(record.set_at_ms, 1) : 0,
                                      .scan_all = scans_all(self, &record),
-                                     .max_scans = kw_change_slice_hurries(&record) ? KW_COPY_SCANS_MAX : 1,
+                                     .max_scans = kw_change_slice_hurries(&record) ? scans_at_once(self) : 1,
                                      .seen = kw_copy_seen_ref(work->seen),
                                      .seen_use = work->seen_use};
     kw_change_slice_prepare(self, &record, request);

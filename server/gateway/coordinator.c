@@ -373,7 +373,8 @@ kw_coordinator_new(kw_gateway *gateway)
 {
     kw_coordinator *self = g_new0(kw_coordinator, 1);
     self->gateway = gateway;
-    kw_change_pace_init(&self->pace, (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1));
+    self->cores = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+    kw_change_pace_init(&self->pace, self->cores);
     self->timer = kw_timer_new(gateway->loop, on_timer, self);
     self->older = g_ptr_array_new_with_free_func((GDestroyNotify)kw_policy_unref);
     self->works = g_ptr_array_new_with_free_func(work_free);

@@ -76,6 +76,7 @@ struct kw_coordinator {
     uint64_t saved_ns;  /* when the last save began */
     uint64_t published; /* gateway->changes_revision that /metrics shows */
     uint64_t published_ns;
+    uint32_t cores; /* of the machine */
     kw_change_pace pace;
     uint64_t pace_until_ns; /* no slice starts before */
     /* the slice in progress */
