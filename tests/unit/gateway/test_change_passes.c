@@ -13,6 +13,7 @@
 #define OLD FIELDS "    key: [{field: id}, {field: ts}]\n"
 #define NEW FIELDS "    key: [{field: ts}, {field: id}]\n"
 #define SINCE_MS 50
+#define CORES 3
 
 void __wrap_kw_verb_copy(kw_call *call, const kw_copy_request *request, kw_copy_done done, void *user);
 bool __wrap_kw_change_can_work(const kw_coordinator *self, const kw_change_record *record);
@@ -91,6 +92,7 @@ scene_new(kw_change_act act)
     self->gateway.loop = kw_loop_new();
     self->gateway.state = KW_GATEWAY_SERVING;
     self->coordinator = kw_coordinator_new(&self->gateway);
+    self->coordinator->cores = CORES;
     self->record = (kw_change_record){.table = "t",
                                       .path = "primary",
                                       .given = {1, "t"},
@@ -426,12 +428,25 @@ expect_limits(kw_change_version_id version, kw_change_goal goal, int64_t settled
 static void
 test_limits(void)
 {
-    expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 8, 10000, false);
-    expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, 0, 8, 10000, false);
-    expect_limits(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 8, 10000, false);
+    expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 2 * CORES, 10000, false);
+    expect_limits(KW_CHANGE_VERSION_3, KW_CHANGE_GOAL_SWITCHED, 0, 2 * CORES, 10000, false);
+    expect_limits(KW_CHANGE_VERSION_2_SPACED, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 2 * CORES, 10000, false);
     expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, SINCE_MS, 1, 5000, true);
     expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_COPIED, 0, 1, 5000, true);
-    expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 8, 10000, false);
+    expect_limits(KW_CHANGE_VERSION_2, KW_CHANGE_GOAL_SWITCHED, SINCE_MS, 2 * CORES, 10000, false);
+}
+
+static void
+test_scans_at_once(void)
+{
+    static const uint32_t scans[][2] = {{1, 2}, {4, 8}, {64, 8}}; /* cores, scans */
+    for (size_t i = 0; i < G_N_ELEMENTS(scans); i++) {
+        scene *self = scene_new(KW_CHANGE_ACT_PASS);
+        self->coordinator->cores = scans[i][0];
+        kw_change_work_start(self->coordinator);
+        g_assert_cmpuint(request->max_scans, ==, scans[i][1]);
+        scene_free(self);
+    }
 }
 
 /* A command lets all rows be copied and compared again while the first slice of a pass runs. Its position
@@ -589,6 +604,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-passes/lost", test_lost);
     g_test_add_func("/gateway/change-passes/set-back", test_set_back);
     g_test_add_func("/gateway/change-passes/limits", test_limits);
+    g_test_add_func("/gateway/change-passes/scans-at-once", test_scans_at_once);
     g_test_add_func("/gateway/change-passes/copied-again", test_copied_again);
     g_test_add_func("/gateway/change-passes/before", test_before);
     g_test_add_func("/gateway/change-passes/key-range-of-pass", test_key_range_of_pass);
