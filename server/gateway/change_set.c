@@ -65,6 +65,12 @@ kw_change_set_merge(const kw_change_set *base, const kw_change_set *mine, const 
 }
 
 bool
+kw_change_set_differs(const kw_change_set *a, const kw_change_set *b)
+{
+    return kw_changes_differ(a->records, a->count, b->records, b->count);
+}
+
+bool
 kw_change_set_has_step(const kw_change_set *set, const kw_change_record *record)
 {
     const kw_change_record *same = find_same(set, record);

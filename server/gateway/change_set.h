@@ -33,6 +33,8 @@ size_t kw_change_set_find_missing(const kw_change_set *set);
 /* References the model. Only allowed before others use the set. */
 void kw_change_set_add_model(kw_change_set *set, size_t index, kw_model *old_model);
 
+/* As kw_changes_differ. */
+bool kw_change_set_differs(const kw_change_set *a, const kw_change_set *b);
 /* True if the set has this change, under way and with the same `step`. */
 bool kw_change_set_has_step(const kw_change_set *set, const kw_change_record *record);
 /* True if a change with several writers is under way. */

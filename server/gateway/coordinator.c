@@ -55,7 +55,7 @@ kw_coordinator_take_current(kw_coordinator *self, const kw_current *current)
     g_autoptr(kw_change_set) set =
         kw_change_set_new(current->changes, current->changes_count, gateway->changes);
     const kw_change_set *known = gateway->changes;
-    if (!known || kw_changes_differ(known->records, known->count, set->records, set->count)) {
+    if (!known || kw_change_set_differs(known, set)) {
         kw_follower_wake(gateway->follower);
         return false;
     }
@@ -68,8 +68,7 @@ kw_coordinator_note_stored(kw_coordinator *self, kw_change_set *stored)
 {
     kw_gateway *gateway = self->gateway;
     const kw_change_set *known = gateway->changes;
-    if (self->stopped || !known ||
-        kw_changes_differ(known->records, known->count, stored->records, stored->count))
+    if (self->stopped || !known || kw_change_set_differs(known, stored))
         return;
     kw_gateway_note_stored(gateway, stored);
     kw_coordinator_wake(self, 0);

@@ -39,18 +39,12 @@ struct kw_follower {
 
 /* --- serving a version ----------------------------------------------------------------------------- */
 
-static bool
-differs(const kw_change_set *a, const kw_change_set *b)
-{
-    return kw_changes_differ(a->records, a->count, b->records, b->count);
-}
-
 /* True if what the last poll found is what could not be served. */
 static bool
 is_failed(const kw_follower *self)
 {
     return self->failed > 0 && self->failed == self->seen &&
-           !differs(self->failed_changes, self->seen_changes);
+           !kw_change_set_differs(self->failed_changes, self->seen_changes);
 }
 
 /* True if what the last poll found is in service. */
@@ -59,7 +53,7 @@ is_in_service(const kw_follower *self)
 {
     const kw_gateway *gateway = self->gateway;
     return self->seen == kw_policy_version(gateway->policy) && gateway->served_changes &&
-           !differs(gateway->served_changes, self->seen_changes);
+           !kw_change_set_differs(gateway->served_changes, self->seen_changes);
 }
 
 static void

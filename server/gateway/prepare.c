@@ -250,8 +250,7 @@ static bool
 is_step(const preparing *self)
 {
     const kw_change_set *served = self->gateway->served_changes, *stored = self->gateway->stored_changes;
-    return self->step || (served && stored &&
-                          kw_changes_differ(served->records, served->count, stored->records, stored->count));
+    return self->step || (served && stored && kw_change_set_differs(served, stored));
 }
 
 /* The table in service whose store tables exist; NULL: unknown. */

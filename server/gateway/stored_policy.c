@@ -150,7 +150,7 @@ is_in_service(const loading *self)
     const kw_change_set *served = gateway->served_changes;
     return self->version.number == kw_policy_version(gateway->policy) &&
            self->own == kw_gateway_own_model(gateway) && served &&
-           !kw_changes_differ(served->records, served->count, self->changes->records, self->changes->count);
+           !kw_change_set_differs(served, self->changes);
 }
 
 static void
