@@ -1,25 +1,39 @@
 /* What is visible of the cells that were read: see order_internal.h. */
 #include "store/order/order_internal.h"
 
-/* True if the row has a gone cell. */
+/* Control cells are next to each other, because the cells of a row are sorted. */
+typedef struct cell_range {
+    uint32_t from, to;
+} cell_range;
+
+static cell_range
+find_control(const kw_ordering *ordering, const kw_row *row)
+{
+    cell_range range = {0};
+    while (range.from < row->cells_count && !kw_is_control(ordering, &row->cells[range.from]))
+        range.from++;
+    for (range.to = range.from; range.to < row->cells_count; range.to++)
+        if (!kw_is_control(ordering, &row->cells[range.to]))
+            break;
+    return range;
+}
+
 static bool
-has_removals(const kw_ordering *ordering, const kw_row *row)
+has_gone_cell(const kw_ordering *ordering, const kw_row *row, cell_range control)
 {
     kw_marker ignored;
-    bool found = false;
-    for (uint32_t i = 0; i < row->cells_count && !found; i++)
-        found = kw_control_marker(ordering, &row->cells[i], &ignored);
-    return found;
+    for (uint32_t i = control.from; i < control.to; i++)
+        if (kw_control_marker(ordering, &row->cells[i], &ignored))
+            return true;
+    return false;
 }
 
 static void
-drop_control(const kw_ordering *ordering, kw_row *row)
+drop_cells(kw_row *row, cell_range range)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        if (!kw_is_control(ordering, &row->cells[i]))
-            row->cells[kept++] = row->cells[i];
-    row->cells_count = kept;
+    memmove(&row->cells[range.from], &row->cells[range.to],
+            (row->cells_count - range.to) * sizeof *row->cells);
+    row->cells_count -= range.to - range.from;
 }
 
 void
@@ -27,10 +41,11 @@ kw_order_hide(const kw_ordering *ordering, kw_arena *arena, kw_row *row)
 {
     kw_row all = *row;
     uint32_t kept = 0;
-    if (!kw_control_is_in(ordering, row))
+    cell_range control = find_control(ordering, row);
+    if (control.from == control.to)
         return;
-    if (!kw_uses_gone_cells(ordering) || !has_removals(ordering, row)) {
-        drop_control(ordering, row);
+    if (!kw_uses_gone_cells(ordering) || !has_gone_cell(ordering, row, control)) {
+        drop_cells(row, control);
         return;
     }
     all.cells = kw_arena_alloc(arena, row->cells_count * sizeof *row->cells);
