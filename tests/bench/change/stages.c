@@ -1,12 +1,14 @@
-/* One stage for each version of a change. A round of a stage measures each kind of call on both gateways, one
- * slice after the other; which gateway is first alternates. The copy and the comparison run only during the
- * slices of the gateway whose rule is changed. */
+/* One stage for each version of a change. A round of a stage measures each kind of call on both gateways, in
+ * one or several slices on each in turn; which gateway is first alternates. The copy and the comparison run
+ * only during the slices of the gateway whose rule is changed. */
 #include "bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define ROUNDS_MAX 99
+#define ROUND_SLICES_MAX 4
+#define SLICES_MAX (ROUNDS_MAX * ROUND_SLICES_MAX)
 /* A slice of the copy ends within this time after a pause. On HBase, another gateway can do it, which sees
  * the order later. */
 #define SLICE_END_US 30000
@@ -14,6 +16,9 @@
 #define POLL_US 2000
 #define RESUME_MOST_US 5000000
 #define RESUME_PASS_US 200000
+/* While a task runs, calls are made for this time before those of a slice: without callers, the task uses the
+ * whole machine, and a part of it that has begun must end first. */
+#define WARM_UP_S 0.2
 
 typedef enum measurement { PUT, RATE, REMOVE, GET, SCAN, MEASUREMENTS } measurement;
 
@@ -21,12 +26,13 @@ static const struct {
     const char *name;
     double limit; /* of the ratio changed / unchanged */
     bool at_least;
+    int slices; /* of a round, on each gateway: more if the ratios vary more than the target allows */
 } wanted[MEASUREMENTS] = {
-    [PUT] = {"put, 1 caller, p50 us", 2.1, false},
-    [RATE] = {"put, 64 callers, calls/s", 0.45, true},
-    [REMOVE] = {"remove, 1 caller, p50 us", 3, false},
-    [GET] = {"get, 1 caller, p50 us", 1.05, false},
-    [SCAN] = {"scan, rows/s", 0.9, true},
+    [PUT] = {"put, 1 caller, p50 us", 2.1, false, 1},
+    [RATE] = {"put, 64 callers, calls/s", 0.45, true, 2},
+    [REMOVE] = {"remove, 1 caller, p50 us", 3, false, 1},
+    [GET] = {"get, 1 caller, p50 us", 1.05, false, 2},
+    [SCAN] = {"scan, rows/s", 0.9, true, ROUND_SLICES_MAX},
 };
 
 #define GAP_FACTOR 2
@@ -45,7 +51,8 @@ typedef enum task { NO_TASK, COPY, COMPARE, PASS } task; /* of the changed gatew
 typedef struct stage {
     task task;
     int rounds;
-    double values[MEASUREMENTS][SIDES][ROUNDS_MAX], cpu_us[MEASUREMENTS][SIDES][ROUNDS_MAX]; /* per call */
+    int slices[MEASUREMENTS]; /* on each gateway */
+    double values[MEASUREMENTS][SIDES][SLICES_MAX], cpu_us[MEASUREMENTS][SIDES][SLICES_MAX]; /* per call */
     GArray *gaps[SIDES];
 } stage;
 
@@ -68,11 +75,11 @@ by_value(const void *a, const void *b)
 static double
 median(const double *values, int count)
 {
-    double sorted[ROUNDS_MAX];
+    double sorted[SLICES_MAX];
     for (int i = 0; i < count; i++)
         sorted[i] = values[i];
     qsort(sorted, (size_t)count, sizeof *sorted, by_value);
-    return count ? sorted[count / 2] : 0;
+    return count ? (sorted[(count - 1) / 2] + sorted[count / 2]) / 2 : 0;
 }
 
 /* Ends the line that has the value. */
@@ -89,8 +96,8 @@ target(bench *self, const char *name, double value, bool met)
 
 /* --- slices --------------------------------------------------------------------------------------- */
 
-static double
-calls(bench *self, side on, measurement of, stage *now)
+static bench_work
+work_of(bench *self, side on, measurement of, double seconds)
 {
     bench_gateway *gateway = self->gateways[on];
     const bench_call kinds[MEASUREMENTS] = {[PUT] = BENCH_PUT,
@@ -98,14 +105,28 @@ calls(bench *self, side on, measurement of, stage *now)
                                             [REMOVE] = BENCH_REMOVE,
                                             [GET] = BENCH_GET,
                                             [SCAN] = BENCH_SCAN};
-    bench_work work = {.call = kinds[of],
-                       .callers = of == RATE ? BENCH_CALLERS : 1,
-                       .seconds = self->options->seconds,
-                       .number = of == REMOVE ? &gateway->next_remove : &gateway->next_put,
-                       .random_below = of == GET ? (uint64_t)self->options->rows / 2 : 0};
+    return (bench_work){.call = kinds[of],
+                        .callers = of == RATE ? BENCH_CALLERS : 1,
+                        .seconds = seconds,
+                        .number = of == REMOVE ? &gateway->next_remove : &gateway->next_put,
+                        .random_below = of == GET ? (uint64_t)self->options->rows / 2 : 0};
+}
+
+static void
+warm_up(bench *self, side on, measurement of)
+{
+    bench_work work = work_of(self, on, of, WARM_UP_S);
+    g_array_unref(bench_callers_run(self->gateways[on]->callers, &work).replies);
+}
+
+static double
+calls(bench *self, side on, measurement of, stage *now)
+{
+    bench_gateway *gateway = self->gateways[on];
+    bench_work work = work_of(self, on, of, self->options->seconds);
     double cpu_us = bench_cpu_us(gateway);
     bench_slice slice = bench_callers_run(gateway->callers, &work);
-    now->cpu_us[of][on][now->rounds] = (bench_cpu_us(gateway) - cpu_us) / slice.replies->len;
+    now->cpu_us[of][on][now->slices[of]] = (bench_cpu_us(gateway) - cpu_us) / slice.replies->len;
     double value = of == RATE   ? slice.calls_per_s
                    : of == SCAN ? slice.calls_per_s * BENCH_SCAN_ROWS
                                 : bench_percentile_us(slice.replies, 0.5);
@@ -152,7 +173,9 @@ slice(bench *self, stage *now, side on, measurement of)
     bool with_task = now->task != NO_TASK && on == CHANGED;
     if (with_task)
         pause_task(self, now->task, false);
-    now->values[of][on][now->rounds] = calls(self, on, of, now);
+    if (now->task != NO_TASK)
+        warm_up(self, on, of);
+    now->values[of][on][now->slices[of]] = calls(self, on, of, now);
     if (with_task)
         pause_task(self, now->task, true);
 }
@@ -163,26 +186,41 @@ end_of_measurements(const bench *self)
     return self->options->puts ? RATE + 1 : MEASUREMENTS;
 }
 
+/* False if the task ended meanwhile. */
+static bool
+run_slices(bench *self, stage *now, measurement of)
+{
+    for (int i = 0; i < wanted[of].slices; i++) {
+        side first = now->slices[of] % 2 ? CHANGED : UNCHANGED;
+        guint gaps[SIDES] = {now->gaps[UNCHANGED]->len, now->gaps[CHANGED]->len};
+        slice(self, now, first, of);
+        slice(self, now, 1 - first, of);
+        if (now->task != NO_TASK && !task_runs(self, now->task)) {
+            g_array_set_size(now->gaps[UNCHANGED], gaps[UNCHANGED]);
+            g_array_set_size(now->gaps[CHANGED], gaps[CHANGED]);
+            return false;
+        }
+        now->slices[of]++;
+    }
+    return true;
+}
+
 /* False if the task ended before the end of the round. */
 static bool
 run_round(bench *self, stage *now)
 {
-    for (measurement of = 0; of < end_of_measurements(self); of++) {
-        side first = now->rounds % 2 ? CHANGED : UNCHANGED;
-        slice(self, now, first, of);
-        slice(self, now, 1 - first, of);
-        if (now->task != NO_TASK && !task_runs(self, now->task))
+    for (measurement of = 0; of < end_of_measurements(self); of++)
+        if (!run_slices(self, now, of))
             return false;
-    }
     return true;
 }
 
 /* --- stages --------------------------------------------------------------------------------------- */
 
 static double
-median_ratio(double values[SIDES][ROUNDS_MAX], int count)
+median_ratio(double values[SIDES][SLICES_MAX], int count)
 {
-    double ratios[ROUNDS_MAX];
+    double ratios[SLICES_MAX];
     for (int i = 0; i < count; i++)
         ratios[i] = values[CHANGED][i] / values[UNCHANGED][i];
     return median(ratios, count);
@@ -191,11 +229,11 @@ median_ratio(double values[SIDES][ROUNDS_MAX], int count)
 static void
 print_measurement(bench *self, stage *now, measurement of)
 {
-    double ratio = median_ratio(now->values[of], now->rounds), limit = wanted[of].limit;
+    int count = now->slices[of];
+    double ratio = median_ratio(now->values[of], count), limit = wanted[of].limit;
     printf("  %-28s %10.0f %10.0f   %5.2f  CPU %5.2f  (%s %.2f)", wanted[of].name,
-           median(now->values[of][UNCHANGED], now->rounds), median(now->values[of][CHANGED], now->rounds),
-           ratio, median_ratio(now->cpu_us[of], now->rounds), wanted[of].at_least ? "at least" : "at most",
-           limit);
+           median(now->values[of][UNCHANGED], count), median(now->values[of][CHANGED], count), ratio,
+           median_ratio(now->cpu_us[of], count), wanted[of].at_least ? "at least" : "at most", limit);
     if (g_str_equal(self->stage, BEFORE))
         printf("\n");
     else
