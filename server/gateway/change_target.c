@@ -12,7 +12,7 @@ typedef struct checking {
     kw_change_targets targets;
     kw_change_target target; /* the present one */
     kw_table_facts *old;
-    kw_bytes advised; /* the last old store table with advice */
+    kw_bytes advised; /* the last old store table that was checked for advice */
     const char *advice;
     kw_arena *arena;
     kw_change_target_checked done;
@@ -40,17 +40,10 @@ shell_command(const checking *self, const char *family, int64_t markers_ms)
                            (int)table.size, (const char *)table.data, family, markers_ms);
 }
 
-/* Adds advice on the families of the old store table that do not keep delete markers long enough, for example
- * because another program or an earlier release of Keyway has created them. All paths that are added have the
- * same old store table, so it is named once. */
 static void
-advise_markers(checking *self)
+advise_markers(checking *self, int64_t markers_ms)
 {
     kw_bytes table = self->target.from;
-    const kw_model *model = kw_gateway_model(self->gateway);
-    int64_t markers_ms = kw_hbase_markers_ms(model->store.hbase.late_ms);
-    if (model->store.kind != KW_STORE_HBASE || kw_bytes_equal(self->advised, table))
-        return;
     const char *commands = "";
     for (size_t i = 0; i < self->old->families_count; i++)
         if (self->old->families[i].markers_ms < markers_ms)
@@ -58,13 +51,53 @@ advise_markers(checking *self)
                                        shell_command(self, self->old->families[i].name, markers_ms));
     if (!*commands)
         return;
-    self->advised = table;
     self->advice = kw_arena_printf(
         self->arena,
         "%sstore table %.*s\n"
         "  compactions can drop its delete markers too early: a put that HBase applies late can then become "
         "visible, in one path, although a later removal removed its record. In the HBase shell, run\n%s",
         self->advice, (int)table.size, (const char *)table.data, commands);
+}
+
+/* --- in-memory compaction --------------------------------------------------------------------------- */
+
+static void
+advise_in_memory(checking *self)
+{
+    kw_bytes table = self->target.from;
+    const char *commands = "";
+    for (size_t i = 0; i < self->old->families_count; i++)
+        if (kw_hbase_in_memory_compaction(&self->old->families[i]).size == 0)
+            commands = kw_arena_printf(
+                self->arena,
+                "%s  alter '%.*s', {NAME => '%s', " KW_HBASE_IN_MEMORY_ATTRIBUTE " => 'BASIC'}\n", commands,
+                (int)table.size, (const char *)table.data, self->old->families[i].name);
+    if (!*commands)
+        return;
+    self->advice = kw_arena_printf(
+        self->arena,
+        "%sstore table %.*s\n"
+        "  it has families without a setting for in-memory compaction. Unless the region servers' default "
+        "enables it, passes and sweeps of the change read all cells that HBase has in memory, so `switch` "
+        "and "
+        "`reverse` take longer beside many writes. In the HBase shell, run\n%s",
+        self->advice, (int)table.size, (const char *)table.data, commands);
+}
+
+/* --- advice on families ------------------------------------------------------------------------------ */
+
+/* Adds advice on families of the old store table, for example because another program or an earlier release
+ * of Keyway has created them. All paths that are added have the same old store table, so it is named once. */
+static void
+advise(checking *self)
+{
+    kw_bytes table = self->target.from;
+    const kw_model *model = kw_gateway_model(self->gateway);
+    if (model->store.kind != KW_STORE_HBASE || kw_bytes_equal(self->advised, table))
+        return;
+    self->advised = table;
+    advise_markers(self, kw_hbase_markers_ms(model->store.hbase.late_ms));
+    advise_in_memory(self);
 }
 
 /* --- families -------------------------------------------------------------------------------------- */
@@ -184,7 +217,7 @@ on_old(void *user, kw_table_facts *facts, const kw_error *error)
         finish(self, error);
         return;
     }
-    advise_markers(self);
+    advise(self);
     kw_store_handle_describe_table(self->gateway->handle, self->target.to, call_deadline(self), on_new, self);
 }
 

@@ -16,7 +16,8 @@ typedef void (*kw_change_target_checked)(void *user, const char *advice, const k
 
 /* Checks the changes that the step begins. `policy` is the policy after the step. The error REFUSED names the
  * family. The advice names families of HBase that do not keep their delete markers long enough
- * (kw_hbase_markers_ms). The arguments must live until done, which can be called before this returns. */
+ * (kw_hbase_markers_ms), or have no setting for in-memory compaction. The arguments must live until done,
+ * which can be called before this returns. */
 void kw_change_check_targets(kw_gateway *gateway, const kw_policy *policy, const kw_change_step *step,
                              kw_arena *arena, kw_change_target_checked done, void *user);
 

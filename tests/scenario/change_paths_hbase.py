@@ -14,6 +14,7 @@ from change_case import BY_TIME, HASHED, SALTED, SEED
 from change_hbase_case import ONE, SEVERAL, SIMULATED, STORE, HBaseCase, HBaseLoad
 from changing import apply, call, json_lines, keyway, order, status, wait_for, wait_until_ended
 from keyway_gateway import plain, record, value, wait_until
+from keyway_hbase_thrift.ttypes import TColumnFamilyDescriptor, TTableDescriptor, TTableName
 from keyway_thrift.ttypes import Code, KeywayError, Query, Range
 from path_load import PathScans
 
@@ -144,6 +145,25 @@ class Begin(PathsCase):
   alter '{self.name}', {{NAME => 'd', CONFIGURATION => {{'hbase.hstore.time.to.purge.deletes' => '7320000'}}}}
 """), plan)
         self.assertEqual(plan.count("  alter "), 1, plan)
+
+    def test_plan_without_in_memory_compaction(self):
+        """Another program created the store table: the plan prints the commands that configure its families. The new store table
+        has in-memory compaction."""
+        family = TColumnFamilyDescriptor(name=b"d", configuration={"hbase.hstore.time.to.purge.deletes": "10000000"})
+        with self.place.client() as client:
+            client.createTable(TTableDescriptor(tableName=TTableName(qualifier=self.name.encode()), columns=[family]), [])
+        gateway = self.start(1, rows=10)
+        plan = self.add("by_time", gateway=gateway, dry_run=True).plan
+        self.assertTrue(plan.endswith(f"""
+store table {self.name}
+  it has families without a setting for in-memory compaction. Unless the region servers' default enables it, passes and sweeps of the change read all cells that HBase has in memory, so `switch` and `reverse` take longer beside many writes. In the HBase shell, run
+  alter '{self.name}', {{NAME => 'd', IN_MEMORY_COMPACTION => 'BASIC'}}
+"""), plan)
+        self.add("by_time", gateway=gateway)
+        wait_until_ended(gateway, "t")
+        with self.place.client() as client:
+            new = client.getTableDescriptor(TTableName(qualifier=f"{self.name}_by_time".encode()))
+        self.assertEqual(new.columns[0].configuration["hbase.hregion.compacting.memstore.type"], "BASIC")
 
     def test_other_changes(self):
         """While a path is added: no other path, no other key rule, and the path stays in the policy."""

@@ -1,4 +1,5 @@
 """HBase for tests of several gateways whose policy the catalog keeps: simulated in memory, or the real one of the fixture."""
+import contextlib
 import os
 import subprocess
 
@@ -14,22 +15,28 @@ VERSIONS_ALL = 2**31 - 1
 ROWS_MOST = 10000  # of a table that a test reads as a whole
 
 
-def read_rows(server, framed, tables):
-    """{store table: {row key: [(column, timestamp, value)]}}: all visible versions of the cells, with the control cells. Reads
-    from a Thrift2 server, which is compact if it is framed."""
+@contextlib.contextmanager
+def thrift2(server, framed):
+    """A client of a Thrift2 server, which is compact if it is framed."""
     host, _, port = server.rpartition(":")
     wire = TSocket.TSocket(host, int(port))
     wire.setTimeout(PATIENCE * 1000)
     transport = TTransport.TFramedTransport(wire) if framed else TTransport.TBufferedTransport(wire)
     transport.open()
-    client = THBaseService.Client(TCompactProtocol(transport) if framed else TBinaryProtocol(transport))
+    try:
+        yield THBaseService.Client(TCompactProtocol(transport) if framed else TBinaryProtocol(transport))
+    finally:
+        transport.close()
+
+
+def read_rows(client, tables):
+    """{store table: {row key: [(column, timestamp, value)]}}: all visible versions of the cells, with the control cells."""
     found = {}
     for table in tables:
         rows = client.getScannerResults(table.encode(), TScan(maxVersions=VERSIONS_ALL), ROWS_MOST)
         assert len(rows) < ROWS_MOST, table
         found[table] = {row.row: [(cell.family + b":" + cell.qualifier, cell.timestamp, cell.value) for cell in row.columnValues]
                         for row in rows}
-    transport.close()
     return found
 
 
@@ -56,7 +63,12 @@ class Simulated:
         assert answer == "ok\n", f"hbase_sim exited at {command!r}: {answer!r}"
 
     def rows(self, *tables):
-        return read_rows(f"127.0.0.1:{self.ports[0]}", True, tables)
+        with self.client() as client:
+            return read_rows(client, tables)
+
+    def client(self):
+        """Of one of the Thrift2 servers."""
+        return thrift2(f"127.0.0.1:{self.ports[0]}", True)
 
     def cells(self, table):
         """All cells and delete markers of a store table: [(row, column, kind, timestamp, ttl_ms, value)]; see
@@ -85,7 +97,11 @@ class Real:
                 f"  {PATIENT}\n  {WIDE_CLOCK}\n{more}")
 
     def rows(self, *tables):
-        return read_rows(hbase_servers()["KW_HBASE_BUFFERED"], False, tables)
+        with self.client() as client:
+            return read_rows(client, tables)
+
+    def client(self):
+        return thrift2(hbase_servers()["KW_HBASE_BUFFERED"], False)
 
     def stop(self):
         pass

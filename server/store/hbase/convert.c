@@ -356,3 +356,19 @@ kw_hbase_row_key_equal(gconstpointer a, gconstpointer b)
     const kw_hbase_row_key *one = a, *other = b;
     return kw_bytes_equal(one->row, other->row) && kw_bytes_equal(one->table, other->table);
 }
+
+void
+kw_hbase_add_configuration(kw_arena *arena, kw_bytes name, kw_bytes value,
+                           kw_hb_TColumnFamilyDescriptor *family)
+{
+    uint32_t count = family->configuration.count;
+    size_t bytes = sizeof *family->configuration.items;
+    void *items = kw_arena_alloc0(arena, (count + 1) * bytes);
+    if (count)
+        memcpy(items, family->configuration.items, count * bytes);
+    family->has_configuration = true;
+    family->configuration.items = items;
+    family->configuration.items[count].key = name;
+    family->configuration.items[count].value = value;
+    family->configuration.count++;
+}

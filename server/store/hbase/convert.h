@@ -58,11 +58,19 @@ void kw_hbase_from_result(kw_rows *rows, const kw_hb_TResult *result, kw_row *re
 
 void kw_hbase_to_table_name(kw_bytes table, kw_hb_TTableName *ret_name);
 
+/* Adds to the configuration of a family, which must not have this name. */
+void kw_hbase_add_configuration(kw_arena *arena, kw_bytes name, kw_bytes value,
+                                kw_hb_TColumnFamilyDescriptor *family);
+
 /* How long HBase keeps delete markers according to the settings of a family; 0: they do not say. */
 int64_t kw_hbase_to_markers_ms(const kw_family_setting *settings, size_t count);
 bool kw_hbase_is_markers_setting(const kw_family_setting *setting);
 /* Adds the setting with which HBase keeps delete markers for markers_ms. */
 void kw_hbase_set_markers(kw_arena *arena, int64_t markers_ms, kw_hb_TColumnFamilyDescriptor *family);
+
+bool kw_hbase_is_in_memory_setting(const kw_family_setting *setting);
+/* Adds the configuration for in-memory compaction: that of `from`, or BASIC if it has none. */
+void kw_hbase_set_in_memory(kw_arena *arena, const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to);
 
 /* The names of a family option's values and their numbers in Thrift2; the last name is NULL. */
 typedef struct kw_hbase_choices {

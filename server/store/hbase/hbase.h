@@ -24,3 +24,18 @@ kw_store *kw_hbase_open(const kw_model_hbase *settings, kw_error *ret_error);
  *                (hbase.regionserver.optionalcacheflushinterval, one hour, and a delay of up to five minutes)
  */
 int64_t kw_hbase_markers_ms(int64_t late_ms);
+
+/* In-memory compaction of a family. Without it, HBase keeps all cells that are not in files in one segment of
+ * memory, and a scan of recent cells reads all of them. With BASIC, HBase closes small segments, and such
+ * scans skip those whose cells are all older. Keyway creates its tables with BASIC, because passes and sweeps
+ * of a change scan recent cells. A flush writes all segments to files, so kw_hbase_markers_ms stays long
+ * enough.
+ *
+ * HBase looks in these places, in this order: the attribute of the family, an attribute with the name of the
+ * setting, the configuration of the family, the configuration of the region server. Gateways cannot read the
+ * last one. */
+#define KW_HBASE_IN_MEMORY_ATTRIBUTE "IN_MEMORY_COMPACTION"
+#define KW_HBASE_IN_MEMORY_SETTING "hbase.hregion.compacting.memstore.type"
+
+/* NONE, BASIC, EAGER or ADAPTIVE, from the first of these places; empty: the family does not say. */
+kw_bytes kw_hbase_in_memory_compaction(const kw_family_spec *family);

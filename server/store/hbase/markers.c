@@ -50,15 +50,7 @@ kw_hbase_to_markers_ms(const kw_family_setting *settings, size_t count)
 void
 kw_hbase_set_markers(kw_arena *arena, int64_t markers_ms, kw_hb_TColumnFamilyDescriptor *family)
 {
-    uint32_t count = family->configuration.count;
-    size_t bytes = sizeof *family->configuration.items;
     char *text = kw_arena_printf(arena, "%" G_GINT64_FORMAT, markers_ms);
-    void *items = kw_arena_alloc0(arena, (count + 1) * bytes);
-    if (count)
-        memcpy(items, family->configuration.items, count * bytes);
-    family->has_configuration = true;
-    family->configuration.items = items;
-    family->configuration.items[count].key = KW_BYTES_LITERAL(KW_HBASE_MARKERS_SETTING);
-    family->configuration.items[count].value = kw_bytes_of_text(text);
-    family->configuration.count++;
+    kw_hbase_add_configuration(arena, KW_BYTES_LITERAL(KW_HBASE_MARKERS_SETTING), kw_bytes_of_text(text),
+                               family);
 }

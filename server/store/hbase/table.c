@@ -97,7 +97,7 @@ set_choices(const kw_family_spec *from, kw_hb_TColumnFamilyDescriptor *to)
 
 /* attributes: false for a framed server, which reads names and values of attributes wrongly: HBase 2.6 stores
  * the whole buffer of the call instead. Then only those attributes are lost that have no member of their own
- * in the Thrift2 struct. */
+ * in the Thrift2 struct, and no configuration with the same meaning (in_memory.c). */
 static void
 set_settings(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb_TColumnFamilyDescriptor *to)
 {
@@ -106,7 +106,8 @@ set_settings(kw_arena *arena, const kw_family_spec *from, bool attributes, kw_hb
     to->configuration.items = kw_arena_alloc0(arena, bytes);
     for (size_t i = 0; i < from->settings_count; i++) {
         const kw_family_setting *each = &from->settings[i];
-        if (kw_hbase_is_markers_setting(each) || (!each->configures && !attributes))
+        bool replaced = kw_hbase_is_markers_setting(each) || kw_hbase_is_in_memory_setting(each);
+        if (replaced || (!each->configures && !attributes))
             continue;
         uint32_t at = each->configures ? to->configuration.count++ : to->attributes.count++;
         if (each->configures) {
@@ -146,6 +147,7 @@ set_family(kw_arena *arena, const kw_family_spec *from, const kw_hbase_store *st
                                           .inMemory = from->in_memory > 0};
     set_choices(from, to);
     set_settings(arena, from, !store->form.framed, to);
+    kw_hbase_set_in_memory(arena, from, to);
     kw_hbase_set_markers(arena, MAX(from->markers_ms, kw_hbase_markers_ms(store->settings.late_ms)), to);
 }
 

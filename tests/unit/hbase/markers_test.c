@@ -1,4 +1,5 @@
-/* The families of created tables keep delete markers: which configuration createTable sends. */
+/* The families of created tables keep delete markers and have in-memory compaction: which configuration
+ * createTable sends. */
 #include "fixture.h"
 
 #include "store/check.h"
@@ -69,6 +70,8 @@ expect_sent(kw_wire_form form, const kw_family_spec *family, const char *text)
 }
 
 #define NAME KW_HBASE_MARKERS_SETTING
+#define MEMORY KW_HBASE_IN_MEMORY_SETTING
+#define ATTRIBUTE KW_HBASE_IN_MEMORY_ATTRIBUTE
 
 static void
 test_created(void)
@@ -76,11 +79,11 @@ test_created(void)
     kw_family_spec family = {.name = "f"};
     for (size_t form = 0; form < G_N_ELEMENTS(fixture_forms); form++) {
         family.markers_ms = 0;
-        expect_sent(fixture_forms[form], &family, NAME "=7202000");
+        expect_sent(fixture_forms[form], &family, MEMORY "=BASIC " NAME "=7202000");
         family.markers_ms = LEAST_MS - 1;
-        expect_sent(fixture_forms[form], &family, NAME "=7202000");
+        expect_sent(fixture_forms[form], &family, MEMORY "=BASIC " NAME "=7202000");
         family.markers_ms = LEAST_MS + 1;
-        expect_sent(fixture_forms[form], &family, NAME "=7202001");
+        expect_sent(fixture_forms[form], &family, MEMORY "=BASIC " NAME "=7202001");
     }
 }
 
@@ -93,10 +96,32 @@ test_copied(void)
                                                  {KW_BYTES_LITERAL(NAME), KW_BYTES_LITERAL("8000000"), true},
                                                  {KW_BYTES_LITERAL("Y"), KW_BYTES_LITERAL("2"), false}};
     kw_family_spec family = {.name = "f", .settings = settings, .settings_count = G_N_ELEMENTS(settings)};
-    expect_sent(BUFFERED_BINARY, &family, "x=1 " NAME "=7202000 .Y=2");
-    expect_sent(FRAMED_COMPACT, &family, "x=1 " NAME "=7202000");
+    expect_sent(BUFFERED_BINARY, &family, "x=1 " MEMORY "=BASIC " NAME "=7202000 .Y=2");
+    expect_sent(FRAMED_COMPACT, &family, "x=1 " MEMORY "=BASIC " NAME "=7202000");
     family.markers_ms = 8000000;
-    expect_sent(BUFFERED_BINARY, &family, "x=1 " NAME "=8000000 .Y=2");
+    expect_sent(BUFFERED_BINARY, &family, "x=1 " MEMORY "=BASIC " NAME "=8000000 .Y=2");
+}
+
+/* A setting for in-memory compaction that was copied from another table stays, as configuration. An attribute
+ * overrides the configuration. */
+static void
+test_in_memory(void)
+{
+    static const kw_family_setting settings[] = {
+        {KW_BYTES_LITERAL(ATTRIBUTE), KW_BYTES_LITERAL("NONE"), false},
+        {KW_BYTES_LITERAL(MEMORY), KW_BYTES_LITERAL("ADAPTIVE"), false},
+        {KW_BYTES_LITERAL(MEMORY), KW_BYTES_LITERAL("EAGER"), true},
+        {KW_BYTES_LITERAL(ATTRIBUTE), KW_BYTES_LITERAL("5"), true}};
+    static const char *const expected[] = {MEMORY "=NONE ", MEMORY "=ADAPTIVE ", MEMORY "=EAGER ",
+                                           MEMORY "=BASIC "};
+    for (size_t i = 0; i < 4; i++) {
+        kw_family_spec family = {.name = "f", .settings = settings + i, .settings_count = 4 - i};
+        g_autofree char *text =
+            g_strconcat(ATTRIBUTE "=5 ", expected[i], NAME "=7202000", NULL); /* not a setting of HBase */
+        expect_sent(BUFFERED_BINARY, &family, text);
+        expect_sent(FRAMED_COMPACT, &family, text);
+        g_assert_cmpuint(kw_hbase_in_memory_compaction(&family).size > 0, ==, i < 3);
+    }
 }
 
 static void
@@ -136,6 +161,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/hbase/markers/created", test_created);
     g_test_add_func("/hbase/markers/copied", test_copied);
+    g_test_add_func("/hbase/markers/in-memory", test_in_memory);
     g_test_add_func("/hbase/markers/described", test_described);
     return g_test_run();
 }
