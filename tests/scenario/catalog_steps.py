@@ -319,11 +319,13 @@ class Steps(unittest.TestCase):
                 accepted += 1
                 with_path = True
             except KeywayError as refused:
-                self.assertIn("holds rows", refused.message)
+                # After a drop, the path's store table still has the gone cells of the removals, until they expire.
+                self.assertRegex(refused.message, "holds rows|still holds its rows")
                 with_path = False
-            done.set()
-            for writer in writers:
-                writer.join()
+            finally:
+                done.set()
+                for writer in writers:
+                    writer.join()
             if with_path:
                 self.assertEqual(self.count(gateway, "by_ts"), self.count(gateway))
             for written in data.removeMany("events", [record(id=row_id, ts=ts) for row_id in ids for ts in range(5)], None, None):
