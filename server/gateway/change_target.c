@@ -28,63 +28,60 @@ finish(checking *self, const kw_error *error)
     self->done(self->user, error ? "" : self->advice, error);
 }
 
-/* --- delete markers -------------------------------------------------------------------------------- */
+/* --- advice on families ---------------------------------------------------------------------------- */
 
+/* Adds a command of the HBase shell for a family of the old store table. */
 static const char *
-shell_command(const checking *self, const char *family, int64_t markers_ms)
+add_command(const checking *self, const char *commands, const char *family, const char *setting)
 {
     kw_bytes table = self->target.from;
-    return kw_arena_printf(self->arena,
-                           "  alter '%.*s', {NAME => '%s', CONFIGURATION => {'" KW_HBASE_MARKERS_SETTING
-                           "' => '%" G_GINT64_FORMAT "'}}\n",
-                           (int)table.size, (const char *)table.data, family, markers_ms);
+    return kw_arena_printf(self->arena, "%s  alter '%.*s', {NAME => '%s', %s}\n", commands, (int)table.size,
+                           (const char *)table.data, family, setting);
+}
+
+/* commands: "" if there is nothing to advise. */
+static void
+add_advice(checking *self, const char *why, const char *commands)
+{
+    kw_bytes table = self->target.from;
+    if (*commands)
+        self->advice =
+            kw_arena_printf(self->arena, "%sstore table %.*s\n  %s. In the HBase shell, run\n%s",
+                            self->advice, (int)table.size, (const char *)table.data, why, commands);
 }
 
 static void
 advise_markers(checking *self, int64_t markers_ms)
 {
-    kw_bytes table = self->target.from;
     const char *commands = "";
+    const char *setting = kw_arena_printf(
+        self->arena, "CONFIGURATION => {'" KW_HBASE_MARKERS_SETTING "' => '%" G_GINT64_FORMAT "'}",
+        markers_ms);
     for (size_t i = 0; i < self->old->families_count; i++)
         if (self->old->families[i].markers_ms < markers_ms)
-            commands = kw_arena_printf(self->arena, "%s%s", commands,
-                                       shell_command(self, self->old->families[i].name, markers_ms));
-    if (!*commands)
-        return;
-    self->advice = kw_arena_printf(
-        self->arena,
-        "%sstore table %.*s\n"
-        "  compactions can drop its delete markers too early: a put that HBase applies late can then become "
-        "visible, in one path, although a later removal removed its record. In the HBase shell, run\n%s",
-        self->advice, (int)table.size, (const char *)table.data, commands);
+            commands = add_command(self, commands, self->old->families[i].name, setting);
+    add_advice(
+        self,
+        "compactions can drop its delete markers too early: a put that HBase applies late can then become "
+        "visible, in one path, although a later removal removed its record",
+        commands);
 }
-
-/* --- in-memory compaction --------------------------------------------------------------------------- */
 
 static void
 advise_in_memory(checking *self)
 {
-    kw_bytes table = self->target.from;
     const char *commands = "";
     for (size_t i = 0; i < self->old->families_count; i++)
         if (kw_hbase_in_memory_compaction(&self->old->families[i]).size == 0)
-            commands = kw_arena_printf(
-                self->arena,
-                "%s  alter '%.*s', {NAME => '%s', " KW_HBASE_IN_MEMORY_ATTRIBUTE " => 'BASIC'}\n", commands,
-                (int)table.size, (const char *)table.data, self->old->families[i].name);
-    if (!*commands)
-        return;
-    self->advice = kw_arena_printf(
-        self->arena,
-        "%sstore table %.*s\n"
-        "  it has families without a setting for in-memory compaction. Unless the region servers' default "
-        "enables it, passes and sweeps of the change read all cells that HBase has in memory, so `switch` "
-        "and "
-        "`reverse` take longer beside many writes. In the HBase shell, run\n%s",
-        self->advice, (int)table.size, (const char *)table.data, commands);
+            commands = add_command(self, commands, self->old->families[i].name,
+                                   KW_HBASE_IN_MEMORY_ATTRIBUTE " => 'BASIC'");
+    add_advice(
+        self,
+        "it has families without a setting for in-memory compaction. Unless the region servers' default "
+        "enables it, passes and sweeps of the change read all cells that HBase has in memory, so "
+        "`switch` and `reverse` take longer beside many writes",
+        commands);
 }
-
-/* --- advice on families ------------------------------------------------------------------------------ */
 
 /* Adds advice on families of the old store table, for example because another program or an earlier release
  * of Keyway has created them. All paths that are added have the same old store table, so it is named once. */

@@ -357,6 +357,20 @@ kw_hbase_row_key_equal(gconstpointer a, gconstpointer b)
     return kw_bytes_equal(one->row, other->row) && kw_bytes_equal(one->table, other->table);
 }
 
+const kw_family_setting *
+kw_hbase_find_setting(const kw_family_setting *settings, size_t count, kw_bytes name)
+{
+    const kw_family_setting *configured = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!kw_bytes_equal(settings[i].name, name))
+            continue;
+        if (!settings[i].configures)
+            return &settings[i];
+        configured = &settings[i];
+    }
+    return configured;
+}
+
 void
 kw_hbase_add_configuration(kw_arena *arena, kw_bytes name, kw_bytes value,
                            kw_hb_TColumnFamilyDescriptor *family)

@@ -58,6 +58,11 @@ void kw_hbase_from_result(kw_rows *rows, const kw_hb_TResult *result, kw_row *re
 
 void kw_hbase_to_table_name(kw_bytes table, kw_hb_TTableName *ret_name);
 
+/* The setting with this name that HBase uses: an attribute of a family overrides its configuration. NULL:
+ * none. */
+const kw_family_setting *kw_hbase_find_setting(const kw_family_setting *settings, size_t count,
+                                               kw_bytes name);
+
 /* Adds to the configuration of a family, which must not have this name. */
 void kw_hbase_add_configuration(kw_arena *arena, kw_bytes name, kw_bytes value,
                                 kw_hb_TColumnFamilyDescriptor *family);

@@ -2,35 +2,29 @@
 #include "store/hbase/convert.h"
 #include "store/hbase/hbase.h"
 
-/* A setting with a higher rank overrides the others. */
-enum { OTHER, CONFIGURED, ATTRIBUTE_OF_SETTING, ATTRIBUTE };
-
-static int
-rank_of(const kw_family_setting *setting)
+static bool
+is_attribute(const kw_family_setting *setting)
 {
-    if (kw_bytes_equal(setting->name, KW_BYTES_LITERAL(KW_HBASE_IN_MEMORY_SETTING)))
-        return setting->configures ? CONFIGURED : ATTRIBUTE_OF_SETTING;
-    bool named = kw_bytes_equal(setting->name, KW_BYTES_LITERAL(KW_HBASE_IN_MEMORY_ATTRIBUTE));
-    return named && !setting->configures ? ATTRIBUTE : OTHER;
+    return !setting->configures &&
+           kw_bytes_equal(setting->name, KW_BYTES_LITERAL(KW_HBASE_IN_MEMORY_ATTRIBUTE));
 }
 
 bool
 kw_hbase_is_in_memory_setting(const kw_family_setting *setting)
 {
-    return rank_of(setting) != OTHER;
+    return is_attribute(setting) ||
+           kw_bytes_equal(setting->name, KW_BYTES_LITERAL(KW_HBASE_IN_MEMORY_SETTING));
 }
 
 kw_bytes
 kw_hbase_in_memory_compaction(const kw_family_spec *family)
 {
-    kw_bytes value = KW_BYTES_NONE;
-    int rank = OTHER;
     for (size_t i = 0; i < family->settings_count; i++)
-        if (rank_of(&family->settings[i]) > rank) {
-            rank = rank_of(&family->settings[i]);
-            value = family->settings[i].value;
-        }
-    return value;
+        if (is_attribute(&family->settings[i]))
+            return family->settings[i].value;
+    const kw_family_setting *found = kw_hbase_find_setting(family->settings, family->settings_count,
+                                                           KW_BYTES_LITERAL(KW_HBASE_IN_MEMORY_SETTING));
+    return found ? found->value : KW_BYTES_NONE;
 }
 
 void

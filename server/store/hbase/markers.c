@@ -32,19 +32,12 @@ to_ms(kw_bytes value)
     return g_ascii_string_to_unsigned(text, 10, 0, INT64_MAX, &ms, NULL) ? (int64_t)ms : 0;
 }
 
-/* In HBase, an attribute of a family overrides its configuration. */
 int64_t
 kw_hbase_to_markers_ms(const kw_family_setting *settings, size_t count)
 {
-    int64_t configured_ms = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!kw_hbase_is_markers_setting(&settings[i]))
-            continue;
-        if (!settings[i].configures)
-            return to_ms(settings[i].value);
-        configured_ms = to_ms(settings[i].value);
-    }
-    return configured_ms;
+    const kw_family_setting *found =
+        kw_hbase_find_setting(settings, count, KW_BYTES_LITERAL(KW_HBASE_MARKERS_SETTING));
+    return found ? to_ms(found->value) : 0;
 }
 
 void
