@@ -33,7 +33,7 @@ static scene
 scene_new(void)
 {
     scene self = {.now_ns = 1000 * MS};
-    kw_change_pace_init(&self.pace, 8);
+    kw_change_pace_init(&self.pace, 16);
     g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 0, self.now_ns), ==, 0);
     return self;
 }
@@ -128,7 +128,8 @@ test_callers_begin(void)
 static void
 test_cores(void)
 {
-    static const unsigned pauses[][2] = {{1, 47}, {2, 23}, {3, 15}, {4, 11}, {8, 5}, {64, 5}, {0, 47}};
+    static const unsigned pauses[][2] = {{1, 95}, {2, 47}, {3, 31}, {4, 23},
+                                         {8, 11}, {16, 5}, {64, 5}, {0, 95}};
     for (size_t i = 0; i < G_N_ELEMENTS(pauses); i++) {
         kw_change_pace pace = {.has_callers = true};
         kw_change_pace_init(&pace, pauses[i][0]);
