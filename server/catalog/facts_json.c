@@ -1,7 +1,7 @@
 /* Facts as JSON: one object per table. Members with their default value are omitted, so that the text of a
- * table with a hundred fields has only a few KiB. A reader ignores unknown members, which later versions may
+ * table with a hundred fields has only a few KiB. A reader ignores unknown members, which later releases may
  * add. While a key rule changes, or a path is being added or dropped, the member with the placements of the
- * path has another name. So an earlier version of Keyway, which would serve one of two placements alone, or
+ * path has another name. So an earlier release of Keyway, which would serve one of two placements alone, or
  * read a path that does not have all records, cannot read the facts. */
 #include "catalog/facts.h"
 #include "catalog/json.h"

@@ -296,9 +296,9 @@ next_work(const kw_change_record *record, kw_change_act work)
     return record->paused ? wait_for(KW_CHANGE_WAIT_RESUME, 0) : (kw_change_next){.act = work};
 }
 
-/* While the change waits for the operator, passes are made now and then. */
+/* True if the change waits for the operator, and no pass is due: passes are made now and then meanwhile. */
 static bool
-waits_for_command(const kw_change_record *record, const kw_change_times *times)
+rests(const kw_change_record *record, const kw_change_times *times)
 {
     bool due = record->pass != KW_CHANGE_PASS_ENDED || is_old(record->settled_ms, times);
     bool passes = kw_change_waits_for_switch(record) && !record->paused && due;
@@ -326,7 +326,7 @@ kw_change_planner_next(const kw_change_planner *planner, const kw_change_record 
     bool ends;
     kw_change_version_step step = step_of(record, &ends);
     kw_change_act work = find_work(record, step.needs);
-    if (waits_for_command(record, times))
+    if (rests(record, times))
         return wait_for(KW_CHANGE_WAIT_COMMAND, 0);
     kw_change_next next = check_times(planner, record->step, step.needs, times);
     if (next.wait == KW_CHANGE_WAIT_NONE && step.needs & WORK && work == KW_CHANGE_ACT_WAIT)
