@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures what a change of a key rule costs, and prints for each target whether it is met: run.sh BUILD_FOLDER
-# embedded|hbase|both [arguments of bench_change...]. About five minutes per store on a quiet machine with two cores.
+# embedded|hbase|both [arguments of bench_change...]. About ten minutes per store on a quiet machine with two cores.
 # For HBase it starts one in BUILD_FOLDER/bench-change, and stops it at the end; KEYWAY_BENCH_RUN uses an HBase that
 # start.sh has started, and keeps it running.
 #
@@ -25,7 +25,7 @@ if [ "${1:-}" = --trace ]; then
   trace=1
   shift
 fi
-embedded_rows=1000000 hbase_rows=200000
+embedded_rows=1000000 hbase_rows=300000
 [ -z "$trace" ] || embedded_rows=200000 hbase_rows=30000
 case " $* " in *" --atomics "*) embedded_rows=5000 hbase_rows=5000 ;; esac
 mkdir -p "$work"
