@@ -419,7 +419,7 @@ send_one(void *user)
         send_heartbeat(self, beat);
 }
 
-/* True if the clock was used often between two bursts, within KW_HBASE_CLOCK_IN_USE_NS. */
+/* True if the clock was used often between two bursts, within the last minute. */
 static bool
 is_used_often(kw_hbase_heartbeats *self)
 {
@@ -428,19 +428,18 @@ is_used_often(kw_hbase_heartbeats *self)
     if (uses - self->uses >= OFTEN)
         self->often_ns = now_ns;
     self->uses = uses;
-    return self->often_ns && now_ns - self->often_ns < KW_HBASE_CLOCK_IN_USE_NS;
+    return self->often_ns && now_ns - self->often_ns < RECENTLY_USED_NS;
 }
 
 void
 kw_hbase_heartbeats_start_burst(void *user)
 {
     kw_hbase_heartbeats *self = user;
-    bool in_use = period_us(self) == IN_USE_EVERY_US;
     bool often = is_used_often(self);
     read_timestamps(self); /* of the last burst, if it was not completed */
     self->burst_left = often && self->aim.duration_ns < FAST_NS ? BURST_HEARTBEATS : 1;
     self->aimed = (kw_aimed){.aimed = false};
-    schedule(self, in_use ? aim_us(self, true) : 0, send_one);
+    schedule(self, is_idle(self) ? 0 : aim_us(self, true), send_one);
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */

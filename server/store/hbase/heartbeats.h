@@ -21,10 +21,10 @@
  *   idle                                           every ten seconds
  *
  * A burst has three heartbeats if the clock is used often and puts are fast, because only then does an
- * inexact clock delay callers noticeably. Otherwise it has one. A short pause of the callers changes nothing:
- * bursts have three heartbeats until KW_HBASE_CLOCK_IN_USE_NS after the last frequent use.
+ * inexact clock delay callers noticeably. Otherwise it has one. A pause of the callers changes nothing:
+ * bursts have three heartbeats until a minute after the last frequent use.
  *
- * While the clock is in use, heartbeats are timed to arrive just before or just after the store's clock
+ * Unless the clock is idle, heartbeats are timed to arrive just before or just after the store's clock
  * reaches the next millisecond (store/aim.h). The interval that contains the store's time then shrinks to
  * little more than the duration of a put.
  *
