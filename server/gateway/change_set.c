@@ -77,26 +77,47 @@ kw_change_set_has_step(const kw_change_set *set, const kw_change_record *record)
     return same && same->under_way && same->started_ms == record->started_ms && same->step == record->step;
 }
 
+static bool
+has_several_writers(const kw_change_record *record)
+{
+    return record->under_way && record->writers == KW_CHANGE_SEVERAL_WRITERS;
+}
+
 bool
 kw_change_set_has_several_writers(const kw_change_set *set)
 {
     for (size_t i = 0; set && i < set->count; i++)
-        if (set->records[i].under_way && set->records[i].writers == KW_CHANGE_SEVERAL_WRITERS)
+        if (has_several_writers(&set->records[i]))
             return true;
     return false;
+}
+
+static bool
+has_other_goal(const kw_change_record *record, const kw_change_record *before)
+{
+    return !before || !has_several_writers(before) ||
+           kw_change_goal_version(record) != kw_change_goal_version(before);
 }
 
 bool
 kw_change_set_expects_step(const kw_change_set *set, const kw_change_set *before)
 {
     for (size_t i = 0; i < set->count; i++) {
-        const kw_change_record *each = &set->records[i];
-        if (each->under_way && each->writers == KW_CHANGE_SEVERAL_WRITERS &&
-            !kw_change_waits_for_switch(each) &&
-            kw_change_record_differs(each, before ? find_same(before, each) : NULL))
+        const kw_change_record *each = &set->records[i], *earlier = find_same(before, each);
+        if (has_several_writers(each) && !kw_change_waits_for_switch(each) &&
+            (kw_change_record_differs(each, earlier) || has_other_goal(each, earlier)))
             return true;
     }
     return false;
+}
+
+bool
+kw_change_set_waits_for_switch(const kw_change_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (has_several_writers(&set->records[i]) && !kw_change_waits_for_switch(&set->records[i]))
+            return false;
+    return true;
 }
 
 static bool

@@ -40,8 +40,10 @@ bool kw_change_set_has_step(const kw_change_set *set, const kw_change_record *re
 /* True if a change with several writers is under way. */
 bool kw_change_set_has_several_writers(const kw_change_set *set);
 /* True if the next version of a change with several writers probably follows soon: the change has another
- * version than in `before` (NULL: no changes), and does not wait for `switch`. */
+ * version or goal than in `before` (NULL: no changes), and does not wait for `switch`. */
 bool kw_change_set_expects_step(const kw_change_set *set, const kw_change_set *before);
+/* True if all changes with several writers that are under way wait for `switch`. */
+bool kw_change_set_waits_for_switch(const kw_change_set *set);
 
 /* Index of the record with the change of the table that is under way; set->count: none. */
 size_t kw_change_set_find_under_way(const kw_change_set *set, const char *table);

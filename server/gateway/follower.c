@@ -9,9 +9,11 @@
 
 #define POLL_MS 1000
 #define POLL_CHANGE_MS 100
+/* The same while all changes wait for `switch`, perhaps for days. */
+#define POLL_SWITCH_MS 250
 /* Often one step of a change follows another one, and atomic operations are held meanwhile. So this gateway
- * polls more often for some time after it has seen a step. A change that waits for `switch` also makes steps,
- * once a minute and perhaps for days. They hold nothing and do not count. */
+ * polls more often for some time after it has seen a step or a new goal. A change that waits for `switch`
+ * also makes steps, once a minute. They hold nothing and do not count. */
 #define POLL_STEPS_MS 20
 #define STEPS_NS (UINT64_C(3) * 1000 * 1000 * 1000)
 /* A version that could not be served is tried again after this time; the second one is for changes. */
@@ -166,7 +168,9 @@ poll_ms(const kw_follower *self)
     if (!kw_change_set_has_several_writers(self->seen_changes))
         return POLL_MS;
     bool recent = self->step_seen_ns > 0 && kw_clock_mono_ns() - self->step_seen_ns < STEPS_NS;
-    return recent ? POLL_STEPS_MS : POLL_CHANGE_MS;
+    return recent                                               ? POLL_STEPS_MS
+           : kw_change_set_waits_for_switch(self->seen_changes) ? POLL_SWITCH_MS
+                                                                : POLL_CHANGE_MS;
 }
 
 /* What is in service is current, so nothing has to be loaded. The records of changes can still have another

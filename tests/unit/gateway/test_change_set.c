@@ -288,7 +288,12 @@ test_expected_steps(void)
     record.step = 4;
     g_autoptr(kw_change_set) resting = kw_change_set_new(&record, 1, NULL);
     g_assert_false(kw_change_set_expects_step(resting, one)); /* for a pass, once a minute */
+    g_assert_false(kw_change_set_waits_for_switch(one));
+    g_assert_true(kw_change_set_waits_for_switch(resting));
     record.goal = KW_CHANGE_GOAL_SWITCHED;
+    g_autoptr(kw_change_set) ordered = kw_change_set_new(&record, 1, NULL);
+    g_assert_true(kw_change_set_expects_step(ordered, resting)); /* a new goal, before the first step */
+    g_assert_false(kw_change_set_waits_for_switch(ordered));
     record.step = 5;
     g_autoptr(kw_change_set) switched = kw_change_set_new(&record, 1, NULL);
     g_assert_true(kw_change_set_expects_step(switched, resting));
