@@ -23,6 +23,7 @@ struct kw_catalog {
     kw_arena *reports_arena; /* NULL: no reports */
     const kw_change_report *reports;
     size_t reports_count;
+    bool has_callers;  /* as reported */
     uint64_t revision; /* incremented when one of these members changes */
     /* The registration itself; registry.c. */
     char instance[33];        /* its name in the store; "": there is none */

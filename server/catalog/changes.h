@@ -236,12 +236,17 @@ typedef struct kw_change_report {
 /* Replaces the reports in this gateway's registration, and writes it soon. Copies. */
 void kw_catalog_report_changes(kw_catalog *catalog, const kw_change_report *reports, size_t count);
 
+/* Writes to this gateway's registration whether callers use the gateway, so that the gateway that does the
+ * work of a change makes pauses for them. */
+void kw_catalog_report_callers(kw_catalog *catalog, bool has_callers);
+
 /* A registered gateway, as far as changes of a table need it. */
 typedef struct kw_change_follower {
     const char *instance; /* the name of its registration */
     const char *id;       /* of the gateway, for people */
     bool itself;
-    bool dead;     /* its lease has expired; a step removes its registration first */
+    bool dead; /* its lease has expired; a step removes its registration first */
+    bool has_callers;
     uint64_t step; /* number of the step that it has reported; 0: none yet */
 } kw_change_follower;
 

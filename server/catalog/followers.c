@@ -61,6 +61,15 @@ kw_catalog_report_changes(kw_catalog *catalog, const kw_change_report *reports, 
     kw_catalog_update_registration(catalog);
 }
 
+void
+kw_catalog_report_callers(kw_catalog *catalog, bool has_callers)
+{
+    if (has_callers == catalog->has_callers)
+        return;
+    catalog->has_callers = has_callers;
+    kw_catalog_update_registration(catalog);
+}
+
 /* --- all reports ----------------------------------------------------------------------------------- */
 
 typedef struct following {
@@ -85,6 +94,7 @@ list_followers(const following *self, const kw_catalog_image *image, kw_change_f
                                                .id = each->id,
                                                .itself = kw_catalog_is_own(self->catalog, each),
                                                .dead = kw_others_is_dead(image, each),
+                                               .has_callers = each->has_callers,
                                                .step = kw_registration_step(each, &change)};
     }
     return count;

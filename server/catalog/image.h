@@ -54,6 +54,7 @@ typedef struct kw_registration {
     size_t next_count;
     const char *forgetting; /* the table being forgotten; NULL: none */
     bool follows;           /* see kw_catalog_settings */
+    bool has_callers;       /* see kw_catalog_report_callers */
     const kw_change_report *reports;
     size_t reports_count;
 } kw_registration;

@@ -49,6 +49,10 @@ kw_registration_print(const kw_registration *registration, kw_arena *arena)
         json_builder_set_member_name(builder, "follows");
         json_builder_add_boolean_value(builder, TRUE);
     }
+    if (registration->has_callers) {
+        json_builder_set_member_name(builder, "has_callers");
+        json_builder_add_boolean_value(builder, TRUE);
+    }
     if (registration->reports_count)
         print_reports(builder, registration->reports, registration->reports_count);
     json_builder_end_object(builder);
@@ -92,13 +96,14 @@ parse_forgetting(JsonObject *from, kw_arena *arena, const char **ret_table)
     return !node || text;
 }
 
-/* A gateway of a release without this member does not follow. */
+/* False without the member: a gateway of an earlier release does not follow, and does not say if it has
+ * callers. */
 static bool
-parse_follows(JsonObject *from, bool *ret_follows)
+parse_flag(JsonObject *from, const char *member, bool *ret_flag)
 {
-    JsonNode *node = json_object_get_member(from, "follows");
+    JsonNode *node = json_object_get_member(from, member);
     bool valid = !node || (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_BOOLEAN);
-    *ret_follows = node && valid && json_node_get_boolean(node);
+    *ret_flag = node && valid && json_node_get_boolean(node);
     return valid;
 }
 
@@ -150,6 +155,6 @@ kw_registration_parse(kw_bytes text, kw_arena *arena, kw_registration *to)
     JsonObject *object = kw_catalog_json_object(parser, text);
     return object && parse_digests(object, "serving", arena, &to->serving, &to->serving_count) &&
            parse_digests(object, "next", arena, &to->next, &to->next_count) &&
-           parse_forgetting(object, arena, &to->forgetting) && parse_follows(object, &to->follows) &&
-           parse_reports(object, arena, to);
+           parse_forgetting(object, arena, &to->forgetting) && parse_flag(object, "follows", &to->follows) &&
+           parse_flag(object, "has_callers", &to->has_callers) && parse_reports(object, arena, to);
 }

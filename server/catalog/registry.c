@@ -159,6 +159,7 @@ print_registration(const kw_catalog *catalog, kw_arena *arena)
                                                     .next_count = next->count,
                                                     .forgetting = catalog->forgetting,
                                                     .follows = catalog->settings.follows,
+                                                    .has_callers = catalog->has_callers,
                                                     .reports = catalog->reports,
                                                     .reports_count = catalog->reports_count},
                                  arena);

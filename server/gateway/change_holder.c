@@ -200,11 +200,22 @@ decide(const kw_change_record *record, kw_change_work *work, const kw_change_tim
         work->problem = KW_ERROR_NONE;
 }
 
+/* Callers of any other gateway that has the table. */
+static bool
+others_have_callers(const kw_change_follower *followers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!followers[i].itself && !followers[i].dead && followers[i].has_callers)
+            return true;
+    return false;
+}
+
 static void
 note_as_holder(kw_coordinator *self, const kw_change_record *record, kw_change_work *work,
                const kw_change_follower *followers, size_t count)
 {
     kw_change_planner_note(&work->planner, record, followers, count, kw_clock_boot_ns());
+    work->others_have_callers = others_have_callers(followers, count);
     kw_change_times times = kw_change_times_now(self, record);
     decide(record, work, &times);
     bool sets = work->next.act == KW_CHANGE_ACT_STEP || work->next.act == KW_CHANGE_ACT_END;

@@ -81,6 +81,12 @@ end_window(kw_change_pace *pace, const kw_histogram *latency, uint64_t now_ns)
 }
 
 bool
+kw_change_pace_has_any_callers(const kw_change_pace *pace)
+{
+    return pace->has_callers || pace->others_have_callers;
+}
+
+bool
 kw_change_pace_sees_callers(const kw_change_pace *pace, const kw_histogram *latency)
 {
     return kw_histogram_count(latency) - kw_histogram_count(&pace->seen) >= CALLERS_MIN;
@@ -97,7 +103,8 @@ kw_change_pace_next(kw_change_pace *pace, const kw_histogram *latency, uint64_t 
     pace->has_callers = pace->has_callers || kw_change_pace_sees_callers(pace, latency);
     if (pace->resting)
         return pace->window_ns + REST_NS;
-    uint64_t least_ns = pace->has_callers ? MIN(pace->pauses * slice_ns, PAUSE_MOST_NS) : 0;
+    uint64_t least_ns =
+        kw_change_pace_has_any_callers(pace) ? MIN(pace->pauses * slice_ns, PAUSE_MOST_NS) : 0;
     uint64_t pause_ns = MAX(pace->pause_ns, least_ns);
     return pause_ns > 0 ? now_ns + pause_ns : 0;
 }

@@ -1,6 +1,6 @@
 /* Internal to gateway: how fast rows are copied and compared while callers use the gateway. Pure.
  *
- *   slice, while callers use the gateway --> a pause of several times its duration
+ *   slice, while callers use this or another gateway --> a pause of several times its duration
  *   working window -> p99 of the callers' calls --> much more than in the last rest: longer pauses
  *                                              \-> otherwise: shorter ones
  *   rest: a short window without slices, from time to time, measures the latencies without the work
@@ -15,17 +15,21 @@ typedef struct kw_change_pace {
     kw_histogram seen;  /* latencies of all calls, when the window began */
     uint64_t window_ns; /* when the window began; 0: none did */
     bool resting;
-    unsigned windows;  /* working windows since the last rest */
-    uint64_t quiet_us; /* p99 of the last rest with enough calls; 0: unknown */
-    uint64_t pause_ns; /* between slices */
-    bool has_callers;  /* in the last window or the present one */
-    unsigned pauses;   /* after a slice, at least this many times its duration */
+    unsigned windows;         /* working windows since the last rest */
+    uint64_t quiet_us;        /* p99 of the last rest with enough calls; 0: unknown */
+    uint64_t pause_ns;        /* between slices */
+    bool has_callers;         /* in the last window or the present one */
+    bool others_have_callers; /* set before a slice: callers use other gateways */
+    unsigned pauses;          /* after a slice, at least this many times its duration */
 } kw_change_pace;
 
 /* cores: of the machine, which slices share with callers and often with the store. */
 void kw_change_pace_init(kw_change_pace *pace, unsigned cores);
 
-/* True if callers have used the gateway (for a few calls at least) since the present window began. latency:
+/* True if callers use this or another gateway. */
+bool kw_change_pace_has_any_callers(const kw_change_pace *pace);
+
+/* True if callers have used this gateway (for a few calls at least) since the present window began. latency:
  * as below. */
 bool kw_change_pace_sees_callers(const kw_change_pace *pace, const kw_histogram *latency);
 

@@ -81,3 +81,22 @@ kw_change_reports_tick(kw_coordinator *self)
     report(self, gateway->served_changes);
     return UINT64_MAX;
 }
+
+/* The work of a change can begin at any time, so every change counts. */
+uint64_t
+kw_change_callers_tick(kw_coordinator *self)
+{
+    const kw_gateway *gateway = self->gateway;
+    if (!gateway->catalog || !kw_store_is_shared(gateway->store) || gateway->state != KW_GATEWAY_SERVING)
+        return UINT64_MAX;
+    if (!kw_change_set_has_several_writers(gateway->served_changes)) {
+        self->callers = (kw_change_callers){0};
+        kw_catalog_report_callers(gateway->catalog, false);
+        return UINT64_MAX;
+    }
+    kw_histogram latency = {0};
+    kw_service_latency_of_rows(gateway->service, &latency);
+    kw_change_callers_look(&self->callers, kw_histogram_count(&latency), kw_clock_mono_ns());
+    kw_catalog_report_callers(gateway->catalog, self->callers.present);
+    return KW_CHANGE_CALLERS_LOOK_MS;
+}

@@ -306,8 +306,8 @@ void
 kw_change_slice_prepare(kw_coordinator *self, const kw_change_record *record, kw_copy_request request)
 {
     kw_change_work *work = kw_change_work_of(self, record);
-    bool quiet = record->writers == KW_CHANGE_SEVERAL_WRITERS && !self->pace.has_callers &&
-                 record->rows_per_second == 0;
+    bool quiet = record->writers == KW_CHANGE_SEVERAL_WRITERS &&
+                 !kw_change_pace_has_any_callers(&self->pace) && record->rows_per_second == 0;
     bool hurries = kw_change_slice_hurries(record);
     request.after = kw_arena_copy(self->call.arena, record->copied_to);
     kw_change_key_range_to_request(work, &request, self->call.arena);
@@ -389,6 +389,7 @@ start(kw_coordinator *self, const kw_change_record *record, const kw_path *path)
     self->pass = record->pass;
     self->step = record->step;
     self->part = record->part;
+    self->pace.others_have_callers = kw_change_work_of(self, record)->others_have_callers;
     self->slice_began_ns = kw_clock_mono_ns();
     note_beginning(self, record);
     start_act(self, record, path);

@@ -290,12 +290,14 @@ static void
 on_timer(void *user)
 {
     kw_coordinator *self = user;
-    uint64_t again_ms, commands_ms, work_ms = UINT64_MAX;
+    uint64_t again_ms, callers_ms, commands_ms, work_ms = UINT64_MAX;
     self->wake_ns = 0;
     if (self->stopped)
         return;
     drop_unused(self);
     again_ms = kw_change_reports_tick(self);
+    callers_ms = kw_change_callers_tick(self);
+    again_ms = MIN(again_ms, callers_ms);
     save_if_due(self);
     publish_if_due(self);
     show_filling(self);

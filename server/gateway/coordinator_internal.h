@@ -6,6 +6,7 @@
  *   change_key_range.c  the first and the last row key, which a slice passes to the next one
  *   change_parts.c   which path or placement a slice is for, if there are several
  *   change_pace.c    how fast slices follow each other
+ *   change_callers.c whether callers use this gateway
  *   change_commands.c  commands of the operator
  *   change_automatic.c     commands that the gateway gives itself
  *   change_steps.c   the steps that commands make: the next version of a change
@@ -21,6 +22,7 @@
  */
 #pragma once
 
+#include "gateway/change_callers.h"
 #include "gateway/change_pace.h"
 #include "gateway/change_planner.h"
 #include "gateway/coordinator.h"
@@ -56,9 +58,10 @@ typedef struct kw_change_work {
     int64_t round_ms; /* how long the last pass or sweep took since its version was set; 0: unknown */
     bool is_holder;   /* this gateway is the holder; else the next two are unused */
     kw_change_planner planner;
-    kw_change_next next; /* what the holder does next */
-    uint64_t read_ns;    /* when registrations were last read; 0: never */
-    char *holder;        /* id of the holder's gateway, when it was last read; NULL: unknown */
+    kw_change_next next;      /* what the holder does next */
+    uint64_t read_ns;         /* when registrations were last read; 0: never */
+    bool others_have_callers; /* of the holder: callers use other gateways that have the table */
+    char *holder;             /* id of the holder's gateway, when it was last read; NULL: unknown */
 } kw_change_work;
 
 typedef struct kw_change_request kw_change_request;
@@ -97,6 +100,7 @@ struct kw_coordinator {
     kw_change_request *running; /* the request that makes a step; no slice starts before it ends */
     _Atomic unsigned requests_count;
     /* reports */
+    kw_change_callers callers;
     bool drained;      /* no call has used an earlier policy since the one in service was served */
     uint64_t doubt_ns; /* kw_store_last_doubt_ns when `drained` was set */
     /* followers, and who is the holder */
@@ -139,6 +143,8 @@ bool kw_change_set_at(const kw_coordinator *self, int64_t *ret_set_at_ms);
 /* Reports the versions in service to the other gateways when no call uses an earlier one. Returns in how many
  * milliseconds it must be called again. */
 uint64_t kw_change_reports_tick(kw_coordinator *self);
+/* The same for callers: reports whether they use this gateway. */
+uint64_t kw_change_callers_tick(kw_coordinator *self);
 /* Call it when another policy is in service. */
 void kw_change_reports_restart(kw_coordinator *self);
 

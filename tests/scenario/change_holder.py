@@ -6,6 +6,7 @@
 import logging
 import re
 import signal
+import threading
 import time
 
 import side_by_side
@@ -80,6 +81,37 @@ class Holder(HBaseCase):
         order(b, "t", "resume")
         order(b, "t", "throttle", rows_per_second=0)
         wait_until_compared(b, "t")
+
+    def test_callers_of_the_other_gateway(self):
+        """The holder copies fewer rows at once, and makes pauses, although only the other gateway has callers."""
+        a, b = self.start_two(rows=4000)  # without callers, one slice copies all of them
+        self.begin()
+        order(a, "t", "pause")
+        found = self.wait_for_version("2", gateway=a)
+        self.assertEqual((found.holder, found.rows_copied), (f"{self.name}_0", 0))
+        stop = threading.Event()
+        caller = threading.Thread(target=self.get_until, args=(b, stop))
+        caller.start()
+        try:
+            time.sleep(5)  # b reports its callers within 2 s, and the holder reads that within a second
+            order(a, "t", "resume")
+            # At the first 500 rows, the holder can still make pauses for the calls that have put the rows.
+            wait_for(a, "t", lambda found: 500 < found.rows_copied < 4000, "a part of the rows to be copied")
+            self.assertTrue(caller.is_alive())
+        finally:
+            stop.set()
+            caller.join()
+        self.end(a)
+        self.expect_all(self.stable, gateway=b)
+
+    def get_until(self, gateway, stop):
+        data = gateway.data()
+        try:
+            while not stop.is_set():
+                self.assertTrue(data.get("t", record(id="r000000", ts=0), [], None).record)
+                time.sleep(0.01)
+        finally:
+            data.close()
 
     def test_holder_killed_while_versions_follow(self):
         a, b = self.start_two()

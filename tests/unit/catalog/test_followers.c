@@ -55,6 +55,17 @@ report(gateway *self, const kw_change_record *record, uint64_t step)
 }
 
 static void
+report_callers(gateway *self, bool has_callers)
+{
+    kw_catalog_report_callers(self->catalog, has_callers);
+    g_assert_true(self->catalog->renewing);
+    while (self->catalog->renewing)
+        uv_run(kw_loop_uv(self->town->loop), UV_RUN_ONCE);
+    kw_catalog_report_callers(self->catalog, has_callers); /* as before: nothing is written */
+    g_assert_false(self->catalog->renewing);
+}
+
+static void
 test_reports(void)
 {
     town *in = town_new();
@@ -73,6 +84,14 @@ test_reports(void)
     g_assert_cmpuint(find(&found, "a")->step, ==, 0);
     g_assert_cmpuint(find(&found, "b")->step, ==, 3);
     g_assert_false(find(&found, "a")->dead || find(&found, "b")->dead);
+    g_assert_false(find(&found, "a")->has_callers || find(&found, "b")->has_callers);
+    report_callers(b, true);
+    g_assert_cmpint(read_followers(&found, a, record), ==, KW_OK);
+    g_assert_true(!find(&found, "a")->has_callers && find(&found, "b")->has_callers);
+    report_callers(b, false);
+    g_assert_cmpint(read_followers(&found, a, record), ==, KW_OK);
+    g_assert_false(find(&found, "b")->has_callers);
+    g_assert_cmpuint(find(&found, "b")->step, ==, 3);
     report(a, record, 4);
     report(b, record, 4);
     g_assert_cmpint(read_followers(&found, b, record), ==, KW_OK);
@@ -263,6 +282,8 @@ test_damaged(void)
     assert_registration(SAYS(ONE("2")), true);
     assert_registration(SAYS(",\"follows\":true"), true);
     assert_registration(SAYS(",\"follows\":\"true\""), false);
+    assert_registration(SAYS(",\"has_callers\":true"), true);
+    assert_registration(SAYS(",\"has_callers\":1"), false);
     assert_registration(SAYS(ONE("\"2\"")), false);
     assert_registration(SAYS(ONE("-2")), false);
     assert_registration(SAYS(ONE("null")), false);

@@ -126,6 +126,21 @@ test_callers_begin(void)
 }
 
 static void
+test_callers_of_other_gateways(void)
+{
+    scene self = scene_new();
+    g_assert_false(kw_change_pace_has_any_callers(&self.pace));
+    self.pace.others_have_callers = true;
+    g_assert_true(kw_change_pace_has_any_callers(&self.pace));
+    for (unsigned window = 0; window < 5; window++)
+        pass(&self, 500, 0, 0);
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==,
+                     self.now_ns + 50 * MS);
+    self.pace.others_have_callers = false;
+    g_assert_cmpuint(kw_change_pace_next(&self.pace, &self.latency, 10 * MS, self.now_ns), ==, 0);
+}
+
+static void
 test_cores(void)
 {
     static const unsigned pauses[][2] = {{1, 95}, {2, 47}, {3, 31}, {4, 23},
@@ -157,6 +172,7 @@ main(int argc, char **argv)
     g_test_add_func("/gateway/change-pace/fast callers", test_fast_callers);
     g_test_add_func("/gateway/change-pace/pauses for callers", test_pauses_for_callers);
     g_test_add_func("/gateway/change-pace/callers begin", test_callers_begin);
+    g_test_add_func("/gateway/change-pace/callers of other gateways", test_callers_of_other_gateways);
     g_test_add_func("/gateway/change-pace/cores", test_cores);
     g_test_add_func("/gateway/change-pace/rests again", test_rests_again);
     return g_test_run();
