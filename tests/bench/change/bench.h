@@ -12,7 +12,8 @@ typedef enum bench_call {
     BENCH_PUT_MANY,
     BENCH_REMOVE,
     BENCH_GET,
-    BENCH_SCAN,
+    BENCH_SCAN,         /* from an id on: for the key rule before the change */
+    BENCH_SCAN_BY_TIME, /* from a time on: for the new one */
     BENCH_CALLS
 } bench_call;
 
@@ -21,20 +22,23 @@ typedef enum bench_call {
 #define BENCH_SCAN_ROWS 1000
 #define BENCH_BATCH 100 /* records of a PUT_MANY */
 
-/* A request with its length. The numbers of its records (a scan has none) can be changed in place. */
+/* A request with its length. The numbers of its records can be changed in place. A scan begins at its record.
+ */
 typedef struct bench_frame {
     uint8_t *data;
     size_t size;
     size_t records;
-    size_t ids[BENCH_BATCH], times[BENCH_BATCH], cells[BENCH_BATCH][3]; /* offsets; 0: no cells */
-    size_t name_size;                                                   /* of the method */
+    size_t ids[BENCH_BATCH], times[BENCH_BATCH], cells[BENCH_BATCH][3]; /* offsets; 0: none */
+    bool scans;
+    size_t name_size; /* of the method */
 } bench_frame;
 
 void bench_frame_init(bench_frame *frame, bench_call call);
 void bench_frame_clear(bench_frame *frame);
 /* Sets the numbers of the records to number, number + 1 ...: the id is a permutation of the number, so that
  * rows of consecutive numbers are spread over the table. The cells are random bytes, because bytes that can
- * be compressed would make the files smaller than usual. */
+ * be compressed would make the files smaller than usual. A scan by id begins in the first half of the ids,
+ * so that enough rows follow. */
 void bench_frame_set_number(bench_frame *frame, uint64_t number);
 
 /* The values of a record. In generation 0, the cells are those of a frame. */
@@ -137,6 +141,7 @@ typedef struct bench_progress {
     bool ready; /* only an order is missing */
     bool ended; /* of tables with counters: no change is under way; then everything above is true */
 } bench_progress;
+/* Any thread. */
 bench_progress bench_change_progress(const bench_gateway *gateway);
 
 /* Polls the version of the change until it has ended or `stop` is set. Any thread. */

@@ -88,8 +88,6 @@ bench_callers_close(bench_callers *all)
 static uint64_t
 choose_number(const bench_work *work, size_t records)
 {
-    if (records == 0)
-        return 0;
     if (work->random_below)
         return (uint64_t)(g_random_double() * (double)work->random_below);
     *work->number += records;

@@ -57,17 +57,23 @@ add_put_many(kw_buffer *out, kw_bytes table, kw_arena *arena)
     add_message(out, KW_API_Data_putMany, &args);
 }
 
-/* The first rows of the table in the order of the key, merged from all buckets. */
+/* Rows in the order of the key, merged from all buckets. How many calls a scan needs depends on how its rows
+ * are spread over the buckets. The tables differ in that, so the scans begin at different rows. */
 static void
-add_scan(kw_buffer *out, kw_bytes table)
+add_scan(kw_buffer *out, kw_bytes table, bool by_time)
 {
+    kw_api_Value id = {.has_text = true, .text = KW_BYTES_LITERAL(ID_MARK)};
+    kw_api_Value time = {.has_number = true, .number = TIME_MARK};
+    kw_api_Range range = {.field = by_time ? KW_BYTES_LITERAL("ts") : KW_BYTES_LITERAL("id"),
+                          .has_from_value = true,
+                          .from_value = by_time ? &time : &id};
     kw_api_Query query = {.table = table,
+                          .has_range = true,
+                          .range = &range,
                           .has_limit = true,
                           .limit = BENCH_SCAN_ROWS,
                           .has_page_rows = true,
-                          .page_rows = BENCH_SCAN_ROWS,
-                          .has_full_scan = true,
-                          .full_scan = true};
+                          .page_rows = BENCH_SCAN_ROWS};
     kw_api_Data_scan_args args = {.has_query = true, .query = &query};
     add_message(out, KW_API_Data_scan, &args);
 }
@@ -80,8 +86,8 @@ add_request(kw_buffer *out, bench_call call, kw_arena *arena)
         add_put_many(out, table, arena);
         return KW_API_Data_putMany;
     }
-    if (call == BENCH_SCAN) {
-        add_scan(out, table);
+    if (call == BENCH_SCAN || call == BENCH_SCAN_BY_TIME) {
+        add_scan(out, table, call == BENCH_SCAN_BY_TIME);
         return KW_API_Data_scan;
     }
     if (call == BENCH_PUT) {
@@ -130,7 +136,8 @@ bench_frame_init(bench_frame *frame, bench_call call)
     kw_buffer out = KW_BUFFER_EMPTY;
     kw_arena *arena = kw_arena_new();
     uint8_t time[8];
-    *frame = (bench_frame){.records = call == BENCH_PUT_MANY ? BENCH_BATCH : call != BENCH_SCAN};
+    *frame = (bench_frame){.records = call == BENCH_PUT_MANY ? BENCH_BATCH : 1,
+                           .scans = call == BENCH_SCAN || call == BENCH_SCAN_BY_TIME};
     frame->name_size = strlen(kw_api_methods[add_request(&out, call, arena)].name);
     frame->size = out.size;
     frame->data = g_memdup2(out.data, out.size);
@@ -138,8 +145,10 @@ bench_frame_init(bench_frame *frame, bench_call call)
     kw_arena_free(arena);
     kw_be64_store(time, (uint64_t)TIME_MARK);
     for (size_t i = 0, id = 0, at = 0; i < frame->records; i++) {
-        frame->ids[i] = find_mark(frame, id, ID_MARK, ID_SIZE);
-        frame->times[i] = find_mark(frame, at, time, sizeof time);
+        if (call != BENCH_SCAN_BY_TIME)
+            frame->ids[i] = find_mark(frame, id, ID_MARK, ID_SIZE);
+        if (call != BENCH_SCAN)
+            frame->times[i] = find_mark(frame, at, time, sizeof time);
         if (call == BENCH_PUT || call == BENCH_PUT_MANY)
             find_cells(frame, i);
         id = frame->ids[i] + 1;
@@ -185,8 +194,10 @@ bench_frame_set_number(bench_frame *frame, uint64_t number)
 {
     for (size_t i = 0; i < frame->records; i++, number++) {
         uint64_t id = permute(number + 1), seed = id;
-        write_id(frame->data + frame->ids[i], id);
-        kw_be64_store(frame->data + frame->times[i], (uint64_t)FIRST_TIME + number);
+        if (frame->ids[i])
+            write_id(frame->data + frame->ids[i], frame->scans ? id / 2 : id);
+        if (frame->times[i])
+            kw_be64_store(frame->data + frame->times[i], (uint64_t)FIRST_TIME + number);
         for (size_t cell = 0; cell < CELLS && frame->cells[i][cell]; cell++)
             seed = write_cell(frame->data + frame->cells[i][cell], seed);
     }

@@ -12,12 +12,13 @@
 /* A slice of the copy ends within this time after a pause. On HBase, another gateway can do it, which sees
  * the order later. */
 #define SLICE_END_US 30000
-#define SLICE_END_HBASE_US 400000
+#define SLICE_END_HBASE_US 600000
 #define POLL_US 2000
 #define RESUME_MOST_US 5000000
 #define RESUME_PASS_US 200000
-/* While a task runs, calls are made for this time before those of a slice: without callers, the task uses the
- * whole machine, and a part of it that has begun must end first. */
+/* In a stage with a task, calls are made for this time before those of a slice, and gets while the task is
+ * resumed. Without callers, the task would use the whole machine, and its garbage in the store would slow
+ * down the calls of the slice. */
 #define WARM_UP_S 0.2
 
 typedef enum measurement { PUT, RATE, REMOVE, GET, SCAN, MEASUREMENTS } measurement;
@@ -60,6 +61,7 @@ typedef struct bench {
     const bench_options *options;
     bench_gateway *gateways[SIDES];
     uint64_t before_change; /* rows put into the changed table before the change; 0: it has not begun */
+    bool switched;          /* the changed gateway reads the new rows */
     const char *stage;
     unsigned targets;
     GString *missed; /* a line for each missed target */
@@ -97,46 +99,6 @@ target(bench *self, const char *name, double value, bool met)
 
 /* --- slices --------------------------------------------------------------------------------------- */
 
-static bench_work
-work_of(bench *self, side on, measurement of, double seconds)
-{
-    bench_gateway *gateway = self->gateways[on];
-    const bench_call kinds[MEASUREMENTS] = {[PUT] = BENCH_PUT,
-                                            [RATE] = BENCH_PUT,
-                                            [REMOVE] = BENCH_REMOVE,
-                                            [GET] = BENCH_GET,
-                                            [SCAN] = BENCH_SCAN};
-    return (bench_work){.call = kinds[of],
-                        .callers = of == RATE ? BENCH_CALLERS : 1,
-                        .seconds = seconds,
-                        .number = of == REMOVE ? &gateway->next_remove : &gateway->next_put,
-                        .random_below = of == GET ? (uint64_t)self->options->rows / 2 : 0};
-}
-
-static void
-warm_up(bench *self, side on, measurement of)
-{
-    bench_work work = work_of(self, on, of, WARM_UP_S);
-    g_array_unref(bench_callers_run(self->gateways[on]->callers, &work).replies);
-}
-
-static double
-calls(bench *self, side on, measurement of, stage *now)
-{
-    bench_gateway *gateway = self->gateways[on];
-    bench_work work = work_of(self, on, of, self->options->seconds);
-    double cpu_us = bench_cpu_us(gateway);
-    bench_slice slice = bench_callers_run(gateway->callers, &work);
-    now->cpu_us[of][on][now->slices[of]] = (bench_cpu_us(gateway) - cpu_us) / slice.replies->len;
-    double value = of == RATE   ? slice.calls_per_s
-                   : of == SCAN ? slice.calls_per_s * BENCH_SCAN_ROWS
-                                : bench_percentile_us(slice.replies, 0.5);
-    if (of == RATE)
-        g_array_append_vals(now->gaps[on], slice.replies->data, slice.replies->len);
-    g_array_unref(slice.replies);
-    return value;
-}
-
 static bool
 task_runs(const bench *self, task wanted_task)
 {
@@ -168,12 +130,78 @@ pause_task(const bench *self, task of, bool pause)
         g_usleep(POLL_US);
 }
 
+static bench_work
+work_of(bench *self, side on, measurement of, double seconds)
+{
+    bench_gateway *gateway = self->gateways[on];
+    bool by_time = on == CHANGED && self->switched;
+    const bench_call kinds[MEASUREMENTS] = {[PUT] = BENCH_PUT,
+                                            [RATE] = BENCH_PUT,
+                                            [REMOVE] = BENCH_REMOVE,
+                                            [GET] = BENCH_GET,
+                                            [SCAN] = by_time ? BENCH_SCAN_BY_TIME : BENCH_SCAN};
+    return (bench_work){.call = kinds[of],
+                        .callers = of == RATE ? BENCH_CALLERS : 1,
+                        .seconds = seconds,
+                        .number = of == REMOVE ? &gateway->next_remove : &gateway->next_put,
+                        .random_below = of == GET || of == SCAN ? (uint64_t)self->options->rows / 2 : 0};
+}
+
+static void
+warm_up(bench *self, side on, measurement of)
+{
+    bench_work work = work_of(self, on, of, WARM_UP_S);
+    g_array_unref(bench_callers_run(self->gateways[on]->callers, &work).replies);
+}
+
+typedef struct resuming {
+    const bench *bench;
+    task task;
+    _Atomic bool ended;
+} resuming;
+
+static gpointer
+resume(gpointer user)
+{
+    resuming *self = user;
+    pause_task(self->bench, self->task, false);
+    self->ended = true;
+    return NULL;
+}
+
+static void
+resume_beside_gets(bench *self, task of)
+{
+    resuming now = {.bench = self, .task = of};
+    GThread *thread = g_thread_new("resume", resume, &now);
+    while (!now.ended)
+        warm_up(self, CHANGED, GET);
+    g_thread_join(thread);
+}
+
+static double
+calls(bench *self, side on, measurement of, stage *now)
+{
+    bench_gateway *gateway = self->gateways[on];
+    bench_work work = work_of(self, on, of, self->options->seconds);
+    double cpu_us = bench_cpu_us(gateway);
+    bench_slice slice = bench_callers_run(gateway->callers, &work);
+    now->cpu_us[of][on][now->slices[of]] = (bench_cpu_us(gateway) - cpu_us) / slice.replies->len;
+    double value = of == RATE   ? slice.calls_per_s
+                   : of == SCAN ? slice.calls_per_s * BENCH_SCAN_ROWS
+                                : bench_percentile_us(slice.replies, 0.5);
+    if (of == RATE)
+        g_array_append_vals(now->gaps[on], slice.replies->data, slice.replies->len);
+    g_array_unref(slice.replies);
+    return value;
+}
+
 static void
 slice(bench *self, stage *now, side on, measurement of)
 {
     bool with_task = now->task != NO_TASK && on == CHANGED;
     if (with_task)
-        pause_task(self, now->task, false);
+        resume_beside_gets(self, now->task);
     if (now->task != NO_TASK)
         warm_up(self, on, of);
     now->values[of][on][now->slices[of]] = calls(self, on, of, now);
@@ -422,6 +450,7 @@ order_under_load(bench *self, const char *name, bench_order order)
     const bench_gateway *gateway = self->gateways[CHANGED];
     bench_ordered ordered = bench_order_under_puts(self->gateways[CHANGED], order);
     bool limited = order == BENCH_SWITCH || !gateway->on_hbase;
+    self->switched = order == BENCH_REVERSE ? !ordered.good : self->switched || ordered.good;
     self->stage = name;
     printf("\n%s with 64 callers: %.2f s, %.0f puts/s, the longest put %.0f ms", name, ordered.took_s,
            ordered.puts_per_s, ordered.longest_us / 1000);
@@ -442,6 +471,7 @@ order_under_gets(bench *self, const char *name, bench_order order)
 {
     bench_ordered ordered =
         bench_order_under_gets(self->gateways[CHANGED], order, (uint64_t)self->options->rows / 2);
+    self->switched = order == BENCH_REVERSE ? !ordered.good : self->switched || ordered.good;
     double ratio = ordered.both_gets > 0 && ordered.before_us > 0 ? ordered.both_us / ordered.before_us : 0;
     self->stage = name;
     printf("\n%s with one caller that gets, %d gateways: %.2f s", name, BENCH_GATEWAYS, ordered.took_s);
