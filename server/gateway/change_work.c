@@ -413,8 +413,10 @@ kw_change_work_start(kw_coordinator *self)
             again_ms = MIN(again_ms, (work->not_before_ns - now_ns) / 1000000 + 1);
             continue;
         }
-        if (self->pace_until_ns > now_ns)
-            return MIN(again_ms, (self->pace_until_ns - now_ns) / 1000000 + 1);
+        if (self->pace_until_ns > now_ns && !kw_change_slice_hurries(record)) {
+            again_ms = MIN(again_ms, (self->pace_until_ns - now_ns) / 1000000 + 1);
+            continue;
+        }
         self->record = (self->record + i + 1) % set->count;
         start(self, record, path);
         return UINT64_MAX;
