@@ -66,13 +66,13 @@ def free_ports(count):
     other program gets them before the program listens, or while it is down."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
         below = int(file.read().split()[0])
-    found = []
+    found = set()
     chance = random.SystemRandom()
     while len(found) < count:
         port = chance.randrange(10240, below)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            found.append(port)
-    return found
+            found.add(port)
+    return list(found)
 
 
 POLICY = """\
