@@ -34,6 +34,16 @@ print_reports(JsonBuilder *to, const kw_change_report *reports, size_t count)
     json_builder_end_array(to);
 }
 
+/* A flag that is false is left out. */
+static void
+print_flag(JsonBuilder *to, const char *member, bool flag)
+{
+    if (!flag)
+        return;
+    json_builder_set_member_name(to, member);
+    json_builder_add_boolean_value(to, TRUE);
+}
+
 kw_bytes
 kw_registration_print(const kw_registration *registration, kw_arena *arena)
 {
@@ -45,14 +55,8 @@ kw_registration_print(const kw_registration *registration, kw_arena *arena)
         json_builder_set_member_name(builder, "forgetting");
         json_builder_add_string_value(builder, registration->forgetting);
     }
-    if (registration->follows) {
-        json_builder_set_member_name(builder, "follows");
-        json_builder_add_boolean_value(builder, TRUE);
-    }
-    if (registration->has_callers) {
-        json_builder_set_member_name(builder, "has_callers");
-        json_builder_add_boolean_value(builder, TRUE);
-    }
+    print_flag(builder, "follows", registration->follows);
+    print_flag(builder, "has_callers", registration->has_callers);
     if (registration->reports_count)
         print_reports(builder, registration->reports, registration->reports_count);
     json_builder_end_object(builder);

@@ -94,8 +94,7 @@ kw_change_callers_tick(kw_coordinator *self)
         kw_catalog_report_callers(gateway->catalog, false);
         return UINT64_MAX;
     }
-    kw_histogram latency = {0};
-    kw_service_latency_of_rows(gateway->service, &latency);
+    kw_histogram latency = kw_change_latency_of_callers(self);
     kw_change_callers_look(&self->callers, kw_histogram_count(&latency), kw_clock_mono_ns());
     kw_catalog_report_callers(gateway->catalog, self->callers.present);
     return KW_CHANGE_CALLERS_LOOK_MS;

@@ -67,8 +67,8 @@ kw_change_slice_hurries(const kw_change_record *record)
            (kw_change_atomics_are_held(record->version) || (follows && !kw_change_waits_for_switch(record)));
 }
 
-static kw_histogram
-latency_of_callers(const kw_coordinator *self)
+kw_histogram
+kw_change_latency_of_callers(const kw_coordinator *self)
 {
     kw_histogram latency = {0};
     kw_service_latency_of_rows(self->gateway->service, &latency);
@@ -79,7 +79,7 @@ latency_of_callers(const kw_coordinator *self)
 static uint64_t
 next_by_pace(kw_coordinator *self)
 {
-    kw_histogram latency = latency_of_callers(self);
+    kw_histogram latency = kw_change_latency_of_callers(self);
     uint64_t now_ns = kw_clock_mono_ns();
     return kw_change_pace_next(&self->pace, &latency, now_ns - self->slice_began_ns, now_ns);
 }
@@ -298,7 +298,7 @@ static bool
 is_quiet(void *user)
 {
     const kw_coordinator *self = user;
-    kw_histogram latency = latency_of_callers(self);
+    kw_histogram latency = kw_change_latency_of_callers(self);
     return !kw_change_pace_sees_callers(&self->pace, &latency);
 }
 

@@ -145,6 +145,8 @@ bool kw_change_set_at(const kw_coordinator *self, int64_t *ret_set_at_ms);
 uint64_t kw_change_reports_tick(kw_coordinator *self);
 /* The same for callers: reports whether they use this gateway. */
 uint64_t kw_change_callers_tick(kw_coordinator *self);
+/* Latencies of all calls of callers since the start of the gateway. */
+kw_histogram kw_change_latency_of_callers(const kw_coordinator *self);
 /* Call it when another policy is in service. */
 void kw_change_reports_restart(kw_coordinator *self);
 

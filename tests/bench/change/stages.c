@@ -442,6 +442,13 @@ print_held(bench *self, const bench_ordered *ordered)
     target(self, "seconds held", ordered->held_s, ordered->held_s <= HELD_LIMIT_S);
 }
 
+static void
+note_order(bench *self, bench_order order, const bench_ordered *ordered)
+{
+    if (ordered->good)
+        self->switched = order != BENCH_REVERSE;
+}
+
 /* Gives the order while 64 callers put. The time of a reversal and of a completion on HBase depends on what
  * was written since. */
 static void
@@ -450,7 +457,7 @@ order_under_load(bench *self, const char *name, bench_order order)
     const bench_gateway *gateway = self->gateways[CHANGED];
     bench_ordered ordered = bench_order_under_puts(self->gateways[CHANGED], order);
     bool limited = order == BENCH_SWITCH || !gateway->on_hbase;
-    self->switched = order == BENCH_REVERSE ? !ordered.good : self->switched || ordered.good;
+    note_order(self, order, &ordered);
     self->stage = name;
     printf("\n%s with 64 callers: %.2f s, %.0f puts/s, the longest put %.0f ms", name, ordered.took_s,
            ordered.puts_per_s, ordered.longest_us / 1000);
@@ -471,7 +478,7 @@ order_under_gets(bench *self, const char *name, bench_order order)
 {
     bench_ordered ordered =
         bench_order_under_gets(self->gateways[CHANGED], order, (uint64_t)self->options->rows / 2);
-    self->switched = order == BENCH_REVERSE ? !ordered.good : self->switched || ordered.good;
+    note_order(self, order, &ordered);
     double ratio = ordered.both_gets > 0 && ordered.before_us > 0 ? ordered.both_us / ordered.before_us : 0;
     self->stage = name;
     printf("\n%s with one caller that gets, %d gateways: %.2f s", name, BENCH_GATEWAYS, ordered.took_s);
