@@ -20,22 +20,6 @@ method_of(const kw_exchange *exchange)
 
 /* --- ending --------------------------------------------------------------------------------------- */
 
-static void
-remove_active(kw_exchange *exchange)
-{
-    if (!exchange->is_active)
-        return;
-    g_assert(exchange->previous_active || exchange->worker->active == exchange);
-    if (exchange->previous_active)
-        exchange->previous_active->next_active = exchange->next_active;
-    else
-        exchange->worker->active = exchange->next_active;
-    if (exchange->next_active)
-        exchange->next_active->previous_active = exchange->previous_active;
-    exchange->is_active = false;
-    kw_hold_note_end(exchange);
-}
-
 /* Counts a write, which makes earlier prefetched pages outdated. */
 static void
 note_write(const kw_exchange *exchange)
@@ -153,11 +137,14 @@ answer(kw_exchange *exchange, const void *result, kw_code code)
     kw_outcome_count(exchange, code);
 }
 
+/* The request has ended, so the reply is part of the output, where the read queue counts it as unsent. */
 void
-kw_exchange_dispose(kw_exchange *exchange)
+kw_exchange_leave(kw_exchange *exchange)
 {
     kw_account *account = exchange->account;
-    g_assert(!exchange->is_active && !exchange->held && !exchange->held_atomic && !exchange->read_queue);
+    bool waited = exchange->state == KW_EXCHANGE_QUEUED;
+    kw_exchange_move(exchange, KW_EXCHANGE_ENDED, NULL);
+    kw_read_queue_leave(exchange, waited);
     kw_snapshot_unref(exchange->snapshot);
     kw_arena_free(exchange->call.arena);
     kw_account_unref(account);
@@ -166,16 +153,14 @@ kw_exchange_dispose(kw_exchange *exchange)
 static void
 finish(kw_exchange *exchange, const void *result, kw_code code)
 {
-    remove_active(exchange);
-    if (exchange->late) {
+    if (exchange->state == KW_EXCHANGE_ANSWERED) {
         note_write(exchange);
         kw_request_release(exchange->request);
     } else {
         answer(exchange, result, code);
         kw_request_replied(exchange->request);
     }
-    kw_read_queue_leave(exchange); /* after the reply was added to the output, so that it counts as unsent */
-    kw_exchange_dispose(exchange);
+    kw_exchange_leave(exchange);
 }
 
 /* A result of a call whose lease was lost is not sent: after the lease expires, rows can be changed under
@@ -195,7 +180,7 @@ kw_exchange_reply(kw_exchange *exchange, const void *result)
 void
 kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
 {
-    if (exchange->late) {
+    if (exchange->state == KW_EXCHANGE_ANSWERED) {
         finish(exchange, NULL, KW_OK);
         return;
     }
@@ -206,20 +191,18 @@ void
 kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
 {
     kw_error fenced;
-    g_assert(!exchange->late && !exchange->oneway);
+    g_assert(exchange->state != KW_EXCHANGE_ANSWERED && !exchange->oneway);
     if (kw_exchange_is_fenced(exchange, &fenced)) {
         kw_buffer_clear(message);
         kw_exchange_fail(exchange, &fenced);
         return;
     }
-    remove_active(exchange);
     kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
     kw_request_pass_reply(exchange->request, message);
     note_write(exchange);
     kw_outcome_count(exchange, KW_OK);
     kw_request_replied(exchange->request);
-    kw_read_queue_leave(exchange);
-    kw_exchange_dispose(exchange);
+    kw_exchange_leave(exchange);
 }
 
 void
@@ -238,23 +221,6 @@ kw_exchange_fail_for_memory(kw_exchange *exchange)
 
 /* --- the deadline -------------------------------------------------------------------------------- */
 
-/* Ends a call that is still queued and has done nothing yet. False if it has begun. */
-static bool
-end_waiting(kw_exchange *exchange)
-{
-    kw_error error;
-    if (kw_atomic_hold_expire(exchange))
-        return true;
-    bool held = kw_hold_leave(exchange);
-    if (!held && !kw_read_queue_is_waiting(exchange))
-        return false;
-    kw_error_set(&error, KW_TIMEOUT, "%s",
-                 held ? "the deadline passed while the policy of the table was being changed; try again"
-                      : "the deadline passed before the call started");
-    kw_exchange_fail(exchange, &error);
-    return true;
-}
-
 static const void *
 late_result(kw_exchange *exchange, kw_error *error)
 {
@@ -264,17 +230,46 @@ late_result(kw_exchange *exchange, kw_error *error)
     return method->late && !fenced ? method->late(exchange, error) : kw_exchange_failure(exchange, error);
 }
 
+static void
+answer_late(kw_exchange *exchange)
+{
+    kw_error error;
+    kw_error_set(&error, KW_TIMEOUT, "the deadline passed before the call finished");
+    const void *result = late_result(exchange, &error);
+    answer(exchange, result, error.code);
+    kw_exchange_move(exchange, KW_EXCHANGE_ANSWERED, NULL);
+    kw_request_answered(exchange->request);
+}
+
+static void
+fail_late(kw_exchange *exchange, const char *text)
+{
+    kw_error error;
+    kw_error_set(&error, KW_TIMEOUT, "%s", text);
+    kw_exchange_fail(exchange, &error);
+}
+
 void
 kw_exchange_on_deadline(kw_alarm *alarm)
 {
     kw_exchange *exchange = (kw_exchange *)(void *)((char *)alarm - offsetof(kw_exchange, alarm));
-    kw_error error;
-    g_assert(!exchange->late);
-    if (end_waiting(exchange))
+    switch (exchange->state) {
+    case KW_EXCHANGE_HELD:
+        fail_late(exchange, "the deadline passed while the policy of the table was being changed; try again");
         return;
-    kw_error_set(&error, KW_TIMEOUT, "the deadline passed before the call finished");
-    const void *result = late_result(exchange, &error);
-    answer(exchange, result, error.code);
-    exchange->late = true;
-    kw_request_answered(exchange->request);
+    case KW_EXCHANGE_HELD_ATOMIC:
+        kw_atomic_hold_expire(exchange);
+        return;
+    case KW_EXCHANGE_QUEUED:
+        fail_late(exchange, "the deadline passed before the call started");
+        return;
+    case KW_EXCHANGE_RUNNING:
+        answer_late(exchange);
+        return;
+    case KW_EXCHANGE_BEGINNING:
+    case KW_EXCHANGE_ANSWERED:
+    case KW_EXCHANGE_ENDED:
+        break;
+    }
+    g_assert_not_reached();
 }

@@ -74,25 +74,14 @@ set_count(kw_service_worker *worker, uint32_t peer, size_t count)
         g_hash_table_remove(worker->held_peers, GUINT_TO_POINTER(peer));
 }
 
-static void
-enqueue(kw_exchange *exchange)
+void
+kw_atomic_hold_count(kw_exchange *exchange, bool enters)
 {
     kw_service_worker *worker = exchange->worker;
-    g_assert(!exchange->held_atomic && !exchange->is_active);
-    exchange->held_atomic = true;
-    exchange->held_peer = kw_request_peer_number(exchange->request);
-    exchange->link.data = exchange;
-    g_queue_push_tail_link(&worker->held_atomics, &exchange->link);
-    set_count(worker, exchange->held_peer, count_peer(worker, exchange->held_peer) + 1);
-}
-
-static void
-dequeue(kw_exchange *exchange)
-{
-    kw_service_worker *worker = exchange->worker;
-    exchange->held_atomic = false;
-    g_queue_unlink(&worker->held_atomics, &exchange->link);
-    set_count(worker, exchange->held_peer, count_peer(worker, exchange->held_peer) - 1);
+    if (enters)
+        exchange->held_peer = kw_request_peer_number(exchange->request);
+    size_t count = count_peer(worker, exchange->held_peer);
+    set_count(worker, exchange->held_peer, enters ? count + 1 : count - 1);
 }
 
 void
@@ -119,19 +108,15 @@ kw_atomic_hold_try_queue(kw_exchange *exchange)
     int64_t deadline_ms = kw_subject_of(exchange).deadline_ms;
     if (deadline_ms > 0)
         kw_exchange_set_deadline(exchange, deadline_ms);
-    enqueue(exchange);
+    kw_exchange_move(exchange, KW_EXCHANGE_HELD_ATOMIC, &worker->held_atomics);
     kw_exchange_drop_policy(exchange);
     return true;
 }
 
-bool
+void
 kw_atomic_hold_expire(kw_exchange *exchange)
 {
-    if (!exchange->held_atomic)
-        return false;
-    dequeue(exchange);
     fail_held(exchange);
-    return true;
 }
 
 /* A released call can be queued again while this runs, at the end of the queue: only the calls that were in
@@ -148,7 +133,6 @@ kw_atomic_hold_release(kw_service_worker *worker)
             g_queue_push_tail_link(queue, at);
             continue;
         }
-        dequeue(exchange);
         if (!kw_hold_catch(exchange))
             kw_exchange_resume(exchange);
     }
@@ -158,9 +142,7 @@ void
 kw_atomic_hold_close(kw_service_worker *worker)
 {
     static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
-    for (kw_exchange *next; (next = g_queue_peek_head(&worker->held_atomics));) {
-        dequeue(next);
+    for (kw_exchange *next; (next = g_queue_peek_head(&worker->held_atomics));)
         kw_exchange_fail(next, &ending);
-    }
     g_clear_pointer(&worker->held_peers, g_hash_table_unref);
 }

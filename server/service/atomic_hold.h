@@ -24,8 +24,10 @@
 void kw_atomic_hold_open(kw_service_worker *worker);
 /* True if the call was queued, or answered because the queue or the part of its peer is full. */
 bool kw_atomic_hold_try_queue(kw_exchange *exchange);
-/* Ends a queued call whose deadline has passed. False if it is not queued. */
-bool kw_atomic_hold_expire(kw_exchange *exchange);
+/* Ends a queued call whose deadline has passed. */
+void kw_atomic_hold_expire(kw_exchange *exchange);
+/* Call this when a call enters or leaves the queue, so that it counts for its peer or no longer. */
+void kw_atomic_hold_count(kw_exchange *exchange, bool enters);
 /* The loop has another policy: begins the calls that it allows. */
 void kw_atomic_hold_release(kw_service_worker *worker);
 /* Call this when the loop closes: answers queued calls with an error, and frees the queue. */

@@ -68,18 +68,6 @@ kw_exchange_set_deadline(kw_exchange *exchange, int64_t timeout_ms)
                   has_alarm ? deadline + LATE_MS * NS_PER_MS : KW_DEADLINE_NONE);
 }
 
-static void
-add_active(kw_exchange *exchange)
-{
-    kw_service_worker *worker = exchange->worker;
-    g_assert(!exchange->is_active && !exchange->held && !exchange->held_atomic);
-    exchange->is_active = true;
-    exchange->next_active = worker->active;
-    if (worker->active)
-        worker->active->previous_active = exchange;
-    worker->active = exchange;
-}
-
 /* Rejects a message that is not a valid call of a known method, with Thrift's TApplicationException. */
 static void
 refuse_message(kw_service_worker *worker, kw_request *request, const kw_wire_message *message,
@@ -208,7 +196,7 @@ decode_args(kw_exchange *exchange, const kw_wire_message *message)
     }
     refuse_message(exchange->worker, exchange->request, message, KW_WIRE_EXCEPTION_PROTOCOL_ERROR,
                    error.text);
-    kw_exchange_dispose(exchange);
+    kw_exchange_leave(exchange);
     return false;
 }
 
@@ -266,8 +254,7 @@ start(kw_exchange *exchange)
     } else if (kw_exchange_is_fenced(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
     } else if (!kw_atomic_hold_try_queue(exchange)) {
-        if (method_of(exchange)->needs_store)
-            add_active(exchange);
+        kw_exchange_move(exchange, KW_EXCHANGE_RUNNING, NULL);
         method_of(exchange)->run(exchange);
     }
 }
@@ -314,6 +301,7 @@ set_snapshot(kw_exchange *exchange, kw_snapshot *snapshot)
 void
 kw_exchange_resume(kw_exchange *exchange)
 {
+    kw_exchange_move(exchange, KW_EXCHANGE_BEGINNING, NULL);
     exchange->worker->snapshot->refs++;
     set_snapshot(exchange, exchange->worker->snapshot);
     start(exchange);

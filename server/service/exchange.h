@@ -4,9 +4,19 @@
  *          -> atomic hold (atomic_hold.h) -> the method's function (methods.h)
  *   end:   exactly one of the functions that reply or fail
  *
- * When the deadline of a call passes, its alarm answers it. The exchange then lives until the method's
- * function ends it, and that result is dropped. All memory of the call, including the exchange, is in its
- * arena.
+ *   BEGINNING <-----> HELD, HELD_ATOMIC   waits, without its policy, until its table is released
+ *       |
+ *       v
+ *    RUNNING <------> QUEUED              a read that waits for other reads of its connection
+ *       |
+ *       | deadline
+ *       v
+ *   ANSWERED                              its work continues
+ *
+ * Each state can also move to ENDED, and HELD_ATOMIC to HELD.
+ *
+ * A call that is answered at its deadline while it runs is ANSWERED until the method's function ends it; that
+ * result is dropped. All memory of the call, including the exchange, is in its arena.
  */
 #pragma once
 
@@ -14,6 +24,16 @@
 #include "service/worker.h"
 
 typedef struct kw_read_queue kw_read_queue;
+
+typedef enum kw_exchange_state {
+    KW_EXCHANGE_BEGINNING,   /* being checked; in no list */
+    KW_EXCHANGE_HELD,        /* waits in a queue of hold.h */
+    KW_EXCHANGE_HELD_ATOMIC, /* waits in the queue of atomic_hold.h */
+    KW_EXCHANGE_RUNNING,     /* in its worker's list of active calls, like the two states below */
+    KW_EXCHANGE_QUEUED,      /* waits in a queue of read_queue.h */
+    KW_EXCHANGE_ANSWERED,
+    KW_EXCHANGE_ENDED
+} kw_exchange_state;
 
 /* How the records of a putMany, removeMany or getMany ended. Empty for other calls, and for a call that fails
  * as a whole. */
@@ -34,18 +54,15 @@ typedef struct kw_exchange {
     kw_bytes name;                /* of the method, as the caller wrote it */
     int32_t sequence_id;
     bool oneway;
-    bool is_active;     /* in its worker's list of active calls */
-    bool counted;       /* a hold waits until this call ends */
-    bool held;          /* queued by a hold */
-    bool held_atomic;   /* queued by atomic_hold.c */
-    uint32_t held_peer; /* if held_atomic: whose call it is */
-    uint64_t era;       /* worker->era when the call began */
-    struct kw_exchange *next_active, *previous_active;
-    bool late; /* already answered, because its deadline passed */
+    kw_exchange_state state; /* only kw_exchange_move changes this and the next three */
+    GList active;            /* in worker->active */
+    GList waiting;           /* in `queue` */
+    GQueue *queue;           /* the queue that it waits in, or NULL */
+    uint32_t held_peer;      /* if HELD_ATOMIC: whose call it is */
+    bool awaited_by_hold;    /* worker->hold waits until this call has ended; only hold.c uses it */
+    uint64_t era;            /* worker->era when the call began */
     kw_alarm alarm;
-    GList link;                /* in the queue that it waits in */
-    kw_read_queue *read_queue; /* or NULL; only read_queue.c uses this and the next three */
-    bool is_queued;
+    kw_read_queue *read_queue; /* or NULL; only read_queue.c uses this and the next two */
     bool large;
     void (*start_read)(struct kw_exchange *exchange);
     void *prepared; /* data of the method for its start function */
@@ -56,6 +73,10 @@ typedef struct kw_exchange {
 
 /* Begins the call in a message. The request is ended now or later. */
 void kw_exchange_begin(kw_service_worker *worker, kw_request *request);
+
+/* The only function that changes the state of an exchange, and with it the lists that contain it. `queue`
+ * belongs to a waiting state; it is NULL for the others. Asserts that the move is allowed. */
+void kw_exchange_move(kw_exchange *exchange, kw_exchange_state to, GQueue *queue);
 
 /* Begins a call that was held, under the present policy. */
 void kw_exchange_resume(kw_exchange *exchange);

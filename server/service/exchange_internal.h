@@ -21,7 +21,7 @@ size_t kw_exchange_begin_message(const kw_exchange *exchange, kw_buffer *out);
 bool kw_exchange_lacks_memory(const kw_exchange *exchange);
 
 /* Answers with a whole message, which it moves: *message is empty afterwards. The call must be neither oneway
- * nor late. Frees the exchange. */
+ * nor answered. Frees the exchange. */
 void kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message);
 
 /* Answers with LIMIT: the reply would be too large. Frees the exchange. */
@@ -30,5 +30,5 @@ void kw_exchange_fail_for_size(kw_exchange *exchange);
 /* Answers with BUSY: memory is short. Frees the exchange. */
 void kw_exchange_fail_for_memory(kw_exchange *exchange);
 
-/* Frees the exchange, whose request has ended. */
-void kw_exchange_dispose(kw_exchange *exchange);
+/* Moves the exchange, whose request has ended, to ENDED and frees it. Every exchange ends with this. */
+void kw_exchange_leave(kw_exchange *exchange);

@@ -87,7 +87,7 @@ void
 kw_hold_note_end(kw_exchange *exchange)
 {
     kw_hold *hold = exchange->worker->hold;
-    if (!hold || !exchange->counted)
+    if (!hold || !exchange->awaited_by_hold)
         return;
     g_assert(hold->busy > 0);
     hold->busy--;
@@ -105,36 +105,8 @@ kw_hold_catch(kw_exchange *exchange)
     kw_subject subject = kw_subject_of(exchange);
     if (subject.deadline_ms > 0)
         kw_exchange_set_deadline(exchange, subject.deadline_ms);
-    g_assert(!exchange->held && !exchange->is_active);
-    exchange->held = true;
-    exchange->link.data = exchange;
-    g_queue_push_tail_link(&hold->queued, &exchange->link);
+    kw_exchange_move(exchange, KW_EXCHANGE_HELD, &hold->queued);
     return true;
-}
-
-static void
-dequeue(kw_hold *hold, kw_exchange *exchange)
-{
-    exchange->held = false;
-    g_queue_unlink(&hold->queued, &exchange->link);
-}
-
-bool
-kw_hold_leave(kw_exchange *exchange)
-{
-    if (!exchange->held)
-        return false;
-    dequeue(exchange->worker->hold, exchange);
-    return true;
-}
-
-static kw_exchange *
-dequeue_first(kw_hold *hold)
-{
-    kw_exchange *exchange = g_queue_peek_head(&hold->queued);
-    if (exchange)
-        dequeue(hold, exchange);
-    return exchange;
 }
 
 /* --- on each loop -------------------------------------------------------------------------------- */
@@ -148,9 +120,10 @@ begin(kw_service_worker *worker, holding *whole)
     hold->worker = worker;
     hold->whole = whole;
     g_queue_init(&hold->queued);
-    for (kw_exchange *at = worker->active; at; at = at->next_active) {
-        at->counted = is_held(at, whole->tables);
-        hold->busy += at->counted;
+    for (const GList *at = worker->active.head; at; at = at->next) {
+        kw_exchange *exchange = at->data;
+        exchange->awaited_by_hold = is_held(exchange, whole->tables);
+        hold->busy += exchange->awaited_by_hold;
     }
     report_when_idle(hold);
 }
@@ -169,9 +142,9 @@ release(kw_service_worker *worker)
     kw_hold *hold = g_steal_pointer(&worker->hold);
     if (!hold)
         return; /* the loop was closed in between */
-    for (kw_exchange *at = worker->active; at; at = at->next_active)
-        at->counted = false;
-    for (kw_exchange *next; (next = dequeue_first(hold));)
+    for (const GList *at = worker->active.head; at; at = at->next)
+        ((kw_exchange *)at->data)->awaited_by_hold = false;
+    for (kw_exchange *next; (next = g_queue_peek_head(&hold->queued));)
         kw_exchange_resume(next);
     hold_free(hold);
 }
@@ -183,7 +156,7 @@ kw_hold_close(kw_service_worker *worker)
     kw_hold *hold = g_steal_pointer(&worker->hold);
     if (!hold)
         return;
-    for (kw_exchange *next; (next = dequeue_first(hold));)
+    for (kw_exchange *next; (next = g_queue_peek_head(&hold->queued));)
         kw_exchange_fail(next, &ending);
     hold_free(hold);
 }

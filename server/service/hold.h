@@ -17,9 +17,7 @@ typedef struct kw_hold kw_hold;
 /* True if the call was queued; it begins when the tables are released. False for a call that does not read or
  * write rows of a held table. */
 bool kw_hold_catch(kw_exchange *exchange);
-/* Removes a call whose deadline has passed from its queue. False if it is not queued. */
-bool kw_hold_leave(kw_exchange *exchange);
-/* Call this when a call that began has ended, which can be later than its answer. */
+/* Call this when a call that ran has ended, which can be later than its answer. */
 void kw_hold_note_end(kw_exchange *exchange);
 
 /* Call this when the loop closes: answers queued calls with an error. */

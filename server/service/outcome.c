@@ -77,7 +77,7 @@ void
 kw_outcome_note_record(kw_exchange *exchange, const kw_error *error)
 {
     kw_record_outcomes *outcomes = &exchange->outcomes;
-    if (exchange->late)
+    if (exchange->state == KW_EXCHANGE_ANSWERED)
         return; /* the reply was sent without them */
     if (!error) {
         outcomes->good++;

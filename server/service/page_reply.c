@@ -97,7 +97,8 @@ continue_reply(kw_work *work)
 {
     page_reply *self = (page_reply *)(void *)((char *)work - offsetof(page_reply, work));
     kw_exchange *exchange = self->exchange;
-    bool awaited = !exchange->oneway && !exchange->late && !kw_account_client_is_gone(exchange->account);
+    bool awaited = !exchange->oneway && exchange->state != KW_EXCHANGE_ANSWERED &&
+                   !kw_account_client_is_gone(exchange->account);
     bool fits = awaited && encode_piece(self);
     if (fits && self->at < self->page.count) {
         kw_loop_work(exchange->worker->loop, &self->work);
@@ -156,7 +157,7 @@ kw_page_reply(kw_exchange *exchange, const kw_scan_page *page)
                          .scratch = kw_arena_new(),
                          .work = {.item = {.account = exchange->account, .call = exchange->call.number},
                                   .run = continue_reply}};
-    if (exchange->oneway || exchange->late || encode_around(self)) {
+    if (exchange->oneway || exchange->state == KW_EXCHANGE_ANSWERED || encode_around(self)) {
         continue_reply(&self->work);
         return;
     }

@@ -57,8 +57,7 @@ start_waiting(kw_read_queue *queue)
         return;
     queue->starting = true;
     for (kw_exchange *next; (next = g_queue_peek_head(&queue->waiting)) && can_start(queue, next);) {
-        g_queue_unlink(&queue->waiting, &next->link);
-        next->is_queued = false;
+        kw_exchange_move(next, KW_EXCHANGE_RUNNING, NULL);
         queue->large += next->large;
         next->start_read(next);
     }
@@ -110,33 +109,22 @@ kw_read_queue_enter(kw_exchange *exchange, bool large, void (*start)(kw_exchange
     exchange->read_queue = queue;
     exchange->large = large;
     exchange->start_read = start;
-    exchange->is_queued = true;
-    exchange->link.data = exchange;
-    g_queue_push_tail_link(&queue->waiting, &exchange->link);
+    kw_exchange_move(exchange, KW_EXCHANGE_QUEUED, &queue->waiting);
     start_waiting(queue);
 }
 
 void
-kw_read_queue_leave(kw_exchange *exchange)
+kw_read_queue_leave(kw_exchange *exchange, bool waited)
 {
     kw_read_queue *queue = exchange->read_queue;
     if (!queue)
         return;
     exchange->read_queue = NULL;
-    g_assert(queue->members > 0 && (exchange->is_queued || queue->large >= exchange->large));
+    g_assert(queue->members > 0 && (waited || queue->large >= exchange->large));
     queue->members--;
-    if (exchange->is_queued)
-        g_queue_unlink(&queue->waiting, &exchange->link);
-    else
+    if (!waited)
         queue->large -= exchange->large;
-    exchange->is_queued = false;
     start_waiting(queue);
-}
-
-bool
-kw_read_queue_is_waiting(const kw_exchange *exchange)
-{
-    return exchange->read_queue && exchange->is_queued;
 }
 
 /* --- creation ------------------------------------------------------------------------------------ */

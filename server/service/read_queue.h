@@ -24,8 +24,6 @@ void kw_read_queues_free(kw_read_queues *queues);
  * result can be large. */
 void kw_read_queue_enter(kw_exchange *exchange, bool large, void (*start)(kw_exchange *exchange));
 
-/* Call this when an exchange ends, whether it was started, queued, or never entered a queue. */
-void kw_read_queue_leave(kw_exchange *exchange);
-
-/* True if the exchange is queued and not started yet. */
-bool kw_read_queue_is_waiting(const kw_exchange *exchange);
+/* Call this when an exchange has ended, even if it never entered a queue. waited: it was QUEUED until then.
+ */
+void kw_read_queue_leave(kw_exchange *exchange, bool waited);

@@ -40,11 +40,11 @@ typedef struct kw_service_worker {
     bool gate_open;
     uint64_t era;  /* of the fence when the gate was opened; 0: the gate is shut, or there is no fence */
     kw_error gate; /* the error while it is shut */
-    struct kw_exchange *active; /* list of calls that began and need the store */
-    struct kw_hold *hold;       /* NULL: no table is held */
-    GQueue held_atomics;        /* of kw_exchange; see atomic_hold.h */
-    GHashTable *held_peers;     /* the number of them by peer */
-    uint64_t calls;             /* number of calls, for request ids */
+    GQueue active; /* kw_exchange: calls that have begun; only kw_exchange_move changes it */
+    struct kw_hold *hold;   /* NULL: no table is held */
+    GQueue held_atomics;    /* kw_exchange; see atomic_hold.h */
+    GHashTable *held_peers; /* the number of them by peer */
+    uint64_t calls;         /* number of calls, for request ids */
     unsigned index;
     kw_log_limit logged_mistakes, logged_failures;
     kw_method_metrics *metrics; /* KW_API_METHOD_COUNT elements */

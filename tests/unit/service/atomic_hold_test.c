@@ -45,7 +45,7 @@ void
 __wrap_kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
 {
     g_assert_false(call_of(exchange)->ended);
-    g_assert_false(exchange->held_atomic);
+    kw_exchange_move(exchange, KW_EXCHANGE_ENDED, NULL);
     call_of(exchange)->ended = true;
     call_of(exchange)->error = *error;
     kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
@@ -56,6 +56,7 @@ __wrap_kw_exchange_resume(kw_exchange *exchange)
 {
     g_assert_false(call_of(exchange)->ended);
     g_ptr_array_add(resumed, exchange);
+    kw_exchange_move(exchange, KW_EXCHANGE_BEGINNING, NULL);
     exchange->call.policy = exchange->worker->snapshot->policy;
     if (hold_again) {
         hold(exchange->call.policy, "events", true);
@@ -162,7 +163,6 @@ test_not_held(void)
     g_assert_false(hold_call(&put));
     hold(self.fix->policy, "scores", false);
     g_assert_false(hold_call(&free_call));
-    g_assert_false(kw_atomic_hold_expire(&free_call.exchange));
     g_assert_cmpuint(let_go, ==, 0);
     scene_free(&self);
 }
@@ -177,7 +177,7 @@ test_order(void)
     for (size_t i = 0; i < CALLS; i++) {
         calls[i] = call_at(&self, i % 2 ? "scores" : "events", (uint32_t)i / 3);
         g_assert_true(hold_call(&calls[i]));
-        g_assert_true(calls[i].exchange.held_atomic && !calls[i].ended);
+        g_assert_true(calls[i].exchange.state == KW_EXCHANGE_HELD_ATOMIC && !calls[i].ended);
     }
     g_assert_cmpuint(let_go, ==, CALLS); /* the next version does not wait for them */
     release(&self, "scores");
@@ -187,7 +187,8 @@ test_order(void)
     release(&self, NULL);
     EXPECT_RESUMED(&calls[1], &calls[3], &calls[5]);
     for (size_t i = 0; i < CALLS; i++)
-        g_assert_true(calls[i].ended && calls[i].error.code == KW_OK && !calls[i].exchange.held_atomic);
+        g_assert_true(calls[i].ended && calls[i].error.code == KW_OK &&
+                      calls[i].exchange.state != KW_EXCHANGE_HELD_ATOMIC);
     scene_free(&self);
 }
 
@@ -201,7 +202,8 @@ test_held_again(void)
     hold_again = true;
     release(&self, NULL);
     EXPECT_RESUMED(&calls[0], &calls[1]);
-    g_assert_true(calls[0].exchange.held_atomic && calls[1].exchange.held_atomic);
+    g_assert_true(calls[0].exchange.state == KW_EXCHANGE_HELD_ATOMIC &&
+                  calls[1].exchange.state == KW_EXCHANGE_HELD_ATOMIC);
     hold_again = false;
     release(&self, NULL);
     EXPECT_RESUMED(&calls[0], &calls[1]);
@@ -251,7 +253,7 @@ catch_many(scene *self, uint32_t peer, size_t count)
     for (size_t i = 0; i < count; i++) {
         calls[i] = call_at(self, "events", peer);
         g_assert_true(hold_call(&calls[i]));
-        g_assert_true(calls[i].exchange.held_atomic && !calls[i].ended);
+        g_assert_true(calls[i].exchange.state == KW_EXCHANGE_HELD_ATOMIC && !calls[i].ended);
     }
     return calls;
 }
@@ -261,7 +263,7 @@ expect_busy(scene *self, uint32_t peer)
 {
     held_call more = call_at(self, "events", peer);
     g_assert_true(hold_call(&more));
-    g_assert_true(more.ended && !more.exchange.held_atomic);
+    g_assert_true(more.ended && more.exchange.state != KW_EXCHANGE_HELD_ATOMIC);
     g_assert_cmpint(more.error.code, ==, KW_BUSY);
     g_assert_cmpint(more.error.retry_after_ms, >, 0);
     g_assert_nonnull(strstr(more.error.text, "1024 increments and conditional writes of this caller's"));
@@ -276,7 +278,7 @@ test_share(void)
     g_autofree held_call *calls = catch_many(&self, 7, KW_ATOMIC_HOLD_PEER_MAX);
     expect_busy(&self, 7);
     g_autofree held_call *other = catch_many(&self, 8, 1);
-    g_assert_true(kw_atomic_hold_expire(&calls[5].exchange));
+    kw_atomic_hold_expire(&calls[5].exchange);
     g_assert_cmpint(calls[5].error.code, ==, KW_UNAVAILABLE);
     g_autofree held_call *next = catch_many(&self, 7, 1);
     expect_busy(&self, 7);

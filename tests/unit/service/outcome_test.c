@@ -104,7 +104,7 @@ records_of_a_late_call(void)
     note(fix, KW_TIMEOUT);
     note(fix, KW_TIMEOUT);
     kw_outcome_count(&fix->exchange, KW_TIMEOUT);
-    fix->exchange.late = true;
+    fix->exchange.state = KW_EXCHANGE_ANSWERED;
     note(fix, KW_OK);
     g_assert_cmpuint(calls(fix, KW_TIMEOUT), ==, 1);
     g_assert_cmpuint(records(fix, KW_TIMEOUT), ==, 2);
