@@ -117,8 +117,8 @@ static const kw_setting limits_settings[] = {
      .most = 1024 * 1024 * GIB,
      .about = "Memory that clients can make the gateway use. It includes the cache of the embedded store, "
               "but not its write buffers (64 MiB). Above 80 % of the limit, pages and read-ahead shrink, and "
-              "connections that hold more than their share are not read. When the limit is reached, calls "
-              "that need more memory are answered with BUSY.",
+              "connections that hold more than their share are not read. Above 90 %, only small calls are "
+              "accepted; other calls are answered with BUSY. At the limit, all calls are.",
      .holds = "half of the memory of the machine, or of the control group's limit if that is less"},
     {.name = "connections",
      .kind = KW_KIND_INT,

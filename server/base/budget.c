@@ -64,7 +64,13 @@ kw_account_share(void)
 {
     int64_t most = kw_budget_limit();
     int64_t large = atomic_load_explicit(&large_accounts, memory_order_relaxed);
-    return most == 0 ? INT64_MAX : for_callers(most) / (MAX(large, 0) + 1);
+    return most == 0 ? INT64_MAX : MAX(for_callers(most) / (MAX(large, 0) + 1), KW_ACCOUNT_LARGE);
+}
+
+bool
+kw_account_is_large(const kw_account *account)
+{
+    return account && kw_account_bytes(account) >= KW_ACCOUNT_LARGE;
 }
 
 bool
@@ -79,9 +85,13 @@ kw_budget_left(const kw_account *account)
     int64_t most = kw_budget_limit();
     if (most == 0)
         return INT64_MAX;
-    if (kw_account_is_over_share(account))
-        most -= most / 16;
-    return MAX(most - kw_budget_used(), 0);
+    int64_t used_bytes = kw_budget_used();
+    int64_t for_large = kw_account_is_over_share(account) ? most - most / 20 * 3 : most - most / 10;
+    int64_t left = MAX(for_large - used_bytes, 0);
+    if (kw_account_is_large(account))
+        return left;
+    int64_t until_large = KW_ACCOUNT_LARGE - (account ? kw_account_bytes(account) : 0);
+    return MAX(left, MIN(MAX(most - used_bytes, 0), until_large));
 }
 
 kw_pressure

@@ -5,13 +5,16 @@
  * so that loops do not contend. The total is off by at most one step per thread. A charge never fails: code
  * checks kw_budget_pressure before it starts work that needs memory.
  *
- *   used   0 ........ 80 % ........ 15/16 ......... 100 %
- *          NONE       HIGH          FULL for accounts that hold more than their share
- *                                                 FULL for everybody
+ *   used   0 ....... 80 % ....... 85 % ....... 90 % ....... 100 %
+ *          NONE      HIGH         FULL for large accounts that hold more than their share
+ *                                              FULL for large accounts
+ *                                                           FULL for everybody
  *
  * An account counts the bytes of one connection and records whether its client is still connected. An account
- * is large if it holds KW_ACCOUNT_LARGE bytes or more. The share of an account is the budget minus the
- * caches, divided by one more than the number of large accounts.
+ * is large if it holds KW_ACCOUNT_LARGE bytes or more. The last tenth of the budget is a reserve for small
+ * accounts: so small calls are served while large ones have used up the rest. The share of an account is the
+ * budget minus the caches, divided by one more than the number of large accounts, but not less than
+ * KW_ACCOUNT_LARGE.
  *
  * Any thread.
  */
@@ -53,8 +56,9 @@ void kw_budget_charge(kw_purpose purpose, int64_t bytes);
  * end. */
 void kw_budget_settle(void);
 
-/* Bytes that an account can still allocate before it meets KW_PRESSURE_FULL; INT64_MAX without a limit. NULL
- * stands for an account within its share. */
+/* Bytes that an account can still allocate before it meets KW_PRESSURE_FULL; INT64_MAX without a limit. A
+ * small account can use the reserve only up to the size of a large one. NULL stands for an account that holds
+ * nothing. */
 int64_t kw_budget_left(const kw_account *account);
 kw_pressure kw_budget_pressure(const kw_account *account);
 
@@ -69,6 +73,7 @@ void kw_account_unref(kw_account *account);
 /* Charges the account and the budget. */
 void kw_account_charge(kw_account *account, kw_purpose purpose, int64_t bytes);
 int64_t kw_account_bytes(const kw_account *account);
+bool kw_account_is_large(const kw_account *account); /* NULL: false */
 /* Maximum bytes of each large account while memory is short. */
 int64_t kw_account_share(void);
 bool kw_account_is_over_share(const kw_account *account);

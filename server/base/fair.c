@@ -41,7 +41,7 @@ static bool
 is_large(const kw_fair_fifo *fifo)
 {
     const kw_account *account = fifo->account;
-    return account && kw_account_bytes(account) >= KW_ACCOUNT_LARGE && !kw_account_client_is_gone(account);
+    return kw_account_is_large(account) && !kw_account_client_is_gone(account);
 }
 
 /* Appends the account to the rotation of small or large accounts. */

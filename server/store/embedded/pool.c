@@ -36,8 +36,8 @@ take_locked(kw_pool *pool)
 bool
 kw_pool_should_yield(const kw_pool *pool, const kw_account *account)
 {
-    return account && atomic_load_explicit(&pool->small_account_waits, memory_order_relaxed) &&
-           kw_account_bytes(account) >= KW_ACCOUNT_LARGE;
+    return kw_account_is_large(account) &&
+           atomic_load_explicit(&pool->small_account_waits, memory_order_relaxed);
 }
 
 static void

@@ -66,16 +66,52 @@ pressure_rises_in_steps(void)
     g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_HIGH);
     g_assert_true(kw_account_is_over_share(big));
     g_assert_false(kw_account_is_over_share(small));
-    kw_account_charge(big, KW_MEMORY_REPLIES, 22 * MIB);
+    kw_account_charge(big, KW_MEMORY_REPLIES, 7 * MIB);
     g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_FULL);
     g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_HIGH);
-    g_assert_cmpint(kw_budget_left(small), ==, 9 * MIB);
-    kw_account_charge(small, KW_MEMORY_CALLS, 9 * MIB);
+    g_assert_cmpint(kw_budget_left(small), ==, 8 * MIB);
+    kw_account_charge(big, KW_MEMORY_REPLIES, -136 * MIB);
+    g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_NONE);
+    kw_account_unref(small);
+    kw_account_unref(big);
+    kw_budget_configure(0);
+}
+
+/* Large accounts cannot use the last tenth, even within their share. Small ones can, until they are large. */
+static void
+a_reserve_is_left_for_small_accounts(void)
+{
+    kw_budget_settle();
+    kw_account *small = kw_account_new(), *big = kw_account_new(),
+               *others[2] = {kw_account_new(), kw_account_new()};
+    kw_budget_configure(160 * MIB);
+    kw_account_charge(big, KW_MEMORY_CALLS, 40 * MIB);
+    kw_account_charge(others[0], KW_MEMORY_CALLS, 90 * MIB);
+    kw_account_charge(others[1], KW_MEMORY_CALLS, 14 * MIB - KW_BUDGET_STEP);
+    g_assert_false(kw_account_is_over_share(big));
+    g_assert_true(kw_account_is_over_share(others[0]));
+    g_assert_cmpint(kw_budget_left(big), ==, KW_BUDGET_STEP);
+    g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_HIGH);
+    kw_account_charge(big, KW_MEMORY_CALLS, KW_BUDGET_STEP);
+    g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_FULL);
+    g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_HIGH);
+    g_assert_cmpint(kw_budget_pressure(NULL), ==, KW_PRESSURE_HIGH);
+    g_assert_cmpint(kw_budget_left(small), ==, KW_ACCOUNT_LARGE);
+    kw_account_charge(small, KW_MEMORY_CALLS, KW_ACCOUNT_LARGE - 1);
+    g_assert_cmpint(kw_budget_left(small), ==, 1);
+    kw_account_charge(small, KW_MEMORY_CALLS, 1);
+    g_assert_true(kw_account_is_large(small));
+    g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_FULL);
+    kw_account_charge(small, KW_MEMORY_CALLS, -KW_ACCOUNT_LARGE);
+    g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_HIGH);
+    kw_account_charge(others[1], KW_MEMORY_CALLS, 16 * MIB);
     g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_FULL);
     g_assert_cmpint(kw_budget_pressure(NULL), ==, KW_PRESSURE_FULL);
-    kw_account_charge(small, KW_MEMORY_CALLS, -9 * MIB);
-    kw_account_charge(big, KW_MEMORY_REPLIES, -151 * MIB);
-    g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_NONE);
+    kw_account_charge(big, KW_MEMORY_CALLS, -kw_account_bytes(big));
+    for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+        kw_account_charge(others[i], KW_MEMORY_CALLS, -kw_account_bytes(others[i]));
+        kw_account_unref(others[i]);
+    }
     kw_account_unref(small);
     kw_account_unref(big);
     kw_budget_configure(0);
@@ -98,6 +134,9 @@ only_large_accounts_and_caches_reduce_shares(void)
     g_assert_cmpint(kw_account_share(), ==, 25 * MIB);
     kw_budget_charge(KW_MEMORY_CACHES, 60 * MIB);
     g_assert_cmpint(kw_account_share(), ==, 10 * MIB);
+    kw_budget_configure(60 * MIB + KW_ACCOUNT_LARGE);
+    g_assert_cmpint(kw_account_share(), ==, KW_ACCOUNT_LARGE);
+    kw_budget_configure(100 * MIB);
     kw_budget_charge(KW_MEMORY_CACHES, -60 * MIB);
     for (size_t i = 0; i < G_N_ELEMENTS(accounts); i++) {
         kw_account_charge(accounts[i], KW_MEMORY_CALLS, -kw_account_bytes(accounts[i]));
@@ -207,6 +246,7 @@ main(int argc, char **argv)
     g_test_add_func("/budget/threads", threads_are_summed);
     g_test_add_func("/budget/small-charges", small_charges_are_collected);
     g_test_add_func("/budget/pressure", pressure_rises_in_steps);
+    g_test_add_func("/budget/reserve", a_reserve_is_left_for_small_accounts);
     g_test_add_func("/budget/shares", only_large_accounts_and_caches_reduce_shares);
     g_test_add_func("/budget/arenas", arenas_are_charged);
     g_test_add_func("/budget/client-left", an_account_records_that_its_client_left);
