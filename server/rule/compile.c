@@ -37,7 +37,7 @@ compile_component(const kw_site *site)
 }
 
 static bool
-compile_components(kw_layout *layout, kw_arena *arena, kw_diagnostics *diagnostics)
+compile_components(kw_layout *layout, kw_rings *rings, kw_arena *arena, kw_diagnostics *diagnostics)
 {
     const kw_model_path *model = layout->model;
     if (model->components_count == 0 || model->components_count > KW_RULE_COMPONENTS_MAX)
@@ -52,6 +52,7 @@ compile_components(kw_layout *layout, kw_arena *arena, kw_diagnostics *diagnosti
             .path = model,
             .model = &model->components[index],
             .last = index + 1 == model->components_count,
+            .rings = rings,
             .arena = arena,
             .diagnostics = diagnostics,
         };
@@ -317,13 +318,13 @@ describe(kw_layout *layout, kw_arena *arena)
 }
 
 const kw_layout *
-kw_layout_compile(const kw_field_set *table, const kw_model_path *model, kw_arena *arena,
+kw_layout_compile(const kw_field_set *table, const kw_model_path *model, kw_rings *rings, kw_arena *arena,
                   kw_diagnostics *diagnostics)
 {
     kw_layout *layout = KW_ARENA_NEW(arena, kw_layout);
     layout->table = table;
     layout->model = model;
-    if (!compile_components(layout, arena, diagnostics) || !check_ends(layout, diagnostics))
+    if (!compile_components(layout, rings, arena, diagnostics) || !check_ends(layout, diagnostics))
         return NULL;
     note_fields(layout, arena);
     if (!check_inputs(layout, diagnostics) || !find_choice(layout, diagnostics))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rule/component.h"
+#include "rule/rings.h"
 
 struct kw_layout {
     const kw_field_set *table;
@@ -23,9 +24,10 @@ struct kw_layout {
     char fingerprint[65];
 };
 
-/* In the arena. NULL after at least one diagnostic. table needs its fields; paths are not read. */
-const kw_layout *kw_layout_compile(const kw_field_set *table, const kw_model_path *model, kw_arena *arena,
-                                   kw_diagnostics *diagnostics);
+/* In the arena. NULL after at least one diagnostic. table needs its fields; paths are not read. rings NULL:
+ * the rings of the layout do not share their points with those of other layouts. */
+const kw_layout *kw_layout_compile(const kw_field_set *table, const kw_model_path *model, kw_rings *rings,
+                                   kw_arena *arena, kw_diagnostics *diagnostics);
 
 /* True if the key stores the field exactly. */
 static inline bool

@@ -64,6 +64,8 @@ struct kw_component {
     bool delimited;   /* no piece is a prefix of another: its own bytes mark its end */
     uint64_t buckets; /* upper bound of the number of pieces, if they can be enumerated; otherwise 0 */
     const kw_component_hazard *hazard; /* NULL: none */
+    double fullest; /* what the fullest bucket gets if each hash is equally likely, as a multiple of the mean;
+                       0: that is not known */
     uint64_t
         cuts; /* equally likely pieces, or prefixes of pieces, that piece() returns in order; otherwise 0 */
 };
@@ -129,6 +131,7 @@ typedef struct kw_site {
     const kw_model_path *path;
     const kw_model_component *model;
     bool last;
+    struct kw_rings *rings; /* rule/rings.h; NULL: rings do not share their points */
     kw_arena *arena;
     kw_diagnostics *diagnostics;
 } kw_site;

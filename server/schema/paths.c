@@ -59,7 +59,8 @@ compile_path(const compiling *self, size_t index, const kw_model_path *text)
         .table = table,
         .name = model->name,
         .store_table = kw_bytes_of_text(model->store_table),
-        .layout = kw_layout_compile(table->field_set, model, self->policy->arena, self->diagnostics),
+        .layout = kw_layout_compile(table->field_set, model, self->policy->rings, self->policy->arena,
+                                    self->diagnostics),
         .model = model,
     };
     self->applied[index] = placing;

@@ -168,7 +168,7 @@ static const kw_layout *
 compile_old(const renewing *self, const kw_field_set *fields, const kw_model_path *model)
 {
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new("old key rule");
-    const kw_layout *layout = kw_layout_compile(fields, model, self->arena, found);
+    const kw_layout *layout = kw_layout_compile(fields, model, NULL, self->arena, found);
     if (!layout)
         kw_diagnostics_add(self->diagnostics, self->path->model->mark, KEEP_FIELD,
                            "path %s: the old key rule cannot be used with the new policy: %s",

@@ -267,6 +267,7 @@ policy_over(kw_model *model)
     policy->tables_count = model->tables_count;
     policy->tables = KW_ARENA_ARRAY(policy->arena, kw_table, model->tables_count);
     policy->old_models = g_ptr_array_new_with_free_func(unref_model);
+    policy->rings = kw_rings_new();
     return policy;
 }
 
@@ -279,6 +280,7 @@ kw_policy_new_placed(kw_model *model, const kw_placing *items, size_t count, kw_
     for (size_t number = 0; number < model->tables_count; number++)
         good = kw_diagnostics_may_continue(diagnostics, kw_arena_used(policy->arena)) &&
                build_table(policy, number, &placings, diagnostics) && good;
+    g_clear_pointer(&policy->rings, kw_rings_free);
     if (!good || kw_diagnostics_count(diagnostics) || !check_store_tables(policy, diagnostics))
         return NULL;
     sort_tables(policy);
@@ -300,6 +302,7 @@ kw_policy_check(kw_model *model, kw_diagnostics *diagnostics)
         if (!kw_hazards_find(&policy->hazards, &policy->tables[number], whole, diagnostics))
             return NULL;
     }
+    g_clear_pointer(&policy->rings, kw_rings_free);
     kw_policy_refuse_hazards(policy, diagnostics);
     if (kw_diagnostics_count(diagnostics) || !check_store_tables(policy, diagnostics))
         return NULL;
@@ -351,6 +354,7 @@ kw_policy_unref(kw_policy *policy)
     kw_arena_free(policy->arena);
     kw_model_unref(policy->model);
     g_ptr_array_free(policy->old_models, TRUE);
+    kw_rings_free(policy->rings);
     g_free(policy);
 }
 

@@ -16,6 +16,7 @@ struct kw_policy {
     size_t tables_count;
     const kw_table **by_name; /* sorted */
     kw_hazards hazards;
+    struct kw_rings *rings; /* while the policy is compiled */
 };
 
 /* Sets the order of writes that a version of a change needs (kw_placing). */

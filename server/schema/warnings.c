@@ -5,13 +5,14 @@
 #include "schema/generated.h"
 
 #include <glib.h>
-#include <stdio.h>
 
 typedef struct warner {
     const kw_table *table;
     const kw_path *path;
     const kw_layout *layout;
     kw_diagnostics *diagnostics;
+    GHashTable
+        *spreads; /* of the components tried so far: their text, and the types of the fields -> spread */
 } warner;
 
 /* --- buckets --------------------------------------------------------------------------------------- */
@@ -49,22 +50,44 @@ value_in_sequence(const kw_field *field, uint64_t number, kw_arena *arena)
     case KW_VALUE_NONE:
         break;
     }
-    char *text = kw_arena_alloc(arena, 24);
-    int size = snprintf(text, 24, "%lld", (long long)id);
-    return (kw_value){.kind = kw_field_value_kind(field->type), .bytes = kw_bytes_of(text, (size_t)size)};
+    uint8_t *text = kw_arena_alloc(arena, 10);
+    for (size_t digit = 10; digit-- > 0; id /= 10)
+        text[digit] = (uint8_t)('0' + id % 10);
+    return (kw_value){.kind = kw_field_value_kind(field->type), .bytes = kw_bytes_of(text, 10)};
+}
+
+typedef struct counted {
+    kw_bytes piece;
+    uint64_t count;
+} counted;
+
+static guint
+hash_piece(gconstpointer key)
+{
+    const kw_bytes *piece = key;
+    guint hash = 5381;
+    for (size_t index = 0; index < piece->size; index++)
+        hash = hash * 33 + piece->data[index];
+    return hash;
+}
+
+static gboolean
+equal_pieces(gconstpointer a, gconstpointer b)
+{
+    return kw_bytes_equal(*(const kw_bytes *)a, *(const kw_bytes *)b);
 }
 
 static void
-count_piece(GHashTable *counts, kw_bytes piece, uint64_t *fullest)
+count_piece(GHashTable *counts, kw_bytes piece, kw_arena *arena, uint64_t *fullest)
 {
-    g_autofree char *name = g_base64_encode(piece.data, piece.size);
-    uint64_t *count = g_hash_table_lookup(counts, name);
-    if (!count) {
-        count = g_new0(uint64_t, 1);
-        g_hash_table_insert(counts, g_steal_pointer(&name), count);
+    counted *found = g_hash_table_lookup(counts, &piece);
+    if (!found) {
+        found = KW_ARENA_NEW(arena, counted);
+        found->piece = kw_arena_copy(arena, piece);
+        g_hash_table_insert(counts, &found->piece, found);
     }
-    ++*count;
-    *fullest = MAX(*fullest, *count);
+    found->count++;
+    *fullest = MAX(*fullest, found->count);
 }
 
 /* Hashes values_count sequential ids, with all other inputs constant. */
@@ -74,7 +97,7 @@ try_sequence(const kw_component *component, const kw_field *first, uint64_t valu
     const kw_field_set *table = component->table;
     g_autoptr(kw_arena) kept = kw_arena_new();
     g_autoptr(kw_arena) arena = kw_arena_new();
-    g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    g_autoptr(GHashTable) counts = g_hash_table_new(hash_piece, equal_pieces);
     kw_value *values = KW_ARENA_ARRAY(kept, kw_value, table->fields_count);
     for (size_t field = 0; field < table->fields_count; field++)
         values[field] = value_in_sequence(&table->fields[field], 0, kept);
@@ -94,7 +117,7 @@ try_sequence(const kw_component *component, const kw_field *first, uint64_t valu
         }
         values[first - table->fields] = value;
         good = component->kind->encode(component, values, rest, &piece, NULL);
-        count_piece(counts, kw_buffer_bytes(&piece), &fullest);
+        count_piece(counts, kw_buffer_bytes(&piece), kept, &fullest);
     }
     ret_spread->reached = g_hash_table_size(counts);
     ret_spread->fullest = (double)fullest * (double)component->buckets / (double)values_count;
@@ -118,6 +141,37 @@ deciding_field(const warner *self, size_t at)
     return NULL;
 }
 
+/* What determines the spread: the component, and the types of its fields. */
+static char *
+name_of_trial(const kw_component *component, const kw_field *first)
+{
+    GString *name = g_string_new(component->text);
+    for (size_t index = 0; index < component->inputs_count; index++)
+        g_string_append_printf(name, " %d", component->table->fields[component->inputs[index]].type);
+    g_string_append_printf(name, " %d", first->type);
+    return g_string_free(name, FALSE);
+}
+
+/* The spread of a component; false if it cannot be tried. Equal components of other tables are tried once. */
+static bool
+find_spread(const warner *self, const kw_component *component, const kw_field *field, spread *ret_spread)
+{
+    if (component->fullest > 0) {
+        *ret_spread = (spread){component->buckets, component->fullest};
+        return true;
+    }
+    g_autofree char *name = name_of_trial(component, field);
+    const spread *known = g_hash_table_lookup(self->spreads, name);
+    if (known) {
+        *ret_spread = *known;
+        return true;
+    }
+    if (!try_sequence(component, field, component->buckets * VALUES_PER_BUCKET, ret_spread))
+        return false;
+    g_hash_table_insert(self->spreads, g_steal_pointer(&name), g_memdup2(ret_spread, sizeof *ret_spread));
+    return true;
+}
+
 static void
 warn_spread(const warner *self, size_t at)
 {
@@ -127,7 +181,7 @@ warn_spread(const warner *self, size_t at)
         component->buckets > BUCKETS_TRIED)
         return;
     spread found;
-    if (!try_sequence(component, field, component->buckets * VALUES_PER_BUCKET, &found) ||
+    if (!find_spread(self, component, field, &found) ||
         (found.reached == component->buckets && found.fullest < UNEVEN))
         return;
     g_autofree char *what = field->type == KW_FIELD_STRING
@@ -344,13 +398,14 @@ warn_families(const kw_table *table, kw_diagnostics *diagnostics)
 void
 kw_policy_warn(const kw_policy *policy, kw_diagnostics *diagnostics)
 {
+    g_autoptr(GHashTable) spreads = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     for (size_t number = 0; number < kw_policy_table_count(policy); number++) {
         const kw_table *table = kw_policy_table(policy, number);
         warn_families(table, diagnostics);
         warn_same_rule(table, diagnostics);
         for (size_t index = 0; index < table->paths_and_association_count; index++) {
             const kw_path *path = &table->paths[index];
-            warn_path(&(warner){table, path, path->layout, diagnostics});
+            warn_path(&(warner){table, path, path->layout, diagnostics, spreads});
         }
     }
 }

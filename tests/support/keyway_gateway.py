@@ -253,6 +253,12 @@ class Gateway:
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
+    def cpu_seconds(self):
+        """The processor time that the process has used."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            times = file.read().rpartition(")")[2].split()[11:13]
+        return sum(int(ticks) for ticks in times) / os.sysconf("SC_CLK_TCK")
+
     # --- connections and clients --------------------------------------------------------------
 
     def connect(self, listener=0, timeout=PATIENCE):

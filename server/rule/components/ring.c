@@ -5,22 +5,13 @@
  * node receives its share from all others, and no other key moves. A query that does not bind the fields
  * visits every node.
  *
- * A point is the hash of the node's name followed by the point's number in decimal. If two nodes share a
- * point, it belongs to the later one of the list.
+ * rings.h has the points.
  */
 #include "rule/components/kinds.h"
 #include "rule/derived.h"
+#include "rule/rings.h"
 
-#include <stdio.h>
-
-/* Most points of one ring. */
-#define POINTS_MAX 262144
 #define SHOWN_MAX (4 * KW_DERIVED_PIECE_MAX + 8) /* a node's name is never cut in the component's text */
-
-typedef struct point {
-    uint64_t hash;
-    uint32_t node;
-} point;
 
 typedef struct ring {
     kw_component base;
@@ -29,8 +20,7 @@ typedef struct ring {
     const kw_bytes *names; /* sorted */
     size_t count;
     uint32_t replicas;
-    const point *points; /* sorted by hash, without duplicates */
-    size_t points_count;
+    const kw_ring_points *points;
 } ring;
 
 static int
@@ -72,10 +62,11 @@ read_nodes(const kw_site *site, ring *self)
             site->diagnostics, kw_site_mark(site, "nodes"),
             "name every node, or remove the ring: with one node, all rows are in one place",
             "ring: needs 2 nodes or more, but has %zu", self->count);
-    if (self->count * self->replicas > POINTS_MAX)
+    if (self->count * self->replicas > KW_RING_POINTS_MAX)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "replicas"), "use fewer replicas",
                                   "ring: %zu nodes with %u replicas each need %zu points; the maximum is %d",
-                                  self->count, self->replicas, self->count * self->replicas, POINTS_MAX);
+                                  self->count, self->replicas, self->count * self->replicas,
+                                  KW_RING_POINTS_MAX);
     kw_bytes *nodes = KW_ARENA_ARRAY(site->arena, kw_bytes, self->count);
     for (size_t index = 0; index < self->count; index++) {
         kw_mark mark = found->text_marks ? found->text_marks[index] : found->mark;
@@ -87,13 +78,6 @@ read_nodes(const kw_site *site, ring *self)
     }
     self->nodes = nodes;
     return sort_names(site, self);
-}
-
-/* The position of a digest on the ring. */
-static uint64_t
-place_of(const uint8_t *digest, kw_digest kind)
-{
-    return kind == KW_DIGEST_XXH64 ? kw_be64_load(digest) : kw_be32_load(digest);
 }
 
 /* Java's hashes work on text: a number is hashed as its decimal digits. */
@@ -120,39 +104,6 @@ read_algorithm(const kw_site *site, ring *self)
     return true;
 }
 
-/* By hash; for equal hashes the later node first, which is kept. */
-static int
-compare_points(const void *a, const void *b)
-{
-    const point *left = a, *right = b;
-    if (left->hash != right->hash)
-        return left->hash < right->hash ? -1 : 1;
-    return (left->node < right->node) - (left->node > right->node);
-}
-
-static void
-place_nodes(const kw_site *site, ring *self)
-{
-    size_t count = self->count * self->replicas, kept = 0;
-    point *points = KW_ARENA_ARRAY(site->arena, point, count);
-    for (size_t index = 0; index < count; index++) {
-        char name[KW_DERIVED_PIECE_MAX + 16];
-        uint32_t node = (uint32_t)(index / self->replicas);
-        int length = snprintf(name, sizeof name, "%.*s%zu", (int)self->nodes[node].size,
-                              (const char *)self->nodes[node].data, index % self->replicas);
-        uint8_t digest[KW_DIGEST_MAX];
-        kw_digest_compute(self->digest, kw_bytes_of(name, (size_t)length), digest);
-        points[index] = (point){.hash = place_of(digest, self->digest), .node = node};
-    }
-    qsort(points, count, sizeof *points, compare_points);
-    for (size_t index = 0; index < count; index++) {
-        if (kept == 0 || points[kept - 1].hash != points[index].hash)
-            points[kept++] = points[index];
-    }
-    self->points = points;
-    self->points_count = kept;
-}
-
 static const char *
 text_of(const kw_site *site, const ring *self)
 {
@@ -175,7 +126,9 @@ compile(const kw_site *site)
     if (!kw_site_fields(site, "of", &base->inputs, &base->inputs_count) || !read_algorithm(site, self) ||
         !read_nodes(site, self))
         return NULL;
-    place_nodes(site, self);
+    kw_ring_nodes nodes = {self->digest, self->nodes, self->count, self->replicas};
+    self->points = kw_rings_points(site->rings, &nodes, site->arena);
+    base->fullest = self->points->fullest;
     base->buckets = self->count;
     base->cuts = self->count;
     base->text = text_of(site, self);
@@ -185,15 +138,16 @@ compile(const kw_site *site)
 static kw_bytes
 node_at(const ring *self, uint64_t hash)
 {
-    size_t low = 0, high = self->points_count;
+    const kw_ring_points *points = self->points;
+    size_t low = 0, high = points->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (self->points[middle].hash < hash)
+        if (points->items[middle].hash < hash)
             low = middle + 1;
         else
             high = middle;
     }
-    return self->nodes[self->points[low < self->points_count ? low : 0].node];
+    return self->nodes[points->items[low < points->count ? low : 0].node];
 }
 
 static bool
@@ -205,19 +159,26 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
     uint8_t digest[KW_DIGEST_MAX];
     if (!kw_derived_digest(component, values, self->digest, hashes_text(self), digest, ret_error))
         return false;
-    kw_buffer_append(out, node_at(self, place_of(digest, self->digest)));
+    kw_buffer_append(out, node_at(self, kw_ring_place(digest, self->digest)));
     return true;
 }
 
+/* No name is a prefix of another, so only the last name that is not greater than the bytes can be their
+ * beginning. */
 static size_t
 measure(const kw_component *component, kw_bytes bytes)
 {
     const ring *self = (const ring *)component;
-    for (size_t index = 0; index < self->count; index++) {
-        if (kw_bytes_starts_with(bytes, self->names[index]))
-            return self->names[index].size;
+    size_t low = 0, high = self->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (kw_bytes_compare(self->names[middle], bytes) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return SIZE_MAX;
+    return low > 0 && kw_bytes_starts_with(bytes, self->names[low - 1]) ? self->names[low - 1].size
+                                                                        : SIZE_MAX;
 }
 
 static size_t

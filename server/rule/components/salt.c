@@ -224,6 +224,7 @@ compile(const kw_site *site)
     base->width = self->form.width;
     base->buckets = self->form.buckets;
     base->cuts = self->form.buckets;
+    base->fullest = self->algorithm->bucket == xxh64_bucket ? 1 : 0;
     const char *form = kw_bucket_form_text(site, &self->form);
     const char *of =
         base->of_rest ? "the rest of the key" : kw_site_field_names(site, base->inputs, base->inputs_count);

@@ -1,7 +1,9 @@
-/* The consistent hash ring: its nodes and those of Java's rings, even shares, and the keys that move when
- * a node is added or removed. */
+/* The consistent hash ring: its nodes and those of Java's rings, even shares, the keys that move when a node
+ * is added or removed, and points that equal rings share. */
+#include "rule/component.h"
 #include "rule/digest.h"
 #include "rule/policies.h"
+#include "rule/rings.h"
 
 #include <json-glib/json-glib.h>
 
@@ -141,10 +143,78 @@ test_shares(void)
     for (unsigned key = 0; key < KEYS; key++)
         of_node[node_of(policy, key)]++;
     g_assert_cmpuint(of_node[0], ==, 0);
+    unsigned most = 0;
     for (unsigned node = 1; node <= 10; node++) {
         g_assert_cmpuint(of_node[node], >, KEYS / 10 * 2 / 3);
         g_assert_cmpuint(of_node[node], <, KEYS / 10 * 4 / 3);
+        most = MAX(most, of_node[node]);
     }
+    double fullest = kw_layout_component(kw_policy_table(policy, 0)->paths[0].layout, 0)->fullest;
+    g_assert_cmpfloat_with_epsilon(fullest, (double)most / (KEYS / 10.0), 0.06);
+}
+
+/* A sort by comparison gives the same points: those of equal hashes belong to the last node. */
+static void
+check_points(const kw_ring_nodes *nodes, const kw_ring_points *points)
+{
+    g_autoptr(GHashTable) node_of_hash = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    for (size_t node = 0; node < nodes->count; node++) {
+        for (uint32_t number = 0; number < nodes->replicas; number++) {
+            uint8_t digest[KW_DIGEST_MAX];
+            g_autofree char *name = g_strdup_printf("%.*s%u", (int)nodes->names[node].size,
+                                                    (const char *)nodes->names[node].data, number);
+            kw_digest_compute(nodes->digest, kw_bytes_of_text(name), digest);
+            uint64_t hash = kw_ring_place(digest, nodes->digest);
+            g_hash_table_replace(node_of_hash, g_memdup2(&hash, sizeof hash), GUINT_TO_POINTER(node));
+        }
+    }
+    g_assert_cmpuint(points->count, ==, g_hash_table_size(node_of_hash));
+    for (size_t index = 0; index < points->count; index++) {
+        const kw_ring_point *point = &points->items[index];
+        g_assert_true(index == 0 || points->items[index - 1].hash < point->hash);
+        g_assert_cmpuint(point->node, ==, GPOINTER_TO_UINT(g_hash_table_lookup(node_of_hash, &point->hash)));
+    }
+}
+
+static void
+test_points(void)
+{
+    static const kw_digest digests[] = {KW_DIGEST_XXH64, KW_DIGEST_JAVA_FNV};
+    /* "a" with the points 10 to 19 has the hashes of "a1" with the points 0 to 9 */
+    const kw_bytes names[] = {KW_BYTES_LITERAL("a"), KW_BYTES_LITERAL("a1"), KW_BYTES_LITERAL("other")};
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    g_autoptr(kw_rings) rings = kw_rings_new();
+    for (size_t index = 0; index < G_N_ELEMENTS(digests); index++) {
+        kw_ring_nodes nodes = {digests[index], names, G_N_ELEMENTS(names), 1000};
+        const kw_ring_points *points = kw_rings_points(rings, &nodes, arena);
+        check_points(&nodes, points);
+        g_assert_cmpuint(points->count, <, 3000);
+        g_assert_true(kw_rings_points(rings, &nodes, arena) == points);
+        g_assert_true(kw_rings_points(NULL, &nodes, arena) != points);
+        nodes.replicas++;
+        g_assert_true(kw_rings_points(rings, &nodes, arena) != points);
+        nodes = (kw_ring_nodes){digests[index], names + 1, 2, 1000};
+        g_assert_true(kw_rings_points(rings, &nodes, arena) != points);
+        check_points(&nodes, kw_rings_points(rings, &nodes, arena));
+    }
+}
+
+/* A thousand rings, of two kinds: those of the first kind need 512 KiB each. */
+static void
+test_equal_rings(void)
+{
+#define TABLE                                                                                                \
+    "    fields: {id: string}\n    key:\n"                                                                   \
+    "      - ring: {of: id, nodes: [a, b, c, d, e, f, g, h], replicas: 4096}\n"                              \
+    "      - ring: {of: id, nodes: [y, z], replicas: 4096}\n      - field: id\n"
+    GString *yaml = g_string_new(TABLE);
+    for (unsigned table = 1; table < 500; table++)
+        g_string_append_printf(yaml, "  t%u:\n" TABLE, table);
+    int64_t before = kw_budget_used();
+    g_autoptr(kw_policy) policy = test_policy(yaml->str);
+    g_assert_cmpuint(kw_policy_table_count(policy), ==, 500);
+    g_assert_cmpint(kw_budget_used() - before, <, 16 << 20);
+    g_string_free(yaml, TRUE);
 }
 
 /* About 1 of n + 1 keys move, all of them to the added node. */
@@ -206,6 +276,8 @@ main(int argc, char **argv)
     g_test_add_func("/rule/ring/java", test_java);
     g_test_add_func("/rule/ring/java_numbers", test_java_numbers);
     g_test_add_func("/rule/ring/shares", test_shares);
+    g_test_add_func("/rule/ring/points", test_points);
+    g_test_add_func("/rule/ring/equal_rings", test_equal_rings);
     g_test_add_func("/rule/ring/growth", test_growth);
     g_test_add_func("/rule/ring/names", test_names);
     return g_test_run();
