@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "catalog/adopt.h"
 #include "catalog/others.h"
+#include "catalog/zones.h"
 
 static void
 end_check(kw_admission *admission, const kw_error *error)
@@ -218,7 +219,8 @@ kw_admission_look_up(kw_admission *admission)
 static bool
 look_up_tables(kw_admission *admission, kw_error *ret_error)
 {
-    if (!kw_admission_take_step(admission, ret_error))
+    if (!kw_catalog_check_zones(admission->image, admission->policy, ret_error) ||
+        !kw_admission_take_step(admission, ret_error))
         return false;
     kw_admission_look_up(admission);
     for (size_t i = 0; i < admission->count; i++)

@@ -8,6 +8,7 @@
 #include "catalog/others.h"
 #include "catalog/put.h"
 #include "catalog/version_internal.h"
+#include "catalog/zones.h"
 
 static void
 end_commit(void *user, const kw_error *error)
@@ -45,6 +46,9 @@ start_put(kw_admission *admission)
                                   .created = created,
                                   .created_count = list_created(admission, created),
                                   .version = admission->next ? &admission->next_name : NULL};
+    kw_zone_text *zones;
+    changes.zones_count = kw_catalog_new_zones(admission->image, admission->policy, admission->arena, &zones);
+    changes.zones = zones;
     for (size_t i = 0; i < admission->count; i++) {
         const kw_facts_change *change = &admission->changes[i];
         if (change->changed || !kw_catalog_image_table(admission->image, change->merged->table))

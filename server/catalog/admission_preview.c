@@ -6,6 +6,7 @@
 #include "catalog/admission_internal.h"
 
 #include "catalog/others.h"
+#include "catalog/zones.h"
 
 static void
 end_preview(kw_admission *admission, const kw_error *error)
@@ -66,7 +67,8 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
     }
     kw_error refused;
     admission->image = image;
-    if (!kw_admission_take_step(admission, &refused)) {
+    if (!kw_catalog_check_zones(image, admission->policy, &refused) ||
+        !kw_admission_take_step(admission, &refused)) {
         end_preview(admission, &refused);
         return;
     }

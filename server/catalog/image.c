@@ -14,6 +14,7 @@ typedef struct reading {
     kw_catalog_image *image;
     GArray *tables;   /* kw_facts * */
     GArray *created;  /* const char * */
+    GArray *zones;    /* kw_zone_text */
     GArray *gateways; /* kw_registration */
     GArray *legacy;   /* kw_legacy_row */
     size_t bytes;
@@ -89,12 +90,22 @@ add_created(reading *self, kw_bytes store_table)
     g_array_append_val(self->created, name);
 }
 
+static void
+add_zone(reading *self, const kw_cell *cell)
+{
+    kw_arena *arena = self->image->arena;
+    kw_bytes key = kw_bytes_skip(cell->qualifier, strlen(KW_CATALOG_ZONE_PREFIX));
+    kw_zone_text zone = {kw_arena_text(arena, key), kw_arena_text(arena, cell->value)};
+    g_array_append_val(self->zones, zone);
+}
+
 static bool
 add_tables(reading *self, const kw_row *row, kw_error *ret_error)
 {
     kw_catalog_image *image = self->image;
     kw_bytes table = KW_BYTES_LITERAL(KW_CATALOG_TABLE_PREFIX);
     kw_bytes created = KW_BYTES_LITERAL(KW_CATALOG_CREATED_PREFIX);
+    kw_bytes zone = KW_BYTES_LITERAL(KW_CATALOG_ZONE_PREFIX);
     const kw_cell *version = find_cell(row, "policy"), *changes = find_cell(row, "changes");
     image->id = cell_text(row, "id", image->arena);
     if (version && !kw_version_parse(version->value, &image->version, ret_error))
@@ -107,6 +118,8 @@ add_tables(reading *self, const kw_row *row, kw_error *ret_error)
         image->newest_ms = MAX(image->newest_ms, cell->timestamp);
         if (kw_bytes_starts_with(cell->qualifier, created))
             add_created(self, kw_bytes_skip(cell->qualifier, created.size));
+        if (kw_bytes_starts_with(cell->qualifier, zone))
+            add_zone(self, cell);
         if (kw_bytes_starts_with(cell->qualifier, table) && cell->value.size > 0 &&
             !add_table(self, cell, ret_error))
             return false;
@@ -177,6 +190,7 @@ finish(reading *self, const kw_error *error)
     kw_arena *arena = image->arena;
     image->tables = move_array(self->tables, arena, &image->tables_count);
     image->created = move_array(self->created, arena, &image->created_count);
+    image->zones = move_array(self->zones, arena, &image->zones_count);
     image->gateways = move_array(self->gateways, arena, &image->gateways_count);
     image->legacy = move_array(self->legacy, arena, &image->legacy_count);
     kw_catalog_read_done done = self->done;
@@ -228,6 +242,7 @@ read_rows(kw_store_handle *handle, kw_range_scan_spec rows, kw_deadline deadline
                       .image = KW_ARENA_NEW(arena, kw_catalog_image),
                       .tables = g_array_new(FALSE, FALSE, sizeof(kw_facts *)),
                       .created = g_array_new(FALSE, FALSE, sizeof(const char *)),
+                      .zones = g_array_new(FALSE, FALSE, sizeof(kw_zone_text)),
                       .gateways = g_array_new(FALSE, FALSE, sizeof(kw_registration)),
                       .legacy = g_array_new(FALSE, FALSE, sizeof(kw_legacy_row)),
                       .done = done,

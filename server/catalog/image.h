@@ -3,7 +3,7 @@
  *   row            cells of family d
  *   =facts         id: random, another one after each change; table/NAME: facts of a table as JSON (empty:
  *                  forgotten); made/STORE_TABLE: Keyway created it; policy: the current version (version.h);
- *                  changes: the records of changes (changes.h)
+ *                  changes: the records of changes (changes.h); zone/KEY: steps of a time zone (zones.h)
  *   =gateway/...   id, protocol, says, lease: a gateway that serves, or is about to; the name is random
  *   T/P/N, store/S fingerprint, description: rows written by releases without facts (adopt.h)
  *   ~policy/...    texts of policy versions (version.h); not a part of the image
@@ -31,6 +31,7 @@
 #define KW_CATALOG_GATEWAY_STOP "=gateway0" /* sorts after all of them */
 #define KW_CATALOG_TABLE_PREFIX "table/"
 #define KW_CATALOG_CREATED_PREFIX "made/"
+#define KW_CATALOG_ZONE_PREFIX "zone/"
 
 /* Version of the protocol among gateways. A gateway with another number cannot serve at the same time. */
 #define KW_CATALOG_PROTOCOL 3
@@ -66,6 +67,12 @@ typedef struct kw_legacy_row {
     const char *description;
 } kw_legacy_row;
 
+/* The steps of a time zone, as kw_zone_print prints them. */
+typedef struct kw_zone_text {
+    const char *key; /* kw_zone.key */
+    const char *steps;
+} kw_zone_text;
+
 typedef struct kw_catalog_image {
     kw_arena *arena;
     const char *id;            /* "" before the first change */
@@ -78,6 +85,8 @@ typedef struct kw_catalog_image {
     size_t tables_count;
     const char **created; /* store tables that Keyway created */
     size_t created_count;
+    kw_zone_text *zones;
+    size_t zones_count;
     kw_registration *gateways;
     size_t gateways_count;
     kw_legacy_row *legacy;

@@ -161,7 +161,8 @@ static bool
 build_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_error)
 {
     kw_arena *arena = self->arena;
-    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell, 3 + changes->facts_count + changes->created_count);
+    kw_cell *cells = KW_ARENA_ARRAY(arena, kw_cell,
+                                    3 + changes->facts_count + changes->created_count + changes->zones_count);
     size_t count = 0, bytes = 0;
     cells[count++] = cell("id", kw_bytes_of_text(self->id));
     for (size_t i = 0; i < changes->facts_count; i++) {
@@ -175,6 +176,12 @@ build_cells(putting *self, const kw_catalog_changes *changes, kw_error *ret_erro
     for (size_t i = 0; i < changes->created_count; i++)
         cells[count++] = cell(kw_arena_printf(arena, KW_CATALOG_CREATED_PREFIX "%s", changes->created[i]),
                               KW_BYTES_LITERAL("1"));
+    for (size_t i = 0; i < changes->zones_count; i++) {
+        kw_bytes steps = kw_bytes_of_text(changes->zones[i].steps);
+        cells[count++] =
+            cell(kw_arena_printf(arena, KW_CATALOG_ZONE_PREFIX "%s", changes->zones[i].key), steps);
+        bytes += steps.size;
+    }
     if (changes->version)
         cells[count++] = cell("policy", kw_version_print(changes->version, arena));
     if (changes->puts_records) {

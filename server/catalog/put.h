@@ -14,6 +14,8 @@ typedef struct kw_catalog_changes {
     size_t facts_count;
     const char *const *created; /* store tables that Keyway created */
     size_t created_count;
+    const kw_zone_text *zones; /* to add or replace */
+    size_t zones_count;
     const kw_version_name *version; /* the policy version that becomes current; NULL: unchanged */
     bool puts_records;              /* false: the records of changes stay as they are */
     const kw_change_record *records;

@@ -4,6 +4,7 @@
 #include "gateway/change_set.h"
 #include "gateway/change_target.h"
 #include "gateway/hazards.h"
+#include "gateway/zone_warnings.h"
 #include "verb/verb.h"
 
 #include <glib.h>
@@ -75,8 +76,10 @@ report(kw_task *task)
         set_table_states(self);
         kw_admission_serve(self->admission);
     }
-    if (good)
+    if (good) {
         kw_hazards_serve(self->gateway, self->warnings);
+        kw_zone_warnings_serve(self->gateway, self->policy);
+    }
     self->done(self->user, good ? NULL : &self->error);
     release(self);
     kw_timer_free(self->timer);

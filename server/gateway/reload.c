@@ -2,12 +2,14 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "catalog/zones.h"
 #include "gateway/cursor_keys.h"
 #include "gateway/notify.h"
 #include "gateway/policy_file.h"
 #include "gateway/prepare.h"
 #include "gateway/restart_settings.h"
 #include "gateway/stored_policy.h"
+#include "gateway/zone_warnings.h"
 
 #include <glib.h>
 
@@ -82,6 +84,26 @@ finish(kw_reload *reload, const kw_error *error)
     kw_jobs_next(&reload->gateway->jobs);
 }
 
+static void on_prepared(void *user, const kw_error *error);
+
+/* Tries again if another gateway was the first to use a time zone, with other data of it. */
+static void
+fail(kw_reload *reload, const kw_error *error)
+{
+    kw_gateway *gateway = reload->gateway;
+    bool again =
+        gateway->net && !kw_gateway_policy_is_stored(gateway) && kw_catalog_has_old_zones(reload->policy);
+    kw_error problem = *error;
+    kw_policy *fresh = again ? kw_zones_compile_again(reload->policy, &problem) : NULL;
+    if (!fresh) {
+        finish(reload, &problem);
+        return;
+    }
+    kw_policy_unref(reload->policy);
+    reload->policy = fresh;
+    kw_prepare(gateway, fresh, NULL, NULL, on_prepared, reload);
+}
+
 static void
 on_prepared(void *user, const kw_error *error)
 {
@@ -90,7 +112,7 @@ on_prepared(void *user, const kw_error *error)
     if (!gateway->net)
         error = &ending; /* the gateway has drained */
     if (error) {
-        finish(reload, error);
+        fail(reload, error);
         return;
     }
     kw_metrics_add(KW_METRIC_policy_reloads, 1);

@@ -1,6 +1,7 @@
 #include "gateway/serving.h"
 
 #include "base/log.h"
+#include "catalog/zones.h"
 #include "gateway/connections.h"
 #include "gateway/coordinator.h"
 #include "gateway/drain.h"
@@ -10,6 +11,7 @@
 #include "gateway/state.h"
 #include "gateway/stored_policy.h"
 #include "gateway/stores.h"
+#include "gateway/zone_warnings.h"
 
 #include <glib.h>
 #include <stdatomic.h>
@@ -218,27 +220,64 @@ on_prepared(void *user, const kw_error *error)
     kw_jobs_next(&gateway->jobs);
 }
 
+static void prepare_candidate(kw_gateway *gateway, kw_policy *candidate);
+static void load_candidate(kw_gateway *gateway);
+
+/* True if the candidate is prepared once more, compiled with the catalog's data of time zones. */
+static bool
+try_with_other_zones(kw_gateway *gateway, kw_policy *candidate, kw_error *ret_error)
+{
+    *ret_error = KW_ERROR_NONE;
+    if (!kw_catalog_has_old_zones(candidate))
+        return false;
+    if (kw_gateway_policy_is_stored(gateway)) {
+        load_candidate(gateway);
+        return true;
+    }
+    kw_policy *fresh = kw_zones_compile_again(candidate, ret_error);
+    if (fresh)
+        prepare_candidate(gateway, fresh);
+    return fresh != NULL;
+}
+
 static void
 on_candidate_prepared(void *user, const kw_error *error)
 {
     kw_gateway *gateway = user;
-    kw_policy *candidate = g_steal_pointer(&gateway->candidate);
+    g_autoptr(kw_policy) candidate = g_steal_pointer(&gateway->candidate);
+    kw_error problem;
+    if (error && gateway->state < KW_GATEWAY_DRAINING && try_with_other_zones(gateway, candidate, &problem))
+        return;
     if (!error && gateway->net && candidate != gateway->policy)
         kw_gateway_serve_policy(gateway, candidate, gateway->keyring);
-    kw_policy_unref(candidate);
     on_prepared(gateway, error);
+}
+
+/* Owns the candidate. */
+static void
+prepare_candidate(kw_gateway *gateway, kw_policy *candidate)
+{
+    gateway->candidate = candidate;
+    kw_prepare(gateway, candidate, NULL, NULL, on_candidate_prepared, gateway);
 }
 
 static void
 on_candidate_loaded(void *user, kw_policy *policy, const kw_error *error)
 {
     kw_gateway *gateway = user;
-    if (error) {
+    if (error)
         on_prepared(gateway, error);
-        return;
-    }
-    gateway->candidate = policy;
-    kw_prepare(gateway, policy, NULL, NULL, on_candidate_prepared, gateway);
+    else
+        prepare_candidate(gateway, policy);
+}
+
+static void
+load_candidate(kw_gateway *gateway)
+{
+    if (kw_gateway_policy_is_stored(gateway))
+        kw_stored_policy_load(gateway, kw_gateway_own_model(gateway), on_candidate_loaded, gateway);
+    else
+        prepare_candidate(gateway, kw_policy_ref(gateway->policy));
 }
 
 static void
@@ -246,14 +285,10 @@ run_prepare(kw_job *job)
 {
     kw_gateway *gateway = (kw_gateway *)((char *)job - offsetof(kw_gateway, prepare_job));
     gateway->lost = false;
-    if (gateway->state >= KW_GATEWAY_DRAINING) {
+    if (gateway->state >= KW_GATEWAY_DRAINING)
         kw_jobs_next(&gateway->jobs);
-        return;
-    }
-    if (kw_gateway_policy_is_stored(gateway))
-        kw_stored_policy_load(gateway, kw_gateway_own_model(gateway), on_candidate_loaded, gateway);
     else
-        kw_prepare(gateway, gateway->policy, NULL, NULL, on_prepared, gateway);
+        load_candidate(gateway);
 }
 
 static void

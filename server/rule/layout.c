@@ -342,3 +342,9 @@ kw_layout_component_text(const kw_layout *layout, size_t index)
 {
     return kw_layout_component(layout, index)->text;
 }
+
+const struct kw_zone *
+kw_layout_component_zone(const kw_layout *layout, size_t index)
+{
+    return kw_layout_component(layout, index)->offsets;
+}

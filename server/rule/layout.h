@@ -101,6 +101,8 @@ const kw_field_set *kw_layout_fields(const kw_layout *layout);
 size_t kw_layout_component_count(const kw_layout *layout);
 /* Text of a component for people. */
 const char *kw_layout_component_text(const kw_layout *layout, size_t index);
+/* The time zone of a calendar; NULL for every other component. */
+const struct kw_zone *kw_layout_component_zone(const kw_layout *layout, size_t index);
 
 /* Split points for `regions` regions, derived from the rule: at the beginnings of buckets or prefixes, as
  * evenly as the rule allows (can be fewer). Sorted keys, in the arena. INVALID if the rule does not determine

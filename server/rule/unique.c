@@ -76,7 +76,7 @@ determines_period(const kw_component *component, size_t field, const kw_model_ge
         return false;
     if (!component->offsets)
         return true;
-    const kw_zone *zone = kw_zone_make(kw_unique_zone(how), arena);
+    const kw_zone *zone = kw_zone_make(kw_unique_zone(how), NULL, arena);
     g_assert(zone); /* the reader checked it */
     if (same_zone(component->offsets, zone))
         return true;

@@ -1,5 +1,5 @@
-/* Time zones as tables of offsets: read from the system's time zone data when a policy is compiled, pure
- * after that.
+/* Time zones as tables of offsets: read from the system's time zone data, or from the pins (zone_pins.h),
+ * when a policy is compiled; pure after that.
  *
  *   steps   [ -inf .. from1 )  [ from1 .. from2 )  ...   each with its offset from UTC, in seconds
  *
@@ -15,16 +15,20 @@ typedef struct kw_zone_step {
 } kw_zone_step;
 
 typedef struct kw_zone {
-    const char *name; /* as given; "UTC" for every zone whose offset is always zero */
+    const char *name;  /* as given; "UTC" for every zone whose offset is always zero */
+    const char *given; /* as given */
+    const char *key;   /* under which its steps are pinned: "Europe/Berlin", or "Europe/Berlin 2026b"; NULL:
+                          they cannot change ("UTC", "+08:00") */
     const kw_zone_step *steps;
     size_t count;
     int64_t end; /* UTC seconds: the offset is unknown from here on; INT64_MAX: it is always known */
     bool falls;  /* true if some step sets the clock back, so that local times occur twice */
 } kw_zone;
 
-/* Accepts a name of the time zone database ("Europe/Berlin"), "UTC", or a fixed offset ("+08:00"). NULL if
- * this machine has no such zone. In the arena. */
-const kw_zone *kw_zone_make(const char *name, kw_arena *arena);
+/* Accepts a name of the time zone database ("Europe/Berlin"), "UTC", or a fixed offset ("+08:00"). data: the
+ * name that the policy gives to an edition of the zone's data, such as "2026b"; NULL: none. Different
+ * editions are pinned separately. NULL if this machine has no such zone. In the arena. */
+const kw_zone *kw_zone_make(const char *name, const char *data, kw_arena *arena);
 
 /* Index of the step that contains a moment. */
 static inline size_t

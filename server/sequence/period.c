@@ -32,12 +32,11 @@ to_ms(kw_time_unit unit, int64_t timestamp)
 }
 
 static int64_t
-shift_of(GTimeZone *zone, int64_t utc_ms)
+shift_of(const kw_zone *zone, int64_t utc_ms)
 {
     if (!zone)
         return 0;
-    int interval = g_time_zone_find_interval(zone, G_TIME_TYPE_UNIVERSAL, floor_div(utc_ms, SECOND));
-    return g_time_zone_get_offset(zone, interval) * SECOND;
+    return zone->steps[kw_zone_find(zone, floor_div(utc_ms, SECOND))].offset * SECOND;
 }
 
 static int64_t
@@ -69,7 +68,8 @@ month_ms(int64_t months)
 }
 
 bool
-kw_period_find(kw_period period, GTimeZone *zone, kw_time_unit unit, int64_t timestamp, kw_period_at *ret_at)
+kw_period_find(kw_period period, const kw_zone *zone, kw_time_unit unit, int64_t timestamp,
+               kw_period_at *ret_at)
 {
     int64_t utc_ms = to_ms(unit, timestamp);
     if (utc_ms < LEAST_MS + DAY || utc_ms > MOST_MS - DAY)

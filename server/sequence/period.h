@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "config/model.h"
+#include "rule/zone.h"
 
 #define KW_PERIOD_TEXT_MAX 40
 
@@ -20,7 +21,7 @@ typedef struct kw_period_at {
 
 /* A timestamp in its field's unit; zone NULL: UTC. period must not be EVER. False outside of the years 1 to
  * 9999, and on the first and last day of that time. */
-bool kw_period_find(kw_period period, GTimeZone *zone, kw_time_unit unit, int64_t timestamp,
+bool kw_period_find(kw_period period, const kw_zone *zone, kw_time_unit unit, int64_t timestamp,
                     kw_period_at *ret_at);
 
 /* "second", "minute", ... */

@@ -52,7 +52,7 @@ void kw_pending_value_failed(kw_pending_value *pending, const kw_error *error);
 /* The period to which the numbers of a slot belong. */
 typedef struct kw_slot_period {
     kw_period per;
-    GTimeZone *zone;     /* NULL: UTC */
+    const kw_zone *zone; /* NULL: UTC */
     kw_period_at at;     /* the period, and the time of its latest record; unused if per is EVER */
     bool follows;        /* numbers of the preceding period were requested, so the records advance in time */
     bool used;           /* numbers of this period were requested */

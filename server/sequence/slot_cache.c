@@ -11,8 +11,7 @@
 
 typedef struct zone {
     struct zone *next;
-    char *name;
-    GTimeZone *zone;
+    const kw_zone *zone;
 } zone;
 
 struct kw_slot_cache {
@@ -20,6 +19,7 @@ struct kw_slot_cache {
     const kw_model_sequences *settings;
     GHashTable *slots; /* &name -> kw_slot */
     kw_slot *first;
+    kw_arena *arena; /* of the zones */
     zone *zones;
 };
 
@@ -163,16 +163,16 @@ kw_slot_cache_after(kw_slot_cache *self, const kw_slot *slot)
     return slot_of(self, &name, &slot->range, &next);
 }
 
-static GTimeZone *
+static const kw_zone *
 zone_of(kw_slot_cache *self, const char *name)
 {
     if (!*name || strcmp(name, "UTC") == 0)
         return NULL;
     for (zone *known = self->zones; known; known = known->next)
-        if (strcmp(known->name, name) == 0)
+        if (strcmp(known->zone->given, name) == 0)
             return known->zone;
-    zone *fresh = g_new(zone, 1);
-    *fresh = (zone){self->zones, g_strdup(name), g_time_zone_new_identifier(name)};
+    zone *fresh = KW_ARENA_NEW(self->arena, zone);
+    *fresh = (zone){self->zones, kw_zone_make(name, NULL, self->arena)};
     self->zones = fresh;
     return fresh->zone;
 }
@@ -236,7 +236,7 @@ kw_slot_cache *
 kw_slot_cache_new(kw_generator *generator, const kw_model_sequences *settings)
 {
     kw_slot_cache *self = g_new0(kw_slot_cache, 1);
-    *self = (kw_slot_cache){.generator = generator, .settings = settings};
+    *self = (kw_slot_cache){.generator = generator, .settings = settings, .arena = kw_arena_new()};
     self->slots = g_hash_table_new_full(hash_name, equal_names, NULL, free_slot);
     return self;
 }
@@ -251,12 +251,6 @@ void
 kw_slot_cache_free(kw_slot_cache *self)
 {
     g_hash_table_unref(self->slots);
-    while (self->zones) {
-        zone *next = self->zones->next;
-        g_time_zone_unref(self->zones->zone);
-        g_free(self->zones->name);
-        g_free(self->zones);
-        self->zones = next;
-    }
+    kw_arena_free(self->arena);
     g_free(self);
 }

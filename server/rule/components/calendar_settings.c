@@ -21,6 +21,8 @@ static const kw_calendar_part all_parts[] = {
 static const int64_t per_second[] = {
     [KW_UNIT_S] = 1, [KW_UNIT_MS] = 1000, [KW_UNIT_US] = 1000000, [KW_UNIT_NS] = 1000000000};
 
+#define ZONE_DATA_MAX 32
+
 /* --- settings --------------------------------------------------------------------------------------- */
 
 static bool
@@ -91,7 +93,13 @@ static bool
 read_zone(const kw_site *site, kw_calendar *self)
 {
     const char *name = kw_site_text(site, "zone", "UTC");
-    self->zone = kw_zone_make(name, site->arena);
+    const char *data = kw_site_text(site, "zone_data", NULL);
+    if (data && (!*data || strlen(data) > ZONE_DATA_MAX || strpbrk(data, " /")))
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "zone_data"),
+                                  "use for example the release of the time zone database, 2026b",
+                                  "calendar: zone_data must have 1 to %d bytes, without blanks and slashes",
+                                  ZONE_DATA_MAX);
+    self->zone = kw_zone_make(name, data, site->arena);
     self->base.zone = self->zone ? self->zone->name : NULL;
     self->base.offsets = self->zone;
     return self->zone || kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "zone"),
@@ -396,7 +404,16 @@ static const kw_setting_schema settings[] = {
          "later, unless the key distinguishes the two moments. The exact time in the key distinguishes them. "
          "So does a generated number that is unique forever. So does one with a period (per) that contains "
          "both moments, if its zone is the calendar's zone. A record with a repeated local time before 1992 "
-         "is rejected unless the key distinguishes it."},
+         "is rejected unless the key distinguishes it. The catalog keeps the data of the zone with which the "
+         "first keys were made, and all gateways use them, even after an update of the system's data. If the "
+         "two differ, the log and /readyz name the years."},
+    {.name = "zone_data",
+     .kind = KW_SETTING_TEXT,
+     .fallback = "none",
+     .about =
+         "A name for an edition of the zone's data, such as 2026b. A new name makes the gateway read the "
+         "system's data again. If they differ from those of the existing keys, this is another key rule, "
+         "to which a change moves the rows."},
     {.name = "as",
      .kind = KW_SETTING_CHOICE,
      .choices = forms,

@@ -457,7 +457,7 @@ test_cuts_of_one_stretch(void)
 static const kw_zone *
 zone_of(const char *name, kw_arena *arena)
 {
-    const kw_zone *zone = kw_zone_make(name, arena);
+    const kw_zone *zone = kw_zone_make(name, NULL, arena);
     g_assert_nonnull(zone);
     return zone;
 }
@@ -483,7 +483,7 @@ test_zones(void)
     g_assert_true(zone_of("Europe/Berlin", arena)->falls);
     g_assert_false(zone_of("+05:30", arena)->falls);
     g_assert_false(zone_of("Pacific/Fakaofo", arena)->falls); /* only set forward */
-    g_assert_null(kw_zone_make("Nowhere/Atall", arena));
+    g_assert_null(kw_zone_make("Nowhere/Atall", NULL, arena));
     const kw_zone *berlin = zone_of("Europe/Berlin", arena);
     int64_t spring = utc(2010, 3, 28, 1, 0, 0);
     g_assert_cmpint(berlin->steps[kw_zone_find(berlin, spring)].from, ==, spring);

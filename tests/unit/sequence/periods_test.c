@@ -12,7 +12,8 @@ find(kw_period period, const char *zone_name, const char *iso)
 {
     g_autoptr(GTimeZone) utc = g_time_zone_new_utc();
     g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(iso, utc);
-    g_autoptr(GTimeZone) zone = zone_name ? g_time_zone_new_identifier(zone_name) : NULL;
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const kw_zone *zone = zone_name ? kw_zone_make(zone_name, NULL, arena) : NULL;
     kw_period_at at;
     g_assert_nonnull(time);
     g_assert_true(kw_period_find(period, zone, KW_UNIT_S, g_date_time_to_unix(time), &at));
