@@ -5,6 +5,14 @@
 
 #include <string.h>
 
+/* Added to the primary key, a field that changes would make each update a new record. */
+#define HINT_OTHER_FIELD                                                                                     \
+    "does its value ever change? If it changes, as a status does, remove it here: in a key, a new value "    \
+    "would be a "                                                                                            \
+    "new record (docs/modelling.md). If it never changes, add it to the primary key: it then becomes a "     \
+    "part of "                                                                                               \
+    "the identity, which every get, put and remove must name"
+
 /* Every path must store each identity field as the primary key does, and no other field: otherwise one record
  * could have several rows there, or two records could share one. */
 static bool
@@ -23,7 +31,7 @@ check_identity(const kw_table *table, const kw_layout *primary, const kw_layout 
                                       "share a key in this path",
                                       layout->model->name, name);
         } else if (mine && !theirs) {
-            good = kw_diagnostics_add(diagnostics, mark, "add it to the primary key, or remove it here",
+            good = kw_diagnostics_add(diagnostics, mark, HINT_OTHER_FIELD,
                                       "path %s: field %s is not part of the primary key, so the identity of "
                                       "a record does not determine this key",
                                       layout->model->name, name);

@@ -198,11 +198,11 @@ build_table(kw_policy *policy, size_t number, const kw_placings *placings, kw_di
     list_generated(policy, table);
     if (model->paths_count == 0 && !model->incomplete)
         return kw_diagnostics_add(diagnostics, model->mark, NULL, "table %s has no key rule", model->name);
-    if (!kw_paths_compile(policy, table, paths, placings, diagnostics))
-        return false;
+    bool good = kw_paths_compile(policy, table, paths, placings, diagnostics);
+    if (table->paths_count == 0 || !paths[0].layout)
+        return false; /* the fields cannot be checked without the primary key */
     if (!table->changing_order)
         set_order(table, kw_table_default_order(table), allows_atomics(table, kw_table_default_order(table)));
-    bool good = true;
     for (size_t index = 0; index < table->fields_count; index++)
         good = settle_field(table, paths[0].layout, index, &fields[index], diagnostics) &&
                check_column(table, index, diagnostics) && good;

@@ -1,12 +1,12 @@
-"""Checks that the pages of docs/examples, docs/changing-a-policy.md and README.md show what Keyway prints. Runs every command and every piece of
-Python on them, in order, against a gateway that serves the example policies, or the policy that README.md shows.
+"""Checks that the pages of docs/examples, docs/changing-a-policy.md, docs/modelling.md and README.md show what Keyway prints. Runs every command
+and every piece of Python on them, in order, against a gateway that serves the example policies, or the policy that the page itself shows.
 
     ```console             $ starts a command, > continues it, anything else is its output
     ```python              runs with `client`, a generated Data client, and keyway_thrift's types
     ```text                after a piece of Python: its output
 
 `pages.py` checks; `pages.py --write` replaces the output on the pages with the current output. Further arguments name
-examples, README or changing-a-policy. KEYWAYD and KEYWAY name the programs.
+examples, README, modelling or changing-a-policy. KEYWAYD and KEYWAY name the programs.
 """
 import contextlib
 import difflib
@@ -23,7 +23,7 @@ from keyway_thrift import ttypes
 from world import ROOT, gateway_for
 
 PAGES = ROOT / "docs" / "examples"
-README = ROOT / "README.md"
+WITH_POLICY = {"README": ROOT / "README.md", "modelling": ROOT / "docs" / "modelling.md"}
 CHANGING = ROOT / "docs" / "changing-a-policy.md"
 BLOCK = re.compile(r"```(\w+)\n(.*?)```\n", re.S)
 TABLES = re.compile(r"```yaml\n(tables:\n.*?)```\n", re.S)
@@ -105,11 +105,11 @@ def check_examples(names, write):
         return all([check_page(PAGES / f"{name}.md", gateway, write) for name in names])
 
 
-def check_readme(write):
-    tables = TABLES.search(README.read_text(encoding="utf-8"))[1]
+def check_with_policy(page, write):
+    tables = TABLES.search(page.read_text(encoding="utf-8"))[1]
     with Gateway((HEAD + tables).replace("{", "{{").replace("}", "}}")) as gateway:
         wait_until(lambda: gateway.ready()["ready"], "the gateway to create the tables")
-        return check_page(README, gateway, write)
+        return check_page(page, gateway, write)
 
 
 def check_changing(write):
@@ -121,10 +121,11 @@ def check_changing(write):
 def main():
     write = "--write" in sys.argv
     names = [name for name in sys.argv[1:] if name != "--write"]
-    names = names or ["README", CHANGING.stem, *sorted(page.stem for page in PAGES.glob("*.md") if page.stem != "README")]
-    same = check_examples([name for name in names if name not in ("README", CHANGING.stem)], write)
+    names = names or [*WITH_POLICY, CHANGING.stem, *sorted(page.stem for page in PAGES.glob("*.md") if page.stem != "README")]
+    same = check_examples([name for name in names if name not in (*WITH_POLICY, CHANGING.stem)], write)
     same = (CHANGING.stem not in names or check_changing(write)) and same
-    same = ("README" not in names or check_readme(write)) and same
+    for name, page in WITH_POLICY.items():
+        same = (name not in names or check_with_policy(page, write)) and same
     if not same:
         sys.exit("these pages do not show the current output; check it, then run pages.py --write")
 

@@ -139,7 +139,7 @@ static const kw_test_refusal refusals[] = {
      "path more: field id of the primary key is missing", "add \"- field: id\""},
     {"      - field: id\n    paths:\n      more:\n        key:\n          - field: n\n          - field: "
      "id\n",
-     "15:7", "path more: field n is not part of the primary key", NULL},
+     "15:7", "path more: field n is not part of the primary key", "docs/modelling.md"},
     {"      - field: n\n      - field: ts\n    paths:\n      more:\n        key:\n          - field: {name: "
      "ts, unit: s}\n"
      "          - field: n\n",

@@ -215,6 +215,17 @@ test_identity(void)
     g_assert_true(table->fields[0].identity && !table->fields[1].identity && table->fields[2].identity);
 }
 
+/* Problems of fields are reported beside those of paths. */
+static void
+test_problems_together(void)
+{
+    static const char text[] =
+        "    fields: {id: string, n: int, a: {type: int, column: 'd:x'}, b: {type: int, column: 'd:x'}}\n"
+        "    key: [{field: id}]\n    paths: {p: {key: [{field: n}, {field: id}]}}\n";
+    assert_refused(text, "path p: field n is not part of the primary key");
+    assert_refused(text, "fields a and b share the column d:x");
+}
+
 /* A chosen bucket needs an association, or records that are put once. */
 static void
 test_associations(void)
@@ -275,6 +286,7 @@ main(int argc, char **argv)
     g_test_add_func("/schema/snapshot/marker", test_marker);
     g_test_add_func("/schema/snapshot/columns", test_columns);
     g_test_add_func("/schema/snapshot/identity", test_identity);
+    g_test_add_func("/schema/snapshot/problems_together", test_problems_together);
     g_test_add_func("/schema/snapshot/associations", test_associations);
     g_test_add_func("/schema/snapshot/path-states", test_path_states);
     return g_test_run();
