@@ -330,6 +330,7 @@ typedef struct kw_path_info {
 typedef struct kw_table_info {
     char *name;
     char *about;
+    char *not_served;  /* why calls that read or write its rows fail; NULL: the table is served */
     GPtrArray *fields; /* of kw_field_info */
     GPtrArray *paths;  /* of kw_path_info */
 } kw_table_info;

@@ -341,6 +341,7 @@ typedef struct kw_model {
     size_t listeners_count;  /* at least one; default 127.0.0.1:9595 */
     kw_model_listener admin; /* HTTP; default 127.0.0.1:9596 */
     bool admin_enabled;
+    bool strict_start;      /* do not serve a policy without the tables that cannot be served */
     int64_t loops;          /* loop threads; 0: one per core, with hbase one per four cores */
     const char *gateway_id; /* "": the host name and the first listener's port */
     kw_model_limits limits;

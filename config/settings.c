@@ -469,6 +469,13 @@ static const kw_setting policy_settings[] = {
      .about =
          "Number of event loops, each a thread. 0: with the store hbase one per four cores, at least one, so "
          "that its batches are large; otherwise one per core."},
+    {.name = "strict_start",
+     .kind = KW_KIND_BOOL,
+     .offset = offsetof(kw_draft, model.strict_start),
+     .fallback = "false",
+     .about = "Do not start if a table cannot be served, for example because its rows were written under "
+              "another key rule. By default, the calls of such a table fail with UNAVAILABLE and the reason, "
+              "/readyz lists the table as degraded, and the other tables are served."},
     {.name = "gateway_id",
      .kind = KW_KIND_TEXT,
      .offset = offsetof(kw_draft, model.gateway_id),

@@ -247,7 +247,9 @@ struct TableInfo {
   1: required string name,
   2: required list<FieldInfo> fields,
   3: required list<PathInfo> paths,
-  4: optional string about
+  4: optional string about,
+  /** Why calls that read or write rows of the table fail with UNAVAILABLE. Absent if the table is served. */
+  5: optional string not_served
 }
 
 /** The bytes of one component in a row key. */

@@ -58,10 +58,12 @@ output_fields(const kw_cli *cli, const kw_table_info *table)
     return kw_output_end(output, NULL);
 }
 
-/* "complete", or "complete, unverified". */
+/* "complete", "complete, unverified" or "not served". */
 static char *
-state_text(const kw_path_info *path)
+state_text(const kw_table_info *table, const kw_path_info *path)
 {
+    if (table->not_served != NULL)
+        return g_strdup("not served");
     if (path->state == NULL)
         return NULL;
     return g_strdup_printf("%s%s", path->state, path->verified ? "" : ", unverified");
@@ -82,7 +84,7 @@ kw_output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_le
         for (guint j = 0; j < table->paths->len; j++) {
             const kw_path_info *path = table->paths->pdata[j];
             g_autofree char *fingerprint = g_strndup(path->fingerprint, fingerprint_length);
-            g_autofree char *state = state_text(path);
+            g_autofree char *state = state_text(table, path);
             g_autofree char *rule = g_strjoinv(" + ", path->components);
             const kw_value cells[] = {kw_text(table->name),       kw_text(path->name),
                                       kw_text(path->store_table), kw_number(path->layout),
@@ -117,6 +119,8 @@ kw_command_describe(kw_cli *cli, int argc, char **argv)
         return kw_output_paths(cli, tables, G_MAXUINT8) ? KW_EXIT_OK : KW_EXIT_FAILED;
     if (cli->format == KW_OUTPUT_TABLE && table->about != NULL && table->about[0] != '\0')
         printf("%s\n\n", table->about);
+    if (cli->format == KW_OUTPUT_TABLE && table->not_served != NULL)
+        printf("%s\n\n", table->not_served);
     if (!output_fields(cli, table))
         return KW_EXIT_FAILED;
     if (cli->format != KW_OUTPUT_TABLE)

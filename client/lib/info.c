@@ -106,6 +106,7 @@ kw_table_info_from_thrift(const KeywayTableInfo *thrift)
 
     info->name = g_strdup(thrift->name);
     info->about = g_strdup(thrift->about);
+    info->not_served = g_strdup(thrift->not_served);
     info->fields = kw_map_array(thrift->fields, field_info, field_info_free);
     info->paths = kw_map_array(thrift->paths, path_info, path_info_free);
     return info;
@@ -118,6 +119,7 @@ kw_table_info_free(kw_table_info *info)
         return;
     g_free(info->name);
     g_free(info->about);
+    g_free(info->not_served);
     g_ptr_array_unref(info->fields);
     g_ptr_array_unref(info->paths);
     g_free(info);

@@ -16,6 +16,8 @@ typedef struct kw_admin_sources {
     kw_store *store;
     /* True if the gateway is ready. Otherwise calls add_reason for every reason. */
     bool (*ready)(void *user, void (*add_reason)(void *list, const char *reason), void *list);
+    /* Calls add for every table that is not served although the gateway is ready. NULL: there are none. */
+    void (*degraded)(void *user, void (*add)(void *list, const char *text), void *list);
     /* Calls add_warning for every problem that does not make the gateway unready. */
     void (*warnings)(void *user, void (*add_warning)(void *list, const char *text), void *list);
     int64_t (*policy_loaded_at_ms)(void *user);

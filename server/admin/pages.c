@@ -46,15 +46,21 @@ add_reason(void *list, const char *reason)
 unsigned
 kw_page_ready(const kw_admin_sources *sources, kw_buffer *body)
 {
-    reasons all = {.text = KW_BUFFER_EMPTY}, warnings = {.text = KW_BUFFER_EMPTY};
+    reasons all = {.text = KW_BUFFER_EMPTY}, degraded = {.text = KW_BUFFER_EMPTY},
+            warnings = {.text = KW_BUFFER_EMPTY};
     bool ready = sources->ready(sources->user, add_reason, &all);
     kw_buffer_append_text(body, ready ? "{\"ready\":true,\"reasons\":[" : "{\"ready\":false,\"reasons\":[");
     kw_buffer_append(body, kw_buffer_bytes(&all.text));
+    if (sources->degraded)
+        sources->degraded(sources->user, add_reason, &degraded);
+    kw_buffer_append_text(body, "],\"degraded\":[");
+    kw_buffer_append(body, kw_buffer_bytes(&degraded.text));
     sources->warnings(sources->user, add_reason, &warnings);
     kw_buffer_append_text(body, "],\"warnings\":[");
     kw_buffer_append(body, kw_buffer_bytes(&warnings.text));
     kw_buffer_append_text(body, "]}\n");
     kw_buffer_clear(&all.text);
+    kw_buffer_clear(&degraded.text);
     kw_buffer_clear(&warnings.text);
     return ready ? 200 : 503;
 }

@@ -67,8 +67,8 @@ find_recorded(kw_admission *admission, const kw_facts *wanted)
     return adopted ? adopted : find_renamed(admission, wanted);
 }
 
-bool
-kw_admission_check_owners(const kw_admission *admission, size_t table, kw_error *ret_error)
+static bool
+check_owners(const kw_admission *admission, size_t table, kw_error *ret_error)
 {
     g_assert(table < admission->count);
     const kw_catalog_image *image = admission->image;
@@ -82,15 +82,17 @@ kw_admission_check_owners(const kw_admission *admission, size_t table, kw_error 
     return kw_admission_check_given(admission, table, ret_error);
 }
 
-/* --- comparing ------------------------------------------------------------------------------------- */
-
-static void
-add_exclusive(kw_admission *admission, const kw_facts_change *change)
+bool
+kw_admission_check_all_owners(kw_admission *admission, kw_error *ret_error)
 {
-    admission->exclusive[admission->exclusive_count++] = change->merged->table;
-    if (change->renamed_from)
-        admission->exclusive[admission->exclusive_count++] = change->renamed_from;
+    kw_error found;
+    for (size_t i = 0; i < admission->count; i++)
+        if (!check_owners(admission, i, &found) && !kw_admission_refuse(admission, i, &found, ret_error))
+            return false;
+    return true;
 }
+
+/* --- comparing ------------------------------------------------------------------------------------- */
 
 /* Most tables have not changed: the decision does not depend on their rows, so those are not probed. An
  * unreadable store table then does not prevent the other tables from being served. */
@@ -118,8 +120,8 @@ known_of(const kw_admission *admission, const kw_evidence *evidence)
     return known;
 }
 
-bool
-kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *evidence, kw_error *ret_error)
+static bool
+compare_table(kw_admission *admission, size_t table, const kw_evidence *evidence, kw_error *ret_error)
 {
     g_assert(table < admission->count);
     kw_facts_change *change = &admission->changes[table];
@@ -129,39 +131,71 @@ kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *e
         !kw_catalog_check_legacy(admission->image, admission->wanted[table], evidence, ret_error))
         return false;
     const kw_evidence known = known_of(admission, evidence);
-    if (!kw_facts_compare(admission->recorded[table], admission->wanted[table], &known,
-                          kw_admission_step(admission), admission->arena, change, ret_error))
-        return false;
-    if (change->exclusive)
-        add_exclusive(admission, change);
-    return true;
+    return kw_facts_compare(admission->recorded[table], admission->wanted[table], &known,
+                            kw_admission_step(admission), admission->arena, change, ret_error);
 }
 
-static bool
-compare_all(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error)
+/* Why a store table of the table could not be read; NULL: all could. */
+static const kw_error *
+unreadable(const kw_admission *admission, size_t table, const kw_evidence *evidence)
 {
-    for (size_t i = 0; i < admission->count; i++)
-        if (!kw_admission_compare(admission, i, evidence, ret_error))
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    kw_facts_list_store_tables(admission->wanted[table], names);
+    if (admission->recorded[table])
+        kw_facts_list_store_tables(admission->recorded[table], names);
+    for (guint i = 0; i < names->len; i++) {
+        const kw_error *why = kw_evidence_error(evidence, names->pdata[i]);
+        if (why)
+            return why;
+    }
+    return NULL;
+}
+
+/* Leaves out an optional table if one of its store tables could not be read. */
+static bool
+leave_out_unreadable(kw_admission *admission, size_t table, const kw_evidence *evidence, kw_error *ret_error)
+{
+    const kw_error *why = admission->settled[table] ? NULL : unreadable(admission, table, evidence);
+    if (!why)
+        return true;
+    kw_error found = *why;
+    kw_error_prefix(&found, "table %s", admission->wanted[table]->table);
+    if (admission->optional[table])
+        kw_admission_leave_out(admission, table, &found);
+    else
+        *ret_error = found;
+    return admission->optional[table];
+}
+
+bool
+kw_admission_compare_all(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error)
+{
+    kw_error found;
+    for (size_t i = 0; i < admission->count; i++) {
+        if (!leave_out_unreadable(admission, i, evidence, ret_error))
             return false;
+        if (!kw_admission_is_refused(admission, i) && !compare_table(admission, i, evidence, &found) &&
+            !kw_admission_refuse(admission, i, &found, ret_error))
+            return false;
+    }
     return true;
-}
-
-static bool
-is_exclusive(const kw_admission *admission, size_t table)
-{
-    return g_strv_contains((const char *const *)admission->exclusive, admission->wanted[table]->table);
 }
 
 bool
 kw_admission_compare_again(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error)
 {
     const kw_evidence known = known_of(admission, evidence);
-    for (size_t i = 0; i < admission->count; i++)
-        if (is_exclusive(admission, i) &&
+    kw_error found;
+    for (size_t i = 0; i < admission->count; i++) {
+        if (!leave_out_unreadable(admission, i, evidence, ret_error))
+            return false;
+        if (admission->changes[i].exclusive &&
             !kw_facts_compare(admission->recorded[i], admission->wanted[i], &known,
                               kw_admission_step(admission), admission->arena, &admission->changes[i],
-                              ret_error))
+                              &found) &&
+            !kw_admission_refuse(admission, i, &found, ret_error))
             return false;
+    }
     return true;
 }
 
@@ -172,7 +206,8 @@ list_store_tables(const kw_admission *admission, bool exclusive_only)
     g_autoptr(GPtrArray) all = g_ptr_array_new();
     GPtrArray *once = g_ptr_array_new();
     for (size_t i = 0; i < admission->count; i++) {
-        if (admission->settled[i] || (exclusive_only && !is_exclusive(admission, i)))
+        if (admission->settled[i] || kw_admission_is_refused(admission, i) ||
+            (exclusive_only && !admission->changes[i].exclusive))
             continue;
         kw_facts_list_store_tables(admission->wanted[i], all);
         if (admission->recorded[i])
@@ -185,6 +220,15 @@ list_store_tables(const kw_admission *admission, bool exclusive_only)
     return once;
 }
 
+static bool
+is_lenient(const kw_admission *admission)
+{
+    for (size_t i = 0; i < admission->count; i++)
+        if (admission->optional[i])
+            return true;
+    return false;
+}
+
 void
 kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done)
 {
@@ -192,8 +236,8 @@ kw_admission_probe(kw_admission *admission, bool exclusive_only, kw_probed done)
     const char **names = KW_ARENA_ARRAY(admission->arena, const char *, list->len);
     if (list->len)
         memcpy(names, list->pdata, list->len * sizeof *names);
-    kw_catalog_probe(admission->catalog->settings.handle, names, list->len, admission->arena,
-                     admission->deadline, done, admission);
+    kw_catalog_probe(admission->catalog->settings.handle, names, list->len, is_lenient(admission),
+                     admission->arena, admission->deadline, done, admission);
 }
 
 /* --- the steps ------------------------------------------------------------------------------------- */
@@ -203,7 +247,7 @@ on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
 {
     kw_admission *admission = user;
     kw_error found = error ? *error : KW_ERROR_NONE;
-    bool good = !error && compare_all(admission, evidence, &found) &&
+    bool good = !error && kw_admission_compare_all(admission, evidence, &found) &&
                 kw_admission_check_versions(admission, &found) &&
                 (!admission->catalog->settings.shared || kw_admission_check_gateways(admission, &found));
     end_check(admission, good ? NULL : &found);
@@ -223,10 +267,7 @@ look_up_tables(kw_admission *admission, kw_error *ret_error)
         !kw_admission_take_step(admission, ret_error))
         return false;
     kw_admission_look_up(admission);
-    for (size_t i = 0; i < admission->count; i++)
-        if (!kw_admission_check_owners(admission, i, ret_error))
-            return false;
-    return true;
+    return kw_admission_check_all_owners(admission, ret_error);
 }
 
 static void look_up_catalog(kw_admission *admission);
@@ -309,7 +350,8 @@ kw_admission_new(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, k
                                 .recorded = KW_ARENA_ARRAY(arena, const kw_facts *, count),
                                 .changes = KW_ARENA_ARRAY(arena, kw_facts_change, count),
                                 .settled = KW_ARENA_ARRAY(arena, bool, count),
-                                .exclusive = KW_ARENA_ARRAY(arena, const char *, 2 * count + 1),
+                                .optional = KW_ARENA_ARRAY(arena, bool, count),
+                                .refusals = KW_ARENA_ARRAY(arena, const kw_error *, count),
                                 .created = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
                                 .checked = checked,
                                 .user = user};
@@ -318,14 +360,29 @@ kw_admission_new(kw_catalog *catalog, kw_policy *policy, kw_deadline deadline, k
     return admission;
 }
 
+/* A table must not be left out of the step that changes it, because the step is one put. */
+static bool
+is_in_step(const kw_change_step *step, const char *table)
+{
+    for (size_t i = 0; step && i < step->count; i++)
+        if (step->records[i].under_way && g_str_equal(step->records[i].table, table))
+            return true;
+    for (size_t i = 0; step && i < step->base_count; i++)
+        if (step->base[i].under_way && g_str_equal(step->base[i].table, table))
+            return true;
+    return false;
+}
+
 void
-kw_catalog_check(kw_catalog *catalog, kw_policy *policy, const kw_change_step *step, kw_deadline deadline,
-                 kw_catalog_checked done, void *user)
+kw_catalog_check(kw_catalog *catalog, kw_policy *policy, const kw_change_step *step, const bool *optional,
+                 kw_deadline deadline, kw_catalog_checked done, void *user)
 {
     kw_admission *admission = kw_admission_new(catalog, policy, deadline, done, user);
     admission->step = step;
+    for (size_t i = 0; optional && i < admission->count; i++)
+        admission->optional[i] = optional[i] && !is_in_step(step, admission->wanted[i]->table);
     g_assert(!catalog->next.arena);
-    catalog->next = kw_digests_of_policy(policy);
+    catalog->next = kw_digests_of_policy(policy, NULL);
     catalog->revision++;
     if (catalog->admitted)
         kw_others_read(catalog, deadline, on_read, admission);
@@ -335,16 +392,23 @@ kw_catalog_check(kw_catalog *catalog, kw_policy *policy, const kw_change_step *s
 
 /* --- calls of the gateway -------------------------------------------------------------------------- */
 
+static bool
+continues_to_serve(const kw_admission *admission, const char *name)
+{
+    const kw_table *table = kw_policy_find_table(admission->policy, kw_bytes_of_text(name));
+    return table && !kw_admission_is_refused(admission, table->number);
+}
+
 size_t
 kw_admission_hold(const kw_admission *admission, const char *const **ret_tables)
 {
     const kw_digests *serving = &admission->catalog->serving;
-    size_t count = 0, most = admission->exclusive_count + serving->count;
-    const char **tables = KW_ARENA_ARRAY(admission->arena, const char *, most + 1);
-    for (; count < admission->exclusive_count; count++)
-        tables[count] = admission->exclusive[count];
+    const char **exclusive;
+    size_t count = kw_admission_list_exclusive(admission, &exclusive);
+    const char **tables = KW_ARENA_ARRAY(admission->arena, const char *, count + serving->count + 1);
+    memcpy(tables, exclusive, count * sizeof *tables);
     for (size_t i = 0; i < serving->count; i++)
-        if (!policy_has(admission, serving->items[i].table))
+        if (!continues_to_serve(admission, serving->items[i].table))
             tables[count++] = serving->items[i].table;
     *ret_tables = tables;
     return count;
@@ -380,6 +444,10 @@ kw_admission_serve(kw_admission *admission)
 {
     kw_catalog *catalog = admission->catalog;
     g_assert(!admission->preview);
+    if (kw_admission_has_refusal(admission)) {
+        kw_digests_clear(&catalog->next);
+        catalog->next = kw_digests_of_policy(admission->policy, admission->refusals);
+    }
     kw_digests_clear(&catalog->serving);
     catalog->serving = catalog->next;
     catalog->next = (kw_digests){0};

@@ -51,6 +51,8 @@ start_put(kw_admission *admission)
     changes.zones = zones;
     for (size_t i = 0; i < admission->count; i++) {
         const kw_facts_change *change = &admission->changes[i];
+        if (kw_admission_is_refused(admission, i))
+            continue;
         if (change->changed || !kw_catalog_image_table(admission->image, change->merged->table))
             puts[changes.facts_count++] = (kw_facts_put){change->merged->table, change->merged};
         if (change->renamed_from)
@@ -147,7 +149,8 @@ kw_admission_commit(kw_admission *admission, kw_deadline deadline,
     admission->deadline = deadline;
     admission->committed = done;
     admission->user = user;
-    if (admission->exclusive_count == 0)
+    const char **exclusive;
+    if (kw_admission_list_exclusive(admission, &exclusive) == 0)
         remove_dead(admission);
     else
         kw_admission_probe(admission, true, on_probed);

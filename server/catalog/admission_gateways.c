@@ -44,21 +44,26 @@ refuse_twin(const kw_registration *other, const char *table, kw_error *ret_error
 }
 
 static bool
-refuse_exclusive(const kw_admission *admission, const kw_registration *other, kw_error *ret_error)
+refuse_exclusive(const kw_admission *admission, const kw_registration *other, const char *table,
+                 kw_error *ret_error)
 {
-    for (size_t i = 0; i < admission->exclusive_count; i++) {
-        const char *table = admission->exclusive[i];
-        if (!kw_others_has_table(other, &table, 1))
-            continue;
-        if (is_of_this_gateway(admission, other))
-            return refuse_twin(other, table, ret_error);
-        return kw_error_set(
-            ret_error, KW_REFUSED,
-            "table %s: this policy changes which rows a record has, and the gateway %s serves "
-            "the table under the old one; " ONE_BY_ONE,
-            table, other->id);
-    }
-    return true;
+    if (!table || !kw_others_has_table(other, &table, 1))
+        return true;
+    if (is_of_this_gateway(admission, other))
+        return refuse_twin(other, table, ret_error);
+    return kw_error_set(ret_error, KW_REFUSED,
+                        "table %s: this policy changes which rows a record has, and the gateway %s serves "
+                        "the table under the old one; " ONE_BY_ONE,
+                        table, other->id);
+}
+
+static bool
+check_exclusive(const kw_admission *admission, size_t table, const kw_registration *other,
+                kw_error *ret_error)
+{
+    const kw_facts_change *change = &admission->changes[table];
+    return !change->exclusive || (refuse_exclusive(admission, other, change->merged->table, ret_error) &&
+                                  refuse_exclusive(admission, other, change->renamed_from, ret_error));
 }
 
 /* --- the forms in which other gateways can serve a table -------------------------------------------- */
@@ -445,8 +450,7 @@ check_itself(const kw_admission *admission, const accepted *all, const kw_regist
 }
 
 static bool
-check_other(const kw_admission *admission, const accepted *all, const kw_registration *other,
-            kw_error *ret_error)
+check_other(kw_admission *admission, const accepted *all, const kw_registration *other, kw_error *ret_error)
 {
     if (other->protocol != KW_CATALOG_PROTOCOL)
         return kw_error_set(
@@ -454,22 +458,27 @@ check_other(const kw_admission *admission, const accepted *all, const kw_registr
             "the gateway %s has a version that cannot serve together with this one (catalog protocol "
             "%" G_GINT64_FORMAT ", here %d); stop it first",
             other->id, other->protocol, KW_CATALOG_PROTOCOL);
-    if (!refuse_exclusive(admission, other, ret_error))
-        return false;
-    for (size_t i = 0; i < admission->count; i++)
-        if (!check_table(admission, i, &all[i], other, ret_error))
+    kw_error found;
+    for (size_t i = 0; i < admission->count; i++) {
+        if (kw_admission_is_refused(admission, i) || (check_exclusive(admission, i, other, &found) &&
+                                                      check_table(admission, i, &all[i], other, &found)))
+            continue;
+        *ret_error = found;
+        if (admission->preview || !kw_admission_refuse(admission, i, &found, ret_error))
             return false;
+    }
     return true;
 }
 
 bool
-kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error)
+kw_admission_check_gateways(kw_admission *admission, kw_error *ret_error)
 {
     const kw_catalog *catalog = admission->catalog;
     const kw_catalog_image *image = admission->image;
     accepted *all = KW_ARENA_ARRAY(admission->arena, accepted, admission->count);
     for (size_t i = 0; i < admission->count; i++)
-        all[i] = accepted_of(admission, i);
+        if (!kw_admission_is_refused(admission, i))
+            all[i] = accepted_of(admission, i);
     for (size_t i = 0; i < image->gateways_count; i++) {
         const kw_registration *each = &image->gateways[i];
         if (kw_catalog_is_own(catalog, each)) {
@@ -487,10 +496,13 @@ kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error)
 size_t
 kw_admission_list_cleared(const kw_admission *admission, const char *const **ret_tables)
 {
-    size_t count = admission->exclusive_count;
+    const char **exclusive;
+    size_t count = kw_admission_list_exclusive(admission, &exclusive);
     const char **tables = KW_ARENA_ARRAY(admission->arena, const char *, count + admission->count);
-    memcpy(tables, admission->exclusive, count * sizeof *tables);
+    memcpy(tables, exclusive, count * sizeof *tables);
     for (size_t i = 0; i < admission->count; i++) {
+        if (kw_admission_is_refused(admission, i))
+            continue;
         accepted all = accepted_of(admission, i);
         if (all.begins || all.present)
             tables[count++] = admission->wanted[i]->table;

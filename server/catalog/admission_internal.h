@@ -17,9 +17,9 @@ struct kw_admission {
     kw_facts **wanted;
     const kw_facts **recorded; /* NULL: the catalog does not contain the table */
     kw_facts_change *changes;
-    bool *settled;          /* the result of the comparison does not depend on rows */
-    const char **exclusive; /* ends with NULL */
-    size_t exclusive_count;
+    bool *settled;                /* the result of the comparison does not depend on rows */
+    bool *optional;               /* the policy can be served without the table */
+    const kw_error **refusals;    /* NULL: the table is not refused */
     GHashTable *created;          /* store tables created for this policy */
     bool versioned;               /* the catalog keeps the policy */
     int64_t current;              /* the version that must be current at the commit */
@@ -28,8 +28,7 @@ struct kw_admission {
     const kw_change_step *step; /* the caller's; NULL: none */
     kw_change_step taken;       /* the same step, but its base has the records that the image has */
     bool preview;
-    kw_error *refusals; /* of a preview: one for each table */
-    kw_error conflict;
+    kw_error conflict; /* of a preview */
     kw_catalog_checked checked;
     void (*committed)(void *user, const kw_error *error);
     void *user;
@@ -39,16 +38,24 @@ kw_admission *kw_admission_new(kw_catalog *catalog, kw_policy *policy, kw_deadli
                                kw_catalog_checked checked, void *user);
 void kw_admission_free(kw_admission *admission);
 
+bool kw_admission_is_refused(const kw_admission *admission, size_t table);
+bool kw_admission_has_refusal(const kw_admission *admission);
+/* The comparison or the store refuses the table. True if the admission continues without it: it is optional,
+ * and the error is not one that a retry can remove. */
+bool kw_admission_refuse(kw_admission *admission, size_t table, const kw_error *why, kw_error *ret_error);
+/* The tables that gateways with the old and the new facts must not serve at the same time, with the earlier
+ * names of renamed ones. In the arena; NULL ends the list. */
+size_t kw_admission_list_exclusive(const kw_admission *admission, const char ***ret_tables);
+
 /* The steps of a comparison, in their order. */
 void kw_admission_look_up(kw_admission *admission);
-bool kw_admission_check_owners(const kw_admission *admission, size_t table, kw_error *ret_error);
+bool kw_admission_check_all_owners(kw_admission *admission, kw_error *ret_error);
 void kw_admission_settle(kw_admission *admission);
-bool kw_admission_compare(kw_admission *admission, size_t table, const kw_evidence *evidence,
-                          kw_error *ret_error);
+bool kw_admission_compare_all(kw_admission *admission, const kw_evidence *evidence, kw_error *ret_error);
 /* UNAVAILABLE if the policy was compiled for another version of a change than the catalog will have. */
 bool kw_admission_check_versions(const kw_admission *admission, kw_error *ret_error);
-/* admission_gateways.c */
-bool kw_admission_check_gateways(const kw_admission *admission, kw_error *ret_error);
+/* admission_gateways.c. Refuses optional tables that other gateways serve in another way. */
+bool kw_admission_check_gateways(kw_admission *admission, kw_error *ret_error);
 /* The tables whose dead registrations must be removed before the facts are put. */
 size_t kw_admission_list_cleared(const kw_admission *admission, const char *const **ret_tables);
 

@@ -21,15 +21,6 @@ end_preview(kw_admission *admission, const kw_error *error)
     kw_admission_free(admission);
 }
 
-static bool
-is_refused(const kw_admission *admission)
-{
-    for (size_t i = 0; i < admission->count; i++)
-        if (admission->refusals[i].code != KW_OK)
-            return true;
-    return false;
-}
-
 static void
 on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
 {
@@ -38,10 +29,8 @@ on_probed(void *user, const kw_evidence *evidence, const kw_error *error)
         end_preview(admission, error);
         return;
     }
-    for (size_t i = 0; i < admission->count; i++)
-        if (admission->refusals[i].code == KW_OK)
-            kw_admission_compare(admission, i, evidence, &admission->refusals[i]);
-    if (admission->catalog->settings.shared && !is_refused(admission))
+    kw_admission_compare_all(admission, evidence, &admission->conflict);
+    if (admission->catalog->settings.shared && !kw_admission_has_refusal(admission))
         kw_admission_check_gateways(admission, &admission->conflict);
     end_preview(admission, NULL);
 }
@@ -74,8 +63,7 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
     }
     image->seen_ms = newest_registration_ms(image);
     kw_admission_look_up(admission);
-    for (size_t i = 0; i < admission->count; i++)
-        kw_admission_check_owners(admission, i, &admission->refusals[i]);
+    kw_admission_check_all_owners(admission, &refused);
     kw_admission_settle(admission);
     kw_admission_probe(admission, false, on_probed);
 }
@@ -87,28 +75,16 @@ kw_catalog_preview(kw_catalog *catalog, kw_policy *policy, const kw_change_step 
     kw_admission *admission = kw_admission_new(catalog, policy, deadline, done, user);
     admission->preview = true;
     admission->step = step;
-    admission->refusals = KW_ARENA_ARRAY(admission->arena, kw_error, admission->count);
-    for (size_t i = 0; i < admission->count; i++)
-        admission->refusals[i] = KW_ERROR_NONE;
-    admission->conflict = KW_ERROR_NONE;
     kw_catalog_read(catalog->settings.handle, catalog->table, deadline, on_read, admission);
 }
 
 /* --- the result ----------------------------------------------------------------------------------- */
 
-const kw_error *
-kw_admission_refusal(const kw_admission *admission, size_t table)
-{
-    g_assert(admission->preview && table < admission->count);
-    const kw_error *refusal = &admission->refusals[table];
-    return refusal->code == KW_OK ? NULL : refusal;
-}
-
 void
 kw_admission_explain(kw_admission *admission, size_t table, const kw_error *reason)
 {
-    g_assert(kw_admission_refusal(admission, table) && reason->code != KW_OK);
-    admission->refusals[table] = *reason;
+    g_assert(admission->preview && kw_admission_is_refused(admission, table));
+    kw_admission_leave_out(admission, table, reason);
 }
 
 const kw_error *

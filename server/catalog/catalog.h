@@ -62,14 +62,26 @@ const kw_fence *kw_catalog_fence(const kw_catalog *catalog);
 typedef void (*kw_catalog_checked)(void *user, kw_admission *admission, const kw_error *error);
 /* step: NULL, or the step of a change that the policy was compiled for; it must live until the admission
  * ends. UNAVAILABLE also means that the policy is of another version of a change than the catalog has now:
- * load it again. */
+ * load it again.
+ *
+ * optional: for each table, whether the policy can be served without it; NULL: it needs all of them. An
+ * optional table that is refused is left out (kw_admission_refusal): its facts stay as they are, and the
+ * registration does not contain it. A table that the step changes is never left out. */
 void kw_catalog_check(kw_catalog *catalog, kw_policy *policy, const kw_change_step *step,
-                      kw_deadline deadline, kw_catalog_checked done, void *user);
+                      const bool *optional, kw_deadline deadline, kw_catalog_checked done, void *user);
+
+/* True if the table can be left out. */
+bool kw_admission_is_optional(const kw_admission *admission, size_t table);
+/* Why the table is refused; NULL: it is not. The tables of a preview are all compared, even after a refusal.
+ */
+const kw_error *kw_admission_refusal(const kw_admission *admission, size_t table);
+/* Leaves out a table for a reason that the catalog does not know. Call it before the commit. */
+void kw_admission_leave_out(kw_admission *admission, size_t table, const kw_error *why);
 
 /* The tables whose calls must be held, and whose running calls must have completed, before the commit. NULL
  * ends the list. It contains the tables whose rows the old and the new policy interpret differently. It also
- * contains tables that the new policy does not have, because other gateways can change or forget them after
- * the commit. */
+ * contains tables that the new policy does not have or that are left out, because other gateways can change
+ * or forget them after the commit. */
 size_t kw_admission_hold(const kw_admission *admission, const char *const **ret_tables);
 
 /* True if the catalog has the path with the layout and the key rule of the policy, so that it can have rows.
@@ -90,7 +102,8 @@ void kw_admission_note_created(kw_admission *admission, const char *store_table)
 void kw_admission_commit(kw_admission *admission, kw_deadline deadline,
                          void (*done)(void *user, const kw_error *error), void *user);
 
-/* The catalog's facts of a path, for the policy that goes into service. Call it after the commit. */
+/* The catalog's facts of a path, for the policy that goes into service. Call these functions after the
+ * commit, and not for a table that is left out. */
 const kw_placement_facts *kw_admission_placement(const kw_admission *admission, size_t table, size_t path);
 /* The order of a table's writes: the policy's, or the catalog's if the policy names none. */
 kw_write_order kw_admission_order(const kw_admission *admission, size_t table);
@@ -103,8 +116,6 @@ bool kw_admission_atomics(const kw_admission *admission, size_t table);
  */
 void kw_catalog_preview(kw_catalog *catalog, kw_policy *policy, const kw_change_step *step,
                         kw_deadline deadline, kw_catalog_checked done, void *user);
-/* Why the table is refused; NULL: it is not. */
-const kw_error *kw_admission_refusal(const kw_admission *admission, size_t table);
 /* Replaces the reason why the preview refuses the table. */
 void kw_admission_explain(kw_admission *admission, size_t table, const kw_error *reason);
 /* Why other gateways rule the policy out, although no table is refused; NULL: they do not. */

@@ -10,7 +10,8 @@ typedef struct kw_digests {
     size_t count;
 } kw_digests;
 
-kw_digests kw_digests_of_policy(const kw_policy *policy);
+/* refusals: one for each table; a table with a refusal is left out. NULL: all tables. */
+kw_digests kw_digests_of_policy(const kw_policy *policy, const kw_error *const *refusals);
 void kw_digests_clear(kw_digests *digests);
 
 struct kw_catalog {

@@ -23,6 +23,15 @@ kw_evidence_find(const kw_evidence *evidence, const char *store_table)
     return evidence->others;
 }
 
+const kw_error *
+kw_evidence_error(const kw_evidence *evidence, const char *store_table)
+{
+    for (size_t i = 0; evidence->errors && i < evidence->count; i++)
+        if (g_str_equal(evidence->store_tables[i], store_table))
+            return evidence->errors[i];
+    return NULL;
+}
+
 static bool
 holds_rows(const kw_evidence *evidence, const kw_placement_facts *placement)
 {

@@ -19,12 +19,16 @@ typedef enum kw_rows_found { KW_ROWS_NO_TABLE, KW_ROWS_NONE, KW_ROWS_SOME } kw_r
 typedef struct kw_evidence {
     const char *const *store_tables;
     const kw_rows_found *rows;
+    const kw_error *const
+        *errors; /* one for each store table; NULL: it could be read. Without it: all could */
     size_t count;
     bool one_writer;      /* no other process uses the store */
     kw_rows_found others; /* assumed for store tables that are not listed */
 } kw_evidence;
 
 kw_rows_found kw_evidence_find(const kw_evidence *evidence, const char *store_table);
+/* Why the store table could not be read; NULL: it could. */
+const kw_error *kw_evidence_error(const kw_evidence *evidence, const char *store_table);
 
 typedef struct kw_facts_change {
     kw_facts *merged; /* the catalog's facts once the policy serves */

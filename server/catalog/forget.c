@@ -475,7 +475,7 @@ on_read(void *user, kw_catalog_image *image, const kw_error *error)
     }
     if (find_facts(self, &refused) && check_changes(self, &refused) && check_served_here(self, &refused) &&
         check_served_elsewhere(self, &refused))
-        kw_catalog_probe(self->catalog->settings.handle, self->store_tables, self->count, self->arena,
+        kw_catalog_probe(self->catalog->settings.handle, self->store_tables, self->count, false, self->arena,
                          self->deadline, on_probed, self);
     else
         finish(self, &refused);

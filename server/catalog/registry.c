@@ -46,15 +46,18 @@ typedef struct registering {
 /* --- digests --------------------------------------------------------------------------------------- */
 
 kw_digests
-kw_digests_of_policy(const kw_policy *policy)
+kw_digests_of_policy(const kw_policy *policy, const kw_error *const *refusals)
 {
     size_t count = kw_policy_table_count(policy);
-    kw_digests digests = {.arena = kw_arena_new(), .count = count};
+    kw_digests digests = {.arena = kw_arena_new()};
     kw_table_digest *items = KW_ARENA_ARRAY(digests.arena, kw_table_digest, count);
     for (size_t i = 0; i < count; i++) {
+        if (refusals && refusals[i])
+            continue;
         const kw_facts *facts = kw_facts_of_table(kw_policy_table(policy, i), digests.arena);
-        items[i] = (kw_table_digest){kw_arena_text(digests.arena, kw_bytes_of_text(facts->table)),
-                                     kw_facts_digest(facts, digests.arena)};
+        items[digests.count++] =
+            (kw_table_digest){kw_arena_text(digests.arena, kw_bytes_of_text(facts->table)),
+                              kw_facts_digest(facts, digests.arena)};
     }
     digests.items = items;
     return digests;

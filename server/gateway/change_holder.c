@@ -41,7 +41,9 @@ kw_change_can_work(const kw_coordinator *self, const kw_change_record *record)
 {
     const kw_gateway *gateway = self->gateway;
     const kw_fence *fence = kw_catalog_fence(gateway->catalog);
+    const kw_table *table = kw_policy_find_table(gateway->policy, kw_bytes_of_text(record->table));
     return gateway->state == KW_GATEWAY_SERVING && !gateway->lost &&
+           !(table && kw_table_why_not_served(table)) &&
            kw_change_set_has_step(gateway->served_changes, record) && (!fence || kw_fence_is_open(fence));
 }
 

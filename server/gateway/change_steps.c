@@ -184,7 +184,7 @@ take_step(request *self)
                                   .base = self->before->records,
                                   .base_count = self->before->count};
     kw_prepare(gateway, self->policy, self->command.action == KW_CHANGE_CANCEL ? &self->draft : NULL,
-               &self->step, on_prepared, self);
+               &self->step, false, on_prepared, self);
 }
 
 void

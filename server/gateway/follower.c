@@ -137,7 +137,7 @@ on_loaded(void *user, kw_policy *policy, const kw_error *error)
     if (error || policy == self->gateway->policy)
         finish(self, error);
     else
-        kw_prepare(self->gateway, policy, NULL, NULL, on_prepared, self);
+        kw_prepare(self->gateway, policy, NULL, NULL, false, on_prepared, self);
 }
 
 static void

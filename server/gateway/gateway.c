@@ -186,6 +186,7 @@ close_all(kw_gateway *gateway)
     if (gateway->warnings)
         g_ptr_array_unref(gateway->warnings);
     g_clear_pointer(&gateway->zone_warnings, g_ptr_array_unref);
+    g_clear_pointer(&gateway->unserved, g_ptr_array_unref);
     if (gateway->keyring)
         kw_keyring_unref(gateway->keyring);
     kw_policy_unref(gateway->policy);

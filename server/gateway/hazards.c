@@ -27,6 +27,8 @@ kw_hazards_check(const kw_policy *policy, const kw_admission *admission, GPtrArr
     g_autoptr(kw_diagnostics) problems = kw_diagnostics_new(kw_policy_model(policy)->tables_file);
     for (size_t i = 0; i < kw_policy_hazards_count(policy); i++) {
         const kw_hazard *hazard = kw_policy_hazard(policy, i);
+        if (admission && kw_admission_refusal(admission, hazard->table->number))
+            continue; /* the table is not served */
         if (is_known(admission, hazard))
             g_ptr_array_add(warnings, warning_text(policy, hazard));
         else

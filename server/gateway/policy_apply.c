@@ -112,7 +112,8 @@ prepare(kw_policy_request *self)
     self->draft.reason = self->command.reason;
     self->draft.at_ms = kw_clock_wall_ms();
     kw_policy_set_version(self->policy, self->applied.version);
-    kw_prepare(self->gateway, self->policy, &self->draft, self->base ? &self->step : NULL, on_prepared, self);
+    kw_prepare(self->gateway, self->policy, &self->draft, self->base ? &self->step : NULL, false, on_prepared,
+               self);
 }
 
 /* --- the preview ----------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "gateway/change_set.h"
 #include "gateway/change_target.h"
 #include "gateway/hazards.h"
+#include "gateway/table_states.h"
 #include "gateway/zone_warnings.h"
 #include "verb/verb.h"
 
@@ -19,6 +20,7 @@ struct kw_preparing {
     kw_policy *policy;
     const kw_version_draft *next;
     const kw_change_step *step;
+    bool begins;
     kw_admission *admission; /* NULL before the comparison, or for a store without catalog */
     GPtrArray *warnings;     /* about key rules that are served although new layouts cannot use them */
     unsigned tries;
@@ -41,22 +43,6 @@ static void check(preparing *self);
 
 /* --- ending -------------------------------------------------------------------------------------- */
 
-/* Sets each table's state from the catalog: that of its paths, for describe, and its order of writes. */
-static void
-set_table_states(const preparing *self)
-{
-    for (size_t i = 0; i < kw_policy_table_count(self->policy); i++) {
-        const kw_table *table = kw_policy_table(self->policy, i);
-        kw_policy_set_order(self->policy, i, kw_admission_order(self->admission, i),
-                            kw_admission_atomics(self->admission, i));
-        for (size_t j = 0; j < table->paths_and_association_count; j++) {
-            const kw_placement_facts *placement = kw_admission_placement(self->admission, i, j);
-            kw_policy_set_path_state(self->policy, i, j, kw_placement_state_name(placement->state),
-                                     placement->verified);
-        }
-    }
-}
-
 /* Releases held calls, unless the gateway has drained: then there are neither calls nor loops. */
 static void
 release(preparing *self)
@@ -73,7 +59,7 @@ report(kw_task *task)
     self->gateway->present_preparation = NULL;
     bool good = self->error.code == KW_OK;
     if (good && self->admission) {
-        set_table_states(self);
+        kw_table_states_set(self->policy, self->admission);
         kw_admission_serve(self->admission);
     }
     if (good) {
@@ -279,11 +265,22 @@ note_created(preparing *self, const kw_created_table *table)
     g_ptr_array_add(self->created_tables, g_strdup(name));
 }
 
+/* True if the table cannot be created for a reason of its own, and the policy is served without it. */
+static bool
+leaves_out(preparing *self, const kw_error *error)
+{
+    bool own = error->code != KW_UNAVAILABLE && error->code != KW_TIMEOUT && error->code != KW_BUSY;
+    if (!own || !self->admission || !kw_admission_is_optional(self->admission, self->table))
+        return false;
+    kw_admission_leave_out(self->admission, self->table, error);
+    return true;
+}
+
 static void
 on_created(void *user, const kw_created_table *tables, size_t count, const kw_error *error)
 {
     preparing *self = user;
-    if (error) {
+    if (error && !leaves_out(self, error)) {
         finish(self, error);
         return;
     }
@@ -301,6 +298,9 @@ create_next(preparing *self)
     if (is_ending(self))
         return;
     begin_step(self);
+    while (self->admission && self->table < kw_policy_table_count(self->policy) &&
+           kw_admission_refusal(self->admission, self->table))
+        self->table++;
     if (!creates_tables(&model->store) || self->table == kw_policy_table_count(self->policy)) {
         kw_sequences_prepare(self->gateway->sequences, self->policy, self->call.deadline, on_sequences_ready,
                              self);
@@ -405,22 +405,26 @@ on_checked(void *user, kw_admission *admission, const kw_error *error)
 static void
 check(preparing *self)
 {
-    if (self->gateway->catalog)
-        kw_catalog_check(self->gateway->catalog, self->policy, self->step, step_deadline(self), on_checked,
-                         self);
-    else
+    kw_catalog *catalog = self->gateway->catalog;
+    if (!catalog) {
         check_hazards(self);
+        return;
+    }
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    const bool *optional = kw_table_states_optional(self->gateway, self->policy, self->begins, arena);
+    kw_catalog_check(catalog, self->policy, self->step, optional, step_deadline(self), on_checked, self);
 }
 
 void
 kw_prepare(kw_gateway *gateway, kw_policy *policy, const kw_version_draft *next, const kw_change_step *step,
-           void (*done)(void *user, const kw_error *error), void *user)
+           bool begins, void (*done)(void *user, const kw_error *error), void *user)
 {
     preparing *self = g_new0(preparing, 1);
     *self = (preparing){.gateway = gateway,
                         .policy = kw_policy_ref(policy),
                         .next = next,
                         .step = step,
+                        .begins = begins,
                         .timer = kw_timer_new(gateway->loop, on_timer, self),
                         .created_tables = g_ptr_array_new_with_free_func(g_free),
                         .call.arena = kw_arena_new(),

@@ -24,9 +24,13 @@
  * until done, the version before it must be current, and this policy becomes the current version.
  *
  * step: the step of a change of a key rule, which the policy was compiled for, or NULL; it must live
- * until done. */
+ * until done.
+ *
+ * begins: the gateway begins to serve, or serves again after it lost its registration. Then, and for tables
+ * that are not served before, tables that cannot be served are left out (table_states.h). */
 void kw_prepare(kw_gateway *gateway, kw_policy *policy, const kw_version_draft *next,
-                const kw_change_step *step, void (*done)(void *user, const kw_error *error), void *user);
+                const kw_change_step *step, bool begins, void (*done)(void *user, const kw_error *error),
+                void *user);
 
 /* The pause before another attempt, after `tries` of them (at least 1) found that another gateway was
  * changing the catalog. Gateways follow a step of a change at the same time, and atomic operations can be

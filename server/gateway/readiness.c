@@ -3,6 +3,7 @@
 #include "gateway/change_publication.h"
 #include "gateway/drain.h"
 #include "gateway/state.h"
+#include "gateway/table_states.h"
 
 #include <glib.h>
 #include <stdatomic.h>
@@ -53,6 +54,12 @@ list_warnings(void *user, void (*add_warning)(void *list, const char *text), voi
     kw_mutex_unlock(&gateway->lock);
 }
 
+static void
+list_degraded(void *user, void (*add)(void *list, const char *text), void *list)
+{
+    kw_table_states_list(user, add, list);
+}
+
 static int64_t
 policy_loaded_at_ms(void *user)
 {
@@ -68,6 +75,7 @@ kw_readiness_start_admin(kw_gateway *gateway, kw_error *ret_error)
                                 .store = gateway->store,
                                 .ready = is_ready,
                                 .warnings = list_warnings,
+                                .degraded = list_degraded,
                                 .policy_loaded_at_ms = policy_loaded_at_ms,
                                 .changes = kw_change_publication_read,
                                 .started_at_ms = gateway->started_at_ms};

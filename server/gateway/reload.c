@@ -101,7 +101,7 @@ fail(kw_reload *reload, const kw_error *error)
     }
     kw_policy_unref(reload->policy);
     reload->policy = fresh;
-    kw_prepare(gateway, fresh, NULL, NULL, on_prepared, reload);
+    kw_prepare(gateway, fresh, NULL, NULL, false, on_prepared, reload);
 }
 
 static void
@@ -171,7 +171,7 @@ on_loaded(void *user, kw_policy *policy, const kw_error *error)
     }
     kw_policy_unref(reload->policy);
     reload->policy = policy;
-    kw_prepare(reload->gateway, policy, NULL, NULL, on_prepared, reload);
+    kw_prepare(reload->gateway, policy, NULL, NULL, false, on_prepared, reload);
 }
 
 static void
@@ -194,7 +194,7 @@ run(kw_job *job)
     if (kw_gateway_policy_is_stored(gateway))
         kw_stored_policy_load(gateway, kw_policy_model(reload->policy), on_loaded, reload);
     else
-        kw_prepare(gateway, reload->policy, NULL, NULL, on_prepared, reload);
+        kw_prepare(gateway, reload->policy, NULL, NULL, false, on_prepared, reload);
 }
 
 void

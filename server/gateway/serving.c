@@ -11,6 +11,7 @@
 #include "gateway/state.h"
 #include "gateway/stored_policy.h"
 #include "gateway/stores.h"
+#include "gateway/table_states.h"
 #include "gateway/zone_warnings.h"
 
 #include <glib.h>
@@ -79,6 +80,7 @@ announce_policy(kw_gateway *gateway)
     kw_metrics_add(KW_METRIC_policy_version, version - kw_metrics_read(KW_METRIC_policy_version));
     kw_store_expect_stamps(gateway->store, kw_serving_needs_time(gateway->policy));
     kw_sequences_begin_use(gateway->sequences);
+    kw_table_states_publish(gateway);
 }
 
 void
@@ -117,6 +119,15 @@ set_served(kw_gateway *gateway)
     kw_change_set_unref(old);
 }
 
+/* The reason can end without a command to this gateway, for example if another gateway ends. */
+static void
+retry_tables_later(kw_gateway *gateway)
+{
+    if (gateway->state == KW_GATEWAY_SERVING && !gateway->fenced &&
+        kw_policy_count_unserved(gateway->policy) > 0)
+        kw_timer_start_ms(gateway->timer, KW_TABLES_RETRY_MS);
+}
+
 void
 kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyring)
 {
@@ -134,9 +145,12 @@ kw_gateway_serve_policy(kw_gateway *gateway, kw_policy *policy, kw_keyring *keyr
     kw_memory_configure(model);
     announce_policy(gateway);
     kw_service_set_policy(gateway->service, policy, keyring);
-    if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost)
+    if (gateway->state == KW_GATEWAY_SERVING && !gateway->lost) {
+        gateway->fenced = false;
         kw_service_open_gate(gateway->service); /* the gate can be shut since the registration was lost */
+    }
     kw_net_set_limits(gateway->net, kw_connections_limits(model));
+    retry_tables_later(gateway);
 }
 
 /* Keeps the gateway out of service until it is registered again; the fence rejects calls. */
@@ -156,6 +170,7 @@ resume_serving(kw_gateway *gateway)
         kw_serving_registration_lost(gateway); /* lost once more, after the facts were written */
         return;
     }
+    gateway->fenced = false;
     kw_log(KW_LOG_INFO, "gateway", "admitted again", KW_LOG_FACT("gateway", gateway->id));
     kw_service_open_gate(gateway->service);
 }
@@ -174,6 +189,8 @@ start_serving(kw_gateway *gateway)
     kw_coordinator_wake(gateway->coordinator, 0);
     if (kw_listeners_report(gateway) && gateway->lost)
         kw_serving_registration_lost(gateway);
+    else
+        retry_tables_later(gateway);
 }
 
 void
@@ -197,6 +214,20 @@ refuse_to_start(kw_gateway *gateway, const kw_error *error)
                                                         : KW_EXIT_FAILED);
 }
 
+/* The gateway serves already: it was to be admitted again after it lost its registration, or it has tables
+ * that are not served. */
+static void
+on_prepared_again(kw_gateway *gateway, const kw_error *error)
+{
+    if (!error)
+        announce_policy(gateway);
+    if (error && gateway->fenced)
+        remain_fenced(gateway, error);
+    else if (gateway->fenced)
+        resume_serving(gateway);
+    retry_tables_later(gateway);
+}
+
 static void
 on_prepared(void *user, const kw_error *error)
 {
@@ -206,10 +237,8 @@ on_prepared(void *user, const kw_error *error)
         set_why_not(gateway, &KW_ERROR_NONE);
     if (gateway->state < KW_GATEWAY_DRAINING) {
         kw_timer_stop(gateway->timer);
-        if (gateway->state == KW_GATEWAY_SERVING && error)
-            remain_fenced(gateway, error);
-        else if (gateway->state == KW_GATEWAY_SERVING)
-            resume_serving(gateway);
+        if (gateway->state == KW_GATEWAY_SERVING)
+            on_prepared_again(gateway, error);
         else if (error && can_recover(gateway, error))
             wait_to_serve(gateway, error);
         else if (error)
@@ -257,8 +286,9 @@ on_candidate_prepared(void *user, const kw_error *error)
 static void
 prepare_candidate(kw_gateway *gateway, kw_policy *candidate)
 {
+    bool begins = gateway->state != KW_GATEWAY_SERVING || gateway->fenced;
     gateway->candidate = candidate;
-    kw_prepare(gateway, candidate, NULL, NULL, on_candidate_prepared, gateway);
+    kw_prepare(gateway, candidate, NULL, NULL, begins, on_candidate_prepared, gateway);
 }
 
 static void
@@ -316,7 +346,7 @@ kw_serving_registration_lost(void *user)
         .retry_after_ms = RETRY_MS,
         .text = "this gateway lost its registration in the catalog; it serves again once it is admitted"};
     kw_gateway *gateway = user;
-    gateway->lost = true;
+    gateway->lost = gateway->fenced = true;
     if (gateway->state != KW_GATEWAY_SERVING)
         return; /* start_serving checks `lost` */
     kw_service_shut_gate(gateway->service, &lost);
@@ -327,6 +357,10 @@ void
 kw_serving_on_timer(void *user)
 {
     kw_gateway *gateway = user;
+    bool complete = gateway->state == KW_GATEWAY_SERVING && !gateway->fenced &&
+                    kw_policy_count_unserved(gateway->policy) == 0;
+    if (complete)
+        return; /* a reload has put the tables into service that the timer was for */
     if (!gateway->preparing) {
         prepare(gateway);
     } else if (gateway->state == KW_GATEWAY_STARTING &&

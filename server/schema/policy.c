@@ -417,7 +417,10 @@ kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool 
 {
     g_assert(table < policy->tables_count);
     kw_table *of = &policy->tables[table];
-    set_order(of, of->changing_order ? of->ordering.order : order, atomics || of->changing_atomics);
+    kw_write_order used = of->changing_order ? of->ordering.order : order;
+    bool allowed = atomics || of->changing_atomics;
+    if (of->ordering.order != used || of->atomics != allowed)
+        set_order(of, used, allowed);
 }
 
 size_t

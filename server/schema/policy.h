@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/error.h"
 #include "base/ordering.h"
 #include "config/model.h"
 #include "rule/field.h"
@@ -87,6 +88,7 @@ struct kw_table {
     const kw_model_table *model;
     const size_t *generated; /* fields that the gateway generates if a put has no value */
     size_t generated_count;
+    _Atomic(const kw_error *) why_not_served; /* use kw_table_why_not_served */
 };
 
 /* Where the rows of a path are, if the policy's text says something else, because the path got another key
@@ -213,8 +215,21 @@ void kw_policy_set_path_filled(kw_policy *policy, const char *table, const char 
 kw_write_order kw_table_default_order(const kw_table *table);
 /* Sets the order of writes that admission determined from the policy and the catalog, and whether atomic
  * operations are allowed. The order is ignored while the version of a change sets it. Called before the
- * policy is in service. */
+ * table is in service; for a table in service, the values must be those that it has. */
 void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, bool atomics);
+
+/* --- tables that are not served; served.c --- */
+
+/* A gateway can serve a policy without some of its tables, for example because their rows contradict the
+ * policy. Calls that read or write rows of such a table fail with UNAVAILABLE, the text and the
+ * retry_after_ms of `why_not`. NULL: the table is served, as all tables of a new policy are. Main thread
+ * only; the calls of other threads notice it at their next check. */
+void kw_policy_set_served(kw_policy *policy, size_t table, const kw_error *why_not);
+/* NULL: the table is served. Lives as long as the policy. Any thread. */
+const kw_error *kw_table_why_not_served(const kw_table *table);
+size_t kw_policy_count_unserved(const kw_policy *policy);
+/* False with the error for the caller if the policy has the table and does not serve it. Any thread. */
+bool kw_policy_check_served(const kw_policy *policy, kw_bytes table, kw_error *ret_error);
 
 size_t kw_policy_table_count(const kw_policy *policy);
 const kw_table *kw_policy_table(const kw_policy *policy, size_t index);

@@ -13,6 +13,7 @@ struct kw_policy {
     GPtrArray *old_models; /* those whose key rules placements use */
     kw_arena *arena;
     kw_table *tables;
+    _Atomic int unserved; /* number of tables that are not served */
     size_t tables_count;
     const kw_table **by_name; /* sorted */
     kw_hazards hazards;

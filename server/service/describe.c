@@ -101,6 +101,9 @@ kw_describe_table(const kw_table *table, kw_arena *arena, kw_api_TableInfo *ret_
     *ret_info = (kw_api_TableInfo){.name = kw_bytes_of_text(table->name),
                                    .has_about = about && about[0],
                                    .about = kw_bytes_of_text(about)};
+    const kw_error *why = kw_table_why_not_served(table);
+    ret_info->has_not_served = why != NULL;
+    ret_info->not_served = why ? kw_bytes_of_text(why->text) : KW_BYTES_NONE;
     ret_info->fields.items = KW_ARENA_ARRAY(arena, kw_api_FieldInfo, table->fields_count);
     ret_info->fields.count = (uint32_t)table->fields_count;
     for (size_t i = 0; i < table->fields_count; i++)

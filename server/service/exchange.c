@@ -239,6 +239,14 @@ is_allowed(const kw_exchange *exchange, kw_error *ret_error)
                            ret_error);
 }
 
+static bool
+is_served(const kw_exchange *exchange, kw_error *ret_error)
+{
+    const kw_policy *policy = exchange->call.policy;
+    return !method_of(exchange)->uses_rows || kw_policy_count_unserved(policy) == 0 ||
+           kw_policy_check_served(policy, kw_subject_of(exchange).table, ret_error);
+}
+
 static void
 start(kw_exchange *exchange)
 {
@@ -251,7 +259,7 @@ start(kw_exchange *exchange)
         kw_exchange_fail(exchange, &refusal);
     } else if (method_of(exchange)->needs_store && !worker->gate_open) {
         kw_exchange_fail(exchange, &worker->gate);
-    } else if (kw_exchange_is_fenced(exchange, &refusal)) {
+    } else if (kw_exchange_is_fenced(exchange, &refusal) || !is_served(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
     } else if (!kw_atomic_hold_try_queue(exchange)) {
         kw_exchange_move(exchange, KW_EXCHANGE_RUNNING, NULL);

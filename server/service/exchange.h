@@ -1,6 +1,6 @@
 /* Internal to service: one call, from its message to its reply.
  *
- *   begin: head -> method -> memory check -> arguments -> hold (hold.h) -> access -> gate -> lease
+ *   begin: head -> method -> memory check -> arguments -> hold (hold.h) -> access -> gate -> lease -> table served
  *          -> atomic hold (atomic_hold.h) -> the method's function (methods.h)
  *   end:   exactly one of the functions that reply or fail
  *

@@ -39,7 +39,7 @@ class Adopted(unittest.TestCase):
         return Gateway(policy, folder=self.folder.name, **how)
 
     def refuse_start(self, policy, part, code=3):
-        gateway = self.open(policy, expect_start=False)
+        gateway = self.open("strict_start: true\n" + policy, expect_start=False)
         gateway.start()
         self.assertEqual(gateway.wait_for_exit(), code, gateway.log())
         self.assertIn(part, gateway.log())

@@ -137,7 +137,7 @@ class Steps(unittest.TestCase):
         wait_until(lambda: gateway.get("/readyz")[0] == 200, "the gateway to serve")
         self.assertEqual(self.count(gateway), 2 * ROWS)
         gateway.stop()
-        gateway.write_policy(policy(self.name, with_layout_2))
+        gateway.write_policy("strict_start: true\n" + policy(self.name, with_layout_2))
         gateway.expect_start = False
         Gateway.start(gateway)
         self.assertEqual(gateway.wait_for_exit(), 3)
@@ -376,6 +376,7 @@ class Two(Steps):
             self.assertEqual(self.count(gateway, "by_ts"), ROWS)
         two.stop()
         self.apply_to(one, "one", BASE)  # a gateway that stops in an orderly way removes its registration at once
+        two.write_policy("strict_start: true\n" + policy(self.name, BASE + BY_TS, own_id="two"))
         two.expect_start = False
         Gateway.start(two)
         self.assertEqual(two.wait_for_exit(), 3)
@@ -438,9 +439,13 @@ class Two(Steps):
             with self.assertRaises(KeywayError) as caught:
                 call()
             self.assertEqual(caught.exception.code, Code.UNAVAILABLE, caught.exception)
-        two.wait_for_log("not admitted again")
-        self.assertFalse(two.ready()["ready"])
-        self.assertIn("table events: this policy changes which rows a record has", two.get("/readyz")[1])
+        two.wait_for_log("admitted again")  # without the table
+        wait_until(lambda: two.ready()["degraded"], "the gateway to report the table")
+        self.assertIn("not served: table events: this policy changes which rows a record has", two.get("/readyz")[1])
+        for call in (lambda: data.put("events", record(id="b", ts=2), None), lambda: data.get("events", record(id="b", ts=2), None, None)):
+            with self.assertRaises(KeywayError) as caught:
+                call()
+            self.assertEqual(caught.exception.code, Code.UNAVAILABLE, caught.exception)
         self.assertEqual(self.count(one), ROWS)
         self.assertEqual(self.count(one, "by_ts"), ROWS)
         two.write_policy(policy(self.name, BASE + BY_TS, own_id="two"))

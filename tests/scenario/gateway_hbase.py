@@ -133,7 +133,7 @@ class Hbase(unittest.TestCase):
     def test_a_changed_rule_that_is_detected_late(self):
         """The gateway compares the policy with the catalog as soon as the store answers, and then exits."""
         proxy = Proxy()
-        text = policy(proxy)
+        text = "strict_start: true\n" + policy(proxy)
         proxy.open()
         with Gateway(text) as gateway:
             wait_until(lambda: gateway.ready()["ready"], "the gateway to be ready")

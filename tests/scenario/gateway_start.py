@@ -181,7 +181,7 @@ class Start(unittest.TestCase):
             data.close()
             gateway.stop()
 
-            gateway.write_policy(POLICY.replace("take: 4", "take: 6"))
+            gateway.write_policy("strict_start: true\n" + POLICY.replace("take: 4", "take: 6"))
             gateway.expect_start = False
             gateway.start()
             self.assertEqual(gateway.wait_for_exit(), 3)
@@ -265,7 +265,7 @@ class Start(unittest.TestCase):
 
     def test_admin_port(self):
         with Gateway(POLICY) as gateway:
-            self.assertEqual(gateway.ready(), {"ready": True, "reasons": [], "warnings": []})
+            self.assertEqual(gateway.ready(), {"ready": True, "reasons": [], "degraded": [], "warnings": []})
             data = gateway.data()
             data.put("events", record(id="a", ts=1), None)
             with self.assertRaises(KeywayError):
@@ -345,7 +345,7 @@ class Start(unittest.TestCase):
                 self.assertGreater(port, 0)
                 self.assertEqual(gateway.data().tables(), ["events"])
                 reason = "cannot listen on 198.51.100.1:9595: Cannot assign requested address"
-                self.assertEqual(gateway.ready(), {"ready": True, "reasons": [], "warnings": [reason]})
+                self.assertEqual(gateway.ready(), {"ready": True, "reasons": [], "degraded": [], "warnings": [reason]})
                 self.assertIn("not listening on an address that this machine does not have", gateway.log())
         self.assertIn("198.51.100.9", self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", "listen: [198.51.100.1:1, 198.51.100.9:2]"), 4))
         self.assertIn("198.51.100.1", self.expect_failure(POLICY.replace("listen: 127.0.0.1:0", "listen: 198.51.100.1:1"), 4))

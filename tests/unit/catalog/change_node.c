@@ -101,7 +101,7 @@ check(node *self, uint64_t target, const kw_change_step *step)
     self->phase = CHECKING;
     self->target = target;
     self->lost = false;
-    kw_catalog_check(self->catalog, policies[target], step, KW_DEADLINE_NONE, on_checked, self);
+    kw_catalog_check(self->catalog, policies[target], step, NULL, KW_DEADLINE_NONE, on_checked, self);
 }
 
 /* After a loss, calls that began before get no answer. */

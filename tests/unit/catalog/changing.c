@@ -119,7 +119,7 @@ kw_code
 gateway_check_step(gateway *self, kw_policy *policy, const kw_change_step *step)
 {
     self->done = false;
-    kw_catalog_check(self->catalog, policy, step, KW_DEADLINE_NONE, checked, self);
+    kw_catalog_check(self->catalog, policy, step, NULL, KW_DEADLINE_NONE, checked, self);
     gateway_wait(self);
     return self->error.code;
 }

@@ -192,7 +192,7 @@ node_check(node *self)
     choose_version(self);
     log_step(self->in, "  %s checks %s", self->id, kw_policy_table(self->target, 0)->name);
     self->phase = CHECKING;
-    kw_catalog_check(self->catalog, self->target, NULL, KW_DEADLINE_NONE, on_checked, self);
+    kw_catalog_check(self->catalog, self->target, NULL, NULL, KW_DEADLINE_NONE, on_checked, self);
 }
 
 static void

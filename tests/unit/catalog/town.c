@@ -158,10 +158,16 @@ checked(void *user, kw_admission *admission, const kw_error *error)
 }
 
 void
-gateway_begin(gateway *self, kw_policy *policy)
+gateway_begin_with(gateway *self, kw_policy *policy, const bool *optional)
 {
     self->done = false;
-    kw_catalog_check(self->catalog, policy, NULL, KW_DEADLINE_NONE, checked, self);
+    kw_catalog_check(self->catalog, policy, NULL, optional, KW_DEADLINE_NONE, checked, self);
+}
+
+void
+gateway_begin(gateway *self, kw_policy *policy)
+{
+    gateway_begin_with(self, policy, NULL);
 }
 
 kw_code

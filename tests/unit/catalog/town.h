@@ -74,6 +74,8 @@ void gateway_wait(gateway *self);
 void gateway_ended(void *user, const kw_error *error);
 /* Only starts the check. */
 void gateway_begin(gateway *self, kw_policy *policy);
+/* The same, with tables that can be left out. */
+void gateway_begin_with(gateway *self, kw_policy *policy, const bool *optional);
 /* Checks, and keeps the admission. Returns KW_OK or the error's code. */
 kw_code gateway_check(gateway *self, kw_policy *policy);
 /* Commits the checked admission, and serves or abandons it. */

@@ -22,6 +22,7 @@ test_gateway_defaults(void)
     g_assert_cmpstr(model->admin.host, ==, "127.0.0.1");
     g_assert_cmpint(model->admin.port, ==, 9596);
     g_assert_cmpint(model->loops, ==, 0);
+    g_assert_false(model->strict_start);
     g_assert_cmpint(model->limits.connections, ==, 10000);
     g_assert_cmpint(model->limits.frame_bytes, ==, 16 << 20);
     g_assert_cmpint(model->limits.in_flight, ==, 128);
@@ -145,6 +146,7 @@ test_gateway_settings(void)
     g_assert_false(model->listeners[2].tls.enabled);
     g_assert_cmpint(model->admin.port, ==, 1003);
     g_assert_cmpint(model->loops, ==, 3);
+    g_assert_true(model->strict_start);
     const int64_t *limits = &model->limits.connections;
     for (int64_t i = 0; i < 9; i++)
         g_assert_cmpint(limits[i], ==, (101 + i) * (i == 1 || i == 3 || i == 5 || i == 6 ? 1024 : 1));

@@ -271,6 +271,38 @@ test_path_states(void)
     g_assert_false(table->paths[0].verified);
 }
 
+static void
+assert_served(const kw_policy *policy, const char *table, const char *why, uint32_t retry_after_ms)
+{
+    kw_error error = KW_ERROR_NONE;
+    g_assert_true(kw_policy_check_served(policy, kw_bytes_of_text(table), &error) == !why);
+    g_assert_cmpstr(error.text, ==, why ? why : "");
+    g_assert_cmpint(error.code, ==, why ? KW_UNAVAILABLE : KW_OK);
+    g_assert_cmpuint(error.retry_after_ms, ==, retry_after_ms);
+}
+
+/* Only the tables that are not served refuse calls, whatever the code of the reason is. */
+static void
+test_tables_that_are_not_served(void)
+{
+    g_autoptr(kw_policy) policy = test_policy(ONE "  u:\n" ONE);
+    g_assert_cmpuint(kw_policy_count_unserved(policy), ==, 0);
+    assert_served(policy, "t", NULL, 0);
+    kw_policy_set_served(policy, 0, &(kw_error){.code = KW_REFUSED, .text = "its rows", .retry_after_ms = 7});
+    kw_policy_set_served(policy, 1, NULL);
+    g_assert_cmpuint(kw_policy_count_unserved(policy), ==, 1);
+    assert_served(policy, "t", "its rows", 7);
+    assert_served(policy, "u", NULL, 0);
+    assert_served(policy, "missing", NULL, 0);
+    kw_policy_set_served(policy, 0, &(kw_error){.code = KW_TIMEOUT, .text = "its store table"});
+    g_assert_cmpuint(kw_policy_count_unserved(policy), ==, 1);
+    assert_served(policy, "t", "its store table", 0);
+    kw_policy_set_served(policy, 0, NULL);
+    g_assert_cmpuint(kw_policy_count_unserved(policy), ==, 0);
+    g_assert_null(kw_table_why_not_served(kw_policy_table(policy, 0)));
+    assert_served(policy, "t", NULL, 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -288,5 +320,6 @@ main(int argc, char **argv)
     g_test_add_func("/schema/snapshot/problems_together", test_problems_together);
     g_test_add_func("/schema/snapshot/associations", test_associations);
     g_test_add_func("/schema/snapshot/path-states", test_path_states);
+    g_test_add_func("/schema/snapshot/not-served", test_tables_that_are_not_served);
     return g_test_run();
 }
