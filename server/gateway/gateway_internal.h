@@ -88,7 +88,7 @@ typedef struct kw_gateway {
         *warnings; /* texts about key rules that are served although new layouts cannot use them, or NULL */
     GPtrArray *zone_warnings; /* texts about time zones whose data in the system differ from the catalog's, or
                                  NULL */
-    GPtrArray *unserved; /* tables that are not served, and why; NULL: not known yet; table_states.c */
+    GPtrArray *unserved;      /* tables that are not served, and why; NULL: not known yet; table_states.c */
     struct kw_change_publication *published; /* change_publication.c */
     kw_error why_not;                        /* the error of the last attempt to prepare */
     GPtrArray *not_listening; /* texts about listeners whose address the machine does not have, or NULL */
