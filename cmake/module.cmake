@@ -58,6 +58,7 @@ function(kw_module name)
   file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/server ${CMAKE_CURRENT_SOURCE_DIR})
   kw_own_headers(kw_${name} ${path})
   target_link_libraries(kw_${name} PUBLIC ${MODULE_USES} PRIVATE kw_flags)
+  target_compile_options(kw_${name} PRIVATE -fexceptions) # server/base/guard.h unwinds the stack
 endfunction()
 
 # kw_unit_test(NAME SOURCES ... USES ...): a GLib test program, one ctest case per program.
@@ -67,6 +68,7 @@ function(kw_unit_test name)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/server ${PROJECT_SOURCE_DIR})
   target_compile_definitions(test_${name} PRIVATE KW_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
   target_link_libraries(test_${name} PRIVATE ${UNIT_USES} kw_flags)
+  target_compile_options(test_${name} PRIVATE -fexceptions)
   add_test(NAME unit.${name} COMMAND test_${name} --tap)
   set_tests_properties(unit.${name} PROPERTIES TIMEOUT 1200 LABELS unit)
 endfunction()

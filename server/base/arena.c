@@ -3,6 +3,8 @@
  * need no more: a thousand concurrent calls then fit into the CPU caches and the TLB. */
 #include "base/arena.h"
 
+#include "base/guard.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,9 +37,12 @@ struct kw_arena {
     uint8_t *at;
     uint8_t *end;
     size_t used;
-    size_t held; /* by all chunks */
+    size_t held;     /* by all chunks */
+    size_t held_all; /* the same, with the arenas below it; only of a root */
+    kw_arena *root;
     kw_account *account;
     kw_purpose purpose;
+    kw_shortage shortage; /* only of a root */
 };
 
 #define FIRST_SIZE ((size_t)4096 - 16 - sizeof(chunk)) /* with malloc's own 16 bytes, one page */
@@ -148,6 +153,7 @@ static void
 charge(kw_arena *arena, size_t bytes)
 {
     arena->held += bytes;
+    arena->root->held_all += bytes;
     kw_account_charge(arena->account, arena->purpose, (int64_t)bytes);
 }
 
@@ -155,11 +161,37 @@ static void
 uncharge(kw_arena *arena, size_t bytes)
 {
     arena->held -= bytes;
+    arena->root->held_all -= bytes;
     kw_account_charge(arena->account, arena->purpose, -(int64_t)bytes);
 }
 
-kw_arena *
-kw_arena_new_for(kw_account *account, kw_purpose purpose)
+static kw_shortage
+shortage_of(const kw_arena *root, size_t more)
+{
+    return root->account ? kw_budget_shortage(root->account, root->held_all, more) : KW_SHORTAGE_NONE;
+}
+
+static void
+note_shortage(kw_arena *root, kw_shortage shortage)
+{
+    if (root->shortage == KW_SHORTAGE_NONE)
+        root->shortage = shortage;
+}
+
+/* Leaves the guard of the arena if there is no memory for that many more bytes. */
+static void
+check_share(kw_arena *root, size_t more)
+{
+    kw_shortage shortage = shortage_of(root, more);
+    if (shortage == KW_SHORTAGE_NONE)
+        return;
+    kw_guard_leave(root, shortage);
+    note_shortage(root, shortage);
+}
+
+/* root NULL: it is a root itself. */
+static kw_arena *
+arena_new(kw_arena *root, kw_account *account, kw_purpose purpose)
 {
     size_t head = (sizeof(kw_arena) + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
     chunk *first = chunk_new(FIRST_SIZE);
@@ -168,10 +200,23 @@ kw_arena_new_for(kw_account *account, kw_purpose purpose)
     *arena = (kw_arena){.chunks = first,
                         .at = first->payload + head,
                         .end = first->payload + FIRST_SIZE,
+                        .root = root ? root : arena,
                         .account = account,
                         .purpose = purpose};
     charge(arena, size_of(first));
     return arena;
+}
+
+kw_arena *
+kw_arena_new_for(kw_account *account, kw_purpose purpose)
+{
+    return arena_new(NULL, account, purpose);
+}
+
+kw_arena *
+kw_arena_new_below(kw_arena *above, kw_purpose purpose)
+{
+    return arena_new(above->root, above->account, purpose);
 }
 
 kw_arena *
@@ -196,6 +241,8 @@ kw_arena_free(kw_arena *arena)
     if (!arena)
         return;
     uncharge(arena, arena->held);
+    g_assert(arena->root != arena || arena->held_all == 0); /* no arena below it is left */
+    kw_guard_forget(arena);
     free_newer_chunks(arena);
     chunk_free(arena->chunks);
 }
@@ -209,6 +256,7 @@ kw_arena_reset(kw_arena *arena)
     arena->at = arena->chunks->payload + head;
     arena->end = arena->chunks->payload + arena->chunks->size;
     arena->used = 0;
+    arena->shortage = KW_SHORTAGE_NONE;
 }
 
 kw_arena_mark
@@ -253,7 +301,9 @@ alloc_slow(kw_arena *arena, size_t size)
 {
     g_assert(size < SIZE_MAX / 2);
     bool own_chunk = KW_ARENA_MALLOC || size > CHUNK_SIZE / 4;
-    chunk *fresh = chunk_new(own_chunk ? size : CHUNK_SIZE);
+    size_t payload = own_chunk ? size : CHUNK_SIZE;
+    check_share(arena->root, sizeof(chunk) + payload);
+    chunk *fresh = chunk_new(payload);
     charge(arena, size_of(fresh));
     if (own_chunk && arena->chunks->next) {
         fresh->next = arena->chunks->next;
@@ -336,6 +386,8 @@ kw_arena_adopt(kw_arena *arena, kw_arena *other)
     chunk *oldest = other->chunks;
     size_t held = other->held;
     uncharge(other, held);
+    g_assert(other->root != other || other->held_all == 0);
+    note_shortage(arena->root, shortage_of(arena->root, held));
     charge(arena, held);
     arena->used += other->used;
     while (oldest->next)
@@ -355,4 +407,22 @@ kw_account *
 kw_arena_account(const kw_arena *arena)
 {
     return arena->account;
+}
+
+kw_arena *
+kw_arena_root(kw_arena *arena)
+{
+    return arena->root;
+}
+
+size_t
+kw_arena_held(const kw_arena *arena)
+{
+    return arena->root == arena ? arena->held_all : arena->held;
+}
+
+kw_shortage
+kw_arena_shortage(const kw_arena *arena)
+{
+    return arena->root->shortage;
 }

@@ -2,10 +2,13 @@
  * memory that an arena gets from malloc is charged to the memory budget (budget.h) and to the arena's
  * account, if it has one.
  *
+ * The arenas of one call form a tree: arenas below another one count as part of it. An arena with an account
+ * can hold at most the share of a call (kw_budget_call_share) together with those below it. guard.h says what
+ * happens when it needs more, or when memory is short.
+ *
  * A bump allocator over chunks that are recycled per thread. One thread at a time can use an arena; another
  * thread can take over a whole arena. Under AddressSanitizer every allocation is its own malloc, so that
- * overruns are detected. Allocation never returns NULL: the process aborts when memory is exhausted. So
- * compare sizes from outside with a limit first.
+ * overruns are detected. Allocation never returns NULL: the process aborts when memory is exhausted.
  */
 #pragma once
 
@@ -21,6 +24,9 @@ kw_arena *kw_arena_new(void);
 
 /* The account must outlive the arena. NULL: no account. */
 kw_arena *kw_arena_new_for(kw_account *account, kw_purpose purpose);
+
+/* An arena with the account of `above`, which must be freed after it. */
+kw_arena *kw_arena_new_below(kw_arena *above, kw_purpose purpose);
 
 /* Frees the arena with everything in it. NULL is allowed. */
 void kw_arena_free(kw_arena *arena);
@@ -66,6 +72,15 @@ size_t kw_arena_used(const kw_arena *arena);
 
 /* The account that the arena is charged to, or NULL. */
 kw_account *kw_arena_account(const kw_arena *arena);
+
+/* The top of the tree that the arena is part of. */
+kw_arena *kw_arena_root(kw_arena *arena);
+
+/* Bytes that the arena and those below it hold, including unused space. */
+size_t kw_arena_held(const kw_arena *arena);
+
+/* Why an allocation outside of a guard would have been refused. */
+kw_shortage kw_arena_shortage(const kw_arena *arena);
 
 #define KW_ARENA_NEW(arena, type) ((type *)kw_arena_alloc0((arena), sizeof(type)))
 #define KW_ARENA_ARRAY(arena, type, count) ((type *)kw_arena_array((arena), (count), sizeof(type)))

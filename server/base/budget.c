@@ -12,6 +12,7 @@ struct kw_account {
 
 static _Atomic int64_t limit;
 static _Atomic int64_t used;
+static _Atomic int64_t caches; /* the part of `used` that is KW_MEMORY_CACHES */
 static _Atomic int64_t large_accounts;
 static _Thread_local int64_t collected;
 
@@ -45,6 +46,8 @@ void
 kw_budget_charge(kw_purpose purpose, int64_t bytes)
 {
     kw_metrics_add((kw_metric)purpose, bytes);
+    if (purpose == KW_MEMORY_CACHES)
+        atomic_fetch_add_explicit(&caches, bytes, memory_order_relaxed);
     collected += bytes;
     if (collected >= KW_BUDGET_STEP || collected <= -KW_BUDGET_STEP)
         kw_budget_settle();
@@ -56,7 +59,7 @@ kw_budget_charge(kw_purpose purpose, int64_t bytes)
 static int64_t
 for_callers(int64_t most)
 {
-    return MAX(most - kw_metrics_read(KW_METRIC_memory_caches), 0);
+    return MAX(most - atomic_load_explicit(&caches, memory_order_relaxed), 0);
 }
 
 int64_t
@@ -92,6 +95,23 @@ kw_budget_left(const kw_account *account)
         return left;
     int64_t until_large = KW_ACCOUNT_LARGE - (account ? kw_account_bytes(account) : 0);
     return MAX(left, MIN(MAX(most - used_bytes, 0), until_large));
+}
+
+int64_t
+kw_budget_call_share(void)
+{
+    int64_t most = kw_budget_limit();
+    return most == 0 ? INT64_MAX : for_callers(most) / 2;
+}
+
+kw_shortage
+kw_budget_shortage(const kw_account *account, size_t held, size_t more)
+{
+    if (kw_budget_limit() == 0)
+        return KW_SHORTAGE_NONE;
+    if ((int64_t)(held + more) > kw_budget_call_share())
+        return KW_SHORTAGE_OF_SHARE;
+    return (int64_t)more > kw_budget_left(account) ? KW_SHORTAGE_OF_MEMORY : KW_SHORTAGE_NONE;
 }
 
 kw_pressure

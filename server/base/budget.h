@@ -3,7 +3,8 @@
  * Code that allocates memory on behalf of callers charges it here, and charges a negative amount when it
  * frees the memory. Each thread collects its charges and adds them to the total in steps of KW_BUDGET_STEP,
  * so that loops do not contend. The total is off by at most one step per thread. A charge never fails: code
- * checks kw_budget_pressure before it starts work that needs memory.
+ * checks kw_budget_pressure before it starts work that needs memory, and the arena of a call checks
+ * kw_budget_shortage before each chunk (guard.h).
  *
  *   used   0 ....... 80 % ....... 85 % ....... 90 % ....... 100 %
  *          NONE      HIGH         FULL for large accounts that hold more than their share
@@ -11,10 +12,11 @@
  *                                                           FULL for everybody
  *
  * An account counts the bytes of one connection and records whether its client is still connected. An account
+ * An account counts the bytes of one connection and records whether its client is still connected. An account
  * is large if it holds KW_ACCOUNT_LARGE bytes or more. The last tenth of the budget is a reserve for small
  * accounts: so small calls are served while large ones have used up the rest. The share of an account is the
  * budget minus the caches, divided by one more than the number of large accounts, but not less than
- * KW_ACCOUNT_LARGE.
+ * KW_ACCOUNT_LARGE. The share of a call is half of the budget minus the caches.
  *
  * Any thread.
  */
@@ -61,6 +63,18 @@ void kw_budget_settle(void);
  * nothing. */
 int64_t kw_budget_left(const kw_account *account);
 kw_pressure kw_budget_pressure(const kw_account *account);
+
+/* Maximum bytes that one call can hold; INT64_MAX without a limit. */
+int64_t kw_budget_call_share(void);
+
+/* Why a call of the account, which holds `held` bytes, cannot hold `more` bytes in addition. */
+typedef enum kw_shortage {
+    KW_SHORTAGE_NONE,
+    KW_SHORTAGE_OF_SHARE, /* it would exceed the share of a call, however much memory is free */
+    KW_SHORTAGE_OF_MEMORY /* memory is short now */
+} kw_shortage;
+
+kw_shortage kw_budget_shortage(const kw_account *account, size_t held, size_t more);
 
 /* How many bytes a thread can keep in a list of spare memory. Never more than `most`. */
 size_t kw_budget_spare(size_t most);

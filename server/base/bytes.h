@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -86,6 +87,9 @@ void kw_buffer_printf(kw_buffer *buffer, const char *format, ...) __attribute__(
 
 /* Frees the memory beyond size if it exceeds a quarter of size. Does nothing if size is 0. */
 void kw_buffer_fit(kw_buffer *buffer);
+
+/* g_auto(kw_buffer) */
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(kw_buffer, kw_buffer_clear)
 
 /* Drops the first `count` bytes (count <= size). */
 void kw_buffer_consume(kw_buffer *buffer, size_t count);

@@ -1,5 +1,7 @@
 #include "base/shortage.h"
 
+#include <inttypes.h>
+
 #define RETRY_AFTER_MS 100
 
 bool
@@ -9,6 +11,16 @@ kw_shortage_refuse(kw_error *ret_error)
     kw_error_set(ret_error, KW_BUSY, "the gateway is short of memory (limits.memory)");
     ret_error->retry_after_ms = RETRY_AFTER_MS;
     return false;
+}
+
+bool
+kw_shortage_refuse_large(kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_LIMIT,
+                        "the call needs more than %" PRId64
+                        " bytes of memory, the most that one call can use (half of limits.memory without "
+                        "the cache); make the call smaller",
+                        kw_budget_call_share());
 }
 
 bool

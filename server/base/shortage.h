@@ -1,4 +1,6 @@
-/* Rejects work for an account (base/budget.h) whose client has disconnected, or when memory is short. */
+/* Rejects work that there is no memory for (base/budget.h), and work for an account whose client has
+ * disconnected.
+ */
 #pragma once
 
 #include "base/budget.h"
@@ -6,6 +8,9 @@
 
 /* Sets BUSY with retry_after_ms and counts the refusal in a metric. Returns false. */
 bool kw_shortage_refuse(kw_error *ret_error);
+
+/* Sets LIMIT: the call needs more memory than the share of a call. Returns false. */
+bool kw_shortage_refuse_large(kw_error *ret_error);
 
 /* Call this before work for an account. False with UNAVAILABLE if its client has disconnected, and with BUSY
  * if memory is short for it. NULL stands for an account within its share. */

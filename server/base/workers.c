@@ -1,5 +1,6 @@
 #include "base/workers.h"
 
+#include "base/guard.h"
 #include "base/thread.h"
 
 #include <glib.h>
@@ -308,6 +309,7 @@ kw_worker_port_open(kw_workers *workers, kw_loop *loop)
 bool
 kw_worker_port_submit(kw_worker_port *port, kw_worker_job *job)
 {
+    kw_guard_end();
     job->task.run = run_done;
     job->port = port;
     job->next = NULL;
