@@ -53,7 +53,7 @@ encode_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_
     size_t records_count = settings->records_count;
     kw_bytes *keys = KW_ARENA_ARRAY(arena, kw_bytes, records_count);
     size_t *record_of = KW_ARENA_ARRAY(arena, size_t, records_count);
-    kw_buffer key = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) key = KW_BUFFER_EMPTY;
     size_t count = 0;
     kw_choice choice = kw_layout_choice(path->layout);
     advised->rejection = candidate->rejection;
@@ -70,7 +70,6 @@ encode_keys(const kw_candidate *candidate, const kw_path *path, const kw_advise_
             advised->rejection = kw_arena_printf(arena, "record %zu: %s", index + 1, error.text);
         }
     }
-    kw_buffer_clear(&key);
     *ret_keyed = (kw_keyed){.path = path,
                             .effort = settings->effort,
                             .count = count,

@@ -171,7 +171,7 @@ static void
 diff_table(const kw_table *old, const kw_table *fresh, const kw_diff_sample *sample, kw_arena *arena,
            kw_buffer *out)
 {
-    kw_buffer body = KW_BUFFER_EMPTY, queries = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) body = KW_BUFFER_EMPTY, queries = KW_BUFFER_EMPTY;
     kw_diff_records records;
     kw_diff_records_make(old, fresh, sample, arena, &records);
     diff_fields(old, fresh, arena, &body);
@@ -183,15 +183,13 @@ diff_table(const kw_table *old, const kw_table *fresh, const kw_diff_sample *sam
     if (queries.size > 0)
         kw_buffer_printf(out, "  queries\n");
     kw_buffer_append(out, kw_buffer_bytes(&queries));
-    kw_buffer_clear(&body);
-    kw_buffer_clear(&queries);
 }
 
 const char *
 kw_policy_diff(const kw_policy *old, const kw_policy *fresh, const kw_diff_sample *sample, kw_arena *arena)
 {
     static const kw_diff_sample none;
-    kw_buffer out = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) out = KW_BUFFER_EMPTY;
     kw_effort *effort = sample ? sample->effort : NULL;
     for (size_t number = 0; number < kw_policy_table_count(old) && kw_effort_spend(effort, KW_EFFORT_LOOK);
          number++) {
@@ -210,7 +208,5 @@ kw_policy_diff(const kw_policy *old, const kw_policy *fresh, const kw_diff_sampl
     }
     if (out.size == 0)
         kw_buffer_printf(&out, "no difference in tables, fields, rules and queries\n");
-    const char *text = kw_arena_text(arena, kw_buffer_bytes(&out));
-    kw_buffer_clear(&out);
-    return text;
+    return kw_arena_text(arena, kw_buffer_bytes(&out));
 }

@@ -109,10 +109,9 @@ fits(const kw_table *table, size_t field, kw_value value, kw_arena *arena)
         const kw_layout *layout = table->paths[path].layout;
         for (size_t index = 0; good && index < kw_layout_component_count(layout); index++) {
             const kw_component *component = kw_layout_component(layout, index);
-            kw_buffer piece = KW_BUFFER_EMPTY;
+            g_auto(kw_buffer) piece = KW_BUFFER_EMPTY;
             if (component->inputs_count == 1 && component->inputs[0] == field)
                 good = component->kind->encode(component, values, KW_BYTES_NONE, &piece, NULL);
-            kw_buffer_clear(&piece);
         }
     }
     return good;

@@ -11,7 +11,7 @@ typedef struct kw_growth {
     kw_arena *arena;
     kw_branches now;
     size_t values_count; /* fields up to the last one that the rule reads: branches copy these */
-    kw_buffer scratch;
+    kw_buffer *scratch;
     kw_error *error;
 } kw_growth;
 
@@ -162,11 +162,11 @@ append_piece(kw_growth *growing, const kw_component *component)
     drop_contradictions(growing, component);
     for (size_t index = 0; index < growing->now.count; index++) {
         kw_branch *branch = &growing->now.items[index];
-        growing->scratch.size = 0;
+        growing->scratch->size = 0;
         if (!may_go_on(growing) || !component->kind->encode(component, branch->values, KW_BYTES_NONE,
-                                                            &growing->scratch, growing->error))
+                                                            growing->scratch, growing->error))
             return false;
-        branch->prefix = joined(growing, branch->prefix, kw_buffer_bytes(&growing->scratch));
+        branch->prefix = joined(growing, branch->prefix, kw_buffer_bytes(growing->scratch));
     }
     return true;
 }
@@ -214,11 +214,11 @@ grow_keys(kw_growth *growing)
     }
     for (size_t index = 0; index < growing->now.count; index++) {
         kw_branch *branch = &growing->now.items[index];
-        growing->scratch.size = 0;
+        growing->scratch->size = 0;
         if (!may_go_on(growing) || !kw_layout_encode_values(layout, branch->values, branch->choice,
-                                                            &growing->scratch, growing->error))
+                                                            growing->scratch, growing->error))
             return false;
-        branch->prefix = kw_arena_copy(growing->arena, kw_buffer_bytes(&growing->scratch));
+        branch->prefix = kw_arena_copy(growing->arena, kw_buffer_bytes(growing->scratch));
     }
     return true;
 }
@@ -254,6 +254,7 @@ kw_branches_make(const kw_path_analysis *analysis, const kw_normalized_query *no
     g_assert(limit > 0);
     kw_branch *first = KW_ARENA_NEW(arena, kw_branch);
     *first = first_branch(normalized, arena);
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     kw_growth growing = {
         .analysis = analysis,
         .normalized = normalized,
@@ -261,10 +262,10 @@ kw_branches_make(const kw_path_analysis *analysis, const kw_normalized_query *no
         .arena = arena,
         .now = {.items = first, .count = 1},
         .values_count = count_values(analysis->layout),
+        .scratch = &scratch,
         .error = ret_error,
     };
     bool good = analysis->stop == KW_STOP_COMPLETE ? grow_keys(&growing) : grow_prefixes(&growing);
-    kw_buffer_clear(&growing.scratch);
     *ret_branches = growing.now;
     return good;
 }

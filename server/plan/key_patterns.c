@@ -37,12 +37,11 @@ typedef struct kw_forms {
 static bool
 encode(kw_pattern_search *self, const kw_component *component, kw_forms *forms)
 {
-    kw_buffer piece = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) piece = KW_BUFFER_EMPTY;
     kw_error ignored;
     bool good = component->kind->encode(component, self->values, KW_BYTES_NONE, &piece, &ignored);
     if (good)
         forms->items[forms->count++] = kw_arena_copy(self->arena, kw_buffer_bytes(&piece));
-    kw_buffer_clear(&piece);
     return good;
 }
 

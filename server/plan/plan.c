@@ -424,7 +424,7 @@ print_group(const kw_plan *plan, const kw_merge_group *group, kw_arena *arena, k
 const char *
 kw_plan_text(const kw_plan *plan, kw_arena *arena)
 {
-    kw_buffer out = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) out = KW_BUFFER_EMPTY;
     const kw_layout *layout = plan->placements[0]->layout;
     kw_buffer_printf(&out, "table %s by path %s (layout %u, store table %s)%s\n", plan->query->table->name,
                      plan->path->name, kw_layout_number(layout), kw_layout_store_table(layout),
@@ -438,7 +438,5 @@ kw_plan_text(const kw_plan *plan, kw_arena *arena)
         kw_buffer_printf(&out, "  ... and %zu groups more\n", plan->groups_count - RANGES_SHOWN);
     for (size_t index = 0; index < plan->notes_count; index++)
         kw_buffer_printf(&out, "- %s\n", plan->notes[index]);
-    const char *text = kw_arena_text(arena, kw_buffer_bytes(&out));
-    kw_buffer_clear(&out);
-    return text;
+    return kw_arena_text(arena, kw_buffer_bytes(&out));
 }

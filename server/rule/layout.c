@@ -222,7 +222,7 @@ kw_layout_pieces_chosen(const kw_layout *layout, const kw_record *record, uint32
 {
     g_assert(choice < layout->choice.buckets);
     size_t places[KW_RULE_COMPONENTS_MAX];
-    kw_buffer out = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) out = KW_BUFFER_EMPTY;
     bool done = encode_checked(layout, record->values, choice, places, &out, ret_error);
     if (done) {
         kw_bytes key = kw_arena_copy(arena, kw_buffer_bytes(&out));
@@ -235,7 +235,6 @@ kw_layout_pieces_chosen(const kw_layout *layout, const kw_record *record, uint32
         *ret_pieces = pieces;
         *ret_count = layout->count;
     }
-    kw_buffer_clear(&out);
     return done;
 }
 

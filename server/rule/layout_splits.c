@@ -54,14 +54,12 @@ key_at(const kw_layout *layout, size_t used, uint64_t position, kw_arena *arena)
     }
     while (used > 0 && digits[used - 1] == 0)
         used--;
-    kw_buffer key = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) key = KW_BUFFER_EMPTY;
     for (size_t index = 0; index < used; index++) {
         const kw_component *component = layout->components[index];
         kw_buffer_append(&key, component->kind->piece(component, digits[index], arena));
     }
-    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&key));
-    kw_buffer_clear(&key);
-    return copy;
+    return kw_arena_copy(arena, kw_buffer_bytes(&key));
 }
 
 bool
@@ -97,7 +95,7 @@ static bool
 encode_sample(const kw_layout *layout, const kw_record *records, size_t count, kw_arena *arena,
               kw_bytes *keys, kw_error *ret_error)
 {
-    kw_buffer key = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) key = KW_BUFFER_EMPTY;
     bool good = true;
     for (size_t index = 0; good && index < count; index++) {
         key.size = 0;
@@ -106,7 +104,6 @@ encode_sample(const kw_layout *layout, const kw_record *records, size_t count, k
                kw_error_prefix(ret_error, "sample record %zu", index + 1);
         keys[index] = kw_arena_copy(arena, kw_buffer_bytes(&key));
     }
-    kw_buffer_clear(&key);
     return good;
 }
 

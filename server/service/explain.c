@@ -149,7 +149,7 @@ print_region(const kw_explained_key *key, kw_arena *arena, kw_buffer *out)
 static kw_bytes
 keys_text(const kw_explained_key *keys, size_t count, kw_arena *arena)
 {
-    kw_buffer text = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) text = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < count; i++) {
         const kw_placement *placement = keys[i].placement;
         kw_buffer_printf(&text, "path %s, store table %.*s: row key %s\n", placement->path->name,
@@ -162,9 +162,7 @@ keys_text(const kw_explained_key *keys, size_t count, kw_arena *arena)
         if (keys[i].has_region)
             print_region(&keys[i], arena, &text);
     }
-    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&text));
-    kw_buffer_clear(&text);
-    return copy;
+    return kw_arena_copy(arena, kw_buffer_bytes(&text));
 }
 
 /* The record to explain, and the notes to return with its keys. */

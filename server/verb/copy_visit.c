@@ -148,11 +148,10 @@ static void
 copy_rows(kw_copy_scan *scan, const kw_rows *rows)
 {
     const kw_call *call = scan->slice->call;
-    kw_buffer scratch = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     kw_row_copy *copies = KW_ARENA_ARRAY(call->arena, kw_row_copy, rows->count);
     for (size_t i = 0; i < rows->count; i++)
         add_copy(scan, &rows->rows[i], copies, &scratch);
-    kw_buffer_clear(&scratch);
     scan->written = KW_ARENA_ARRAY(call->arena, kw_written, scan->visited_count);
     kw_store_handle_copy_rows(call->handle, copies, scan->visited_count, call->deadline, scan->written,
                               on_rows_done, scan);

@@ -124,7 +124,7 @@ append_key(kw_buffer *to, kw_bytes key)
 kw_bytes
 kw_scrub_cursor(kw_call *call, const kw_scrub_sides *sides, const kw_scrub_position *position)
 {
-    kw_buffer text = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) text = KW_BUFFER_EMPTY;
     uint8_t *head = kw_buffer_reserve(&text, HEAD_SIZE);
     head[0] = VERSION;
     kw_be64_store(head + 1, identity_of(sides));
@@ -133,9 +133,7 @@ kw_scrub_cursor(kw_call *call, const kw_scrub_sides *sides, const kw_scrub_posit
     append_key(&text, position->first);
     append_key(&text, position->last);
     append_key(&text, position->after);
-    kw_bytes copy = kw_arena_copy(call->arena, kw_buffer_bytes(&text));
-    kw_buffer_clear(&text);
-    return copy;
+    return kw_arena_copy(call->arena, kw_buffer_bytes(&text));
 }
 
 static bool

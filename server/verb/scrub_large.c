@@ -58,11 +58,10 @@ copy_record(large *self, const kw_record *record)
 {
     const kw_scrub_sides *sides = self->job->sides;
     bool primary = self->side == sides->all[0];
-    kw_buffer scratch = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     kw_error error;
     bool good = kw_layout_encode(sides->all[primary]->layout, record, &scratch, &error);
     kw_bytes key = kw_arena_copy(self->job->call->arena, kw_buffer_bytes(&scratch));
-    kw_buffer_clear(&scratch);
     if (good) {
         copy(self, primary ? self->row : key, primary ? key : self->row);
         return;

@@ -269,10 +269,9 @@ encode(const kw_component *component, const kw_value *values, kw_bytes rest, kw_
 static bool
 accepts(const kw_component *component, size_t field, kw_value value, kw_error *ret_error)
 {
-    kw_buffer ignored = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) ignored = KW_BUFFER_EMPTY;
     (void)field;
     bool good = encode_value(component, value, &ignored, ret_error);
-    kw_buffer_clear(&ignored);
     return good;
 }
 
