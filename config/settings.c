@@ -115,10 +115,12 @@ static const kw_setting limits_settings[] = {
      .offset = offsetof(kw_model_limits, memory_bytes),
      .least = 16 * MIB,
      .most = 1024 * 1024 * GIB,
-     .about = "Memory that clients can make the gateway use. It includes the cache of the embedded store, "
-              "but not its write buffers (64 MiB). Above 80 % of the limit, pages and read-ahead shrink, and "
-              "connections that hold more than their share are not read. Above 90 %, only small calls are "
-              "accepted; other calls are answered with BUSY. At the limit, all calls are.",
+     .about =
+         "Memory that clients can make the gateway use. It includes the cache of the embedded store, "
+         "but not its write buffers (64 MiB). Above 80 % of the limit, pages and read-ahead shrink, and "
+         "connections that hold more than their share are not read. Above 90 %, only small calls are "
+         "accepted; other calls are answered with BUSY. At the limit, all calls are. One call can use at "
+         "most half of the memory that the cache leaves; a call that needs more fails with LIMIT.",
      .holds = "half of the memory of the machine, or of the control group's limit if that is less"},
     {.name = "connections",
      .kind = KW_KIND_INT,

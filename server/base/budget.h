@@ -12,7 +12,6 @@
  *                                                           FULL for everybody
  *
  * An account counts the bytes of one connection and records whether its client is still connected. An account
- * An account counts the bytes of one connection and records whether its client is still connected. An account
  * is large if it holds KW_ACCOUNT_LARGE bytes or more. The last tenth of the budget is a reserve for small
  * accounts: so small calls are served while large ones have used up the rest. The share of an account is the
  * budget minus the caches, divided by one more than the number of large accounts, but not less than

@@ -129,7 +129,7 @@ kw_placement_default_key(const kw_placement *placement, const kw_record *record,
 bool
 kw_association_default_key(kw_association_lookup *self, size_t number, kw_error *ret_error)
 {
-    kw_buffer key = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) key = KW_BUFFER_EMPTY;
     uint32_t bucket;
     if (self->defaults[number].size)
         return true;
@@ -137,7 +137,6 @@ kw_association_default_key(kw_association_lookup *self, size_t number, kw_error 
                                              &bucket, ret_error);
     if (computed)
         self->defaults[number] = kw_arena_copy(self->group->call->arena, kw_buffer_bytes(&key));
-    kw_buffer_clear(&key);
     return computed;
 }
 
@@ -373,10 +372,9 @@ kw_association_find(kw_call *call, const kw_table *table, const kw_record *const
     group->gets = KW_ARENA_ARRAY(call->arena, const kw_get *, count);
     group->get_lookups = KW_ARENA_ARRAY(call->arena, kw_association_lookup *, count);
     group->writes = KW_ARENA_ARRAY(call->arena, kw_association_lookup *, count);
-    kw_buffer scratch = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < count; i++)
         begin_lookup(group, i, records[i], &scratch);
-    kw_buffer_clear(&scratch);
     if (group->gets_count == 0)
         done(user, group->entries);
     else if (group->gets_count == 1)

@@ -1,5 +1,15 @@
 #include "path/call.h"
 
+#include "base/guard.h"
+
+void
+kw_call_guard(kw_call *call, void (*step)(void *user), void *user)
+{
+    kw_error error;
+    if (!kw_guard_run(call->arena, step, user, &error))
+        call->refuse(call, &error);
+}
+
 kw_call
 kw_call_copy(const kw_call *like)
 {
@@ -10,6 +20,7 @@ kw_call_copy(const kw_call *like)
     call.keyring = kw_keyring_ref(like->keyring);
     call.identity = kw_arena_copy(call.arena, like->identity);
     call.request_id = NULL;
+    call.refuse = NULL;
     return call;
 }
 

@@ -3,6 +3,7 @@
  *
  * A verb starts on the call's loop. It calls its completion there exactly once, either later or before it
  * returns (for errors found at once). The request and everything in it live in the call's arena until then.
+ * Only if there is no memory for a step of the verb, the call ends through `refuse` instead.
  */
 #pragma once
 
@@ -16,7 +17,9 @@
 
 typedef struct kw_generator kw_generator; /* sequence/sequence.h */
 
-typedef struct kw_call {
+typedef struct kw_call kw_call;
+
+struct kw_call {
     kw_arena *arena;
     kw_account *account; /* account of the caller; NULL: none. Outlives the call */
     uint64_t number;     /* number of the call on its loop; older calls of the account have smaller numbers */
@@ -31,7 +34,16 @@ typedef struct kw_call {
     kw_deadline deadline;
     const char *request_id;
     uint64_t era; /* of the gateway's fence (base/fence.h) when the call began; 0 without one */
-} kw_call;
+    /* Ends the call with LIMIT or BUSY. NULL: memory for the call is never refused, because its arena has no
+     * account.
+     */
+    void (*refuse)(kw_call *call, const kw_error *error);
+};
+
+/* Runs a step of a verb in a guard (base/guard.h) of the call's arena. If there is no memory for it, the call
+ * ends: the step must be the last thing that its caller does. For steps that run later than the verb's start,
+ * which the caller of the verb guards. */
+void kw_call_guard(kw_call *call, void (*step)(void *user), void *user);
 
 /* Returns a copy of the call that outlives it: with its own arena, references to account, policy and keyring,
  * a copy of the identity, and no request id. */

@@ -16,6 +16,7 @@ typedef struct finding {
     size_t count;
     size_t *looked_up; /* indexes of the records looked up in the association */
     size_t looked_up_count;
+    const kw_association_entry *entries; /* parallel to looked_up */
     kw_rows_found done;
     void *user;
 } finding;
@@ -201,30 +202,37 @@ add_rows(const finding *self, const kw_record *record, const kw_bytes *keys, kw_
 static void
 compute_all(const finding *self)
 {
-    kw_buffer scratch = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     for (size_t i = 0; i < self->count; i++)
         add_rows(self, self->records[i], NULL, &scratch, &self->found[i]);
-    kw_buffer_clear(&scratch);
     self->done(self->user, self->found);
 }
 
 /* --- with an association --------------------------------------------------------------------------- */
 
 static void
+add_looked_up(void *user)
+{
+    const finding *self = user;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
+    for (size_t i = 0; i < self->looked_up_count; i++) {
+        const kw_association_entry *entry = &self->entries[i];
+        kw_record_rows *found = &self->found[self->looked_up[i]];
+        found->entry = entry;
+        if (entry->error.code != KW_OK)
+            fail(self, &entry->error, found);
+        else
+            add_rows(self, self->records[self->looked_up[i]], entry->keys, &scratch, found);
+    }
+    self->done(self->user, self->found);
+}
+
+static void
 looked_up(void *user, const kw_association_entry *entries)
 {
     finding *self = user;
-    kw_buffer scratch = KW_BUFFER_EMPTY;
-    for (size_t i = 0; i < self->looked_up_count; i++) {
-        size_t at = self->looked_up[i];
-        self->found[at].entry = &entries[i];
-        if (entries[i].error.code != KW_OK)
-            fail(self, &entries[i].error, &self->found[at]);
-        else
-            add_rows(self, self->records[at], entries[i].keys, &scratch, &self->found[at]);
-    }
-    kw_buffer_clear(&scratch);
-    self->done(self->user, self->found);
+    self->entries = entries;
+    kw_call_guard(self->call, add_looked_up, self);
 }
 
 /* True if each placement's rule can encode the record, or the record can have rows elsewhere. If not, no row
@@ -248,7 +256,7 @@ static void
 look_up_all(finding *self, int64_t stamp)
 {
     const kw_record **records = KW_ARENA_ARRAY(self->call->arena, const kw_record *, self->count);
-    kw_buffer scratch = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     self->looked_up = KW_ARENA_ARRAY(self->call->arena, size_t, self->count);
     for (size_t i = 0; i < self->count; i++) {
         kw_error error;
@@ -259,7 +267,6 @@ look_up_all(finding *self, int64_t stamp)
         records[self->looked_up_count] = self->records[i];
         self->looked_up[self->looked_up_count++] = i;
     }
-    kw_buffer_clear(&scratch);
     kw_association_find(self->call, self->table, records, self->looked_up_count, self->use == KW_ROWS_PUT,
                         stamp, looked_up, self);
 }

@@ -6,6 +6,7 @@
  * assigned twice. */
 #include "sequence/sequence_internal.h"
 
+#include "base/guard.h"
 #include "base/metrics.h"
 
 #include <stdio.h>
@@ -284,6 +285,7 @@ kw_generator_fill(kw_generator *self, kw_arena *arena, const kw_table *table, kw
                   size_t count, kw_deadline deadline, void (*done)(void *user), void *user)
 {
     g_assert(done && (fillings || count == 0));
+    kw_guard_end(); /* records can wait in queues */
     kw_fill_call *call = KW_ARENA_NEW(arena, kw_fill_call);
     *call = (kw_fill_call){.generator = self,
                            .arena = arena,
@@ -327,6 +329,7 @@ kw_generator_allocate(kw_generator *self, const kw_table *table, size_t number, 
                       int64_t count, kw_deadline deadline, kw_allocated done, void *user)
 {
     g_assert(done && number < table->fields_count);
+    kw_guard_end(); /* the call can wait in a queue */
     const kw_field *field = &table->fields[number];
     const kw_model_generate *how = &field->model->generate;
     kw_error error = KW_ERROR_NONE;

@@ -1,5 +1,6 @@
 #include "service/exchange_internal.h"
 
+#include "base/guard.h"
 #include "base/shortage.h"
 #include "service/atomic_hold.h"
 #include "service/errors.h"
@@ -169,6 +170,7 @@ void
 kw_exchange_reply(kw_exchange *exchange, const void *result)
 {
     kw_error fenced;
+    kw_guard_end();
     if (!kw_exchange_is_fenced(exchange, &fenced)) {
         finish(exchange, result, KW_OK);
         return;
@@ -180,6 +182,7 @@ kw_exchange_reply(kw_exchange *exchange, const void *result)
 void
 kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
 {
+    kw_guard_end();
     if (exchange->state == KW_EXCHANGE_ANSWERED) {
         finish(exchange, NULL, KW_OK);
         return;
@@ -191,6 +194,7 @@ void
 kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
 {
     kw_error fenced;
+    kw_guard_end();
     g_assert(exchange->state != KW_EXCHANGE_ANSWERED && !exchange->oneway);
     if (kw_exchange_is_fenced(exchange, &fenced)) {
         kw_buffer_clear(message);
@@ -208,6 +212,7 @@ kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
 void
 kw_exchange_fail_for_size(kw_exchange *exchange)
 {
+    kw_guard_end();
     const void *result = too_large(exchange);
     finish(exchange, result, KW_LIMIT);
 }

@@ -1,5 +1,6 @@
 #include "service/exchange_internal.h"
 
+#include "base/guard.h"
 #include "config/diagnostic.h"
 #include "service/atomic_hold.h"
 #include "service/hold.h"
@@ -129,6 +130,32 @@ name_request(kw_exchange *exchange)
     *at = '\0';
 }
 
+/* --- guards -------------------------------------------------------------------------------------- */
+
+static void
+refuse(kw_call *call, const kw_error *error)
+{
+    kw_exchange_fail((kw_exchange *)(void *)((char *)call - offsetof(kw_exchange, call)), error);
+}
+
+typedef struct guarded {
+    kw_exchange *exchange;
+    void (*part)(kw_exchange *exchange);
+} guarded;
+
+static void
+run_guarded(void *user)
+{
+    const guarded *self = user;
+    self->part(self->exchange);
+}
+
+void
+kw_exchange_guard(kw_exchange *exchange, void (*part)(kw_exchange *exchange))
+{
+    kw_call_guard(&exchange->call, run_guarded, &(guarded){exchange, part});
+}
+
 static kw_exchange *
 exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_message *message,
              const kw_wire_method *method)
@@ -160,42 +187,51 @@ exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_messa
                                .compiler = worker->compiler,
                                .identity = subject ? kw_bytes_of_text(subject) : KW_BYTES_NONE,
                                .deadline = KW_DEADLINE_NONE,
-                               .request_id = exchange->request_id};
+                               .request_id = exchange->request_id,
+                               .refuse = refuse};
     return exchange;
 }
 
-/* Maximum memory for decoding: the configured limit, but for a large message at most half of the memory
- * that is left for this caller. */
-static size_t
-decoding_budget(const kw_exchange *exchange, size_t payload)
+/* --- arguments ----------------------------------------------------------------------------------- */
+
+typedef struct decoding {
+    kw_exchange *exchange;
+    kw_bytes body;
+    bool good;
+    kw_error error;
+} decoding;
+
+static void
+decode(void *user)
 {
-    size_t most = (size_t)kw_exchange_model(exchange)->limits.decoded_bytes;
-    return payload <= KW_EXCHANGE_SMALL / WORK_FACTOR
-               ? most
-               : MIN(most, (size_t)kw_budget_left(exchange->account) / 2);
+    decoding *self = user;
+    kw_exchange *exchange = self->exchange;
+    const kw_wire_struct *table = exchange->method->args;
+    kw_wire_limits limits = {.decoded_bytes = (size_t)kw_exchange_model(exchange)->limits.decoded_bytes,
+                             .depth = KW_WIRE_DEPTH_DEFAULT};
+    void *args = kw_arena_alloc0(exchange->call.arena, table->size);
+    exchange->args = args;
+    self->good = kw_wire_struct_decode(table, kw_request_form(exchange->request).protocol, self->body, limits,
+                                       exchange->call.arena, args, &self->error);
 }
 
 /* Unreadable arguments fail the call but not the connection, because the end of the message is known. */
 static bool
 decode_args(kw_exchange *exchange, const kw_wire_message *message)
 {
-    const kw_wire_struct *table = exchange->method->args;
-    kw_wire_protocol protocol = kw_request_form(exchange->request).protocol;
-    kw_wire_limits limits = {.decoded_bytes = decoding_budget(exchange, message->body.size),
-                             .depth = KW_WIRE_DEPTH_DEFAULT};
-    void *args = kw_arena_alloc0(exchange->call.arena, table->size);
-    kw_error error = KW_ERROR_NONE;
-    exchange->args = args;
-    if (kw_wire_struct_decode(table, protocol, message->body, limits, exchange->call.arena, args, &error))
-        return true;
-    if (error.code == KW_LIMIT &&
-        limits.decoded_bytes < (size_t)kw_exchange_model(exchange)->limits.decoded_bytes) {
+    kw_error refusal;
+    decoding self;
+    self.exchange = exchange;
+    self.body = message->body;
+    if (!kw_guard_run(exchange->call.arena, decode, &self, &refusal)) {
         begin_counting();
-        kw_exchange_fail_for_memory(exchange);
+        kw_exchange_fail(exchange, &refusal);
         return false;
     }
+    if (self.good)
+        return true;
     refuse_message(exchange->worker, exchange->request, message, KW_WIRE_EXCEPTION_PROTOCOL_ERROR,
-                   error.text);
+                   self.error.text);
     kw_exchange_leave(exchange);
     return false;
 }
@@ -263,7 +299,7 @@ start(kw_exchange *exchange)
         kw_exchange_fail(exchange, &refusal);
     } else if (!kw_atomic_hold_try_queue(exchange)) {
         kw_exchange_move(exchange, KW_EXCHANGE_RUNNING, NULL);
-        method_of(exchange)->run(exchange);
+        kw_exchange_guard(exchange, method_of(exchange)->run);
     }
 }
 

@@ -86,6 +86,10 @@ void kw_exchange_resume(kw_exchange *exchange);
  * call. */
 void kw_exchange_drop_policy(kw_exchange *exchange);
 
+/* Runs a part of the call in a guard (base/guard.h): if there is no memory for it, the call fails with LIMIT
+ * or BUSY. The part must be the last thing that its caller does. The methods' functions run in a guard. */
+void kw_exchange_guard(kw_exchange *exchange, void (*part)(kw_exchange *exchange));
+
 /* Called by the alarm of an exchange when its deadline has passed. */
 void kw_exchange_on_deadline(kw_alarm *alarm);
 

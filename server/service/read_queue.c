@@ -1,5 +1,7 @@
 #include "service/read_queue.h"
 
+#include "base/guard.h"
+
 /* How often queues are checked while reads wait for the client to read its replies. */
 #define CHECK_MS 10
 
@@ -59,7 +61,7 @@ start_waiting(kw_read_queue *queue)
     for (kw_exchange *next; (next = g_queue_peek_head(&queue->waiting)) && can_start(queue, next);) {
         kw_exchange_move(next, KW_EXCHANGE_RUNNING, NULL);
         queue->large += next->large;
-        next->start_read(next);
+        kw_exchange_guard(next, next->start_read);
     }
     queue->starting = false;
     if (queue->waiting.length > 0)
@@ -103,6 +105,7 @@ kw_read_queue_enter(kw_exchange *exchange, bool large, void (*start)(kw_exchange
         start(exchange);
         return;
     }
+    kw_guard_end();
     queue = find_queue(queues, exchange->account);
     g_assert(!exchange->read_queue);
     queue->members++;

@@ -3,6 +3,7 @@
  * rejection is reported like any other result: by the completion, in a later loop iteration. */
 #include "store/store.h"
 
+#include "base/guard.h"
 #include "base/metrics.h"
 #include "store/check.h"
 #include "store/class.h"
@@ -16,10 +17,12 @@ count_operations(const kw_store_handle *handle, kw_metric metric, size_t count)
         kw_metrics_add(metric, (int64_t)count);
 }
 
+/* Called first by each operation. From then on, the store uses memory of the caller's arena. */
 static void
-assert_valid(const kw_store_handle *handle, bool has_completion)
+begin_operation(const kw_store_handle *handle, bool is_valid)
 {
-    g_assert(handle && has_completion);
+    g_assert(handle && is_valid);
+    kw_guard_end();
 }
 
 /* A store with one writer sets one timestamp per write. */
@@ -34,7 +37,7 @@ assert_valid_write(const kw_store_handle *handle, const kw_write *write)
 void
 kw_store_handle_write(kw_store_handle *handle, const kw_write *write, kw_write_done done, void *user)
 {
-    assert_valid(handle, done);
+    begin_operation(handle, done);
     assert_valid_write(handle, write);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_write(write, &error)) {
@@ -107,7 +110,7 @@ void
 kw_store_handle_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t count,
                            kw_written *results, void (*done)(void *user), void *user)
 {
-    assert_valid(handle, done);
+    begin_operation(handle, done);
     g_assert(count == 0 || (writes && results));
     for (size_t i = 0; i < count; i++)
         assert_valid_write(handle, writes[i]);
@@ -148,7 +151,7 @@ void
 kw_store_handle_write_if(kw_store_handle *handle, const kw_write *write, const kw_check *check,
                          kw_write_if_done done, void *user)
 {
-    assert_valid(handle, done);
+    begin_operation(handle, done);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_condition(write, check, &error) ||
         !check_others(handle, write->ordering, write->others_count, &error)) {
@@ -163,7 +166,7 @@ void
 kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                           void *user)
 {
-    assert_valid(handle, done);
+    begin_operation(handle, done);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_increment(increment, &error) ||
         !check_others(handle, increment->ordering, increment->others_count, &error)) {
@@ -204,7 +207,7 @@ void
 kw_store_handle_copy_rows(kw_store_handle *handle, const kw_row_copy *copies, size_t count,
                           kw_deadline deadline, kw_written *results, void (*done)(void *user), void *user)
 {
-    assert_valid(handle, done);
+    begin_operation(handle, done);
     g_assert(count == 0 || (copies && results));
     kw_error error;
     if (count == 0) {
@@ -233,7 +236,7 @@ void
 kw_store_handle_sweep_rows(kw_store_handle *handle, const kw_row_sweep *sweeps, size_t count,
                            kw_deadline deadline, kw_written *results, void (*done)(void *user), void *user)
 {
-    assert_valid(handle, done);
+    begin_operation(handle, done);
     g_assert(count == 0 || (sweeps && results));
     kw_error error;
     if (count == 0) {
@@ -258,7 +261,7 @@ assert_valid_get(const kw_store_handle *handle, const kw_get *get)
 void
 kw_store_handle_get(kw_store_handle *handle, const kw_get *get, kw_get_done done, void *user)
 {
-    assert_valid(handle, done);
+    begin_operation(handle, done);
     assert_valid_get(handle, get);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_get(get, &error)) {
@@ -285,7 +288,7 @@ void
 kw_store_handle_get_many(kw_store_handle *handle, const kw_get *const *gets, size_t count, kw_get_done done,
                          void *user)
 {
-    assert_valid(handle, done);
+    begin_operation(handle, done);
     g_assert(count == 0 || gets);
     kw_error error;
     if (count == 0) {
@@ -312,7 +315,7 @@ rejected_scan(kw_store_handle *handle, const kw_error *error)
 kw_range_scan *
 kw_store_handle_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec)
 {
-    assert_valid(handle, spec);
+    begin_operation(handle, spec);
     kw_error error;
     if (kw_store_handle_is_closing(handle, &error) || !kw_check_range_scan_spec(spec, &error))
         return rejected_scan(handle, &error);
@@ -365,7 +368,7 @@ kw_range_scan_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_bytes, bo
                     kw_deadline deadline, kw_get_done done, void *user)
 {
     g_assert(scan && !scan->fetching && max_rows > 0 && max_bytes > 0);
-    assert_valid(scan->handle, done);
+    begin_operation(scan->handle, done);
     scan->fetching = true;
     scan->done = done;
     scan->user = user;

@@ -1,4 +1,5 @@
 /* The wrappers around a store's functions for tables and for the store itself; see store.c. */
+#include "base/guard.h"
 #include "store/check.h"
 #include "store/class.h"
 #include "store/refuse.h"
@@ -8,6 +9,7 @@ kw_store_handle_create_table(kw_store_handle *handle, const kw_table_spec *spec,
                              void *user)
 {
     g_assert(handle && done);
+    kw_guard_end();
     kw_error error;
     if (!kw_store_handle_is_closing(handle, &error) && kw_check_table_spec(spec, &error))
         handle->class->create_table(handle, spec, done, user);
@@ -20,6 +22,7 @@ kw_store_handle_describe_table(kw_store_handle *handle, kw_bytes table, kw_deadl
                                kw_table_facts_done done, void *user)
 {
     g_assert(handle && done);
+    kw_guard_end();
     kw_error error;
     if (!kw_store_handle_is_closing(handle, &error) && kw_check_table_name(table, &error))
         handle->class->describe_table(handle, table, deadline, done, user);
@@ -32,6 +35,7 @@ kw_store_handle_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline 
                            void *user)
 {
     g_assert(handle && done);
+    kw_guard_end();
     kw_error error;
     if (!kw_store_handle_is_closing(handle, &error) && kw_check_table_name(table, &error))
         handle->class->drop_table(handle, table, deadline, done, user);
@@ -44,6 +48,7 @@ kw_store_handle_regions(kw_store_handle *handle, kw_bytes table, kw_deadline dea
                         void *user)
 {
     g_assert(handle && done);
+    kw_guard_end();
     kw_error error;
     if (!kw_store_handle_is_closing(handle, &error) && kw_check_table_name(table, &error))
         handle->class->regions(handle, table, deadline, done, user);

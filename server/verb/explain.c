@@ -29,16 +29,14 @@ kw_verb_explain(kw_call *call, const kw_scan_request *request, kw_effort *effort
                 kw_error *ret_error)
 {
     const kw_plan *plan;
-    kw_pushdown push;
+    g_auto(kw_pushdown) push = {0};
     if (!kw_page_plan_within(call, request, effort, call->arena, &plan, ret_error))
         return false;
     const kw_reader *reader = kw_pushdown_reader(call, request, plan, NULL);
     if (!kw_pushdown_make(call, request, plan, reader, &push, ret_error))
         return false;
-    bool good = !push.prepared || kw_prepared_compile(push.prepared, ret_error);
-    kw_pushdown_clear(&push);
     *ret_plan = push.notes_count ? with_notes(plan, &push, call->arena) : plan;
-    return good;
+    return !push.prepared || kw_prepared_compile(push.prepared, ret_error);
 }
 
 typedef struct explain_put explain_put;
@@ -65,6 +63,13 @@ is_within(const kw_region *region, kw_bytes key)
 }
 
 static void
+answer(void *user)
+{
+    explain_put *self = user;
+    self->done(self->user, self->keys, self->count, NULL);
+}
+
+static void
 located(void *user, kw_regions *regions, const kw_error *error)
 {
     region_query *asked = user;
@@ -82,7 +87,7 @@ located(void *user, kw_regions *regions, const kw_error *error)
     }
     kw_regions_free(regions);
     if (--self->open == 0)
-        self->done(self->user, self->keys, self->count, NULL);
+        kw_call_guard(self->call, answer, self);
 }
 
 static bool
@@ -91,13 +96,12 @@ make_key(const explain_put *self, const kw_placement *placement, const kw_record
 {
     kw_key_piece *pieces;
     kw_arena *arena = self->call->arena;
-    kw_buffer scratch = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     bool own = kw_layout_choice(placement->layout).kind && placement->path->table->association;
     key->placement = placement;
     bool made = own ? kw_placement_default_key(placement, record, &scratch, &key->bucket, ret_error)
                     : kw_layout_encode(placement->layout, record, &scratch, ret_error);
     key->row_key = kw_arena_copy(arena, kw_buffer_bytes(&scratch));
-    kw_buffer_clear(&scratch);
     made = made && kw_layout_pieces_chosen(placement->layout, record, key->bucket, arena, &pieces,
                                            &key->pieces_count, ret_error);
     if (made)

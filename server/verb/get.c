@@ -264,18 +264,24 @@ ask_again(get *self)
 
 /* --- replies -------------------------------------------------------------------------------------- */
 
+typedef struct arrival {
+    get *self;
+    const kw_rows *rows;
+    const kw_error *error;
+} arrival;
+
 static void
-arrived(void *user, kw_rows *rows, const kw_error *error)
+read_reply(void *user)
 {
-    get *self = user;
+    const arrival *reply = user;
+    get *self = reply->self;
+    const kw_error *error = reply->error;
     if (error && self->stage != GET_HINTS)
         fail_asked(self, error);
     else if (!error && self->stage == GET_HINTS)
-        read_hints(self, rows);
+        read_hints(self, reply->rows);
     else if (!error)
-        read_rows(self, rows);
-    if (rows)
-        kw_arena_adopt(self->call->arena, rows->arena); /* the records are slices of the rows */
+        read_rows(self, reply->rows);
     self->from = error ? self->asked : self->from + self->part;
     if (self->from < self->asked)
         ask_part(self);
@@ -283,6 +289,15 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
         ask_again(self);
     else
         self->done(self->user, self->found, self->count);
+}
+
+static void
+arrived(void *user, kw_rows *rows, const kw_error *error)
+{
+    get *self = user;
+    if (rows)
+        kw_arena_adopt(self->call->arena, rows->arena); /* the records are slices of the rows */
+    kw_call_guard(self->call, read_reply, &(arrival){self, rows, error});
 }
 
 static bool

@@ -160,18 +160,30 @@ decode_rows(get_versions *self, const kw_rows *rows, kw_error *ret_error)
 
 /* --- reading -------------------------------------------------------------------------------------- */
 
+typedef struct arrival {
+    get_versions *self;
+    const kw_rows *rows;
+} arrival;
+
+static void
+read_reply(void *user)
+{
+    const arrival *reply = user;
+    kw_error failed;
+    bool good = decode_rows(reply->self, reply->rows, &failed);
+    finish(reply->self, good ? NULL : &failed);
+}
+
 static void
 arrived(void *user, kw_rows *rows, const kw_error *error)
 {
     get_versions *self = user;
-    kw_error failed;
     if (error) {
         finish(self, error);
         return;
     }
-    bool good = decode_rows(self, rows, &failed);
     kw_arena_adopt(self->call->arena, rows->arena); /* the records are slices of the rows */
-    finish(self, good ? NULL : &failed);
+    kw_call_guard(self->call, read_reply, &(arrival){self, rows});
 }
 
 static kw_get

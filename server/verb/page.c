@@ -1,6 +1,8 @@
 /* See page.h. */
 #include "verb/page.h"
 
+#include "base/guard.h"
+
 #include <glib.h>
 
 kw_page_limits
@@ -17,16 +19,52 @@ kw_page_limits_of(const kw_call *call, const kw_scan_request *request)
                             .frame_bytes = (size_t)limits->frame_bytes};
 }
 
+/* --- planning -------------------------------------------------------------------------------------- */
+
+typedef struct planning {
+    const kw_record_query *query;
+    kw_effort *effort;
+    kw_arena *arena;
+    const kw_plan **ret_plan;
+    kw_error *ret_error;
+    bool good;
+} planning;
+
+static void
+make_plan(void *user)
+{
+    planning *what = user;
+    what->good = kw_plan_make_within(what->query, what->effort, what->arena, what->ret_plan, what->ret_error);
+}
+
+/* There is no memory for the plan. */
+static bool
+refuse_plan(const kw_record_query *query, const kw_error *shortage, kw_error *ret_error)
+{
+    if (shortage->code == KW_LIMIT)
+        return kw_error_set(ret_error, KW_LIMIT,
+                            "table %s: the plan of the query needs more than %" G_GINT64_FORMAT
+                            " bytes of memory, the most that one call can use (half of limits.memory without "
+                            "the cache); query fewer values at once, or shorter ones",
+                            query->table->name, kw_budget_call_share());
+    *ret_error = *shortage;
+    return false;
+}
+
 bool
 kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effort *effort, kw_arena *arena,
                     const kw_plan **ret_plan, kw_error *ret_error)
 {
     kw_record_query *query = KW_ARENA_NEW(arena, kw_record_query);
+    kw_error shortage;
     *query = request->query;
     query->limit = request->limit;
     query->range_limit =
         kw_plan_range_limit(query->table, (uint64_t)kw_policy_model(call->policy)->limits.list_values);
-    return kw_plan_make_within(query, effort, arena, ret_plan, ret_error);
+    planning what = {query, effort, arena, ret_plan, ret_error, false};
+    if (!kw_guard_run(arena, make_plan, &what, &shortage))
+        return refuse_plan(query, &shortage, ret_error);
+    return what.good;
 }
 
 bool
@@ -91,7 +129,7 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
 {
     g_assert(!request->limit || page->count < request->limit); /* 0 remaining records would mean no limit */
     static const kw_position at_the_start;
-    kw_buffer query = KW_BUFFER_EMPTY, columns = KW_BUFFER_EMPTY, sealed = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) query = KW_BUFFER_EMPTY, columns = KW_BUFFER_EMPTY, sealed = KW_BUFFER_EMPTY;
     kw_record_query asked = *plan->query;
     if (rest)
         asked.window = plan->rest;
@@ -110,11 +148,7 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
                         .page_bytes = request->page_bytes,
                         .position = rest ? at_the_start : page->position};
     kw_cursor_seal(call->keyring, &cursor, &sealed);
-    kw_bytes copy = kw_arena_copy(call->arena, kw_buffer_bytes(&sealed));
-    kw_buffer_clear(&query);
-    kw_buffer_clear(&columns);
-    kw_buffer_clear(&sealed);
-    return copy;
+    return kw_arena_copy(call->arena, kw_buffer_bytes(&sealed));
 }
 
 /* --- opening --------------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@ typedef struct kw_page_limits {
 /* The limits of the request, capped by the configured ones. */
 kw_page_limits kw_page_limits_of(const kw_call *call, const kw_scan_request *request);
 
-/* Allocates the plan in the arena. */
+/* Allocates the plan in the arena. LIMIT or BUSY if there is no memory for it. */
 bool kw_page_plan(const kw_call *call, const kw_scan_request *request, kw_arena *arena,
                   const kw_plan **ret_plan, kw_error *ret_error);
 /* Like kw_page_plan, but limits the planning effort; NULL: no limit. */

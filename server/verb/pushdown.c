@@ -7,11 +7,9 @@
 static kw_bytes
 print(const kw_filter *filter, kw_arena *arena)
 {
-    kw_buffer text = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) text = KW_BUFFER_EMPTY;
     kw_filter_print(filter, &text);
-    kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&text));
-    kw_buffer_clear(&text);
-    return copy;
+    return kw_arena_copy(arena, kw_buffer_bytes(&text));
 }
 
 /* --- columns -------------------------------------------------------------------------------------- */
@@ -129,7 +127,7 @@ print_pattern(const kw_pattern *pattern, kw_arena *arena, kw_buffer *to)
 static const char *
 patterns_text(const kw_plan *plan, kw_arena *arena)
 {
-    kw_buffer text = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) text = KW_BUFFER_EMPTY;
     kw_buffer_append_text(&text, "the store filters keys: after the part that the ranges cover, ");
     for (size_t i = 0; i < plan->patterns_count && i < PATTERNS_SHOWN; i++) {
         kw_buffer_append_text(&text, i ? " or " : "");
@@ -137,9 +135,7 @@ patterns_text(const kw_plan *plan, kw_arena *arena)
     }
     if (plan->patterns_count > PATTERNS_SHOWN)
         kw_buffer_printf(&text, " or %zu more", plan->patterns_count - PATTERNS_SHOWN);
-    const char *copy = kw_arena_text(arena, kw_buffer_bytes(&text));
-    kw_buffer_clear(&text);
-    return copy;
+    return kw_arena_text(arena, kw_buffer_bytes(&text));
 }
 
 static void
@@ -192,13 +188,12 @@ bool
 kw_pushdown_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
                  kw_pushdown *ret_push, kw_error *ret_error)
 {
-    kw_pushdown push = {0};
-    if (!join_filters(call, request, plan, reader, &push, ret_error))
+    *ret_push = (kw_pushdown){0};
+    if (!join_filters(call, request, plan, reader, ret_push, ret_error))
         return false;
-    if (push.filter.size && !(push.prepared = kw_prepared_new(push.filter, ret_error)))
+    if (ret_push->filter.size && !(ret_push->prepared = kw_prepared_new(ret_push->filter, ret_error)))
         return kw_error_prefix(ret_error, "table %s", plan->query->table->name);
-    if (!push.prepared || !kw_filter_spans_rows(kw_prepared_tree(push.prepared)))
-        use_patterns(plan, call->arena, &push);
-    *ret_push = push;
+    if (!ret_push->prepared || !kw_filter_spans_rows(kw_prepared_tree(ret_push->prepared)))
+        use_patterns(plan, call->arena, ret_push);
     return true;
 }

@@ -38,13 +38,20 @@ send_all(put *self)
 }
 
 static void
-generated(void *user)
+send_generated(void *user)
 {
     put *self = user;
     for (size_t i = 0; i < self->count; i++)
         if (self->fillings[i].generated)
             kw_batch_set_generated(self->batch, i, self->fillings[i].generated);
     send_all(self);
+}
+
+static void
+generated(void *user)
+{
+    put *self = user;
+    kw_call_guard(self->call, send_generated, self);
 }
 
 static void

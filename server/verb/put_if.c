@@ -118,7 +118,7 @@ found(void *user, const kw_atomic_rows *rows, const kw_error *error)
 }
 
 static void
-generated(void *user)
+write_record(void *user)
 {
     put_if *self = user;
     kw_error error = self->filling.error;
@@ -128,6 +128,13 @@ generated(void *user)
                             self);
     else
         fail(self, &error);
+}
+
+static void
+generated(void *user)
+{
+    put_if *self = user;
+    kw_call_guard(self->call, write_record, self);
 }
 
 /* Checks the table and the condition before it generates values. The record is checked after that, when it is
@@ -153,5 +160,5 @@ kw_verb_put_if(kw_call *call, const kw_table *table, const kw_record *record,
         kw_generator_fill(call->generator, call->arena, table, &self->filling, 1, call->deadline, generated,
                           self);
     else
-        generated(self);
+        write_record(self);
 }

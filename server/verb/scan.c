@@ -9,6 +9,7 @@
  */
 #include "verb/scan.h"
 
+#include "base/guard.h"
 #include "path/cells.h"
 #include "verb/compile.h"
 #include "verb/page.h"
@@ -133,13 +134,29 @@ accept_row(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_e
 
 /* --- opening --------------------------------------------------------------------------------------- */
 
+typedef struct plan_step {
+    kw_scan *scan;
+    bool good;
+    kw_error *error;
+} plan_step;
+
+static void
+make_plan_step(void *user)
+{
+    plan_step *what = user;
+    kw_scan *self = what->scan;
+    if (!kw_page_plan(&self->call, &self->request, self->planning, &self->plan, what->error))
+        return;
+    self->reader = kw_pushdown_reader(&self->call, &self->request, self->plan, self->scratch);
+    what->good =
+        kw_pushdown_make(&self->call, &self->request, self->plan, self->reader, &self->push, what->error);
+}
+
 static bool
 make_plan(kw_scan *self, kw_error *ret_error)
 {
-    if (!kw_page_plan(&self->call, &self->request, self->planning, &self->plan, ret_error))
-        return false;
-    self->reader = kw_pushdown_reader(&self->call, &self->request, self->plan, self->scratch);
-    return kw_pushdown_make(&self->call, &self->request, self->plan, self->reader, &self->push, ret_error);
+    plan_step what = {.scan = self, .error = ret_error};
+    return kw_guard_run(self->planning, make_plan_step, &what, ret_error) && what.good;
 }
 
 /* Allocated in the arena of its call. */
@@ -149,8 +166,8 @@ scan_new(const kw_call *call, const kw_scan_request *request)
     kw_scan *self = KW_ARENA_NEW(call->arena, kw_scan);
     *self = (kw_scan){.call = *call, .request = *request};
     self->records = g_array_new(FALSE, FALSE, sizeof(kw_record));
-    self->scratch = kw_arena_new_for(call->account, KW_MEMORY_CALLS);
-    self->planning = kw_arena_new_for(call->account, KW_MEMORY_CALLS);
+    self->scratch = kw_arena_new_below(call->arena, KW_MEMORY_CALLS);
+    self->planning = kw_arena_new_below(call->arena, KW_MEMORY_CALLS);
     return self;
 }
 
@@ -255,17 +272,17 @@ static bool
 open_next_window(kw_scan *self, kw_error *ret_error)
 {
     static const kw_position from_the_start;
-    kw_arena *planning = kw_arena_new_for(self->call.account, KW_MEMORY_CALLS);
-    const kw_plan *plan;
+    kw_arena *planning = kw_arena_new_below(self->call.arena, KW_MEMORY_CALLS);
+    const kw_plan *next;
     self->request.query.window = self->plan->rest;
-    if (!kw_page_plan(&self->call, &self->request, planning, &plan, ret_error)) {
+    if (!kw_page_plan(&self->call, &self->request, planning, &next, ret_error)) {
         kw_arena_free(planning);
         return false;
     }
     kw_gather_free(self->gather);
     kw_arena_free(self->planning);
     self->planning = planning;
-    self->plan = plan;
+    self->plan = next;
     self->window_read = false;
     gather_rows(self, &from_the_start);
     return true;
@@ -375,11 +392,10 @@ copy_picks(const kw_scan_request *from, kw_arena *arena)
 static bool
 copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, kw_error *ret_error)
 {
-    kw_buffer query = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) query = KW_BUFFER_EMPTY;
     size_t used;
     kw_record_query_encode(&from->query, &query);
     kw_bytes copy = kw_arena_copy(arena, kw_buffer_bytes(&query));
-    kw_buffer_clear(&query);
     *to = *from;
     to->filter = kw_arena_copy(arena, from->filter);
     to->picks = copy_picks(from, arena);

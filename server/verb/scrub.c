@@ -7,6 +7,7 @@
  */
 #include "verb/scrub.h"
 
+#include "base/guard.h"
 #include "path/reader.h"
 
 /* Most bytes of the rows scanned together. Rows that are looked up can be larger. */
@@ -207,7 +208,7 @@ look_up(scrub *self)
 static bool
 make_pairs(scrub *self, kw_error *ret_error)
 {
-    kw_buffer scratch = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     bool good = true;
     for (size_t i = 0; good && i < self->records_count; i++) {
         kw_bytes scanned = self->scanned->rows[self->scanned_at[i]].key;
@@ -218,7 +219,6 @@ make_pairs(scrub *self, kw_error *ret_error)
                                          .primary_key = self->position.stage ? self->keys[i] : scanned,
                                          .other_key = self->position.stage ? scanned : self->keys[i]};
     }
-    kw_buffer_clear(&scratch);
     return good;
 }
 
@@ -232,7 +232,7 @@ next_side(scrub *self)
     bool over = self->position.stage ? self->side > 0 : self->side == self->sides.count;
     if (over)
         answer(self);
-    else if (make_pairs(self, &error))
+    else if (kw_guard_check(self->call->arena, &error) && make_pairs(self, &error))
         look_up(self);
     else
         finish(self, &error);
@@ -259,7 +259,7 @@ read_records(scrub *self)
     const kw_record *decoded;
     kw_error error;
     self->records = KW_ARENA_ARRAY(arena, kw_record, count);
-    kw_buffer scratch = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) scratch = KW_BUFFER_EMPTY;
     self->scanned_at = KW_ARENA_ARRAY(arena, size_t, count);
     for (size_t i = 0; i < count; i++) {
         const kw_row *row = &self->scanned->rows[i];
@@ -274,7 +274,6 @@ read_records(scrub *self)
         self->records[self->records_count] = kw_reader_keep(reader, arena);
         self->scanned_at[self->records_count++] = i;
     }
-    kw_buffer_clear(&scratch);
 }
 
 static void

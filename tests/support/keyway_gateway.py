@@ -259,6 +259,18 @@ class Gateway:
             times = file.read().rpartition(")")[2].split()[11:13]
         return sum(int(ticks) for ticks in times) / os.sysconf("SC_CLK_TCK")
 
+    def peak_resident_bytes(self):
+        """The largest resident size since the start, or since reset_peak()."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+        raise AssertionError("the kernel does not report VmHWM")
+
+    def reset_peak(self):
+        with open(f"/proc/{self.process.pid}/clear_refs", "w", encoding="ascii") as file:
+            file.write("5")
+
     # --- connections and clients --------------------------------------------------------------
 
     def connect(self, listener=0, timeout=PATIENCE):
