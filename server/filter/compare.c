@@ -9,11 +9,50 @@ struct kw_comparison {
     kw_effort *effort;
     const kw_expression *expression; /* NULL: not a regular expression */
     kw_expression *own;              /* the same, if this comparison owns it */
-    kw_matcher *matcher;
-    kw_buffer text;
-    char *lower; /* the operand of a substring comparator, in lower case */
+    char *lower;                     /* the operand of a substring comparator, in lower case */
     size_t lower_size;
 };
+
+/* --- the memory of a thread ---------------------------------------------------------------------- */
+
+/* What a thread keeps between two comparisons. A scan can have a comparison for each of its expressions and
+ * ranges, and large values, so comparisons have no such memory of their own. */
+typedef struct scratch {
+    kw_matcher *matcher;
+    kw_buffer text;
+} scratch;
+
+#define SCRATCH_KEPT ((size_t)64 * 1024)
+
+static void
+scratch_free(void *data)
+{
+    scratch *self = data;
+    kw_matcher_free(self->matcher);
+    kw_buffer_clear(&self->text);
+    g_free(self);
+}
+
+static scratch *
+scratch_of_thread(void)
+{
+    static GPrivate kept = G_PRIVATE_INIT(scratch_free);
+    scratch *self = g_private_get(&kept);
+    if (!self) {
+        self = g_new0(scratch, 1);
+        self->matcher = kw_matcher_new();
+        g_private_set(&kept, self);
+    }
+    return self;
+}
+
+/* After a comparison: the text was used. */
+static void
+scratch_end(scratch *self)
+{
+    if (self->text.capacity > SCRATCH_KEPT)
+        kw_buffer_clear(&self->text);
+}
 
 /* --- regular expressions ------------------------------------------------------------------------- */
 
@@ -27,7 +66,6 @@ use_expression(kw_comparison *self, const kw_expression *expression, kw_error *r
     if (kw_expression_error(expression, why, sizeof why))
         return kw_filter_expression_error(self->filter, expression, ret_error);
     self->expression = expression;
-    self->matcher = kw_matcher_new();
     return true;
 }
 
@@ -35,8 +73,11 @@ use_expression(kw_comparison *self, const kw_expression *expression, kw_error *r
 static int
 find_regex(kw_comparison *self, kw_bytes value, kw_error *ret_error)
 {
-    kw_java_text(value, &self->text);
-    switch (kw_matcher_find(self->matcher, self->expression, kw_buffer_bytes(&self->text), self->effort)) {
+    scratch *own = scratch_of_thread();
+    kw_match found =
+        kw_matcher_find(own->matcher, self->expression, kw_java_text(value, &own->text), self->effort);
+    scratch_end(own);
+    switch (found) {
     case KW_MATCH_FOUND:
         return 0;
     case KW_MATCH_NONE:
@@ -57,11 +98,12 @@ find_regex(kw_comparison *self, kw_bytes value, kw_error *ret_error)
 
 /* Converts to lower case, character by character. */
 static char *
-lower_text(kw_bytes bytes, kw_buffer *scratch, size_t *ret_size)
+lower_text(kw_bytes bytes, size_t *ret_size)
 {
-    kw_java_text(bytes, scratch);
-    GString *lower = g_string_sized_new(scratch->size);
-    const char *at = (const char *)scratch->data, *end = scratch->size ? at + scratch->size : at;
+    scratch *own = scratch_of_thread();
+    kw_bytes text = kw_java_text(bytes, &own->text);
+    GString *lower = g_string_sized_new(text.size);
+    const char *at = (const char *)text.data, *end = text.size ? at + text.size : at;
     while (at < end) {
         if ((unsigned char)*at < 0x80) {
             g_string_append_c(lower, g_ascii_tolower(*at++));
@@ -70,6 +112,7 @@ lower_text(kw_bytes bytes, kw_buffer *scratch, size_t *ret_size)
         g_string_append_unichar(lower, g_unichar_tolower(g_utf8_get_char(at)));
         at = g_utf8_next_char(at);
     }
+    scratch_end(own);
     *ret_size = lower->len;
     return g_string_free(lower, FALSE);
 }
@@ -79,8 +122,8 @@ find_substring(kw_comparison *self, kw_bytes value)
 {
     size_t size;
     if (!self->lower)
-        self->lower = lower_text(self->filter->operand, &self->text, &self->lower_size);
-    g_autofree char *text = lower_text(value, &self->text, &size);
+        self->lower = lower_text(self->filter->operand, &self->lower_size);
+    g_autofree char *text = lower_text(value, &size);
     return self->lower_size == 0 || memmem(text, size, self->lower, self->lower_size) ? 0 : 1;
 }
 
@@ -105,8 +148,6 @@ kw_comparison_free(kw_comparison *self)
     if (!self)
         return;
     kw_expression_free(self->own);
-    kw_matcher_free(self->matcher);
-    kw_buffer_clear(&self->text);
     g_free(self->lower);
     g_free(self);
 }

@@ -43,8 +43,7 @@ kw_expression_new(kw_bytes text, bool any_case)
     kw_expression *self = g_new0(kw_expression, 1);
     uint32_t options = any_case ? PCRE2_CASELESS : 0;
     kw_buffer java = KW_BUFFER_EMPTY;
-    kw_java_text(text, &java);
-    kw_bytes shown = kw_buffer_bytes(&java);
+    kw_bytes shown = kw_java_text(text, &java);
     self->quick = compile(shown, options, &self->error);
     self->watched = self->quick ? compile(shown, options | PCRE2_AUTO_CALLOUT, &self->error) : NULL;
     if (self->watched)
@@ -172,6 +171,15 @@ match(kw_matcher *self, const pcre2_code *code, pcre2_match_context *context, kw
     return found == PCRE2_ERROR_CALLOUT ? KW_MATCH_OVER : KW_MATCH_TOO_LONG;
 }
 
+/* PCRE2 keeps the memory of the largest match that was interpreted in the match data: up to HEAP_KIB. */
+static void
+renew_data(kw_matcher *self)
+{
+    pcre2_match_data_free(self->data);
+    self->data = pcre2_match_data_create(1, NULL);
+    g_assert(self->data);
+}
+
 kw_match
 kw_matcher_find(kw_matcher *self, const kw_expression *expression, kw_bytes text, kw_effort *effort)
 {
@@ -184,5 +192,7 @@ kw_matcher_find(kw_matcher *self, const kw_expression *expression, kw_bytes text
     self->effort = effort;
     self->unlooked = self->place = 0;
     self->until_ns = thread_ns() + MATCH_NS;
-    return match(self, expression->watched, self->watched, text);
+    found = match(self, expression->watched, self->watched, text);
+    renew_data(self);
+    return found;
 }

@@ -53,19 +53,37 @@ decode_one(kw_bytes bytes, bool *ret_good)
     return first >= 0xf0 && first < 0xf8 ? decode_four(bytes, ret_good) : 1;
 }
 
-void
-kw_java_text(kw_bytes bytes, kw_buffer *to)
+/* The size of the longest prefix that is valid. */
+static size_t
+valid_size(kw_bytes bytes)
 {
-    to->size = 0;
-    kw_buffer_reserve(to, bytes.size);
-    size_t plain = 0;
-    while (plain < bytes.size && bytes.data[plain] < 0x80)
-        plain++;
-    kw_buffer_append(to, kw_bytes_of(bytes.data, plain));
-    for (kw_bytes left = kw_bytes_skip(bytes, plain); left.size;) {
+    bool good = true;
+    size_t at = 0;
+    while (good && at < bytes.size) {
+        while (at < bytes.size && bytes.data[at] < 0x80)
+            at++;
+        if (at < bytes.size) {
+            size_t size = decode_one(kw_bytes_skip(bytes, at), &good);
+            at += good ? size : 0;
+        }
+    }
+    return at;
+}
+
+kw_bytes
+kw_java_text(kw_bytes bytes, kw_buffer *scratch)
+{
+    size_t valid = valid_size(bytes);
+    if (valid == bytes.size)
+        return bytes;
+    scratch->size = 0;
+    kw_buffer_reserve(scratch, bytes.size);
+    kw_buffer_append(scratch, kw_bytes_of(bytes.data, valid));
+    for (kw_bytes left = kw_bytes_skip(bytes, valid); left.size;) {
         bool good;
         size_t size = decode_one(left, &good);
-        kw_buffer_append(to, good ? kw_bytes_of(left.data, size) : REPLACEMENT);
+        kw_buffer_append(scratch, good ? kw_bytes_of(left.data, size) : REPLACEMENT);
         left = kw_bytes_skip(left, size);
     }
+    return kw_buffer_bytes(scratch);
 }

@@ -3,5 +3,6 @@
 
 #include "base/bytes.h"
 
-/* Replaces the contents of `to` by the bytes as valid UTF-8: malformed parts become U+FFFD. */
-void kw_java_text(kw_bytes bytes, kw_buffer *to);
+/* The bytes as valid UTF-8: malformed parts become U+FFFD. Returns the bytes themselves if they are valid;
+ * otherwise the text replaces the contents of `scratch`. */
+kw_bytes kw_java_text(kw_bytes bytes, kw_buffer *scratch);
