@@ -16,6 +16,10 @@
 #define LEVEL1_BYTES ((uint64_t)128 * 1024 * 1024)
 #define FILE_BYTES ((uint64_t)32 * 1024 * 1024)
 #define BLOCK_BYTES ((size_t)16 * 1024)
+/* With long keys, the index of a file can be larger than the cache. So it is read in parts of this size, and
+ * its keys are stored without the prefix that they share with the previous key. */
+#define INDEX_PART_BYTES ((size_t)256 * 1024)
+#define INDEX_RESTART 16
 #define BLOOM_BITS 10.0
 
 /* --- failures --------------------------------------------------------------------------------------- */
@@ -166,7 +170,14 @@ set_table_format(kw_engine *engine)
     rocksdb_block_based_options_set_whole_key_filtering(format, 0);
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(format, 1);
     rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(format, 1);
-    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(format, 1);
+    /* Ends a block before a cell that does not fit, not after it: usually between two rows. The index then
+     * does not need the whole key of the second row. */
+    rocksdb_block_based_options_set_block_size_deviation(format, 100);
+    rocksdb_block_based_options_set_index_type(format,
+                                               rocksdb_block_based_table_index_type_two_level_index_search);
+    rocksdb_block_based_options_set_metadata_block_size(format, INDEX_PART_BYTES);
+    rocksdb_block_based_options_set_index_block_restart_interval(format, INDEX_RESTART);
+    rocksdb_block_based_options_set_pin_top_level_index_and_filter(format, 0);
     rocksdb_options_set_block_based_table_factory(engine->options, format);
     rocksdb_block_based_options_destroy(format);
 }
