@@ -250,6 +250,7 @@ typedef struct kw_model_limits {
     int64_t memory_bytes;      /* that callers can make the process use; 0: half of the memory of the machine
                                   or of its control group */
     int64_t peer_connections;  /* of one address or client certificate; 0: 80 % of connections */
+    int64_t cells;             /* that one call writes: 100,000 */
 } kw_model_limits;
 
 typedef struct kw_model_timeouts {

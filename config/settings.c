@@ -190,6 +190,16 @@ static const kw_setting limits_settings[] = {
      .most = 1000000,
      .fallback = "10000",
      .about = "Maximum number of records in one putMany, getMany or removeMany."},
+    {.name = "cells",
+     .kind = KW_KIND_INT,
+     .offset = offsetof(kw_model_limits, cells),
+     .least = 1,
+     .most = 10000000,
+     .fallback = "100000",
+     .about =
+         "Maximum number of cells in one call that writes, counted as the client sends them: one for each "
+         "field, each entry of a map, and each removed column or whole record, over all records of the "
+         "call. The copies of a record under further paths do not count."},
     {.name = "list_values",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, list_values),
@@ -202,7 +212,8 @@ static const kw_setting limits_settings[] = {
 
 static const kw_section limits_section = {
     .title = "limits",
-    .about = "Limits for clients. A call that exceeds decoded, batch_records or list_values, or whose reply "
+    .about = "Limits for clients. A call that exceeds decoded, batch_records, cells or list_values, or whose "
+             "reply "
              "exceeds frame, fails with LIMIT. The other settings say what happens.",
     .settings = limits_settings,
     .size = sizeof(kw_model_limits),

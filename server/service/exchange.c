@@ -295,7 +295,8 @@ start(kw_exchange *exchange)
         kw_exchange_fail(exchange, &refusal);
     } else if (method_of(exchange)->needs_store && !worker->gate_open) {
         kw_exchange_fail(exchange, &worker->gate);
-    } else if (kw_exchange_is_fenced(exchange, &refusal) || !is_served(exchange, &refusal)) {
+    } else if (kw_exchange_is_fenced(exchange, &refusal) || !is_served(exchange, &refusal) ||
+               !kw_method_check_cells(exchange, &refusal)) {
         kw_exchange_fail(exchange, &refusal);
     } else if (!kw_atomic_hold_try_queue(exchange)) {
         kw_exchange_move(exchange, KW_EXCHANGE_RUNNING, NULL);

@@ -1,6 +1,9 @@
 #include "service/methods.h"
 
+#include "service/show.h"
+
 #include <glib.h>
+#include <inttypes.h>
 
 /* --- subjects of calls --------------------------------------------------------------------------- */
 
@@ -103,11 +106,78 @@ kw_subject_of(const kw_exchange *exchange)
     return method->subject ? method->subject(exchange) : (kw_subject){.deadline_ms = 0};
 }
 
+/* --- cells of calls ------------------------------------------------------------------------------ */
+
+static uint64_t
+cells_of_record(const kw_api_Record *record)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < record->count; i++) {
+        const kw_api_Value *value = &record->items[i].value;
+        count += value->has_entries ? value->entries.count : 1;
+    }
+    return count;
+}
+
+#define CELLS_OF_RECORD(method)                                                                              \
+    static uint64_t cells_of_##method(const kw_exchange *exchange)                                           \
+    {                                                                                                        \
+        return cells_of_record(&((const kw_api_Data_##method##_args *)exchange->args)->record);              \
+    }
+CELLS_OF_RECORD(put)
+CELLS_OF_RECORD(putIf)
+CELLS_OF_RECORD(compareAndPut)
+
+static uint64_t
+cells_of_putMany(const kw_exchange *exchange)
+{
+    const kw_api_Data_putMany_args *args = exchange->args;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < args->records.count; i++)
+        count += cells_of_record(&args->records.items[i]);
+    return count;
+}
+
+static uint64_t
+cells_of_remove(const kw_exchange *exchange)
+{
+    const kw_api_Data_remove_args *args = exchange->args;
+    return MAX(args->columns.count, 1u);
+}
+
+static uint64_t
+cells_of_removeMany(const kw_exchange *exchange)
+{
+    const kw_api_Data_removeMany_args *args = exchange->args;
+    return (uint64_t)args->keys.count * MAX(args->columns.count, 1u);
+}
+
+static uint64_t
+cells_of_increment(const kw_exchange *exchange)
+{
+    return ((const kw_api_Data_increment_args *)exchange->args)->amounts.count;
+}
+
+bool
+kw_method_check_cells(const kw_exchange *exchange, kw_error *ret_error)
+{
+    const kw_method *method = kw_method_of((size_t)(exchange->method - kw_api_methods));
+    uint64_t count = method->cells ? method->cells(exchange) : 0;
+    uint64_t most = (uint64_t)kw_exchange_model(exchange)->limits.cells;
+    char shown[KW_SHOWN_MAX];
+    return count <= most || kw_error_set(ret_error, KW_LIMIT,
+                                         "table %s: the call would write %" PRIu64 " cells; at most %" PRIu64
+                                         " are allowed in one call (limits.cells)",
+                                         kw_show_name(kw_subject_of(exchange).table, shown), count, most);
+}
+
 /* --- the methods --------------------------------------------------------------------------------- */
 
 #define USES_ROWS(method) .needs_store = true, .uses_rows = true, .subject = subject_of_##method
 #define READS(method) .operation = KW_OPERATION_READ, USES_ROWS(method)
-#define WRITES(method) .operation = KW_OPERATION_WRITE, .writes = true, .changes = true, USES_ROWS(method)
+#define WRITES(method)                                                                                       \
+    .operation = KW_OPERATION_WRITE, .writes = true, .changes = true, .cells = cells_of_##method,            \
+    USES_ROWS(method)
 #define INSPECTS .operation = KW_OPERATION_INSPECT
 #define MANAGES .operation = KW_OPERATION_MANAGE
 #define FEWER_COLUMNS .smaller = "request fewer columns"

@@ -19,6 +19,7 @@ typedef struct kw_method {
     bool uses_rows;   /* reads or writes rows of its table, so it waits while the table is held */
     kw_operation operation;
     kw_subject (*subject)(const kw_exchange *exchange); /* NULL: its arguments name no table */
+    uint64_t (*cells)(const kw_exchange *exchange);     /* to write; NULL: their number is not the caller's */
     bool changes;          /* has an effect that stays even if the reply cannot be sent */
     bool ignores_deadline; /* is not answered before it is done */
     /* Hint for the caller if the reply is too large. */
@@ -29,6 +30,9 @@ typedef struct kw_method {
 
 /* The subject of an exchange's call; empty for a method without a subject. */
 kw_subject kw_subject_of(const kw_exchange *exchange);
+
+/* LIMIT if the call would write more than limits.cells cells. Checked before its records are converted. */
+bool kw_method_check_cells(const kw_exchange *exchange, kw_error *ret_error);
 
 /* The row of a method by its number (kw_api_method). */
 const kw_method *kw_method_of(size_t number);

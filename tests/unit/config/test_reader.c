@@ -31,6 +31,7 @@ test_gateway_defaults(void)
     g_assert_cmpint(model->limits.page_bytes, ==, 8 << 20);
     g_assert_cmpint(model->limits.scan_buffer_bytes, ==, 8 << 20);
     g_assert_cmpint(model->limits.batch_records, ==, 10000);
+    g_assert_cmpint(model->limits.cells, ==, 100000);
     g_assert_cmpint(model->limits.list_values, ==, 10000);
     g_assert_cmpint(model->limits.memory_bytes, ==, 0);
     g_assert_cmpint(model->limits.peer_connections, ==, 0);
@@ -152,6 +153,7 @@ test_gateway_settings(void)
         g_assert_cmpint(limits[i], ==, (101 + i) * (i == 1 || i == 3 || i == 5 || i == 6 ? 1024 : 1));
     g_assert_cmpint(model->limits.memory_bytes, ==, (int64_t)110 << 30);
     g_assert_cmpint(model->limits.peer_connections, ==, 111);
+    g_assert_cmpint(model->limits.cells, ==, 112);
     g_assert_cmpint(kw_model_memory_needed(model), ==, (301 << 20) + (2 * 102 + 104 + 107) * 1024);
     g_assert_cmpint(model->timeouts.frame_ms, ==, 201);
     g_assert_cmpint(model->timeouts.idle_ms, ==, 202000);
@@ -240,7 +242,7 @@ test_field_settings(void)
     assert_field(&fields[7], "seen", KW_FIELD_TIMESTAMP, "d:seen", KW_CELL_RAW_BE4);
     g_assert_cmpint(fields[0].max_bytes, ==, 64);
     g_assert_cmpstr(fields[0].about, ==, "the number");
-    g_assert_cmpint(fields[0].mark.line, ==, 43);
+    g_assert_cmpint(fields[0].mark.line, ==, 44);
     g_assert_cmpint(fields[0].mark.column, ==, 7);
     g_assert_cmpint(fields[1].unit, ==, KW_UNIT_US);
     g_assert_cmpuint(fields[2].values_count, ==, 2);
@@ -342,7 +344,7 @@ test_component_settings(void)
     g_assert_cmpuint(path->components_count, ==, 5);
     const kw_model_component *hash = &path->components[0];
     g_assert_cmpstr(hash->name, ==, "hash");
-    g_assert_cmpint(hash->mark.line, ==, 52);
+    g_assert_cmpint(hash->mark.line, ==, 53);
     g_assert_cmpint(hash->mark.column, ==, 9);
     const kw_model_setting *of = kw_model_setting_find(hash, "of");
     g_assert_cmpint(of->kind, ==, KW_SETTING_TEXTS);
