@@ -3,6 +3,7 @@
 #include "store/check.h"
 
 #include "filter/filter.h"
+#include "store/columns.h"
 
 #include <stdio.h>
 
@@ -236,9 +237,14 @@ kw_check_is_met(const kw_check *check, const kw_cell *stored)
 }
 
 static bool
-same_column(const kw_column *a, const kw_column *b)
+check_not_repeated(kw_bytes table, const kw_column *columns, size_t count, kw_error *ret_error)
 {
-    return kw_bytes_equal(a->family, b->family) && kw_bytes_equal(a->qualifier, b->qualifier);
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_sorted_columns sorted = kw_columns_sort(columns, count, arena);
+    const kw_column *repeated = kw_columns_repeated(&sorted);
+    return !repeated || kw_error_set(ret_error, KW_INVALID,
+                                     "table %s: the increment names column %s:%s twice", kw_show(table).text,
+                                     kw_show(repeated->family).text, kw_show(repeated->qualifier).text);
 }
 
 bool
@@ -253,18 +259,12 @@ kw_check_increment(const kw_increment *increment, kw_error *ret_error)
     if (increment->columns_count == 0)
         return kw_error_set(ret_error, KW_INVALID, "table %s: the increment has no columns",
                             kw_show(table).text);
-    for (size_t i = 0; i < increment->columns_count; i++) {
+    for (size_t i = 0; i < increment->columns_count; i++)
         if (columns[i].whole_family)
             return kw_error_set(ret_error, KW_INVALID,
                                 "table %s: the increment names the whole family %s: name a column",
                                 kw_show(table).text, kw_show(columns[i].family).text);
-        for (size_t k = 0; k < i; k++)
-            if (same_column(&columns[i], &columns[k]))
-                return kw_error_set(ret_error, KW_INVALID, "table %s: the increment names column %s:%s twice",
-                                    kw_show(table).text, kw_show(columns[i].family).text,
-                                    kw_show(columns[i].qualifier).text);
-    }
-    return true;
+    return check_not_repeated(table, columns, increment->columns_count, ret_error);
 }
 
 bool

@@ -216,8 +216,8 @@ typedef struct kw_increment {
     size_t others_count;
 } kw_increment;
 
-/* rows: one row with the new values as 8-byte big-endian cells (NULL unless OK). Fails with INVALID if a
- * stored value does not have 8 bytes. Not retried once it was sent. */
+/* rows: one row with the new values as 8-byte big-endian cells (NULL unless OK), in HBase's order. Fails with
+ * INVALID if a stored value does not have 8 bytes. Not retried once it was sent. */
 typedef void (*kw_increment_done)(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error);
 void kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                                void *user);

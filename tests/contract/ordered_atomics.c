@@ -190,8 +190,11 @@ on_added(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error)
     if (outcome != KW_OUTCOME_OK)
         g_error("%s", error->text);
     g_assert_cmpuint(rows->rows[0].cells_count, ==, one->increment.columns_count);
-    for (uint32_t i = 0; i < rows->rows[0].cells_count; i++)
-        one->sums[i] = (int64_t)kw_be64_load(rows->rows[0].cells[i].value.data);
+    for (size_t i = 0; i < one->increment.columns_count; i++) {
+        const kw_column *column = &one->columns[i];
+        const kw_cell *cell = kw_row_find_cell(&rows->rows[0], column->family, column->qualifier);
+        one->sums[i] = (int64_t)kw_be64_load(cell->value.data);
+    }
     kw_rows_free(rows);
     *one->all = --*one->left == 0;
 }

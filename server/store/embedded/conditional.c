@@ -1,15 +1,19 @@
 /* Operations that read a row before they write it. Each sees the entries that the batch has collected before
  * it. They run one after another on the committer's thread, so each is atomic without locks. */
 #include "store/check.h"
+#include "store/columns.h"
+#include "store/control.h"
 #include "store/embedded/embedded_internal.h"
 #include "store/embedded/key.h"
 #include "store/embedded/reader.h"
 
-/* Reads the newest cells of the columns, as a get would. */
+/* Reads the newest cells of the columns, as a get would. Gives up when the deadline of the commit passes. */
 static bool
 read_row(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, const kw_column *columns,
-         size_t count, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
+         size_t count, kw_rows *rows, kw_row *ret_row, kw_commit *commit)
 {
+    kw_error *ret_error = &commit->error;
+    kw_effort effort = {.deadline = commit->deadline};
     kw_selection selection;
     kw_read_request request = {.columns = columns, .columns_count = count, .max_versions = 1};
     if (!kw_selection_init_on(&selection, target->table, &request, ret_error))
@@ -17,10 +21,12 @@ read_row(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, con
     rocksdb_iterator_t *at = kw_entries_iterator(batch, store);
     kw_reader reader;
     kw_reader_init(&reader, at, &selection);
+    reader.effort = &effort;
     kw_version_filter_set_output(&reader.version_filter, rows);
     if (!kw_reader_get(&reader, target->key, ret_row))
         *ret_row = (kw_row){0};
-    bool good = kw_engine_check_iterator(at, ret_error);
+    bool good = kw_engine_check_iterator(at, ret_error) &&
+                (!effort.over || kw_effort_fail(&effort, "the stored row was read", ret_error));
     kw_reader_clear(&reader);
     rocksdb_iter_destroy(at);
     kw_selection_clear(&selection);
@@ -32,11 +38,7 @@ read_row(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, con
 static const kw_cell *
 find_cell(const kw_row *row, const kw_column *column)
 {
-    for (uint32_t i = 0; i < row->cells_count; i++)
-        if (kw_bytes_equal(row->cells[i].family, column->family) &&
-            kw_bytes_equal(row->cells[i].qualifier, column->qualifier))
-            return &row->cells[i];
-    return NULL;
+    return kw_row_find_cell(row, column->family, column->qualifier);
 }
 
 /* The checked column, followed by those that the put replaces. */
@@ -104,7 +106,7 @@ kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored_row 
     size_t count;
     const kw_column *columns = columns_to_read(rows->arena, write, check, &count);
     kw_row row;
-    bool good = read_row(store, batch, &targets[0], columns, count, rows, &row, &commit->error);
+    bool good = read_row(store, batch, &targets[0], columns, count, rows, &row, commit);
     commit->applied = good && kw_check_is_met(check, find_cell(&row, &columns[0]));
     if (good && write->timestamp == KW_TIMESTAMP_NONE)
         stamp = stamp_after(stamp, &row, columns, count);
@@ -125,25 +127,6 @@ check_counters(const kw_increment *increment, const kw_row *row, kw_error *ret_e
                                 kw_show(increment->table).text, kw_show(row->cells[i].family).text,
                                 kw_show(row->cells[i].qualifier).text, row->cells[i].value.size);
     return true;
-}
-
-/* The columns in HBase's order, in which the result lists the new values. */
-static int
-compare_columns(const void *a, const void *b)
-{
-    const kw_column *left = *(const kw_column *const *)a, *right = *(const kw_column *const *)b;
-    int order = kw_bytes_compare(left->family, right->family);
-    return order ? order : kw_bytes_compare(left->qualifier, right->qualifier);
-}
-
-static const kw_column **
-sorted_columns(kw_arena *arena, const kw_increment *increment)
-{
-    const kw_column **sorted = KW_ARENA_ARRAY(arena, const kw_column *, increment->columns_count);
-    for (size_t i = 0; i < increment->columns_count; i++)
-        sorted[i] = &increment->columns[i];
-    qsort(sorted, increment->columns_count, sizeof *sorted, compare_columns);
-    return sorted;
 }
 
 /* The new cell is not older than the one it replaces. Sums wrap around as Java's long does. */
@@ -169,10 +152,11 @@ make_sums(kw_rows *rows, const kw_increment *increment, const kw_row *old, int64
     row->cells_count = (uint32_t)increment->columns_count;
     rows->count = rows->scanned = 1;
     rows->bytes = row->key.size;
-    const kw_column **columns = sorted_columns(rows->arena, increment);
-    for (size_t i = 0; i < increment->columns_count; i++) {
-        int64_t amount = increment->amounts[columns[i] - increment->columns];
-        row->cells[i] = sum_cell(rows->arena, columns[i], amount, find_cell(old, columns[i]), stamp);
+    kw_sorted_columns sorted = kw_columns_sort(increment->columns, increment->columns_count, rows->arena);
+    for (size_t i = 0; i < sorted.count; i++) {
+        const kw_column *column = sorted.columns[i];
+        int64_t amount = increment->amounts[column - increment->columns];
+        row->cells[i] = sum_cell(rows->arena, column, amount, find_cell(old, column), stamp);
         rows->bytes += row->cells[i].qualifier.size + 8;
     }
 }
@@ -210,7 +194,7 @@ kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_stored_
     kw_rows *rows = kw_rows_new();
     kw_row old;
     bool good = read_row(store, batch, &targets[0], increment->columns, increment->columns_count, rows, &old,
-                         &commit->error) &&
+                         commit) &&
                 check_counters(increment, &old, &commit->error);
     for (size_t i = 1; good && i < targets_count; i++)
         good = check_families(targets[i].table, increment, &commit->error);

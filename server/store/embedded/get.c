@@ -30,6 +30,7 @@ kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters)
 /* The maximum that a loop reads itself. More gets or larger rows would delay its other work for too long. A
  * unit of effort takes about a nanosecond. */
 #define MEMORY_GETS_MAX 16
+#define MEMORY_COLUMNS_MAX 1000
 #define MEMORY_EFFORT_MAX ((uint64_t)256 * 1024)
 /* Maximum time of a call's slow filter, because calls share the filter threads. */
 #define SLOW_FILTER_MAX_MS 10000
@@ -48,6 +49,8 @@ typedef struct get_job {
     bool limit_reached; /* a row exceeded max_bytes: omit all later ones */
     bool too_large;     /* the last row alone exceeds the limit */
     kw_effort effort;
+    kw_selection selection; /* while rows are read: of the get `selected` */
+    const kw_get *selected; /* NULL: none */
     kw_error error;
 } get_job;
 
@@ -132,16 +135,36 @@ check_effort(get_job *job)
     return !job->effort.over || kw_effort_fail(&job->effort, "a row was read", &job->error);
 }
 
+/* True if both gets request the same cells of their rows. */
+static bool
+same_request(const kw_get *a, const kw_get *b)
+{
+    return a->columns == b->columns && a->columns_count == b->columns_count &&
+           a->max_versions == b->max_versions && a->time_from == b->time_from && a->time_to == b->time_to &&
+           a->filter.data == b->filter.data && a->filter.size == b->filter.size;
+}
+
+/* Sets job->selection. The gets of a call usually have the same columns, so it is kept for the next get. */
+static bool
+select_cells(get_job *job, kw_stored_table *table, const kw_get *get)
+{
+    kw_read_request request = request_of_get(get);
+    if (job->selected && same_request(job->selected, get))
+        return true;
+    kw_selection_clear(&job->selection);
+    job->selected = get;
+    return kw_selection_init_on(&job->selection, table, &request, &job->error);
+}
+
 static bool
 read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_get *get, kw_row *ret_row)
 {
-    kw_selection selection;
     kw_row_filter row_filter;
     kw_read_request request = request_of_get(get);
-    if (!kw_selection_init_on(&selection, table, &request, &job->error))
+    if (!select_cells(job, table, get))
         return false;
     kw_reader reader;
-    kw_reader_init(&reader, at, &selection);
+    kw_reader_init(&reader, at, &job->selection);
     reader.effort = &job->effort;
     reader.version_filter.max_bytes =
         kw_embedded_row_bytes(job->gets[0]->account, job->gets[0]->max_bytes, get->filter.size > 0);
@@ -149,7 +172,6 @@ read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_
                 read_selected(job, &reader, &row_filter, get->row, ret_row) && check_effort(job);
     kw_row_filter_clear(&row_filter);
     kw_reader_clear(&reader);
-    kw_selection_clear(&selection);
     return good;
 }
 
@@ -216,6 +238,8 @@ read_all(get_job *job)
     bool good = true;
     for (size_t i = 0; good && i < job->count; i++)
         good = read_within(job, at, table, i);
+    kw_selection_clear(&job->selection);
+    job->selected = NULL;
     rocksdb_iter_destroy(at);
     job->rows->count = job->rows->scanned = job->count;
     return good;
@@ -259,6 +283,8 @@ get_job_new(kw_store_handle *handle, kw_get_done done, void *user)
     job->done = done;
     job->user = user;
     job->rows = NULL;
+    job->selected = NULL;
+    job->selection = (kw_selection){0};
     job->memory_only = job->needs_disk = false;
     job->error.code = KW_OK;
     return job;
@@ -270,7 +296,8 @@ static bool
 try_in_memory(get_job *job)
 {
     static _Thread_local bool thread_prepared;
-    if (job->count > MEMORY_GETS_MAX || !filters_quickly(job->gets[0]))
+    if (job->count > MEMORY_GETS_MAX || job->gets[0]->columns_count > MEMORY_COLUMNS_MAX ||
+        !filters_quickly(job->gets[0]))
         return false;
     if (!thread_prepared)
         rocksdb_set_perf_level(rocksdb_disable);

@@ -14,6 +14,7 @@
 #include "store/order/order_internal.h"
 
 #include "filter/machine.h"
+#include "store/columns.h"
 #include "store/refuse.h"
 
 /* Reads all versions that a family keeps. */
@@ -40,7 +41,8 @@ struct both_op {
     const kw_get *const *gets; /* the caller's */
     const kw_get *one;         /* `gets` points to it if it is a single get */
     size_t count;
-    side sides[2]; /* of `row`, of `other` */
+    const kw_get *original, *widened; /* the last get whose columns got control columns, and the result */
+    side sides[2];                    /* of `row`, of `other` */
     unsigned reads_left;
     bool failed;
     kw_error error;
@@ -88,27 +90,26 @@ fail(both_op *op, const kw_error *error)
 /* --- the result of one get ---------------------------------------------------------------------- */
 
 static bool
-is_requested(const kw_get *get, const kw_cell *cell)
+is_requested(const kw_get *get, const kw_sorted_columns *columns, const kw_cell *cell)
 {
     bool ranged = get->time_from || get->time_to;
     if (ranged && (cell->timestamp < get->time_from || cell->timestamp >= get->time_to))
         return false;
-    for (size_t i = 0; i < get->columns_count; i++)
-        if (kw_bytes_equal(get->columns[i].family, cell->family) &&
-            (get->columns[i].whole_family || kw_bytes_equal(get->columns[i].qualifier, cell->qualifier)))
-            return true;
-    return get->columns_count == 0;
+    return columns->count == 0 || kw_columns_include(columns, cell->family, cell->qualifier);
 }
 
 /* Keeps the cells of the columns and times of the get. */
 static void
-select_cells(const kw_get *get, kw_row *row)
+select_cells(const kw_get *get, kw_arena *scratch, kw_row *row)
 {
     uint32_t kept = 0;
+    kw_arena_mark before = kw_arena_mark_now(scratch);
+    kw_sorted_columns columns = kw_columns_sort(get->columns, get->columns_count, scratch);
     for (uint32_t i = 0; i < row->cells_count; i++)
-        if (is_requested(get, &row->cells[i]))
+        if (is_requested(get, &columns, &row->cells[i]))
             row->cells[kept++] = row->cells[i];
     row->cells_count = kept;
+    kw_arena_rewind(scratch, before);
 }
 
 static bool
@@ -193,7 +194,7 @@ add_selected(both_op *op, size_t index)
     const kw_get *get = op->gets[index];
     kw_row *row = &op->merged[index];
     kw_order_hide(op->ordering, op->arena, row);
-    select_cells(get, row);
+    select_cells(get, op->arena, row);
     if (get->filter.size && row->cells_count)
         return add_filtered(op, get, row, &op->result->rows[index]);
     limit_versions(MAX(get->max_versions, 1), row);
@@ -369,13 +370,21 @@ on_rows(void *user, kw_rows *rows, const kw_error *error)
 
 /* Adds the gone cells that can hide cells of the get's columns. If the get reads a whole family, the names of
  * its columns are not known, and neither are the names of their gone cells. So the whole family that has the
- * control cells is read. */
+ * control cells is read. Gets with the same columns share the result. */
 static void
-add_control_columns(both_op *op, kw_get *get)
+add_control_columns(both_op *op, const kw_get *original, kw_get *get)
 {
     bool families = false;
     if (get->columns_count == 0)
         return;
+    if (op->original && op->original->columns == original->columns &&
+        op->original->columns_count == original->columns_count) {
+        get->columns = op->widened->columns;
+        get->columns_count = op->widened->columns_count;
+        return;
+    }
+    op->original = original;
+    op->widened = get;
     for (size_t i = 0; i < get->columns_count; i++)
         families = families || get->columns[i].whole_family;
     size_t count;
@@ -404,7 +413,7 @@ prepare_get(both_op *op, const kw_get *get, bool other, kw_get *ret_get)
     ret_get->time_from = ret_get->time_to = 0;
     ret_get->max_versions = versions_of(get);
     ret_get->max_bytes = op->gets[0]->max_bytes;
-    add_control_columns(op, ret_get);
+    add_control_columns(op, get, ret_get);
 }
 
 static void

@@ -2,6 +2,7 @@
 #include "store/order/cas.h"
 
 #include "store/check.h"
+#include "store/columns.h"
 
 static const kw_cas_op *
 first_of(const kw_cas_round *round)
@@ -22,35 +23,30 @@ count_columns(const kw_cas_round *round)
     return count;
 }
 
-static bool
-same_column(const kw_column *a, const kw_column *b)
-{
-    return kw_bytes_equal(a->qualifier, b->qualifier) && kw_bytes_equal(a->family, b->family);
-}
-
-/* The index of the column; `count` if it is not there. */
-static size_t
-find_column(const kw_column *columns, size_t count, const kw_column *column)
-{
-    size_t at = 0;
-    while (at < count && !same_column(&columns[at], column))
-        at++;
-    return at;
-}
-
 /* The columns of the increments, each one once. */
-static const kw_column *
-increment_columns(const kw_cas_round *round, size_t *ret_count)
+static kw_sorted_columns
+increment_columns(const kw_cas_round *round)
 {
     kw_column *columns = KW_ARENA_ARRAY(round->arena, kw_column, count_columns(round));
     size_t count = 0;
     for (const GList *at = round->ops.head; at; at = at->next) {
         const kw_increment *increment = ((const kw_cas_op *)at->data)->increment;
         for (size_t i = 0; i < increment->columns_count; i++)
-            if (find_column(columns, count, &increment->columns[i]) == count)
-                columns[count++] = increment->columns[i];
+            columns[count++] = increment->columns[i];
     }
-    *ret_count = count;
+    kw_sorted_columns sorted = kw_columns_sort(columns, count, round->arena);
+    kw_columns_remove_repeated(&sorted);
+    return sorted;
+}
+
+static const kw_column *
+columns_of_increments(const kw_cas_round *round, size_t *ret_count)
+{
+    kw_sorted_columns sorted = increment_columns(round);
+    kw_column *columns = KW_ARENA_ARRAY(round->arena, kw_column, sorted.count);
+    for (size_t i = 0; i < sorted.count; i++)
+        columns[i] = *sorted.columns[i];
+    *ret_count = sorted.count;
     return columns;
 }
 
@@ -72,7 +68,7 @@ kw_cas_prepare_get(kw_cas_round *round)
     const kw_ordering *ordering = round->put.ordering;
     size_t count;
     const kw_column *columns =
-        first_of(round)->increment ? increment_columns(round, &count) : check_column(round, &count);
+        first_of(round)->increment ? columns_of_increments(round, &count) : check_column(round, &count);
     columns = kw_control_columns(ordering, columns, count, round->arena, &count);
     kw_column *all = KW_ARENA_ARRAY(round->arena, kw_column, count + 1);
     memcpy(all, columns, count * sizeof *all);
@@ -157,23 +153,23 @@ evaluate_condition(kw_cas_round *round, const kw_row *visible)
 
 /* The columns of all increments of a round. */
 typedef struct sums {
-    const kw_column *columns;
+    kw_sorted_columns columns;
     uint64_t *values;
     bool *wrong; /* the stored value is not a number */
     bool *added; /* an increment has been added */
-    size_t count;
 } sums;
 
 static sums
 read_sums(const kw_cas_round *round, const kw_row *visible)
 {
-    sums all;
-    all.columns = increment_columns(round, &all.count);
-    all.values = KW_ARENA_ARRAY(round->arena, uint64_t, all.count);
-    all.wrong = KW_ARENA_ARRAY(round->arena, bool, all.count);
-    all.added = KW_ARENA_ARRAY(round->arena, bool, all.count);
-    for (size_t i = 0; i < all.count; i++) {
-        const kw_cell *cell = kw_row_find_cell(visible, all.columns[i].family, all.columns[i].qualifier);
+    sums all = {.columns = increment_columns(round)};
+    size_t count = all.columns.count;
+    all.values = KW_ARENA_ARRAY(round->arena, uint64_t, count);
+    all.wrong = KW_ARENA_ARRAY(round->arena, bool, count);
+    all.added = KW_ARENA_ARRAY(round->arena, bool, count);
+    for (size_t i = 0; i < count; i++) {
+        const kw_column *column = all.columns.columns[i];
+        const kw_cell *cell = kw_row_find_cell(visible, column->family, column->qualifier);
         all.wrong[i] = cell && cell->value.size != 8;
         all.values[i] = cell && cell->value.size == 8 ? kw_be64_load(cell->value.data) : 0;
     }
@@ -186,7 +182,7 @@ check_numbers(const sums *all, kw_cas_op *op)
     const kw_increment *increment = op->increment;
     kw_error_clear(&op->error);
     for (size_t i = 0; i < increment->columns_count; i++)
-        if (all->wrong[find_column(all->columns, all->count, &increment->columns[i])])
+        if (all->wrong[kw_columns_find(&all->columns, &increment->columns[i])])
             return kw_error_set(&op->error, KW_INVALID,
                                 "table %s: the stored value of a counter does not have 8 bytes",
                                 kw_show(increment->table).text);
@@ -199,7 +195,7 @@ add_increment(const kw_cas_round *round, sums *all, kw_cas_op *op)
     const kw_increment *increment = op->increment;
     op->sums = KW_ARENA_ARRAY(round->arena, uint64_t, increment->columns_count);
     for (size_t i = 0; i < increment->columns_count; i++) {
-        size_t at = find_column(all->columns, all->count, &increment->columns[i]);
+        size_t at = kw_columns_find(&all->columns, &increment->columns[i]);
         all->values[at] += (uint64_t)increment->amounts[i];
         all->added[at] = true;
         op->sums[i] = all->values[at];
@@ -216,16 +212,16 @@ evaluate_increments(kw_cas_round *round, const kw_row *visible)
         if (op->condition_met)
             add_increment(round, &all, op);
     }
-    kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, all.count);
+    kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, all.columns.count);
     round->put.cells = cells;
     round->put.cells_count = 0;
-    for (size_t i = 0; i < all.count; i++) {
+    for (size_t i = 0; i < all.columns.count; i++) {
         if (!all.added[i])
             continue;
         uint8_t *value = kw_arena_alloc(round->arena, 8);
         kw_be64_store(value, all.values[i]);
-        cells[round->put.cells_count++] = (kw_cell){.family = all.columns[i].family,
-                                                    .qualifier = all.columns[i].qualifier,
+        cells[round->put.cells_count++] = (kw_cell){.family = all.columns.columns[i]->family,
+                                                    .qualifier = all.columns.columns[i]->qualifier,
                                                     .value = kw_bytes_of(value, 8)};
     }
     return round->put.cells_count > 0;
@@ -251,14 +247,15 @@ kw_cas_result(const kw_cas_round *round, const kw_cas_op *op)
     row->key = kw_arena_copy(rows->arena, increment->row);
     row->cells = KW_ARENA_ARRAY(rows->arena, kw_cell, increment->columns_count);
     rows->count = rows->scanned = 1;
-    for (size_t i = 0; i < increment->columns_count; i++) {
+    kw_sorted_columns sorted = kw_columns_sort(increment->columns, increment->columns_count, rows->arena);
+    for (size_t i = 0; i < sorted.count; i++) {
+        const kw_column *column = sorted.columns[i];
         uint8_t *value = kw_arena_alloc(rows->arena, 8);
-        kw_be64_store(value, op->sums[i]);
-        row->cells[row->cells_count++] =
-            (kw_cell){.family = kw_arena_copy(rows->arena, increment->columns[i].family),
-                      .qualifier = kw_arena_copy(rows->arena, increment->columns[i].qualifier),
-                      .value = kw_bytes_of(value, 8),
-                      .timestamp = round->put.timestamp};
+        kw_be64_store(value, op->sums[column - increment->columns]);
+        row->cells[row->cells_count++] = (kw_cell){.family = kw_arena_copy(rows->arena, column->family),
+                                                   .qualifier = kw_arena_copy(rows->arena, column->qualifier),
+                                                   .value = kw_bytes_of(value, 8),
+                                                   .timestamp = round->put.timestamp};
     }
     return rows;
 }

@@ -85,11 +85,16 @@ same_column(const kw_cell *a, const kw_cell *b)
 static bool
 lacks_cell(const kw_row *to, const kw_cell *cell, bool ties)
 {
-    const kw_cell *at = kw_row_find_cell(to, cell->family, cell->qualifier);
-    const kw_cell *end = to->cells_count ? to->cells + to->cells_count : NULL;
-    while (at && at < end && same_column(at, cell) && at->timestamp > cell->timestamp)
-        at++;
-    if (!at || at == end || !same_column(at, cell) || at->timestamp != cell->timestamp)
+    uint32_t from = 0, end = to->cells_count;
+    while (from < end) {
+        uint32_t middle = from + (end - from) / 2;
+        if (compare_cells(&to->cells[middle], cell) < 0)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    const kw_cell *at = from < to->cells_count ? &to->cells[from] : NULL;
+    if (!at || compare_cells(at, cell) != 0)
         return true;
     return ties && !kw_bytes_equal(at->value, cell->value);
 }

@@ -19,6 +19,8 @@ typedef struct read_op {
     bool of_range_scan;  /* part of a range scan, which owns this memory */
     kw_arena *arena;     /* owns this struct; NULL: part of a range scan */
     kw_prepared *filter; /* the filter that is sent; a reference, or NULL */
+    const kw_get *widened,
+        *original; /* the last get that got control columns, and the caller's; NULL: none */
     kw_rows *rows;
     kw_wait wait;
     kw_deadline deadline;
@@ -216,6 +218,22 @@ change_filter(read_op *op, const kw_get *get, kw_get *copy, kw_error *ret_error)
     return true;
 }
 
+/* Adds the control columns. The gets of a call usually have the same columns, and then share the result. */
+static void
+add_control_columns(read_op *op, const kw_get *get, kw_get *copy)
+{
+    if (op->original && op->original->columns == get->columns &&
+        op->original->columns_count == get->columns_count) {
+        copy->columns = op->widened->columns;
+        copy->columns_count = op->widened->columns_count;
+    } else {
+        copy->columns = kw_control_columns(op->ordering, get->columns, get->columns_count, op->arena,
+                                           &copy->columns_count);
+    }
+    op->original = get;
+    op->widened = copy;
+}
+
 /* The get to send; NULL: its filter is too long. */
 static const kw_get *
 get_to_send(read_op *op, const kw_get *get, kw_error *ret_error)
@@ -227,8 +245,7 @@ get_to_send(read_op *op, const kw_get *get, kw_error *ret_error)
     *copy = *get;
     if (get->filter.size)
         return change_filter(op, get, copy, ret_error) ? copy : NULL;
-    copy->columns =
-        kw_control_columns(op->ordering, get->columns, get->columns_count, op->arena, &copy->columns_count);
+    add_control_columns(op, get, copy);
     return copy;
 }
 
