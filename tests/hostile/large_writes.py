@@ -1,11 +1,15 @@
-"""Writes with many cells: limits.cells for every method that writes."""
+"""Writes with many cells: limits.cells for every method that writes, and other callers while such a write is carried out."""
+import threading
+import time
 import unittest
 
-from keyway_gateway import POLICY, Gateway, record
-from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Outcome
+from keyway_gateway import POLICY, Gateway, is_sanitized, record
+from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome
 
 TABLES = POLICY.replace("      note: string\n", "      note: string\n      tags: {{type: map, of: string, column: 't:*'}}\n"
                         "      counts: {{type: map, of: int, counter: true, column: 'c:*'}}\n")
+SLOWER = 10 if is_sanitized() else 1
+MOST = 100000
 
 
 def many(count, text="x"):
@@ -64,6 +68,73 @@ class Limit(unittest.TestCase):
         self.refused(12, self.data.removeMany, "events", keys[:6], ["note", "blob"], None)
         self.data.removeMany("events", keys[:10], None, None)
         self.refused(11, self.data.removeMany, "events", keys, None, None)
+
+
+class OtherCallers(unittest.TestCase):
+    """A small put is answered while another caller writes as many cells as it may."""
+
+    def setUp(self):
+        self.gateway = Gateway(TABLES).start()
+        self.large, self.small = self.gateway.data(), self.gateway.data()
+        self.puts = 0
+
+    def tearDown(self):
+        self.large.close()
+        self.small.close()
+        self.gateway.__exit__(None, None, None)
+
+    def longest_put(self, write):
+        """The longest time that a small put takes while `write` runs, and the time that `write` takes."""
+        failed = []
+
+        def run():
+            try:
+                write()
+            except Exception as error:  # pylint: disable=broad-except
+                failed.append(error)
+
+        writer = threading.Thread(target=run)
+        began, longest = time.monotonic(), 0
+        writer.start()
+        while writer.is_alive():
+            before = time.monotonic()
+            self.puts += 1
+            self.small.put("events", record(id="small", ts=self.puts), None)
+            longest = max(longest, time.monotonic() - before)
+        if failed:
+            raise failed[0]
+        print(f"{self.id()}: {time.monotonic() - began:.2f} s, longest put {longest:.3f} s")
+        return longest
+
+    def test_conditional_write_of_stored_cells(self):
+        wide = record(id="wide", ts=1, tags=many(MOST - 2))
+        self.large.put("events", wide, None)
+        present = Condition(field="tags.entry-7", op=CompareOp.EQUAL, value=wide["tags"].entries["entry-7"])
+        self.assertLess(self.longest_put(lambda: self.assertTrue(self.large.putIf("events", wide, present, None))), 10 * SLOWER)
+
+    def test_increment_of_stored_cells(self):
+        key, amounts = record(id="sums", ts=1), {f"counts.{i}": 1 for i in range(1000)}
+        self.large.increment("events", key, amounts, None)
+        self.assertLess(self.longest_put(lambda: self.large.increment("events", key, amounts, None)), 10 * SLOWER)
+
+    def test_many_records(self):
+        records = [record(id=f"row-{i}", ts=1, tags=many(97)) for i in range(MOST // 100)]
+
+        def write():
+            for _ in range(3):
+                for one in self.large.putMany("events", records, None):
+                    self.assertEqual(one.outcome, Outcome.OK, one)
+        self.assertLess(self.longest_put(write), 10 * SLOWER)
+
+    def test_deadlines(self):
+        """A call whose deadline passes before its commit begins is not carried out."""
+        wide = record(id="late", ts=1, tags=many(MOST - 2))
+        present = Condition(field="note", op=CompareOp.EQUAL)
+        before = self.longest_put(lambda: self.large.put("events", wide, None))
+        self.assertLess(before, 10 * SLOWER)
+        with self.assertRaises(KeywayError) as caught:
+            self.large.putIf("events", record(id="late", ts=2, tags=many(MOST - 2)), present, Options(deadline_ms=1))
+        self.assertEqual(caught.exception.code, Code.TIMEOUT)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,10 @@
 #include "store/embedded/embedded_internal.h"
 #include "store/embedded/selection.h"
 
+/* A slice of a MANY commit ends when it has one of them. Collecting and writing it takes about 15 ms. */
+#define SLICE_ENTRIES 16384
+#define SLICE_BYTES ((size_t)2 * 1024 * 1024)
+
 static kw_stored_table *
 find_table(kw_collector *self, kw_bytes name, kw_error *ret_error)
 {
@@ -92,13 +96,16 @@ add_record(kw_collector *self, kw_commit *commit, size_t first, size_t count)
 }
 
 static bool
-add_writes(kw_collector *self, kw_commit *commit)
+add_slice(kw_collector *self, kw_commit *commit)
 {
-    size_t count = 0;
-    for (size_t first = 0; first < commit->many.count; first += count) {
-        count = record_rows(commit, first);
-        add_record(self, commit, first, count);
-    }
+    size_t bytes_end = self->batch.bytes + SLICE_BYTES, entries_end = self->batch.count + SLICE_ENTRIES;
+    commit->many.slice_from = commit->many.next;
+    do {
+        size_t count = record_rows(commit, commit->many.next);
+        add_record(self, commit, commit->many.next, count);
+        commit->many.next += count;
+    } while (commit->many.next < commit->many.count && self->batch.bytes < bytes_end &&
+             self->batch.count < entries_end);
     return true;
 }
 
@@ -171,7 +178,7 @@ kw_collector_add(kw_collector *self, kw_commit *commit)
     case KW_COMMIT_WRITE:
         return add_write(self, commit->write, stamp_of_write(self, commit->write), &commit->error);
     case KW_COMMIT_MANY:
-        return add_writes(self, commit);
+        return add_slice(self, commit);
     case KW_COMMIT_IF:
         return add_conditional_write(self, commit);
     case KW_COMMIT_INCREMENT:

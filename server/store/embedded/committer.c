@@ -4,7 +4,8 @@
  *                ^                                                              |
  *                +--------------- callers send their next writes ---------------+
  *
- * One pass from "take all" to "post" is a round.
+ * One pass from "take all" to "post" is a round. Of a call with many records, a round writes one slice; the
+ * next slice is part of the next round, with the commits that have arrived by then.
  *
  * Callers whose writes complete together send their next writes at almost the same time. If the committer
  * wrote the first of these writes at once, the callers would split into two groups, and each group would
@@ -32,8 +33,9 @@ struct kw_committer {
     bool stopping;
 
     /* Used by the committer's thread only. */
-    kw_commit *pending; /* taken from the queue, in order */
-    kw_copies copies;   /* the taken commits that copy rows; one slice of them runs after each round */
+    kw_commit *pending;                            /* taken from the queue, in order */
+    kw_commit *unfinished_first, *unfinished_last; /* MANY commits of which a slice was written */
+    kw_copies copies; /* the taken commits that copy rows; one slice of them runs after each round */
     kw_collector collector;
     uint64_t commit_ns;    /* duration of a synced write, smoothed */
     size_t finished_count; /* commits finished since the committer last took all */
@@ -90,15 +92,17 @@ wait_for_commits(kw_committer *committer)
 {
     bool must_probe = atomic_load(&committer->store->disk) == KW_DISK_WRITE_FAILED;
     uint64_t deadline_ns = kw_clock_mono_ns() + PROBE_NS;
-    while (!committer->first && !committer->stopping && !committer->copies.first)
+    while (!committer->first && !committer->stopping && !committer->copies.first &&
+           !committer->unfinished_first)
         if (!must_probe)
             kw_condition_wait(&committer->filled, &committer->lock);
         else if (!kw_condition_wait_until(&committer->filled, &committer->lock, deadline_ns))
             break;
 }
 
-/* Moves the queue to `pending` and `copies`. Returns false if the committer stops and nothing is left to do.
- * If it returns true and there are neither pending commits nor copies, the caller must probe the disk. */
+/* Moves the unfinished commits and the queue to `pending` and `copies`. Returns false if the committer stops
+ * and nothing is left to do. If it returns true and there are neither pending commits nor copies, the caller
+ * must probe the disk. */
 static bool
 take_pending(kw_committer *committer)
 {
@@ -113,6 +117,11 @@ take_pending(kw_committer *committer)
     if (committer->queued && committer->queued < committer->expected && worthwhile)
         wait_for_callers(committer);
     committer->pending = committer->first;
+    if (committer->unfinished_first) {
+        committer->unfinished_last->next = committer->first;
+        committer->pending = committer->unfinished_first;
+    }
+    committer->unfinished_first = committer->unfinished_last = NULL;
     committer->first = committer->last = NULL;
     committer->queued = 0;
     kw_copies_take(&committer->copies, &committer->pending);
@@ -155,24 +164,25 @@ post_finished(kw_committer *committer)
 
 /* --- failures ------------------------------------------------------------------------------------- */
 
+/* Fails those writes of the last slice that were in the batch. */
 static void
-fail_many(kw_commit *commit, kw_outcome outcome, const kw_error *error)
+fail_slice(kw_commit *commit, kw_outcome outcome, const kw_error *error)
 {
-    for (size_t i = 0; i < commit->many.count; i++)
+    for (size_t i = commit->many.slice_from; i < commit->many.next; i++)
         if (commit->many.results[i].outcome == KW_OUTCOME_OK)
             commit->many.results[i] = (kw_written){outcome, *error};
 }
 
-/* For a commit that was not added to the batch: it is certain that it was not applied. */
+/* For a commit that was not added to the batch: it is certain that it, or the rest of it, was not applied. */
 static void
 fail_uncollected(kw_commit *commit)
 {
     commit->outcome = KW_OUTCOME_FAILED;
     if (commit->kind != KW_COMMIT_MANY)
         return;
-    for (size_t i = 0; i < commit->many.count; i++)
-        commit->many.results[i].outcome = KW_OUTCOME_OK;
-    fail_many(commit, KW_OUTCOME_FAILED, &commit->error);
+    commit->many.slice_from = commit->many.count;
+    for (; commit->many.next < commit->many.count; commit->many.next++)
+        commit->many.results[commit->many.next] = (kw_written){KW_OUTCOME_FAILED, commit->error};
 }
 
 /* For a commit whose batch the engine failed to write. If error->maybe_applied is set, the write-ahead log
@@ -182,7 +192,7 @@ fail_written(kw_commit *commit, const kw_error *error)
 {
     kw_outcome outcome = error->maybe_applied ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED;
     if (commit->kind == KW_COMMIT_MANY)
-        fail_many(commit, outcome, error);
+        fail_slice(commit, outcome, error);
     if (commit->outcome != KW_OUTCOME_OK)
         return;
     commit->outcome = outcome;
@@ -214,6 +224,23 @@ write_entries(kw_committer *committer, bool synced, kw_error *ret_error)
     return good;
 }
 
+static bool
+is_unfinished(const kw_commit *commit)
+{
+    return commit->kind == KW_COMMIT_MANY && commit->many.next < commit->many.count;
+}
+
+static void
+keep_unfinished(kw_committer *committer, kw_commit *commit)
+{
+    commit->next = NULL;
+    if (committer->unfinished_first)
+        committer->unfinished_last->next = commit;
+    else
+        committer->unfinished_first = commit;
+    committer->unfinished_last = commit;
+}
+
 static void
 write_batch(kw_committer *committer, kw_commit *collected, bool synced)
 {
@@ -223,7 +250,10 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
         kw_commit *next = collected->next;
         if (!good)
             fail_written(collected, &error);
-        finish(committer, collected);
+        if (is_unfinished(collected))
+            keep_unfinished(committer, collected);
+        else
+            finish(committer, collected);
         collected = next;
     }
     post_finished(committer);

@@ -112,6 +112,8 @@ struct kw_commit {
             const kw_write *const *writes;
             size_t count;
             kw_written *results;
+            size_t slice_from; /* the first write of the last slice */
+            size_t next;       /* the first write that is in no slice yet */
         } many;
         const kw_increment *increment;
         struct {
@@ -147,6 +149,7 @@ struct kw_entries {
     rocksdb_writebatch_t *plain;
     rocksdb_writebatch_wi_t *indexed;
     bool is_indexed;
+    size_t count; /* added since kw_entries_begin */
     size_t bytes;
     size_t savepoint_bytes; /* value of `bytes` at the savepoint */
     kw_buffer key;
@@ -184,7 +187,8 @@ typedef struct kw_collector {
 } kw_collector;
 
 /* Adds a commit that changes rows, other than a copy, to the batch. False: commit->error is set and nothing
- * was added. Each write of a MANY commit has its own result. */
+ * was added. Of a MANY commit, it adds the next slice: so many records that one call delays the commits of
+ * others by some milliseconds at most. Each write of it has its own result. */
 bool kw_collector_add(kw_collector *self, kw_commit *commit);
 void kw_collector_forget_table(kw_collector *self);
 

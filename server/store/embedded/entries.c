@@ -25,6 +25,7 @@ kw_entries_begin(kw_entries *batch, bool indexed)
 {
     g_assert(batch->bytes == 0); /* the last batch was written */
     batch->is_indexed = indexed;
+    batch->count = 0;
 }
 
 void
@@ -36,6 +37,7 @@ kw_entries_put(kw_entries *batch, kw_bytes key, kw_bytes value)
     else
         rocksdb_writebatch_put(batch->plain, key_data, key.size, value_data, value.size);
     batch->bytes += key.size + value.size;
+    batch->count++;
 }
 
 void
@@ -46,6 +48,7 @@ kw_entries_delete(kw_entries *batch, kw_bytes key)
     else
         rocksdb_writebatch_delete(batch->plain, (const char *)key.data, key.size);
     batch->bytes += key.size;
+    batch->count++;
 }
 
 void

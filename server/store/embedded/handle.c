@@ -181,6 +181,7 @@ handle_write_many(kw_store_handle *handle, const kw_write *const *writes, size_t
     commit->many.writes = writes;
     commit->many.count = count;
     commit->many.results = results;
+    commit->many.next = 0;
     commit->done.many = done;
 }
 

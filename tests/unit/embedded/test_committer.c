@@ -8,10 +8,12 @@
 #include "base/thread.h"
 #include "contract/fixture.h"
 #include "embedded_fixture.h"
+#include "store/control.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static _Atomic int syncs;
@@ -285,6 +287,196 @@ test_concurrent_increments(void)
     embedded_fixture_clear(&fixture);
 }
 
+/* --- large calls ------------------------------------------------------------------------------------ */
+
+enum { LARGE = 40000 }; /* records: several slices */
+
+typedef struct large_call {
+    char (*rows)[8];
+    kw_write *writes;
+    const kw_write **list;
+    kw_written *results;
+    const group *others;    /* NULL: none */
+    size_t others_finished; /* of them, when the call was finished */
+    bool done;
+} large_call;
+
+static void
+large_call_init(large_call *call)
+{
+    *call = (large_call){.rows = g_malloc(sizeof *call->rows * LARGE),
+                         .writes = g_new(kw_write, LARGE),
+                         .list = g_new(const kw_write *, LARGE),
+                         .results = g_new0(kw_written, LARGE)};
+    for (int i = 0; i < LARGE; i++) {
+        g_snprintf(call->rows[i], sizeof call->rows[i], "%d", i);
+        call->writes[i] = make_put(call->rows[i], 1);
+        call->list[i] = &call->writes[i];
+    }
+}
+
+static void
+large_call_clear(large_call *call)
+{
+    g_free(call->rows);
+    g_free(call->writes);
+    g_free(call->list);
+    g_free(call->results);
+}
+
+static void
+large_done(void *user)
+{
+    large_call *call = user;
+    call->done = true;
+    call->others_finished = call->others ? call->others->finished : 0;
+}
+
+static size_t
+count_outcomes(const large_call *call, kw_outcome outcome)
+{
+    size_t count = 0;
+    for (int i = 0; i < LARGE; i++)
+        count += call->results[i].outcome == outcome;
+    return count;
+}
+
+/* Puts that arrive after a call with many records do not wait for all of its records. */
+static void
+test_slices(void)
+{
+    embedded_fixture fixture;
+    setup(&fixture);
+    large_call call;
+    large_call_init(&call);
+    kw_write small = make_put("small", 1);
+    group others = {.started = 1};
+    call.others = &others;
+    int64_t commits = kw_metrics_read(KW_METRIC_commits);
+    kw_store_handle_write_many(fixture.sync.handle, call.list, LARGE, call.results, large_done, &call);
+    kw_store_handle_write(fixture.sync.handle, &small, count_done, &others);
+    kw_sync_wait(&fixture.sync, &call.done);
+    g_assert_cmpuint(count_outcomes(&call, KW_OUTCOME_OK), ==, LARGE);
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_commits) - commits, >=, 3);
+    g_assert_cmpuint(call.others_finished, ==, 1);
+    for (int i = 0; i < LARGE; i += 997)
+        embedded_fixture_expect_row(&fixture, "t", call.rows[i], "d:a@1=x");
+    embedded_fixture_expect_row(&fixture, "t", call.rows[LARGE - 1], "d:a@1=x");
+    large_call_clear(&call);
+    embedded_fixture_clear(&fixture);
+}
+
+/* After a slice that could not be synced, the later ones are certainly not written. */
+static void
+test_slices_on_failing_disk(void)
+{
+    embedded_fixture fixture;
+    setup(&fixture);
+    large_call call;
+    large_call_init(&call);
+    atomic_store(&disk_fails, true);
+    kw_store_handle_write_many(fixture.sync.handle, call.list, LARGE, call.results, large_done, &call);
+    kw_sync_wait(&fixture.sync, &call.done);
+    atomic_store(&disk_fails, false);
+    size_t unknown = count_outcomes(&call, KW_OUTCOME_UNKNOWN);
+    g_assert_cmpuint(unknown, >, 0);
+    g_assert_cmpuint(unknown + count_outcomes(&call, KW_OUTCOME_FAILED), ==, LARGE);
+    g_assert_cmpuint(unknown, <, LARGE);
+    g_assert_cmpint(call.results[unknown - 1].outcome, ==, KW_OUTCOME_UNKNOWN);
+    embedded_fixture_reopen(&fixture);
+    for (size_t i = unknown; i < LARGE; i += 997)
+        embedded_fixture_expect_row(&fixture, "t", call.rows[i], "");
+    large_call_clear(&call);
+    embedded_fixture_clear(&fixture);
+}
+
+/* A call whose deadline has passed is not worked on. */
+static void
+test_deadline_passed(void)
+{
+    embedded_fixture fixture;
+    setup(&fixture);
+    large_call call;
+    large_call_init(&call);
+    for (int i = 0; i < LARGE; i++)
+        call.writes[i].deadline = kw_deadline_in_ms(1);
+    g_usleep(2000);
+    int64_t commits = kw_metrics_read(KW_METRIC_commits);
+    kw_store_handle_write_many(fixture.sync.handle, call.list, LARGE, call.results, large_done, &call);
+    kw_sync_wait(&fixture.sync, &call.done);
+    g_assert_cmpuint(count_outcomes(&call, KW_OUTCOME_FAILED), ==, LARGE);
+    kw_expect_error(&call.results[LARGE - 1].error, KW_TIMEOUT, "the deadline passed before");
+    g_assert_cmpint(kw_metrics_read(KW_METRIC_commits), ==, commits);
+    embedded_fixture_expect_row(&fixture, "t", call.rows[0], "");
+    large_call_clear(&call);
+    embedded_fixture_clear(&fixture);
+}
+
+/* --- conditional operations on wide rows ------------------------------------------------------------- */
+
+enum { WIDE = 100000, CPU_SECONDS_MAX = 20 };
+
+typedef struct wide_row {
+    kw_arena *arena;
+    kw_cell *cells;
+    kw_column *columns;
+    int64_t *amounts;
+} wide_row;
+
+static wide_row
+wide_row_new(void)
+{
+    kw_arena *arena = kw_arena_new();
+    wide_row wide = {arena, KW_ARENA_ARRAY(arena, kw_cell, WIDE), KW_ARENA_ARRAY(arena, kw_column, WIDE),
+                     KW_ARENA_ARRAY(arena, int64_t, WIDE)};
+    for (int i = 0; i < WIDE; i++) {
+        g_autofree char *name = g_strdup_printf("entry-%d", i);
+        kw_bytes qualifier = kw_arena_copy(arena, B(name));
+        uint8_t *value = kw_arena_alloc0(arena, 8);
+        wide.cells[i] = (kw_cell){.family = B("d"), .qualifier = qualifier, .value = kw_bytes_of(value, 8)};
+        wide.columns[i] = (kw_column){.family = B("d"), .qualifier = qualifier};
+        wide.amounts[i] = i;
+    }
+    return wide;
+}
+
+/* Operations on a row with many cells take time in proportion to their number. Comparing each cell with each
+ * other one would take minutes. */
+static void
+test_wide_rows(void)
+{
+    embedded_fixture fixture;
+    setup(&fixture);
+    wide_row wide = wide_row_new();
+    kw_write write = make_put("wide", KW_TIMESTAMP_NONE);
+    write.cells = wide.cells;
+    write.cells_count = WIDE;
+    kw_check check = {.family = B("d"),
+                      .qualifier = B("entry-77"),
+                      .compare = KW_COMPARE_EQUAL,
+                      .has_value = true,
+                      .value = wide.cells[77].value};
+    kw_increment increment = {.table = B("t"),
+                              .row = B("wide"),
+                              .columns = wide.columns,
+                              .amounts = wide.amounts,
+                              .columns_count = WIDE,
+                              .deadline = KW_DEADLINE_NONE};
+    clock_t began = clock();
+    g_assert_cmpint(kw_sync_write(&fixture.sync, &write).outcome, ==, KW_OUTCOME_OK);
+    kw_sync_written result = kw_sync_write_if(&fixture.sync, &write, &check);
+    g_assert_true(result.outcome == KW_OUTCOME_OK && result.applied);
+    result = kw_sync_increment(&fixture.sync, &increment);
+    g_assert_cmpint((clock() - began) / CLOCKS_PER_SEC, <, CPU_SECONDS_MAX);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpuint(result.rows->rows[0].cells_count, ==, WIDE);
+    const kw_cell *sum = kw_row_find_cell(&result.rows->rows[0], B("d"), B("entry-4711"));
+    g_assert_cmpuint(kw_be64_load(sum->value.data), ==, 4711);
+    kw_rows_free(result.rows);
+    kw_arena_free(wide.arena);
+    embedded_fixture_clear(&fixture);
+}
+
 /* --- failing disk ----------------------------------------------------------------------------------- */
 
 static void
@@ -335,6 +527,10 @@ main(int argc, char **argv)
     g_test_add_func("/committer/put_if_replaces_future_cell", test_put_if_replaces_future_cell);
     g_test_add_func("/committer/table_created_again", test_table_created_again);
     g_test_add_func("/committer/concurrent_increments", test_concurrent_increments);
+    g_test_add_func("/committer/slices", test_slices);
+    g_test_add_func("/committer/slices_on_failing_disk", test_slices_on_failing_disk);
+    g_test_add_func("/committer/deadline_passed", test_deadline_passed);
+    g_test_add_func("/committer/wide_rows", test_wide_rows);
     g_test_add_func("/committer/failing_disk", test_failing_disk);
     return g_test_run();
 }
