@@ -55,19 +55,19 @@ kw_budget_charge(kw_purpose purpose, int64_t bytes)
 
 /* --- pressure ------------------------------------------------------------------------------------ */
 
-/* The part of the limit that is left for callers: all but the caches. */
-static int64_t
-for_callers(int64_t most)
+int64_t
+kw_budget_for_callers(void)
 {
-    return MAX(most - atomic_load_explicit(&caches, memory_order_relaxed), 0);
+    int64_t most = kw_budget_limit();
+    return most == 0 ? INT64_MAX : MAX(most - atomic_load_explicit(&caches, memory_order_relaxed), 0);
 }
 
 int64_t
 kw_account_share(void)
 {
-    int64_t most = kw_budget_limit();
     int64_t large = atomic_load_explicit(&large_accounts, memory_order_relaxed);
-    return most == 0 ? INT64_MAX : MAX(for_callers(most) / (MAX(large, 0) + 1), KW_ACCOUNT_LARGE);
+    return kw_budget_limit() == 0 ? INT64_MAX
+                                  : MAX(kw_budget_for_callers() / (MAX(large, 0) + 1), KW_ACCOUNT_LARGE);
 }
 
 bool
@@ -82,6 +82,13 @@ kw_account_is_over_share(const kw_account *account)
     return account && kw_account_bytes(account) > kw_account_share();
 }
 
+/* The limit without the reserve for small accounts. */
+static int64_t
+without_reserve(int64_t most)
+{
+    return most - most / 10;
+}
+
 int64_t
 kw_budget_left(const kw_account *account)
 {
@@ -89,7 +96,7 @@ kw_budget_left(const kw_account *account)
     if (most == 0)
         return INT64_MAX;
     int64_t used_bytes = kw_budget_used();
-    int64_t for_large = kw_account_is_over_share(account) ? most - most / 20 * 3 : most - most / 10;
+    int64_t for_large = kw_account_is_over_share(account) ? most - most / 20 * 3 : without_reserve(most);
     int64_t left = MAX(for_large - used_bytes, 0);
     if (kw_account_is_large(account))
         return left;
@@ -100,8 +107,7 @@ kw_budget_left(const kw_account *account)
 int64_t
 kw_budget_call_share(void)
 {
-    int64_t most = kw_budget_limit();
-    return most == 0 ? INT64_MAX : for_callers(most) / 2;
+    return kw_budget_limit() == 0 ? INT64_MAX : kw_budget_for_callers() / 2;
 }
 
 kw_shortage
@@ -112,6 +118,20 @@ kw_budget_shortage(const kw_account *account, size_t held, size_t more)
     if ((int64_t)(held + more) > kw_budget_call_share())
         return KW_SHORTAGE_OF_SHARE;
     return (int64_t)more > kw_budget_left(account) ? KW_SHORTAGE_OF_MEMORY : KW_SHORTAGE_NONE;
+}
+
+bool
+kw_budget_is_in_reserve(void)
+{
+    int64_t most = kw_budget_limit();
+    return most > 0 && kw_budget_used() >= without_reserve(most);
+}
+
+int64_t
+kw_budget_excess(void)
+{
+    int64_t most = kw_budget_limit();
+    return most == 0 ? 0 : MAX(kw_budget_used() - (most - most / 5), 0);
 }
 
 kw_pressure

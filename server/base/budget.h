@@ -63,6 +63,13 @@ void kw_budget_settle(void);
 int64_t kw_budget_left(const kw_account *account);
 kw_pressure kw_budget_pressure(const kw_account *account);
 
+/* The part of the limit that is left for callers: all but the caches. INT64_MAX without a limit. */
+int64_t kw_budget_for_callers(void);
+/* Bytes in use above 80 % of the limit: what has to be freed to end the pressure. */
+int64_t kw_budget_excess(void);
+/* True if only the reserve for small accounts is left. */
+bool kw_budget_is_in_reserve(void);
+
 /* Maximum bytes that one call can hold; INT64_MAX without a limit. */
 int64_t kw_budget_call_share(void);
 

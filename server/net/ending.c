@@ -1,5 +1,5 @@
-/* Decides when sessions end: time limits, draining, shortage of memory, and whether closing could lose
- * replies. */
+/* Decides when sessions end: time limits, draining, and whether closing could lose replies. relief.c ends
+ * those that hold memory while it is short. */
 #include "net/output.h"
 #include "net/session.h"
 
@@ -13,11 +13,6 @@
 #define REFUSING_MS 1000
 /* How long to wait for the peer to close its side. */
 #define LINGER_MS 2000
-/* When memory is used up, a peer that holds more than its share must read some bytes of its replies within
- * this time. */
-#define STALL_MS 1000
-/* When memory is used up, connections that hold more than this are not read. */
-#define PAUSE_BYTES ((int64_t)32 * 1024)
 
 bool
 kw_session_must_linger(const kw_session *session)
@@ -28,66 +23,6 @@ kw_session_must_linger(const kw_session *session)
         return false;
     return ioctl(socket, FIONREAD, &unread) != 0 || unread > 0 || ioctl(socket, SIOCOUTQ, &unsent) != 0 ||
            unsent > 0;
-}
-
-/* --- shortage of memory -------------------------------------------------------------------------- */
-
-static bool
-must_pause(const kw_session *session)
-{
-    switch (kw_budget_pressure(session->account)) {
-    case KW_PRESSURE_NONE:
-        return false;
-    case KW_PRESSURE_HIGH:
-        return kw_account_is_over_share(session->account);
-    case KW_PRESSURE_FULL:
-        return kw_account_bytes(session->account) > PAUSE_BYTES;
-    }
-    g_assert_not_reached();
-}
-
-bool
-kw_session_update_paused(kw_session *session)
-{
-    bool paused = must_pause(session);
-    if (paused == session->paused)
-        return paused;
-    session->paused = paused;
-    session->was_paused |= paused;
-    if (!paused) {
-        session->worker->paused--;
-        return false;
-    }
-    session->worker->paused++;
-    kw_metrics_add(KW_METRIC_memory_pauses, 1);
-    kw_net_worker_start_relief(session->worker);
-    return true;
-}
-
-/* Closes a session that holds more than its share, to free its memory, if its peer does not read its
- * replies. */
-static bool
-close_stalled(kw_session *session, uint64_t now_ms)
-{
-    if (!session->sending_now || now_ms - session->peer_read_ms < STALL_MS ||
-        !kw_account_is_over_share(session->account) ||
-        kw_budget_pressure(session->account) != KW_PRESSURE_FULL)
-        return false;
-    kw_metrics_add(KW_METRIC_memory_closed, 1);
-    kw_net_worker_log_broken(session->worker, session->peer,
-                             "memory is short and the peer does not read its replies");
-    kw_session_close(session);
-    return true;
-}
-
-void
-kw_session_relieve(kw_session *session, uint64_t now_ms)
-{
-    if (session->state >= KW_SESSION_CLOSING)
-        return;
-    kw_output_note_progress(session, now_ms);
-    if (!close_stalled(session, now_ms) && session->paused && !kw_session_update_paused(session))
-        kw_session_mark_dirty(session);
 }
 
 /* --- draining ------------------------------------------------------------------------------------ */

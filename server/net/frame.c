@@ -6,10 +6,6 @@
 #define SMALL_BYTES ((size_t)2 * 1024 * 1024)
 #define BLOCKS_BYTES ((size_t)8 * 1024 * 1024)
 
-/* Messages up to this size get all their space at once. Larger ones get it as their bytes arrive, so that a
- * client cannot reserve memory by announcing a length. */
-#define RESERVE_AT_ONCE ((size_t)64 * 1024)
-
 #if defined(__SANITIZE_ADDRESS__)
 #define RECYCLE 0 /* so that the sanitizer detects a use after the last reference */
 #else
@@ -70,12 +66,21 @@ kw_frame_unref(kw_frame_pool *pool, kw_frame *frame)
     list->count++;
 }
 
-/* The space for a message of `wanted` bytes of which `have` have arrived. */
+/* The capacity of a new block for a message of `wanted` bytes of which `have` have arrived. */
 static size_t
 space_for(size_t have, size_t needed, size_t wanted)
 {
-    size_t most = MAX(RESERVE_AT_ONCE, 2 * have);
-    return MAX(MIN(wanted, most), needed);
+    return MAX(MIN(wanted, MAX(KW_FRAME_BLOCK, 2 * have)), needed);
+}
+
+size_t
+kw_frame_growth(const kw_frame *frame, size_t start, size_t needed, size_t wanted)
+{
+    size_t space = space_for(frame->filled - start, needed, wanted);
+    if (frame->capacity - start >= needed || space <= KW_FRAME_BLOCK)
+        return 0;
+    bool is_replaced = frame->refs == 1;
+    return space - (is_replaced ? MIN(frame->capacity, space) : 0);
 }
 
 kw_frame *
@@ -83,9 +88,9 @@ kw_frame_reserve(kw_frame_pool *pool, kw_frame *frame, size_t *start, size_t nee
 {
     g_assert(*start <= frame->filled && frame->filled <= frame->capacity);
     size_t have = frame->filled - *start;
-    size_t space = space_for(have, needed, wanted);
-    if (frame->capacity - *start >= space)
+    if (frame->capacity - *start >= needed)
         return frame;
+    size_t space = space_for(have, needed, wanted);
     if (frame->refs == 1 && *start == 0) {
         charge(frame, (int64_t)space - (int64_t)frame->capacity);
         frame = g_realloc(frame, sizeof *frame + space);

@@ -11,15 +11,13 @@
 
 #include "base/log.h"
 #include "net/output.h"
+#include "net/relief.h"
 
 #include <glib.h>
 #include <sys/socket.h>
 
 /* Reading pauses while more bytes of replies are unsent. */
 #define UNSENT_MAX ((size_t)1024 * 1024)
-/* Minimum free space in a block for a read directly into it; a smaller read is not worth its system
- * call. */
-#define READ_MIN ((size_t)2048)
 /* Maximum number of reads by one call of kw_session_read_rest. */
 #define REST_PIECES_MAX 64
 
@@ -37,21 +35,7 @@ can_accept(kw_session *session)
     const kw_net_limits *limits = &session->worker->limits;
     return session->state == KW_SESSION_OPEN && session->requests < limits->in_flight &&
            session->held_bytes <= limits->frame_bytes && kw_output_unsent(session) <= UNSENT_MAX &&
-           !kw_session_update_paused(session);
-}
-
-static size_t
-unparsed(const kw_session *session)
-{
-    return session->frame ? session->frame->filled - session->start : 0;
-}
-
-/* Makes space for the message at session->start. This can move the message to the start of a new block. */
-static void
-reserve(kw_session *session, size_t needed, size_t wanted)
-{
-    kw_frame *frame = session->frame;
-    session->frame = kw_frame_reserve(&session->worker->frames, frame, &session->start, needed, wanted);
+           !kw_relief_update_paused(session);
 }
 
 /* Passes the next message to the handler if it is complete. False if more bytes are needed or the input is
@@ -64,12 +48,10 @@ parse_one(kw_session *session)
     kw_bytes payload;
     size_t consumed = 0, wanted = 0;
     kw_error error = KW_ERROR_NONE;
-    kw_bytes input = kw_bytes_of(frame->data + session->start, unparsed(session));
+    kw_bytes input = kw_bytes_of(frame->data + session->start, kw_session_unparsed(session));
     switch (kw_wire_reader_next(session->reader, input, &payload, &consumed, &wanted, &error)) {
     case KW_WIRE_MORE:
-        if (session->message_ms == 0)
-            session->message_ms = uv_now(session->handle.loop);
-        reserve(session, input.size + 1, MAX(wanted, input.size + READ_MIN));
+        kw_relief_continue_message(session, wanted);
         return false;
     case KW_WIRE_BROKEN:
         kw_session_break(session, error.text);
@@ -78,7 +60,7 @@ parse_one(kw_session *session)
         break;
     }
     session->start += consumed;
-    session->message_ms = 0;
+    kw_relief_end_message(session, consumed);
     worker->net->handler.request(worker->state, kw_request_new(session, payload));
     return true;
 }
@@ -89,9 +71,9 @@ static void
 settle_frame(kw_session *session)
 {
     kw_frame *frame = session->frame;
-    if (!frame || unparsed(session) > 0)
+    if (!frame || kw_session_unparsed(session) > 0)
         return;
-    if (frame->refs > 1 && frame->capacity - frame->filled >= READ_MIN)
+    if (frame->refs > 1 && frame->capacity - frame->filled >= KW_FRAME_READ_MIN)
         return;
     kw_frame_unref(&session->worker->frames, frame);
     session->frame = NULL;
@@ -102,27 +84,33 @@ static void
 session_parse(kw_session *session)
 {
     session->dispatching = true;
-    while (unparsed(session) > 0 && can_accept(session) && parse_one(session))
+    while (kw_session_unparsed(session) > 0 && can_accept(session) && parse_one(session))
         continue;
     session->dispatching = false;
-    session->held_back = unparsed(session) > 0 && session->state == KW_SESSION_OPEN && !can_accept(session);
+    session->held_back =
+        kw_session_unparsed(session) > 0 && session->state == KW_SESSION_OPEN && !can_accept(session);
 }
 
 /* The rest of a partial message is read directly into its block. All other input is read into the loop's
  * scratch memory and copied into a block of matching size. Copying a few hundred bytes is cheaper than one
- * large block per call in flight, because such blocks would not fit into the CPU caches. */
+ * large block per call in flight, because such blocks would not fit into the CPU caches. TLS decrypts into
+ * other memory, so its input is copied, too; a read then has at most the size of the block's free space. */
 static void
 on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
 {
     (void)suggested;
     kw_session *session = handle->data;
-    kw_net_worker *worker = session->worker;
     kw_frame *frame = session->frame;
-    size_t space = frame && !session->tls && unparsed(session) > 0 ? frame->capacity - frame->filled : 0;
-    if (space >= READ_MIN)
+    bool is_partial = kw_session_unparsed(session) > 0;
+    size_t space = is_partial ? frame->capacity - frame->filled : 0;
+    if (space >= KW_FRAME_READ_MIN && !session->tls) {
         *ret_buffer = uv_buf_init((char *)frame->data + frame->filled, (unsigned)MIN(space, UINT32_MAX / 2));
-    else
-        *ret_buffer = uv_buf_init((char *)worker->scratch, KW_NET_WORKER_SCRATCH);
+        return;
+    }
+    size_t most = kw_relief_read_max(session);
+    if (is_partial && session->tls)
+        most = MIN(most, MAX(space, KW_FRAME_READ_MIN));
+    *ret_buffer = uv_buf_init((char *)session->worker->scratch, (unsigned)most);
 }
 
 /* Appends plain bytes to the session's block. */
@@ -134,9 +122,9 @@ append_plain(kw_session *session, kw_bytes plain)
         return;
     if (!session->frame)
         session->frame = kw_frame_take(frames, plain.size, session->account);
-    size_t all = unparsed(session) + plain.size;
-    reserve(session, all, all);
-    kw_frame *frame = session->frame;
+    size_t all = kw_session_unparsed(session) + plain.size;
+    kw_frame *frame = kw_frame_reserve(frames, session->frame, &session->start, all, all);
+    session->frame = frame;
     g_assert(frame->capacity - frame->filled >= plain.size);
     memcpy(frame->data + frame->filled, plain.data, plain.size);
     frame->filled += plain.size;
@@ -222,7 +210,7 @@ update_reading(kw_session *session)
         kw_session_stop_reading(session);
         return;
     }
-    session->active_ms = uv_now(session->handle.loop);
+    session->active_ms = session->progress_ms = uv_now(session->handle.loop);
     if (session->message_ms > 0 && !session->was_paused)
         session->message_ms = session->active_ms;
     session->was_paused = false;

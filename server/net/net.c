@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "net/listener.h"
+#include "net/relief.h"
 #include "net/session.h"
 #include "net/worker.h"
 
@@ -60,7 +61,8 @@ on_sweep(uv_timer_t *timer)
     atomic_store_explicit(&worker->swept_ns, kw_clock_mono_ns(), memory_order_relaxed);
     for (kw_session *session = worker->sessions; session; session = session->next)
         kw_session_check_time(session, now_ms);
-    if (kw_budget_pressure(NULL) != KW_PRESSURE_NONE)
+    kw_relief_configure(worker);
+    if (kw_relief_is_needed(worker))
         kw_net_worker_start_relief(worker);
 }
 
@@ -68,10 +70,8 @@ static void
 on_relief(uv_timer_t *timer)
 {
     kw_net_worker *worker = timer->data;
-    uint64_t now_ms = uv_now(timer->loop);
-    for (kw_session *session = worker->sessions; session; session = session->next)
-        kw_session_relieve(session, now_ms);
-    if (worker->paused == 0 && kw_budget_pressure(NULL) == KW_PRESSURE_NONE)
+    kw_relief_run(worker, uv_now(timer->loop));
+    if (!kw_relief_is_needed(worker))
         uv_timer_stop(timer);
 }
 
@@ -140,6 +140,7 @@ worker_init(kw_net_worker *worker, kw_net *net, unsigned index, kw_net_limits li
     worker->limits = limits;
     worker->loop = kw_loop_new();
     worker->scratch = g_malloc(KW_NET_WORKER_SCRATCH);
+    kw_relief_configure(worker);
     uv_loop_t *uv = kw_loop_uv(worker->loop);
     uv_idle_init(uv, &worker->flush);
     uv_timer_init(uv, &worker->sweep);

@@ -3,6 +3,7 @@
 #include "net/session.h"
 
 #include "net/output.h"
+#include "net/relief.h"
 
 #include <glib.h>
 #include <sys/socket.h>
@@ -54,6 +55,7 @@ session_gone(kw_session *session)
     kw_session_uncount(session);
     kw_frame_unref(&worker->frames, session->frame);
     session->frame = NULL;
+    kw_relief_end_message(session, 0);
     kw_wire_reader_free(session->reader);
     kw_buffer_clear(&session->output);
     kw_buffer_clear(&session->sending);
@@ -159,6 +161,12 @@ kw_session_break(kw_session *session, const char *reason)
 {
     kw_net_worker_log_broken(session->worker, session->peer, reason);
     kw_session_finish(session);
+}
+
+size_t
+kw_session_unparsed(const kw_session *session)
+{
+    return session->frame ? session->frame->filled - session->start : 0;
 }
 
 void

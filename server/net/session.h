@@ -20,7 +20,7 @@
  * Every state before CLOSING can also move to CLOSING directly, for example when the connection fails.
  *
  * session.c: states; input.c: reading, parsing, order of work; output.c: replies; request.c: messages in
- * flight; entry.c: admission of connections; ending.c: time limits, draining, shortage of memory.
+ * flight; entry.c: admission of connections; ending.c: time limits, draining; relief.c: shortage of memory.
  */
 #pragma once
 
@@ -68,6 +68,14 @@ struct kw_session {
     size_t writing;   /* size of the piece that libuv writes */
     uint64_t emptied; /* number of writes to the socket that left no pending reply */
     size_t queued;    /* bytes that libuv still held at the last time check */
+
+    uint64_t finished_bytes; /* of messages that have arrived completely */
+    size_t message_bytes;    /* lower bound of the size of the unfinished message */
+    size_t lacks;            /* bytes of memory that the unfinished message waits for (relief.h) */
+    size_t unfinished;       /* size of its block, if that is counted in net->unfinished */
+    size_t progress_bytes;   /* how much of it had arrived at progress_ms */
+    uint64_t progress_ms; /* loop time at which a part of it arrived that counts as progress, or when reading
+                             resumed */
 
     kw_account *account;
     size_t held_replies;    /* memory of replies that wait for earlier ones */
@@ -127,6 +135,9 @@ void kw_session_mark_dirty(kw_session *session);
 /* Frees the session if its socket is closed and its requests have ended. */
 void kw_session_release(kw_session *session);
 
+/* Bytes of the frame that are not passed to the handler. */
+size_t kw_session_unparsed(const kw_session *session);
+
 /* --- input.c ------------------------------------------------------------------------------------- */
 
 /* Starts or resumes reading. */
@@ -165,14 +176,6 @@ void kw_session_check_time(kw_session *session, uint64_t now_ms);
 
 /* Drains the session: answers calls that have arrived, rejects further ones, and closes when it is quiet. */
 void kw_session_drain(kw_session *session);
-
-/* Sets `paused` and returns it: true if memory is short and the session holds more memory than its share, or,
- * when memory is used up, more than a small amount. */
-bool kw_session_update_paused(kw_session *session);
-
-/* Resumes a paused session when memory allows, and closes one whose peer does not read its replies. Called
- * while memory is short. */
-void kw_session_relieve(kw_session *session, uint64_t now_ms);
 
 /* True if closing the socket now could make the peer lose replies that were already sent. */
 bool kw_session_must_linger(const kw_session *session);

@@ -39,6 +39,8 @@ typedef struct kw_net_worker {
     uv_timer_t sweep;
     uv_timer_t relief;         /* runs while memory is short */
     size_t paused;             /* number of sessions */
+    size_t waiting;            /* number of sessions whose message waits for memory */
+    int64_t unfinished_most;   /* maximum of net->unfinished (relief.h) */
     _Atomic uint64_t swept_ns; /* when the sweep timer last ran (monotonic) */
     kw_listen_socket *sockets;
     size_t open_sockets;
@@ -68,7 +70,9 @@ struct kw_net {
     unsigned workers_count;
     _Atomic size_t connections;
     _Atomic size_t
-        refused_open; /* refused connections that stay open until their first call gets the error */
+        refused_open;           /* refused connections that stay open until their first call gets the error */
+    _Atomic int64_t unfinished; /* bytes of larger blocks for unfinished messages */
+    _Atomic int64_t lacking;    /* bytes that such messages wait for */
     kw_peers *peers;
     bool started;
     bool hurried; /* kw_net_close_now was called; used by the thread that drains */

@@ -61,7 +61,9 @@ pressure_rises_in_steps(void)
     kw_budget_configure(160 * MIB);
     kw_account_charge(big, KW_MEMORY_REPLIES, 127 * MIB);
     g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_NONE);
+    g_assert_cmpint(kw_budget_excess(), ==, 0);
     kw_account_charge(big, KW_MEMORY_REPLIES, 2 * MIB);
+    g_assert_cmpint(kw_budget_excess(), ==, MIB);
     g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_HIGH);
     g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_HIGH);
     g_assert_true(kw_account_is_over_share(big));
@@ -91,11 +93,13 @@ a_reserve_is_left_for_small_accounts(void)
     g_assert_false(kw_account_is_over_share(big));
     g_assert_true(kw_account_is_over_share(others[0]));
     g_assert_cmpint(kw_budget_left(big), ==, KW_BUDGET_STEP);
+    g_assert_false(kw_budget_is_in_reserve());
     g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_HIGH);
     kw_account_charge(big, KW_MEMORY_CALLS, KW_BUDGET_STEP);
     g_assert_cmpint(kw_budget_pressure(big), ==, KW_PRESSURE_FULL);
     g_assert_cmpint(kw_budget_pressure(small), ==, KW_PRESSURE_HIGH);
     g_assert_cmpint(kw_budget_pressure(NULL), ==, KW_PRESSURE_HIGH);
+    g_assert_true(kw_budget_is_in_reserve());
     g_assert_cmpint(kw_budget_left(small), ==, KW_ACCOUNT_LARGE);
     kw_account_charge(small, KW_MEMORY_CALLS, KW_ACCOUNT_LARGE - 1);
     g_assert_cmpint(kw_budget_left(small), ==, 1);
@@ -134,6 +138,7 @@ only_large_accounts_and_caches_reduce_shares(void)
     g_assert_cmpint(kw_account_share(), ==, 25 * MIB);
     kw_budget_charge(KW_MEMORY_CACHES, 60 * MIB);
     g_assert_cmpint(kw_account_share(), ==, 10 * MIB);
+    g_assert_cmpint(kw_budget_for_callers(), ==, 40 * MIB);
     kw_budget_configure(60 * MIB + KW_ACCOUNT_LARGE);
     g_assert_cmpint(kw_account_share(), ==, KW_ACCOUNT_LARGE);
     kw_budget_configure(100 * MIB);
@@ -144,6 +149,10 @@ only_large_accounts_and_caches_reduce_shares(void)
     }
     g_assert_cmpint(kw_account_share(), ==, 100 * MIB);
     kw_budget_configure(0);
+    g_assert_cmpint(kw_account_share(), ==, INT64_MAX);
+    g_assert_cmpint(kw_budget_for_callers(), ==, INT64_MAX);
+    g_assert_cmpint(kw_budget_excess(), ==, 0);
+    g_assert_false(kw_budget_is_in_reserve());
 }
 
 static void

@@ -163,16 +163,37 @@ grown_capacity(size_t filled, size_t needed, size_t wanted)
     return capacity;
 }
 
-/* A block grows to 64 KiB at once, later to twice the bytes that arrived, and never less than needed. */
+/* A block that has the needed space stays. Otherwise its successor has space for twice the bytes that
+ * arrived, never more than wanted, and never less than needed. */
 static void
 test_growth(void)
 {
-    g_assert_cmpuint(grown_capacity(100, 101, 20 * KIB), ==, 20 * KIB);
-    g_assert_cmpuint(grown_capacity(100, 101, 64 * KIB), ==, 64 * KIB);
-    g_assert_cmpuint(grown_capacity(100, 101, 64 * KIB + 1), ==, 64 * KIB);
+    g_assert_cmpuint(grown_capacity(100, 101, 20 * KIB), ==, KW_FRAME_BLOCK);
+    g_assert_cmpuint(grown_capacity(15 * KIB, 17 * KIB, 100 * KIB), ==, 30 * KIB);
+    g_assert_cmpuint(grown_capacity(15 * KIB, 17 * KIB, 20 * KIB), ==, 20 * KIB);
     g_assert_cmpuint(grown_capacity(40 * KIB, 40 * KIB + 1, 100 * KIB), ==, 80 * KIB);
     g_assert_cmpuint(grown_capacity(40 * KIB, 40 * KIB + 1, 70 * KIB), ==, 70 * KIB);
     g_assert_cmpuint(grown_capacity(10 * KIB, 90 * KIB, 95 * KIB), ==, 90 * KIB);
+}
+
+/* What kw_frame_reserve allocates in addition. A block of the standard size is not counted. */
+static void
+test_announced_growth(void)
+{
+    kw_frame_pool pool = {0};
+    kw_frame *frame = filled_frame(&pool, 40 * KIB, 40 * KIB, NULL);
+    g_assert_cmpuint(kw_frame_growth(frame, 0, 40 * KIB, 100 * KIB), ==, 0);
+    g_assert_cmpuint(kw_frame_growth(frame, 0, 41 * KIB, 100 * KIB), ==, 40 * KIB);
+    g_assert_cmpuint(kw_frame_growth(frame, 0, 41 * KIB, 41 * KIB), ==, KIB);
+    g_assert_cmpuint(kw_frame_growth(frame, 39 * KIB, 3 * KIB, 100 * KIB), ==, 0);
+    kw_frame_ref(frame);
+    g_assert_cmpuint(kw_frame_growth(frame, 0, 41 * KIB, 100 * KIB), ==, 80 * KIB);
+    kw_frame_unref(&pool, frame);
+    kw_frame_unref(&pool, frame);
+    frame = filled_frame(&pool, KW_FRAME_SMALL, KW_FRAME_SMALL, NULL);
+    g_assert_cmpuint(kw_frame_growth(frame, 0, KW_FRAME_SMALL + 1, 100 * KIB), ==, 0);
+    kw_frame_unref(&pool, frame);
+    kw_frame_pool_clear(&pool);
 }
 
 static void
@@ -221,6 +242,7 @@ main(int argc, char **argv)
     g_test_add_func("/net/frame-pool/no-spare-blocks", test_no_spare_blocks_while_memory_is_short);
     g_test_add_func("/net/frame-pool/charges", test_accounts_are_charged);
     g_test_add_func("/net/frame-pool/growth", test_growth);
+    g_test_add_func("/net/frame-pool/announced-growth", test_announced_growth);
     g_test_add_func("/net/frame-pool/enough-space", test_a_block_with_space_stays);
     g_test_add_func("/net/frame-pool/held", test_a_held_block_is_not_moved);
     return g_test_run();
