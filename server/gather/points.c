@@ -1,6 +1,6 @@
 /* Reads a plan of single row keys. Their order is known before any read, so multi-gets read the rows in that
- * order, as many as the page still needs. The columns, keys and gets of a read in flight belong to kw_points,
- * which can outlive the gather. */
+ * order, as many as the page still needs. The gets of one multi-get are made when it is sent, and belong with
+ * their keys and columns to kw_points, which can outlive the gather while a read is in flight. */
 #include "gather/gather_internal.h"
 
 #include "gather/bounds.h"
@@ -9,7 +9,8 @@
 
 #define POINTS_FIRST 64
 #define POINTS_MOST 1024
-#define POINTS_SHORT 16 /* batch size while memory is short */
+#define POINTS_SHORT 16                        /* batch size while memory is short */
+#define POINTS_KEY_BYTES ((size_t)1024 * 1024) /* of a batch, unless it is a single row */
 
 struct kw_points {
     kw_gather *gather;   /* NULL: abandoned while a read is in flight */
@@ -21,8 +22,8 @@ struct kw_points {
     size_t base;           /* the batch holds the rows of order[base], ... */
     size_t next;           /* the first one not requested yet */
     kw_prepared *prepared; /* owns a reference if the filter is compiled */
-    kw_get *gets;
-    const kw_get **list;
+    kw_get form;           /* what all gets have in common */
+    kw_arena_mark unused;  /* the memory from here on is that of the present batch */
     kw_rows *batch;
     size_t at;
     bool kept;
@@ -72,52 +73,56 @@ copy_columns(const kw_gather_spec *spec, kw_arena *arena)
 }
 
 static void
-make_gets(kw_points *points, const kw_gather_spec *spec)
+make_form(kw_points *points, const kw_gather_spec *spec)
 {
     if (spec->plan->query) {
         points->ordering = spec->plan->query->table->ordering;
         points->ordering.family = kw_arena_copy(points->arena, points->ordering.family);
     }
-    const kw_range *ranges = spec->plan->ranges;
-    const kw_placement *placement = NULL;
-    kw_get get = {.columns = copy_columns(spec, points->arena),
-                  .columns_count = spec->columns_count,
-                  .max_versions = 1,
-                  .max_bytes = MAX(spec->buffer_bytes, spec->row_bytes),
-                  .account = spec->account,
-                  .call = spec->call,
-                  .ordering = spec->plan->query ? &points->ordering : NULL,
-                  .filters_cells_only = spec->filters_cells_only,
-                  .filter = kw_arena_copy(points->arena, spec->filter),
-                  .prepared = spec->prepared ? kw_prepared_ref(spec->prepared) : NULL};
-    points->prepared = get.prepared;
-    points->gets = KW_ARENA_ARRAY(points->arena, kw_get, points->count);
-    points->list = KW_ARENA_ARRAY(points->arena, const kw_get *, points->count);
-    for (size_t i = 0; i < points->count; i++) {
-        const kw_range *range = &ranges[points->order[i]];
-        if (range->placement != placement)
-            get.table = kw_arena_copy(points->arena, range->placement->store_table);
-        placement = range->placement;
-        get.row = kw_arena_copy(points->arena, range->start);
-        points->gets[i] = get;
-        points->list[i] = &points->gets[i];
+    points->prepared = spec->prepared ? kw_prepared_ref(spec->prepared) : NULL;
+    points->form = (kw_get){.columns = copy_columns(spec, points->arena),
+                            .columns_count = spec->columns_count,
+                            .max_versions = 1,
+                            .max_bytes = MAX(spec->buffer_bytes, spec->row_bytes),
+                            .account = spec->account,
+                            .call = spec->call,
+                            .ordering = spec->plan->query ? &points->ordering : NULL,
+                            .filters_cells_only = spec->filters_cells_only,
+                            .filter = kw_arena_copy(points->arena, spec->filter),
+                            .prepared = points->prepared};
+}
+
+/* The planner's points are in the order of their keys, so they are usually in order already. */
+static void
+make_order(kw_points *points, const kw_gather_spec *spec)
+{
+    const kw_plan *plan = spec->plan;
+    uint32_t all = (uint32_t)plan->ranges_count;
+    bool sorted = true;
+    points->order = KW_ARENA_ARRAY(points->arena, uint32_t, all);
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t index = plan->reversed ? all - 1 - i : i, *next = &points->order[points->count];
+        if (!is_after(plan, index, &spec->position))
+            continue;
+        *next = index;
+        sorted = sorted && (points->count == 0 || by_logical_order(next - 1, next, (gpointer)plan) < 0);
+        points->count++;
     }
+    if (!sorted)
+        g_qsort_with_data(points->order, (gint)points->count, sizeof(uint32_t), by_logical_order,
+                          (gpointer)plan);
 }
 
 kw_points *
 kw_points_new(kw_gather *gather)
 {
-    const kw_plan *plan = gather->spec.plan;
     kw_points *points = g_new0(kw_points, 1);
     points->gather = gather;
     points->account = kw_account_ref(gather->spec.account);
     points->arena = kw_arena_new_for(points->account, KW_MEMORY_ROWS);
-    points->order = KW_ARENA_ARRAY(points->arena, uint32_t, plan->ranges_count);
-    for (uint32_t i = 0; i < plan->ranges_count; i++)
-        if (is_after(plan, i, &gather->spec.position))
-            points->order[points->count++] = i;
-    g_qsort_with_data(points->order, (gint)points->count, sizeof(uint32_t), by_logical_order, (gpointer)plan);
-    make_gets(points, &gather->spec);
+    make_order(points, &gather->spec);
+    make_form(points, &gather->spec);
+    points->unused = kw_arena_mark_now(points->arena);
     return points;
 }
 
@@ -164,20 +169,32 @@ arrived(void *user, kw_rows *rows, const kw_error *error)
     kw_gather_continue(points->gather);
 }
 
-/* How many of the next `most` gets, from the first on, read the same store table. One multi-get reads only
- * one table. */
-static size_t
-same_table(const kw_points *points, size_t most)
+static const kw_range *
+range_of(const kw_points *points, size_t at)
 {
-    size_t count = 1;
-    kw_bytes table = points->gets[points->next].table;
-    while (count < most && kw_bytes_equal(points->gets[points->next + count].table, table))
-        count++;
+    return &points->gather->spec.plan->ranges[points->order[at]];
+}
+
+/* How many of the next `most` points, from the first on, one multi-get reads: it reads only one store table,
+ * and its keys must not be too large together. */
+static size_t
+fitting(const kw_points *points, size_t most)
+{
+    const kw_range *first = range_of(points, points->next);
+    size_t count = 1, bytes = first->start.size;
+    for (; count < most; count++) {
+        const kw_range *range = range_of(points, points->next + count);
+        bytes += range->start.size;
+        if (bytes > POINTS_KEY_BYTES ||
+            !kw_bytes_equal(range->placement->store_table, first->placement->store_table))
+            break;
+    }
     return count;
 }
 
-static void
-fetch_batch(kw_points *points)
+/* How many points the page needs, if that many fit into memory. */
+static size_t
+wanted(const kw_points *points)
 {
     const kw_gather *gather = points->gather;
     uint64_t most = POINTS_FIRST;
@@ -187,13 +204,28 @@ fetch_batch(kw_points *points)
     most = MIN(most, MAX(kw_flow_wanted(&gather->flow), 1));
     if (kw_flow_is_short(&gather->flow))
         most = MIN(most, POINTS_SHORT);
-    most = same_table(points, MIN(most, points->count - points->next));
+    return MIN(most, points->count - points->next);
+}
+
+static void
+fetch_batch(kw_points *points)
+{
+    const kw_gather *gather = points->gather;
+    size_t count = fitting(points, wanted(points));
+    kw_arena_rewind(points->arena, points->unused);
+    kw_get *gets = KW_ARENA_ARRAY(points->arena, kw_get, count);
+    const kw_get **list = KW_ARENA_ARRAY(points->arena, const kw_get *, count);
+    points->form.table = kw_arena_copy(points->arena, range_of(points, points->next)->placement->store_table);
+    points->form.deadline = gather->deadline;
+    for (size_t i = 0; i < count; i++) {
+        gets[i] = points->form;
+        gets[i].row = kw_arena_copy(points->arena, range_of(points, points->next + i)->start);
+        list[i] = &gets[i];
+    }
     points->base = points->next;
-    points->next += most;
+    points->next += count;
     points->reading = true;
-    for (size_t i = points->base; i < points->next; i++)
-        points->gets[i].deadline = gather->deadline;
-    kw_store_handle_get_many(gather->handle, points->list + points->base, most, arrived, points);
+    kw_store_handle_get_many(gather->handle, list, count, arrived, points);
 }
 
 static void
@@ -209,9 +241,9 @@ static void
 fail_large(kw_points *points)
 {
     kw_error error;
-    const kw_get *get = &points->gets[points->base + points->at];
+    const kw_get *form = &points->form;
     kw_error_set(&error, KW_LIMIT, "table %.*s: a row has more than %zu bytes; request fewer columns",
-                 (int)get->table.size, (const char *)get->table.data, get->max_bytes);
+                 (int)form->table.size, (const char *)form->table.data, form->max_bytes);
     kw_gather_fail(points->gather, &error);
 }
 

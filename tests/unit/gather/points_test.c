@@ -103,6 +103,68 @@ test_order_of_points(void)
     }
 }
 
+/* The memory of a read is that of one multi-get, however many points the plan has. */
+static void
+test_memory_of_points(void)
+{
+    enum { ROWS = 100000, PAGE = 200 };
+    fixture *self = noting_fixture_of_points(ROWS);
+    kw_account *account = kw_account_new();
+    kw_gather_spec spec = fixture_spec(self);
+    spec.account = account;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    int64_t index_bytes = ROWS * (int64_t)sizeof(uint32_t), most = 0;
+    for (int page = 0; page < 5; page++) {
+        fixture_start_page(self, gather, PAGE, 1 << 20, KW_DEADLINE_NONE);
+        while (!self->done) {
+            most = MAX(most, kw_account_bytes(account));
+            fixture_run_once(self);
+        }
+        g_assert_cmpuint(self->page_count, ==, PAGE);
+    }
+    g_assert_cmpint(most, <, index_bytes + 256 * 1024);
+    kw_gather_free(gather);
+    g_assert_cmpint(kw_account_bytes(account), ==, 0);
+    kw_account_unref(account);
+    fixture_free(self);
+}
+
+/* A multi-get of long keys has fewer of them. */
+static void
+test_long_keys(void)
+{
+    enum { ROWS = 100, KEY_BYTES = 30000 };
+    fixture *self = noting_fixture_of_points(ROWS);
+    kw_range *points = (kw_range *)self->plan.ranges;
+    for (uint32_t i = 0; i < ROWS; i++) {
+        char *key = kw_arena_alloc(self->arena, KEY_BYTES + 1);
+        memset(key, 'x', KEY_BYTES);
+        g_snprintf(key + KEY_BYTES - 10, 11, "%010u", i);
+        points[i].start = kw_bytes_of(key, KEY_BYTES);
+    }
+    kw_account *account = kw_account_new();
+    kw_gather_spec spec = fixture_spec(self);
+    spec.account = account;
+    kw_gather *gather = kw_gather_new(self->handle, &spec);
+    int64_t most = 0;
+    fixture_start_page(self, gather, ROWS, 1 << 20, KW_DEADLINE_NONE);
+    while (!self->done) {
+        most = MAX(most, kw_account_bytes(account));
+        fixture_run_once(self);
+    }
+    g_assert_true(self->end && !self->failed);
+    g_assert_cmpint(most, <, 2 << 20);
+    size_t all = 0;
+    for (size_t i = 0; i < noted.gets_count; i++) {
+        g_assert_cmpuint(noted.gets[i], <=, (1 << 20) / KEY_BYTES);
+        all += noted.gets[i];
+    }
+    g_assert_cmpuint(all, ==, ROWS);
+    kw_gather_free(gather);
+    kw_account_unref(account);
+    fixture_free(self);
+}
+
 /* Even a buffer that is too small for one row reads one row at a time. */
 static void
 test_tiny_buffer(void)
@@ -273,6 +335,8 @@ main(int argc, char **argv)
     g_test_add_func("/gather/points/sizes of multi-gets", test_sizes_of_multi_gets);
     g_test_add_func("/gather/points/columns", test_columns_of_points);
     g_test_add_func("/gather/points/points of a page", test_points_of_a_page);
+    g_test_add_func("/gather/points/memory", test_memory_of_points);
+    g_test_add_func("/gather/points/long keys", test_long_keys);
     g_test_add_func("/gather/points/tiny buffer", test_tiny_buffer);
     g_test_add_func("/gather/points/rows omitted by the store", test_rows_omitted_by_the_store);
     g_test_add_func("/gather/points/row too large", test_row_too_large);
