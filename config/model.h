@@ -247,6 +247,7 @@ typedef struct kw_model_limits {
     int64_t scan_buffer_bytes; /* read-ahead of one scan: 8 MiB */
     int64_t batch_records;     /* records of one call with several records: 10,000 */
     int64_t list_values;       /* value combinations of bound_any in one query: 10,000 */
+    int64_t ranges;            /* row ranges or point reads of one plan: 10,000 */
     int64_t memory_bytes;      /* that callers can make the process use; 0: half of the memory of the machine
                                   or of its control group */
     int64_t peer_connections;  /* of one address or client certificate; 0: 80 % of connections */

@@ -207,13 +207,22 @@ static const kw_setting limits_settings[] = {
      .most = 1000000,
      .fallback = "10000",
      .about = "Maximum number of value combinations in one query: the product of the lengths of its lists."},
+    {.name = "ranges",
+     .kind = KW_KIND_INT,
+     .offset = offsetof(kw_model_limits, ranges),
+     .least = 1,
+     .most = 1000000,
+     .fallback = "10000",
+     .about = "Maximum number of row ranges, or of single rows, in one plan of a query. If the exact ranges "
+              "are more, the query reads fewer, wider ranges and drops the rows that do not match. If that "
+              "would change the order of the rows, it is read in windows of time or rejected."},
     {.name = NULL},
 };
 
 static const kw_section limits_section = {
     .title = "limits",
-    .about = "Limits for clients. A call that exceeds decoded, batch_records, cells or list_values, or whose "
-             "reply "
+    .about = "Limits for clients. A call that exceeds decoded, batch_records, cells, list_values or ranges, or "
+             "whose reply "
              "exceeds frame, fails with LIMIT. The other settings say what happens.",
     .settings = limits_settings,
     .size = sizeof(kw_model_limits),

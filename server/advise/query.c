@@ -1,5 +1,6 @@
 /* One query under one candidate: its plan, and the rows of the sample that the plan would read. */
 #include "advise/advise_internal.h"
+#include "plan/pace.h"
 
 /* Approximate cost of examining a range or a record, in units of an effort. */
 #define COUNT_COST 200
@@ -75,20 +76,23 @@ static bool
 count_windows(const kw_plan *first, const kw_keyed *keyed, kw_advised_query *counted)
 {
     kw_record_query query = *first->query;
-    kw_window rest = first->rest;
-    for (size_t windows = 1; rest.limit > 0 && kw_effort_spend(keyed->effort, KW_EFFORT_LOOK); windows++) {
+    kw_pace pace = {.wide_ranges = 0};
+    kw_pace_cost cost = {.rows = counted->scanned};
+    kw_pace_next(&pace, first, &cost, &query);
+    for (size_t windows = 1; query.window.limit > 0 && kw_effort_spend(keyed->effort, KW_EFFORT_LOOK);
+         windows++) {
         g_autoptr(kw_arena) arena = kw_arena_new();
         const kw_plan *plan;
         kw_error ignored;
         size_t merged;
-        query.window = rest;
         if (windows == WINDOWS_MAX || !kw_plan_make_within(&query, keyed->effort, arena, &plan, &ignored))
             return false;
+        cost.rows = count_scanned(plan, keyed, &merged);
         counted->ranges += plan->ranges_count;
         counted->groups += plan->groups_count;
-        counted->scanned += count_scanned(plan, keyed, &merged);
+        counted->scanned += cost.rows;
         counted->matching += count_matching(plan, keyed);
-        rest = plan->rest;
+        kw_pace_next(&pace, plan, &cost, &query);
     }
     return true;
 }

@@ -18,7 +18,7 @@ typedef struct compared {
 
 typedef struct comparing {
     const kw_table *old, *fresh;
-    uint64_t list_values;
+    const kw_model_limits *limits;
     kw_effort *effort;
     kw_arena *arena;
 } comparing;
@@ -59,7 +59,8 @@ answer_of(const comparing *self, const kw_table *table, kw_bytes encoded, size_t
     *ret_ranges = 0;
     if (!kw_record_query_decode(table, encoded, self->arena, &query, &used, &error))
         return kw_arena_printf(self->arena, "rejected: %s", error.text);
-    query.range_limit = kw_plan_range_limit(table, self->list_values);
+    query.planned = false;
+    query.range_limit = kw_plan_range_limit(table, self->limits);
     if (!kw_plan_make_within(&query, self->effort, self->arena, &plan, &error))
         return kw_arena_printf(self->arena, "rejected: %s", error.text);
     *ret_ranges = MAX(plan->ranges_count, 1);
@@ -129,11 +130,11 @@ print(const GArray *found, kw_buffer *out)
 
 size_t
 kw_seen_queries_compare(const kw_table *old, const kw_table *fresh, const kw_seen_query *queries,
-                        size_t count, uint64_t list_values, kw_effort *effort, kw_buffer *out)
+                        size_t count, const kw_model_limits *limits, kw_effort *effort, kw_buffer *out)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(compared));
-    const comparing self = {old, fresh, list_values, effort, arena};
+    const comparing self = {old, fresh, limits, effort, arena};
     size_t at = 0;
     for (; at < count && kw_effort_spend(effort, KW_EFFORT_LOOK); at++) {
         compared one;

@@ -13,9 +13,10 @@ typedef struct kw_seen_query {
 
 /* Appends a line with counts, and then a line for each of the first 20 queries that `fresh` rejects or
  * answers from another number of row ranges: rejected ones first, then those with the most ranges. If there
- * are more than 20, a last line says how many more. Ignores queries that `old` rejects. list_values: the
- * setting limits.list_values, from which the limit of a plan's ranges follows. Returns how many queries were
+ * are more than 20, a last line says how many more. Ignores queries that `old` rejects. limits: those
+ * of the new policy, from which the limit of a plan's ranges follows. Returns how many queries were
  * compared; appends nothing if there are none. If the effort is used up, appends one line that says so, and
  * returns 0. */
 size_t kw_seen_queries_compare(const kw_table *old, const kw_table *fresh, const kw_seen_query *queries,
-                               size_t count, uint64_t list_values, kw_effort *effort, kw_buffer *out);
+                               size_t count, const kw_model_limits *limits, kw_effort *effort,
+                               kw_buffer *out);

@@ -236,9 +236,8 @@ compare_queries(planning *self, const kw_table *old, const kw_table *fresh, bool
     if (self->service && final)
         queries = kw_service_seen_queries(self->service, old->name, self->arena, &count);
     if (count > 0)
-        kw_seen_queries_compare(old, final, queries, count,
-                                (uint64_t)kw_policy_model(self->final)->limits.list_values, &self->effort,
-                                lines);
+        kw_seen_queries_compare(old, final, queries, count, &kw_policy_model(self->final)->limits,
+                                &self->effort, lines);
     else if (copies)
         kw_buffer_append_text(lines, "  This gateway answered no queries of the table in the last hour.\n");
 }

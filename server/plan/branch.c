@@ -4,6 +4,8 @@
  */
 #include "plan/branch.h"
 
+#include "plan/refusal.h"
+
 typedef struct kw_growth {
     const kw_path_analysis *analysis;
     const kw_normalized_query *normalized;
@@ -26,9 +28,7 @@ space_for(kw_growth *growing, size_t factor)
         kw_normalized_query_fail(growing->normalized, growing->error);
         return NULL;
     }
-    kw_error_set(growing->error, KW_LIMIT,
-                 "table %s: the query needs more than %zu ranges of path %s; query fewer values at once",
-                 growing->normalized->table->name, growing->limit, growing->analysis->path->name);
+    kw_refuse_ranges(growing->analysis, growing->normalized, growing->limit, growing->error);
     return NULL;
 }
 

@@ -90,6 +90,19 @@ is_run_enough(const kw_component *clock, const kw_after *after, kw_order order)
            (after->itself->direction > 0 || (order == KW_ORDER_PATH && clock->direction > 0));
 }
 
+bool
+kw_clock_runs_keep_order(const kw_path_analysis *listed, const kw_normalized_query *normalized, size_t at,
+                         kw_order order)
+{
+    const kw_component *clock = kw_layout_component(listed->layout, at);
+    for (size_t index = at + 1; index < listed->used; index++)
+        if (!is_constant(normalized, kw_layout_component(listed->layout, index)))
+            return false;
+    bool ordered = listed->stop == KW_STOP_RANGE || listed->stop == KW_STOP_ORDERED;
+    int direction = ordered ? kw_layout_component(listed->layout, listed->used)->direction : 0;
+    return clock->also_count == 0 && (direction >= 0 || (order == KW_ORDER_PATH && clock->direction > 0));
+}
+
 /* True if the pieces can be listed: only those of a calendar without a sequence. */
 static bool
 is_listable(const kw_component *clock)

@@ -28,6 +28,12 @@ bool kw_clock_try_list(kw_path_analysis *analysis, const kw_normalized_query *no
 bool kw_clock_try_stop(kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t at,
                        kw_order order);
 
+/* True if the runs of the clock at component `at`, which an analysis listed, return the rows in the same
+ * order as its pieces: the key contains only constant bytes between the clock and the stop of the analysis.
+ */
+bool kw_clock_runs_keep_order(const kw_path_analysis *listed, const kw_normalized_query *normalized,
+                              size_t at, kw_order order);
+
 /* Determines how closely the rows follow the requested order: analysis->blur_s and analysis->disordered. Call
  * it after all components were analysed. */
 void kw_clock_note_order(kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_order order);

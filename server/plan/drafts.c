@@ -8,6 +8,7 @@
 #include "plan/drafts.h"
 
 #include "plan/ends.h"
+#include "plan/refusal.h"
 
 static kw_bytes
 joined(kw_bytes prefix, kw_bytes tail, kw_arena *arena)
@@ -184,10 +185,7 @@ draft_runs(const kw_path_analysis *analysis, const kw_normalized_query *normaliz
             return false;
         *ret_loose = *ret_loose || runs.loose;
         if (made.count + runs.count > limit)
-            return kw_error_set(
-                ret_error, KW_LIMIT,
-                "table %s: the query needs more than %zu ranges of path %s; query less at once",
-                normalized->table->name, limit, analysis->path->name);
+            return kw_refuse_ranges(analysis, normalized, limit, ret_error);
         if (!reserve_drafts(&made, runs.count, branches->count, limit, normalized, arena))
             return false; /* the caller returns the error */
         for (size_t run = 0; run < runs.count && kw_normalized_query_can_continue(normalized, arena); run++)

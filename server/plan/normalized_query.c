@@ -167,7 +167,8 @@ kw_normalized_query_make(const kw_record_query *query, kw_effort *effort, kw_are
     normalized->effort = effort;
     normalized->held = effort ? effort->held - MIN(effort->held, kw_arena_used(arena)) : 0;
     normalized->table = query->table;
-    normalized->range_limit = query->window.limit ? query->window.limit : query->range_limit;
+    size_t limit = query->planned ? query->widened_for : query->range_limit;
+    normalized->range_limit = query->window.limit ? query->window.limit : limit;
     normalized->range_limit = MIN(normalized->range_limit, KW_PLAN_RANGES_MAX);
     if (!take_span(query, normalized, ret_error))
         return false;

@@ -219,16 +219,51 @@ note_groups(kw_notes *notes, const kw_path_analysis *analysis, const kw_ranges *
              ranges->groups_count);
 }
 
+/* "up to N" or "down to N" */
+static const char *
+reach_of(const kw_window *window, kw_arena *arena)
+{
+    bool falling = window->least > INT64_MIN;
+    return kw_arena_printf(arena, "%s %" G_GINT64_FORMAT, falling ? "down to" : "up to",
+                           falling ? window->least : window->most);
+}
+
 void
 kw_notes_windows(kw_notes *notes, const kw_normalized_query *normalized, const kw_window *window,
                  uint64_t windows, bool exact)
 {
-    bool falling = window->least > INT64_MIN;
     note(notes,
          "%s: the interval is read in windows; these are the ranges of the first of %s%" G_GUINT64_FORMAT
-         " windows, %s %" G_GINT64_FORMAT "; the next window is planned when its rows are needed",
+         " windows, %s; the next window is planned when its rows are needed",
          normalized->table->fields[normalized->span.field].name, exact ? "" : "about ", windows,
-         falling ? "down to" : "up to", falling ? window->least : window->most);
+         reach_of(window, notes->arena));
+}
+
+void
+kw_notes_wide(kw_notes *notes, const kw_path_analysis *exact, const kw_normalized_query *normalized,
+              const kw_window *window)
+{
+    const char *name = normalized->table->fields[normalized->span.field].name;
+    note(notes,
+         "widened: a range for each piece would need up to %" G_GUINT64_FORMAT
+         " ranges or point reads, more than limits.ranges allows (%zu); wider ranges are read instead, and "
+         "other rows are dropped",
+         exact->ranges, normalized->range_limit);
+    if (window)
+        note(notes,
+             "%s: the interval is read in windows; these are the ranges of the first one, %s; while few rows "
+             "are dropped, the next windows are larger; otherwise they have a range for each piece",
+             name, reach_of(window, notes->arena));
+}
+
+void
+kw_notes_widened(kw_notes *notes, const kw_path_analysis *exact, const kw_normalized_query *normalized)
+{
+    note(notes,
+         "widened: the exact plan would need up to %" G_GUINT64_FORMAT
+         " ranges or point reads, more than limits.ranges allows (%zu); wider ranges are read instead, and "
+         "other rows are dropped",
+         exact->ranges, normalized->range_limit);
 }
 
 void

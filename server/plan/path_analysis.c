@@ -242,8 +242,9 @@ settle_window(kw_path_analysis *analysis, const kw_normalized_query *normalized)
 {
     uint64_t count = analysis->window_most, most = MIN(kw_clock_limit(normalized), KW_PLAN_WINDOW_RANGES);
     analysis->windowed = normalized->range_limit > 0 && count > 1 && analysis->ranges > most;
-    uint64_t others = MAX(analysis->ranges / MAX(count, 1), 1);
-    analysis->window_most = others > kw_clock_limit(normalized) ? 0 : MAX(most / others, 1);
+    analysis->others = MAX(analysis->ranges / MAX(count, 1), 1);
+    analysis->window_most =
+        analysis->others > kw_clock_limit(normalized) ? 0 : MAX(most / analysis->others, 1);
 }
 
 /* True if the end of a piece cannot be recognized in the key and a later component is unknown. */
@@ -353,11 +354,9 @@ cover_coarse(kw_path_analysis *analysis, const kw_normalized_query *normalized)
     }
 }
 
-void
-kw_path_analysis_make(const kw_normalized_query *normalized, const kw_placement *placement, kw_order order,
-                      kw_arena *arena, kw_path_analysis *ret_analysis)
+static kw_path_analysis
+begin(const kw_normalized_query *normalized, const kw_placement *placement, kw_arena *arena)
 {
-    g_assert(placement->path->table == normalized->table);
     size_t fields = normalized->table->fields_count;
     kw_path_analysis analysis = {
         .placement = placement,
@@ -368,20 +367,79 @@ kw_path_analysis_make(const kw_normalized_query *normalized, const kw_placement 
     };
     for (size_t field = 0; field < fields; field++)
         analysis.known[field] = normalized->bounds[field].count > 0;
+    return analysis;
+}
+
+/* Call it after the components were analysed and the stop is set. */
+static void
+settle(kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_order order, kw_arena *arena)
+{
+    kw_clock_note_order(analysis, normalized, order);
+    cover_coarse(analysis, normalized);
+    analysis->narrow = analysis->narrow || analysis->stop == KW_STOP_RANGE || analysis->span_fans_out;
+    analysis->has_other_keys = has_other_keys(analysis);
+    analysis->ranges = count_ranges(analysis, normalized, false, arena);
+    analysis->weight =
+        order == KW_ORDER_PATH ? analysis->ranges : count_ranges(analysis, normalized, true, arena);
+    settle_window(analysis, normalized);
+    settle_order(analysis, normalized, order, arena);
+}
+
+void
+kw_path_analysis_make(const kw_normalized_query *normalized, const kw_placement *placement, kw_order order,
+                      kw_arena *arena, kw_path_analysis *ret_analysis)
+{
+    g_assert(placement->path->table == normalized->table);
+    kw_path_analysis analysis = begin(normalized, placement, arena);
     if (walk_complete(&analysis, normalized))
         analysis.narrow = true;
     else
         walk(&analysis, normalized, order, arena);
-    kw_clock_note_order(&analysis, normalized, order);
-    cover_coarse(&analysis, normalized);
-    analysis.narrow = analysis.narrow || analysis.stop == KW_STOP_RANGE || analysis.span_fans_out;
-    analysis.has_other_keys = has_other_keys(&analysis);
-    analysis.ranges = count_ranges(&analysis, normalized, false, arena);
-    analysis.weight =
-        order == KW_ORDER_PATH ? analysis.ranges : count_ranges(&analysis, normalized, true, arena);
-    settle_window(&analysis, normalized);
-    settle_order(&analysis, normalized, order, arena);
+    settle(&analysis, normalized, order, arena);
     *ret_analysis = analysis;
+}
+
+/* Makes the decision about a component that another analysis of the path made. False if it is computed from
+ * later parts of the key. */
+static bool
+repeat_decision(kw_path_analysis *analysis, const kw_path_analysis *whole,
+                const kw_normalized_query *normalized, size_t at)
+{
+    const kw_component *component = kw_layout_component(analysis->layout, at);
+    if (!whole->fan_out[at]) {
+        note_bound_fields(analysis, normalized, component);
+        analysis->narrow = analysis->narrow || reads_bound(normalized, component);
+        return is_computable(analysis->known, component);
+    }
+    bool clock = component->clock >= 0;
+    g_assert(!clock || whole->all_pieces[at]);
+    analysis->fan_out[at] = true;
+    analysis->all_pieces[at] = whole->all_pieces[at];
+    analysis->pieces[at] = whole->pieces[at];
+    analysis->blurred = analysis->blurred || clock;
+    if (kw_component_determines_field(component)) {
+        analysis->span_fans_out = analysis->span_fans_out || component->field == normalized->span.field;
+        analysis->known[component->field] = true;
+    }
+    return true;
+}
+
+bool
+kw_path_analysis_shorten(const kw_path_analysis *whole, const kw_normalized_query *normalized, size_t used,
+                         kw_stop stop, kw_order order, kw_arena *arena, kw_path_analysis *ret_analysis)
+{
+    kw_path_analysis analysis = begin(normalized, whole->placement, arena);
+    for (size_t index = 0; index < used; index++)
+        if (!repeat_decision(&analysis, whole, normalized, index))
+            return false;
+    analysis.used = used;
+    analysis.stop = stop;
+    analysis.direction = stop == KW_STOP_RUNS ? 1 : 0;
+    if (stop == KW_STOP_RUNS && !kw_clock_try_stop(&analysis, normalized, used, order))
+        return false;
+    settle(&analysis, normalized, order, arena);
+    *ret_analysis = analysis;
+    return true;
 }
 
 /* Two paths can order rows of the same time differently. If an order is requested, the choice of the path

@@ -55,6 +55,7 @@ typedef struct kw_path_analysis {
     size_t window_at;     /* the clock that the windows are built from */
     bool window_pieces;   /* true: a window consists of pieces of the clock; false: of runs */
     uint64_t window_most; /* maximum number of pieces or runs in a window; 0: even one has too many ranges */
+    uint64_t others;      /* ranges for each of these pieces or runs */
     size_t equalities;    /* bound fields in the prefix */
     uint64_t ranges;      /* upper bound, before pruning */
     /* The number of ranges for the comparison with other paths. If an order is requested, the pieces and runs
@@ -79,6 +80,14 @@ bool kw_path_analysis_computes(const kw_path_analysis *analysis, const kw_compon
 
 void kw_path_analysis_make(const kw_normalized_query *normalized, const kw_placement *placement,
                            kw_order order, kw_arena *arena, kw_path_analysis *ret_analysis);
+
+/* Analyses the path of an analysis again, but only its first `used` components, with the same decisions. The
+ * rest of the key is not used; `stop` is KW_STOP_UNORDERED, or KW_STOP_RUNS to use the runs of the clock at
+ * `used`. False if the clock has no runs for the query, or if a component was computed from the rest of the
+ * key. */
+bool kw_path_analysis_shorten(const kw_path_analysis *whole, const kw_normalized_query *normalized,
+                              size_t used, kw_stop stop, kw_order order, kw_arena *arena,
+                              kw_path_analysis *ret_analysis);
 
 /* True if a is better than b. */
 bool kw_path_analysis_better(const kw_path_analysis *a, const kw_path_analysis *b);

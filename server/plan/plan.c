@@ -4,6 +4,8 @@
 #include "plan/key_patterns.h"
 #include "plan/notes.h"
 #include "plan/refusal.h"
+#include "plan/widening.h"
+#include "plan/windows.h"
 #include "rule/splits.h"
 
 /* The best path for the query. Paths that are being filled cannot be read. */
@@ -82,155 +84,99 @@ may_read_all(const kw_record_query *query, const kw_path_analysis *analysis, boo
     return analysis->narrow || query->full_scan || (query->limit > 0 && !residual);
 }
 
-/* --- windows --------------------------------------------------------------------------------------- */
+/* --------------------------------------------------------------------------------------------------- */
 
-/* The part of an interval after `covered`, in the order of the rows; limit 0: nothing. */
-static kw_window
-rest_after(const kw_path_analysis *analysis, const kw_normalized_query *normalized, const kw_window *covered)
-{
-    int64_t least, most;
-    kw_window rest = *covered;
-    bool any = kw_span_numbers(&normalized->span, &least, &most);
-    rest.least = analysis->descending ? least : covered->most;
-    rest.most = analysis->descending ? covered->least : most;
-    if (!any || rest.least >= rest.most)
-        return (kw_window){.limit = 0};
-    rest.least += !analysis->descending;
-    rest.most -= analysis->descending;
-    return rest;
-}
+/* The ranges of a plan, and the analysis that they were made from. */
+typedef struct kw_made {
+    const kw_path_analysis *analysis;
+    const kw_normalized_query *normalized;
+    kw_ranges ranges;
+} kw_made;
 
-/* The part of the window that one plan should cover. */
-static kw_window
-first_of(const kw_path_analysis *analysis, const kw_normalized_query *normalized, const kw_window *window,
-         kw_arena *arena)
-{
-    const kw_component *clock = kw_layout_component(analysis->layout, analysis->window_at);
-    const kw_normalized_query *within = kw_normalized_query_within(normalized, window, arena);
-    kw_window covered = *window;
-    int64_t value;
-    if (!clock->kind->reach(clock, &within->span, analysis->window_pieces, analysis->window_most,
-                            analysis->descending, &value))
-        return covered;
-    if (analysis->descending)
-        covered.least = value;
-    else
-        covered.most = value;
-    return covered;
-}
-
-/* Up to this number, windows are counted exactly; a greater number is estimated. */
-#define WINDOWS_COUNTED 200
-
-/* The number of windows in which an interval is read. */
-static uint64_t
-count_windows(const kw_path_analysis *analysis, const kw_normalized_query *normalized, const kw_window *first,
-              kw_arena *arena, bool *ret_exact)
-{
-    int64_t least, most;
-    uint64_t count = 1;
-    kw_window covered = *first, rest = rest_after(analysis, normalized, first);
-    for (; rest.limit > 0 && count < WINDOWS_COUNTED && kw_normalized_query_can_continue(normalized, arena);
-         count++) {
-        covered = first_of(analysis, normalized, &rest, arena);
-        rest = rest_after(analysis, normalized, &covered);
-    }
-    *ret_exact = rest.limit == 0;
-    if (*ret_exact || !kw_span_numbers(&normalized->span, &least, &most))
-        return count;
-    double done =
-        analysis->descending ? (double)most - (double)covered.least : (double)covered.most - (double)least;
-    return (uint64_t)((double)count * ((double)most - (double)least) / done);
-}
-
-/* The query with a window of its own. */
+/* Records in the query, for cursors, that its ranges were widened. A window has the limit itself. */
 static const kw_record_query *
-with_window(const kw_record_query *asked, kw_window window, kw_arena *arena)
+note_widening(const kw_record_query *asked, size_t limit, kw_arena *arena)
 {
     kw_record_query *query = KW_ARENA_NEW(arena, kw_record_query);
     *query = *asked;
-    query->window = window;
+    query->widened_for = limit;
     return query;
 }
 
-/* Whether an interval needs windows depends on range_limit, so a plan made again for a cursor must use the
- * same limit. */
-static void
-keep_limit(const kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_arena *arena,
-           kw_plan *plan)
-{
-    kw_window everything = {.limit = normalized->range_limit, .least = INT64_MIN, .most = INT64_MAX};
-    bool clocked = false;
-    for (size_t index = 0; index < kw_layout_component_count(analysis->layout); index++) {
-        int clock = kw_layout_component(analysis->layout, index)->clock;
-        clocked = clocked || (clock >= 0 && clock == normalized->span.field);
-    }
-    if (clocked && normalized->range_limit > 0 && plan->query->window.limit == 0)
-        plan->query = with_window(plan->query, everything, arena);
-}
-
-/* Cuts the query to the window that the plan covers, and sets the rest. */
-static const kw_normalized_query *
-take_window(const kw_path_analysis *analysis, const kw_normalized_query *normalized, kw_arena *arena,
-            kw_notes *notes, kw_plan *plan)
-{
-    const kw_record_query *asked = plan->query;
-    if (!analysis->windowed || normalized->span.field < 0) {
-        keep_limit(analysis, normalized, arena, plan);
-        return normalized;
-    }
-    kw_window window = {.limit = normalized->range_limit, .least = INT64_MIN, .most = INT64_MAX};
-    bool first = asked->window.limit == 0, exact;
-    if (!first)
-        window = asked->window;
-    window = first_of(analysis, normalized, &window, arena);
-    plan->rest = rest_after(analysis, normalized, &window);
-    if (first && plan->rest.limit > 0) {
-        uint64_t windows = count_windows(analysis, normalized, &window, arena, &exact);
-        kw_notes_windows(notes, normalized, &window, windows, exact);
-    }
-    plan->query = with_window(asked, window, arena);
-    return kw_normalized_query_within(normalized, &window, arena);
-}
-
-/* --------------------------------------------------------------------------------------------------- */
-
-/* Sets LIMIT, because the conditions other than the time need too many ranges for each moment. Returns
- * false. */
+/* Makes the ranges of a plan that cannot be widened by time. If they are too many, widens them by key. */
 static bool
-fail_too_many(const kw_normalized_query *normalized, const kw_path_analysis *analysis, kw_error *ret_error)
+make_or_widen(const kw_record_query *query, const kw_path_analysis *exact, kw_notes *notes, kw_plan *plan,
+              kw_made *made, kw_error *ret_error)
 {
-    return kw_error_set(
-        ret_error, KW_LIMIT,
-        "table %s: the query needs more than %zu ranges of path %s for each %s; query fewer values at once",
-        normalized->table->name, normalized->range_limit, analysis->path->name,
-        normalized->table->fields[normalized->span.field].name);
+    kw_arena *arena = notes->arena;
+    kw_path_analysis *wide = KW_ARENA_NEW(arena, kw_path_analysis);
+    size_t limit = made->normalized->range_limit;
+    bool widens = kw_widen_by_key(exact, made->normalized, query->order, query->full_scan, arena, wide);
+    if (!widens)
+        return kw_ranges_make(exact, made->normalized, limit, arena, &made->ranges, ret_error);
+    kw_error error;
+    kw_arena_mark mark = kw_arena_mark_now(arena);
+    if (kw_ranges_make(exact, made->normalized, limit, arena, &made->ranges, &error))
+        return true;
+    bool over = made->normalized->effort && made->normalized->effort->over;
+    if (error.code != KW_LIMIT || over) {
+        *ret_error = error;
+        return false;
+    }
+    kw_arena_rewind(arena, mark);
+    made->analysis = wide;
+    plan->query = plan->query->window.limit ? plan->query : note_widening(plan->query, limit, arena);
+    kw_notes_widened(notes, exact, made->normalized);
+    return kw_widening_check(exact, wide, made->normalized, ret_error) &&
+           kw_ranges_make(wide, made->normalized, limit, arena, &made->ranges, ret_error);
 }
 
 static bool
-fill(const kw_normalized_query *whole, const kw_path_analysis *analysis, kw_arena *arena, kw_plan *plan,
+make_ranges(const kw_normalized_query *whole, const kw_path_analysis *exact, kw_notes *notes, kw_plan *plan,
+            kw_made *ret_made, kw_error *ret_error)
+{
+    const kw_record_query *query = plan->query;
+    kw_path_analysis *wide = KW_ARENA_NEW(notes->arena, kw_path_analysis);
+    if (!kw_widen_by_time(exact, whole, query->order, notes->arena, wide))
+        wide = NULL;
+    if (exact->windowed && exact->window_most == 0 && !wide)
+        return kw_refuse_ranges_of_moment(exact, whole, ret_error);
+    bool reads_wide;
+    kw_made made = {.analysis = exact};
+    made.normalized = kw_windows_take(exact, wide, whole, notes->arena, notes, plan, &reads_wide);
+    if (reads_wide)
+        made.analysis = wide;
+    if (reads_wide && !kw_widening_check(exact, wide, whole, ret_error))
+        return false;
+    bool good = wide ? kw_ranges_make(made.analysis, made.normalized, made.normalized->range_limit,
+                                      notes->arena, &made.ranges, ret_error)
+                     : make_or_widen(query, exact, notes, plan, &made, ret_error);
+    *ret_made = made;
+    return good;
+}
+
+static bool
+fill(const kw_normalized_query *whole, const kw_path_analysis *exact, kw_arena *arena, kw_plan *plan,
      kw_error *ret_error)
 {
-    kw_ranges ranges;
+    kw_made made;
     kw_notes notes = {.arena = arena};
-    if (analysis->windowed && analysis->window_most == 0)
-        return fail_too_many(whole, analysis, ret_error);
-    const kw_normalized_query *normalized = take_window(analysis, whole, arena, &notes, plan);
-    if (!kw_ranges_make(analysis, normalized, normalized->range_limit, arena, &ranges, ret_error))
+    if (!make_ranges(whole, exact, &notes, plan, &made, ret_error))
         return false;
-    kw_notes_ranges(&notes, analysis, normalized, &ranges);
-    plan->normalized = normalized;
+    const kw_path_analysis *analysis = made.analysis;
+    kw_notes_ranges(&notes, analysis, made.normalized, &made.ranges);
+    plan->normalized = made.normalized;
     plan->residual =
-        kw_notes_residual(&notes, analysis, normalized, ranges.loose, &plan->expected_efficiency);
-    plan->ranges = ranges.ranges;
-    plan->ranges_count = ranges.count;
-    plan->groups = ranges.groups;
-    plan->groups_count = ranges.groups_count;
+        kw_notes_residual(&notes, analysis, made.normalized, made.ranges.loose, &plan->expected_efficiency);
+    plan->ranges = made.ranges.ranges;
+    plan->ranges_count = made.ranges.count;
+    plan->groups = made.ranges.groups;
+    plan->groups_count = made.ranges.groups_count;
     plan->reversed = analysis->reversed;
     plan->point = analysis->stop == KW_STOP_COMPLETE;
-    plan->clock = ranges.clock;
+    plan->clock = made.ranges.clock;
     if (plan->residual) {
-        kw_key_patterns patterns = kw_key_patterns_make(analysis, normalized, arena);
+        kw_key_patterns patterns = kw_key_patterns_make(analysis, made.normalized, arena);
         plan->patterns = patterns.patterns;
         plan->patterns_count = patterns.count;
     }
@@ -319,12 +265,14 @@ kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *a
 }
 
 size_t
-kw_plan_range_limit(const kw_table *table, uint64_t list_values)
+kw_plan_range_limit(const kw_table *table, const kw_model_limits *limits)
 {
-    uint64_t buckets = 0;
+    uint64_t buckets = 0, lists;
     for (size_t i = 0; i < table->placements_count; i++)
         buckets = MAX(buckets, kw_layout_buckets(table->placements[i].layout));
-    return (size_t)(list_values + buckets);
+    if (__builtin_add_overflow((uint64_t)limits->list_values, buckets, &lists))
+        lists = UINT64_MAX;
+    return (size_t)MIN(lists, (uint64_t)limits->ranges);
 }
 
 bool

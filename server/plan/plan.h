@@ -23,12 +23,20 @@ typedef enum kw_order {
     KW_ORDER_DESCENDING
 } kw_order;
 
+/* How a window is read. Both forms return the same rows in the same order. */
+typedef enum kw_window_form {
+    KW_WINDOW_EXACT = 0, /* in ranges for each piece of the calendar */
+    KW_WINDOW_WIDE,      /* in one range for all pieces; rows that do not match are dropped */
+    KW_WINDOW_OPEN       /* not planned yet: the planner chooses the form and cuts the window */
+} kw_window_form;
+
 /* A part of a time interval. A calendar can split an interval into more ranges than one plan should have, so
  * the interval is read in windows, one plan each. */
 typedef struct kw_window {
     size_t limit; /* the range_limit used to cut windows; 0: no window */
     int64_t least;
     int64_t most;
+    kw_window_form form;
 } kw_window;
 
 /* Hard limit of a plan's ranges, whatever the query allows. */
@@ -36,6 +44,9 @@ typedef struct kw_window {
 
 /* Approximate number of ranges in a window. */
 #define KW_PLAN_WINDOW_RANGES 2048
+
+/* Approximate number of exact ranges that the first wide window replaces (pace.h). */
+#define KW_PLAN_WIDE_RANGES 256
 
 typedef struct kw_record_query {
     const kw_table *table;
@@ -50,11 +61,16 @@ typedef struct kw_record_query {
     kw_order order;     /* by the first unbound field of the path's rule */
     bool full_scan;     /* allows reading the whole table */
     uint64_t limit;     /* 0: no limit */
-    size_t range_limit; /* maximum number of ranges (limits.list_values plus the buckets); 0: no limit and no
-                           windows */
+    size_t range_limit; /* maximum number of ranges (kw_plan_range_limit); 0: no limit and no windows */
     kw_window
         window; /* for kw_plan_make: the part of the interval that must still be read (kw_plan.rest, or a
                    cursor's window); the plan covers its beginning. In kw_plan.query: what the plan covers */
+    size_t wide_ranges; /* for an open window: how many exact ranges a wide window should replace; 0:
+                           KW_PLAN_WIDE_RANGES */
+    bool planned; /* the query of a cursor: it is planned as before, so range_limit does not apply. Set by
+                     kw_record_query_decode */
+    size_t widened_for; /* of a planned query without a window: the limit for which its ranges were widened;
+                           0: they were not */
 } kw_record_query;
 
 /* The rows of one range are in logical order (the store's order, forward or reversed). Start is inclusive,
@@ -109,16 +125,18 @@ typedef struct kw_plan {
     const struct kw_normalized_query *normalized; /* for kw_plan_matches; NULL in a plan built by hand */
     kw_window
         rest; /* the part that follows in logical order, for the query of the next plan; limit 0: nothing */
+    uint64_t replaces; /* of a wide window: upper bound of the exact ranges that it replaces; otherwise 0 */
 } kw_plan;
 
 /* If an interval of a clock's field needs many ranges, the plan covers its first window in logical order, and
- * `rest` is the remainder. Planning such a plan->query again returns the same plan, even with another
+ * `rest` is the remainder. A plan that would have more than range_limit ranges is widened if possible
+ * (widening.h). Decoding the encoded plan->query and planning it returns the same plan, even with another
  * range_limit.
  *
  * INVALID if a value does not fit its field, if no path has the requested order, or if every path would read
  * the whole table, full_scan is false and no limit ends the scan (the text says what to bind). REFUSED if
- * only a path that is being filled can answer. LIMIT if there are more than range_limit ranges. A query that
- * no record can match gives a plan without ranges.
+ * only a path that is being filled can answer. LIMIT if there are more than range_limit ranges and they
+ * cannot be widened. A query that no record can match gives a plan without ranges.
  */
 bool kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan **ret_plan,
                   kw_error *ret_error);
@@ -127,8 +145,9 @@ bool kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan *
 bool kw_plan_make_within(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                          const kw_plan **ret_plan, kw_error *ret_error);
 
-/* The range_limit of a table's queries: the ranges that lists of values can produce, and the buckets. */
-size_t kw_plan_range_limit(const kw_table *table, uint64_t list_values);
+/* The range_limit of a table's queries: limits.ranges, but at most the ranges that lists of values can
+ * produce, and the buckets. */
+size_t kw_plan_range_limit(const kw_table *table, const kw_model_limits *limits);
 
 /* True if the row keys of every placement in the plan hold the field. Then the ranges ensure the conditions
  * on it, and no cell needs to be checked. */
@@ -158,9 +177,9 @@ bool kw_plan_matches_in(const kw_plan *plan, size_t range, const kw_record *reco
 const char *kw_plan_text(const kw_plan *plan, kw_arena *arena);
 
 /* A canonical encoding of a query and its window for cursors: bounded, self-contained, decodable with the
- * same table. Omits range_limit and the limit; a query with a limit is encoded with full_scan set, because it
- * was admitted once. decode validates everything, because a cursor can be forged or outdated, and fails with
- * INVALID. */
+ * same table. Omits range_limit, wide_ranges and the limit; a query with a limit is encoded with full_scan
+ * set, because it was admitted once. decode validates everything, because a cursor can be forged or outdated,
+ * and fails with INVALID. */
 void kw_record_query_encode(const kw_record_query *query, kw_buffer *out);
 bool kw_record_query_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena,
                             kw_record_query *ret_query, size_t *ret_used, kw_error *ret_error);

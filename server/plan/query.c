@@ -1,11 +1,12 @@
 /* Encodes queries for cursors. Fields and paths are encoded by name, so that an older cursor either keeps its
  * meaning or is rejected.
  *
- *   version 1 | path | flags | [range field, from, to] | [window] | count, { field, count, value ... } ...
+ *   version 1 | path | flags | [range field, from, to] | [window] | [widening] | count, { field, count, value ... } ...
  *
- * A window is its limit, least and most, 8 bytes each. Version and flags have one byte each. Counts and
- * lengths are unsigned LEB128, texts have their length before them. A value begins with its kind (one byte);
- * a number or double has 8 bytes.
+ * A window is its limit, least and most, 8 bytes each. A widening is the form of a window that is not exact
+ * (one byte), and widened_for (8 bytes). Version and flags have one byte each. Counts and lengths are
+ * unsigned LEB128, texts have their length before them. A value begins with its kind (one byte); a number or
+ * double has 8 bytes.
  */
 #include "plan/plan.h"
 
@@ -20,7 +21,7 @@ enum {
     FLAG_FULL_SCAN = 16,
     FLAG_RANGE = 32,
     FLAG_WINDOW = 64,
-    FLAGS_ALL = 127
+    FLAG_WIDENING = 128
 };
 
 /* --- writing --------------------------------------------------------------------------------------- */
@@ -75,6 +76,13 @@ put_value(kw_buffer *out, kw_value value)
     g_assert_not_reached();
 }
 
+/* A query without a window is planned as a whole. */
+static kw_window_form
+form_of(const kw_record_query *query)
+{
+    return query->window.limit > 0 ? query->window.form : KW_WINDOW_EXACT;
+}
+
 static uint8_t
 flags_of(const kw_record_query *query)
 {
@@ -84,6 +92,7 @@ flags_of(const kw_record_query *query)
     flags |= query->full_scan || query->limit > 0 ? FLAG_FULL_SCAN : 0;
     flags |= query->range_field >= 0 ? FLAG_RANGE : 0;
     flags |= query->window.limit > 0 ? FLAG_WINDOW : 0;
+    flags |= form_of(query) != KW_WINDOW_EXACT || query->widened_for > 0 ? FLAG_WIDENING : 0;
     return (uint8_t)flags;
 }
 
@@ -105,6 +114,10 @@ kw_record_query_encode(const kw_record_query *query, kw_buffer *out)
         put_be64(out, query->window.limit);
         put_be64(out, (uint64_t)query->window.least);
         put_be64(out, (uint64_t)query->window.most);
+    }
+    if (flags_of(query) & FLAG_WIDENING) {
+        kw_buffer_append_byte(out, (uint8_t)form_of(query));
+        put_be64(out, query->widened_for);
     }
     size_t bounds = 0;
     for (size_t field = 0; field < table->fields_count; field++)
@@ -267,8 +280,22 @@ take_window(kw_reading *reading, kw_record_query *query)
         query->range_field >= 0 && reading->table->fields[query->range_field].type == KW_FIELD_TIMESTAMP;
     if (!timed || limit == 0 || limit > KW_PLAN_RANGES_MAX || (int64_t)least > (int64_t)most)
         return malformed(reading);
-    query->window = (kw_window){(size_t)limit, (int64_t)least, (int64_t)most};
+    query->window = (kw_window){(size_t)limit, (int64_t)least, (int64_t)most, KW_WINDOW_EXACT};
     return true;
+}
+
+static bool
+take_widening(kw_reading *reading, kw_record_query *query)
+{
+    uint8_t form = 0;
+    uint64_t widened_for = 0;
+    if (!take_byte(reading, &form) || !take_be64(reading, &widened_for))
+        return false;
+    bool good = form <= KW_WINDOW_OPEN && (form == KW_WINDOW_EXACT || query->window.limit > 0) &&
+                widened_for <= KW_PLAN_RANGES_MAX && (form != KW_WINDOW_EXACT || widened_for > 0);
+    query->window.form = (kw_window_form)form;
+    query->widened_for = (size_t)widened_for;
+    return good || malformed(reading);
 }
 
 static bool
@@ -295,8 +322,7 @@ take_head(kw_reading *reading, kw_record_query *query, uint8_t *ret_flags)
     uint8_t version = 0;
     kw_bytes path;
     if (!take_byte(reading, &version) || version != VERSION || !take_bytes(reading, &path) ||
-        !take_byte(reading, ret_flags) || (*ret_flags & ~FLAGS_ALL) ||
-        (*ret_flags & FLAG_ORDER) > KW_ORDER_DESCENDING)
+        !take_byte(reading, ret_flags) || (*ret_flags & FLAG_ORDER) > KW_ORDER_DESCENDING)
         return malformed(reading);
     if (path.size == 0)
         return true;
@@ -313,7 +339,8 @@ kw_record_query_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, k
 {
     kw_reading reading = {.table = table, .left = bytes, .arena = arena, .error = ret_error};
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
-    kw_record_query query = {.table = table, .path = -1, .bounds = bounds, .range_field = -1};
+    kw_record_query query = {
+        .table = table, .path = -1, .bounds = bounds, .range_field = -1, .planned = true};
     uint8_t flags = 0;
     size_t count;
     if (!take_head(&reading, &query, &flags))
@@ -325,6 +352,8 @@ kw_record_query_decode(const kw_table *table, kw_bytes bytes, kw_arena *arena, k
     if (flags & FLAG_RANGE && !take_range(&reading, &query))
         return false;
     if (flags & FLAG_WINDOW && !take_window(&reading, &query))
+        return false;
+    if (flags & FLAG_WIDENING && !take_widening(&reading, &query))
         return false;
     if (!take_count(&reading, &count))
         return false;

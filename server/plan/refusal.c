@@ -142,3 +142,32 @@ kw_refuse_whole_table(const kw_normalized_query *normalized, const kw_path_analy
                         "table %s: this query would read the whole table; %s, or allow full_scan%s",
                         normalized->table->name, wishes, why);
 }
+
+/* --- too many ranges ------------------------------------------------------------------------------- */
+
+static bool
+refuse(const kw_path_analysis *analysis, const kw_normalized_query *normalized, uint64_t ranges,
+       const char *each, size_t limit, kw_error *ret_error)
+{
+    return kw_error_set(ret_error, KW_LIMIT,
+                        "table %s: the query needs up to %" G_GUINT64_FORMAT
+                        " ranges or point reads of path %s%s%s; at most %zu are allowed (limits.ranges, "
+                        "limits.list_values); query fewer values at once",
+                        normalized->table->name, ranges, analysis->path->name, *each ? " for each " : "",
+                        each, limit);
+}
+
+bool
+kw_refuse_ranges(const kw_path_analysis *analysis, const kw_normalized_query *normalized, size_t limit,
+                 kw_error *ret_error)
+{
+    return refuse(analysis, normalized, analysis->ranges, "", limit, ret_error);
+}
+
+bool
+kw_refuse_ranges_of_moment(const kw_path_analysis *analysis, const kw_normalized_query *normalized,
+                           kw_error *ret_error)
+{
+    return refuse(analysis, normalized, analysis->others,
+                  normalized->table->fields[normalized->span.field].name, normalized->range_limit, ret_error);
+}

@@ -24,8 +24,8 @@ bind_one(const kw_api_Query *query, kw_record_query *plan_query, kw_bound *bound
 }
 
 static bool
-bind_any(const kw_api_Query *query, kw_record_query *plan_query, kw_bound *bounds, kw_arena *arena,
-         kw_error *ret_error)
+bind_any(const kw_api_Query *query, const kw_model_limits *limits, kw_record_query *plan_query,
+         kw_bound *bounds, kw_arena *arena, kw_error *ret_error)
 {
     const kw_table *table = plan_query->table;
     for (uint32_t i = 0; query->has_bound_any && i < query->bound_any.count; i++) {
@@ -40,10 +40,10 @@ bind_any(const kw_api_Query *query, kw_record_query *plan_query, kw_bound *bound
         if (count == 0)
             return kw_error_set(ret_error, KW_INVALID, "table %s, field %s: bound_any has no values",
                                 table->name, name);
-        if (count > plan_query->range_limit)
+        if ((int64_t)count > limits->list_values)
             return kw_error_set(ret_error, KW_LIMIT,
                                 "table %s, field %s: bound_any has %zu values, at most %zu are allowed",
-                                table->name, name, count, plan_query->range_limit);
+                                table->name, name, count, (size_t)limits->list_values);
         kw_value *values = KW_ARENA_ARRAY(arena, kw_value, count);
         for (size_t at = 0; at < count; at++)
             if (!kw_convert_queried(table, field, &query->bound_any.items[i].value.items[at], arena,
@@ -143,10 +143,10 @@ kw_scan_request_on_table(const kw_table *table, const kw_model_limits *limits, c
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, table->fields_count);
     plan_query->table = table;
     plan_query->bounds = bounds;
-    plan_query->range_limit = (size_t)limits->list_values;
+    plan_query->range_limit = kw_plan_range_limit(table, limits);
     plan_query->full_scan = query->has_full_scan && query->full_scan;
     if (!bind_one(query, plan_query, bounds, arena, ret_error) ||
-        !bind_any(query, plan_query, bounds, arena, ret_error) ||
+        !bind_any(query, limits, plan_query, bounds, arena, ret_error) ||
         !read_range(query, plan_query, arena, ret_error) || !read_order(query, plan_query, ret_error) ||
         !read_path(query, plan_query, ret_error) || !read_sizes(query, limits, &request, ret_error) ||
         !kw_convert_columns(table, query->columns.items, query->columns.count, arena, &request.picks,

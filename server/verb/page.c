@@ -2,6 +2,7 @@
 #include "verb/page.h"
 
 #include "base/guard.h"
+#include "plan/pace.h"
 
 #include <glib.h>
 
@@ -59,8 +60,7 @@ kw_page_plan_within(const kw_call *call, const kw_scan_request *request, kw_effo
     kw_error shortage;
     *query = request->query;
     query->limit = request->limit;
-    query->range_limit =
-        kw_plan_range_limit(query->table, (uint64_t)kw_policy_model(call->policy)->limits.list_values);
+    query->range_limit = kw_plan_range_limit(query->table, &kw_policy_model(call->policy)->limits);
     planning what = {query, effort, arena, ret_plan, ret_error, false};
     if (!kw_guard_run(arena, make_plan, &what, &shortage))
         return refuse_plan(query, &shortage, ret_error);
@@ -133,6 +133,8 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
     kw_record_query asked = *plan->query;
     if (rest)
         asked.window = plan->rest;
+    else if (!page->position.started)
+        asked.window = kw_pace_again(plan);
     kw_record_query_encode(&asked, &query);
     encode_picks(request, &columns);
     kw_cursor cursor = {.table = kw_bytes_of_text(request->query.table->name),

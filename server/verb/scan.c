@@ -11,6 +11,7 @@
 
 #include "base/guard.h"
 #include "path/cells.h"
+#include "plan/pace.h"
 #include "verb/compile.h"
 #include "verb/page.h"
 #include "verb/pushdown.h"
@@ -27,6 +28,9 @@ struct kw_scan {
     kw_arena *planning;      /* arena of the plan */
     const kw_plan *plan;
     bool window_read; /* the plan's window was read, and another follows: the next page begins with it */
+    kw_pace pace;
+    kw_pace_cost cost;   /* of the window so far */
+    uint64_t reading_ns; /* when the gather began to read the present page */
     kw_reader *reader;
     kw_pushdown push;
     kw_position position;    /* where the gather begins, once the filter is compiled */
@@ -213,6 +217,7 @@ open_plan(kw_scan *self, const kw_position *position, kw_error *ret_error)
     if (!make_plan(self, ret_error))
         return false;
     self->position = *position;
+    self->cost.partial = position->started;
     return true;
 }
 
@@ -263,6 +268,7 @@ static void on_page_gathered(void *user, const kw_gathered *gathered, const kw_e
 static void
 gather_page(kw_scan *self)
 {
+    self->reading_ns = kw_clock_mono_ns();
     kw_gather_page(self->gather, self->limits.rows - self->records->len, self->limits.bytes - self->bytes,
                    self->page_call->deadline, on_page_gathered, self);
 }
@@ -274,7 +280,7 @@ open_next_window(kw_scan *self, kw_error *ret_error)
     static const kw_position from_the_start;
     kw_arena *planning = kw_arena_new_below(self->call.arena, KW_MEMORY_CALLS);
     const kw_plan *next;
-    self->request.query.window = self->plan->rest;
+    kw_pace_next(&self->pace, self->plan, &self->cost, &self->request.query);
     if (!kw_page_plan(&self->call, &self->request, planning, &next, ret_error)) {
         kw_arena_free(planning);
         return false;
@@ -284,6 +290,8 @@ open_next_window(kw_scan *self, kw_error *ret_error)
     self->planning = planning;
     self->plan = next;
     self->window_read = false;
+    self->cost = (kw_pace_cost){.rows = 0};
+    self->cursor_bytes = 0;
     gather_rows(self, &from_the_start);
     return true;
 }
@@ -305,6 +313,8 @@ on_page_gathered(void *user, const kw_gathered *gathered, const kw_error *error)
     bool enough = self->request.limit && self->records->len >= self->request.limit;
     self->window_read = gathered->end && !enough && self->plan->rest.limit > 0;
     self->bytes += gathered->bytes;
+    self->cost.rows += gathered->scanned;
+    self->cost.us += (kw_clock_mono_ns() - self->reading_ns) / 1000;
     if (!self->window_read || page_is_full(self)) {
         answer(self, gathered, gathered->end && !self->window_read);
         return;
@@ -387,8 +397,8 @@ copy_picks(const kw_scan_request *from, kw_arena *arena)
 }
 
 /* Copies a request by encoding and decoding its query, as a cursor does. Restores what that does not keep:
- * the placement, and full_scan, because encoding sets it for every query with a limit. That is right for a
- * cursor, whose query was accepted before; this query was not. */
+ * the placement, and full_scan, because encoding sets it for every query with a limit. That and `planned` are
+ * right for a cursor, whose query was accepted and planned before; this query was not. */
 static bool
 copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, kw_error *ret_error)
 {
@@ -402,6 +412,7 @@ copy_request(const kw_scan_request *from, kw_arena *arena, kw_scan_request *to, 
     if (!kw_record_query_decode(from->query.table, copy, arena, &to->query, &used, ret_error))
         return false;
     to->query.full_scan = from->query.full_scan;
+    to->query.planned = from->query.planned;
     to->query.placement = from->query.placement;
     return true;
 }

@@ -59,6 +59,7 @@ check_query(const kw_record_query *query, kw_arena *arena)
     kw_buffer_clear(&second);
     kw_record_query bounded = *query;
     const kw_plan *plan;
+    bounded.planned = false;
     bounded.range_limit = 1000;
     bounded.window.limit = MIN(bounded.window.limit, 1000);
     if (kw_plan_make(&bounded, arena, &plan, &error))

@@ -26,6 +26,8 @@ typedef struct queries {
     size_t count;
 } queries;
 
+static const kw_model_limits limits = {.list_values = 100, .ranges = 10000};
+
 static void
 add(queries *self, int path, const char *id, bool range, kw_order order, uint64_t count)
 {
@@ -54,7 +56,7 @@ assert_compared(const queries *self, const char *fresh_yaml, kw_effort *effort, 
     g_autoptr(kw_policy) fresh = test_policy(fresh_yaml);
     kw_buffer out = KW_BUFFER_EMPTY;
     size_t count = kw_seen_queries_compare(kw_policy_table(self->policy, 0), kw_policy_table(fresh, 0),
-                                           self->found, self->count, 100, effort, &out);
+                                           self->found, self->count, &limits, effort, &out);
     kw_bytes text = kw_buffer_bytes(&out);
     g_autofree char *found = g_strndup(text.size ? (const char *)text.data : "", text.size);
     g_assert_cmpstr(found, ==, expected);
@@ -102,7 +104,7 @@ test_rejected(void)
     g_autoptr(kw_policy) fresh = test_policy(WITHOUT_PATH);
     kw_buffer out = KW_BUFFER_EMPTY;
     g_assert_cmpuint(kw_seen_queries_compare(kw_policy_table(self.policy, 0), kw_policy_table(fresh, 0),
-                                             self.found, self.count, 100, NULL, &out),
+                                             self.found, self.count, &limits, NULL, &out),
                      ==, 3);
     kw_buffer_append_byte(&out, 0);
     const char *text = (const char *)kw_buffer_bytes(&out).data;
@@ -139,7 +141,7 @@ test_limits(void)
     g_autoptr(kw_policy) fresh = test_policy(FRESH);
     kw_buffer out = KW_BUFFER_EMPTY;
     kw_seen_queries_compare(kw_policy_table(self.policy, 0), kw_policy_table(fresh, 0), self.found,
-                            self.count, 100, NULL, &out);
+                            self.count, &limits, NULL, &out);
     kw_buffer_append_byte(&out, 0);
     g_auto(GStrv) lines = g_strsplit((const char *)kw_buffer_bytes(&out).data, "\n", -1);
     g_assert_cmpuint(g_strv_length(lines), ==, 1 + 20 + 1 + 1);

@@ -33,6 +33,7 @@ test_gateway_defaults(void)
     g_assert_cmpint(model->limits.batch_records, ==, 10000);
     g_assert_cmpint(model->limits.cells, ==, 100000);
     g_assert_cmpint(model->limits.list_values, ==, 10000);
+    g_assert_cmpint(model->limits.ranges, ==, 10000);
     g_assert_cmpint(model->limits.memory_bytes, ==, 0);
     g_assert_cmpint(model->limits.peer_connections, ==, 0);
     g_assert_cmpint(kw_model_memory_needed(model), ==, 168 << 20);
@@ -151,6 +152,7 @@ test_gateway_settings(void)
     const int64_t *limits = &model->limits.connections;
     for (int64_t i = 0; i < 9; i++)
         g_assert_cmpint(limits[i], ==, (101 + i) * (i == 1 || i == 3 || i == 5 || i == 6 ? 1024 : 1));
+    g_assert_cmpint(model->limits.ranges, ==, 112);
     g_assert_cmpint(model->limits.memory_bytes, ==, (int64_t)110 << 30);
     g_assert_cmpint(model->limits.peer_connections, ==, 111);
     g_assert_cmpint(model->limits.cells, ==, 112);

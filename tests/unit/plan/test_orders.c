@@ -2,7 +2,7 @@
  *
  * - A query for an interval and a query for a longer interval return the same rows of the shorter one in the
  *   same order, or both are rejected.
- * - The same holds for queries with low and with high limits of ranges.
+ * - The same holds for queries with low and with high limits of ranges, and for exact and wide windows.
  * - If the time field directly follows a calendar of it, rows of an ordered query are exactly in its order.
  */
 #include "plan/world.h"
@@ -30,6 +30,8 @@ typedef struct kw_test_tally {
     size_t queries, answered, rejected, limited, rows, exact;
 } kw_test_tally;
 
+static size_t wide_windows, rows_in_wide_windows;
+
 static size_t time_field;
 
 /* Adds the rows of one plan to the answer. */
@@ -42,6 +44,16 @@ add_rows(const kw_test_world *world, const kw_plan *plan, kw_test_answer *answer
         g_assert_cmpuint(answer->count, <, WORLD_RECORDS);
         answer->records[answer->count++] = rows[index].record;
     }
+}
+
+/* A scan chooses exact or wide windows of any size. */
+static void
+choose_next(const kw_plan *plan, kw_record_query *query)
+{
+    query->window = plan->rest;
+    query->wide_ranges = random_below(2) ? 0 : random_below(100000);
+    if (plan->rest.form == KW_WINDOW_OPEN && random_below(4) == 0)
+        query->window.form = KW_WINDOW_EXACT;
 }
 
 static kw_test_answer
@@ -60,11 +72,14 @@ plan_and_read(const kw_test_world *world, kw_record_query query, size_t range_li
         }
         if (ranges == 0)
             answer.text = kw_plan_text(plan, world->arena);
+        size_t before = answer.count;
         add_rows(world, plan, &answer);
+        wide_windows += plan->replaces > 0;
+        rows_in_wide_windows += plan->replaces > 0 ? answer.count - before : 0;
         count = plan->ranges_count;
         if (plan->rest.limit == 0)
             return answer;
-        query.window = plan->rest;
+        choose_next(plan, &query);
         kw_arena_reset(arena);
         if (ranges > RANGES_MAX) {
             answer.end = LIMITED;
@@ -372,6 +387,50 @@ test_time_after_calendar(void)
     g_assert_cmpuint(tally.exact, >, 100 / KW_TEST_STEP(2));
 }
 
+/* Fields that the query binds follow a calendar, so a low limit of ranges makes wide windows, except where
+ * these would return the rows in another order. */
+static void
+test_bound_after_calendar(void)
+{
+    static const char *const keys[] = {
+        "{salt: {of: s0, buckets: 3}}, {calendar: {of: t0, parts: [yyyy, MM, dd, HH, mm, ss]}}, {field: s0}, "
+        "{field: n0}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {field: s0}, {field: n0}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH, mm]}}, {enum: e0}, {field: {name: s0, encoding: "
+        "terminated}}, "
+        "{field: {name: n0, order: desc}}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH], zone: Europe/Berlin}}, {enum: e0}, {field: {name: "
+        "t0, order: "
+        "desc}}, {field: n0}",
+        "{calendar: {of: t0, parts: [yyyy, MM, dd, HH], as: packed}}, {enum: e0}, {field: t0}, {field: n0}",
+        "{enum: e0}, {calendar: {of: t0, parts: [yyyy, MM, dd, HH, mm]}}, {salt: {of: s0, buckets: 2}}, "
+        "{field: s0}, "
+        "{field: n0}",
+        "{salt: {algorithm: random, buckets: 2}}, {calendar: {of: t0, parts: [yyyy, MM, dd, HH]}}, {field: "
+        "n0}, "
+        "{field: e0}",
+    };
+    kw_test_tally tally = {0};
+    wide_windows = rows_in_wide_windows = 0;
+    for (size_t index = 0; index < 8 / KW_TEST_STEP(2) * G_N_ELEMENTS(keys); index++) {
+        random_table rules = {.zone = "UTC"};
+        rules.yaml = g_strdup_printf(
+            "    fields:\n      s0: string\n      s1: string\n      n0: int\n"
+            "      t0: {type: timestamp, unit: ms, column: \"d:t0\"}\n"
+            "      e0: {type: string, values: [ab, ac, b]}\n      b0: bytes\n"
+            "      d0: double\n      f0: bool\n      h0: string\n    updates: false\n    key: [%s]\n",
+            keys[index % G_N_ELEMENTS(keys)]);
+        kw_test_world world;
+        bool usable = world_make_from(&world, &rules);
+        g_assert_true(usable);
+        try_world(&world, usable, &tally);
+    }
+    print(&tally);
+    g_print("# %zu wide windows with %zu rows\n", wide_windows, rows_in_wide_windows);
+    g_assert_cmpuint(wide_windows, >, 200 / KW_TEST_STEP(5));
+    g_assert_cmpuint(rows_in_wide_windows, >, 50 / KW_TEST_STEP(5));
+}
+
 /* Two paths support the order of a query. The number of ranges of one of them grows with the interval. */
 static void
 test_two_paths(void)
@@ -417,6 +476,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/orders/random_rules", test_random_rules);
     g_test_add_func("/plan/orders/numbers", test_numbers);
     g_test_add_func("/plan/orders/time_after_calendar", test_time_after_calendar);
+    g_test_add_func("/plan/orders/bound_after_calendar", test_bound_after_calendar);
     g_test_add_func("/plan/orders/two_paths", test_two_paths);
     return g_test_run();
 }

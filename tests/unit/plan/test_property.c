@@ -7,15 +7,27 @@
  * - No range is empty. Ranges overlap only if row_size separates their rows.
  * - Two ranges that could be joined are joined.
  * - Decoding an encoded query returns the same query.
- * - The windows of an interval, read one after the other, find the same rows as one plan. Each window can be
- *   planned again from its query.
+ * - The windows of an interval, read one after the other, find the same rows as one plan, whether they are
+ * exact or
+ *   wide.
+ * - A plan has at most as many ranges as the limit. If its ranges were widened, rows are in the same order as
+ * without
+ *   the limit.
+ * - A plan can be made again from its encoded query, with another limit.
  */
 #include "plan/normalized_query.h"
+#include "plan/pace.h"
 #include "plan/world.h"
 #include "support/slow_build.h"
 
 #define TABLES (KW_SLOW_BUILD ? 200 : 1000)
 #define QUERIES 40
+
+typedef struct kw_test_tally {
+    size_t rejected_rules, plans, residual, points, merges, concats, rows, reversed;
+    size_t windowed, windows, cut_short;
+    size_t widened, wide_windows, compared, too_many;
+} kw_test_tally;
 
 /* --- checks -------------------------------------------------------------------------------------- */
 
@@ -193,12 +205,17 @@ check_forms(const kw_test_world *world, const kw_plan *plan)
 static bool
 multiplies(const kw_test_world *world, const kw_record_query *query)
 {
-    double lists = 1, buckets = 1;
+    double lists = 1, most = 1;
     for (size_t field = 0; field < world->table->fields_count; field++)
         lists *= (double)MAX(1, query->bounds[field].count);
-    for (size_t path = 0; path < world->table->paths_count; path++)
-        buckets = MAX(buckets, (double)kw_layout_buckets(world->table->paths[path].layout));
-    return lists * buckets > (double)query->range_limit;
+    for (size_t path = 0; path < world->table->paths_count; path++) {
+        const kw_layout *layout = world->table->paths[path].layout;
+        double buckets = 1;
+        for (size_t index = 0; index < kw_layout_component_count(layout); index++)
+            buckets *= (double)MAX(1, kw_layout_component(layout, index)->buckets);
+        most = MAX(most, buckets);
+    }
+    return lists * most > (double)query->range_limit;
 }
 
 /* A rejected query must have a reason: its order, a scan of the whole table, or a value that no record can
@@ -224,11 +241,6 @@ check_rejection(const kw_test_world *world, const kw_record_query *query, const 
     g_error("rejected without a reason: %s\n%s", error->text, world->rules.yaml);
 }
 
-typedef struct kw_test_tally {
-    size_t rejected_rules, plans, residual, points, merges, concats, rows, reversed;
-    size_t windowed, windows, cut_short;
-} kw_test_tally;
-
 /* The limit on the windows to read of one query; random times can be decades apart. */
 #define WINDOWS 40
 
@@ -237,11 +249,22 @@ typedef struct kw_test_tally {
 static void
 check_planned_again(const kw_plan *plan, kw_arena *arena)
 {
+    static const size_t limits[] = {1, 7, 150, 100000};
     const kw_plan *again;
-    kw_record_query copy = *plan->query;
+    kw_record_query copy;
+    kw_buffer bytes = KW_BUFFER_EMPTY;
+    size_t used;
+    kw_error error = KW_ERROR_NONE;
+    kw_record_query_encode(plan->query, &bytes);
+    bool done = kw_record_query_decode(plan->query->table, kw_arena_copy(arena, kw_buffer_bytes(&bytes)),
+                                       arena, &copy, &used, &error);
+    g_assert_true(done);
+    kw_buffer_clear(&bytes);
     copy.path = (int)(plan->path - copy.table->paths);
-    copy.range_limit = 7;
-    bool done = kw_plan_make(&copy, arena, &again, NULL);
+    copy.range_limit = limits[random_below(G_N_ELEMENTS(limits))];
+    copy.full_scan = plan->query->full_scan || plan->query->limit > 0;
+    done = kw_plan_make(&copy, arena, &again, &error);
+    g_assert_cmpstr(error.text, ==, "");
     g_assert_true(done && again->ranges_count == plan->ranges_count);
     g_assert_true(again->rest.limit == plan->rest.limit && again->rest.least == plan->rest.least &&
                   again->rest.most == plan->rest.most);
@@ -249,7 +272,61 @@ check_planned_again(const kw_plan *plan, kw_arena *arena)
         g_assert_true(kw_bytes_equal(again->ranges[index].start, plan->ranges[index].start));
         g_assert_true(kw_bytes_equal(again->ranges[index].stop, plan->ranges[index].stop));
         g_assert_cmpuint(again->ranges[index].group, ==, plan->ranges[index].group);
+        g_assert_cmpuint(again->ranges[index].skip, ==, plan->ranges[index].skip);
     }
+}
+
+/* True if a plan has fewer ranges than the exact one, which would be too many. */
+static bool
+is_widened(const kw_plan *plan)
+{
+    return plan->replaces > 0 || plan->query->widened_for > 0;
+}
+
+/* The window after a plan's: of the form and size that a scan chooses, or of a random one. */
+static void
+choose_next(const kw_plan *plan, kw_pace *pace, kw_record_query *query)
+{
+    kw_pace_cost cost = {.partial = random_chance(10), .rows = random_below(5000)};
+    kw_pace_next(pace, plan, &cost, query);
+    if (query->window.form == KW_WINDOW_EXACT && plan->rest.form == KW_WINDOW_OPEN && random_chance(50))
+        query->window.form = KW_WINDOW_OPEN;
+    if (random_chance(50))
+        query->wide_ranges = 1 + random_below(100000);
+}
+
+/* The records of an answer without a limit of ranges, in their order. Returns false if there are too many
+ * ranges. */
+static bool
+read_without_limit(const kw_test_world *world, const kw_record_query *query, const kw_path *path,
+                   kw_test_row *rows, size_t capacity, size_t *ret_count)
+{
+    kw_record_query all = *query;
+    const kw_plan *plan;
+    kw_error error = KW_ERROR_NONE;
+    all.path = (int)(path - query->table->paths);
+    all.range_limit = 0;
+    all.window = (kw_window){.limit = 0};
+    if (!kw_plan_make(&all, world->arena, &plan, &error)) {
+        g_assert_true(error.code == KW_LIMIT || error.code == KW_INVALID); /* INVALID: a key would be empty */
+        return false;
+    }
+    *ret_count = world_read_plan(world, plan, rows, capacity);
+    return true;
+}
+
+static void
+check_same_order(const kw_test_world *world, const kw_record_query *query, const kw_plan *plan,
+                 const kw_test_row *rows, size_t count, kw_test_tally *tally)
+{
+    static kw_test_row expected[64 * WORLD_RECORDS];
+    size_t expected_count;
+    if (!read_without_limit(world, query, plan->path, expected, G_N_ELEMENTS(expected), &expected_count))
+        return;
+    tally->compared++;
+    g_assert_cmpuint(count, ==, expected_count);
+    for (size_t index = 0; index < count; index++)
+        g_assert_cmpuint(rows[index].record, ==, expected[index].record);
 }
 
 /* Reads the windows after the first one. If some remain unread, shortens the interval of the query to the
@@ -260,16 +337,18 @@ read_windows(const kw_test_world *world, const kw_plan *plan, kw_record_query *q
 {
     size_t windows = 1;
     kw_record_query copy = *query;
+    kw_pace pace = {.wide_ranges = 0};
     for (; plan->rest.limit > 0 && windows < WINDOWS; windows++) {
         check_planned_again(plan, world->arena);
         g_assert_cmpuint(plan->rest.limit, ==, query->range_limit);
-        copy.window = plan->rest;
+        choose_next(plan, &pace, &copy);
         kw_error error = KW_ERROR_NONE;
         if (!kw_plan_make(&copy, world->arena, &plan, &error))
             g_error("window %zu: %s\n%s", windows, error.text, world_attempt);
         world_attempt =
             kw_arena_printf(world->arena, "%s%s", world->rules.yaml, kw_plan_text(plan, world->arena));
         g_assert_cmpuint(plan->ranges_count, <=, query->range_limit);
+        tally->wide_windows += plan->replaces > 0;
         check_ranges(plan);
         check_forms(world, plan);
         count += world_read_plan(world, plan, rows + count, capacity - count);
@@ -298,17 +377,22 @@ plan_and_check(const kw_test_world *world, kw_test_tally *tally)
     kw_error error = KW_ERROR_NONE;
     if (!kw_plan_make(&query, world->arena, &plan, &error)) {
         check_rejection(world, &query, &error);
+        tally->too_many += error.code == KW_LIMIT;
         return;
     }
     world_attempt =
         kw_arena_printf(world->arena, "%s%s", world->rules.yaml, kw_plan_text(plan, world->arena));
     check_ranges(plan);
     check_joined(plan);
+    g_assert_cmpuint(plan->ranges_count, <=, query.range_limit);
+    bool widened = is_widened(plan);
     size_t count = world_read_plan(world, plan, rows, G_N_ELEMENTS(rows));
+    check_planned_again(plan, world->arena);
+    tally->widened += widened;
     if (plan->rest.limit > 0)
         count = read_windows(world, plan, &query, rows, count, G_N_ELEMENTS(rows), tally);
-    else if (plan->query->window.limit > 0)
-        check_planned_again(plan, world->arena);
+    if (widened)
+        check_same_order(world, &query, plan, rows, count, tally);
     check_set(world, &query, rows, count);
     if (plan->ranges_count > 0)
         check_order(world, plan, rows, count);
@@ -340,9 +424,12 @@ test_random_rules(void)
     for (unsigned index = 0; index < TABLES; index++)
         try_table(&tally);
     g_print("# %zu of %d rules rejected; %zu plans: %zu residual, %zu points, %zu merges, %zu concats, %zu "
-            "reversed; %zu rows; %zu queries in %zu windows, %zu of them cut short\n",
+            "reversed; %zu rows; %zu queries in %zu windows, %zu of them cut short; %zu queries widened, %zu "
+            "wide "
+            "windows, %zu compared with exact plans; %zu with too many ranges\n",
             tally.rejected_rules, TABLES, tally.plans, tally.residual, tally.points, tally.merges,
-            tally.concats, tally.reversed, tally.rows, tally.windowed, tally.windows, tally.cut_short);
+            tally.concats, tally.reversed, tally.rows, tally.windowed, tally.windows, tally.cut_short,
+            tally.widened, tally.wide_windows, tally.compared, tally.too_many);
     /* The generator must have produced every form of plan. */
     g_assert_cmpuint(tally.rejected_rules, <, TABLES * 3 / 4);
     g_assert_cmpuint(tally.points, >, 0);
@@ -353,6 +440,9 @@ test_random_rules(void)
     g_assert_cmpuint(tally.rows, >, tally.plans);
     g_assert_cmpuint(tally.windowed, >, 40);
     g_assert_cmpuint(tally.cut_short, <, tally.windowed);
+    g_assert_cmpuint(tally.widened, >, TABLES / 25);
+    g_assert_cmpuint(tally.compared, >, TABLES / 25);
+    g_assert_cmpuint(tally.too_many, >, TABLES / 25);
     g_print("# of rows that do not meet the query, patterns drop %zu and keep %zu\n", world_filtered,
             world_unfiltered);
     g_assert_cmpuint(world_filtered, >, world_unfiltered / 20);

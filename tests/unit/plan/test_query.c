@@ -66,11 +66,11 @@ test_round_trip(void)
 static void
 test_windows(void)
 {
-    static const kw_window windows[] = {{0, 0, 0},
-                                        {1, INT64_MIN, INT64_MAX},
-                                        {1, -1, 0},
-                                        {10000, 1620000000, 1620000059},
-                                        {KW_PLAN_RANGES_MAX, 5, 5}};
+    static const kw_window windows[] = {{.limit = 0},
+                                        {1, INT64_MIN, INT64_MAX, KW_WINDOW_EXACT},
+                                        {1, -1, 0, KW_WINDOW_WIDE},
+                                        {10000, 1620000000, 1620000059, KW_WINDOW_OPEN},
+                                        {KW_PLAN_RANGES_MAX, 5, 5, KW_WINDOW_EXACT}};
     for (size_t index = 0; index < G_N_ELEMENTS(windows); index++) {
         g_autoptr(kw_test_planner) planner =
             planner_new("    fields: {id: string, ts: timestamp}\n    key: [field: id, field: ts]\n");
@@ -87,6 +87,8 @@ test_windows(void)
         g_assert_cmpuint(back.window.limit, ==, windows[index].limit);
         g_assert_cmpint(back.window.least, ==, windows[index].least);
         g_assert_cmpint(back.window.most, ==, windows[index].most);
+        g_assert_cmpint(back.window.form, ==, windows[index].form);
+        g_assert_true(back.planned && back.widened_for == 0);
         kw_buffer_clear(&bytes);
     }
 }
@@ -107,7 +109,7 @@ test_rejected_windows(void)
         g_autoptr(kw_test_planner) planner =
             planner_new("    fields: {id: string, n: int, ts: timestamp}\n    key: [field: id, field: ts]\n");
         planner_set_query(planner, cases[i].words);
-        planner->query.window = (kw_window){0x1234567, 3, 6};
+        planner->query.window = (kw_window){0x1234567, 3, 6, KW_WINDOW_EXACT};
         kw_buffer bytes = KW_BUFFER_EMPTY;
         kw_record_query_encode(&planner->query, &bytes);
         uint8_t coded[8];
@@ -126,6 +128,51 @@ test_rejected_windows(void)
     }
 }
 
+static bool
+decodes(kw_test_planner *planner, const kw_buffer *bytes)
+{
+    kw_record_query back;
+    size_t used;
+    kw_error error = KW_ERROR_NONE;
+    if (kw_record_query_decode(planner->table, kw_buffer_bytes(bytes), planner->arena, &back, &used, &error))
+        return true;
+    g_assert_cmpint(error.code, ==, KW_INVALID);
+    return false;
+}
+
+/* The limit for which ranges were widened comes back. A widening that changes nothing is rejected, and so are
+ * an unknown form, a form without a window and a limit that no query can have. */
+static void
+test_widening(void)
+{
+    static const struct {
+        uint8_t form;
+        uint64_t widened_for;
+        bool good;
+    } cases[] = {{0, 100, true},
+                 {0, KW_PLAN_RANGES_MAX, true},
+                 {0, KW_PLAN_RANGES_MAX + 1, false},
+                 {0, 0, false},
+                 {1, 100, false},
+                 {2, 0, false},
+                 {3, 100, false}};
+    g_autoptr(kw_test_planner) planner = planner_new("    fields: {id: string}\n    key: [field: id]\n");
+    planner->query.widened_for = 0x12345;
+    kw_buffer bytes = KW_BUFFER_EMPTY;
+    kw_record_query_encode(&planner->query, &bytes);
+    uint8_t coded[9] = {0};
+    kw_be64_store(coded + 1, 0x12345);
+    uint8_t *at = memmem(bytes.data, bytes.size, coded, sizeof coded);
+    g_assert_nonnull(at);
+    g_assert_true(decodes(planner, &bytes));
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++) {
+        at[0] = cases[index].form;
+        kw_be64_store(at + 1, cases[index].widened_for);
+        g_assert_cmpint(decodes(planner, &bytes), ==, cases[index].good);
+    }
+    kw_buffer_clear(&bytes);
+}
+
 /* A part of an interval that is not complete is rejected, even if the next byte looks like the end of the
  * query. */
 static void
@@ -134,7 +181,7 @@ test_truncated_windows(void)
     g_autoptr(kw_test_planner) planner =
         planner_new("    fields: {id: string, ts: timestamp}\n    key: [field: id, field: ts]\n");
     planner_set_query(planner, "ts>=-7 ts<7");
-    planner->query.window = (kw_window){100, -6, 6};
+    planner->query.window = (kw_window){100, -6, 6, KW_WINDOW_EXACT};
     kw_buffer bytes = KW_BUFFER_EMPTY;
     kw_record_query_encode(&planner->query, &bytes);
     g_assert_cmpuint(bytes.data[bytes.size - 1], ==, 0); /* no bounds */
@@ -181,6 +228,7 @@ test_malformed(void)
             continue;
         }
         decoded++;
+        back.planned = false;
         back.range_limit = 100;
         if (!kw_plan_make(&back, planner->arena, &plan, &error))
             g_assert_true(error.code == KW_INVALID || error.code == KW_LIMIT);
@@ -232,6 +280,7 @@ main(int argc, char **argv)
     kw_random_inject(test_seed());
     g_test_add_func("/plan/query/round_trip", test_round_trip);
     g_test_add_func("/plan/query/windows", test_windows);
+    g_test_add_func("/plan/query/widening", test_widening);
     g_test_add_func("/plan/query/rejected_windows", test_rejected_windows);
     g_test_add_func("/plan/query/truncated_windows", test_truncated_windows);
     g_test_add_func("/plan/query/malformed", test_malformed);

@@ -281,10 +281,67 @@ test_times(void)
           calendars);
 }
 
+/* Plans that have too many exact ranges. */
+static void
+test_widened(void)
+{
+    static const text_case by_time[] = {
+        {"id=a ts>=1620000000 ts<1621036800 ranges=10000", PRIMARY
+         "\n"
+         "2 ranges in 1 groups (and more to follow), about 10.00 rows scanned per row returned\n"
+         "  merge of 2 ranges\n"
+         "    from \\x0020210503000000 to \\x0020210503000206\n"
+         "    from \\x0120210503000000 to \\x0120210503000206\n"
+         "- widened: a range for each piece would need up to 2073602 ranges or point reads, more than "
+         "limits.ranges allows (10000); wider ranges are read instead, and other rows are dropped\n"
+         "- ts: the interval is read in windows; these are the ranges of the first one, up to 1620000125; "
+         "while few rows are dropped, the next windows are larger; otherwise they have a range for each "
+         "piece\n"
+         "- salt(xxh64 of seq, modulo 2 as byte, width 1): all 2 are visited, because seq is not bound\n"
+         "- merge: the 2 ranges are read in parallel, because their rows interleave\n"
+         "- rows are ordered by ts ascending, to the unit of the key's pieces\n"
+         "- id is checked for each row: it is not in the part of the key that the ranges cover\n"},
+        {"id=a ts>=1620000000 ts<1620000200 ranges=100 order=desc", PRIMARY
+         ", read backwards\n"
+         "2 ranges in 1 groups (and more to follow), about 10.00 rows scanned per row returned\n"
+         "  merge of 2 ranges\n"
+         "    from \\x0020210503000114 to \\x002021050300031:\n"
+         "    from \\x0120210503000114 to \\x012021050300031:\n"
+         "- widened: a range for each piece would need up to 402 ranges or point reads, more than "
+         "limits.ranges allows (100); wider ranges are read instead, and other rows are dropped\n"
+         "- ts: the interval is read in windows; these are the ranges of the first one, down to 1620000074; "
+         "while few rows are dropped, the next windows are larger; otherwise they have a range for each "
+         "piece\n"
+         "- salt(xxh64 of seq, modulo 2 as byte, width 1): all 2 are visited, because seq is not bound\n"
+         "- merge: the 2 ranges are read in parallel, because their rows interleave\n"
+         "- rows are ordered by ts descending, to the unit of the key's pieces\n"
+         "- id is checked for each row: it is not in the part of the key that the ranges cover\n"},
+    };
+    CHECK(
+        "    fields: {id: string, ts: {type: timestamp, unit: s}, seq: int}\n    key:\n"
+        "      - salt: {of: seq, buckets: 2}\n      - calendar: {of: ts, parts: [yyyy, MM, dd, HH, mm, ss]}\n"
+        "      - field: id\n      - field: {name: seq, width: 2}\n      - field: {name: ts, unit: s}\n",
+        by_time);
+    static const text_case by_key[] = {
+        {"user=u id=a,b,c ranges=5",
+         PRIMARY "\n"
+                 "1 ranges in 1 groups, about 3.33 rows scanned per row returned\n"
+                 "    from u\\x00\\x00 to u\\x00\\x02\n"
+                 "- widened: the exact plan would need up to 6 ranges or point reads, more than "
+                 "limits.ranges allows (5); wider ranges are read instead, and other rows are dropped\n"
+                 "- salt(random, modulo 2 as byte, width 1): all 2 are visited, because the bucket was "
+                 "chosen when the record was put\n"
+                 "- id is checked for each row: it is not in the part of the key that the ranges cover\n"}};
+    CHECK("    fields: {user: string, id: string}\n    updates: false\n    key:\n"
+          "      - field: user\n      - salt: {algorithm: random, buckets: 2}\n      - field: id\n",
+          by_key);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/plan/texts/widened", test_widened);
     g_test_add_func("/plan/texts/estimates", test_estimates);
     g_test_add_func("/plan/texts/contradiction", test_contradiction);
     g_test_add_func("/plan/texts/coarse-field", test_coarse_field);

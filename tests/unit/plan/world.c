@@ -233,6 +233,16 @@ set_time_range(const kw_test_world *world, kw_record_query *query)
     ((kw_bound *)query->bounds)[field].count = 0;
 }
 
+/* Small limits make plans that are read in windows, widened, or rejected. */
+static size_t
+random_limit(const kw_test_world *world)
+{
+    static const size_t limits[] = {1, 2, 3, 5, 8, 13};
+    if (random_chance(30))
+        return limits[random_below(G_N_ELEMENTS(limits))];
+    return !world->rules.zone ? 100000 : random_chance(50) ? 150 : 25;
+}
+
 void
 world_random_query(const kw_test_world *world, kw_record_query *ret_query)
 {
@@ -256,9 +266,7 @@ world_random_query(const kw_test_world *world, kw_record_query *ret_query)
         .to_inclusive = random_chance(40),
         .order = (kw_order)random_below(3),
         .full_scan = random_chance(85),
-        .range_limit = !world->rules.zone  ? 100000
-                       : random_chance(50) ? 150
-                                           : 25,
+        .range_limit = random_limit(world),
     };
     if (query.range_field >= 0 && random_chance(80))
         query.from = world_likely_value(world, (size_t)query.range_field);
