@@ -221,9 +221,10 @@ static const kw_setting limits_settings[] = {
 
 static const kw_section limits_section = {
     .title = "limits",
-    .about = "Limits for clients. A call that exceeds decoded, batch_records, cells, list_values or ranges, or "
-             "whose reply "
-             "exceeds frame, fails with LIMIT. The other settings say what happens.",
+    .about =
+        "Limits for clients. A call that exceeds decoded, batch_records, cells, list_values or ranges, or "
+        "whose reply "
+        "exceeds frame, fails with LIMIT. The other settings say what happens.",
     .settings = limits_settings,
     .size = sizeof(kw_model_limits),
     .mark_offset = KW_OFFSET_NONE,

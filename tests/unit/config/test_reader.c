@@ -244,7 +244,7 @@ test_field_settings(void)
     assert_field(&fields[7], "seen", KW_FIELD_TIMESTAMP, "d:seen", KW_CELL_RAW_BE4);
     g_assert_cmpint(fields[0].max_bytes, ==, 64);
     g_assert_cmpstr(fields[0].about, ==, "the number");
-    g_assert_cmpint(fields[0].mark.line, ==, 44);
+    g_assert_cmpint(fields[0].mark.line, ==, 45);
     g_assert_cmpint(fields[0].mark.column, ==, 7);
     g_assert_cmpint(fields[1].unit, ==, KW_UNIT_US);
     g_assert_cmpuint(fields[2].values_count, ==, 2);
@@ -346,7 +346,7 @@ test_component_settings(void)
     g_assert_cmpuint(path->components_count, ==, 5);
     const kw_model_component *hash = &path->components[0];
     g_assert_cmpstr(hash->name, ==, "hash");
-    g_assert_cmpint(hash->mark.line, ==, 53);
+    g_assert_cmpint(hash->mark.line, ==, 54);
     g_assert_cmpint(hash->mark.column, ==, 9);
     const kw_model_setting *of = kw_model_setting_find(hash, "of");
     g_assert_cmpint(of->kind, ==, KW_SETTING_TEXTS);
