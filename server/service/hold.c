@@ -6,6 +6,9 @@
 #include <glib.h>
 #include <stdatomic.h>
 
+/* How long queued calls begin before other work of the loop is done. */
+#define RELEASE_NS UINT64_C(1000000)
+
 /* One hold over all loops. The gateway, each loop, and the task while it is posted hold a reference. */
 typedef struct holding {
     _Atomic unsigned references;
@@ -24,7 +27,8 @@ struct kw_hold {
     holding *whole;
     size_t busy; /* number of calls in flight */
     bool reported;
-    GQueue queued; /* kw_exchange */
+    GQueue queued;   /* kw_exchange */
+    kw_work release; /* after the release: begins queued calls */
 };
 
 typedef struct hold_task {
@@ -112,13 +116,61 @@ kw_hold_catch(kw_exchange *exchange)
 /* --- on each loop -------------------------------------------------------------------------------- */
 
 static void
+hold_free(kw_hold *hold)
+{
+    g_assert(g_queue_is_empty(&hold->queued));
+    if (kw_work_waits(&hold->release))
+        kw_loop_cancel_work(hold->worker->loop, &hold->release);
+    holding_unref(hold->whole);
+    g_free(hold);
+}
+
+/* Begins queued calls for RELEASE_NS. When none is left, ends the hold. */
+static void
+release_some(kw_work *work)
+{
+    kw_hold *hold = (kw_hold *)(void *)((char *)work - offsetof(kw_hold, release));
+    uint64_t until_ns = kw_clock_mono_ns() + RELEASE_NS;
+    for (kw_exchange *next; (next = g_queue_peek_head(&hold->queued));) {
+        kw_exchange_resume(next);
+        if (kw_clock_mono_ns() >= until_ns) {
+            kw_loop_work(hold->worker->loop, work);
+            return;
+        }
+    }
+    hold->worker->hold = NULL;
+    hold_free(hold);
+}
+
+static void
+release(kw_service_worker *worker)
+{
+    if (!worker->hold)
+        return; /* the loop was closed in between */
+    for (const GList *at = worker->active.head; at; at = at->next)
+        ((kw_exchange *)at->data)->awaited_by_hold = false;
+    kw_loop_work(worker->loop, &worker->hold->release);
+}
+
+/* The next hold begins before the calls of the previous one have begun. */
+static void
+release_rest(kw_service_worker *worker)
+{
+    for (kw_exchange *next; (next = g_queue_peek_head(&worker->hold->queued));)
+        kw_exchange_resume(next);
+    hold_free(g_steal_pointer(&worker->hold));
+}
+
+static void
 begin(kw_service_worker *worker, holding *whole)
 {
+    if (worker->hold)
+        release_rest(worker);
     kw_hold *hold = g_new0(kw_hold, 1);
-    g_assert(!worker->hold);
     worker->hold = hold;
     hold->worker = worker;
     hold->whole = whole;
+    hold->release.run = release_some;
     g_queue_init(&hold->queued);
     for (const GList *at = worker->active.head; at; at = at->next) {
         kw_exchange *exchange = at->data;
@@ -126,27 +178,6 @@ begin(kw_service_worker *worker, holding *whole)
         hold->busy += exchange->awaited_by_hold;
     }
     report_when_idle(hold);
-}
-
-static void
-hold_free(kw_hold *hold)
-{
-    g_assert(g_queue_is_empty(&hold->queued));
-    holding_unref(hold->whole);
-    g_free(hold);
-}
-
-static void
-release(kw_service_worker *worker)
-{
-    kw_hold *hold = g_steal_pointer(&worker->hold);
-    if (!hold)
-        return; /* the loop was closed in between */
-    for (const GList *at = worker->active.head; at; at = at->next)
-        ((kw_exchange *)at->data)->awaited_by_hold = false;
-    for (kw_exchange *next; (next = g_queue_peek_head(&hold->queued));)
-        kw_exchange_resume(next);
-    hold_free(hold);
 }
 
 void

@@ -4,7 +4,8 @@
  *   kw_service_hold  ---------->  queues new calls of these tables; waits for those in flight
  *   done             <----------  (called when no loop has such calls in flight)
  *   kw_service_set_policy ----->  new calls use the new policy
- *   kw_service_release  ------->  begins the queued calls, in order
+ *   kw_service_release  ------->  begins the queued calls, in order and in turn with other work; further calls
+ *                                 are queued until the queue is empty
  *
  * A queued call is answered with TIMEOUT when its deadline passes. One hold at a time.
  */

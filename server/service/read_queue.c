@@ -1,6 +1,7 @@
 #include "service/read_queue.h"
 
 #include "base/guard.h"
+#include "base/shortage.h"
 
 /* How often queues are checked while reads wait for the client to read its replies. */
 #define CHECK_MS 10
@@ -11,10 +12,11 @@ struct kw_read_queue {
     uint32_t members;    /* number of exchanges that have entered and not left */
     uint32_t large;      /* number of large reads that are executing */
     GQueue waiting;
-    bool starting;
+    kw_work work; /* starts the first one that waits */
 };
 
 struct kw_read_queues {
+    kw_loop *loop;
     GHashTable *all; /* account -> kw_read_queue, queues with members */
     kw_timer *timer;
     bool timer_active;
@@ -34,8 +36,6 @@ large_most(const kw_exchange *exchange)
 static bool
 can_start(const kw_read_queue *queue, const kw_exchange *exchange)
 {
-    if (kw_account_client_is_gone(exchange->account))
-        return true; /* it fails at once */
     return kw_request_unsent(exchange->request) <= KW_READ_QUEUE_UNSENT_MAX &&
            !(exchange->large && queue->large >= large_most(exchange));
 }
@@ -49,35 +49,67 @@ start_timer(kw_read_queues *queues)
     kw_timer_start_ms(queues->timer, CHECK_MS);
 }
 
-/* Starts waiting reads while the limits allow. An exchange that starts can end at once and call this again.
- * Frees the queue if it has no members left. */
+/* Starts the first read that waits in a later iteration of the loop, or as soon as the limits allow. */
 static void
-start_waiting(kw_read_queue *queue)
+start_later(kw_read_queue *queue)
 {
-    kw_read_queues *queues = queue->queues;
-    if (queue->starting)
+    const kw_exchange *first = g_queue_peek_head(&queue->waiting);
+    if (!first || kw_work_waits(&queue->work))
         return;
-    queue->starting = true;
-    for (kw_exchange *next; (next = g_queue_peek_head(&queue->waiting)) && can_start(queue, next);) {
-        kw_exchange_move(next, KW_EXCHANGE_RUNNING, NULL);
-        queue->large += next->large;
-        kw_exchange_guard(next, next->start_read);
-    }
-    queue->starting = false;
-    if (queue->waiting.length > 0)
-        start_timer(queues);
-    if (queue->members == 0)
-        g_hash_table_remove(queues->all, queue->account);
+    queue->work.item.call = first->call.number;
+    if (can_start(queue, first))
+        kw_loop_work(queue->queues->loop, &queue->work);
+    else
+        start_timer(queue->queues);
+}
+
+static void
+start_or_fail(kw_exchange *exchange, void (*start_read)(kw_exchange *exchange))
+{
+    kw_error error;
+    if (kw_shortage_check(exchange->account, &error))
+        start_read(exchange);
+    else
+        kw_exchange_fail(exchange, &error);
+}
+
+static void
+guarded_start(kw_exchange *exchange)
+{
+    kw_exchange_guard(exchange, exchange->start_read);
+}
+
+/* The read can end, and the queue with it, before this returns. */
+static void
+start(kw_read_queue *queue, kw_exchange *exchange)
+{
+    kw_exchange_move(exchange, KW_EXCHANGE_RUNNING, NULL);
+    queue->large += exchange->large;
+    start_later(queue);
+    start_or_fail(exchange, guarded_start);
+}
+
+static void
+run_work(kw_work *work)
+{
+    kw_read_queue *queue = (kw_read_queue *)(void *)((char *)work - offsetof(kw_read_queue, work));
+    kw_exchange *first = g_queue_peek_head(&queue->waiting);
+    if (first && can_start(queue, first))
+        start(queue, first);
+    else
+        start_later(queue);
 }
 
 static void
 on_timer(void *user)
 {
     kw_read_queues *queues = user;
-    g_autoptr(GList) all = g_hash_table_get_values(queues->all);
+    GHashTableIter at;
+    gpointer queue;
     queues->timer_active = false;
-    for (GList *at = all; at; at = at->next)
-        start_waiting(at->data);
+    g_hash_table_iter_init(&at, queues->all);
+    while (g_hash_table_iter_next(&at, NULL, &queue))
+        start_later(queue);
 }
 
 /* --- entering and leaving ------------------------------------------------------------------------ */
@@ -91,18 +123,28 @@ find_queue(kw_read_queues *queues, kw_account *account)
     queue = g_new0(kw_read_queue, 1);
     queue->queues = queues;
     queue->account = account;
+    queue->work = (kw_work){.item.account = account, .run = run_work};
     g_queue_init(&queue->waiting);
     g_hash_table_insert(queues->all, account, queue);
     return queue;
 }
 
+static void
+queue_free(kw_read_queue *queue)
+{
+    if (kw_work_waits(&queue->work))
+        kw_loop_cancel_work(queue->queues->loop, &queue->work);
+    g_hash_table_remove(queue->queues->all, queue->account);
+    g_free(queue);
+}
+
 void
-kw_read_queue_enter(kw_exchange *exchange, bool large, void (*start)(kw_exchange *exchange))
+kw_read_queue_enter(kw_exchange *exchange, bool large, void (*start_read)(kw_exchange *exchange))
 {
     kw_read_queues *queues = exchange->worker->read_queues;
     kw_read_queue *queue = g_hash_table_lookup(queues->all, exchange->account);
     if (!queue && !large && kw_request_unsent(exchange->request) <= KW_READ_QUEUE_UNSENT_MAX) {
-        start(exchange);
+        start_or_fail(exchange, start_read);
         return;
     }
     kw_guard_end();
@@ -111,9 +153,12 @@ kw_read_queue_enter(kw_exchange *exchange, bool large, void (*start)(kw_exchange
     queue->members++;
     exchange->read_queue = queue;
     exchange->large = large;
-    exchange->start_read = start;
+    exchange->start_read = start_read;
     kw_exchange_move(exchange, KW_EXCHANGE_QUEUED, &queue->waiting);
-    start_waiting(queue);
+    if (queue->waiting.length == 1 && can_start(queue, exchange))
+        start(queue, exchange);
+    else
+        start_later(queue);
 }
 
 void
@@ -127,7 +172,10 @@ kw_read_queue_leave(kw_exchange *exchange, bool waited)
     queue->members--;
     if (!waited)
         queue->large -= exchange->large;
-    start_waiting(queue);
+    if (queue->members == 0)
+        queue_free(queue);
+    else
+        start_later(queue);
 }
 
 /* --- creation ------------------------------------------------------------------------------------ */
@@ -136,7 +184,8 @@ kw_read_queues *
 kw_read_queues_new(kw_loop *loop)
 {
     kw_read_queues *queues = g_new0(kw_read_queues, 1);
-    queues->all = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    queues->loop = loop;
+    queues->all = g_hash_table_new(NULL, NULL);
     queues->timer = kw_timer_new(loop, on_timer, queues);
     return queues;
 }

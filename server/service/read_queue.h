@@ -6,6 +6,9 @@
  *     client.
  *   - At most KW_READ_QUEUE_LARGE_MAX reads that can be large execute at a time. At first only one of them
  *     executes; the maximum increases by one each time that the client has read all replies.
+ *   - Reads that waited start one by one, in turn with the work of other connections: a start can need
+ *     milliseconds and megabytes for a plan.
+ *   - A read does not start, but gets BUSY, while memory is used up.
  *
  * Reads start in order. One loop.
  */
@@ -20,9 +23,9 @@ kw_read_queues *kw_read_queues_new(kw_loop *loop);
 /* All queues must be empty. NULL is allowed. */
 void kw_read_queues_free(kw_read_queues *queues);
 
-/* Calls start(exchange) now or later; an exchange that ends before that is not started. large: true if its
- * result can be large. */
-void kw_read_queue_enter(kw_exchange *exchange, bool large, void (*start)(kw_exchange *exchange));
+/* Calls start_read(exchange) now or later; an exchange that ends before that is not started. large: true if
+ * its result can be large. */
+void kw_read_queue_enter(kw_exchange *exchange, bool large, void (*start_read)(kw_exchange *exchange));
 
 /* Call this when an exchange has ended, even if it never entered a queue. waited: it was QUEUED until then.
  */

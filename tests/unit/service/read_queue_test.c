@@ -1,0 +1,344 @@
+/* The queue of a connection's reads: what starts at once, what waits, and what never starts. The linker
+ * replaces the connection, and the end of a failed call, by functions of this file. */
+#include "service/read_queue.h"
+
+#include "unit/service/fixture.h"
+
+#include <glib.h>
+
+#define CALLS 8
+
+uint64_t __wrap_kw_request_emptied(const kw_request *request);
+size_t __wrap_kw_request_unsent(const kw_request *request);
+void __wrap_kw_exchange_fail(kw_exchange *exchange, const kw_error *error);
+
+/* The connection. */
+static uint64_t emptied;
+static size_t unsent;
+
+/* Numbers of the calls, in the order in which they started. */
+static GArray *started;
+
+typedef struct read_call {
+    kw_exchange exchange;
+    uint64_t number;
+    kw_code failed;
+} read_call;
+
+uint64_t
+__wrap_kw_request_emptied(const kw_request *request)
+{
+    (void)request;
+    return emptied;
+}
+
+size_t
+__wrap_kw_request_unsent(const kw_request *request)
+{
+    (void)request;
+    return unsent;
+}
+
+static read_call *
+call_of(kw_exchange *exchange)
+{
+    return (read_call *)(void *)exchange;
+}
+
+static void
+end(kw_exchange *exchange)
+{
+    bool waited = exchange->state == KW_EXCHANGE_QUEUED;
+    kw_exchange_move(exchange, KW_EXCHANGE_ENDED, NULL);
+    kw_read_queue_leave(exchange, waited);
+}
+
+void
+__wrap_kw_exchange_fail(kw_exchange *exchange, const kw_error *error)
+{
+    call_of(exchange)->failed = error->code;
+    end(exchange);
+}
+
+static void
+start(kw_exchange *exchange)
+{
+    g_assert_cmpint(exchange->state, ==, KW_EXCHANGE_RUNNING);
+    g_array_append_val(started, call_of(exchange)->number);
+}
+
+static void
+start_and_end(kw_exchange *exchange)
+{
+    start(exchange);
+    end(exchange);
+}
+
+/* --- the scene -------------------------------------------------------------------------------------------
+ */
+
+typedef struct scene {
+    service_fixture *fix;
+    kw_account *account;
+    read_call calls[CALLS];
+} scene;
+
+static void
+scene_init(scene *self)
+{
+    *self = (scene){.fix = service_fixture_new(), .account = kw_account_new()};
+    self->fix->worker.loop = self->fix->loop;
+    self->fix->worker.read_queues = kw_read_queues_new(self->fix->loop);
+    started = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+    emptied = unsent = 0;
+    for (uint64_t i = 0; i < CALLS; i++) {
+        self->calls[i].number = i;
+        self->calls[i].exchange = (kw_exchange){.worker = &self->fix->worker,
+                                                .account = self->account,
+                                                .method = &kw_api_methods[KW_API_Data_scan],
+                                                .call = {.number = i, .arena = kw_arena_new()}};
+        kw_exchange_move(&self->calls[i].exchange, KW_EXCHANGE_RUNNING, NULL);
+    }
+}
+
+/* Every call has ended, so no queue is left. */
+static void
+scene_clear(scene *self)
+{
+    for (size_t i = 0; i < CALLS; i++) {
+        if (self->calls[i].exchange.state != KW_EXCHANGE_ENDED)
+            end(&self->calls[i].exchange);
+        kw_arena_free(self->calls[i].exchange.call.arena);
+    }
+    g_assert_cmpuint(self->fix->worker.active.length, ==, 0);
+    kw_read_queues_free(self->fix->worker.read_queues);
+    g_array_unref(started);
+    kw_account_unref(self->account);
+    service_fixture_free(self->fix);
+}
+
+static void
+enter(scene *self, size_t at, bool large)
+{
+    kw_read_queue_enter(&self->calls[at].exchange, large, start);
+}
+
+/* Runs the loop for so many iterations that everything that can start has started. */
+static void
+settle(scene *self)
+{
+    for (int i = 0; i < 2 * CALLS; i++)
+        uv_run(kw_loop_uv(self->fix->loop), UV_RUN_NOWAIT);
+}
+
+static void
+expect_started(size_t count)
+{
+    g_assert_cmpuint(started->len, ==, count);
+    for (size_t i = 0; i < count; i++)
+        g_assert_cmpuint(g_array_index(started, uint64_t, i), ==, i);
+}
+
+/* --- tests -----------------------------------------------------------------------------------------------
+ */
+
+/* Small reads start at once as long as none waits. They wait for a large one that waits. */
+static void
+test_small(void)
+{
+    scene self;
+    scene_init(&self);
+    enter(&self, 0, false);
+    enter(&self, 1, false);
+    expect_started(2);
+    enter(&self, 2, true);
+    enter(&self, 3, false);
+    expect_started(4);
+    enter(&self, 4, true);
+    enter(&self, 5, false);
+    settle(&self);
+    expect_started(4);
+    g_assert_cmpint(self.calls[4].exchange.state, ==, KW_EXCHANGE_QUEUED);
+    end(&self.calls[2].exchange);
+    expect_started(4); /* not inside the end of another call */
+    settle(&self);
+    expect_started(6);
+    scene_clear(&self);
+}
+
+/* One large read at a time, until the client has read all replies once. */
+static void
+test_large(void)
+{
+    scene self;
+    scene_init(&self);
+    for (size_t i = 0; i < CALLS; i++)
+        enter(&self, i, true);
+    settle(&self);
+    expect_started(1);
+    emptied = 1;
+    end(&self.calls[0].exchange);
+    settle(&self);
+    expect_started(3);
+    emptied = 100;
+    end(&self.calls[1].exchange);
+    settle(&self);
+    expect_started(2 + KW_READ_QUEUE_LARGE_MAX);
+    scene_clear(&self);
+}
+
+/* Nothing starts while the client does not read; all start when it has read. */
+static void
+test_unsent(void)
+{
+    scene self;
+    scene_init(&self);
+    unsent = KW_READ_QUEUE_UNSENT_MAX + 1;
+    for (size_t i = 0; i < CALLS; i++)
+        enter(&self, i, false);
+    settle(&self);
+    expect_started(0);
+    unsent = 0;
+    while (started->len < CALLS)
+        uv_run(kw_loop_uv(self.fix->loop), UV_RUN_ONCE);
+    expect_started(CALLS);
+    scene_clear(&self);
+}
+
+/* --- what never starts ------------------------------------------------------------------------------------
+ */
+
+/* A read that ends while it waits is not started, and does not keep the next one from starting. */
+static void
+test_ended(void)
+{
+    scene self;
+    scene_init(&self);
+    enter(&self, 0, true);
+    enter(&self, 7, true);
+    enter(&self, 1, true);
+    end(&self.calls[7].exchange);
+    end(&self.calls[0].exchange);
+    settle(&self);
+    expect_started(2);
+    scene_clear(&self);
+}
+
+/* All calls end while the next start is pending. */
+static void
+test_all_ended(void)
+{
+    scene self;
+    scene_init(&self);
+    enter(&self, 0, true);
+    enter(&self, 1, true);
+    end(&self.calls[0].exchange);
+    end(&self.calls[1].exchange);
+    settle(&self);
+    expect_started(1);
+    scene_clear(&self);
+}
+
+/* The calls from `first` on. */
+static void
+expect_never_started(scene *self, size_t first, kw_code code)
+{
+    for (size_t i = first; i < CALLS; i++)
+        enter(self, i, true);
+    settle(self);
+    for (size_t i = first; i < CALLS; i++)
+        g_assert_cmpint(self->calls[i].failed, ==, code);
+    expect_started(1);
+    scene_clear(self);
+}
+
+/* The reads of a client that has left do not start, whether they wait or come later. */
+static void
+test_left(void)
+{
+    scene self;
+    scene_init(&self);
+    enter(&self, 0, true);
+    enter(&self, 1, true);
+    kw_account_set_client_gone(self.account);
+    end(&self.calls[0].exchange);
+    settle(&self);
+    g_assert_cmpint(self.calls[1].failed, ==, KW_UNAVAILABLE);
+    expect_never_started(&self, 2, KW_UNAVAILABLE);
+}
+
+/* While memory is used up, no read starts. */
+static void
+test_no_memory(void)
+{
+    scene self;
+    scene_init(&self);
+    enter(&self, 0, false);
+    end(&self.calls[0].exchange);
+    kw_budget_configure(1024 * 1024);
+    kw_budget_charge(KW_MEMORY_CALLS, 2 * 1024 * 1024);
+    expect_never_started(&self, 1, KW_BUSY);
+    kw_budget_charge(KW_MEMORY_CALLS, -2 * 1024 * 1024);
+    kw_budget_configure(0);
+}
+
+/* --- bursts -----------------------------------------------------------------------------------------------
+ */
+
+static void
+start_slowly(kw_exchange *exchange)
+{
+    start(exchange);
+    g_usleep(2000);
+}
+
+/* Reads that could all start do so in as many iterations of the loop, so that it serves others in between. */
+static void
+test_no_burst(void)
+{
+    scene self;
+    scene_init(&self);
+    unsent = KW_READ_QUEUE_UNSENT_MAX + 1;
+    for (size_t i = 0; i < CALLS; i++)
+        kw_read_queue_enter(&self.calls[i].exchange, false, start_slowly);
+    unsent = 0;
+    for (guint before = 0; started->len < CALLS; before = started->len) {
+        uv_run(kw_loop_uv(self.fix->loop), UV_RUN_ONCE);
+        g_assert_cmpuint(started->len, <=, before + 1);
+    }
+    expect_started(CALLS);
+    scene_clear(&self);
+}
+
+/* Reads that end at once neither start in a burst nor disturb the queue. */
+static void
+test_quick(void)
+{
+    scene self;
+    scene_init(&self);
+    enter(&self, 0, true);
+    for (size_t i = 1; i < CALLS; i++)
+        kw_read_queue_enter(&self.calls[i].exchange, i % 2, start_and_end);
+    expect_started(1);
+    end(&self.calls[0].exchange);
+    expect_started(1);
+    settle(&self);
+    expect_started(CALLS);
+    scene_clear(&self);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/service/read_queue/small", test_small);
+    g_test_add_func("/service/read_queue/large", test_large);
+    g_test_add_func("/service/read_queue/unsent", test_unsent);
+    g_test_add_func("/service/read_queue/ended", test_ended);
+    g_test_add_func("/service/read_queue/all_ended", test_all_ended);
+    g_test_add_func("/service/read_queue/left", test_left);
+    g_test_add_func("/service/read_queue/no_memory", test_no_memory);
+    g_test_add_func("/service/read_queue/no_burst", test_no_burst);
+    g_test_add_func("/service/read_queue/quick", test_quick);
+    return g_test_run();
+}
