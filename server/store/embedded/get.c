@@ -55,9 +55,11 @@ typedef struct get_job {
 } get_job;
 
 static bool
-is_closing(void *user)
+is_cancelled(void *user)
 {
-    return atomic_load_explicit(&((get_job *)user)->handle->closing, memory_order_relaxed);
+    const get_job *job = user;
+    return atomic_load_explicit(&job->handle->closing, memory_order_relaxed) ||
+           kw_account_client_is_gone(job->gets[0]->account);
 }
 
 /* True if the filter is known to be fast. A filter that is not compiled yet is Keyway's own and fast. */
@@ -225,7 +227,7 @@ read_all(get_job *job)
     if (!filters_quickly(job->gets[0]))
         deadline = kw_deadline_earlier(deadline, kw_deadline_in_ms(SLOW_FILTER_MAX_MS));
     job->effort = (kw_effort){.deadline = deadline,
-                              .is_cancelled = is_closing,
+                              .is_cancelled = is_cancelled,
                               .user = job,
                               .units_most = job->memory_only ? MEMORY_EFFORT_MAX : 0};
     g_autoptr(kw_stored_table) table = kw_embedded_tables_find(store->tables, job->gets[0]->table);

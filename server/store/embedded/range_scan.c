@@ -66,7 +66,8 @@ is_cancelled(void *user)
     const embedded_scan *scan = user;
     const kw_embedded_handle *handle = (const kw_embedded_handle *)scan->base.handle;
     return atomic_load_explicit(&scan->closed, memory_order_relaxed) ||
-           atomic_load_explicit(&handle->closing, memory_order_relaxed);
+           atomic_load_explicit(&handle->closing, memory_order_relaxed) ||
+           kw_account_client_is_gone(scan->spec.account);
 }
 
 static embedded_scan *
