@@ -268,7 +268,8 @@ static const kw_setting timeouts_settings[] = {
      .least = 0,
      .most = HOUR,
      .fallback = "15s",
-     .about = "How long a gateway that shuts down waits for calls under way."},
+     .about = "How long a gateway that shuts down waits for calls under way. Then it answers them with "
+              "UNAVAILABLE, and waits for up to 2 seconds until the clients have read these replies."},
     {.name = "lame_duck",
      .kind = KW_KIND_MS,
      .offset = offsetof(kw_model_timeouts, lame_duck_ms),

@@ -24,27 +24,16 @@ start_timer(kw_alarms *alarms)
 }
 
 static void
-ring_until(kw_alarms *alarms, uint64_t time_ns)
-{
-    for (kw_heap_item *first; (first = kw_heap_first(&alarms->heap)) && first->at <= time_ns;) {
-        kw_heap_remove(&alarms->heap, first);
-        alarms->on_alarm(first);
-    }
-}
-
-static void
 on_timer(void *user)
 {
     kw_alarms *alarms = user;
+    uint64_t now_ns = kw_clock_mono_ns();
     alarms->wakes_at = KW_DEADLINE_NONE;
-    ring_until(alarms, kw_clock_mono_ns());
+    for (kw_heap_item *first; (first = kw_heap_first(&alarms->heap)) && first->at <= now_ns;) {
+        kw_heap_remove(&alarms->heap, first);
+        alarms->on_alarm(first);
+    }
     start_timer(alarms);
-}
-
-void
-kw_alarms_ring_all(kw_alarms *alarms)
-{
-    ring_until(alarms, UINT64_MAX);
 }
 
 kw_alarms *

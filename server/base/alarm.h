@@ -16,9 +16,6 @@ typedef struct kw_alarms kw_alarms;
  * can set and clear alarms. */
 kw_alarms *kw_alarms_new(kw_loop *loop, void (*on_alarm)(kw_alarm *alarm));
 
-/* Calls on_alarm at once for every alarm that is set. */
-void kw_alarms_ring_all(kw_alarms *alarms);
-
 /* All alarms must be cleared before this is called. NULL is allowed. */
 void kw_alarms_free(kw_alarms *alarms);
 

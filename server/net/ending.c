@@ -95,6 +95,7 @@ kw_session_check_time(kw_session *session, uint64_t now_ms)
     bool stuck =
         session->sending_now; /* replies that wait inside the gateway do not count against the peer */
     kw_output_note_progress(session, now_ms);
+    kw_session_look_for_end(session);
     if (session->state >= KW_SESSION_CLOSING)
         return;
     if (session->state == KW_SESSION_LINGERING) {

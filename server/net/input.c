@@ -14,10 +14,13 @@
 #include "net/relief.h"
 
 #include <glib.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 /* Reading pauses while more bytes of replies are unsent. */
 #define UNSENT_MAX ((size_t)1024 * 1024)
+/* How long one session's messages are passed to the handler before other sessions are served. */
+#define PARSE_NS UINT64_C(1000000)
 /* Maximum number of reads by one call of kw_session_read_rest. */
 #define REST_PIECES_MAX 64
 
@@ -80,15 +83,31 @@ settle_frame(kw_session *session)
     session->start = 0;
 }
 
-static void
+/* True if the time of the session is over. It begins with the first call of this function. */
+static bool
+is_over(uint64_t *until_ns)
+{
+    uint64_t now_ns = kw_clock_mono_ns();
+    if (*until_ns == 0)
+        *until_ns = now_ns + PARSE_NS;
+    return now_ns >= *until_ns;
+}
+
+/* Passes messages to the handler. Returns true if the time of the session is over: then the caller continues
+ * in the next iteration of the loop. */
+static bool
 session_parse(kw_session *session)
 {
+    uint64_t until_ns = 0;
+    bool whole = true, over = false;
     session->dispatching = true;
-    while (kw_session_unparsed(session) > 0 && can_accept(session) && parse_one(session))
-        continue;
+    while (whole && !over && kw_session_unparsed(session) > 0 && can_accept(session)) {
+        whole = parse_one(session);
+        over = kw_session_unparsed(session) > 0 && is_over(&until_ns);
+    }
     session->dispatching = false;
-    session->held_back =
-        kw_session_unparsed(session) > 0 && session->state == KW_SESSION_OPEN && !can_accept(session);
+    session->held_back = whole && kw_session_unparsed(session) > 0 && session->state == KW_SESSION_OPEN;
+    return over && session->held_back;
 }
 
 /* The rest of a partial message is read directly into its block. All other input is read into the loop's
@@ -131,6 +150,14 @@ append_plain(kw_session *session, kw_bytes plain)
 }
 
 static void
+note_end(kw_session *session)
+{
+    kw_session_stop_reading(session);
+    session->peer_closed = true;
+    kw_session_note_left(session);
+}
+
+static void
 decrypt(kw_session *session, kw_bytes encrypted)
 {
     kw_net_worker *worker = session->worker;
@@ -148,10 +175,8 @@ decrypt(kw_session *session, kw_bytes encrypted)
         kw_session_identify(session);
     }
     append_plain(session, kw_buffer_bytes(&worker->plain));
-    if (closed) {
-        kw_session_stop_reading(session);
-        session->peer_closed = true;
-    }
+    if (closed)
+        note_end(session);
 }
 
 static void
@@ -180,8 +205,7 @@ on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
         return;
     }
     if (got == UV_EOF) {
-        kw_session_stop_reading(session);
-        session->peer_closed = true;
+        note_end(session);
     } else if (got > 0) {
         kw_metrics_add(KW_METRIC_bytes_in, got);
         session->active_ms = uv_now(stream->loop);
@@ -202,7 +226,7 @@ on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 static void
 update_reading(kw_session *session)
 {
-    bool wanted = session->state == KW_SESSION_HANDSHAKE || can_accept(session);
+    bool wanted = session->state == KW_SESSION_HANDSHAKE || (!session->held_back && can_accept(session));
     if (session->state > KW_SESSION_OPEN || session->peer_closed || session->input_stopped ||
         wanted == session->reading)
         return;
@@ -239,6 +263,9 @@ end_input(kw_session *session)
 void
 kw_session_update(kw_session *session)
 {
+    bool over = false;
+    if (session->left)
+        kw_request_notify_left(session);
     if (session->state == KW_SESSION_GONE) {
         kw_net_worker *worker = session->worker;
         kw_session_release(session);
@@ -249,10 +276,12 @@ kw_session_update(kw_session *session)
         return;
     do {
         if (session->held_back && can_accept(session))
-            session_parse(session);
+            over = session_parse(session);
         end_input(session);
         kw_output_flush(session);
-    } while (session->held_back && can_accept(session));
+    } while (!over && session->held_back && can_accept(session));
+    if (over)
+        kw_session_mark_dirty(session);
     if (session->state == KW_SESSION_FINISHING)
         kw_session_finish(session);
     settle_frame(session);
@@ -296,4 +325,18 @@ kw_session_read_rest(kw_session *session)
             return;
         on_read(stream, got, &piece);
     }
+}
+
+void
+kw_session_look_for_end(kw_session *session)
+{
+    struct pollfd socket = {.fd = -1, .events = POLLRDHUP};
+    if (session->reading || session->left || session->state > KW_SESSION_FINISHING ||
+        uv_fileno((uv_handle_t *)&session->handle, &socket.fd) != 0 || poll(&socket, 1, 0) <= 0)
+        return;
+    kw_session_note_left(session);
+    if (!(socket.revents & (POLLERR | POLLHUP)))
+        return;
+    log_half_message(session, "connection reset by peer");
+    kw_session_close(session);
 }

@@ -1,6 +1,7 @@
 /* Workers: each is a thread with a loop, its listeners and sessions. Starts them, drains them and stops them.
  *
- *   drain: close listening sockets -> finish quiet sessions -> (after drain_ms: close all sessions)
+ *   drain: close listening sockets -> finish quiet sessions -> (after drain_ms: the handler answers all calls,
+ *          and the sessions finish -> after KW_NET_LAST_REPLIES_MS: close all sessions)
  *          -> close the handler's state, which ends every request -> this worker is done
  *          -> the last worker calls drained
  */
@@ -233,7 +234,7 @@ kw_net_worker_settle(kw_net_worker *worker)
 static void
 close_sessions(kw_net_worker *worker)
 {
-    if (!worker->draining || worker->closing_now)
+    if (!worker->draining)
         return;
     worker->closing_now = true;
     for (kw_session *session = worker->sessions; session; session = session->next)
@@ -242,13 +243,27 @@ close_sessions(kw_net_worker *worker)
 }
 
 static void
+on_last_replies_timer(uv_timer_t *timer)
+{
+    close_sessions(timer->data);
+}
+
+/* The sessions close when their last replies are sent. */
+static void
 on_drain_timer(uv_timer_t *timer)
 {
     kw_net_worker *worker = timer->data;
+    const kw_net_handler *handler = &worker->net->handler;
     if (worker->open_sessions > 0 || worker->requests > 0)
         kw_log(KW_LOG_WARN, "net", "drain timeout passed", KW_LOG_FACT("connections", worker->open_sessions),
                KW_LOG_FACT("calls", worker->requests));
-    close_sessions(worker);
+    for (kw_session *session = worker->sessions; session; session = session->next)
+        kw_session_finish(session);
+    if (handler->answer_all && !worker->closing_state)
+        handler->answer_all(worker->state);
+    worker->closing_now = true;
+    uv_timer_start(timer, on_last_replies_timer, KW_NET_LAST_REPLIES_MS, 0);
+    kw_net_worker_settle(worker);
 }
 
 static void

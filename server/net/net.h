@@ -38,6 +38,12 @@ typedef struct kw_net_handler {
     void *(*loop_open)(void *user, kw_loop *loop, unsigned index);
     /* Called on the loop's thread for each whole message. Can end the request before it returns. */
     void (*request)(void *state, kw_request *request);
+    /* Called at most once for each request that is not answered, when its peer has closed the connection or
+     * its sending side: probably nobody reads the reply. Can end the request. Can be NULL. */
+    void (*left)(void *state, kw_request *request);
+    /* Called on the loop's thread when the time for draining is over. Must answer every request that is not
+     * answered, now; its work can go on. Can be NULL. */
+    void (*answer_all)(void *state);
     /* Called on the loop's thread while draining, after the last session closed. Must end every open request,
      * then call closed on the loop. The loop's state is not used after that. */
     void (*loop_close)(void *state, void (*closed)(void *closed_user), void *closed_user);
@@ -64,9 +70,11 @@ void kw_net_set_limits(kw_net *net, kw_net_limits limits);
 bool kw_net_alive(const kw_net *net, uint64_t max_age_ms);
 
 /* Shuts down. Stops accepting connections, lets calls that have arrived finish, rejects further calls with
- * UNAVAILABLE and closes each connection when it is idle. After drain_ms, closes the remaining connections.
- * Then closes the loops' states, and finally calls drained on drained_loop. Call this once, on the thread of
- * drained_loop. */
+ * UNAVAILABLE and closes each connection when it is idle. After drain_ms, lets the handler answer the
+ * remaining calls, sends these replies for at most KW_NET_LAST_REPLIES_MS, and closes the remaining
+ * connections. Then closes the loops' states, and finally calls drained on drained_loop. Call this once, on
+ * the thread of drained_loop. */
+#define KW_NET_LAST_REPLIES_MS 2000
 void kw_net_drain(kw_net *net, uint64_t drain_ms, kw_loop *drained_loop, void (*drained)(void *user),
                   void *user);
 
@@ -88,8 +96,14 @@ uint32_t kw_request_peer_number(const kw_request *request);
 /* Subject of the verified client certificate, or NULL. */
 const char *kw_request_subject(const kw_request *request);
 
+/* What the handler keeps with the request; NULL at first. */
+void kw_request_set_call(kw_request *request, void *call);
+void *kw_request_call(const kw_request *request);
+/* False once the connection is closed: then the reply is dropped. */
+bool kw_request_can_reply(const kw_request *request);
+
 /* The account that the connection's memory is charged to. It lives until the request has ended.
- * kw_account_client_is_gone is true for it once a reply cannot be delivered any more. */
+ * kw_account_client_is_gone is true for it once the peer has closed the connection or its sending side. */
 kw_account *kw_request_account(const kw_request *request);
 /* If not NULL, the call must be answered with this error and not be executed. It lives as long as the
  * request. */

@@ -67,6 +67,18 @@ kw_request_subject(const kw_request *request)
     return request->session->tls ? kw_tls_peer(request->session->tls) : NULL;
 }
 
+void
+kw_request_set_call(kw_request *request, void *call)
+{
+    request->call = call;
+}
+
+void *
+kw_request_call(const kw_request *request)
+{
+    return request->call;
+}
+
 kw_account *
 kw_request_account(const kw_request *request)
 {
@@ -95,6 +107,12 @@ static bool
 can_send(const kw_session *session)
 {
     return session->state == KW_SESSION_OPEN || session->state == KW_SESSION_FINISHING;
+}
+
+bool
+kw_request_can_reply(const kw_request *request)
+{
+    return can_send(request->session);
 }
 
 kw_buffer *
@@ -228,6 +246,31 @@ kw_request_replied(kw_request *request)
     answer(request);
     release(request);
     update_session(session);
+}
+
+/* The handler can end the request, and with it the answered ones after it. So the search begins at the first
+ * one each time. */
+static kw_request *
+first_unnotified(const kw_session *session)
+{
+    kw_request *request = session->first;
+    while (request && (request->done || request->notified))
+        request = request->next;
+    return request;
+}
+
+void
+kw_request_notify_left(kw_session *session)
+{
+    kw_net_worker *worker = session->worker;
+    const kw_net_handler *handler = &worker->net->handler;
+    session->dispatching = true;
+    for (kw_request *request; (request = first_unnotified(session));) {
+        request->notified = true;
+        if (handler->left)
+            handler->left(worker->state, request);
+    }
+    session->dispatching = false;
 }
 
 void

@@ -79,7 +79,7 @@ kw_session_move(kw_session *session, kw_session_state to)
 void
 kw_session_release(kw_session *session)
 {
-    if (session->state != KW_SESSION_GONE || session->requests > 0 || session->dirty)
+    if (session->state != KW_SESSION_GONE || session->requests > 0 || session->dirty || session->dispatching)
         return;
     session_free(session);
 }
@@ -100,8 +100,20 @@ kw_session_close(kw_session *session)
     if (session->state >= KW_SESSION_CLOSING)
         return;
     kw_session_move(session, KW_SESSION_CLOSING);
-    kw_account_set_client_gone(session->account);
+    kw_session_note_left(session);
     uv_close((uv_handle_t *)&session->handle, on_closed);
+}
+
+/* The handler ends requests, which can close and free sessions. So kw_session_update calls it. */
+void
+kw_session_note_left(kw_session *session)
+{
+    if (session->left)
+        return;
+    session->left = true;
+    kw_account_set_client_gone(session->account);
+    if (session->first)
+        kw_session_mark_dirty(session);
 }
 
 static bool

@@ -43,10 +43,11 @@ struct kw_session {
     kw_session_state state;
     bool dirty;
     bool reading;
-    bool dispatching;   /* inside the parse loop, which delays flushing */
-    bool sending_now;   /* libuv is writing `sending` */
-    bool held_back;     /* input is not parsed yet, because too much is in flight or memory is short */
-    bool peer_closed;   /* the peer has closed its side */
+    bool dispatching; /* the handler is being called, which delays flushing */
+    bool sending_now; /* libuv is writing `sending` */
+    bool held_back; /* input is not parsed yet: too much is in flight, memory is short, or others are next */
+    bool peer_closed;   /* the peer has closed its side, and everything before that was read */
+    bool left;          /* the peer has closed its side or the connection */
     bool input_stopped; /* reading has stopped; messages already read are still answered */
     bool counted;       /* included in the connection counts of the process and of its peer */
     bool paused;        /* not read from because memory is short */
@@ -101,6 +102,8 @@ struct kw_request {
     kw_bytes payload;
     kw_wire_form form;
     kw_buffer held; /* a reply that waits for earlier ones */
+    void *call;     /* the handler's */
+    bool notified;  /* the handler knows that the peer has left */
     bool done;      /* answered */
     bool popped;    /* removed from the session's queue; its reply was moved to the output */
     bool released;
@@ -124,6 +127,10 @@ void kw_session_finish(kw_session *session);
 void kw_session_stop_input(kw_session *session);
 
 void kw_session_close(kw_session *session);
+
+/* The peer has closed its side or the connection: notifies the handler soon, which stops the reads for this
+ * peer. */
+void kw_session_note_left(kw_session *session);
 
 /* Finishes a session because of malformed input or a limit; logs and counts this. Replies to earlier messages
  * are still sent. */
@@ -154,6 +161,9 @@ void kw_session_update(kw_session *session);
 
 /* Reads the bytes that the system has already received, unless reading stops first. */
 void kw_session_read_rest(kw_session *session);
+
+/* Notices that the peer has closed its side or the connection although the session does not read. */
+void kw_session_look_for_end(kw_session *session);
 
 /* --- entry.c ------------------------------------------------------------------------------------- */
 
@@ -187,3 +197,6 @@ void kw_request_move_replies(kw_session *session);
 
 /* Creates a request for a message and appends it to the session's queue. */
 kw_request *kw_request_new(kw_session *session, kw_bytes payload);
+
+/* Notifies the handler, once for each request of the session that is not answered, that the peer has left. */
+void kw_request_notify_left(kw_session *session);

@@ -55,7 +55,7 @@ typedef struct kw_net_worker {
     bool draining;
     bool closing_state; /* loop_close of the handler was called */
     bool closed_state;
-    bool closing_now;
+    bool closing_now; /* requests that are left do not delay the end */
     bool done;
     kw_task drain_task;
     kw_task close_task;

@@ -122,7 +122,7 @@ static void
 answer(kw_exchange *exchange, const void *result, kw_code code)
 {
     kw_alarms_clear(exchange->worker->alarms, &exchange->alarm);
-    if (!exchange->oneway && !kw_account_client_is_gone(exchange->account)) {
+    if (!exchange->oneway && kw_request_can_reply(exchange->request)) {
         if (code == KW_OK && kw_exchange_lacks_memory(exchange)) {
             kw_error short_of = short_of_memory();
             result = kw_exchange_failure(exchange, &short_of);
@@ -142,6 +142,7 @@ answer(kw_exchange *exchange, const void *result, kw_code code)
 void
 kw_exchange_leave(kw_exchange *exchange)
 {
+    kw_service_worker *worker = exchange->worker;
     kw_account *account = exchange->account;
     bool waited = exchange->state == KW_EXCHANGE_QUEUED;
     kw_exchange_move(exchange, KW_EXCHANGE_ENDED, NULL);
@@ -149,6 +150,7 @@ kw_exchange_leave(kw_exchange *exchange)
     kw_snapshot_unref(exchange->snapshot);
     kw_arena_free(exchange->call.arena);
     kw_account_unref(account);
+    kw_service_worker_note_end(worker);
 }
 
 static void
@@ -224,52 +226,37 @@ kw_exchange_fail_for_memory(kw_exchange *exchange)
     kw_exchange_fail(exchange, &error);
 }
 
-/* --- the deadline -------------------------------------------------------------------------------- */
+/* --- giving up ------------------------------------------------------------------------------------ */
 
 static const void *
 late_result(kw_exchange *exchange, kw_error *error)
 {
     const kw_method *method = method_of(exchange);
-    bool fenced = kw_exchange_is_fenced(exchange, error);
+    bool brief = kw_exchange_is_fenced(exchange, error) || kw_exchange_is_unwanted(exchange);
     error->maybe_applied = method->changes;
-    return method->late && !fenced ? method->late(exchange, error) : kw_exchange_failure(exchange, error);
+    return method->late && !brief ? method->late(exchange, error) : kw_exchange_failure(exchange, error);
 }
 
 static void
-answer_late(kw_exchange *exchange)
+answer_early(kw_exchange *exchange, kw_error *error)
 {
-    kw_error error;
-    kw_error_set(&error, KW_TIMEOUT, "the deadline passed before the call finished");
-    const void *result = late_result(exchange, &error);
-    answer(exchange, result, error.code);
+    const void *result = late_result(exchange, error);
+    answer(exchange, result, error->code);
     kw_exchange_move(exchange, KW_EXCHANGE_ANSWERED, NULL);
     kw_request_answered(exchange->request);
 }
 
-static void
-fail_late(kw_exchange *exchange, const char *text)
-{
-    kw_error error;
-    kw_error_set(&error, KW_TIMEOUT, "%s", text);
-    kw_exchange_fail(exchange, &error);
-}
-
 void
-kw_exchange_on_deadline(kw_alarm *alarm)
+kw_exchange_give_up(kw_exchange *exchange, kw_error *error)
 {
-    kw_exchange *exchange = (kw_exchange *)(void *)((char *)alarm - offsetof(kw_exchange, alarm));
     switch (exchange->state) {
     case KW_EXCHANGE_HELD:
-        fail_late(exchange, "the deadline passed while the policy of the table was being changed; try again");
-        return;
     case KW_EXCHANGE_HELD_ATOMIC:
-        kw_atomic_hold_expire(exchange);
-        return;
     case KW_EXCHANGE_QUEUED:
-        fail_late(exchange, "the deadline passed before the call started");
+        kw_exchange_fail(exchange, error);
         return;
     case KW_EXCHANGE_RUNNING:
-        answer_late(exchange);
+        answer_early(exchange, error);
         return;
     case KW_EXCHANGE_BEGINNING:
     case KW_EXCHANGE_ANSWERED:
@@ -277,4 +264,72 @@ kw_exchange_on_deadline(kw_alarm *alarm)
         break;
     }
     g_assert_not_reached();
+}
+
+/* What a call in this state waited for when its deadline passed. */
+static const char *
+timeout_text(kw_exchange_state state)
+{
+    if (state == KW_EXCHANGE_HELD)
+        return "the deadline passed while the policy of the table was being changed; try again";
+    if (state == KW_EXCHANGE_QUEUED)
+        return "the deadline passed before the call started";
+    return "the deadline passed before the call finished";
+}
+
+void
+kw_exchange_on_deadline(kw_alarm *alarm)
+{
+    kw_exchange *exchange = (kw_exchange *)(void *)((char *)alarm - offsetof(kw_exchange, alarm));
+    kw_error error;
+    if (exchange->state == KW_EXCHANGE_HELD_ATOMIC) {
+        kw_atomic_hold_expire(exchange);
+        return;
+    }
+    kw_error_set(&error, KW_TIMEOUT, "%s", timeout_text(exchange->state));
+    kw_exchange_give_up(exchange, &error);
+}
+
+const kw_error kw_exchange_caller_left = {
+    .code = KW_UNAVAILABLE,
+    .text =
+        "the caller closed its side of the connection before the reply; a caller that wants the reply must "
+        "keep it open"};
+
+bool
+kw_exchange_is_unwanted(const kw_exchange *exchange)
+{
+    return kw_account_client_is_gone(exchange->account) && !method_of(exchange)->changes;
+}
+
+void
+kw_exchange_note_left(kw_request *request)
+{
+    kw_exchange *exchange = kw_request_call(request);
+    kw_error error = kw_exchange_caller_left;
+    if (!kw_exchange_is_unwanted(exchange))
+        return;
+    kw_metrics_add(KW_METRIC_calls_abandoned, 1);
+    kw_exchange_give_up(exchange, &error);
+}
+
+/* The calls in worker->active: what runs stays there until it ends. */
+static void
+give_up_active(kw_service_worker *worker)
+{
+    for (GList *at = worker->active.head, *next; at; at = next) {
+        kw_exchange *exchange = at->data;
+        kw_error error = {.code = KW_UNAVAILABLE, .text = "the gateway shut down before the call finished"};
+        next = at->next;
+        if (exchange->state != KW_EXCHANGE_ANSWERED)
+            kw_exchange_give_up(exchange, &error);
+    }
+}
+
+void
+kw_exchange_give_up_all(kw_service_worker *worker)
+{
+    kw_hold_close(worker);
+    kw_atomic_hold_close(worker);
+    give_up_active(worker);
 }

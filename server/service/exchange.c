@@ -174,6 +174,7 @@ exchange_new(kw_service_worker *worker, kw_request *request, const kw_wire_messa
                               .oneway = message->type == KW_WIRE_ONEWAY || method->oneway,
                               .started_ns = kw_clock_mono_ns()};
     worker->snapshot->refs++;
+    kw_request_set_call(request, exchange);
     name_request(exchange);
     exchange->call = (kw_call){.arena = arena,
                                .account = account,
@@ -257,6 +258,10 @@ static bool
 admit(kw_exchange *exchange, const kw_wire_message *message)
 {
     const kw_error *refusal = kw_request_refusal(exchange->request);
+    if (!refusal && kw_exchange_is_unwanted(exchange)) {
+        kw_metrics_add(KW_METRIC_calls_abandoned, 1);
+        refusal = &kw_exchange_caller_left;
+    }
     if (!refusal && fits_memory(exchange, message->body.size))
         return decode_args(exchange, message);
     begin_counting();

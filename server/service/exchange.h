@@ -9,14 +9,16 @@
  *       v
  *    RUNNING <------> QUEUED              a read that waits for other reads of its connection
  *       |
- *       | deadline
+ *       | kw_exchange_give_up
  *       v
  *   ANSWERED                              its work continues
  *
  * Each state can also move to ENDED, and HELD_ATOMIC to HELD.
  *
- * A call that is answered at its deadline while it runs is ANSWERED until the method's function ends it; that
- * result is dropped. All memory of the call, including the exchange, is in its arena.
+ * A call is given up when its deadline has passed, when its caller has left and the call would only read, and
+ * when the gateway shuts down. If it waits, it ends at once and never runs. If it runs, it is ANSWERED until
+ * the method's function ends it; that result is dropped. All memory of the call, including the exchange, is
+ * in its arena.
  */
 #pragma once
 
@@ -80,6 +82,16 @@ void kw_exchange_move(kw_exchange *exchange, kw_exchange_state to, GQueue *queue
 
 /* Begins a call that was held, under the present policy. */
 void kw_exchange_resume(kw_exchange *exchange);
+
+/* Answers a call that is neither answered nor being checked with the error, whose maybe_applied this function
+ * sets. */
+void kw_exchange_give_up(kw_exchange *exchange, kw_error *error);
+
+/* The caller of the request has left: gives up a call that changes nothing. */
+void kw_exchange_note_left(kw_request *request);
+
+/* Gives up all calls of the loop, because the gateway shuts down. Later calls must not begin. */
+void kw_exchange_give_up_all(kw_service_worker *worker);
 
 /* Drops the policy under which the call began. A call that waits for the gateway, and uses no table, must
  * drop it: otherwise a change of the policy that waits for calls under the earlier one would wait for this

@@ -8,6 +8,12 @@
  * long as any memory is left. */
 #define KW_EXCHANGE_SMALL ((size_t)64 * 1024)
 
+/* The error for a call whose caller has left before it was answered. */
+extern const kw_error kw_exchange_caller_left;
+
+/* True if the caller has left, and the call changes nothing: then it is not needed. */
+bool kw_exchange_is_unwanted(const kw_exchange *exchange);
+
 /* True, with UNAVAILABLE, if the gateway has lost the lease under which the call began. */
 bool kw_exchange_is_fenced(const kw_exchange *exchange, kw_error *ret_error);
 

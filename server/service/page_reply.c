@@ -97,8 +97,7 @@ continue_reply(kw_work *work)
 {
     page_reply *self = (page_reply *)(void *)((char *)work - offsetof(page_reply, work));
     kw_exchange *exchange = self->exchange;
-    bool awaited = !exchange->oneway && exchange->state != KW_EXCHANGE_ANSWERED &&
-                   !kw_account_client_is_gone(exchange->account);
+    bool awaited = !exchange->oneway && exchange->state != KW_EXCHANGE_ANSWERED;
     bool fits = awaited && encode_piece(self);
     if (fits && self->at < self->page.count) {
         kw_loop_work(exchange->worker->loop, &self->work);

@@ -140,41 +140,82 @@ on_request(void *state, kw_request *request)
     kw_exchange_begin(state, request);
 }
 
-typedef struct closing {
+static void
+on_left(void *state, kw_request *request)
+{
+    (void)state;
+    kw_exchange_note_left(request);
+}
+
+static void
+on_answer_all(void *state)
+{
+    kw_exchange_give_up_all(state);
+}
+
+/* --- the end of a loop ---------------------------------------------------------------------------- */
+
+/*   give up all calls -> close the generator -> stop the worker threads -> close the store handle
+ *   -> wait for the last call -> free everything
+ */
+struct kw_worker_closing {
+    kw_task task;
     kw_service_worker *worker;
     void (*closed)(void *user);
     void *user;
-} closing;
+    bool posted;
+};
 
+static void
+end_closing(kw_task *task)
+{
+    kw_worker_closing ended = *(kw_worker_closing *)task;
+    kw_service_worker *worker = ended.worker;
+    g_assert(worker->active.length == 0);
+    g_free(g_steal_pointer(&worker->closing));
+    worker->handle = NULL;
+    kw_generator_free(g_steal_pointer(&worker->generator));
+    kw_page_prefetcher_free(g_steal_pointer(&worker->prefetcher));
+    kw_alarms_free(g_steal_pointer(&worker->alarms));
+    kw_read_queues_free(g_steal_pointer(&worker->read_queues));
+    kw_worker_port_free(g_steal_pointer(&worker->compiler));
+    kw_worker_port_free(g_steal_pointer(&worker->offload));
+    ended.closed(ended.user);
+}
+
+/* The code that ends the last call can use the parts of the worker afterwards. */
+void
+kw_service_worker_note_end(kw_service_worker *worker)
+{
+    kw_worker_closing *closing = worker->closing;
+    if (!closing || closing->posted || worker->active.length > 0)
+        return;
+    closing->posted = true;
+    closing->task.run = end_closing;
+    kw_loop_post(worker->loop, &closing->task);
+}
+
+/* A call can outlive the store handle: its next step waits in the loop, or it waits for the gateway. */
 static void
 on_handle_closed(void *user)
 {
-    closing ended = *(closing *)user;
-    g_free(user);
-    ended.worker->handle = NULL;
-    kw_generator_free(ended.worker->generator); /* the store has answered all its requests */
-    ended.worker->generator = NULL;
-    kw_page_prefetcher_free(g_steal_pointer(&ended.worker->prefetcher));
-    kw_alarms_ring_all(ended.worker->alarms); /* ends calls that are queued, or were left by worker threads */
-    kw_alarms_free(g_steal_pointer(&ended.worker->alarms));
-    kw_read_queues_free(g_steal_pointer(&ended.worker->read_queues));
-    kw_worker_port_free(g_steal_pointer(&ended.worker->compiler));
-    kw_worker_port_free(g_steal_pointer(&ended.worker->offload));
-    ended.closed(ended.user);
+    kw_worker_closing *self = user;
+    self->worker->closing = self;
+    kw_service_worker_note_end(self->worker);
 }
 
 /* Closes the store handle, when no worker thread can use it any more. */
 static void
 on_ports_closed(void *user)
 {
-    closing *self = user;
+    kw_worker_closing *self = user;
     kw_store_handle_close(self->worker->handle, on_handle_closed, self);
 }
 
 static void
 on_offload_closed(void *user)
 {
-    closing *self = user;
+    kw_worker_closing *self = user;
     kw_worker_port_close(self->worker->compiler, on_ports_closed, self);
 }
 
@@ -182,7 +223,7 @@ on_offload_closed(void *user)
 static void
 on_generator_closed(void *user)
 {
-    closing *self = user;
+    kw_worker_closing *self = user;
     kw_workers_shut(self->worker->service->offloads);
     kw_workers_shut(self->worker->service->compilers);
     kw_worker_port_close(self->worker->offload, on_offload_closed, self);
@@ -192,10 +233,9 @@ static void
 on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
 {
     kw_service_worker *worker = state;
-    closing *self = g_new(closing, 1);
-    *self = (closing){worker, closed, closed_user};
-    kw_hold_close(worker);
-    kw_atomic_hold_close(worker);
+    kw_worker_closing *self = g_new0(kw_worker_closing, 1);
+    *self = (kw_worker_closing){.worker = worker, .closed = closed, .user = closed_user};
+    kw_exchange_give_up_all(worker);
     kw_page_prefetcher_close(worker->prefetcher);
     kw_generator_close(worker->generator, on_generator_closed, self);
 }
@@ -203,8 +243,12 @@ on_loop_close(void *state, void (*closed)(void *closed_user), void *closed_user)
 kw_net_handler
 kw_service_handler(kw_service *service)
 {
-    return (kw_net_handler){
-        .user = service, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close};
+    return (kw_net_handler){.user = service,
+                            .loop_open = on_loop_open,
+                            .request = on_request,
+                            .left = on_left,
+                            .answer_all = on_answer_all,
+                            .loop_close = on_loop_close};
 }
 
 /* --- creation ------------------------------------------------------------------------------------ */

@@ -24,6 +24,7 @@ typedef struct kw_method_metrics {
 } kw_method_metrics;
 
 typedef struct kw_read_queues kw_read_queues; /* service/read_queue.h */
+typedef struct kw_worker_closing kw_worker_closing;
 
 typedef struct kw_service_worker {
     kw_service *service;
@@ -47,8 +48,12 @@ typedef struct kw_service_worker {
     uint64_t calls;         /* number of calls, for request ids */
     unsigned index;
     kw_log_limit logged_mistakes, logged_failures;
+    kw_worker_closing *closing; /* NULL until the store handle is closed */
     kw_method_metrics *metrics; /* KW_API_METHOD_COUNT elements */
 } kw_service_worker;
+
+/* Call this when a call has ended and was freed. A worker that is being closed waits for its last call. */
+void kw_service_worker_note_end(kw_service_worker *worker);
 
 struct kw_service {
     kw_service_settings settings;

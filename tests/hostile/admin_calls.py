@@ -3,16 +3,11 @@ other caller."""
 import contextlib
 import os
 import select
-import socket
-import struct
 import threading
 import time
 import unittest
 
-from keyway_gateway import PATIENCE, POLICY, Gateway, framed, is_built_with, is_sanitized, record, wait_until
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol
-from thrift.Thrift import TMessageType
-from thrift.transport.TTransport import TMemoryBuffer
+from keyway_gateway import PATIENCE, POLICY, Gateway, call_message, is_built_with, is_sanitized, record, wait_until
 from keyway_thrift import Admin
 from keyway_thrift.ttypes import Candidate, Code, KeywayError, NamedQuery, Options, Query
 
@@ -118,12 +113,7 @@ def endless():
 
 
 def advise_message():
-    buffer = TMemoryBuffer()
-    protocol = TBinaryProtocol(buffer)
-    protocol.writeMessageBegin("advise", TMessageType.CALL, 1)
-    Admin.advise_args(*endless()).write(protocol)
-    protocol.writeMessageEnd()
-    return framed(buffer.getvalue())
+    return call_message(Admin.advise_args(*endless()))
 
 
 class Time(unittest.TestCase):
@@ -156,9 +146,7 @@ class LongCallers:
         return len(select.select(self.connections, [], [], 0)[0])
 
     def close(self):
-        """Resets the connections, so that the gateway notices at once: a plain close could be a half-close."""
         for connection in self.connections:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()
 
 

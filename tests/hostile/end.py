@@ -4,7 +4,10 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import POLICY, REPLY, Gateway, binary_message, framed, is_sanitized, receive_frame, reply_head, wait_until
+from keyway_gateway import (POLICY, REPLY, Gateway, binary_message, call_message, framed, is_sanitized, receive_frame, record,
+                            reply_head, reply_result, wait_until)
+from keyway_thrift import Data
+from keyway_thrift.ttypes import Code, KeywayError, Query
 
 CALLERS = 16
 ROUNDS = 4
@@ -74,6 +77,59 @@ class End(unittest.TestCase):
 
     def test_pipelined_calls(self):
         self.check(8)
+
+
+class Scans(unittest.TestCase):
+    """SIGTERM while many callers have pipelined more scans of large pages than can end in the time of the drain."""
+
+    def fill(self, gateway):
+        data = gateway.data()
+        for start in range(0, 1000, 100):
+            data.putMany("events", [record(id=f"s{i:04}", ts=i, note="x" * 8000) for i in range(start, start + 100)], None)
+        data.close()
+
+    def end(self, connections, calls):
+        """Returns the codes of the replies that each connection got; None stands for a page."""
+        with Gateway(POLICY + "timeouts: {{drain: 1s}}\n") as gateway:
+            self.fill(gateway)
+            callers = [gateway.connect() for _ in range(connections)]
+            for caller in callers:
+                caller.sendall(b"".join(call_message(Data.scan_args(query=Query(table="events", full_scan=True)), i)
+                                        for i in range(calls)))
+            wait_until(lambda: gateway.metric("keyway_calls_started_total") == connections * calls + 10, "the calls to arrive")
+            gateway.process.send_signal(signal.SIGTERM)
+            return [self.codes(caller) for caller in callers]
+
+    def codes(self, caller):
+        found = []
+        while (payload := receive_frame(caller)) is not None:
+            self.assertEqual(reply_head(payload)[2], len(found))
+            try:
+                reply_result(Data.Client, payload)
+                found.append(None)
+            except KeywayError as error:
+                found.append(error.code)
+        caller.close()
+        return found
+
+    def test_queued_scans(self):
+        for codes in self.end(60, 10):
+            self.assertEqual(len(codes), 10)
+            self.assertLessEqual(set(codes), {None, Code.UNAVAILABLE})
+
+    def test_callers_that_read_nothing(self):
+        """They delay the end by the time for the last replies."""
+        with Gateway(POLICY + "timeouts: {{drain: 100ms}}\n") as gateway:
+            self.fill(gateway)
+            callers = [gateway.connect() for _ in range(20)]
+            for caller in callers:
+                caller.sendall(call_message(Data.scan_args(query=Query(table="events", full_scan=True))) * 10)
+            wait_until(lambda: gateway.metric("keyway_memory_replies") > 1024 * 1024, "the first replies")
+            began = time.monotonic()
+            gateway.stop(signal.SIGTERM)
+            self.assertLess(time.monotonic() - began, 30)
+            for caller in callers:
+                caller.close()
 
 
 if __name__ == "__main__":

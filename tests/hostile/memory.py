@@ -8,10 +8,7 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import POLICY, Gateway, framed, is_sanitized, record, wait_until
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol
-from thrift.Thrift import TMessageType
-from thrift.transport.TTransport import TMemoryBuffer
+from keyway_gateway import POLICY, Gateway, call_message, is_sanitized, record, wait_until
 from keyway_thrift import Data
 from keyway_thrift.ttypes import Code, KeywayError, Query
 
@@ -23,12 +20,7 @@ STRICT = os.environ.get("KW_CHECK_LATENCIES") == "1"
 
 
 def scan_message():
-    buffer = TMemoryBuffer()
-    protocol = TBinaryProtocol(buffer)
-    protocol.writeMessageBegin("scan", TMessageType.CALL, 1)
-    Data.scan_args(query=Query(table="events", full_scan=True)).write(protocol)
-    protocol.writeMessageEnd()
-    return framed(buffer.getvalue())
+    return call_message(Data.scan_args(query=Query(table="events", full_scan=True)))
 
 
 def percentile(latencies, share):

@@ -369,6 +369,23 @@ def framed(payload):
     return struct.pack(">I", len(payload)) + payload
 
 
+def call_message(arguments, sequence=1):
+    """A framed binary call. arguments: of a generated class such as Data.scan_args."""
+    from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+    from thrift.transport.TTransport import TMemoryBuffer
+    body = TMemoryBuffer()
+    arguments.write(TBinaryProtocol(body))
+    return framed(binary_message(type(arguments).__name__.removesuffix("_args"), body.getvalue(), sequence))
+
+
+def reply_result(client_class, payload):
+    """What a generated client, such as Data.Client, returns for a binary reply. Raises KeywayError if the reply has one."""
+    from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+    from thrift.transport.TTransport import TMemoryBuffer
+    client = client_class(TBinaryProtocol(TMemoryBuffer(payload)))
+    return getattr(client, "recv_" + reply_head(payload)[1])()
+
+
 def receive_exactly(connection, size):
     """That many bytes, or fewer if the peer closed the connection."""
     parts = []

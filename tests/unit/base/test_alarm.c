@@ -105,33 +105,12 @@ an_earlier_alarm_is_called_first(void)
     end();
 }
 
-static size_t early;
-
-static void
-ring_early(kw_alarm *alarm)
-{
-    g_assert_cmpuint(alarm->place, ==, 0);
-    early++;
-}
-
-static void
-all_at_once(void)
-{
-    begin(ring_early);
-    for (size_t i = 0; i < COUNT; i++)
-        kw_alarms_set(alarms, &all[i], kw_deadline_in_ms(3600 * 1000 + (int64_t)i));
-    kw_alarms_ring_all(alarms);
-    g_assert_cmpuint(early, ==, COUNT);
-    end();
-}
-
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/alarm/order", in_order);
     g_test_add_func("/alarm/again", a_callback_can_set_its_alarm_again);
-    g_test_add_func("/alarm/all", all_at_once);
     g_test_add_func("/alarm/earlier", an_earlier_alarm_is_called_first);
     return g_test_run();
 }

@@ -20,8 +20,12 @@ struct net_host {
     bool draining, drained;
     bool closed; /* the loop's state was closed: no request can follow */
     kw_mutex lock;
-    GPtrArray *requests; /* NULL: answered */
-    GArray *refused;     /* bool, for each request */
+    GPtrArray *requests;  /* NULL: ended */
+    GArray *refused;      /* bool, for each request */
+    GHashTable *answered; /* those that are answered and not ended */
+    void (*left)(net_host *host, unsigned index);
+    void (*answer_all)(net_host *host);
+    unsigned busy_us;
 };
 
 static void
@@ -33,7 +37,29 @@ on_request(void *state, kw_request *request)
     bool refused = kw_request_refusal(request) != NULL;
     g_ptr_array_add(host->requests, request);
     g_array_append_val(host->refused, refused);
+    kw_request_set_call(request, GUINT_TO_POINTER(host->requests->len - 1));
     kw_mutex_unlock(&host->lock);
+    if (host->busy_us > 0)
+        g_usleep(host->busy_us);
+}
+
+static void
+on_left(void *state, kw_request *request)
+{
+    net_host *host = state;
+    unsigned index = GPOINTER_TO_UINT(kw_request_call(request));
+    g_assert_true(net_host_request(host, index) == request);
+    g_assert_true(kw_account_client_is_gone(kw_request_account(request)));
+    if (host->left)
+        host->left(host, index);
+}
+
+static void
+on_answer_all(void *state)
+{
+    net_host *host = state;
+    if (host->answer_all)
+        host->answer_all(host);
 }
 
 static void *
@@ -50,9 +76,13 @@ on_loop_close(void *state, void (*closed)(void *), void *closed_user)
 {
     net_host *host = state;
     host->closed = true;
-    for (guint i = 0; i < host->requests->len; i++)
-        if (host->requests->pdata[i])
-            kw_request_drop(g_steal_pointer(&host->requests->pdata[i]));
+    for (guint i = 0; i < host->requests->len; i++) {
+        kw_request *request = g_steal_pointer(&host->requests->pdata[i]);
+        if (request && g_hash_table_contains(host->answered, request))
+            kw_request_release(request);
+        else if (request)
+            kw_request_drop(request);
+    }
     closed(closed_user);
 }
 
@@ -75,10 +105,15 @@ net_host_new(kw_net_limits limits, const char *name, kw_tls_context *tls)
     kw_mutex_init(&host->lock);
     host->requests = g_ptr_array_new();
     host->refused = g_array_new(FALSE, FALSE, sizeof(bool));
+    host->answered = g_hash_table_new(NULL, NULL);
     host->main = kw_loop_new();
     host->six = strchr(name, ':') != NULL;
-    kw_net_handler handler = {
-        .user = host, .loop_open = on_loop_open, .request = on_request, .loop_close = on_loop_close};
+    kw_net_handler handler = {.user = host,
+                              .loop_open = on_loop_open,
+                              .request = on_request,
+                              .left = on_left,
+                              .answer_all = on_answer_all,
+                              .loop_close = on_loop_close};
     host->net = kw_net_new(1, limits, &handler);
     if (!kw_net_listen(host->net, name, 0, tls, &host->port, &error))
         g_error("%s", error.text);
@@ -90,6 +125,24 @@ kw_net *
 net_host_net(net_host *host)
 {
     return host->net;
+}
+
+void
+net_host_on_left(net_host *host, void (*left)(net_host *host, unsigned index))
+{
+    host->left = left;
+}
+
+void
+net_host_on_answer_all(net_host *host, void (*answer_all)(net_host *host))
+{
+    host->answer_all = answer_all;
+}
+
+void
+net_host_set_busy_us(net_host *host, unsigned busy_us)
+{
+    host->busy_us = busy_us;
 }
 
 uint16_t
@@ -130,6 +183,24 @@ net_host_run(net_host *host, void (*run)(net_host *host, void *user), void *user
     for (int i = 0; i < PATIENCE_MS && !it.done; i++)
         g_usleep(1000);
     g_assert_true(it.done);
+}
+
+static void
+block_loop(kw_task *task)
+{
+    net_host_block *block = (net_host_block *)task;
+    block->entered = true;
+    while (!block->go)
+        g_usleep(1000);
+}
+
+void
+net_host_block_loop(net_host *host, net_host_block *block)
+{
+    *block = (net_host_block){.task.run = block_loop};
+    kw_loop_post(host->loop, &block->task);
+    while (!block->entered)
+        g_usleep(1000);
 }
 
 unsigned
@@ -223,6 +294,7 @@ run_answer(net_host *host, void *user)
     const reply *it = user;
     kw_request *request = net_host_request(host, it->index);
     write_reply(request, it);
+    g_hash_table_add(host->answered, request);
     kw_request_answered(request);
 }
 
@@ -232,6 +304,7 @@ run_release(net_host *host, void *user)
     unsigned index = *(const unsigned *)user;
     kw_request *request = net_host_request(host, index);
     end_request(host, index);
+    g_hash_table_remove(host->answered, request);
     kw_request_release(request);
 }
 
@@ -245,6 +318,18 @@ void
 net_host_answer(net_host *host, unsigned index, size_t size, char fill)
 {
     net_host_run(host, run_answer, &(reply){index, size, fill, false});
+}
+
+void
+net_host_reply_here(net_host *host, unsigned index, size_t size, char fill)
+{
+    run_reply(host, &(reply){index, size, fill, false});
+}
+
+void
+net_host_answer_here(net_host *host, unsigned index, size_t size, char fill)
+{
+    run_answer(host, &(reply){index, size, fill, false});
 }
 
 void
@@ -312,6 +397,7 @@ net_host_free(net_host *host)
     kw_loop_free(host->main);
     g_ptr_array_free(host->requests, TRUE);
     g_array_free(host->refused, TRUE);
+    g_hash_table_destroy(host->answered);
     kw_mutex_clear(&host->lock);
     g_free(host);
     g_assert_cmpint(kw_metrics_read(KW_METRIC_connections_open), ==, 0);

@@ -20,6 +20,13 @@ kw_loop *net_host_loop(net_host *host);
 /* Runs a function on the loop's thread and waits for its end. */
 void net_host_run(net_host *host, void (*run)(net_host *host, void *user), void *user);
 
+/* Keeps the loop busy until go is set. Returns when the loop is busy. */
+typedef struct net_host_block {
+    kw_task task;
+    _Atomic bool entered, go;
+} net_host_block;
+void net_host_block_loop(net_host *host, net_host_block *block);
+
 /* Waits until `count` requests have arrived in total. */
 void net_host_wait(net_host *host, unsigned count);
 unsigned net_host_seen(net_host *host);
@@ -27,12 +34,22 @@ kw_request *net_host_request(net_host *host, unsigned index);
 /* True if the request had a refusal when it arrived. */
 bool net_host_was_refused(net_host *host, unsigned index);
 
+/* Calls left(host, index) on the loop's thread for each request whose peer has left before the answer; and
+ * answer_all(host) when the time for draining is over. Set them before requests arrive. */
+void net_host_on_left(net_host *host, void (*left)(net_host *host, unsigned index));
+void net_host_on_answer_all(net_host *host, void (*answer_all)(net_host *host));
+/* Every request keeps the loop busy for this time when it arrives. */
+void net_host_set_busy_us(net_host *host, unsigned busy_us);
+
 /* Answers a request on the loop's thread with a reply that has `size` bytes after the frame's length, each of
  * them `fill`. given: the reply is in a buffer of the handler. */
 void net_host_reply(net_host *host, unsigned index, size_t size, char fill, bool given);
 /* The same in two steps: net_host_answer does not release the request, net_host_release does. */
 void net_host_answer(net_host *host, unsigned index, size_t size, char fill);
 void net_host_release(net_host *host, unsigned index);
+/* net_host_reply and net_host_answer for code that runs on the loop's thread. */
+void net_host_reply_here(net_host *host, unsigned index, size_t size, char fill);
+void net_host_answer_here(net_host *host, unsigned index, size_t size, char fill);
 /* Ends a request without a reply on the loop's thread, but does not wait for that. */
 void net_host_post_drop(net_host *host, unsigned index);
 

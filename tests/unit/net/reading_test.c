@@ -9,31 +9,6 @@
 
 #define KIB ((size_t)1024)
 
-/* --- a loop that is busy -------------------------------------------------------------------------------- */
-
-typedef struct blocker {
-    kw_task task;
-    _Atomic bool entered, go;
-} blocker;
-
-static void
-block_loop(kw_task *task)
-{
-    blocker *it = (blocker *)task;
-    it->entered = true;
-    while (!it->go)
-        g_usleep(1000);
-}
-
-static void
-block(net_host *host, blocker *it)
-{
-    *it = (blocker){.task.run = block_loop};
-    kw_loop_post(net_host_loop(host), &it->task);
-    while (!it->entered)
-        g_usleep(1000);
-}
-
 /* --- flow control --------------------------------------------------------------------------------------- */
 
 typedef struct session_facts {
@@ -115,8 +90,8 @@ test_reading_at_a_drain_stops(void)
     net_host_wait(host, 1);
     net_host_reply(host, 0, 1, 'a', false);
     client_expect(client, 1, 'a');
-    blocker busy;
-    block(host, &busy);
+    net_host_block busy;
+    net_host_block_loop(host, &busy);
     g_assert_cmpuint(send_what_fits(client, 1024 * KIB), >, 3 * KW_NET_WORKER_SCRATCH);
     net_host_drain(host, 3600 * 1000);
     busy.go = true;
@@ -140,8 +115,8 @@ test_one_byte_at_a_drain(void)
     g_autofree uint8_t *call = client_call_bytes(5, &size);
     client_send(client, call, size);
     net_host_wait(host, 1);
-    blocker busy;
-    block(host, &busy);
+    net_host_block busy;
+    net_host_block_loop(host, &busy);
     client_send(client, call, 1);
     net_host_drain(host, 3600 * 1000);
     busy.go = true;
