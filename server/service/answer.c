@@ -144,6 +144,7 @@ kw_exchange_leave(kw_exchange *exchange)
 {
     kw_service_worker *worker = exchange->worker;
     kw_account *account = exchange->account;
+    kw_service_worker *worker = exchange->worker;
     bool waited = exchange->state == KW_EXCHANGE_QUEUED;
     kw_exchange_move(exchange, KW_EXCHANGE_ENDED, NULL);
     kw_read_queue_leave(exchange, waited);

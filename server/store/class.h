@@ -7,6 +7,7 @@
 
 #include "store/store.h"
 
+#include <glib.h>
 #include <stdatomic.h>
 
 typedef struct kw_store_handle_class {
@@ -31,16 +32,26 @@ typedef struct kw_store_handle_class {
     void (*describe_table)(kw_store_handle *, kw_bytes table, kw_deadline, kw_table_facts_done, void *user);
     void (*drop_table)(kw_store_handle *, kw_bytes table, kw_deadline, kw_simple_done, void *user);
     void (*regions)(kw_store_handle *, kw_bytes table, kw_deadline, kw_regions_done, void *user);
+    /* Ends the operations in flight, then calls closed. The handle stays: its range scans are closed later.
+     */
     void (*close)(kw_store_handle *, void (*closed)(void *user), void *user);
+    /* Frees a closed handle. Any thread. NULL: g_free. */
+    void (*free)(kw_store_handle *);
 } kw_store_handle_class;
 
-/* First member of every implementation's store handle. */
+/* First member of every implementation's store handle. The implementation sets class, store and loop, and
+ * zeroes the rest, which the wrappers maintain. */
 struct kw_store_handle {
     const kw_store_handle_class *class;
     kw_store *store;
     kw_loop *loop;
-    bool linked;  /* opened by a link of the chain, whose operations are counted already */
-    bool closing; /* maintained by the wrappers */
+    bool linked;    /* opened by a link of the chain, whose operations are counted already */
+    bool closing;   /* kw_store_handle_close was called */
+    bool is_closed; /* the implementation has called closed */
+    GQueue pauses;
+    void (*closed)(void *user); /* NULL: not closing, or called already */
+    void *closed_user;
+    kw_store_handle *next; /* of the store's handles */
 };
 
 /* First member of every implementation's range scan. The implementation sets `handle` and zeroes the rest,
@@ -73,7 +84,8 @@ typedef struct kw_store_class {
 /* First member of every implementation's store. */
 struct kw_store {
     const kw_store_class *class;
-    _Atomic uint64_t last_doubt_ns; /* kw_store_note_doubt; 0: never */
+    _Atomic uint64_t last_doubt_ns;     /* kw_store_note_doubt; 0: never */
+    _Atomic(kw_store_handle *) handles; /* a list; maintained by the wrappers */
 };
 
 /* A store calls this each time an attempt of a write of this process ends without an answer, whether it sends

@@ -118,14 +118,6 @@ complete(const pending *operation)
 }
 
 static void
-handle_free(null_handle *handle)
-{
-    g_free(handle->waiting);
-    g_free(handle->completing);
-    g_free(handle);
-}
-
-static void
 complete_all(kw_task *task)
 {
     null_handle *handle = (null_handle *)((char *)task - offsetof(null_handle, task));
@@ -137,17 +129,10 @@ complete_all(kw_task *task)
     handle->posted = false;
     handle->completing = NULL;
     handle->completing_capacity = 0;
-    bool closes = count && now[count - 1].kind == PENDING_CLOSE;
-    for (size_t i = 0; i + closes < count; i++)
+    for (size_t i = 0; i < count; i++)
         complete(&now[i]);
-    if (!closes) {
-        handle->completing = now;
-        handle->completing_capacity = capacity;
-        return;
-    }
-    handle_free(handle);
-    complete(&now[count - 1]);
-    g_free(now);
+    handle->completing = now;
+    handle->completing_capacity = capacity;
 }
 
 static pending *
@@ -329,6 +314,15 @@ null_close(kw_store_handle *handle, void (*closed)(void *), void *user)
     add_pending(handle, PENDING_CLOSE, DONE(closed), user);
 }
 
+static void
+null_free_handle(kw_store_handle *base)
+{
+    null_handle *handle = (null_handle *)base;
+    g_free(handle->waiting);
+    g_free(handle->completing);
+    g_free(handle);
+}
+
 static const kw_store_handle_class null_handle_class = {
     .write = null_write,
     .write_many = null_write_many,
@@ -344,6 +338,7 @@ static const kw_store_handle_class null_handle_class = {
     .drop_table = null_drop_table,
     .regions = null_regions,
     .close = null_close,
+    .free = null_free_handle,
 };
 
 static const char *

@@ -341,9 +341,10 @@ static void
 rejected_fetch_done(void *user)
 {
     kw_range_scan *scan = user;
+    kw_error rejection = *scan->rejection; /* done can close the scan and then use the error */
     scan->fetching = false;
     if (scan->done)
-        scan->done(scan->user, NULL, scan->rejection);
+        scan->done(scan->user, NULL, &rejection);
     else
         kw_range_scan_close(scan);
 }

@@ -365,6 +365,13 @@ void kw_range_scan_fetch(kw_range_scan *scan, uint32_t max_rows, size_t max_byte
 /* Closes the scan. A fetch in flight does not complete. NULL is allowed. */
 void kw_range_scan_close(kw_range_scan *scan);
 
+/* --- pauses ----------------------------------------------------------------------------------- */
+
+/* Calls done after this time; or earlier, with UNAVAILABLE, if the store handle is closed. A call that waits
+ * between two operations uses this instead of a timer of its own, so that it ends as operations do. */
+typedef void (*kw_simple_done)(void *user, const kw_error *error);
+void kw_store_handle_pause(kw_store_handle *handle, uint64_t delay_ms, kw_simple_done done, void *user);
+
 /* --- tables ----------------------------------------------------------------------------------- */
 
 /* A setting of a family under the store's own name. */
@@ -425,7 +432,6 @@ void kw_store_handle_describe_table(kw_store_handle *handle, kw_bytes table, kw_
                                     kw_table_facts_done done, void *user);
 
 /* Drops the table with its rows (and disables it first if the store requires that). */
-typedef void (*kw_simple_done)(void *user, const kw_error *error);
 void kw_store_handle_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
                                 kw_simple_done done, void *user);
 
@@ -489,12 +495,13 @@ bool kw_store_is_shared(const kw_store *store);
 /* Opens a store handle on a loop. Call it on the loop's thread or before the loop runs. */
 kw_store_handle *kw_store_open_handle(kw_store *store, kw_loop *loop);
 
-/* Ends the operations in flight (those that cannot finish soon fail with UNAVAILABLE), closes everything
- * that belongs to the loop, then calls closed on the loop. Operations started after this call fail with
- * UNAVAILABLE. No operation must be started after closed was called. */
+/* Ends the operations in flight (those that cannot finish soon fail with UNAVAILABLE) and the pauses, closes
+ * everything that belongs to the loop, then calls closed on the loop. Operations started after this call fail
+ * with UNAVAILABLE, even after closed was called, as long as the loop runs. */
 void kw_store_handle_close(kw_store_handle *handle, void (*closed)(void *user), void *user);
 
-/* Call it after every store handle was closed. NULL is allowed. */
+/* Frees the store and its handles. Call it after every store handle was closed, and when nothing uses one of
+ * them any more. NULL is allowed. */
 void kw_store_free(kw_store *store);
 
 /* Reads certificates and similar files again (SIGHUP). Any thread. */

@@ -56,14 +56,6 @@ kw_store_handle_regions(kw_store_handle *handle, kw_bytes table, kw_deadline dea
         kw_refuse_regions(handle, &error, done, user);
 }
 
-void
-kw_store_handle_close(kw_store_handle *handle, void (*closed)(void *user), void *user)
-{
-    g_assert(handle && !handle->closing && closed);
-    handle->closing = true;
-    handle->class->close(handle, closed, user);
-}
-
 const char *
 kw_store_about(const kw_store *store)
 {
@@ -136,22 +128,6 @@ kw_store_is_shared(const kw_store *store)
 {
     g_assert(store);
     return store->class->shared;
-}
-
-kw_store_handle *
-kw_store_open_handle(kw_store *store, kw_loop *loop)
-{
-    g_assert(store && loop);
-    kw_store_handle *handle = store->class->open_handle(store, loop);
-    g_assert(handle && handle->store == store && handle->loop == loop);
-    return handle;
-}
-
-void
-kw_store_free(kw_store *store)
-{
-    if (store)
-        store->class->free(store);
 }
 
 void

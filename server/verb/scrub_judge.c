@@ -32,8 +32,7 @@ typedef struct judging {
     step step;
     size_t attempts; /* of STEP_SETTLE */
     bool raised;     /* true if the repair was written a second time */
-    kw_timer *timer;
-    int64_t now_ms; /* the time, by the store's clock, just before the rows were read */
+    int64_t now_ms;  /* the time, by the store's clock, just before the rows were read */
     int64_t horizon_ms;
     kw_get *gets;
     const kw_get **list;
@@ -351,11 +350,13 @@ get_all(judging *self, const kw_placement *side, kw_get_done done)
 }
 
 static void
-read_other_side(void *user)
+read_other_side(void *user, const kw_error *error)
 {
     judging *self = user;
-    kw_timer_free(g_steal_pointer(&self->timer));
-    get_all(self, self->other, read_others);
+    if (error)
+        finish(self, error);
+    else
+        get_all(self, self->other, read_others);
 }
 
 static int64_t
@@ -372,14 +373,13 @@ read_primary(void *user, kw_rows *rows, const kw_error *error)
 {
     judging *self = user;
     self->primary = rows;
-    if (error) {
+    if (error)
         finish(self, error);
-    } else if (self->job->sides->apart) {
-        self->timer = kw_timer_new(self->job->call->loop, read_other_side, self);
-        kw_timer_start_ms(self->timer, (uint64_t)wait_of(self, self->attempts - 1));
-    } else {
+    else if (self->job->sides->apart)
+        kw_store_handle_pause(self->job->call->handle, (uint64_t)wait_of(self, self->attempts - 1),
+                              read_other_side, self);
+    else
         get_all(self, self->other, read_others);
-    }
 }
 
 static void
@@ -405,17 +405,20 @@ refuse_for_clock(judging *self)
 
 /* Waits until the store's clock is known, which can take seconds on a busy store. */
 static void
-waited(void *user)
+waited(void *user, const kw_error *error)
 {
     judging *self = user;
     kw_call *call = self->job->call;
     int64_t offset_ms;
-    bool known = kw_store_clock_offset_ms(call->store, &offset_ms);
-    if (!known && !kw_deadline_passed(call->deadline)) {
-        kw_timer_start_ms(self->timer, CLOCK_WAIT_MS);
+    if (error) {
+        finish(self, error);
         return;
     }
-    kw_timer_free(g_steal_pointer(&self->timer));
+    bool known = kw_store_clock_offset_ms(call->store, &offset_ms);
+    if (!known && !kw_deadline_passed(call->deadline)) {
+        kw_store_handle_pause(call->handle, CLOCK_WAIT_MS, waited, self);
+        return;
+    }
     if (!known) {
         refuse_for_clock(self);
         return;
@@ -436,9 +439,7 @@ wait_or_judge(judging *self)
         judge(self);
         return;
     }
-    self->timer = kw_timer_new(self->job->call->loop, waited, self);
-    kw_timer_start_ms(self->timer, (uint64_t)wait_of(self, self->attempts));
-    self->attempts++;
+    kw_store_handle_pause(self->job->call->handle, (uint64_t)wait_of(self, self->attempts++), waited, self);
 }
 
 void

@@ -388,10 +388,7 @@ static void
 inner_closed(void *user)
 {
     fault_handle *handle = user;
-    void (*closed)(void *) = handle->closed;
-    void *closed_user = handle->closed_user;
-    g_free(handle);
-    closed(closed_user);
+    handle->closed(handle->closed_user);
 }
 
 /* Runs after the callbacks of the operations that failed here. */

@@ -73,13 +73,8 @@ deliver_some(kw_task *task)
         handle->posted = true;
         kw_loop_post(handle->base.loop, &handle->task);
     }
-    if (handle->answers->len == 0 && handle->closed) {
-        void (*closed)(void *) = handle->closed;
-        void *user = handle->closed_user;
-        g_ptr_array_free(handle->answers, TRUE);
-        g_free(handle);
-        closed(user);
-    }
+    if (handle->answers->len == 0 && handle->closed)
+        handle->closed(handle->closed_user);
 }
 
 /* How many reads of rows wait for their reply. */
@@ -316,6 +311,13 @@ memory_close(kw_store_handle *base, void (*closed)(void *user), void *user)
     }
 }
 
+static void
+memory_free_handle(kw_store_handle *base)
+{
+    g_ptr_array_free(((memory_handle *)base)->answers, TRUE);
+    g_free(base);
+}
+
 static const kw_store_handle_class handle_class = {.write = memory_write,
                                                    .write_many = memory_write_many,
                                                    .write_if = memory_write_if,
@@ -329,7 +331,8 @@ static const kw_store_handle_class handle_class = {.write = memory_write,
                                                    .describe_table = memory_describe_table,
                                                    .drop_table = memory_drop_table,
                                                    .regions = memory_regions,
-                                                   .close = memory_close};
+                                                   .close = memory_close,
+                                                   .free = memory_free_handle};
 
 static const char *
 memory_about(const kw_store *store)

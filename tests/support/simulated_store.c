@@ -295,7 +295,6 @@ close_later(void *user)
     closing end = *(closing *)user;
     g_free(user);
     g_assert(store_of(end.handle->store)->held.length == 0);
-    g_free(end.handle);
     end.closed(end.user);
 }
 

@@ -413,10 +413,7 @@ static void
 inner_closed(void *user)
 {
     stepped_handle *handle = user;
-    void (*closed)(void *) = handle->closed;
-    void *closed_user = handle->closed_user;
-    g_free(handle);
-    closed(closed_user);
+    handle->closed(handle->closed_user);
 }
 
 static void

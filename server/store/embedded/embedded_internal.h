@@ -66,11 +66,9 @@ struct kw_embedded_handle {
     kw_job *jobs_first, *jobs_last;
     kw_job *slow_first, *slow_last; /* jobs for the filter threads */
     size_t in_flight;
-    size_t scans; /* number of open scans, which refer to the store handle */
     kw_commit *spare_commits;
     void (*closed)(void *user); /* set by close; NULL before */
     void *closed_user;
-    bool closed_called;
     int uv_handles_open;
     kw_commit *finished_first, *finished_last; /* used by the committer: the finished commits of a batch */
     kw_embedded_handle *next_finished;
@@ -79,12 +77,9 @@ struct kw_embedded_handle {
 kw_store_handle *kw_embedded_open_handle(kw_store *store, kw_loop *loop);
 
 /* On the loop: count an operation as in flight, and stop counting it. Call the second one after the
- * operation's completion was called. It can free the handle. */
+ * operation's completion was called. */
 void kw_embedded_begin_operation(kw_embedded_handle *handle);
 void kw_embedded_end_operation(kw_embedded_handle *handle);
-
-/* On the loop: calls `closed` and frees the store handle if it was closed and nothing refers to it. */
-void kw_embedded_handle_free_if_unused(kw_embedded_handle *handle);
 
 /* --- operations of the committer ---------------------------------------------------------------- */
 

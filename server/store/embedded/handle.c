@@ -67,6 +67,16 @@ kw_embedded_queue_commit(kw_embedded_handle *handle, kw_commit *commit)
     kw_embedded_begin_operation(handle);
 }
 
+/* Calls `closed` if the handle was closed and nothing is in flight. */
+static void
+settle(kw_embedded_handle *handle)
+{
+    if (!handle->closed || handle->in_flight > 0 || handle->uv_handles_open > 0)
+        return;
+    g_assert(!handle->commits_first && !handle->jobs_first && !handle->slow_first && !handle->finished_first);
+    handle->closed(handle->closed_user);
+}
+
 void
 kw_embedded_begin_operation(kw_embedded_handle *handle)
 {
@@ -78,7 +88,7 @@ kw_embedded_end_operation(kw_embedded_handle *handle)
 {
     g_assert(handle->in_flight > 0);
     handle->in_flight--;
-    kw_embedded_handle_free_if_unused(handle);
+    settle(handle);
 }
 
 /* --- commits ---------------------------------------------------------------------------------------- */
@@ -235,34 +245,12 @@ handle_drop_table(kw_store_handle *handle, kw_bytes table, kw_deadline deadline,
 
 /* --- open and close --------------------------------------------------------------------------------- */
 
-void
-kw_embedded_handle_free_if_unused(kw_embedded_handle *handle)
-{
-    if (!handle->closed || handle->in_flight > 0 || handle->uv_handles_open > 0)
-        return;
-    if (!handle->closed_called) {
-        handle->closed_called = true;
-        handle->scans++; /* the callback can close the last range scan, which must not free the handle */
-        handle->closed(handle->closed_user);
-        handle->scans--;
-    }
-    if (handle->scans > 0)
-        return;
-    g_assert(!handle->commits_first && !handle->jobs_first && !handle->slow_first && !handle->finished_first);
-    while (handle->spare_commits) {
-        kw_commit *next = handle->spare_commits->next;
-        g_free(handle->spare_commits);
-        handle->spare_commits = next;
-    }
-    g_free(handle);
-}
-
 static void
 handle_closed(uv_handle_t *closed)
 {
     kw_embedded_handle *handle = closed->data;
     handle->uv_handles_open--;
-    kw_embedded_handle_free_if_unused(handle);
+    settle(handle);
 }
 
 /* Operations in flight still report their true outcomes: they finish soon, and `closing` cancels long
@@ -277,6 +265,18 @@ handle_close(kw_store_handle *base, void (*closed)(void *), void *user)
     flush(handle);
     uv_close((uv_handle_t *)&handle->before_poll, handle_closed);
     uv_close((uv_handle_t *)&handle->after_poll, handle_closed);
+}
+
+static void
+handle_free(kw_store_handle *base)
+{
+    kw_embedded_handle *handle = (kw_embedded_handle *)base;
+    while (handle->spare_commits) {
+        kw_commit *next = handle->spare_commits->next;
+        g_free(handle->spare_commits);
+        handle->spare_commits = next;
+    }
+    g_free(handle);
 }
 
 kw_store_handle *
@@ -298,6 +298,7 @@ kw_embedded_open_handle(kw_store *store, kw_loop *loop)
         .drop_table = handle_drop_table,
         .regions = kw_embedded_regions,
         .close = handle_close,
+        .free = handle_free,
     };
     kw_embedded_handle *handle = g_new0(kw_embedded_handle, 1);
     handle->base = (kw_store_handle){.class = &handle_class, .store = store, .loop = loop};

@@ -395,7 +395,7 @@ static void
 scan_free(embedded_scan *scan)
 {
     kw_embedded_handle *handle = (kw_embedded_handle *)scan->base.handle;
-    g_assert(!scan->rows && handle->scans > 0 && atomic_load(&handle->store->open_scans) > 0);
+    g_assert(!scan->rows && atomic_load(&handle->store->open_scans) > 0);
     drop_iterator(scan);
     atomic_fetch_sub(&handle->store->open_scans, 1);
     kw_reader_clear(&scan->reader);
@@ -415,8 +415,6 @@ scan_free(embedded_scan *scan)
     g_free(scan);
     kw_account_charge(account, KW_MEMORY_STORE, -SCAN_BYTES);
     kw_account_unref(account);
-    handle->scans--;
-    kw_embedded_handle_free_if_unused(handle);
 }
 
 static void
@@ -464,7 +462,6 @@ kw_embedded_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *s
             columns[i].qualifier = kw_arena_copy(scan->arena, columns[i].qualifier);
     }
     scan->spec.columns = columns;
-    ((kw_embedded_handle *)handle)->scans++;
     atomic_fetch_add(&((kw_embedded_handle *)handle)->store->open_scans, 1);
     return &scan->base;
 }

@@ -8,36 +8,15 @@ ticked(void *user)
 }
 
 static void
-free_if_unused(kw_hbase_handle *handle)
-{
-    if (!handle->is_closed || handle->range_scans)
-        return;
-    g_free(handle->heartbeats);
-    g_free(handle);
-}
-
-void
-kw_hbase_handle_release(kw_hbase_handle *handle)
-{
-    g_assert(handle->range_scans > 0);
-    handle->range_scans--;
-    free_if_unused(handle);
-}
-
-static void
 pool_closed(void *user)
 {
     kw_hbase_handle *handle = user;
     kw_hbase_store *store = (kw_hbase_store *)handle->base.store;
-    void (*closed)(void *) = handle->closed;
-    void *closed_user = handle->user;
     atomic_fetch_sub(&store->handles, 1);
     kw_hbase_coalescer_free(handle->coalescer);
     g_hash_table_destroy(handle->shared_gets);
     g_hash_table_destroy(handle->families);
-    handle->is_closed = true;
-    free_if_unused(handle);
-    closed(closed_user);
+    handle->closed(handle->user);
 }
 
 static void
@@ -64,6 +43,14 @@ handle_close(kw_store_handle *base, void (*closed)(void *user), void *user)
     kw_loop_post(base->loop, &handle->close_task);
 }
 
+static void
+handle_free(kw_store_handle *base)
+{
+    kw_hbase_handle *handle = kw_hbase_handle_of(base);
+    g_free(handle->heartbeats);
+    g_free(handle);
+}
+
 static const kw_store_handle_class handle_class = {
     .write = kw_hbase_write,
     .write_many = kw_hbase_write_many,
@@ -79,6 +66,7 @@ static const kw_store_handle_class handle_class = {
     .drop_table = kw_hbase_drop_table,
     .regions = kw_hbase_regions,
     .close = handle_close,
+    .free = handle_free,
 };
 
 kw_store_handle *

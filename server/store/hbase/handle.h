@@ -17,8 +17,6 @@ typedef struct kw_hbase_handle {
     kw_hbase_coalescer *coalescer;
     GHashTable *shared_gets; /* get.c: gets that are not sent yet; equal gets share one */
     GHashTable *families;    /* families.c */
-    uint32_t range_scans;    /* not freed yet; the handle is freed after them */
-    bool is_closed;          /* closed was called */
     kw_task close_task;
     void (*closed)(void *user);
     void *user;
@@ -33,9 +31,6 @@ kw_hbase_handle_of(kw_store_handle *handle)
 }
 
 kw_store_handle *kw_hbase_handle_new(kw_hbase_store *store, kw_loop *loop);
-
-/* A range scan was freed. Frees the store handle if it is closed and has no other range scan. */
-void kw_hbase_handle_release(kw_hbase_handle *handle);
 
 /* The average size of a row; 0: unknown. */
 size_t kw_hbase_row_bytes(kw_hbase_handle *handle, kw_bytes table);

@@ -57,7 +57,6 @@ kw_hbase_range_scan_unref(kw_hbase_range_scan *scan)
     g_assert(scan->refs > 0);
     if (--scan->refs)
         return;
-    kw_hbase_handle *handle = scan->handle;
     kw_prepared_unref(scan->spec.prepared);
     kw_rows_free(scan->rows);
     kw_buffer_clear(&scan->last);
@@ -65,7 +64,6 @@ kw_hbase_range_scan_unref(kw_hbase_range_scan *scan)
     kw_account *account = scan->spec.account;
     kw_arena_free(scan->arena);
     kw_account_unref(account);
-    kw_hbase_handle_release(handle);
 }
 
 /* --- how many rows ---------------------------------------------------------------------------- */
@@ -403,7 +401,6 @@ kw_hbase_open_range_scan(kw_store_handle *handle, const kw_range_scan_spec *spec
     kw_hbase_range_scan *scan = KW_ARENA_NEW(arena, kw_hbase_range_scan);
     scan->base.handle = handle;
     scan->handle = kw_hbase_handle_of(handle);
-    scan->handle->range_scans++;
     scan->arena = arena;
     scan->bounds_arena = kw_arena_new_for(spec->account, KW_MEMORY_STORE);
     scan->refs = 1;

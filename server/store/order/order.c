@@ -271,30 +271,12 @@ handle_regions(kw_store_handle *base, kw_bytes table, kw_deadline deadline, kw_r
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-void
-kw_order_handle_free_if_unused(kw_order_handle *handle)
-{
-    if (!handle->closed_inner || handle->range_scans)
-        return;
-    g_hash_table_destroy(handle->increments);
-    g_hash_table_destroy(handle->cas_rows);
-    g_hash_table_destroy(handle->rows);
-    kw_order_forget_filter(handle);
-    g_free(handle);
-}
-
 static void
 inner_closed(void *user)
 {
     kw_order_handle *handle = user;
-    void (*closed)(void *) = handle->closed;
-    void *closed_user = handle->user;
     kw_fine_timers_free(handle->timers);
-    handle->closed_inner = true;
-    handle->range_scans++; /* the callback can close the last range scan */
-    closed(closed_user);
-    handle->range_scans--;
-    kw_order_handle_free_if_unused(handle);
+    handle->closed(handle->user);
 }
 
 /* Closes in a later loop iteration, so that no operation completes inside the call. */
@@ -317,6 +299,18 @@ handle_close(kw_store_handle *base, void (*closed)(void *user), void *user)
     kw_complete_later(base, close_all, handle);
 }
 
+/* The inner store frees the inner handle. */
+static void
+handle_free(kw_store_handle *base)
+{
+    kw_order_handle *handle = kw_order_handle_of(base);
+    g_hash_table_destroy(handle->increments);
+    g_hash_table_destroy(handle->cas_rows);
+    g_hash_table_destroy(handle->rows);
+    kw_order_forget_filter(handle);
+    g_free(handle);
+}
+
 static kw_store_handle *
 open_handle(kw_store *base, kw_loop *loop)
 {
@@ -337,6 +331,7 @@ open_handle(kw_store *base, kw_loop *loop)
         .drop_table = handle_drop_table,
         .regions = handle_regions,
         .close = handle_close,
+        .free = handle_free,
     };
     kw_order_handle *handle = g_new0(kw_order_handle, 1);
     handle->base = (kw_store_handle){.class = &handle_class, .store = base, .loop = loop};

@@ -75,8 +75,6 @@ typedef struct kw_order_handle {
     /* read.c: the prepared filter of the last read, and the one that was sent for it */
     kw_prepared *filter, *filter_sent;
     bool filter_keeps;
-    size_t range_scans; /* open ones; the handle is freed after them */
-    bool closed_inner;
     void (*closed)(void *user);
     void *user;
 } kw_order_handle;
@@ -92,9 +90,6 @@ kw_order_store_of(const kw_order_handle *handle)
 {
     return (kw_order_store *)handle->base.store;
 }
-
-/* A range scan was closed. Frees the store handle if it is closed and has no other range scan. */
-void kw_order_handle_free_if_unused(kw_order_handle *handle);
 
 /* --- wait.c -------------------------------------------------------------------------------------- */
 

@@ -377,7 +377,6 @@ kw_order_open_range_scan(kw_store_handle *base, const kw_range_scan_spec *spec)
         meets_control(spec->ordering, spec->columns, spec->columns_count) ? spec->ordering : NULL;
     scan->with_removed = spec->with_removed;
     scan->inner = open_inner(scan, spec);
-    kw_order_handle_of(base)->range_scans++;
     return &scan->base;
 }
 
@@ -449,7 +448,4 @@ kw_order_range_scan_close(kw_range_scan *base)
     kw_account_unref(scan->account);
     g_free(scan->refusal);
     g_free(scan);
-    g_assert(handle->range_scans > 0);
-    handle->range_scans--;
-    kw_order_handle_free_if_unused(handle);
 }

@@ -115,7 +115,6 @@ listed_range_scan_close(kw_range_scan *base)
 
 typedef struct closing {
     kw_task task;
-    kw_store_handle *handle;
     void (*closed)(void *user);
     void *user;
 } closing;
@@ -125,7 +124,6 @@ report_closed(kw_task *task)
 {
     closing *what = (closing *)(void *)task;
     what->closed(what->user);
-    g_free(what->handle);
     g_free(what);
 }
 
@@ -133,7 +131,7 @@ static void
 listed_close(kw_store_handle *handle, void (*closed)(void *user), void *user)
 {
     closing *what = g_new0(closing, 1);
-    *what = (closing){.task.run = report_closed, .handle = handle, .closed = closed, .user = user};
+    *what = (closing){.task.run = report_closed, .closed = closed, .user = user};
     kw_loop_post(handle->loop, &what->task);
 }
 

@@ -1,5 +1,5 @@
-/* A store handle that is being closed rejects the operations that completions start, and range scans can
- * still be closed. */
+/* A store handle that is being closed rejects the operations that completions start, and ends pauses; range
+ * scans can still be closed. A closed one rejects operations, too. */
 #include "unit/embedded/embedded_fixture.h"
 
 typedef struct closing_fixture {
@@ -129,10 +129,96 @@ test_rejects_next_operations(void)
     g_free(fixture->folder);
 }
 
+/* --- a scan whose spec is rejected ---------------------------------------------------------------- */
+
+typedef struct refused_scan {
+    kw_range_scan *scan;
+    bool done;
+} refused_scan;
+
+/* The error is valid until the completion returns, even after the scan was closed. */
+static void
+close_and_read_error(void *user, kw_rows *rows, const kw_error *error)
+{
+    refused_scan *own = user;
+    g_assert_null(rows);
+    kw_range_scan_close(own->scan);
+    g_assert_cmpint(error->code, ==, KW_UNAVAILABLE);
+    g_assert_cmpstr(error->text, ==, "the gateway is shutting down");
+    own->done = true;
+}
+
+/* --- pauses, and operations of a closed handle ---------------------------------------------------- */
+
+typedef struct pausing {
+    kw_store_handle *handle;
+    bool paused, refused, closed;
+} pausing;
+
+static void
+pause_refused(void *user, const kw_error *error)
+{
+    g_assert_cmpint(error->code, ==, KW_UNAVAILABLE);
+    ((pausing *)user)->refused = true;
+}
+
+static void
+pause_ended(void *user, const kw_error *error)
+{
+    pausing *own = user;
+    g_assert_true(error && !own->closed);
+    g_assert_cmpint(error->code, ==, KW_UNAVAILABLE);
+    own->paused = true;
+    kw_store_handle_pause(own->handle, 1, pause_refused, own);
+}
+
+static void
+pause_is_over(void *user, const kw_error *error)
+{
+    g_assert_null(error);
+    *(bool *)user = true;
+}
+
+static void
+pausing_closed(void *user)
+{
+    ((pausing *)user)->closed = true;
+}
+
+static void
+test_pauses(void)
+{
+    embedded_fixture fixture;
+    embedded_fixture_init(&fixture);
+    uv_loop_t *loop = kw_loop_uv(fixture.sync.loop);
+    pausing own = {.handle = fixture.sync.handle};
+    bool over = false;
+    kw_store_handle_pause(own.handle, 1, pause_is_over, &over);
+    while (!over)
+        uv_run(loop, UV_RUN_ONCE);
+    kw_store_handle_pause(own.handle, 3600 * 1000, pause_ended, &own);
+    kw_store_handle_close(own.handle, pausing_closed, &own);
+    g_assert_false(own.paused);
+    while (!own.closed || !own.refused)
+        uv_run(loop, UV_RUN_ONCE);
+    g_assert_true(own.paused);
+    /* The handle is closed, and still rejects operations. */
+    kw_range_scan_spec spec = {.table = KW_BYTES_LITERAL("t")};
+    refused_scan refused = {.scan = kw_store_handle_open_range_scan(own.handle, &spec)};
+    kw_range_scan_fetch(refused.scan, 1, 1, true, KW_DEADLINE_NONE, close_and_read_error, &refused);
+    while (!refused.done)
+        uv_run(loop, UV_RUN_ONCE);
+    kw_loop_free(fixture.sync.loop);
+    kw_store_free(fixture.store);
+    temporary_folder_remove(fixture.folder);
+    g_free(fixture.folder);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/store/closing", test_rejects_next_operations);
+    g_test_add_func("/store/closing/operations", test_rejects_next_operations);
+    g_test_add_func("/store/closing/pauses", test_pauses);
     return g_test_run();
 }
