@@ -132,7 +132,7 @@ quotes_close(const kw_filter_text *text, size_t at, size_t end)
 static GArray *
 split_arguments(const kw_filter_text *text, size_t at, size_t end)
 {
-    GArray *arguments = g_array_new(FALSE, FALSE, sizeof(argument));
+    g_autoptr(GArray) arguments = g_array_new(FALSE, FALSE, sizeof(argument));
     bool good = true;
     while (good && at < end) {
         argument found;
@@ -153,10 +153,7 @@ split_arguments(const kw_filter_text *text, size_t at, size_t end)
         if (good)
             g_array_append_val(arguments, found);
     }
-    if (good)
-        return arguments;
-    g_array_free(arguments, TRUE);
-    return NULL;
+    return good ? g_steal_pointer(&arguments) : NULL;
 }
 
 /* --- values -------------------------------------------------------------------------------------- */
@@ -337,7 +334,7 @@ report_wrong_count(const kw_filter_text *text, size_t start, const struct form *
         const char *text;
     } names[] = {{'b', "'bytes'"}, {'f', "true|false"}, {'i', "number"},
                  {'l', "number"},  {'o', "operator"},   {'c', "'comparator:value'"}};
-    GString *wants = g_string_new(NULL);
+    g_autoptr(GString) wants = g_string_new(NULL);
     for (const char *at = form->arguments; *at; at++) {
         for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
             if (names[i].kind == *at)
@@ -346,9 +343,8 @@ report_wrong_count(const kw_filter_text *text, size_t start, const struct form *
         if (*at == ' ')
             g_string_append(wants, ") or (");
     }
-    kw_filter_syntax_error(text, start, "expected %s(%s), not %zu arguments", form->name, wants->str, count);
-    g_string_free(wants, TRUE);
-    return false;
+    return kw_filter_syntax_error(text, start, "expected %s(%s), not %zu arguments", form->name, wants->str,
+                                  count);
 }
 
 static int
@@ -438,13 +434,11 @@ kw_filter_parse_one(const kw_filter_text *text, size_t start, size_t end)
         return NULL;
     }
     const struct form *form = find_form(text, start, kw_bytes_of(text->data + start, name_end - start));
-    GArray *arguments = form ? split_arguments(text, open + 1, end) : NULL;
+    g_autoptr(GArray) arguments = form ? split_arguments(text, open + 1, end) : NULL;
     if (!arguments)
         return NULL;
     kw_filter *filter = KW_ARENA_NEW(text->arena, kw_filter);
     filter->kind = form->kind;
     filter->position = start;
-    bool good = fill_filter(text, filter, form, arguments);
-    g_array_free(arguments, TRUE);
-    return good ? filter : NULL;
+    return fill_filter(text, filter, form, arguments) ? filter : NULL;
 }

@@ -286,15 +286,12 @@ kw_filter_parse(kw_bytes bytes, kw_arena *arena, kw_error *ret_error)
     }
     kw_filter_sums sums = {0};
     kw_filter_text text = {bytes.data, bytes.size, arena, ret_error, &sums};
-    parser self = {.text = &text,
-                   .operators = g_array_new(FALSE, FALSE, sizeof(operator_seen)),
-                   .operands = g_array_new(FALSE, FALSE, sizeof(operand))};
+    g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(operator_seen));
+    g_autoptr(GArray) operands = g_array_new(FALSE, FALSE, sizeof(operand));
+    parser self = {.text = &text, .operators = operators, .operands = operands};
     bool good = true;
     for (size_t at = 0; good && at < text.size;)
         good = parse_next(&self, &at);
     good = good && parse_end(&self);
-    const kw_filter *filter = good ? g_array_index(self.operands, operand, 0).filter : NULL;
-    g_array_free(self.operators, TRUE);
-    g_array_free(self.operands, TRUE);
-    return filter;
+    return good ? g_array_index(operands, operand, 0).filter : NULL;
 }
