@@ -89,16 +89,20 @@ refuse_omitted(const get *self, kw_omission omitted, kw_found_record *found)
     const char *name = self->table->name;
     size_t most = self->form.max_bytes;
     if (omitted == KW_OMITTED_TOO_LARGE)
-        kw_error_set(&found->error, KW_LIMIT,
-                     "table %s: the record has more than %zu bytes, the limit of a reply (limits.frame); "
-                     "request fewer columns",
-                     name, most);
-    else
         kw_error_set(
             &found->error, KW_LIMIT,
-            "table %s: the record does not fit into the reply together with the preceding ones; the limit is "
-            "%zu bytes (limits.frame); request it in another call, or request fewer columns",
+            "table %s: the record has more than %zu bytes, the limit of a reply (limits.frame), or so "
+            "many cells that it needs more memory than one call can use (limits.memory); request "
+            "fewer columns",
             name, most);
+    else
+        kw_error_set(&found->error, KW_LIMIT,
+                     "table %s: the record does not fit into the reply together with the preceding ones, "
+                     "which can have "
+                     "%zu bytes (limits.frame) and half of the memory of a call (limits.memory); request it "
+                     "in another "
+                     "call, or request fewer columns",
+                     name, most);
     kw_metrics_add(KW_METRIC_replies_too_large, 1);
 }
 

@@ -269,7 +269,3 @@ void kw_embedded_regions(kw_store_handle *handle, kw_bytes table, kw_deadline de
                          void *user);
 
 bool kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error);
-
-/* The maximum size of a row while it is read. Without a filter this is `most`. With a filter it can be
- * larger, because the filter can remove a large part of the row. 0: no limit. */
-size_t kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters);

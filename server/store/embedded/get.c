@@ -8,23 +8,11 @@
 #include "store/embedded/reader.h"
 #include "store/embedded/row_filter.h"
 
-/* Maximum size of a row that is read to be filtered. */
-#define FILTERED_ROW_BYTES ((int64_t)256 * 1024 * 1024)
-
 bool
 kw_embedded_check_deadline(kw_deadline deadline, const char *doing, kw_error *ret_error)
 {
     return !kw_deadline_passed(deadline) ||
            kw_error_set(ret_error, KW_TIMEOUT, "the deadline passed before %s", doing);
-}
-
-size_t
-kw_embedded_row_bytes(const kw_account *account, size_t most, bool filters)
-{
-    if (most == 0 || !filters)
-        return most;
-    int64_t available = MIN(kw_budget_left(account) / 2, FILTERED_ROW_BYTES);
-    return MAX(most, (size_t)available);
 }
 
 /* The maximum that a loop reads itself. More gets or larger rows would delay its other work for too long. A
@@ -168,9 +156,10 @@ read_one(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, const kw_
     kw_reader reader;
     kw_reader_init(&reader, at, &job->selection);
     reader.effort = &job->effort;
-    reader.version_filter.max_bytes =
-        kw_embedded_row_bytes(job->gets[0]->account, job->gets[0]->max_bytes, get->filter.size > 0);
-    bool good = kw_row_filter_init(&row_filter, &request, false, &job->effort, &job->error) &&
+    kw_account *account = job->gets[0]->account;
+    kw_version_filter_limit_rows(&reader.version_filter, account, job->gets[0]->max_bytes,
+                                 get->filter.size > 0);
+    bool good = kw_row_filter_init(&row_filter, &request, false, account, &job->effort, &job->error) &&
                 read_selected(job, &reader, &row_filter, get->row, ret_row) && check_effort(job);
     kw_row_filter_clear(&row_filter);
     kw_reader_clear(&reader);
@@ -182,6 +171,15 @@ omit(get_job *job, size_t index, kw_omission why)
 {
     job->rows->rows[index] =
         (kw_row){.key = kw_arena_copy(job->rows->arena, job->gets[index]->row), .omitted = why};
+}
+
+/* True if the rows read so far exceed their limits together. Half of what a call can hold is left for the
+ * records that are made of them. */
+static bool
+exceeds_together(const kw_rows *rows, size_t most)
+{
+    return most > 0 &&
+           (rows->bytes > most || (int64_t)kw_arena_held(rows->arena) > kw_budget_call_share() / 2);
 }
 
 /* Reads one of the rows that share max_bytes, or omits it. */
@@ -198,7 +196,7 @@ read_within(get_job *job, rocksdb_iterator_t *at, kw_stored_table *table, size_t
     if (!read_one(job, at, table, job->gets[index], &rows->rows[index]))
         return false;
     bool too_large = job->too_large || (most > 0 && rows->bytes - before > most);
-    job->limit_reached = !too_large && most > 0 && rows->bytes > most;
+    job->limit_reached = !too_large && exceeds_together(rows, most);
     if (too_large || job->limit_reached) {
         kw_arena_rewind(rows->arena, mark);
         rows->bytes = before;

@@ -23,6 +23,9 @@
 #define FILTERED_TIME_MAX_NS ((uint64_t)20 * 1000 * 1000)
 /* After this many bytes a fetch ends if memory is short or others wait. */
 #define YIELD_BYTES ((size_t)64 * 1024)
+/* A fetch also ends when its rows hold twice its maximum of bytes, but not before they hold this much: the
+ * values of small cells are only a part of their memory. */
+#define LEAST_MEMORY ((size_t)256 * 1024)
 /* Estimates of the memory of a scan, apart from its arena, and of an iterator. */
 #define SCAN_BYTES ((int64_t)2 * 1024)
 #define ITERATOR_BYTES ((int64_t)32 * 1024)
@@ -124,15 +127,16 @@ begin_scan(embedded_scan *scan)
                                .time_to = spec->time_to,
                                .filter = spec->filter,
                                .prepared = spec->prepared};
-    if (!kw_row_filter_init(&scan->row_filter, &request, spec->reversed, &scan->effort, &scan->error))
+    if (!kw_row_filter_init(&scan->row_filter, &request, spec->reversed, spec->account, &scan->effort,
+                            &scan->error))
         return false;
     if (!kw_selection_init(&scan->selection, store->tables, &request, &scan->error)) {
         kw_row_filter_clear(&scan->row_filter);
         return false;
     }
     kw_reader_init(&scan->reader, NULL, &scan->selection);
-    scan->reader.version_filter.max_bytes =
-        kw_embedded_row_bytes(spec->account, spec->max_row_bytes, kw_row_filter_is_active(&scan->row_filter));
+    kw_version_filter_limit_rows(&scan->reader.version_filter, spec->account, spec->max_row_bytes,
+                                 kw_row_filter_is_active(&scan->row_filter));
     scan->reader.effort = &scan->effort;
     scan->reader.version_filter.keeps_removed = spec->with_removed;
     kw_row_skipper_init(&scan->row_skipper, &spec->patterns, scan->selection.table->id, spec->reversed);
@@ -227,9 +231,11 @@ read_row(embedded_scan *scan, kw_row *ret_row)
 static bool
 fail_too_large(embedded_scan *scan, size_t most)
 {
-    return kw_error_set(&scan->error, KW_LIMIT,
-                        "table %s: a row has more than %zu bytes (limits.frame); request fewer columns",
-                        kw_show(scan->spec.table).text, most);
+    return kw_error_set(
+        &scan->error, KW_LIMIT,
+        "table %s: a row has more than %zu bytes (limits.frame), or so many cells that it needs "
+        "more memory than one call can use (limits.memory); request fewer columns",
+        kw_show(scan->spec.table).text, most);
 }
 
 /* A filter does not see a row without cells. */
@@ -305,13 +311,20 @@ skip_rows(embedded_scan *scan)
 }
 
 static bool
+is_full(const embedded_scan *scan)
+{
+    const kw_rows *rows = scan->rows;
+    return scan->found->len >= scan->max_rows || rows->bytes >= scan->max_bytes ||
+           kw_arena_held(rows->arena) / 2 >= MAX(scan->max_bytes, LEAST_MEMORY / 2);
+}
+
+static bool
 collect(embedded_scan *scan)
 {
     kw_rows *rows = scan->rows;
     bool done = false;
     g_array_set_size(scan->found, 0);
-    while (!done && rocksdb_iter_valid(scan->iterator) && scan->found->len < scan->max_rows &&
-           rows->bytes < scan->max_bytes) {
+    while (!done && rocksdb_iter_valid(scan->iterator) && !is_full(scan)) {
         rows->scanned++;
         if (!kw_row_skipper_matches(&scan->row_skipper, scan->iterator))
             skip_rows(scan);

@@ -15,7 +15,7 @@ prepare(const kw_read_request *request, kw_error *ret_error)
 
 bool
 kw_row_filter_init(kw_row_filter *row_filter, const kw_read_request *request, bool reversed,
-                   kw_effort *effort, kw_error *ret_error)
+                   kw_account *account, kw_effort *effort, kw_error *ret_error)
 {
     *row_filter = (kw_row_filter){0};
     if (request->filter.size == 0)
@@ -27,7 +27,7 @@ kw_row_filter_init(kw_row_filter *row_filter, const kw_read_request *request, bo
         kw_row_filter_clear(row_filter);
         return false;
     }
-    row_filter->scratch.arena = kw_arena_new();
+    row_filter->scratch.arena = kw_arena_new_for(account, KW_MEMORY_ROWS);
     row_filter->versions = MAX(request->max_versions, 1);
     return true;
 }

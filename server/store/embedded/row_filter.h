@@ -13,10 +13,11 @@ typedef struct kw_row_filter {
     int32_t versions;
 } kw_row_filter;
 
-/* effort: limits the cost of filtering. Without a filter in the request, the row filter is inactive, like a
- * zeroed one. False with INVALID if the filter is malformed. */
+/* effort: limits the cost of filtering. The scratch arena is charged to the account, which must outlive it.
+ * Without a filter in the request, the row filter is inactive, like a zeroed one. False with INVALID if the
+ * filter is malformed. */
 bool kw_row_filter_init(kw_row_filter *row_filter, const kw_read_request *request, bool reversed,
-                        kw_effort *effort, kw_error *ret_error);
+                        kw_account *account, kw_effort *effort, kw_error *ret_error);
 void kw_row_filter_clear(kw_row_filter *row_filter);
 
 static inline bool

@@ -1,6 +1,9 @@
 /* See version_filter.h. */
 #include "store/embedded/version_filter.h"
 
+/* Maximum size of a row that is read to be filtered. */
+#define FILTERED_ROW_BYTES ((int64_t)256 * 1024 * 1024)
+
 void
 kw_version_filter_init(kw_version_filter *filter, const kw_selection *selection)
 {
@@ -13,6 +16,16 @@ kw_version_filter_clear(kw_version_filter *filter)
     kw_buffer_clear(&filter->column);
     g_free(filter->cells);
     *filter = (kw_version_filter){0};
+}
+
+void
+kw_version_filter_limit_rows(kw_version_filter *filter, const kw_account *account, size_t most, bool filters)
+{
+    if (most == 0)
+        return;
+    int64_t available = MIN(kw_budget_left(account) / 2, FILTERED_ROW_BYTES);
+    filter->max_bytes = filters ? MAX(most, (size_t)available) : most;
+    filter->max_memory = (size_t)kw_budget_call_share();
 }
 
 void
@@ -152,14 +165,27 @@ family_in_arena(kw_version_filter *filter)
     return filter->family_name;
 }
 
+/* Maximum memory of a cell while its row is read, without its bytes: its parts of the growing array and of
+ * the final one, and the rounding of two allocations. */
+#define CELL_MEMORY (3 * sizeof(kw_cell) + 32)
+
+/* True if the row exceeds a limit with one more cell. */
+static bool
+exceeds(const kw_version_filter *filter, kw_bytes value)
+{
+    size_t bytes = filter->bytes + filter->column.size + value.size;
+    size_t memory = bytes + (filter->cells_count + 1) * CELL_MEMORY;
+    return (filter->max_bytes > 0 && bytes > filter->max_bytes) ||
+           (filter->max_memory > 0 && memory > filter->max_memory);
+}
+
 /* False: the row is too large, or the sink does not need the rest of it. */
 static bool
 add_cell(kw_version_filter *filter, int64_t timestamp, kw_bytes value)
 {
     if (filter->sink)
         return filter->sink(filter->sink_user, filter->after_row, value);
-    filter->too_large =
-        filter->max_bytes > 0 && filter->bytes + filter->column.size + value.size > filter->max_bytes;
+    filter->too_large = exceeds(filter, value);
     if (filter->too_large)
         return false;
     if (filter->cells_count == filter->cells_capacity) {

@@ -52,12 +52,19 @@ typedef struct kw_version_filter {
     kw_cell *cells;                      /* the visible cells of the row */
     uint32_t cells_count, cells_capacity;
     size_t bytes;
-    size_t max_bytes; /* of one row; 0: no limit */
-    bool too_large;   /* the row exceeds max_bytes and was not read to its end */
+    size_t max_bytes;  /* of one row; 0: no limit */
+    size_t max_memory; /* the same, of the memory that the row needs */
+    bool too_large;    /* the row exceeds one of them and was not read to its end */
 } kw_version_filter;
 
 void kw_version_filter_init(kw_version_filter *filter, const kw_selection *selection);
 void kw_version_filter_clear(kw_version_filter *filter);
+
+/* Limits the size of a row, and the memory that it needs while it is read to what one call can use. Without a
+ * filter the size is `most`. With a filter it can be larger, because the filter can remove a large part of
+ * the row. most 0: no limits, as after kw_version_filter_init. */
+void kw_version_filter_limit_rows(kw_version_filter *filter, const kw_account *account, size_t most,
+                                  bool filters);
 
 /* Copies the cells that become visible from now on to the arena of these rows. */
 void kw_version_filter_set_output(kw_version_filter *filter, kw_rows *rows);
