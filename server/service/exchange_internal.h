@@ -1,5 +1,5 @@
 /* Internal: declarations shared by exchange.c, which begins calls, answer.c, which ends them, and
- * page_reply.c. */
+ * list_reply.c. */
 #pragma once
 
 #include "service/exchange.h"

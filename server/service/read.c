@@ -2,6 +2,7 @@
  * returned as a Found without members. */
 #include "service/convert.h"
 #include "service/items.h"
+#include "service/list_reply.h"
 #include "service/methods.h"
 #include "service/outcome.h"
 #include "service/read_queue.h"
@@ -19,38 +20,43 @@ typedef struct reading {
     size_t count;
     const kw_pick *picks;
     size_t picks_count;
+    const kw_found_record *found;
 } reading;
 
 static void
-record_out(const reading *what, const kw_record *record, kw_api_Found *out)
+record_out(const reading *what, const kw_record *record, kw_arena *arena, kw_api_Found *out)
 {
     out->has_record = record->values != NULL;
     if (out->has_record)
-        out->record = kw_convert_record_out(what->table, record, what->exchange->call.arena);
+        out->record = kw_convert_record_out(what->table, record, arena);
 }
 
 static void
-failure_out(reading *what, const kw_error *error, kw_api_Found *out)
+failure_out(reading *what, const kw_error *error, kw_arena *arena, kw_api_Found *out)
 {
     kw_outcome_note_record(what->exchange, error);
     out->has_failure = true;
-    out->failure = kw_reply_budget_add_failure(&what->reply_budget, error, what->exchange->call.arena);
+    out->failure = kw_reply_budget_add_failure(&what->reply_budget, error, arena);
 }
 
-static void
-found_out(reading *what, const kw_found_record *found, kw_api_Found *out)
+static const void *
+found_out(void *user, size_t index, kw_arena *scratch)
 {
+    reading *what = user;
+    const kw_found_record *found = &what->found[index];
+    kw_api_Found *out = KW_ARENA_NEW(scratch, kw_api_Found);
     kw_error error;
     if (found->error.code != KW_OK) {
-        failure_out(what, &found->error, out);
+        failure_out(what, &found->error, scratch, out);
     } else if (!found->record.values ||
                kw_reply_budget_add_record(&what->reply_budget, what->table, &found->record)) {
         kw_outcome_note_record(what->exchange, NULL);
-        record_out(what, &found->record, out);
+        record_out(what, &found->record, scratch, out);
     } else {
         kw_reply_budget_refuse(&what->reply_budget, &error);
-        failure_out(what, &error, out);
+        failure_out(what, &error, scratch, out);
     }
+    return out;
 }
 
 static void
@@ -63,7 +69,7 @@ reply_one(void *user, const kw_found_record *found, size_t count)
         return;
     }
     kw_api_Found out = {0};
-    record_out(what, &found->record, &out);
+    record_out(what, &found->record, what->exchange->call.arena, &out);
     kw_exchange_reply(what->exchange, &(kw_api_Data_get_result){.has_success = true, .success = &out});
 }
 
@@ -71,12 +77,16 @@ static void
 reply_many(void *user, const kw_found_record *found, size_t count)
 {
     reading *what = user;
-    kw_api_Found *out = KW_ARENA_ARRAY(what->exchange->call.arena, kw_api_Found, count);
-    for (size_t i = 0; i < count; i++)
-        found_out(what, &found[i], &out[i]);
-    kw_exchange_reply(what->exchange, &(kw_api_Data_getMany_result){.has_success = true,
-                                                                    .success.items = out,
-                                                                    .success.count = (uint32_t)count});
+    kw_api_Data_getMany_result result = {.has_success = true};
+    what->found = found;
+    kw_list_reply_send(what->exchange, &(kw_list_reply){.result = &result,
+                                                        .list = &result.success,
+                                                        .items = kw_list_reply_items(
+                                                            &kw_api_Data_getMany_result_wire,
+                                                            offsetof(kw_api_Data_getMany_result, success)),
+                                                        .count = count,
+                                                        .make = found_out,
+                                                        .user = what});
 }
 
 static void
@@ -109,7 +119,7 @@ kw_late_get_many(kw_exchange *exchange, const kw_error *error)
         .success.items = KW_ARENA_ARRAY(exchange->call.arena, kw_api_Found, args->keys.count),
         .success.count = args->keys.count};
     for (uint32_t i = 0; i < args->keys.count; i++)
-        failure_out(&what, error, &result->success.items[i]);
+        failure_out(&what, error, exchange->call.arena, &result->success.items[i]);
     return result;
 }
 

@@ -1,6 +1,7 @@
 /* scan, nextPage and latest. */
+#include "service/convert.h"
+#include "service/list_reply.h"
 #include "service/methods.h"
-#include "service/page_reply.h"
 #include "service/query.h"
 #include "service/read_queue.h"
 #include "service/seen_queries.h"
@@ -9,6 +10,40 @@
 /* Number of rows from which a page counts as large. */
 #define MANY_ROWS 1000
 
+static const void *
+row_out(void *user, size_t index, kw_arena *scratch)
+{
+    const kw_scan_page *page = user;
+    kw_api_Record *row = KW_ARENA_NEW(scratch, kw_api_Record);
+    *row = kw_convert_record_out(page->table, &page->rows[index], scratch);
+    return row;
+}
+
+/* The results of the three methods have the same layout. */
+G_STATIC_ASSERT(sizeof(kw_api_Data_scan_result) == sizeof(kw_api_Data_nextPage_result));
+G_STATIC_ASSERT(sizeof(kw_api_Data_scan_result) == sizeof(kw_api_Data_latest_result));
+
+/* The rows and the cursor of the page are in the call's arena. */
+static void
+send_page(kw_exchange *exchange, const kw_scan_page *page)
+{
+    kw_scan_page *kept = KW_EXCHANGE_ALLOC(exchange, kw_scan_page);
+    *kept = *page;
+    kw_api_Page out = {.has_cursor = page->cursor.size > 0,
+                       .cursor = page->cursor,
+                       .rows_scanned = (int64_t)page->scanned,
+                       .rows_returned = (int64_t)page->count};
+    kw_list_reply_send(exchange,
+                       &(kw_list_reply){
+                           .result = &(kw_api_Data_scan_result){.has_success = true, .success = &out},
+                           .list = &out.rows,
+                           .items = kw_list_reply_items(&kw_api_Page_wire, offsetof(kw_api_Page, rows)),
+                           .count = page->count,
+                           .make = row_out,
+                           .user = kept,
+                       });
+}
+
 static void
 reply_page(void *user, const kw_scan_page *page, const kw_error *error)
 {
@@ -16,7 +51,7 @@ reply_page(void *user, const kw_scan_page *page, const kw_error *error)
     if (error)
         kw_exchange_fail(exchange, error);
     else
-        kw_page_reply(exchange, page);
+        send_page(exchange, page);
 }
 
 /* The first page of a query. */

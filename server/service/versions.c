@@ -1,5 +1,6 @@
 /* getVersions: returns the stored versions of a record. */
 #include "service/convert.h"
+#include "service/list_reply.h"
 #include "service/methods.h"
 #include "service/read_queue.h"
 #include "service/reply_budget.h"
@@ -15,41 +16,57 @@ typedef struct reading {
     const kw_pick *picks;
     size_t picks_count;
     size_t most;
+    const kw_record_version *versions;
 } reading;
 
+/* Rejects versions that do not fit into one reply. */
 static bool
-versions_out(const reading *what, const kw_record_version *versions, size_t count, kw_api_RecordVersion *out,
-             kw_error *ret_error)
+check_size(const reading *what, const kw_record_version *versions, size_t count, kw_error *ret_error)
 {
     kw_reply_budget budget;
     if (!kw_reply_budget_begin(what->exchange, count, 0, &budget, ret_error))
         return false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (!kw_reply_budget_add_record(&budget, what->table, &versions[i].record)) {
             kw_reply_budget_refuse(&budget, ret_error);
             return false;
         }
-        out[i] = (kw_api_RecordVersion){
-            .timestamp = versions[i].timestamp,
-            .record = kw_convert_record_out(what->table, &versions[i].record, what->exchange->call.arena)};
-    }
     return true;
+}
+
+static const void *
+version_out(void *user, size_t index, kw_arena *scratch)
+{
+    const reading *what = user;
+    const kw_record_version *version = &what->versions[index];
+    kw_api_RecordVersion *out = KW_ARENA_NEW(scratch, kw_api_RecordVersion);
+    *out = (kw_api_RecordVersion){.timestamp = version->timestamp,
+                                  .record = kw_convert_record_out(what->table, &version->record, scratch)};
+    return out;
 }
 
 static void
 reply(void *user, const kw_record_version *versions, size_t count, const kw_error *error)
 {
     reading *what = user;
-    kw_api_Data_getVersions_result out = {.has_success = true};
+    kw_api_Data_getVersions_result result = {.has_success = true};
     kw_error failed;
-    out.success.items = KW_ARENA_ARRAY(what->exchange->call.arena, kw_api_RecordVersion, count);
-    out.success.count = (uint32_t)count;
-    if (!error && !versions_out(what, versions, count, out.success.items, &failed))
+    if (!error && !check_size(what, versions, count, &failed))
         error = &failed;
-    if (error)
+    if (error) {
         kw_exchange_fail(what->exchange, error);
-    else
-        kw_exchange_reply(what->exchange, &out);
+        return;
+    }
+    what->versions = versions;
+    kw_list_reply_send(
+        what->exchange,
+        &(kw_list_reply){.result = &result,
+                         .list = &result.success,
+                         .items = kw_list_reply_items(&kw_api_Data_getVersions_result_wire,
+                                                      offsetof(kw_api_Data_getVersions_result, success)),
+                         .count = count,
+                         .make = version_out,
+                         .user = what});
 }
 
 static void
