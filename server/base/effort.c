@@ -1,5 +1,7 @@
 #include "base/effort.h"
 
+#include "base/shortage.h"
+
 static bool
 is_cancelled(const kw_effort *effort)
 {
@@ -38,6 +40,29 @@ kw_effort_hold(kw_effort *effort, size_t bytes)
     return !effort->over;
 }
 
+bool
+kw_effort_charge(kw_effort *effort)
+{
+    size_t now = effort->kept + effort->held;
+    if (now > effort->charged)
+        effort->shortage = kw_budget_shortage(effort->account, effort->charged, now - effort->charged);
+    if (effort->shortage != KW_SHORTAGE_NONE) {
+        effort->over = true;
+        effort->look_at = 0;
+        return false;
+    }
+    kw_account_charge(effort->account, KW_MEMORY_CALLS, (int64_t)now - (int64_t)effort->charged);
+    effort->charged = now;
+    return !effort->over;
+}
+
+void
+kw_effort_release(kw_effort *effort)
+{
+    kw_account_charge(effort->account, KW_MEMORY_CALLS, -(int64_t)effort->charged);
+    effort->charged = 0;
+}
+
 void
 kw_effort_keep(kw_effort *effort)
 {
@@ -48,6 +73,8 @@ kw_effort_keep(kw_effort *effort)
 bool
 kw_effort_fail(const kw_effort *effort, const char *doing, kw_error *ret_error)
 {
+    if (effort->shortage != KW_SHORTAGE_NONE)
+        return kw_shortage_fail(effort->shortage, ret_error);
     if (effort->too_large)
         return kw_error_set(ret_error, KW_LIMIT, "more than %zu MiB of memory were needed while %s",
                             effort->bytes_most >> 20, doing);

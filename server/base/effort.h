@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -26,6 +27,9 @@ typedef struct kw_effort {
     uint64_t units_most;     /* 0: no limit */
     size_t bytes_most;       /* 0: no limit */
     size_t kept, held;       /* bytes held by finished parts, and by the present part */
+    kw_account *account;     /* for kw_effort_charge; NULL: none */
+    size_t charged;          /* bytes charged to it */
+    kw_shortage shortage;    /* why it cannot be charged more */
     uint64_t spent, look_at; /* look_at: the value of spent at which the clock is checked next */
     bool too_large;          /* the work held more than bytes_most */
     bool over;
@@ -48,9 +52,15 @@ kw_effort_spend(kw_effort *effort, uint64_t units)
  * limit. */
 bool kw_effort_hold(kw_effort *effort, size_t bytes);
 
+/* Charges what the work holds to the account, for memory that is not in an arena. False like kw_effort_spend;
+ * also if the call needs more than its share or memory is short. */
+bool kw_effort_charge(kw_effort *effort);
+/* Removes the charge. */
+void kw_effort_release(kw_effort *effort);
+
 /* Finishes the present part: its bytes stay held while other parts are worked on. */
 void kw_effort_keep(kw_effort *effort);
 
 /* TIMEOUT "the deadline passed while DOING", UNAVAILABLE when it was cancelled, LIMIT when it needed too much
- * work or memory. Returns false. */
+ * work or memory, BUSY when memory was short. Returns false. */
 bool kw_effort_fail(const kw_effort *effort, const char *doing, kw_error *ret_error);

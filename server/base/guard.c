@@ -45,7 +45,9 @@ void
 kw_guard_leave(const kw_arena *arena, kw_shortage shortage)
 {
     guard *self = innermost;
-    if (!self || self->ended || self->arena != arena)
+    while (self && self->arena != arena)
+        self = self->outer;
+    if (!self || self->ended)
         return;
     self->shortage = shortage;
     self->ended = true; /* cleanups can allocate */
@@ -83,18 +85,11 @@ run(guard *self, void (*part)(void *user), void *user)
     }
 }
 
-static bool
-refuse(kw_shortage shortage, kw_error *ret_error)
-{
-    return shortage == KW_SHORTAGE_OF_SHARE ? kw_shortage_refuse_large(ret_error)
-                                            : kw_shortage_refuse(ret_error);
-}
-
 bool
 kw_guard_check(const kw_arena *arena, kw_error *ret_error)
 {
     kw_shortage shortage = kw_arena_shortage(arena);
-    return shortage == KW_SHORTAGE_NONE || refuse(shortage, ret_error);
+    return shortage == KW_SHORTAGE_NONE || kw_shortage_fail(shortage, ret_error);
 }
 
 bool
@@ -109,5 +104,5 @@ kw_guard_run(kw_arena *arena, void (*part)(void *user), void *user, kw_error *re
     innermost = &self;
     kw_shortage shortage = run(&self, part, user);
     innermost = self.outer;
-    return shortage == KW_SHORTAGE_NONE || refuse(shortage, ret_error);
+    return shortage == KW_SHORTAGE_NONE || kw_shortage_fail(shortage, ret_error);
 }

@@ -39,7 +39,7 @@ void kw_guard_end(void);
 
 /* --- for arena.c --------------------------------------------------------------------------------- */
 
-/* Leaves the innermost guard of this thread, if it is one of this arena and has not ended. */
+/* Leaves this thread's innermost guard of this arena, unless it has ended. */
 void kw_guard_leave(const kw_arena *arena, kw_shortage shortage);
 
 /* Ends the guards of an arena that is being freed. */

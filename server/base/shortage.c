@@ -14,8 +14,10 @@ kw_shortage_refuse(kw_error *ret_error)
 }
 
 bool
-kw_shortage_refuse_large(kw_error *ret_error)
+kw_shortage_fail(kw_shortage shortage, kw_error *ret_error)
 {
+    if (shortage == KW_SHORTAGE_OF_MEMORY)
+        return kw_shortage_refuse(ret_error);
     return kw_error_set(ret_error, KW_LIMIT,
                         "the call needs more than %" PRId64
                         " bytes of memory, the most that one call can use (half of limits.memory without "

@@ -9,8 +9,8 @@
 /* Sets BUSY with retry_after_ms and counts the refusal in a metric. Returns false. */
 bool kw_shortage_refuse(kw_error *ret_error);
 
-/* Sets LIMIT: the call needs more memory than the share of a call. Returns false. */
-bool kw_shortage_refuse_large(kw_error *ret_error);
+/* Sets LIMIT or BUSY, whichever the shortage is, which must not be NONE. Returns false. */
+bool kw_shortage_fail(kw_shortage shortage, kw_error *ret_error);
 
 /* Call this before work for an account. False with UNAVAILABLE if its client has disconnected, and with BUSY
  * if memory is short for it. NULL stands for an account within its share. */

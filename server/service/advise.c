@@ -198,7 +198,12 @@ advise(kw_advising *self, kw_error *ret_error)
 static bool
 advise_on_worker(kw_offload *offload)
 {
-    return advise((kw_advising *)offload, &offload->error);
+    kw_advising *self = (kw_advising *)offload;
+    self->arena = offload->arena;
+    bool good = advise(self, &offload->error);
+    if (good)
+        self->reply = kw_advise_reply(self);
+    return good;
 }
 
 static void
@@ -209,11 +214,9 @@ reply(kw_offload *offload, const kw_error *error)
         kw_exchange_fail(offload->exchange, error);
     else
         kw_exchange_reply(offload->exchange,
-                          &(kw_api_Admin_advise_result){.has_success = true,
-                                                        .success = (kw_api_Advice *)kw_advise_reply(self)});
+                          &(kw_api_Admin_advise_result){.has_success = true, .success = self->reply});
     for (size_t index = 0; index < KW_ADVISE_CANDIDATES_MAX; index++)
         kw_policy_unref(self->policies[index]);
-    kw_arena_free(self->arena);
     g_free(self);
 }
 
@@ -222,6 +225,5 @@ kw_serve_advise(kw_exchange *exchange)
 {
     kw_advising *self = g_new0(kw_advising, 1);
     self->args = exchange->args;
-    self->arena = kw_arena_new();
     kw_offload_start(&self->offload, exchange, advise_on_worker, reply);
 }

@@ -14,7 +14,7 @@
 static bool
 can_continue(void *user, size_t bytes)
 {
-    return kw_effort_hold(user, bytes) && kw_effort_look(user);
+    return kw_effort_hold(user, bytes) && kw_effort_charge(user) && kw_effort_look(user);
 }
 
 void
@@ -121,7 +121,6 @@ kw_candidate_table(const kw_policy *policy, kw_bytes candidate, kw_bytes name, k
 
 typedef struct reading {
     kw_offload offload;
-    kw_arena *arena;
     kw_policy *policy;
     kw_api_Admin_policyTables_result result;
 } reading;
@@ -137,11 +136,11 @@ read_tables(kw_offload *offload)
         return false;
     size_t count = kw_policy_table_count(policy);
     self->result.has_success = true;
-    self->result.success.items = KW_ARENA_ARRAY(self->arena, kw_api_TableInfo, count);
+    self->result.success.items = KW_ARENA_ARRAY(offload->arena, kw_api_TableInfo, count);
     self->result.success.count = (uint32_t)count;
-    for (size_t index = 0; index < count && kw_effort_hold(&offload->effort, kw_arena_used(self->arena));
+    for (size_t index = 0; index < count && kw_effort_hold(&offload->effort, kw_arena_used(offload->arena));
          index++)
-        kw_describe_table(kw_policy_table(policy, index), self->arena, &self->result.success.items[index]);
+        kw_describe_table(kw_policy_table(policy, index), offload->arena, &self->result.success.items[index]);
     return true;
 }
 
@@ -154,7 +153,6 @@ reply_tables(kw_offload *offload, const kw_error *error)
     else
         kw_exchange_reply(offload->exchange, &self->result);
     kw_policy_unref(self->policy);
-    kw_arena_free(self->arena);
     g_free(self);
 }
 
@@ -169,6 +167,5 @@ kw_serve_policy_tables(kw_exchange *exchange)
         return;
     }
     reading *self = g_new0(reading, 1);
-    self->arena = kw_arena_new();
     kw_offload_start(&self->offload, exchange, read_tables, reply_tables);
 }

@@ -90,7 +90,6 @@ reply(kw_exchange *exchange, const decoded *result, const kw_error *error)
 
 typedef struct decoding {
     kw_offload offload;
-    kw_arena *arena;
     kw_policy *policy; /* the result contains names that it owns */
     decoded result;
 } decoding;
@@ -106,7 +105,7 @@ decode_under_text(kw_offload *offload)
         self->policy ? kw_candidate_table(self->policy, name, args->has_table ? args->table : KW_BYTES_NONE,
                                           &offload->error)
                      : NULL;
-    return table && decode(table, args, self->arena, &self->result, &offload->error);
+    return table && decode(table, args, offload->arena, &self->result, &offload->error);
 }
 
 static void
@@ -115,7 +114,6 @@ reply_under_text(kw_offload *offload, const kw_error *error)
     decoding *self = (decoding *)offload;
     reply(offload->exchange, &self->result, error);
     kw_policy_unref(self->policy);
-    kw_arena_free(self->arena);
     g_free(self);
 }
 
@@ -125,7 +123,6 @@ static void
 decode_under_text_later(kw_exchange *exchange)
 {
     decoding *self = g_new0(decoding, 1);
-    self->arena = kw_arena_new();
     kw_offload_start(&self->offload, exchange, decode_under_text, reply_under_text);
 }
 

@@ -31,10 +31,9 @@ range_out(const kw_range *range, kw_arena *arena, kw_api_ExplainedRange *ret_out
                                                   : kw_arena_printf(arena, "from %s to the end", start))};
 }
 
-/* The worker uses its own arena, because the exchange's arena belongs to the loop. */
 typedef struct explaining {
     kw_offload offload;
-    kw_call call;
+    kw_call call; /* the exchange's, with the arena of the offload */
     const kw_scan_request *request;
     kw_api_Explanation out;
 } explaining;
@@ -69,9 +68,10 @@ explain(kw_offload *offload)
 {
     explaining *self = (explaining *)offload;
     const kw_plan *plan = NULL;
+    self->call.arena = offload->arena;
     if (!kw_verb_explain(&self->call, self->request, &offload->effort, &plan, &offload->error))
         return false;
-    plan_out(plan, self->call.arena, &self->out);
+    plan_out(plan, offload->arena, &self->out);
     return true;
 }
 
@@ -84,7 +84,6 @@ reply_plan(kw_offload *offload, const kw_error *error)
     else
         kw_exchange_reply(offload->exchange,
                           &(kw_api_Admin_explain_result){.has_success = true, .success = &self->out});
-    kw_call_release(&self->call);
     g_free(self);
 }
 
@@ -99,7 +98,7 @@ kw_serve_explain(kw_exchange *exchange)
         return;
     }
     explaining *self = g_new0(explaining, 1);
-    self->call = kw_call_copy(&exchange->call);
+    self->call = exchange->call;
     self->request = request;
     kw_offload_start(&self->offload, exchange, explain, reply_plan);
 }

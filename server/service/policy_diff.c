@@ -11,7 +11,6 @@
 
 typedef struct comparing {
     kw_offload offload;
-    kw_arena *arena;
     const char *text;
 } comparing;
 
@@ -51,9 +50,9 @@ compare(kw_offload *offload)
         kw_candidate_compile_old(KW_BYTES_LITERAL("old"), args->old_text, effort, error);
     g_autoptr(kw_policy) fresh =
         old ? kw_candidate_compile(KW_BYTES_LITERAL("new"), args->new_text, effort, error) : NULL;
-    if (!fresh || !read_sample(args, old, self->arena, effort, &sample, error))
+    if (!fresh || !read_sample(args, old, offload->arena, effort, &sample, error))
         return false;
-    self->text = kw_policy_diff(old, fresh, &sample, self->arena);
+    self->text = kw_policy_diff(old, fresh, &sample, offload->arena);
     return true;
 }
 
@@ -67,7 +66,6 @@ reply(kw_offload *offload, const kw_error *error)
         kw_exchange_reply(
             offload->exchange,
             &(kw_api_Admin_policyDiff_result){.has_success = true, .success = kw_bytes_of_text(self->text)});
-    kw_arena_free(self->arena);
     g_free(self);
 }
 
@@ -83,6 +81,5 @@ kw_serve_policy_diff(kw_exchange *exchange)
         return;
     }
     comparing *self = g_new0(comparing, 1);
-    self->arena = kw_arena_new();
     kw_offload_start(&self->offload, exchange, compare, reply);
 }

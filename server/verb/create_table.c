@@ -5,6 +5,7 @@
  *
  * Stops at the first error; tables created before it remain.
  */
+#include "base/guard.h"
 #include "path/association.h"
 #include "verb/splits.h"
 #include "verb/verb.h"
@@ -200,6 +201,7 @@ next_table(create *self)
         self->done(self->user, self->created, self->created_count, NULL);
         return;
     }
+    kw_guard_end();
     self->file = kw_splits_file(self->call, &self->request, self->placements[self->next]);
     if (!self->file) {
         make(self, KW_BYTES_NONE);

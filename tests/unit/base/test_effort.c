@@ -59,6 +59,39 @@ test_memory(void)
     expect(&effort, KW_LIMIT, "more than 3 MiB of memory were needed while it was tested");
 }
 
+/* Memory that is not in an arena is charged to the account, up to the share of a call, and while it is not
+ * short. */
+static void
+test_charged_memory(void)
+{
+    enum { MIB = 1 << 20 };
+    kw_account *account = kw_account_new();
+    kw_effort effort = {.deadline = KW_DEADLINE_NONE, .account = account};
+    kw_budget_configure(64 * MIB);
+    g_assert_true(kw_effort_hold(&effort, 20 * MIB) && kw_effort_charge(&effort));
+    g_assert_cmpint(kw_account_bytes(account), ==, 20 * MIB);
+    g_assert_true(kw_effort_hold(&effort, 10 * MIB) && kw_effort_charge(&effort));
+    g_assert_cmpint(kw_account_bytes(account), ==, 10 * MIB);
+    kw_effort_keep(&effort);
+    g_assert_true(kw_effort_hold(&effort, 20 * MIB) && kw_effort_charge(&effort));
+    g_assert_cmpint(kw_account_bytes(account), ==, 30 * MIB);
+    g_assert_true(kw_effort_hold(&effort, 23 * MIB));
+    g_assert_false(kw_effort_charge(&effort));
+    g_assert_false(kw_effort_spend(&effort, 1));
+    expect(&effort, KW_LIMIT, "the call needs more than 33554432 bytes of memory");
+    kw_effort_release(&effort);
+    g_assert_cmpint(kw_account_bytes(account), ==, 0);
+    kw_effort later = {.deadline = KW_DEADLINE_NONE, .account = account};
+    kw_budget_charge(KW_MEMORY_ROWS, 60 * MIB);
+    g_assert_true(kw_effort_hold(&later, 20 * MIB));
+    g_assert_false(kw_effort_charge(&later));
+    expect(&later, KW_BUSY, "the gateway is short of memory");
+    g_assert_cmpint(kw_account_bytes(account), ==, 0);
+    kw_budget_charge(KW_MEMORY_ROWS, -60 * MIB);
+    kw_account_unref(account);
+    kw_budget_configure(0);
+}
+
 static bool
 is_set(void *user)
 {
@@ -84,6 +117,7 @@ main(int argc, char **argv)
     g_test_add_func("/effort/amount", test_amount);
     g_test_add_func("/effort/deadline", test_deadline);
     g_test_add_func("/effort/memory", test_memory);
+    g_test_add_func("/effort/charged", test_charged_memory);
     g_test_add_func("/effort/cancelled", test_cancelled);
     return g_test_run();
 }

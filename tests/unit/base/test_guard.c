@@ -275,6 +275,30 @@ a_guard_belongs_to_an_arena(void)
 }
 
 static void
+run_in_another(void *user)
+{
+    work *self = user;
+    kw_error ignored;
+    kw_guard_run(self->inner, descend_ten, self, &ignored);
+    g_assert_not_reached();
+}
+
+/* An allocation leaves the guard of its arena through those of other arenas. */
+static void
+a_guard_is_left_through_others(void)
+{
+    work self = work_new(64 * MIB, 40000);
+    self.inner = kw_arena_new_for(self.account, KW_MEMORY_ROWS);
+    g_assert_false(kw_guard_run(self.arena, run_in_another, &self, &self.error));
+    g_assert_cmpint(self.error.code, ==, KW_LIMIT);
+    g_assert_cmpint(self.cleaned, ==, 10);
+    self.pieces = 0;
+    g_assert_true(kw_guard_run(self.arena, descend_ten, &self, &self.error));
+    kw_arena_free(self.inner);
+    work_clear(&self);
+}
+
+static void
 replace_the_arena(void *user)
 {
     work *self = user;
@@ -356,6 +380,7 @@ main(int count, char **arguments)
     g_test_add_func("/base/guard/adopted", adopted_memory_counts);
     g_test_add_func("/base/guard/nested", guards_nest);
     g_test_add_func("/base/guard/another", a_guard_belongs_to_an_arena);
+    g_test_add_func("/base/guard/through", a_guard_is_left_through_others);
     g_test_add_func("/base/guard/freed", freeing_an_arena_ends_its_guard);
     g_test_add_func("/base/guard/no-account", arenas_without_an_account_are_not_limited);
     g_test_add_func("/base/guard/threads", threads_have_their_own_guards);
