@@ -325,6 +325,8 @@ typedef struct kw_path_info {
     char *state;   /* in the catalog: "complete"; "filling": it lacks rows; NULL: the table is not served */
     bool verified; /* false: it has rows older than the catalog that were not compared with the primary path
                     */
+    gint64 checked_rows; /* so many rows were checked when the gateway first served the path; 0: none */
+    gint64 checked_at;   /* when, in milliseconds since 1970 */
 } kw_path_info;
 
 typedef struct kw_table_info {

@@ -214,6 +214,7 @@ typedef struct kw_model_table {
     const char *order;           /* store, stamp; NULL: not set */
     int atomics;                 /* increments and conditional writes are allowed: -1: not set, 0, 1 */
     bool updates;                /* a record can be put more than once */
+    bool accept_unverified;      /* existing rows that the catalog does not know are served unchecked */
     int64_t major_compaction_ms; /* interval at which the store removes expired cells: 7 d */
     bool incomplete;             /* lacks the parts that have problems; see kw_model_check_text */
 } kw_model_table;

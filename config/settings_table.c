@@ -409,6 +409,13 @@ static const kw_setting table_settings[] = {
      .fallback = "true",
      .about = "Allow a record to be put more than once. A rule with a random or round_robin salt needs false "
               "here, or an association, because a second put could write a second row in another bucket."},
+    {.name = "accept_unverified",
+     .kind = KW_KIND_BOOL,
+     .offset = offsetof(kw_draft_table, table.accept_unverified),
+     .fallback = "false",
+     .about = "Serve existing rows of a table that is new to the catalog without a check. By default, the "
+              "gateway first checks a sample of the rows of each region, and does not serve the table if one "
+              "of them does not follow the key rule or has a value that cannot be decoded."},
     {.name = NULL},
 };
 

@@ -238,9 +238,14 @@ struct PathInfo {
   /** State of the path in the catalog: "complete", or "filling" while it does not have all rows. Absent if the policy is
    *  not served. */
   7: optional string state,
-  /** False if the path has rows that are older than the catalog, and these rows were not compared with the primary
-   *  path. */
-  8: optional bool verified
+  /** False if the path has rows that are older than the catalog, and these rows were neither verified nor compared
+   *  with the primary path. */
+  8: optional bool verified,
+  /** Number of rows that the gateway checked before it served the path for the first time. Absent if the path had no
+   *  rows then, or if they were not checked. */
+  9: optional i64 checked_rows,
+  /** When the gateway checked them, in milliseconds since 1970. */
+  10: optional i64 checked_at
 }
 
 struct TableInfo {

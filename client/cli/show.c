@@ -58,7 +58,7 @@ output_fields(const kw_cli *cli, const kw_table_info *table)
     return kw_output_end(output, NULL);
 }
 
-/* "complete", "complete, unverified" or "not served". */
+/* "complete", "complete, unverified", "complete, unverified (80 rows checked)" or "not served". */
 static char *
 state_text(const kw_table_info *table, const kw_path_info *path)
 {
@@ -66,6 +66,9 @@ state_text(const kw_table_info *table, const kw_path_info *path)
         return g_strdup("not served");
     if (path->state == NULL)
         return NULL;
+    if (!path->verified && path->checked_rows > 0)
+        return g_strdup_printf("%s, unverified (%" G_GINT64_FORMAT " rows checked)", path->state,
+                               path->checked_rows);
     return g_strdup_printf("%s%s", path->state, path->verified ? "" : ", unverified");
 }
 

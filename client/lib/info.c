@@ -83,6 +83,8 @@ path_info(gconstpointer item)
     info->buckets = thrift->buckets;
     info->state = g_strdup(thrift->state);
     info->verified = thrift->verified;
+    info->checked_rows = thrift->checked_rows;
+    info->checked_at = thrift->checked_at;
     return info;
 }
 

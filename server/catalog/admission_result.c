@@ -86,6 +86,39 @@ kw_admission_has_path(const kw_admission *admission, size_t table, size_t path)
     return recorded && kw_facts_has_path(recorded, &admission->wanted[table]->paths[path]);
 }
 
+/* The placement of a path of a table that the catalog does not contain; NULL: another one. */
+static kw_placement_facts *
+find_new(const kw_admission *admission, size_t table, size_t path)
+{
+    g_assert(table < admission->count && path < admission->wanted[table]->paths_count);
+    const kw_facts *merged = admission->changes[table].merged;
+    bool is_new = merged && !admission->recorded[table] && !admission->wanted[table]->paths[path].association;
+    return is_new ? &merged->paths[path].placements[0] : NULL;
+}
+
+bool
+kw_admission_is_unchecked(const kw_admission *admission, size_t table, size_t path)
+{
+    const kw_placement_facts *placement = find_new(admission, table, path);
+    return placement && !placement->verified && placement->checked_rows == 0;
+}
+
+void
+kw_admission_note_checked(kw_admission *admission, size_t table, size_t path, int64_t rows, int64_t at_ms)
+{
+    kw_placement_facts *placement = find_new(admission, table, path);
+    g_assert(placement);
+    placement->checked_rows = rows;
+    placement->checked_at_ms = at_ms;
+}
+
+int64_t
+kw_admission_checked_rows(const kw_admission *admission, size_t table, size_t path)
+{
+    const kw_placement_facts *placement = find_new(admission, table, path);
+    return placement ? placement->checked_rows : 0;
+}
+
 const kw_placement_facts *
 kw_admission_placement(const kw_admission *admission, size_t table, size_t path)
 {

@@ -88,6 +88,15 @@ size_t kw_admission_hold(const kw_admission *admission, const char *const **ret_
  */
 bool kw_admission_has_path(const kw_admission *admission, size_t table, size_t path);
 
+/* True if the path is new to the catalog, and its store table has rows: they must be checked (verb/sample.h)
+ * before the commit. Store tables that only Keyway fills are not checked. */
+bool kw_admission_is_unchecked(const kw_admission *admission, size_t table, size_t path);
+/* Records in the facts how many rows of the path were checked. Call it before the commit. */
+void kw_admission_note_checked(kw_admission *admission, size_t table, size_t path, int64_t rows,
+                               int64_t at_ms);
+/* What was noted; 0: nothing. */
+int64_t kw_admission_checked_rows(const kw_admission *admission, size_t table, size_t path);
+
 /* For a policy that the catalog keeps: its commit fails with REFUSED unless version `current` is the current
  * one. With `next`, the version after it becomes current in the same put as the facts; next must live until
  * the commit ends. Call it before the commit. */

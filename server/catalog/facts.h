@@ -26,8 +26,11 @@ typedef struct kw_placement_facts {
     const char *rule;        /* its description, one component per line; "" if unknown */
     const char *store_table; /* "ns:name" or "name", never "default:name" */
     kw_placement_state state;
-    bool verified;      /* its rows were compared with the primary path's, or it had no rows when the catalog
-                           recorded it */
+    bool verified; /* its rows were compared with the primary path's, or it had no rows when the catalog
+                      recorded it */
+    int64_t checked_rows;  /* a sample of so many rows was checked when the catalog recorded the placement; 0:
+                              none was */
+    int64_t checked_at_ms; /* when, by the gateway's clock */
     int64_t retired_by; /* started_ms of the change that retired it, in a store with several writers; 0: none
                            did */
 } kw_placement_facts;

@@ -30,6 +30,16 @@ add_flag(JsonBuilder *to, const char *name, bool flag)
     json_builder_add_boolean_value(to, TRUE);
 }
 
+/* Numbers that are greater than 0. */
+static void
+add_number(JsonBuilder *to, const char *name, int64_t number)
+{
+    if (number <= 0)
+        return;
+    json_builder_set_member_name(to, name);
+    json_builder_add_int_value(to, number);
+}
+
 static void
 print_field(JsonBuilder *to, const kw_field_facts *field)
 {
@@ -57,10 +67,9 @@ print_placement(JsonBuilder *to, const kw_placement_facts *placement)
     add_text(to, "store_table", placement->store_table);
     add_text(to, "state", kw_placement_state_name(placement->state));
     add_flag(to, "verified", placement->verified);
-    if (placement->retired_by > 0) {
-        json_builder_set_member_name(to, "retired_by");
-        json_builder_add_int_value(to, placement->retired_by);
-    }
+    add_number(to, "checked_rows", placement->checked_rows);
+    add_number(to, "checked_at", placement->checked_at_ms);
+    add_number(to, "retired_by", placement->retired_by);
     json_builder_end_object(to);
 }
 
@@ -179,6 +188,8 @@ parse_placement(JsonObject *from, kw_arena *arena, kw_placement_facts *to)
                                .rule = kw_catalog_json_text(from, "rule", arena),
                                .store_table = kw_catalog_json_text(from, "store_table", arena),
                                .verified = flag_of(from, "verified"),
+                               .checked_rows = MAX(number_of(from, "checked_rows"), 0),
+                               .checked_at_ms = MAX(number_of(from, "checked_at"), 0),
                                .retired_by = MAX(number_of(from, "retired_by"), 0)};
     return layout >= 0 && layout <= UINT32_MAX && to->fingerprint[0] && to->store_table[0] &&
            parse_state(kw_catalog_json_text(from, "state", arena), &to->state);

@@ -8,6 +8,7 @@
 #include "gateway/policy_requests.h"
 #include "gateway/prepare.h"
 #include "gateway/reload.h"
+#include "gateway/row_checks.h"
 #include "gateway/state.h"
 
 static void
@@ -121,6 +122,7 @@ kw_drain_start(kw_gateway *gateway, int exit_code)
     kw_policy_requests_end(gateway);
     kw_follower_stop(gateway->follower);
     kw_coordinator_stop(gateway->coordinator);
+    kw_row_checks_stop(gateway->row_checks);
     if (!gateway->listening)
         kw_net_start(gateway->net); /* so that the loops can close their handles */
     gateway->listening = true;

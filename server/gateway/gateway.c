@@ -21,6 +21,7 @@
 #include "gateway/policy_requests.h"
 #include "gateway/readiness.h"
 #include "gateway/reload.h"
+#include "gateway/row_checks.h"
 #include "gateway/serving.h"
 #include "gateway/signals.h"
 #include "gateway/stores.h"
@@ -115,6 +116,7 @@ open_loops(kw_gateway *gateway)
     gateway->catalog = open_catalog(gateway);
     if (gateway->catalog)
         kw_store_set_fence(gateway->store, kw_catalog_fence(gateway->catalog));
+    gateway->row_checks = kw_row_checks_new(gateway, kw_serving_rows_checked);
     gateway->reload = kw_reload_new(gateway);
     gateway->follower = kw_follower_new(gateway);
     gateway->coordinator = kw_coordinator_new(gateway);
@@ -169,6 +171,7 @@ close_all(kw_gateway *gateway)
         kw_reload_free(gateway->reload);
         kw_follower_free(gateway->follower);
         kw_coordinator_free(gateway->coordinator);
+        kw_row_checks_free(gateway->row_checks);
     }
     kw_change_publication_free(gateway);
     kw_change_set_unref(gateway->changes);
@@ -187,6 +190,7 @@ close_all(kw_gateway *gateway)
         g_ptr_array_unref(gateway->warnings);
     g_clear_pointer(&gateway->zone_warnings, g_ptr_array_unref);
     g_clear_pointer(&gateway->unserved, g_ptr_array_unref);
+    g_clear_pointer(&gateway->unverified, g_ptr_array_unref);
     if (gateway->keyring)
         kw_keyring_unref(gateway->keyring);
     kw_policy_unref(gateway->policy);

@@ -57,6 +57,7 @@ typedef struct kw_gateway {
     struct kw_change_set *served_changes;      /* the records when `policy` began to be served */
     uint64_t changes_revision;                 /* incremented when `changes` is replaced */
     struct kw_coordinator *coordinator;        /* coordinator.c */
+    struct kw_row_checks *row_checks;          /* row_checks.c */
     kw_catalog *catalog;                       /* NULL if the store keeps nothing */
     kw_jobs jobs;                              /* changes of the policy or the catalog */
     struct kw_preparing *present_preparation;  /* prepare.c */
@@ -75,10 +76,14 @@ typedef struct kw_gateway {
     size_t listeners_count;
     uint16_t admin_port;
     bool listening;
-    bool ports_reported; /* the ports were reported, and systemd was notified */
-    bool preparing;      /* prepare_job is queued or running */
-    bool lost;           /* the registration in the catalog was lost since prepare_job began */
-    bool fenced;         /* the registration was lost, and the gateway was not admitted again */
+    bool ports_reported;       /* the ports were reported, and systemd was notified */
+    bool preparing;            /* prepare_job is queued or running */
+    bool lost;                 /* the registration in the catalog was lost since prepare_job began */
+    uint64_t prepare_began_ns; /* when prepare_job began the last time */
+    uint64_t prepare_took_ns;  /* how long it took */
+    bool rows_checked;         /* a check of rows has ended since then */
+    bool tables_soon;          /* the timer is set for tables whose rows were checked */
+    bool fenced;               /* the registration was lost, and the gateway was not admitted again */
 
     kw_reload *reload;
     kw_follower *follower; /* NULL unless the catalog keeps the policy */
@@ -89,6 +94,8 @@ typedef struct kw_gateway {
     GPtrArray *zone_warnings; /* texts about time zones whose data in the system differ from the catalog's, or
                                  NULL */
     GPtrArray *unserved;      /* tables that are not served, and why; NULL: not known yet; table_states.c */
+    GPtrArray *unverified;    /* texts about paths with rows that were not verified, or NULL */
+    bool checking_all;        /* no table is served, because the rows of new tables are being checked */
     struct kw_change_publication *published; /* change_publication.c */
     kw_error why_not;                        /* the error of the last attempt to prepare */
     GPtrArray *not_listening; /* texts about listeners whose address the machine does not have, or NULL */

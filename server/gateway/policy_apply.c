@@ -10,7 +10,9 @@
 #include "gateway/policy_file.h"
 #include "gateway/policy_plan.h"
 #include "gateway/prepare.h"
+#include "gateway/row_checks.h"
 #include "gateway/stored_policy.h"
+#include "gateway/table_states.h"
 #include "store/check.h"
 
 #include <string.h>
@@ -142,13 +144,15 @@ check_hazards(const kw_policy_request *self, const kw_admission *admission, kw_e
     return kw_hazards_check(self->policy, admission, &warnings, ret_error);
 }
 
-/* The first reason why the policy cannot be applied; KW_OK: there is none. */
+/* The first reason why the policy cannot be applied; KW_OK: there is none. Tables that are not served can
+ * remain so (table_states.h). */
 static kw_error
 find_refusal(const kw_policy_request *self, const kw_admission *admission)
 {
     kw_error found = KW_ERROR_NONE;
+    const bool *optional = kw_table_states_optional(self->gateway, self->policy, false, self->arena);
     for (size_t i = 0; i < kw_policy_table_count(self->policy); i++)
-        if (kw_admission_refusal(admission, i))
+        if (kw_admission_refusal(admission, i) && !optional[i])
             return *kw_admission_refusal(admission, i);
     if (kw_admission_conflict(admission))
         return *kw_admission_conflict(admission);
@@ -194,6 +198,30 @@ decide(kw_policy_request *self, kw_admission *admission)
         kw_policy_request_finish(self, &refusal);
     else
         prepare(self);
+}
+
+static void
+on_rows_checked(void *user)
+{
+    kw_policy_request *self = user;
+    kw_error ignored;
+    kw_admission *admission = g_steal_pointer(&self->preview);
+    kw_row_checks_apply(self->gateway->row_checks, self->policy, admission, true, &ignored);
+    if (self->gateway->state >= KW_GATEWAY_DRAINING)
+        fail(self, KW_UNAVAILABLE, "the gateway is shutting down");
+    else
+        decide(self, admission);
+    kw_admission_abandon(admission);
+}
+
+/* Takes over the admission. */
+static void
+check_rows(kw_policy_request *self, kw_admission *admission)
+{
+    kw_row_checks *checks = self->gateway->row_checks;
+    self->preview = admission;
+    kw_row_checks_start(checks, self->policy, admission, true);
+    kw_row_checks_wait(checks, on_rows_checked, self);
 }
 
 /* --- changes of key rules -------------------------------------------------------------------------- */
@@ -255,8 +283,12 @@ wait_for_calls(kw_policy_request *self)
 void
 kw_policy_apply_end(kw_policy_request *self)
 {
-    if (self->wait)
+    if (self->preview) {
+        kw_row_checks_cancel_wait(self->gateway->row_checks);
+        on_rows_checked(self);
+    } else if (self->wait) {
         on_wait(self);
+    }
 }
 
 static void
@@ -319,7 +351,8 @@ on_preview(void *user, kw_admission *admission, const kw_error *error)
         self->applied = (kw_applied){.version = current.number, .plan = "nothing changes\n"};
         kw_policy_request_finish(self, NULL);
     } else if (!begin_changes(self, admission)) {
-        decide(self, admission);
+        check_rows(self, admission);
+        return;
     }
     kw_admission_abandon(admission);
 }

@@ -35,6 +35,21 @@ old_table(const planning *self, const kw_table *table)
     return same ? same : find_table(self->old, kw_admission_recorded_name(self->preview, table->number));
 }
 
+/* Says how many existing rows of a new table were checked. */
+static void
+describe_new(const planning *self, const kw_table *table, kw_buffer *lines)
+{
+    kw_buffer_append_text(lines, "  new\n");
+    for (size_t i = 0; i < table->paths_count; i++) {
+        int64_t rows = kw_admission_checked_rows(self->preview, table->number, i);
+        if (rows > 0)
+            kw_buffer_printf(lines,
+                             "  path %s: its store table has rows already; %" G_GINT64_FORMAT
+                             " of them were checked and follow the key rule\n",
+                             table->paths[i].name, rows);
+    }
+}
+
 static void
 describe_table(planning *self, const kw_table *table, kw_buffer *lines)
 {
@@ -47,7 +62,7 @@ describe_table(planning *self, const kw_table *table, kw_buffer *lines)
     else if (recorded)
         kw_buffer_append_text(lines, "  added to the policy; the catalog has it already\n");
     else
-        kw_buffer_append_text(lines, "  new\n");
+        describe_new(self, table, lines);
 }
 
 static const kw_placement *

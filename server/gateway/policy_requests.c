@@ -141,7 +141,7 @@ kw_policy_requests_end(kw_gateway *gateway)
         if (at->loop)
             answer(at, reply_new(at, &ending));
     request *waiting = gateway->policy_requests;
-    while (waiting && !waiting->wait)
+    while (waiting && !waiting->wait && !waiting->preview)
         waiting = waiting->next_open;
     if (waiting)
         kw_policy_apply_end(waiting);

@@ -39,6 +39,7 @@ typedef struct kw_policy_request {
     kw_change_step step;           /* if `base` is set */
     kw_policy *policy;             /* with the placements of `changes` */
     const char *advice;            /* see change_target.h; NULL: none */
+    kw_admission *preview;         /* while the rows of new tables are checked; otherwise NULL */
     kw_timer *wait;                /* until calls under earlier policies have ended; NULL: it does not wait */
     uint64_t wait_until_ns;
     kw_policy *old; /* the current version; NULL: none, or this gateway cannot read it */

@@ -4,6 +4,7 @@
 #include "gateway/change_set.h"
 #include "gateway/change_target.h"
 #include "gateway/hazards.h"
+#include "gateway/row_checks.h"
 #include "gateway/table_states.h"
 #include "gateway/zone_warnings.h"
 #include "verb/verb.h"
@@ -27,6 +28,7 @@ struct kw_preparing {
     kw_timer *timer; /* a pause before a retry, or the time limit of a hold */
     bool waiting;    /* waits for the timer, or until calls end */
     bool holding;
+    bool checking; /* waits for checks of rows */
     GPtrArray
         *created_tables; /* names of store tables that were created; a retry does not create them again */
     kw_call call;        /* the call of the present step */
@@ -86,6 +88,9 @@ finish(preparing *self, const kw_error *error)
         release(self);
     }
     self->waiting = false;
+    if (self->checking)
+        kw_row_checks_cancel_wait(self->gateway->row_checks);
+    self->checking = false;
     kw_timer_stop(self->timer);
     self->end.run = report;
     kw_loop_post(self->gateway->loop, &self->end);
@@ -388,6 +393,34 @@ check_cancellations(const preparing *self, kw_error *ret_error)
 }
 
 static void
+on_rows_checked(void *user)
+{
+    preparing *self = user;
+    kw_error refused;
+    self->waiting = self->checking = false;
+    if (is_ending(self))
+        return;
+    if (kw_row_checks_apply(self->gateway->row_checks, self->policy, self->admission, false, &refused))
+        check_hazards(self);
+    else
+        finish(self, &refused);
+}
+
+/* Waits for the checks of tables that cannot be left out. */
+static void
+check_rows(preparing *self)
+{
+    kw_gateway *gateway = self->gateway;
+    bool recent = !self->begins && self->policy != gateway->policy;
+    if (kw_row_checks_start(gateway->row_checks, self->policy, self->admission, recent) == 0) {
+        on_rows_checked(self);
+        return;
+    }
+    self->waiting = self->checking = true;
+    kw_row_checks_wait(gateway->row_checks, on_rows_checked, self);
+}
+
+static void
 on_checked(void *user, kw_admission *admission, const kw_error *error)
 {
     preparing *self = user;
@@ -397,7 +430,7 @@ on_checked(void *user, kw_admission *admission, const kw_error *error)
     if (error)
         fail(self, error);
     else if (check_cancellations(self, &refused))
-        check_hazards(self);
+        check_rows(self);
     else
         finish(self, &refused);
 }

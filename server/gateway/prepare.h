@@ -1,7 +1,7 @@
 /* Internal to gateway: prepares the store for a policy before it is served.
  *
- *   compare with the catalog -> create missing store tables -> prepare sequences
- *     -> hold the calls of tables whose rows change -> write the facts -> done: the policy is served
+ *   compare with the catalog -> check rows that the catalog does not know (row_checks.h)
+ *     -> create missing store tables -> prepare sequences -> hold the calls of tables whose rows change -> write the facts -> done: the policy is served
  *
  * A step of a change does not look up the store tables that the policy in service has. There are many steps,
  * and atomic operations can be held meanwhile.

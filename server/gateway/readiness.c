@@ -24,6 +24,10 @@ is_ready(void *user, void (*add_reason)(void *list, const char *reason), void *l
         ready = false;
     }
     kw_mutex_lock(&gateway->lock);
+    if (ready && gateway->checking_all) {
+        add_reason(list, "the rows of its tables are being checked");
+        ready = false;
+    }
     if (!ready && gateway->why_not.code != KW_OK)
         add_reason(list, gateway->why_not.text);
     kw_mutex_unlock(&gateway->lock);
@@ -52,6 +56,7 @@ list_warnings(void *user, void (*add_warning)(void *list, const char *text), voi
     if (gateway->not_followed.code != KW_OK)
         add_warning(list, gateway->not_followed.text);
     kw_mutex_unlock(&gateway->lock);
+    kw_table_states_list_unverified(gateway, add_warning, list);
 }
 
 static void

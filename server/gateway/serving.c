@@ -23,6 +23,8 @@
 #define RETRY_MS 1000
 /* When to retry after a gateway lost its registration and was not admitted again. */
 #define ADMISSION_RETRY_MS 5000
+#define CHECKED_PAUSE_MS 100
+#define NS_PER_MS UINT64_C(1000000)
 
 static void
 set_why_not(kw_gateway *gateway, const kw_error *error)
@@ -119,13 +121,35 @@ set_served(kw_gateway *gateway)
     kw_change_set_unref(old);
 }
 
-/* The reason can end without a command to this gateway, for example if another gateway ends. */
+/* The reason why a table is not served can end without a command to this gateway, for example if another
+ * gateway ends. After a check of rows, the gateway waits for a short time only, but long enough to admit
+ * several tables at once: an admission compares all tables. */
 static void
 retry_tables_later(kw_gateway *gateway)
 {
-    if (gateway->state == KW_GATEWAY_SERVING && !gateway->fenced &&
-        kw_policy_count_unserved(gateway->policy) > 0)
-        kw_timer_start_ms(gateway->timer, KW_TABLES_RETRY_MS);
+    bool waits = gateway->state == KW_GATEWAY_SERVING && !gateway->fenced && !gateway->preparing &&
+                 kw_policy_count_unserved(gateway->policy) > 0;
+    if (!waits || gateway->tables_soon)
+        return;
+    gateway->tables_soon = gateway->rows_checked;
+    kw_timer_start_ms(gateway->timer, gateway->rows_checked
+                                          ? MAX(CHECKED_PAUSE_MS, 2 * gateway->prepare_took_ns / NS_PER_MS)
+                                          : KW_TABLES_RETRY_MS);
+}
+
+void
+kw_serving_rows_checked(void *user)
+{
+    kw_gateway *gateway = user;
+    gateway->rows_checked = true;
+    retry_tables_later(gateway);
+}
+
+static void
+stop_timer(kw_gateway *gateway)
+{
+    gateway->tables_soon = false;
+    kw_timer_stop(gateway->timer);
 }
 
 void
@@ -200,7 +224,7 @@ kw_gateway_serve_version(kw_gateway *gateway, kw_policy *policy)
     if (gateway->state != KW_GATEWAY_WAITING)
         return;
     set_why_not(gateway, &KW_ERROR_NONE);
-    kw_timer_stop(gateway->timer);
+    stop_timer(gateway);
     start_serving(gateway);
 }
 
@@ -233,10 +257,11 @@ on_prepared(void *user, const kw_error *error)
 {
     kw_gateway *gateway = user;
     gateway->preparing = false;
+    gateway->prepare_took_ns = kw_clock_mono_ns() - gateway->prepare_began_ns;
     if (!error)
         set_why_not(gateway, &KW_ERROR_NONE);
     if (gateway->state < KW_GATEWAY_DRAINING) {
-        kw_timer_stop(gateway->timer);
+        stop_timer(gateway);
         if (gateway->state == KW_GATEWAY_SERVING)
             on_prepared_again(gateway, error);
         else if (error && can_recover(gateway, error))
@@ -315,6 +340,8 @@ run_prepare(kw_job *job)
 {
     kw_gateway *gateway = (kw_gateway *)((char *)job - offsetof(kw_gateway, prepare_job));
     gateway->lost = false;
+    gateway->rows_checked = false;
+    gateway->prepare_began_ns = kw_clock_mono_ns();
     if (gateway->state >= KW_GATEWAY_DRAINING)
         kw_jobs_next(&gateway->jobs);
     else
@@ -359,6 +386,7 @@ kw_serving_on_timer(void *user)
     kw_gateway *gateway = user;
     bool complete = gateway->state == KW_GATEWAY_SERVING && !gateway->fenced &&
                     kw_policy_count_unserved(gateway->policy) == 0;
+    gateway->tables_soon = false;
     if (complete)
         return; /* a reload has put the tables into service that the timer was for */
     if (!gateway->preparing) {

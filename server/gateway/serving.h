@@ -18,6 +18,9 @@ void kw_serving_begin(kw_gateway *gateway);
  * shut fence: the next attempt. */
 void kw_serving_on_timer(void *gateway);
 
+/* Callback of the row checks: a check has ended, so a table can probably be served. */
+void kw_serving_rows_checked(void *gateway);
+
 /* Callback of the catalog, when the registration was lost: the policy must be admitted again. */
 void kw_serving_registration_lost(void *gateway);
 

@@ -5,7 +5,25 @@
 
 #include <glib.h>
 
+/* Most paths with unverified rows that /readyz lists. */
+#define UNVERIFIED_MOST 100
+
 /* --- which tables can be left out ---------------------------------------------------------------- */
+
+static bool
+is_same(const kw_table *a, const kw_table *b, kw_arena *arena)
+{
+    return kw_bytes_equal(kw_facts_print(kw_facts_of_table(a, arena), arena),
+                          kw_facts_print(kw_facts_of_table(b, arena), arena));
+}
+
+/* True if the policy in service has the same table and does not serve it. */
+static bool
+is_unserved_before(const kw_gateway *gateway, const kw_table *table, kw_arena *arena)
+{
+    const kw_table *before = kw_policy_find_table(gateway->policy, kw_bytes_of_text(table->name));
+    return before && kw_table_why_not_served(before) && is_same(before, table, arena);
+}
 
 const bool *
 kw_table_states_optional(const kw_gateway *gateway, const kw_policy *policy, bool begins, kw_arena *arena)
@@ -13,11 +31,8 @@ kw_table_states_optional(const kw_gateway *gateway, const kw_policy *policy, boo
     size_t count = kw_policy_table_count(policy);
     bool *optional = KW_ARENA_ARRAY(arena, bool, count);
     bool all = begins && !kw_policy_model(policy)->strict_start;
-    for (size_t i = 0; i < count; i++) {
-        kw_bytes name = kw_bytes_of_text(kw_policy_table(policy, i)->name);
-        const kw_table *served = kw_policy_find_table(gateway->policy, name);
-        optional[i] = all || (served && kw_table_why_not_served(served));
-    }
+    for (size_t i = 0; i < count; i++)
+        optional[i] = all || is_unserved_before(gateway, kw_policy_table(policy, i), arena);
     return optional;
 }
 
@@ -31,8 +46,11 @@ set_served(kw_policy *policy, const kw_admission *admission, const kw_table *tab
                         kw_admission_atomics(admission, number));
     for (size_t i = 0; i < table->paths_and_association_count; i++) {
         const kw_placement_facts *placement = kw_admission_placement(admission, number, i);
-        kw_policy_set_path_state(policy, number, i, kw_placement_state_name(placement->state),
-                                 placement->verified);
+        kw_path_state state = {.name = kw_placement_state_name(placement->state),
+                               .verified = placement->verified,
+                               .checked_rows = placement->checked_rows,
+                               .checked_at_ms = placement->checked_at_ms};
+        kw_policy_set_path_state(policy, number, i, &state);
     }
     kw_policy_set_served(policy, number, NULL);
 }
@@ -58,6 +76,7 @@ kw_table_states_set(kw_policy *policy, const kw_admission *admission)
 typedef struct unserved {
     char *table;
     char *why;
+    bool checking; /* its rows are being checked */
 } unserved;
 
 static void
@@ -79,7 +98,7 @@ list_unserved(const kw_policy *policy)
         if (!why)
             continue;
         unserved *each = g_new(unserved, 1);
-        *each = (unserved){g_strdup(table->name), g_strdup(why->text)};
+        *each = (unserved){g_strdup(table->name), g_strdup(why->text), why->code == KW_BUSY};
         g_ptr_array_add(list, each);
     }
     return list;
@@ -102,7 +121,8 @@ log_changes(const kw_policy *policy, const GPtrArray *old, const GPtrArray *fres
     for (guint i = 0; i < fresh->len; i++) {
         const unserved *each = fresh->pdata[i], *before = find(old, each->table);
         if (!before || !g_str_equal(before->why, each->why))
-            kw_log(KW_LOG_ERROR, "gateway", "a table is not served; the others are",
+            kw_log(each->checking ? KW_LOG_INFO : KW_LOG_ERROR, "gateway",
+                   each->checking ? "a table is not served yet" : "a table is not served; the others are",
                    KW_LOG_FACT("table", (const char *)each->table),
                    KW_LOG_FACT("reason", (const char *)each->why));
     }
@@ -114,14 +134,79 @@ log_changes(const kw_policy *policy, const GPtrArray *old, const GPtrArray *fres
     }
 }
 
+/* "2026-11-28" */
+static char *
+day_of(int64_t wall_ms)
+{
+    g_autoptr(GDateTime) at = g_date_time_new_from_unix_utc(wall_ms / 1000);
+    return at ? g_date_time_format(at, "%Y-%m-%d") : g_strdup("an unknown day");
+}
+
+static char *
+unverified_text(const kw_path *path)
+{
+    const char *table = path->table->name;
+    g_autofree char *day = day_of(path->checked_at_ms);
+    if (path->checked_rows == 0)
+        return g_strdup_printf(
+            "table %s, path %s: has rows that are older than its entry in the catalog, and "
+            "none of them was checked",
+            table, path->name);
+    return g_strdup_printf("table %s, path %s: has rows that are older than its entry in the catalog; "
+                           "%" G_GINT64_FORMAT " of them were checked on %s, not all",
+                           table, path->name, (int64_t)path->checked_rows, day);
+}
+
+static bool
+is_unverified(const kw_path *path)
+{
+    return !kw_table_why_not_served(path->table) && g_strcmp0(path->state, "complete") == 0 &&
+           !path->verified;
+}
+
+static GPtrArray *
+list_unverified(const kw_policy *policy, int64_t *ret_count)
+{
+    GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+    *ret_count = 0;
+    for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
+        const kw_table *table = kw_policy_table(policy, i);
+        for (size_t path = 0; path < table->paths_count; path++)
+            if (is_unverified(&table->paths[path]) && ++*ret_count <= UNVERIFIED_MOST)
+                g_ptr_array_add(list, unverified_text(&table->paths[path]));
+    }
+    if (*ret_count > UNVERIFIED_MOST)
+        g_ptr_array_add(list,
+                        g_strdup_printf("%" G_GINT64_FORMAT " more paths have rows that were not verified",
+                                        *ret_count - UNVERIFIED_MOST));
+    return list;
+}
+
+/* True if the gateway does not serve any table yet, because the rows of all that it can serve are being
+ * checked. */
+static bool
+is_checking_all(const kw_policy *policy, const GPtrArray *list)
+{
+    bool checking = false;
+    for (guint i = 0; i < list->len; i++)
+        checking = checking || ((const unserved *)list->pdata[i])->checking;
+    return checking && list->len == kw_policy_table_count(policy);
+}
+
 void
 kw_table_states_publish(kw_gateway *gateway)
 {
+    int64_t unverified;
     GPtrArray *fresh = list_unserved(gateway->policy);
+    g_autoptr(GPtrArray) texts = list_unverified(gateway->policy, &unverified);
     kw_mutex_lock(&gateway->lock);
     GPtrArray *old = gateway->unserved;
     gateway->unserved = fresh;
+    gateway->checking_all = is_checking_all(gateway->policy, fresh);
+    g_clear_pointer(&gateway->unverified, g_ptr_array_unref);
+    gateway->unverified = g_steal_pointer(&texts);
     kw_mutex_unlock(&gateway->lock);
+    kw_metrics_add(KW_METRIC_paths_unverified, unverified - kw_metrics_read(KW_METRIC_paths_unverified));
     log_changes(gateway->policy, old, fresh);
     kw_metrics_add(KW_METRIC_tables_unserved, (int64_t)fresh->len - (old ? (int64_t)old->len : 0));
     if (old)
@@ -134,5 +219,14 @@ kw_table_states_list(kw_gateway *gateway, void (*add)(void *list, const char *te
     kw_mutex_lock(&gateway->lock);
     for (guint i = 0; gateway->unserved && i < gateway->unserved->len; i++)
         add(list, ((const unserved *)gateway->unserved->pdata[i])->why);
+    kw_mutex_unlock(&gateway->lock);
+}
+
+void
+kw_table_states_list_unverified(kw_gateway *gateway, void (*add)(void *list, const char *text), void *list)
+{
+    kw_mutex_lock(&gateway->lock);
+    for (guint i = 0; gateway->unverified && i < gateway->unverified->len; i++)
+        add(list, gateway->unverified->pdata[i]);
     kw_mutex_unlock(&gateway->lock);
 }

@@ -3,8 +3,8 @@
  *
  * A table that cannot be served does not keep the others from service: it is left out (kw_catalog_check) when
  * the gateway begins to serve, unless strict_start is set. The gateway tries again every few seconds, and at
- * each reload. A reload or a new policy version is refused if it would end the service of a table; tables
- * that are not served before can remain so. */
+ * each reload. A reload or a new policy version is refused if it would end the service of a table, or if a
+ * table that it changes cannot be served. Unchanged tables that are not served before can remain so. */
 #pragma once
 
 #include "gateway/gateway_internal.h"
@@ -27,3 +27,6 @@ void kw_table_states_publish(kw_gateway *gateway);
 
 /* Calls add for each table that is not served, with its reason. Any thread. */
 void kw_table_states_list(kw_gateway *gateway, void (*add)(void *list, const char *text), void *list);
+/* The same for paths with rows that were not verified. */
+void kw_table_states_list_unverified(kw_gateway *gateway, void (*add)(void *list, const char *text),
+                                     void *list);

@@ -132,15 +132,70 @@ dissect(dissection *self)
     return true;
 }
 
+/* --- keys of other programs ----------------------------------------------------------------------- */
+
+/* True if the component encodes the decoded fields as this piece. Components without a field were compared
+ * already. */
+static bool
+recodes_piece(const kw_layout *layout, size_t index, const kw_value *values, kw_bytes piece, kw_buffer *out,
+              kw_error *ret_error)
+{
+    const kw_component *component = layout->components[index];
+    out->size = 0;
+    if (component->field < 0)
+        return true;
+    ret_error->text[0] = '\0';
+    return component->kind->encode(component, values, KW_BYTES_NONE, out, ret_error) &&
+           kw_bytes_equal(piece, kw_buffer_bytes(out));
+}
+
+static bool
+recode(dissection *self)
+{
+    kw_buffer again = KW_BUFFER_EMPTY;
+    kw_error error = KW_ERROR_NONE;
+    size_t index = 0;
+    while (index < self->count &&
+           recodes_piece(self->layout, index, self->record->values, self->pieces[index], &again, &error))
+        index++;
+    bool good = index == self->count;
+    if (!good && error.text[0])
+        refuse(self, index, kw_arena_printf(self->arena, "%s", error.text));
+    else if (!good)
+        refuse(self, index,
+               kw_arena_printf(self->arena, "is %s, but a put of the same value writes %s",
+                               kw_bytes_to_binary_text(self->pieces[index], self->arena),
+                               kw_bytes_to_binary_text(kw_buffer_bytes(&again), self->arena)));
+    kw_buffer_clear(&again);
+    return good;
+}
+
+/* --- results -------------------------------------------------------------------------------------- */
+
+static void
+report(const dissection *self, bool fits, kw_dissected_key *ret_key)
+{
+    kw_key_piece *pieces = KW_ARENA_ARRAY(self->arena, kw_key_piece, self->count);
+    for (size_t index = 0; index < self->count; index++)
+        pieces[index] = (kw_key_piece){self->layout->components[index]->text, self->pieces[index]};
+    *ret_key = (kw_dissected_key){
+        .pieces = pieces, .pieces_count = self->count, .wrong = self->wrong, .why = fits ? NULL : self->why};
+}
+
 void
 kw_layout_dissect(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record,
                   kw_dissected_key *ret_key)
 {
     dissection self = {.layout = layout, .key = key, .arena = arena, .record = record};
     bool fits = dissect(&self);
-    kw_key_piece *pieces = KW_ARENA_ARRAY(arena, kw_key_piece, self.count);
-    for (size_t index = 0; index < self.count; index++)
-        pieces[index] = (kw_key_piece){layout->components[index]->text, self.pieces[index]};
-    *ret_key = (kw_dissected_key){
-        .pieces = pieces, .pieces_count = self.count, .wrong = self.wrong, .why = fits ? NULL : self.why};
+    report(&self, fits, ret_key);
+}
+
+void
+kw_layout_judge(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record,
+                kw_dissected_key *ret_key)
+{
+    dissection self = {.layout = layout, .key = key, .arena = arena, .record = record};
+    bool fits = dissect(&self) && recode(&self);
+    report(&self, fits, ret_key);
 }

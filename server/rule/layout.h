@@ -66,6 +66,13 @@ typedef struct kw_dissected_key {
 void kw_layout_dissect(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record,
                        kw_dissected_key *ret_key);
 
+/* The same for a key that another program can have made: also encodes the decoded fields again. A key that
+ * the rule reads but would write in another way does not fit, because a put of the same record makes another
+ * row.
+ */
+void kw_layout_judge(const kw_layout *layout, kw_bytes key, kw_arena *arena, kw_record *record,
+                     kw_dissected_key *ret_key);
+
 /* True if the value of this field can be decoded from a key. */
 bool kw_layout_holds_field(const kw_layout *layout, size_t field);
 

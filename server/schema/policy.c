@@ -395,12 +395,14 @@ kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms)
 }
 
 void
-kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const char *state, bool verified)
+kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const kw_path_state *state)
 {
     g_assert(table < policy->tables_count && path < policy->tables[table].paths_and_association_count);
     kw_path *changed = (kw_path *)(uintptr_t)&policy->tables[table].paths[path]; /* in the policy's arena */
-    changed->state = state;
-    changed->verified = verified;
+    changed->verified = state->verified;
+    changed->checked_rows = state->checked_rows;
+    changed->checked_at_ms = state->checked_at_ms;
+    changed->state = state->name;
 }
 
 void

@@ -49,9 +49,10 @@ struct kw_path {
     const kw_layout *layout; /* of placements[0] */
     const kw_model_path *model;
     /* The state that the catalog reports for the path, for example "complete"; NULL: the catalog was not
-     * read. The main thread sets these two members while other threads read them. */
+     * read. The main thread sets these members while other threads read them. */
     _Atomic(const char *) state;
     _Atomic bool verified; /* the rows were compared with the primary path's, or written under the catalog */
+    _Atomic int64_t checked_rows, checked_at_ms; /* of kw_path_state */
     _Atomic unsigned filled; /* while the path is being filled: percent of the rows that are copied, then 100
                                 plus percent of those that are compared */
 };
@@ -205,8 +206,14 @@ void kw_policy_set_version(kw_policy *policy, int64_t version);
 int64_t kw_policy_loaded_at_ms(const kw_policy *policy);
 void kw_policy_set_loaded_at_ms(kw_policy *policy, int64_t wall_ms);
 
-/* state must be a constant text. */
-void kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const char *state, bool verified);
+/* What the catalog says about a path. */
+typedef struct kw_path_state {
+    const char *name; /* a constant text */
+    bool verified;
+    int64_t checked_rows;  /* so many rows were checked when the catalog recorded the path; 0: none were */
+    int64_t checked_at_ms; /* when */
+} kw_path_state;
+void kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const kw_path_state *state);
 
 /* See kw_path.filled. Nothing happens if the policy does not have the path. */
 void kw_policy_set_path_filled(kw_policy *policy, const char *table, const char *path, unsigned filled);

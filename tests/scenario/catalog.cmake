@@ -3,3 +3,5 @@ kw_integration_test_on_both_stores(catalog_steps catalog_steps.py ENVIRONMENT "K
 kw_integration_test(catalog_adopt catalog_adopt.py)
 # A table that cannot be served does not keep the others from service.
 kw_integration_test_on_both_stores(degraded degraded.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+# The check of existing rows that the catalog does not know.
+kw_integration_test_on_both_stores(row_checks row_checks.py)

@@ -73,8 +73,12 @@ class Adopted(unittest.TestCase):
         with self.open() as gateway:
             found = json.loads(gateway.get("/readyz")[1])
             self.assertTrue(found["ready"])
-            self.assertEqual(len(found["warnings"]), 1)
-            self.assertIn("table wide: path primary: salt: phoenix writes the bucket as one byte", found["warnings"][0])
+            def hazards_of(warnings):
+                return [text for text in warnings if "older than its entry in the catalog" not in text]
+            hazards = hazards_of(found["warnings"])
+            self.assertEqual(len(hazards), 1)
+            self.assertIn("table wide: path primary: salt: phoenix writes the bucket as one byte", hazards[0])
+            self.assertEqual(len(found["warnings"]), 1 + gateway.metric("keyway_paths_unverified"))
             self.assertEqual(gateway.metric("keyway_policy_hazards"), 1)
             self.assertIn("a key rule can lose records", gateway.log())
             data, admin = gateway.data(), gateway.admin()
@@ -88,7 +92,7 @@ class Adopted(unittest.TestCase):
             self.assertIn("salt: phoenix", caught.exception.message)
             gateway.write_policy(POLICY.replace(POLICY[POLICY.index("  wide:"):POLICY.index("  empty:")], ""))
             admin.reload()
-            self.assertEqual(json.loads(gateway.get("/readyz")[1])["warnings"], [])
+            self.assertEqual(hazards_of(json.loads(gateway.get("/readyz")[1])["warnings"]), [])
             self.assertEqual(gateway.metric("keyway_policy_hazards"), 0)
             data.close()
             admin.close()

@@ -97,17 +97,18 @@ class Degraded(unittest.TestCase):
         gateway = self.open()
         self.start(gateway, self.policy(bad=6))
         admin = gateway.admin()
-        gateway.write_policy(self.policy(bad=6).replace("note: string", "note: string, more: int"))
+        gateway.write_policy(self.policy(bad=6).replace("note: string", "note: string, more: int", 1))  # of `good`
         admin.reload()
         self.check_degraded(gateway)
         with_data(gateway, lambda data: data.put("good", record(id="a", n=1, more=7), None))
-        gateway.write_policy(self.policy(good=6, bad=6))  # would end the service of `good`
-        with self.assertRaises(KeywayError) as caught:
-            admin.reload()
-        self.assertEqual(caught.exception.code, Code.REFUSED)
-        self.assertIn("table good", caught.exception.message)
+        for wrong, table in ((self.policy(good=6, bad=6), "table good"), (self.policy(bad=8), "table bad")):  # ends the service of `good`; changes `bad`
+            gateway.write_policy(wrong)
+            with self.assertRaises(KeywayError) as caught:
+                admin.reload()
+            self.assertEqual(caught.exception.code, Code.REFUSED)
+            self.assertIn(table, caught.exception.message)
         self.check_degraded(gateway)
-        gateway.write_policy(self.policy().replace("note: string", "note: string, more: int"))
+        gateway.write_policy(self.policy().replace("note: string", "note: string, more: int", 1))
         admin.reload()
         admin.close()
         self.assertEqual(gateway.ready()["degraded"], [])

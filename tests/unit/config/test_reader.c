@@ -314,6 +314,7 @@ test_path_and_family_settings(void)
     g_assert_false(paths[1].association);
     g_assert_true(paths[2].association);
     g_assert_false(table->updates);
+    g_assert_true(table->accept_unverified);
     g_assert_cmpuint(paths[1].splits.keys_count, ==, 3);
     g_assert_cmpstr(paths[1].splits.keys[1], ==, "b\\x00");
     g_assert_cmpstr(paths[2].store_table, ==, "other:seen");

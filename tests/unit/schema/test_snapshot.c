@@ -264,7 +264,7 @@ test_path_states(void)
     g_autoptr(kw_policy) policy = test_policy(TWO);
     const kw_table *table = kw_policy_table(policy, 0);
     g_assert_null(table->paths[1].state);
-    kw_policy_set_path_state(policy, 0, 1, "complete", true);
+    kw_policy_set_path_state(policy, 0, 1, &(kw_path_state){.name = "complete", .verified = true});
     g_assert_cmpstr(table->paths[1].state, ==, "complete");
     g_assert_true(table->paths[1].verified);
     g_assert_null(table->paths[0].state);

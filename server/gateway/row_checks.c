@@ -1,0 +1,329 @@
+#include "gateway/row_checks.h"
+
+#include "base/log.h"
+#include "verb/sample.h"
+
+#include <glib.h>
+
+#define CHECKS_AT_ONCE 8
+/* A check ends after this time, even if it has not read every region. */
+#define CHECK_MS 10000
+#define DEADLINE_MS 20000
+/* A caller that got UNAVAILABLE for a table whose check is open. */
+#define RETRY_MS 500
+/* A result for a reload or a new policy version is not older than this; a row that did not fit is looked for
+ * again after the second time, and an error of the store after the third. */
+#define RECENT_NS (UINT64_C(10) * 1000000000)
+#define REFUSED_NS (UINT64_C(60) * 1000000000)
+#define FAILED_NS (UINT64_C(4) * 1000000000)
+/* Results that no admission has asked for are dropped. */
+#define KEPT_NS (UINT64_C(600) * 1000000000)
+
+typedef struct row_check {
+    kw_row_checks *checks;
+    char *name;        /* of what is checked; see name_of */
+    kw_policy *policy; /* NULL after the check */
+    kw_call call;
+    kw_sample_request request;
+    bool open; /* waits or runs */
+    kw_sample_result result;
+    kw_error failure;  /* KW_OK: there is a result */
+    kw_error previous; /* while it is open: the refusal of the check before */
+    uint64_t ended_ns;
+    int64_t ended_at_ms;
+} row_check;
+
+struct kw_row_checks {
+    kw_gateway *gateway;
+    GHashTable *all; /* row_check by name */
+    GQueue waiting;  /* of row_check */
+    unsigned running;
+    bool stopped;
+    void (*ended)(void *gateway);
+    void (*done)(void *user); /* of the caller that waits; NULL: none */
+    void *user;
+    kw_task task; /* calls done */
+    bool posted;
+};
+
+/* --- results by what was checked ------------------------------------------------------------------- */
+
+/* Everything that the result depends on: the path, and the facts of its table (fields, key rules, store
+ * tables). */
+static char *
+name_of(const kw_table *table, size_t path, kw_arena *arena)
+{
+    kw_bytes facts = kw_facts_print(kw_facts_of_table(table, arena), arena);
+    g_autofree char *text =
+        g_strdup_printf("%s %.*s", table->paths[path].name, (int)facts.size, (const char *)facts.data);
+    return g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+}
+
+static row_check *
+find(const kw_row_checks *self, const kw_table *table, size_t path)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    g_autofree char *name = name_of(table, path, arena);
+    return g_hash_table_lookup(self->all, name);
+}
+
+static void
+check_free(gpointer pointer)
+{
+    row_check *check = pointer;
+    g_assert(!check->open);
+    g_free(check->name);
+    g_free(check);
+}
+
+static gboolean
+is_outdated(gpointer name, gpointer pointer, gpointer now_ns)
+{
+    (void)name;
+    const row_check *check = pointer;
+    return !check->open && *(const uint64_t *)now_ns - check->ended_ns > KEPT_NS;
+}
+
+static bool
+must_check(const kw_admission *admission, const kw_table *table, size_t path)
+{
+    return !table->model->accept_unverified && !kw_admission_refusal(admission, table->number) &&
+           kw_admission_is_unchecked(admission, table->number, path);
+}
+
+/* True if the result can still be used. */
+static bool
+is_valid(const row_check *check, bool recent)
+{
+    uint64_t age_ns = kw_clock_mono_ns() - check->ended_ns;
+    if (recent)
+        return age_ns <= RECENT_NS;
+    return check->failure.code != KW_OK          ? age_ns <= FAILED_NS
+           : check->result.refusal.code != KW_OK ? age_ns <= REFUSED_NS
+                                                 : true;
+}
+
+/* --- running checks -------------------------------------------------------------------------------- */
+
+static void
+call_done(kw_task *task)
+{
+    kw_row_checks *self = (kw_row_checks *)((char *)task - offsetof(kw_row_checks, task));
+    self->posted = false;
+    void (*done)(void *user) = g_steal_pointer(&self->done);
+    if (done)
+        done(self->user);
+}
+
+static void
+post_done(kw_row_checks *self)
+{
+    if (!self->done || self->posted || self->running > 0 || self->waiting.length > 0)
+        return;
+    self->posted = true;
+    self->task.run = call_done;
+    kw_loop_post(self->gateway->loop, &self->task);
+}
+
+static void run_next(kw_row_checks *self);
+
+static void
+log_result(const row_check *check)
+{
+    const kw_path *path = check->request.placement->path;
+    if (check->failure.code == KW_OK && check->result.refusal.code == KW_OK)
+        kw_log(KW_LOG_INFO, "gateway", "checked the existing rows of a store table",
+               KW_LOG_FACT("table", path->table->name), KW_LOG_FACT("path", path->name),
+               KW_LOG_FACT("rows", check->result.rows), KW_LOG_FACT("regions", check->result.regions),
+               KW_LOG_FACT("all_rows", check->result.all_rows));
+}
+
+static void
+end_check(row_check *check)
+{
+    kw_row_checks *self = check->checks;
+    check->open = false;
+    check->ended_ns = kw_clock_mono_ns();
+    check->ended_at_ms = kw_clock_wall_ms();
+    kw_arena_free(check->call.arena);
+    g_clear_pointer(&check->policy, kw_policy_unref);
+    if (!self->stopped)
+        self->ended(self->gateway);
+    post_done(self);
+}
+
+static void
+on_sampled(void *user, const kw_sample_result *result, const kw_error *error)
+{
+    row_check *check = user;
+    kw_row_checks *self = check->checks;
+    check->result = *result;
+    if (error) {
+        const kw_path *path = check->request.placement->path;
+        check->failure = *error;
+        kw_error_prefix(&check->failure, "table %s, path %s: cannot check the existing rows",
+                        path->table->name, path->name);
+    }
+    log_result(check);
+    self->running--;
+    end_check(check);
+    run_next(self);
+}
+
+static void
+run(row_check *check)
+{
+    kw_gateway *gateway = check->checks->gateway;
+    check->checks->running++;
+    check->call = (kw_call){.arena = kw_arena_new(),
+                            .policy = check->policy,
+                            .store = gateway->store,
+                            .handle = gateway->handle,
+                            .loop = gateway->loop,
+                            .deadline = kw_deadline_in_ms(DEADLINE_MS),
+                            .request_id = "row check"};
+    kw_verb_sample(&check->call, &check->request, on_sampled, check);
+}
+
+static void
+run_next(kw_row_checks *self)
+{
+    while (!self->stopped && self->running < CHECKS_AT_ONCE && self->waiting.length > 0)
+        run(g_queue_pop_head(&self->waiting));
+}
+
+static void
+open_check(kw_row_checks *self, const kw_policy *policy, const kw_table *table, size_t path)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    row_check *check = g_new0(row_check, 1);
+    check->checks = self;
+    check->name = name_of(table, path, arena);
+    check->policy = kw_policy_ref((kw_policy *)(uintptr_t)policy);
+    check->request = (kw_sample_request){.placement = table->paths[path].placements, .time_ms = CHECK_MS};
+    check->open = true;
+    const row_check *old = g_hash_table_lookup(self->all, check->name);
+    if (old)
+        check->previous = old->result.refusal;
+    g_hash_table_replace(self->all, check->name, check);
+    g_queue_push_tail(&self->waiting, check);
+}
+
+size_t
+kw_row_checks_start(kw_row_checks *self, const kw_policy *policy, const kw_admission *admission, bool recent)
+{
+    size_t needed = 0;
+    uint64_t now_ns = kw_clock_mono_ns();
+    g_hash_table_foreach_remove(self->all, is_outdated, &now_ns);
+    for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
+        const kw_table *table = kw_policy_table(policy, i);
+        for (size_t path = 0; path < table->paths_count; path++) {
+            if (!must_check(admission, table, path))
+                continue;
+            const row_check *check = find(self, table, path);
+            if (!check || (!check->open && !is_valid(check, recent)))
+                open_check(self, policy, table, path);
+            else if (!check->open)
+                continue;
+            needed += !kw_admission_is_optional(admission, i);
+        }
+    }
+    run_next(self);
+    return needed;
+}
+
+/* --- waiting --------------------------------------------------------------------------------------- */
+
+void
+kw_row_checks_wait(kw_row_checks *self, void (*done)(void *user), void *user)
+{
+    g_assert(!self->done);
+    self->done = done;
+    self->user = user;
+    post_done(self);
+}
+
+void
+kw_row_checks_cancel_wait(kw_row_checks *self)
+{
+    self->done = NULL;
+}
+
+/* --- results --------------------------------------------------------------------------------------- */
+
+/* Why the table cannot be served because of this path; KW_OK: it can. */
+static kw_error
+judge(const row_check *check, const kw_path *path)
+{
+    kw_error why = KW_ERROR_NONE;
+    if (check && check->open && check->previous.code != KW_OK)
+        return check->previous;
+    if (!check || check->open) {
+        kw_error_set(
+            &why, KW_BUSY,
+            "table %s, path %s: the rows of the store table %s are being checked against the key rule, "
+            "because the catalog does not know them; try again",
+            path->table->name, path->name, kw_layout_store_table(path->layout));
+        why.retry_after_ms = RETRY_MS;
+        return why;
+    }
+    return check->failure.code != KW_OK ? check->failure : check->result.refusal;
+}
+
+bool
+kw_row_checks_apply(const kw_row_checks *self, const kw_policy *policy, kw_admission *admission, bool preview,
+                    kw_error *ret_error)
+{
+    for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
+        const kw_table *table = kw_policy_table(policy, i);
+        for (size_t path = 0; path < table->paths_count; path++) {
+            if (!must_check(admission, table, path))
+                continue;
+            const row_check *check = find(self, table, path);
+            kw_error why = judge(check, &table->paths[path]);
+            if (why.code == KW_OK)
+                kw_admission_note_checked(admission, i, path, (int64_t)check->result.rows,
+                                          check->ended_at_ms);
+            else if (preview || kw_admission_is_optional(admission, i))
+                kw_admission_leave_out(admission, i, &why);
+            else {
+                *ret_error = why;
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* --- opening and closing --------------------------------------------------------------------------- */
+
+kw_row_checks *
+kw_row_checks_new(kw_gateway *gateway, void (*ended)(void *gateway_in_use))
+{
+    kw_row_checks *self = g_new0(kw_row_checks, 1);
+    self->gateway = gateway;
+    self->ended = ended;
+    self->all = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, check_free);
+    g_queue_init(&self->waiting);
+    return self;
+}
+
+void
+kw_row_checks_stop(kw_row_checks *self)
+{
+    static const kw_error ending = {.code = KW_UNAVAILABLE, .text = "the gateway is shutting down"};
+    self->stopped = true;
+    for (row_check *check; (check = g_queue_pop_head(&self->waiting));) {
+        check->failure = ending;
+        end_check(check);
+    }
+}
+
+void
+kw_row_checks_free(kw_row_checks *self)
+{
+    if (!self)
+        return;
+    g_hash_table_unref(self->all);
+    g_free(self);
+}

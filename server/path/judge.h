@@ -1,0 +1,32 @@
+/* Judges rows that other programs can have written: whether a row's key follows the rule of a placement, byte
+ * for byte, and whether its values can be decoded. Pure.
+ *
+ * A row that fits is read and written by Keyway as the other program does. kw_reader accepts the same rows,
+ * faster, except for keys whose fields have values that the policy does not allow. */
+#pragma once
+
+#include "schema/policy.h"
+#include "store/store.h"
+
+typedef enum kw_row_fit {
+    KW_ROW_FITS,
+    KW_ROW_FOREIGN,    /* the key does not follow the rule */
+    KW_ROW_UNDECODABLE /* the key does, but a value cannot be decoded, or contradicts the key */
+} kw_row_fit;
+
+typedef struct kw_row_verdict {
+    kw_row_fit fit;
+    size_t component; /* FOREIGN: the one that does not fit; the number of components: none in particular */
+    size_t field;     /* UNDECODABLE: the first field with a value that cannot be decoded */
+    const char *why;  /* names the component or the field; NULL: the row fits */
+    kw_record key;    /* the fields of the key that could be decoded */
+} kw_row_verdict;
+
+/* Everything is in the arena, or slices of the row. undecodable: incremented for each field with a value that
+ * cannot be decoded; NULL: not counted. */
+void kw_row_judge(const kw_placement *placement, const kw_row *row, kw_arena *arena, uint64_t *undecodable,
+                  kw_row_verdict *ret_verdict);
+
+/* True if the policy allows the values of the key's fields. Otherwise no call can name the record. */
+bool kw_row_key_is_allowed(const kw_placement *placement, const kw_record *key, size_t *ret_field,
+                           kw_error *ret_error);
