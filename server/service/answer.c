@@ -142,7 +142,6 @@ answer(kw_exchange *exchange, const void *result, kw_code code)
 void
 kw_exchange_leave(kw_exchange *exchange)
 {
-    kw_service_worker *worker = exchange->worker;
     kw_account *account = exchange->account;
     kw_service_worker *worker = exchange->worker;
     bool waited = exchange->state == KW_EXCHANGE_QUEUED;
