@@ -123,7 +123,7 @@ kw_sample_verdict_add(kw_sample_verdict *self, const kw_row *row)
     self->misfits++;
     self->undecodable += found.fit == KW_ROW_UNDECODABLE;
     if (self->fit == KW_ROW_FOREIGN || self->fit == found.fit)
-        return; /* a foreign row tells more than a value */
+        return; /* a foreign row is reported instead of a value */
     self->fit = found.fit;
     self->component = found.component;
     self->key = kw_arena_copy(self->arena, row->key);

@@ -139,7 +139,7 @@ class Arguments:
 
 # --- a gateway ------------------------------------------------------------------------------------
 
-class Lane(threading.Thread):
+class Rounds(threading.Thread):
     """One gateway, which is stopped and started again."""
 
     def __init__(self, number, rounds):
@@ -277,11 +277,11 @@ class Lane(threading.Thread):
 class Load:
     """Connections with calls in flight."""
 
-    def __init__(self, lane):
-        self.lane, self.answered = lane, 0
+    def __init__(self, runner):
+        self.runner, self.answered = runner, 0
         self.selector = selectors.DefaultSelector()
         for _ in range(CONNECTIONS):
-            connection = lane.gateway.connect()
+            connection = runner.gateway.connect()
             connection.setblocking(False)
             self.selector.register(connection, selectors.EVENT_READ, bytearray())
             self.send(connection, IN_FLIGHT)
@@ -289,7 +289,7 @@ class Load:
     def send(self, connection, count):
         try:
             for _ in range(count):
-                frame = self.lane.chance.choice(self.lane.frames[self.lane.chance.choice(self.lane.names)])
+                frame = self.runner.chance.choice(self.runner.frames[self.runner.chance.choice(self.runner.names)])
                 if connection.send(frame) < len(frame):  # the rest is never sent; the gateway closes the connection one day
                     self.close(connection)
                     return
@@ -315,7 +315,7 @@ class Load:
             del held[:size]
             count += 1
         self.answered += count
-        if self.lane.chance.random() < 0.01:
+        if self.runner.chance.random() < 0.01:
             self.close(connection)
         else:
             self.send(connection, count)
@@ -327,7 +327,7 @@ class Load:
                 self.read(key.fileobj, key.data)
 
     def work_until_end(self):
-        while self.selector.get_map() and self.lane.gateway.process.poll() is None:
+        while self.selector.get_map() and self.runner.gateway.process.poll() is None:
             self.work(0.05)
         for key in list(self.selector.get_map().values()):
             self.close(key.fileobj)
@@ -336,14 +336,14 @@ class Load:
 
 def main():
     print(f"KW_SEED={SEED}, {ROUNDS} shutdowns", flush=True)
-    lanes = [Lane(number, (ROUNDS + GATEWAYS - 1 - number) // GATEWAYS) for number in range(GATEWAYS)]
+    runners = [Rounds(number, (ROUNDS + GATEWAYS - 1 - number) // GATEWAYS) for number in range(GATEWAYS)]
     began = time.monotonic()
-    for lane in lanes:
-        lane.start()
-    for lane in lanes:
-        lane.join()
-    print(f"{sum(lane.rounds for lane in lanes)} shutdowns, {sum(lane.answered for lane in lanes)} calls answered, {time.monotonic() - began:.0f} s")
-    problems = [lane.problem for lane in lanes if lane.problem]
+    for runner in runners:
+        runner.start()
+    for runner in runners:
+        runner.join()
+    print(f"{sum(runner.rounds for runner in runners)} shutdowns, {sum(runner.answered for runner in runners)} calls answered, {time.monotonic() - began:.0f} s")
+    problems = [runner.problem for runner in runners if runner.problem]
     if problems:
         sys.exit("\n".join(problems))
 
