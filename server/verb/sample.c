@@ -121,8 +121,8 @@ random_byte(const sampling *self, size_t position)
 {
     const byte_range *at = &self->positions[MIN(position, POSITIONS - 1)];
     uint64_t chance = kw_random_u64();
-    return position < POSITIONS && at->known ? (uint8_t)(at->least + chance % (at->most - at->least + 1U))
-                                             : (uint8_t)chance;
+    bool known = position < POSITIONS && at->known;
+    return (uint8_t)(known ? at->least + chance % (at->most - at->least + 1U) : chance);
 }
 
 /* Keys that are chosen evenly often reach the same rows, because only a few bytes are possible at a position,
