@@ -59,6 +59,7 @@ session_gone(kw_session *session)
     kw_wire_reader_free(session->reader);
     kw_buffer_clear(&session->output);
     kw_buffer_clear(&session->sending);
+    session->output_at = session->sending_at = 0; /* calls that still run ask how much is unsent */
     for (kw_request *request = session->first; request; request = request->next) {
         session->held_replies -= request->held.capacity;
         kw_buffer_clear(&request->held);

@@ -73,7 +73,7 @@ class Files(unittest.TestCase):
                 self.assertIn("is not a regular file", log)
 
     def test_split_files(self):
-        policy = POLICY.replace("    key:\n", "    splits: {{file: '%s'}}\n    key:\n")
+        policy = "strict_start: true\n" + POLICY.replace("    key:\n", "    splits: {{file: '%s'}}\n    key:\n")
         for name in (self.fifo(), "/dev/zero"):
             with self.subTest(file=name):
                 self.assertIn("is not a regular file", self.refused(policy % name, code=1))

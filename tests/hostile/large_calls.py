@@ -47,6 +47,8 @@ SIZES = (
 )
 
 
+# Records of 10,000 entries that one call returns. Under ASan each allocation needs more memory.
+LEAST_RECORDS = 0 if is_sanitized() else 10
 CONNECTIONS = 32
 CALLS_EACH = 16
 
@@ -95,7 +97,7 @@ class Attack:
 
 
 class LargeCalls(unittest.TestCase):
-    def fail(self, call, code):
+    def refused(self, call, code):
         with self.assertRaises(KeywayError) as failed:
             call()
         self.assertEqual(failed.exception.code, code, failed.exception)
@@ -122,9 +124,9 @@ class LargeCalls(unittest.TestCase):
             data, admin = gateway.data(), gateway.admin()
             for query in (Query(table="wide", bound=long, bound_any={"a": ints}),
                           Query(table="wide", bound=long, bound_any={"a": ints[:100], "b": ints[:100]})):
-                self.fail(lambda: admin.explain(query), Code.LIMIT)
+                self.refused(lambda: admin.explain(query), Code.LIMIT)
                 for call in (data.scan, data.latest):
-                    text = self.fail(lambda: call(query), Code.LIMIT)
+                    text = self.refused(lambda: call(query), Code.LIMIT)
                     self.assertRegex(text, f"table wide: the plan of the query needs more than {share} bytes")
                     self.assertIn("query fewer values", text)
             found = data.scan(Query(table="wide", bound=record(id="x"), bound_any={"a": ints}))
@@ -150,9 +152,9 @@ class LargeCalls(unittest.TestCase):
             good = sum(one.record is not None and len(one.record["counts"].entries) == 10000 for one in found)
             limited = sum(one.failure is not None and one.failure.code == Code.LIMIT for one in found)
             self.assertEqual(good + limited, count)
-            self.assertGreater(good, 10)
+            self.assertGreater(good, LEAST_RECORDS)
             self.assertGreater(limited, 0)
-            again = data.getMany("wide", keys[good:good + 10], None, None)
+            again = data.getMany("wide", keys[good:good + min(good, 10)], None, None)
             self.assertTrue(all(one.record is not None for one in again))
         self.check_each_size(check)
 
