@@ -8,3 +8,4 @@
 #define G_UNLIKELY(condition) (condition)
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define G_DEFINE_AUTOPTR_CLEANUP_FUNC(type, free)
+#define G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(type, clear)
