@@ -25,7 +25,7 @@ struct net_host {
     GHashTable *answered; /* those that are answered and not ended */
     void (*left)(net_host *host, unsigned index);
     void (*answer_all)(net_host *host);
-    unsigned busy_us;
+    _Atomic unsigned busy_us; /* the test sets it while loops read it */
 };
 
 static void
