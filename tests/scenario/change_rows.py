@@ -82,7 +82,7 @@ class Rows(ChangeCase):
         self.fill(300)
         self.gateway.stop()
         raw = changing.SETTINGS.replace("policy: {{source: store}}\n", "").replace("/data}}", "/data, catalog: other}}")
-        raw += 'tables:\n  raw:\n    store_table: t\n    fields: {{k: bytes, note: string}}\n    key: [{{field: k}}]\n'
+        raw += 'tables:\n  raw:\n    store_table: t\n    accept_unverified: true\n    fields: {{k: bytes, note: string}}\n    key: [{{field: k}}]\n'
         with Gateway(raw.replace("{folder}", self.gateway.folder)) as other:
             put_all(other, "raw", [record(k=b"not a key", note="x")])
         self.gateway.start()
