@@ -138,14 +138,17 @@ answer(kw_exchange *exchange, const void *result, kw_code code)
     kw_outcome_count(exchange, code);
 }
 
-/* The request has ended, so the reply is part of the output, where the read queue counts it as unsent. */
+/* The call is ended before its request: the end of the last request can close the loop, which gives up all
+ * active calls. The read queue follows the request, whose reply it then counts as unsent. */
 void
-kw_exchange_leave(kw_exchange *exchange)
+kw_exchange_leave(kw_exchange *exchange, void (*end_request)(kw_request *request))
 {
     kw_account *account = exchange->account;
     kw_service_worker *worker = exchange->worker;
     bool waited = exchange->state == KW_EXCHANGE_QUEUED;
     kw_exchange_move(exchange, KW_EXCHANGE_ENDED, NULL);
+    if (end_request)
+        end_request(exchange->request);
     kw_read_queue_leave(exchange, waited);
     kw_snapshot_unref(exchange->snapshot);
     kw_arena_free(exchange->call.arena);
@@ -156,14 +159,12 @@ kw_exchange_leave(kw_exchange *exchange)
 static void
 finish(kw_exchange *exchange, const void *result, kw_code code)
 {
-    if (exchange->state == KW_EXCHANGE_ANSWERED) {
+    bool answered = exchange->state == KW_EXCHANGE_ANSWERED;
+    if (answered)
         note_write(exchange);
-        kw_request_release(exchange->request);
-    } else {
+    else
         answer(exchange, result, code);
-        kw_request_replied(exchange->request);
-    }
-    kw_exchange_leave(exchange);
+    kw_exchange_leave(exchange, answered ? kw_request_release : kw_request_replied);
 }
 
 /* A result of a call whose lease was lost is not sent: after the lease expires, rows can be changed under
@@ -207,8 +208,7 @@ kw_exchange_reply_encoded(kw_exchange *exchange, kw_buffer *message)
     kw_request_pass_reply(exchange->request, message);
     note_write(exchange);
     kw_outcome_count(exchange, KW_OK);
-    kw_request_replied(exchange->request);
-    kw_exchange_leave(exchange);
+    kw_exchange_leave(exchange, kw_request_replied);
 }
 
 void

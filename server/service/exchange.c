@@ -233,7 +233,7 @@ decode_args(kw_exchange *exchange, const kw_wire_message *message)
         return true;
     refuse_message(exchange->worker, exchange->request, message, KW_WIRE_EXCEPTION_PROTOCOL_ERROR,
                    self.error.text);
-    kw_exchange_leave(exchange);
+    kw_exchange_leave(exchange, NULL);
     return false;
 }
 

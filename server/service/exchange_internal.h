@@ -36,5 +36,6 @@ void kw_exchange_fail_for_size(kw_exchange *exchange);
 /* Answers with BUSY: memory is short. Frees the exchange. */
 void kw_exchange_fail_for_memory(kw_exchange *exchange);
 
-/* Moves the exchange, whose request has ended, to ENDED and frees it. Every exchange ends with this. */
-void kw_exchange_leave(kw_exchange *exchange);
+/* Moves the exchange to ENDED, ends its request and frees it. NULL: the request has ended already. Every
+ * exchange ends with this. */
+void kw_exchange_leave(kw_exchange *exchange, void (*end_request)(kw_request *request));

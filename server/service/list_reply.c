@@ -107,8 +107,7 @@ encode_piece(void *user)
 static bool
 is_awaited(const kw_exchange *exchange)
 {
-    return !exchange->oneway && exchange->state != KW_EXCHANGE_ANSWERED &&
-           !kw_account_client_is_gone(exchange->account);
+    return !exchange->oneway && exchange->state != KW_EXCHANGE_ANSWERED;
 }
 
 static void
