@@ -9,5 +9,5 @@ cd "$1"
 clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GNU_SOURCE -Itests -Iserver -I. \
     $(pkg-config --cflags glib-2.0 libpcre2-8 libxxhash libuv) -o "$folder/fuzz_filter" \
     tests/fuzz/fuzz_filter.c server/filter/*.c server/base/arena.c server/base/bytes.c server/base/clock.c \
-    server/base/budget.c server/base/metrics.c server/base/effort.c server/base/error.c $(pkg-config --libs glib-2.0 libpcre2-8 libxxhash) -lpthread
+    server/base/guard.c server/base/shortage.c server/base/budget.c server/base/metrics.c server/base/effort.c server/base/error.c $(pkg-config --libs glib-2.0 libpcre2-8 libxxhash) -lpthread
 "$folder/fuzz_filter" -artifact_prefix="$folder/" -runs=0 tests/fuzz/corpus/filter
