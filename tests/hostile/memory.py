@@ -4,13 +4,13 @@ write buffers; a well-behaved caller is served at the same time; the memory is r
 With KW_CHECK_LATENCIES=1, compares latencies during the attack with latencies without it. This needs a release build on
 an idle machine."""
 import os
-import threading
 import time
 import unittest
 
 from keyway_gateway import POLICY, Gateway, call_message, is_sanitized, record, wait_until
 from keyway_thrift import Data
 from keyway_thrift.ttypes import Code, KeywayError, Query
+from well_behaved import Peak
 
 CALLERS = 50
 CALLS_EACH = 128
@@ -25,25 +25,6 @@ def scan_message():
 
 def percentile(latencies, share):
     return sorted(latencies)[min(len(latencies) - 1, int(len(latencies) * share))]
-
-
-class Peak(threading.Thread):
-    """The largest resident size while this thread runs."""
-
-    def __init__(self, gateway):
-        super().__init__(daemon=True)
-        self.gateway, self.bytes, self.over = gateway, 0, False
-        self.start()
-
-    def run(self):
-        while not self.over:
-            self.bytes = max(self.bytes, self.gateway.resident_bytes())
-            time.sleep(0.02)
-
-    def stop(self):
-        self.over = True
-        self.join()
-        return self.bytes
 
 
 class Memory(unittest.TestCase):
