@@ -149,21 +149,26 @@ parse_families(char **words, GError **error)
 
 /* Keys in the form with \xNN, separated by any of `separators`. */
 static GPtrArray *
-parse_keys(const char *text, const char *separators)
+parse_keys(const char *text, const char *separators, GError **error)
 {
     g_auto(GStrv) words = g_strsplit_set(text, separators, -1);
-    GPtrArray *keys = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+    g_autoptr(GPtrArray) keys = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
 
-    for (char **word = words; *word != NULL; word++)
-        if (**word != '\0')
-            g_ptr_array_add(keys, g_byte_array_free_to_bytes(kw_text_to_bytes(*word)));
-    return keys;
+    for (char **word = words; *word != NULL; word++) {
+        GBytes *key = **word == '\0' ? NULL : kw_text_to_key(*word, error);
+
+        if (key != NULL)
+            g_ptr_array_add(keys, key);
+        else if (**word != '\0')
+            return NULL;
+    }
+    return g_steal_pointer(&keys);
 }
 
 static GPtrArray *
 read_sample(const kw_table_info *table, const char *path, GError **error)
 {
-    g_autoptr(kw_source) source = kw_source_open(path, NULL, table, error);
+    g_autoptr(kw_source) source = kw_source_open(path, NULL, NULL, table, error);
     g_autoptr(GPtrArray) records = g_ptr_array_new_with_free_func((GDestroyNotify)kw_record_unref);
     kw_source_item item;
 
@@ -187,6 +192,7 @@ fill_splits(create_arguments *arguments, const kw_table_info *table, kw_create_o
             GError **error)
 {
     g_autofree char *text = NULL;
+    bool has_keys = arguments->splits != NULL || arguments->splits_file != NULL;
     int ways = (arguments->splits != NULL) + (arguments->splits_file != NULL) +
                (arguments->algorithm != NULL) + (arguments->sample != NULL);
 
@@ -198,18 +204,19 @@ fill_splits(create_arguments *arguments, const kw_table_info *table, kw_create_o
     options->regions = arguments->regions;
     options->split_algorithm = arguments->algorithm;
     if (arguments->splits != NULL)
-        arguments->split_keys = parse_keys(arguments->splits, ",");
+        arguments->split_keys = parse_keys(arguments->splits, ",", error);
     if (arguments->splits_file != NULL) {
         text = kw_file_text(arguments->splits_file, SPLITS_BYTES_MAX, error);
         if (text == NULL)
             return false;
-        arguments->split_keys = parse_keys(text, "\r\n");
+        arguments->split_keys = parse_keys(text, "\r\n", error);
     }
     if (arguments->sample != NULL)
         arguments->sample_records = read_sample(table, arguments->sample, error);
     options->split_keys = arguments->split_keys;
     options->sample = arguments->sample_records;
-    return arguments->sample == NULL || options->sample != NULL;
+    return (!has_keys || options->split_keys != NULL) &&
+           (arguments->sample == NULL || options->sample != NULL);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

@@ -64,11 +64,13 @@ fits_any(const GPtrArray *keys)
 static GPtrArray *
 decode(kw_cli *cli, const decode_words *words, const char *table, const char *row_key, GError **error)
 {
-    g_autoptr(GBytes) text = g_byte_array_free_to_bytes(kw_text_to_bytes(row_key));
+    g_autoptr(GBytes) text = kw_text_to_key(row_key, error);
     g_autoptr(GBytes) hex = is_hex(row_key) ? bytes_of_hex(row_key) : NULL;
     g_autoptr(GPtrArray) of_text = NULL;
     g_autoptr(GPtrArray) of_hex = NULL;
 
+    if (text == NULL)
+        return NULL;
     if (!words->hex) {
         of_text = kw_client_decode_key(cli->client, table, text, words->path, words->policy_text, error);
         if (of_text == NULL || hex == NULL || fits_any(of_text))

@@ -55,7 +55,7 @@ static GPtrArray *
 read_sample(const diff_words *words, const kw_table_info *table, GError **error)
 {
     g_autoptr(GPtrArray) records = g_ptr_array_new_with_free_func((GDestroyNotify)kw_record_unref);
-    g_autoptr(kw_source) source = kw_source_open(words->sample, words->format, table, error);
+    g_autoptr(kw_source) source = kw_source_open(words->sample, words->format, NULL, table, error);
     g_autoptr(GError) failure = NULL;
     kw_source_item item;
 

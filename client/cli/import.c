@@ -16,6 +16,7 @@ typedef struct import_run {
     const char *file; /* "-": standard input */
     const char *name; /* of the file, for messages */
     char *format;
+    char *null_text;   /* NULL: not given */
     char *reject_file; /* NULL until complete_names */
     int batch_size;
     gint64 from_line; /* records that begin before it are skipped */
@@ -29,6 +30,7 @@ static void
 import_run_clear(import_run *run)
 {
     g_free(run->format);
+    g_free(run->null_text);
     g_free(run->reject_file);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(import_run, import_run_clear)
@@ -179,7 +181,7 @@ run_import(import_run *run, kw_cli *cli, const kw_table_info *table)
     bool done;
     int code;
 
-    source = kw_source_open(run->file, run->format, table, &error);
+    source = kw_source_open(run->file, run->format, run->null_text, table, &error);
     if (source == NULL)
         return kw_cli_fail(error, "import");
     batch = kw_batch_new(cli->client, table->name, &options, (guint)run->batch_size, reject, run);
@@ -217,6 +219,8 @@ kw_command_import(kw_cli *cli, int argc, char **argv)
     const GOptionEntry entries[] = {
         {"format", 0, 0, G_OPTION_ARG_STRING, &run.format,
          "csv or jsonl [by the name, else by the first character]", "FORMAT"},
+        {"null", 0, 0, G_OPTION_ARG_STRING, &run.null_text,
+         "Cells of CSV with this text are absent fields, as empty cells are", "TEXT"},
         {"reject", 0, 0, G_OPTION_ARG_FILENAME, &run.reject_file,
          "File for rejected records [FILE.rejected.jsonl; for standard input stdin.rejected.jsonl]",
          "REJECTS"},
@@ -226,8 +230,8 @@ kw_command_import(kw_cli *cli, int argc, char **argv)
         G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "import", "TABLE FILE",
-                      "Writes the records of a CSV or JSON lines file (- is standard input).", entries, NULL,
-                      2, 2, &argc, &argv, &code))
+                      "Writes the records of a CSV or JSON file (- is standard input).", entries, NULL, 2, 2,
+                      &argc, &argv, &code))
         return code;
     if (run.batch_size < 1 || run.batch_size > 10000)
         return kw_cli_usage("--batch %d: must be 1 to 10000", run.batch_size);

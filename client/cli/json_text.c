@@ -118,23 +118,22 @@ skip_number(scan *self, bool *ret_whole)
     return is_over(self);
 }
 
+/* json-glib keeps the value of a number, not its digits: a number of which it would print others becomes a
+ * string. */
 static bool
 scan_number(scan *self)
 {
     const char *from = self->at;
     g_autofree char *text = NULL;
+    g_autofree char *printed = NULL;
     bool whole;
 
     if (!skip_number(self, &whole))
         return refuse(self, "not a valid JSON number: ", from, strcspn(from, " \t\r\n,]}"));
     text = g_strndup(from, (gsize)(self->at - from));
-    if (g_str_equal(text, "-0"))
-        g_string_append(self->to, "\"-0\""); /* json-glib drops the sign of an integer */
-    else if (whole ? !g_ascii_string_to_signed(text, 10, G_MININT64, G_MAXINT64, NULL, NULL)
-                   : !isfinite(g_ascii_strtod(text, NULL)))
-        g_string_append_printf(self->to, "\"%s\"", text);
-    else
-        g_string_append(self->to, text);
+    printed = whole ? g_strdup_printf("%" G_GINT64_FORMAT, g_ascii_strtoll(text, NULL, 10))
+                    : kw_text_from_real(g_ascii_strtod(text, NULL));
+    g_string_append_printf(self->to, g_str_equal(text, printed) ? "%s" : "\"%s\"", text);
     return true;
 }
 

@@ -1,15 +1,12 @@
 /* Opens files, reads lines, and determines the format. */
 #include "cli/source.h"
 
-#include "cli/interrupt.h"
 #include "cli/source_form.h"
 #include "cli/value.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 void
 kw_source_item_clear(kw_source_item *item)
@@ -19,8 +16,8 @@ kw_source_item_clear(kw_source_item *item)
     g_clear_pointer(&item->json, g_free);
 }
 
-static void
-add_byte(kw_source *source, char byte)
+void
+kw_source_add(kw_source *source, char byte)
 {
     if (source->length + 1 >= source->capacity) {
         source->capacity = MAX(2 * source->capacity, 256);
@@ -40,85 +37,75 @@ read_line(kw_source *source)
     source->length = 0;
     while (source->length <= KW_SOURCE_LINE_MAX && byte != '\n' &&
            (byte = getc_unlocked(source->file)) != EOF)
-        add_byte(source, (char)byte);
+        kw_source_add(source, (char)byte);
     return source->length > 0 && !ferror(source->file);
+}
+
+bool
+kw_source_check(const kw_source *source, GError **error)
+{
+    if (ferror(source->file)) {
+        g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", source->path,
+                    errno == EILSEQ ? "invalid UTF-16" : g_strerror(errno));
+        return false;
+    }
+    if (source->length <= KW_SOURCE_LINE_MAX)
+        return true;
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                "%s: the %s at line %" G_GUINT64_FORMAT " is longer than %d bytes", source->path,
+                source->is_array ? "record" : "line", source->number, KW_SOURCE_LINE_MAX);
+    return false;
 }
 
 bool
 kw_source_line(kw_source *source, GError **error)
 {
-    if (source->pending) {
-        source->pending = false;
-        return true;
-    }
     errno = 0;
-    if (!read_line(source)) {
-        if (ferror(source->file))
-            g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", source->path,
-                        g_strerror(errno));
-        return false;
-    }
-    source->position += source->length;
+    if (!read_line(source))
+        return kw_source_check(source, error) && false;
     source->number++;
-    if (source->length <= KW_SOURCE_LINE_MAX)
-        return true;
-    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
-                "%s, line %" G_GUINT64_FORMAT " is longer than %d bytes", source->path, source->number,
-                KW_SOURCE_LINE_MAX);
-    return false;
+    return kw_source_check(source, error);
 }
 
-/* Determines the format: from the option, the name or, if these do not determine it, the first line. False:
- * an error is set. */
-static bool
-is_csv(kw_source *source, const char *format, bool *ret_csv, GError **error)
+/* The first character that is not blank; EOF if there is none. The blanks are skipped, the character is not.
+ */
+static int
+first_character(kw_source *source)
 {
-    g_autoptr(GError) failure = NULL;
+    int byte = getc_unlocked(source->file);
 
-    *ret_csv = true;
-    if (format != NULL) {
-        *ret_csv = g_str_equal(format, "csv");
-        if (*ret_csv || g_str_equal(format, "jsonl"))
-            return true;
+    for (; byte != EOF && strchr(" \t\r\n", byte) != NULL; byte = getc_unlocked(source->file))
+        source->number += byte == '\n' ? 1 : 0;
+    if (byte != EOF)
+        ungetc(byte, source->file);
+    source->line_ends = source->number;
+    return byte;
+}
+
+/* Determines the format: from the option, the name or, if these do not determine it, the first character.
+ * False: an error is set. */
+static bool
+find_format(kw_source *source, const char *format, bool *ret_csv, GError **error)
+{
+    int first;
+
+    if (format != NULL && !g_str_equal(format, "csv") && !g_str_equal(format, "jsonl")) {
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "\"%s\" is neither csv nor jsonl", format);
         return false;
     }
-    if (g_str_has_suffix(source->path, ".csv"))
+    *ret_csv = format != NULL ? g_str_equal(format, "csv") : g_str_has_suffix(source->path, ".csv");
+    if (*ret_csv)
         return true;
-    *ret_csv = false;
-    if (g_str_has_suffix(source->path, ".jsonl") || g_str_has_suffix(source->path, ".ndjson"))
-        return true;
-    source->pending = kw_source_line(source, &failure);
-    *ret_csv = source->pending && source->line[strspn(source->line, " \t\r\n")] != '{';
-    if (failure == NULL)
-        return true;
-    g_propagate_error(error, g_steal_pointer(&failure));
-    return false;
-}
-
-static ssize_t
-read_descriptor(void *cookie, char *to, size_t bytes_max)
-{
-    const kw_source *source = cookie;
-
-    return kw_read_interruptible(source->fd, to, bytes_max);
-}
-
-/* Opens the file, or the standard input, as a stream whose reads end when the user interrupts the program. */
-static bool
-open_stream(kw_source *source, const char *path)
-{
-    cookie_io_functions_t functions = {.read = read_descriptor};
-
-    source->fd = g_str_equal(path, "-") ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (source->fd < 0)
-        return false;
-    source->file = fopencookie(source, "r", functions);
-    return source->file != NULL;
+    first = first_character(source);
+    source->is_array = first == '[';
+    *ret_csv = format == NULL && !g_str_has_suffix(source->path, ".jsonl") &&
+               !g_str_has_suffix(source->path, ".ndjson") && first != '{' && first != '[';
+    return kw_source_check(source, error);
 }
 
 kw_source *
-kw_source_open(const char *path, const char *format, const kw_table_info *table, GError **error)
+kw_source_open(const char *path, const char *format, const char *null_text, const kw_table_info *table,
+               GError **error)
 {
     g_autoptr(kw_source) source = g_new0(kw_source, 1);
     struct stat status;
@@ -126,14 +113,17 @@ kw_source_open(const char *path, const char *format, const kw_table_info *table,
 
     source->path = g_str_equal(path, "-") ? "(standard input)" : path;
     source->table = table;
-    if (!open_stream(source, path)) {
+    source->null_text = null_text;
+    errno = 0;
+    source->file = kw_source_input_open(&source->input, path);
+    if (source->file == NULL) {
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", path,
                     g_strerror(errno));
         return NULL;
     }
-    if (fstat(source->fd, &status) == 0 && S_ISREG(status.st_mode))
+    if (fstat(source->input.fd, &status) == 0 && S_ISREG(status.st_mode))
         source->size = (guint64)status.st_size;
-    if (!is_csv(source, format, &csv, error))
+    if (!find_format(source, format, &csv, error))
         return NULL;
     if (csv && (source->csv = kw_csv_reader_new(source, error)) == NULL)
         return NULL;
@@ -153,7 +143,7 @@ kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error)
     if (source->csv != NULL)
         return kw_csv_reader_next(source->csv, source, ret_item, error);
     do {
-        if (!kw_source_line(source, error))
+        if (!(source->is_array ? kw_source_element(source, error) : kw_source_line(source, error)))
             return false;
     } while (is_blank(source));
     kw_json_line_parse(source, ret_item);
@@ -163,13 +153,13 @@ kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error)
 guint64
 kw_source_next_line(const kw_source *source)
 {
-    return source->number + 1;
+    return source->is_array ? source->line_ends + 1 : source->number + 1;
 }
 
 guint64
 kw_source_position(const kw_source *source)
 {
-    return source->position;
+    return source->input.position;
 }
 
 guint64
@@ -185,8 +175,7 @@ kw_source_close(kw_source *source)
         return;
     if (source->file != NULL)
         fclose(source->file);
-    if (source->fd > STDIN_FILENO)
-        close(source->fd);
+    kw_source_input_clear(&source->input);
     g_clear_pointer(&source->csv, kw_csv_reader_free);
     g_free(source->line);
     g_free(source);

@@ -1,4 +1,5 @@
-/* Records from a file, for import and for samples: CSV with a header line, or JSON lines.
+/* Records from a file, for import and for samples: CSV with a header line, JSON lines, or a JSON array of
+ * objects; in UTF-8, or in UTF-16 with a byte order mark.
  *
  * A record that cannot be read does not end the source: it is returned as an item with an error and its
  * original text, so that it can be corrected and imported again.
@@ -23,8 +24,10 @@ typedef struct kw_source_item {
 void kw_source_item_clear(kw_source_item *item);
 
 /* path "-" is standard input. format: csv, jsonl, or NULL to use the name's extension (otherwise the first
- * character: a brace begins JSON). Borrows path and table. */
-kw_source *kw_source_open(const char *path, const char *format, const kw_table_info *table, GError **error);
+ * character: a brace or bracket begins JSON). null_text: cells of CSV that are this text are absent fields;
+ * NULL: such cells are only the empty ones, and \N is an error. Borrows path, null_text and table. */
+kw_source *kw_source_open(const char *path, const char *format, const char *null_text,
+                          const kw_table_info *table, GError **error);
 
 /* False at the end, and if nothing more can be read: check `error`. */
 bool kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error);
@@ -32,7 +35,7 @@ bool kw_source_next(kw_source *source, kw_source_item *ret_item, GError **error)
 /* Number of the next line to read. */
 guint64 kw_source_next_line(const kw_source *source);
 
-/* Bytes read so far, and of the whole file (0: unknown). */
+/* Bytes of the file that were read so far, and of the whole file (0: unknown). */
 guint64 kw_source_position(const kw_source *source);
 guint64 kw_source_size(const kw_source *source);
 

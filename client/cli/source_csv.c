@@ -1,8 +1,8 @@
 /* CSV with libcsv. Lines are passed to libcsv one by one, so that the line number of a record is known even
  * if quoted fields span lines.
  *
- * The first line that is not blank names the fields. An empty cell without quotes is an absent field, "" an
- * empty text.
+ * The first line that is not blank names the fields. If it has no comma but a tab, semicolon or vertical bar,
+ * this is what separates cells. An empty cell without quotes is an absent field, "" an empty text.
  */
 #include "cli/source_form.h"
 
@@ -16,7 +16,7 @@
  * the square of its size. */
 #define CELL_STEP_BYTES ((size_t)64 * 1024)
 
-#define ZERO_BYTE "a string with a NUL byte is not supported"
+#define ZERO_BYTE "a string with a NUL byte is not supported; if the file is UTF-16, convert it to UTF-8"
 
 struct kw_csv_reader {
     struct csv_parser parser;
@@ -78,6 +78,18 @@ too_long(const kw_source *source, guint64 line, GError **error)
     return false;
 }
 
+/* Names of fields contain none of these characters. */
+static unsigned char
+delimiter_of(const char *head)
+{
+    const char *const delimiters = ",\t;|";
+
+    for (const char *at = delimiters; *at != '\0'; at++)
+        if (strchr(head, *at) != NULL)
+            return (unsigned char)*at;
+    return ',';
+}
+
 /* Reads the cells of the next row, and the number of its first line. False at the end or on an error. */
 static bool
 read_row(kw_csv_reader *reader, kw_source *source, guint64 *ret_line, GError **error)
@@ -94,6 +106,8 @@ read_row(kw_csv_reader *reader, kw_source *source, guint64 *ret_line, GError **e
             continue; /* empty lines between rows */
         if (!begun)
             *ret_line = source->number;
+        if (!begun && reader->names == NULL)
+            csv_set_delim(&reader->parser, delimiter_of(source->line));
         begun = true;
         size += source->length;
         if (size > KW_SOURCE_LINE_MAX)
@@ -154,8 +168,6 @@ read_head(kw_csv_reader *reader, kw_source *source, GError **error)
     for (guint i = 0; i < reader->cells->len; i++) {
         const char *name = reader->cells->pdata[i];
 
-        if (i == 0 && name != NULL && g_str_has_prefix(name, "\xef\xbb\xbf"))
-            name += 3; /* byte order mark */
         reader->names[i] = g_strdup(name == NULL ? "" : name);
     }
     return check_names(reader, source, error);
@@ -176,13 +188,20 @@ kw_csv_reader_new(kw_source *source, GError **error)
     return NULL;
 }
 
+static bool
+is_absent(const kw_source *source, const char *cell)
+{
+    return cell == NULL ||
+           (source->null_text != NULL && *source->null_text != '\0' && g_str_equal(cell, source->null_text));
+}
+
 static char *
-json_of(const kw_csv_reader *reader)
+json_of(const kw_csv_reader *reader, const kw_source *source)
 {
     GString *json = g_string_new("{");
 
     for (guint i = 0; i < reader->cells->len && reader->names[i] != NULL; i++) {
-        if (reader->cells->pdata[i] == NULL)
+        if (is_absent(source, reader->cells->pdata[i]))
             continue;
         if (json->len > 1)
             g_string_append(json, ", ");
@@ -210,10 +229,22 @@ record_of(const kw_csv_reader *reader, const kw_source *source, GError **error)
                     reader->names_line, names);
         return NULL;
     }
-    for (guint i = 0; i < names; i++)
-        if (reader->cells->pdata[i] != NULL &&
-            !kw_source_set(source->table, record, reader->names[i], reader->cells->pdata[i], error))
+    for (guint i = 0; i < names; i++) {
+        const char *cell = reader->cells->pdata[i];
+
+        if (is_absent(source, cell))
+            continue;
+        if (source->null_text == NULL && g_str_equal(cell, "\\N")) {
+            g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                        "field %s: \\N stands for a missing value in files of databases; use --null '\\N' if "
+                        "it does here, "
+                        "or --null '' to store this text",
+                        reader->names[i]);
             return NULL;
+        }
+        if (!kw_source_set(source->table, record, reader->names[i], cell, error))
+            return NULL;
+    }
     return g_steal_pointer(&record);
 }
 
@@ -222,7 +253,7 @@ kw_csv_reader_next(kw_csv_reader *reader, kw_source *source, kw_source_item *ret
 {
     if (!read_row(reader, source, &ret_item->line, error))
         return false;
-    ret_item->json = json_of(reader);
+    ret_item->json = json_of(reader, source);
     ret_item->record = record_of(reader, source, &ret_item->error);
     return true;
 }

@@ -41,20 +41,36 @@ kw_hex_of_bytes(GBytes *bytes)
 GByteArray *
 kw_text_to_bytes(const char *text)
 {
-    GByteArray *bytes = g_byte_array_new();
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
 
     while (*text != '\0') {
         guint8 byte = (guint8)*text;
         gsize step = 1;
 
-        if (text[0] == '\\' && text[1] == 'x' && g_ascii_isxdigit(text[2]) && g_ascii_isxdigit(text[3])) {
+        if (text[0] == '\\' && text[1] == 'x') {
+            if (!g_ascii_isxdigit(text[2]) || !g_ascii_isxdigit(text[3]))
+                return NULL;
             byte = (guint8)(g_ascii_xdigit_value(text[2]) << 4 | g_ascii_xdigit_value(text[3]));
             step = 4;
         }
         g_byte_array_append(bytes, &byte, 1);
         text += step;
     }
-    return bytes;
+    return g_steal_pointer(&bytes);
+}
+
+GBytes *
+kw_text_to_key(const char *text, GError **error)
+{
+    GByteArray *bytes = kw_text_to_bytes(text);
+    g_autofree char *shown = NULL;
+
+    if (bytes != NULL)
+        return g_byte_array_free_to_bytes(bytes);
+    shown = kw_text_for_terminal(text);
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                "row key \"%s\": two hexadecimal digits must follow each \\x", shown);
+    return NULL;
 }
 
 char *

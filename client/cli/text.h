@@ -4,9 +4,11 @@
 #include "keyway.h"
 
 /* Bytes for people: printable ASCII unchanged, other bytes and the backslash as \xNN; and back. Parsing
- * accepts any \xNN, and everything else unchanged. */
+ * accepts any \xNN, and everything else unchanged; a \x without two hexadecimal digits returns NULL. */
 char *kw_text_from_bytes(const void *data, gsize size);
 GByteArray *kw_text_to_bytes(const char *text);
+/* The same for the bytes of a row key; NULL with an error. */
+GBytes *kw_text_to_key(const char *text, GError **error);
 
 /* The same for GBytes (NULL: empty text), and as hex digits. */
 char *kw_text_of_bytes(GBytes *bytes);

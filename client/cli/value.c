@@ -2,6 +2,7 @@
 #include "cli/value.h"
 
 #include "cli/json_text.h"
+#include "cli/number.h"
 #include "cli/stamp.h"
 #include "cli/text.h"
 
@@ -65,60 +66,79 @@ type_of(const kw_field_info *field)
 static bool
 parse_flag(const char *text, kw_value *ret_value)
 {
-    const char *const yes[] = {"true", "yes", "1", NULL};
-    const char *const no[] = {"false", "no", "0", NULL};
+    const char *const yes[] = {"true", "yes", "t", "y", "1", NULL};
+    const char *const no[] = {"false", "no", "f", "n", "0", NULL};
+    g_autofree char *lower = g_ascii_strdown(text, -1); /* programs print true, True and TRUE */
 
-    *ret_value = kw_flag(g_strv_contains(yes, text));
-    return ret_value->flag || g_strv_contains(no, text);
+    *ret_value = kw_flag(g_strv_contains(yes, lower));
+    return ret_value->flag || g_strv_contains(no, lower);
 }
 
-static bool
+/* Returns the expected form; NULL if the text is valid. */
+static const char *
 parse_real(const char *text, kw_value *ret_value)
 {
     char *end = NULL;
-    double real;
 
     errno = 0;
-    real = g_ascii_strtod(text, &end);
-    *ret_value = kw_real(real);
-    /* ERANGE is also set for small numbers near 0, which are valid doubles. */
-    return end != text && *end == '\0' && !g_ascii_isspace(text[0]) &&
-           (errno == 0 || (errno == ERANGE && real != 0 && isfinite(real)));
+    *ret_value = kw_real(g_ascii_strtod(text, &end));
+    if (end == text || *end != '\0' || g_ascii_isspace(text[0]))
+        return "a number";
+    /* ERANGE is also set for small numbers that a double can hold with fewer digits. */
+    if (errno != ERANGE || (ret_value->real != 0 && isfinite(ret_value->real)))
+        return NULL;
+    return ret_value->real == 0 ? "a number that a double can hold: it is too close to 0"
+                                : "a number that a double can hold";
 }
 
-/* Returns the expected form of the text; NULL if it is valid. */
+/* Returns what the text must be; NULL if it is valid. The caller frees the result. */
+static char *
+parse_stamp(const kw_field_info *field, const char *text, kw_held_value *held)
+{
+    g_autofree char *reason = NULL;
+    gint64 number = 0;
+    bool ok = kw_stamp_parse(text, field->unit, &number, &reason);
+
+    held->value = kw_number(number);
+    return ok ? NULL
+              : g_strdup_printf("a timestamp like 2026-11-21T10:00:00Z, now-1h, or a number%s%s: %s",
+                                field->unit == NULL ? "" : " in ", field->unit == NULL ? "" : field->unit,
+                                reason);
+}
+
 static const char *
+parse_bytes(const char *text, kw_held_value *held)
+{
+    held->bytes = kw_text_to_bytes(text);
+    if (held->bytes == NULL)
+        return "text in which two hexadecimal digits follow each \\x";
+    held->value = kw_bytes_of(held->bytes->data, held->bytes->len);
+    return NULL;
+}
+
+/* Returns what the text must be; NULL if it is valid. The caller frees the result. */
+static char *
 parse_as(const kw_field_info *field, const char *text, kw_held_value *held)
 {
     const char *type = type_of(field);
     gint64 number = 0;
 
     if (g_str_equal(type, "bool"))
-        return parse_flag(text, &held->value) ? NULL : "true or false";
+        return parse_flag(text, &held->value) ? NULL : g_strdup("true or false");
     if (g_str_equal(type, "double"))
-        return parse_real(text, &held->value) ? NULL
-               : isinf(held->value.real)      ? "a number that a double can hold"
-                                              : "a number";
+        return g_strdup(parse_real(text, &held->value));
     if (g_str_equal(type, "int")) {
-        bool ok =
-            g_ascii_string_to_signed(text + (text[0] == '+'), 10, G_MININT64, G_MAXINT64, &number, NULL);
+        bool ok = kw_integer_parse(text, &number);
 
         held->value = kw_number(number);
-        return ok ? NULL : "an integer of 64 bits";
+        return ok ? NULL : g_strdup("an integer of 64 bits");
     }
-    if (g_str_equal(type, "timestamp")) {
-        bool ok = kw_stamp_parse(text, field->unit, &number);
-
-        held->value = kw_number(number);
-        return ok ? NULL : "a timestamp like 2026-11-21T10:00:00Z, now-1h, or a number";
-    }
-    if (g_str_equal(type, "bytes")) {
-        held->bytes = kw_text_to_bytes(text);
-        held->value = kw_bytes_of(held->bytes->data, held->bytes->len);
-        return NULL;
-    }
+    if (g_str_equal(type, "timestamp"))
+        return parse_stamp(field, text, held);
+    if (g_str_equal(type, "bytes"))
+        return g_strdup(parse_bytes(text, held));
     held->value = kw_text(text);
-    return g_utf8_validate(text, -1, NULL) ? NULL : "text in UTF-8";
+    return g_utf8_validate(text, -1, NULL) ? NULL : g_strdup("text in UTF-8");
 }
 
 static bool
@@ -127,12 +147,9 @@ not_a_value(const kw_table_info *table, const kw_field_info *field, const char *
 {
     g_autofree char *shown = kw_text_for_terminal(text);
     g_autofree char *of = entry == NULL ? g_strdup("") : kw_text_for_terminal(entry);
-    bool is_whole_map = field->of != NULL && entry == NULL;
-    const char *unit = is_whole_map ? NULL : field->unit;
 
-    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "table %s, field %s%s%s: \"%s\" is not %s%s%s",
-                table->name, field->name, entry == NULL ? "" : ".", of, shown, expected,
-                unit == NULL ? "" : " in ", unit == NULL ? "" : unit);
+    g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID, "table %s, field %s%s%s: \"%s\" is not %s",
+                table->name, field->name, entry == NULL ? "" : ".", of, shown, expected);
     return false;
 }
 
@@ -179,7 +196,7 @@ bool
 kw_value_parse(const kw_table_info *table, const kw_field_info *field, const char *entry, const char *text,
                kw_held_value *ret_held, GError **error)
 {
-    const char *expected;
+    g_autofree char *expected = NULL;
 
     if (field->of != NULL && entry == NULL)
         return parse_map(table, field, text, ret_held, error);
