@@ -268,6 +268,19 @@ kw_check_increment(const kw_increment *increment, kw_error *ret_error)
 }
 
 bool
+kw_check_sum(kw_bytes table, const kw_column *column, int64_t stored, int64_t amount, int64_t *ret_sum,
+             kw_error *ret_error)
+{
+    if (!__builtin_add_overflow(stored, amount, ret_sum))
+        return true;
+    return kw_error_set(
+        ret_error, KW_INVALID,
+        "table %s: column %s:%s has the value %lld; with %lld added, it would not fit into 64 bits",
+        kw_show(table).text, kw_show(column->family).text, kw_show(column->qualifier).text, (long long)stored,
+        (long long)amount);
+}
+
+bool
 kw_check_row_copy(const kw_row_copy *copy, kw_error *ret_error)
 {
     return check_row(copy->table, copy->row, ret_error) && check_row(copy->to_table, copy->to_row, ret_error);

@@ -29,6 +29,10 @@ bool kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error);
  * never meets the check. */
 bool kw_check_is_met(const kw_check *check, const kw_cell *stored);
 
+/* Adds to the stored value of a counter. The sum must have 64 bits; the error names both numbers. */
+bool kw_check_sum(kw_bytes table, const kw_column *column, int64_t stored, int64_t amount, int64_t *ret_sum,
+                  kw_error *ret_error);
+
 /* The bytes as error texts show them: control and non-ASCII bytes as \xNN, and "..." in place of the rest
  * after about 60 characters. */
 typedef struct kw_shown {

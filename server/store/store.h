@@ -217,7 +217,9 @@ typedef struct kw_increment {
 } kw_increment;
 
 /* rows: one row with the new values as 8-byte big-endian cells (NULL unless OK), in HBase's order. Fails with
- * INVALID if a stored value does not have 8 bytes. Not retried once it was sent. */
+ * INVALID if a stored value does not have 8 bytes, or a sum does not fit into 64 bits. HBase lets such a sum
+ * wrap around: there, the store subtracts the amounts again, and other callers can see the wrong value for a
+ * moment. Not retried once it was sent. */
 typedef void (*kw_increment_done)(void *user, kw_outcome outcome, kw_rows *rows, const kw_error *error);
 void kw_store_handle_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done,
                                void *user);

@@ -164,12 +164,41 @@ test_increment(kw_fixture *f)
     g_assert_cmpint(increment_one(f, "inc1", -7), ==, -2);
     g_assert_cmpint(increment_one(f, "inc1", 0), ==, -2);
     g_assert_cmpint(increment_one(f, "inc1", INT64_MAX), ==, INT64_MAX - 2);
-    g_assert_cmpint(increment_one(f, "inc1", 3), ==, INT64_MIN); /* wraps like Java's long */
     kw_get get = {.table = f->table, .row = B("inc1"), .deadline = KW_DEADLINE_NONE};
     kw_rows *rows = kw_sync_get(&f->sync, &get, NULL);
     g_assert_cmpuint(rows->rows[0].cells_count, ==, 1);
-    g_assert_true(kw_bytes_equal(rows->rows[0].cells[0].value, KW_BYTES_LITERAL("\x80\0\0\0\0\0\0\0")));
+    g_assert_true(
+        kw_bytes_equal(rows->rows[0].cells[0].value, KW_BYTES_LITERAL("\x7f\xff\xff\xff\xff\xff\xff\xfd")));
     kw_rows_free(rows);
+}
+
+static void
+refuse_sum(kw_fixture *f, const kw_column *columns, const int64_t *amounts, size_t count, const char *stored,
+           const char *added)
+{
+    kw_sync_written result = increment(f, "inc3", columns, amounts, count);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
+    g_assert_cmpint(result.error.code, ==, KW_INVALID);
+    g_assert_nonnull(strstr(result.error.text, stored));
+    g_assert_nonnull(strstr(result.error.text, added));
+}
+
+/* A sum of more than 64 bits is refused, and no column of the increment is changed. */
+static void
+test_increment_overflow(kw_fixture *f)
+{
+    const kw_column columns[] = {{.family = B("d"), .qualifier = B("m")},
+                                 {.family = B("d"), .qualifier = B("n")}};
+    kw_rows_free(increment(f, "inc3", columns, (int64_t[]){INT64_MIN, INT64_MAX - 2}, 2).rows);
+    refuse_sum(f, &columns[1], (int64_t[]){3}, 1, "9223372036854775805", "with 3 added");
+    refuse_sum(f, columns, (int64_t[]){-1, 1}, 2, "-9223372036854775808", "with -1 added");
+    refuse_sum(f, columns, (int64_t[]){INT64_MIN}, 1, "-9223372036854775808", "with -9223372036854775808");
+    kw_sync_written last = increment(f, "inc3", columns, (int64_t[]){INT64_MAX, 2}, 2);
+    g_assert_cmpint(last.outcome, ==, KW_OUTCOME_OK);
+    const kw_cell *cells = last.rows->rows[0].cells;
+    g_assert_cmpint((int64_t)kw_be64_load(cells[0].value.data), ==, -1);
+    g_assert_cmpint((int64_t)kw_be64_load(cells[1].value.data), ==, INT64_MAX);
+    kw_rows_free(last.rows);
 }
 
 static void
@@ -215,6 +244,7 @@ kw_contract_add_conditions(void)
     kw_fixture_add("conditions", "delete_if", test_delete_if);
     kw_fixture_add("conditions", "check_elsewhere", test_check_elsewhere);
     kw_fixture_add("conditions", "increment", test_increment);
+    kw_fixture_add("conditions", "increment_overflow", test_increment_overflow);
     kw_fixture_add("conditions", "increment_several", test_increment_several);
     kw_fixture_add("conditions", "increment_not_a_counter", test_increment_not_a_counter);
 }

@@ -129,22 +129,28 @@ check_counters(const kw_increment *increment, const kw_row *row, kw_error *ret_e
     return true;
 }
 
-/* The new cell is not older than the one it replaces. Sums wrap around as Java's long does. */
-static kw_cell
-sum_cell(kw_arena *arena, const kw_column *column, int64_t amount, const kw_cell *old, int64_t stamp)
+/* The new cell is not older than the one it replaces. */
+static bool
+make_sum(kw_arena *arena, const kw_increment *increment, const kw_column *column, const kw_cell *old,
+         int64_t stamp, kw_cell *ret_cell, kw_error *ret_error)
 {
-    uint64_t sum = (old ? kw_be64_load(old->value.data) : 0) + (uint64_t)amount;
+    int64_t stored = old ? (int64_t)kw_be64_load(old->value.data) : 0;
+    int64_t sum;
+    if (!kw_check_sum(increment->table, column, stored, increment->amounts[column - increment->columns], &sum,
+                      ret_error))
+        return false;
     uint8_t *value = kw_arena_alloc(arena, 8);
-    kw_be64_store(value, sum);
-    return (kw_cell){.family = kw_arena_copy(arena, column->family),
-                     .qualifier = kw_arena_copy(arena, column->qualifier),
-                     .value = kw_bytes_of(value, 8),
-                     .timestamp = old ? MAX(stamp, old->timestamp) : stamp};
+    kw_be64_store(value, (uint64_t)sum);
+    *ret_cell = (kw_cell){.family = kw_arena_copy(arena, column->family),
+                          .qualifier = kw_arena_copy(arena, column->qualifier),
+                          .value = kw_bytes_of(value, 8),
+                          .timestamp = old ? MAX(stamp, old->timestamp) : stamp};
+    return true;
 }
 
 /* The new values of one row, in the form of the result. */
-static void
-make_sums(kw_rows *rows, const kw_increment *increment, const kw_row *old, int64_t stamp)
+static bool
+make_sums(kw_rows *rows, const kw_increment *increment, const kw_row *old, int64_t stamp, kw_error *ret_error)
 {
     kw_row *row = rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
     row->key = kw_arena_copy(rows->arena, increment->row);
@@ -155,10 +161,12 @@ make_sums(kw_rows *rows, const kw_increment *increment, const kw_row *old, int64
     kw_sorted_columns sorted = kw_columns_sort(increment->columns, increment->columns_count, rows->arena);
     for (size_t i = 0; i < sorted.count; i++) {
         const kw_column *column = sorted.columns[i];
-        int64_t amount = increment->amounts[column - increment->columns];
-        row->cells[i] = sum_cell(rows->arena, column, amount, find_cell(old, column), stamp);
+        if (!make_sum(rows->arena, increment, column, find_cell(old, column), stamp, &row->cells[i],
+                      ret_error))
+            return false;
         rows->bytes += row->cells[i].qualifier.size + 8;
     }
+    return true;
 }
 
 static bool
@@ -198,11 +206,10 @@ kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_stored_
                 check_counters(increment, &old, &commit->error);
     for (size_t i = 1; good && i < targets_count; i++)
         good = check_families(targets[i].table, increment, &commit->error);
-    if (!good) {
+    if (!good || !make_sums(rows, increment, &old, stamp, &commit->error)) {
         kw_rows_free(rows);
         return false;
     }
-    make_sums(rows, increment, &old, stamp);
     for (size_t i = 0; i < targets_count; i++)
         add_cells(batch, &targets[i], &rows->rows[0]);
     commit->rows = rows;

@@ -1,6 +1,8 @@
 /* Conditional writes and increments. They are never sent again. HBase compares "given OP stored", but the
  * store's interface defines "stored OP given". So the operator is reversed. A check of HBase does not
  * distinguish an empty value from an absent cell. */
+#include "store/check.h"
+#include "store/control.h"
 #include "store/hbase/convert.h"
 #include "store/hbase/handle.h"
 
@@ -15,7 +17,10 @@ typedef struct check_op {
 
 typedef struct increment_op {
     kw_hbase_call call;
-    kw_rows *rows; /* its arena contains this struct */
+    kw_hbase_pool *pool;
+    kw_increment what;
+    kw_rows *rows;  /* its arena contains this struct */
+    kw_error error; /* a sum did not fit; the amounts are being subtracted again */
     kw_increment_done done;
     void *user;
 } increment_op;
@@ -164,28 +169,6 @@ kw_hbase_write_if(kw_store_handle *handle, const kw_write *write, const kw_check
 
 /* --- increment -------------------------------------------------------------------------------- */
 
-static void
-increment_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
-{
-    increment_op *op = call->user;
-    kw_increment_done done = op->done;
-    void *user = op->user;
-    kw_rows *rows = op->rows;
-    if (failure) {
-        kw_metrics_add(KW_METRIC_store_errors, 1);
-        kw_rows_free(rows);
-        done(user, kw_hbase_outcome(failure), NULL, &failure->error);
-        return;
-    }
-    const kw_hb_THBaseService_increment_result *answer = result;
-    rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
-    rows->count = 1;
-    rows->scanned = 1;
-    if (answer->success)
-        kw_hbase_from_result(rows, answer->success, &rows->rows[0]);
-    done(user, KW_OUTCOME_OK, rows, NULL);
-}
-
 static const void *
 increment_args(kw_arena *arena, const kw_increment *increment)
 {
@@ -207,24 +190,103 @@ increment_args(kw_arena *arena, const kw_increment *increment)
     return args;
 }
 
+static void
+start_increment(increment_op *op, kw_hbase_done done)
+{
+    op->call = (kw_hbase_call){.method = KW_HB_THBaseService_increment,
+                               .args = increment_args(op->rows->arena, &op->what),
+                               .table = op->what.table,
+                               .deadline = op->what.deadline,
+                               .changes = true,
+                               .fenced = op->what.fenced,
+                               .era = op->what.era,
+                               .keep = op->rows->arena,
+                               .done = done,
+                               .user = op};
+    kw_hbase_pool_start(op->pool, &op->call);
+}
+
+/* Sums that did not fit have wrapped around. */
+static bool
+check_sums(const kw_increment *increment, const kw_row *row, kw_error *ret_error)
+{
+    for (size_t i = 0; i < increment->columns_count; i++) {
+        const kw_column *column = &increment->columns[i];
+        const kw_cell *cell = kw_row_find_cell(row, column->family, column->qualifier);
+        if (!cell || cell->value.size != 8)
+            continue;
+        int64_t stored = (int64_t)(kw_be64_load(cell->value.data) - (uint64_t)increment->amounts[i]);
+        int64_t sum;
+        if (!kw_check_sum(increment->table, column, stored, increment->amounts[i], &sum, ret_error))
+            return false;
+    }
+    return true;
+}
+
+static void
+subtracted(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    increment_op *op = call->user;
+    (void)result;
+    kw_increment_done done = op->done;
+    void *user = op->user;
+    kw_error error = op->error;
+    if (failure)
+        kw_error_set(
+            &error, KW_INVALID,
+            "%s; HBase has added it all the same, and subtracting it again failed: read the value, and add "
+            "what is missing",
+            op->error.text);
+    kw_rows_free(op->rows);
+    done(user, failure ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, NULL, &error);
+}
+
+static void
+subtract(increment_op *op)
+{
+    kw_arena *arena = op->rows->arena;
+    int64_t *amounts = KW_ARENA_ARRAY(arena, int64_t, op->what.columns_count);
+    for (size_t i = 0; i < op->what.columns_count; i++)
+        amounts[i] = (int64_t)(0 - (uint64_t)op->what.amounts[i]);
+    op->what.amounts = amounts;
+    start_increment(op, subtracted);
+}
+
+static void
+increment_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    increment_op *op = call->user;
+    kw_increment_done done = op->done;
+    void *user = op->user;
+    kw_rows *rows = op->rows;
+    if (failure) {
+        kw_metrics_add(KW_METRIC_store_errors, 1);
+        kw_rows_free(rows);
+        done(user, kw_hbase_outcome(failure), NULL, &failure->error);
+        return;
+    }
+    const kw_hb_THBaseService_increment_result *answer = result;
+    rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
+    rows->count = 1;
+    rows->scanned = 1;
+    if (answer->success)
+        kw_hbase_from_result(rows, answer->success, &rows->rows[0]);
+    if (check_sums(&op->what, &rows->rows[0], &op->error))
+        done(user, KW_OUTCOME_OK, rows, NULL);
+    else
+        subtract(op);
+}
+
 void
 kw_hbase_increment(kw_store_handle *handle, const kw_increment *increment, kw_increment_done done, void *user)
 {
     g_assert(increment->columns_count > 0);
     kw_rows *rows = kw_rows_new();
     increment_op *op = KW_ARENA_NEW(rows->arena, increment_op);
-    op->rows = rows;
-    op->done = done;
-    op->user = user;
-    op->call = (kw_hbase_call){.method = KW_HB_THBaseService_increment,
-                               .args = increment_args(rows->arena, increment),
-                               .table = increment->table,
-                               .deadline = increment->deadline,
-                               .changes = true,
-                               .fenced = increment->fenced,
-                               .era = increment->era,
-                               .keep = rows->arena,
-                               .done = increment_done,
-                               .user = op};
-    kw_hbase_pool_start(&kw_hbase_handle_of(handle)->pool, &op->call);
+    *op = (increment_op){.pool = &kw_hbase_handle_of(handle)->pool,
+                         .what = *increment,
+                         .rows = rows,
+                         .done = done,
+                         .user = user};
+    start_increment(op, increment_done);
 }

@@ -154,7 +154,7 @@ evaluate_condition(kw_cas_round *round, const kw_row *visible)
 /* The columns of all increments of a round. */
 typedef struct sums {
     kw_sorted_columns columns;
-    uint64_t *values;
+    int64_t *values;
     bool *wrong; /* the stored value is not a number */
     bool *added; /* an increment has been added */
 } sums;
@@ -164,42 +164,42 @@ read_sums(const kw_cas_round *round, const kw_row *visible)
 {
     sums all = {.columns = increment_columns(round)};
     size_t count = all.columns.count;
-    all.values = KW_ARENA_ARRAY(round->arena, uint64_t, count);
+    all.values = KW_ARENA_ARRAY(round->arena, int64_t, count);
     all.wrong = KW_ARENA_ARRAY(round->arena, bool, count);
     all.added = KW_ARENA_ARRAY(round->arena, bool, count);
     for (size_t i = 0; i < count; i++) {
         const kw_column *column = all.columns.columns[i];
         const kw_cell *cell = kw_row_find_cell(visible, column->family, column->qualifier);
         all.wrong[i] = cell && cell->value.size != 8;
-        all.values[i] = cell && cell->value.size == 8 ? kw_be64_load(cell->value.data) : 0;
+        all.values[i] = cell && cell->value.size == 8 ? (int64_t)kw_be64_load(cell->value.data) : 0;
     }
     return all;
 }
 
+/* Adds the amounts to the sums, unless one of the new values is wrong. */
 static bool
-check_numbers(const sums *all, kw_cas_op *op)
-{
-    const kw_increment *increment = op->increment;
-    kw_error_clear(&op->error);
-    for (size_t i = 0; i < increment->columns_count; i++)
-        if (all->wrong[kw_columns_find(&all->columns, &increment->columns[i])])
-            return kw_error_set(&op->error, KW_INVALID,
-                                "table %s: the stored value of a counter does not have 8 bytes",
-                                kw_show(increment->table).text);
-    return true;
-}
-
-static void
 add_increment(const kw_cas_round *round, sums *all, kw_cas_op *op)
 {
     const kw_increment *increment = op->increment;
-    op->sums = KW_ARENA_ARRAY(round->arena, uint64_t, increment->columns_count);
-    for (size_t i = 0; i < increment->columns_count; i++) {
-        size_t at = kw_columns_find(&all->columns, &increment->columns[i]);
-        all->values[at] += (uint64_t)increment->amounts[i];
-        all->added[at] = true;
-        op->sums[i] = all->values[at];
+    size_t count = increment->columns_count;
+    size_t *places = KW_ARENA_ARRAY(round->arena, size_t, count);
+    kw_error_clear(&op->error);
+    op->sums = KW_ARENA_ARRAY(round->arena, int64_t, count);
+    for (size_t i = 0; i < count; i++) {
+        places[i] = kw_columns_find(&all->columns, &increment->columns[i]);
+        if (all->wrong[places[i]])
+            return kw_error_set(&op->error, KW_INVALID,
+                                "table %s: the stored value of a counter does not have 8 bytes",
+                                kw_show(increment->table).text);
+        if (!kw_check_sum(increment->table, &increment->columns[i], all->values[places[i]],
+                          increment->amounts[i], &op->sums[i], &op->error))
+            return false;
     }
+    for (size_t i = 0; i < count; i++) {
+        all->values[places[i]] = op->sums[i];
+        all->added[places[i]] = true;
+    }
+    return true;
 }
 
 static bool
@@ -208,9 +208,7 @@ evaluate_increments(kw_cas_round *round, const kw_row *visible)
     sums all = read_sums(round, visible);
     for (GList *at = round->ops.head; at; at = at->next) {
         kw_cas_op *op = at->data;
-        op->condition_met = check_numbers(&all, op);
-        if (op->condition_met)
-            add_increment(round, &all, op);
+        op->condition_met = add_increment(round, &all, op);
     }
     kw_cell *cells = KW_ARENA_ARRAY(round->arena, kw_cell, all.columns.count);
     round->put.cells = cells;
@@ -219,7 +217,7 @@ evaluate_increments(kw_cas_round *round, const kw_row *visible)
         if (!all.added[i])
             continue;
         uint8_t *value = kw_arena_alloc(round->arena, 8);
-        kw_be64_store(value, all.values[i]);
+        kw_be64_store(value, (uint64_t)all.values[i]);
         cells[round->put.cells_count++] = (kw_cell){.family = all.columns.columns[i]->family,
                                                     .qualifier = all.columns.columns[i]->qualifier,
                                                     .value = kw_bytes_of(value, 8)};
@@ -251,7 +249,7 @@ kw_cas_result(const kw_cas_round *round, const kw_cas_op *op)
     for (size_t i = 0; i < sorted.count; i++) {
         const kw_column *column = sorted.columns[i];
         uint8_t *value = kw_arena_alloc(rows->arena, 8);
-        kw_be64_store(value, op->sums[column - increment->columns]);
+        kw_be64_store(value, (uint64_t)op->sums[column - increment->columns]);
         row->cells[row->cells_count++] = (kw_cell){.family = kw_arena_copy(rows->arena, column->family),
                                                    .qualifier = kw_arena_copy(rows->arena, column->qualifier),
                                                    .value = kw_bytes_of(value, 8),
