@@ -1,7 +1,10 @@
-"""One changed byte on disk: keywayd refuses to start and reports the place and what to do; --repair counts the rows that it
-drops. (unit.embedded_damage changes every byte.)"""
+"""One changed byte on disk, or a missing, cut or doubled file: keywayd refuses to start, reports the file and what to do, and
+changes nothing; --repair counts the rows that it drops. (unit.embedded_damage changes every byte, unit.embedded_files every
+file.)"""
+import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -26,6 +29,15 @@ class Damage(unittest.TestCase):
 
     def tearDown(self):
         self.gateway.__exit__(None, None, None)
+
+    def contents(self):
+        """The files of the store, without the one that gets the number of the process."""
+        found = {}
+        for folder, _, names in os.walk(os.path.join(self.gateway.folder, "data")):
+            for name in set(names) - {"lock"}:
+                with open(os.path.join(folder, name), "rb") as file:
+                    found[os.path.join(folder, name)] = hashlib.md5(file.read()).hexdigest()
+        return found
 
     def change_byte(self, at):
         with open(self.log, "r+b") as file:
@@ -89,9 +101,61 @@ class Damage(unittest.TestCase):
         self.assertGreater(os.path.getsize(os.path.join(copies, os.path.basename(self.log))), 0)
 
     def test_a_torn_end(self):
-        os.truncate(self.log, os.path.getsize(self.log) - 5)
-        self.assertEqual(len(self.rows()), ROWS - 1)
+        """The process died while it wrote another record."""
+        with open(self.log, "ab") as file:
+            file.write(b"\x12\x34\x56\x78\x9a")
+        self.assertEqual(len(self.rows()), ROWS)
         self.assertIn("which was never acknowledged", self.gateway.log())
+
+    def test_a_missing_end(self):
+        """The last row was acknowledged."""
+        os.truncate(self.log, os.path.getsize(self.log) - 5)
+        before = self.contents()
+        self.assertIn(f"{self.log} ends too early", self.refused())
+        self.assertEqual(self.contents(), before)
+        self.assertIn("missing after the last commit", self.repair())
+        self.assertEqual(len(self.rows()), ROWS - 1)
+
+    def flush(self):
+        """Makes RocksDB flush its log to a table file, by a restart, and writes further rows. A flush is a record of the
+        manifest, and then its log is removed."""
+        self.gateway.expect_start = True
+        self.gateway.start()
+        data = self.gateway.data()
+        for i in range(ROWS, 2 * ROWS):
+            data.put("events", record(id="a", ts=i, note=f"row {i}"), None)
+        data.close()
+        self.gateway.process.send_signal(signal.SIGKILL)
+        self.gateway.process.wait(PATIENCE)
+
+    def rows_files(self, suffix):
+        folder = os.path.join(self.gateway.folder, "data", "rows")
+        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(suffix) or name.endswith(suffix))
+
+    def test_files(self):
+        """Removes, cuts and doubles each kind of file."""
+        self.flush()
+        saved = os.path.join(self.gateway.folder, "saved")
+        data = os.path.join(self.gateway.folder, "data")
+        shutil.copytree(data, saved)
+        manifest = self.rows_files("MANIFEST-")[-1]
+        paths = [manifest, *self.rows_files("CURRENT"), self.rows_files(".log")[-1], *self.rows_files(".sst")]
+        self.assertGreaterEqual(len(paths), 4)
+        for path in paths:
+            with open(path, "rb") as file:
+                content = file.read()
+            for what, changed in (("removed", None), ("empty", b""), ("cut", content[:len(content) // 3]), ("doubled", 2 * content)):
+                with self.subTest(file=os.path.basename(path), what=what):
+                    os.unlink(path)
+                    if changed is not None:
+                        with open(path, "wb") as file:
+                            file.write(changed)
+                    before = self.contents()
+                    self.assertIn(path, self.refused())
+                    self.assertEqual(self.contents(), before)
+                shutil.rmtree(data)
+                shutil.copytree(saved, data)
+        self.assertEqual(len(self.rows()), 2 * ROWS)
 
     def test_repair_of_a_store_in_use(self):
         self.gateway.expect_start = True

@@ -20,7 +20,7 @@
 #define BATCH_BYTES_MAX ((size_t)16 * 1024 * 1024)
 #define CALLER_WAIT_MAX_NS 1000000u
 #define CALLER_WAIT_EVERY 32
-#define PROBE_NS 1000000000u
+#define IDLE_NS 1000000000u
 
 struct kw_committer {
     kw_embedded *store;
@@ -85,18 +85,14 @@ wait_for_callers(kw_committer *committer)
     committer->arrived_share = (committer->arrived_share * 7 + MIN(share, 1)) / 8;
 }
 
-/* Waits until there is something to do. After a failed write, it waits at most PROBE_NS, because the
- * committer must then probe the disk. Called with the lock held. */
+/* Waits until there is something to do, at most IDLE_NS. Called with the lock held. */
 static void
 wait_for_commits(kw_committer *committer)
 {
-    bool must_probe = atomic_load(&committer->store->disk) == KW_DISK_WRITE_FAILED;
-    uint64_t deadline_ns = kw_clock_mono_ns() + PROBE_NS;
+    uint64_t deadline_ns = kw_clock_mono_ns() + IDLE_NS;
     while (!committer->first && !committer->stopping && !committer->copies.first &&
            !committer->unfinished_first)
-        if (!must_probe)
-            kw_condition_wait(&committer->filled, &committer->lock);
-        else if (!kw_condition_wait_until(&committer->filled, &committer->lock, deadline_ns))
+        if (!kw_condition_wait_until(&committer->filled, &committer->lock, deadline_ns))
             break;
 }
 
@@ -212,6 +208,9 @@ write_entries(kw_committer *committer, bool synced, kw_error *ret_error)
     kw_stamps_add_mark_if_needed(&committer->store->stamps, &committer->collector.batch);
     bool good = kw_entries_write(&committer->collector.batch, &committer->store->engine, synced, ret_error);
     kw_stamps_written(&committer->store->stamps, good);
+    if (has_entries && synced && good)
+        kw_acknowledged_note(&committer->store->acknowledged,
+                             rocksdb_get_latest_sequence_number(committer->store->engine.db));
     if (has_entries && synced) {
         kw_metrics_add(KW_METRIC_commits, 1);
         committer->commit_ns = (committer->commit_ns * 7 + (kw_clock_mono_ns() - began_ns)) / 8;
@@ -370,6 +369,15 @@ probe_disk(kw_committer *committer)
 }
 
 static void
+idle(kw_committer *committer)
+{
+    if (atomic_load(&committer->store->disk) == KW_DISK_WRITE_FAILED)
+        probe_disk(committer);
+    else
+        kw_acknowledged_look(&committer->store->acknowledged);
+}
+
+static void
 run_committer(void *user)
 {
     kw_committer *committer = user;
@@ -378,7 +386,7 @@ run_committer(void *user)
         if (committer->pending)
             run_round(committer);
         else if (!committer->copies.first)
-            probe_disk(committer);
+            idle(committer);
         if (committer->copies.first)
             run_copies(committer);
     }

@@ -64,6 +64,7 @@ embedded_free(kw_store *base)
     if (store->copy_options)
         rocksdb_readoptions_destroy(store->copy_options);
     kw_engine_close(&store->engine);
+    kw_acknowledged_close(&store->acknowledged);
     kw_embedded_tables_unref(store->tables);
     if (store->lock_fd >= 0)
         close(store->lock_fd);
@@ -72,20 +73,36 @@ embedded_free(kw_store *base)
     g_free(store);
 }
 
+/* Checks all files before RocksDB opens them. If they are damaged, none is changed. */
+static bool
+check_files(const char *path, const char *rows, kw_error *ret_error)
+{
+    kw_acknowledged_state marks;
+    kw_files files;
+    if (!kw_folder_check_rows(path, ret_error))
+        return false;
+    kw_acknowledged_read(path, &marks);
+    bool good = kw_files_check(rows, &marks, &files, ret_error) && kw_wal_check(&files, ret_error);
+    kw_files_clear(&files);
+    return good;
+}
+
 static bool
 open_parts(kw_embedded *store, const kw_model_embedded *settings, kw_error *ret_error)
 {
     if (!kw_folder_claim(store->path, &store->lock_fd, ret_error))
         return false;
     g_autofree char *rows = g_build_filename(store->path, "rows", NULL);
-    if (!kw_folder_check_rows(store->path, ret_error) || !kw_wal_check(rows, ret_error))
+    if (!check_files(store->path, rows, ret_error))
         return false;
     store->tables = kw_embedded_tables_new();
     if (!kw_engine_open(&store->engine, rows, settings->cache_bytes, store->tables, ret_error) ||
         !kw_embedded_tables_load(store->tables, store->engine.db, ret_error) ||
         !kw_stamps_load(&store->stamps, store->engine.db, ret_error))
         return false;
-    if (!kw_folder_mark_filled(store->path, ret_error))
+    if (!kw_folder_mark_filled(store->path, ret_error) ||
+        !kw_acknowledged_open(&store->acknowledged, store->path,
+                              rocksdb_get_latest_sequence_number(store->engine.db), ret_error))
         return false;
     store->get_options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_verify_checksums(store->get_options, 1);
@@ -134,6 +151,19 @@ kw_embedded_open(const kw_model_embedded *settings, kw_error *ret_error)
 
 /* --- repair --------------------------------------------------------------------------------------- */
 
+/* Repairs the logs. The mark of acknowledged writes would prevent the start if some of them were dropped. */
+static bool
+repair_logs(const char *path, const char *rows, const char *copies, kw_buffer *report, kw_error *ret_error)
+{
+    kw_acknowledged_state marks;
+    kw_files files;
+    kw_acknowledged_read(path, &marks);
+    bool good = kw_files_check(rows, &marks, &files, ret_error) &&
+                kw_wal_repair(&files, copies, report, ret_error) && kw_acknowledged_forget(path, ret_error);
+    kw_files_clear(&files);
+    return good;
+}
+
 static bool
 repair_claimed(const kw_model_embedded *settings, kw_buffer *report, kw_error *ret_error)
 {
@@ -144,7 +174,8 @@ repair_claimed(const kw_model_embedded *settings, kw_buffer *report, kw_error *r
     kw_engine engine;
     kw_embedded_tables *tables = kw_embedded_tables_new();
     bool good = kw_folder_check_rows(settings->path, ret_error) &&
-                kw_wal_repair(rows, copies, report, ret_error) && kw_wal_check(rows, ret_error) &&
+                repair_logs(settings->path, rows, copies, report, ret_error) &&
+                check_files(settings->path, rows, ret_error) &&
                 kw_engine_open(&engine, rows, settings->cache_bytes, tables, ret_error);
     if (good) {
         kw_buffer_append_text(report, "The store can be opened.\n");

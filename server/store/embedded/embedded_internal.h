@@ -17,6 +17,7 @@
 #include "base/fair.h"
 #include "base/thread.h"
 #include "store/class.h"
+#include "store/embedded/acknowledged.h"
 #include "store/embedded/engine.h"
 #include "store/embedded/stamps.h"
 #include "store/embedded/tables.h"
@@ -42,7 +43,8 @@ struct kw_embedded {
     int lock_fd;
     kw_embedded_tables *tables;
     kw_engine engine;
-    kw_stamps stamps; /* used by the committer only */
+    kw_stamps stamps; /* used by the committer only; so is the next member */
+    kw_acknowledged acknowledged;
     kw_committer *committer;
     kw_pool *pool;
     kw_pool *filter_pool;                    /* for reads whose filter can take long */

@@ -120,6 +120,13 @@ write_format(const char *path, const char *name, kw_error *ret_error)
 }
 
 static bool
+is_filled(const char *path)
+{
+    g_autofree char *filled = g_build_filename(path, "filled", NULL);
+    return g_file_test(filled, G_FILE_TEST_EXISTS);
+}
+
+static bool
 check_format(const char *path, kw_error *ret_error)
 {
     g_autofree char *name = g_build_filename(path, "format", NULL);
@@ -131,12 +138,16 @@ check_format(const char *path, kw_error *ret_error)
             return true;
         g_strdelimit(text, "\n", '\0');
         return kw_error_set(ret_error, KW_CORRUPT,
-                            "folder %s has the format \"%.60s\"; this version of keywayd reads \"%.*s\"",
+                            "folder %s: its file named format contains \"%.60s\"; this version of keywayd "
+                            "reads \"%.*s\"",
                             path, text, (int)strlen(FORMAT_LINE) - 1, FORMAT_LINE);
     }
     if (g_file_test(name, G_FILE_TEST_EXISTS | G_FILE_TEST_IS_SYMLINK))
         return kw_error_set(ret_error, KW_UNAVAILABLE, "folder %s: cannot read its file named format: %s",
                             path, why);
+    if (is_filled(path))
+        return kw_error_set(ret_error, KW_CORRUPT,
+                            "%s is missing, but rows were stored here: restore it from a backup", name);
     return check_empty(path, ret_error) && write_format(path, name, ret_error);
 }
 
@@ -174,9 +185,8 @@ kw_folder_claim(const char *path, int *ret_lock, kw_error *ret_error)
 bool
 kw_folder_check_rows(const char *path, kw_error *ret_error)
 {
-    g_autofree char *filled = g_build_filename(path, "filled", NULL);
     g_autofree char *current = g_build_filename(path, "rows", "CURRENT", NULL);
-    return !g_file_test(filled, G_FILE_TEST_EXISTS) || g_file_test(current, G_FILE_TEST_EXISTS) ||
+    return !is_filled(path) || g_file_test(current, G_FILE_TEST_EXISTS) ||
            kw_error_set(
                ret_error, KW_CORRUPT,
                "%s is missing, but rows were stored here: mount or restore the folder rows (to start with an "
@@ -188,7 +198,7 @@ bool
 kw_folder_mark_filled(const char *path, kw_error *ret_error)
 {
     g_autofree char *filled = g_build_filename(path, "filled", NULL);
-    if (g_file_test(filled, G_FILE_TEST_EXISTS))
+    if (is_filled(path))
         return true;
     int file = open(filled, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)

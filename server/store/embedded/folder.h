@@ -4,6 +4,7 @@
  *   DIR/lock     locked by the process that uses the folder; contains its pid
  *   DIR/rows/    RocksDB's files
  *   DIR/filled   exists if rows/ was initialized
+ *   DIR/acknowledged   how far writes were acknowledged (acknowledged.h)
  */
 #pragma once
 

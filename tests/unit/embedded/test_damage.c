@@ -7,9 +7,9 @@
 #include "contract/fixture.h"
 #include "embedded_fixture.h"
 #include "store/embedded/crc32c.h"
-#include "store/embedded/wal.h"
 #include "store/embedded/wal_batch.h"
 #include "store/embedded/wal_reader.h"
+#include "store_files.h"
 #include "support/seeded.h"
 #include "support/slow_build.h"
 
@@ -69,68 +69,6 @@ make_store(void)
     return folder;
 }
 
-static char *
-copy_of(const char *folder)
-{
-    char *copy = temporary_folder_new();
-    g_autofree char *from = g_strdup_printf("%s/.", folder);
-    const char *const command[] = {"cp", "-a", from, copy, NULL};
-    g_assert_true(g_spawn_sync(NULL, (char **)(uintptr_t)command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
-                               NULL, NULL, NULL));
-    return copy;
-}
-
-/* The name of a file in rows/ with this prefix and suffix. Free it with g_free. */
-static char *
-find_file(const char *folder, const char *prefix, const char *suffix)
-{
-    g_autofree char *rows = g_build_filename(folder, "rows", NULL);
-    g_autoptr(GDir) names = g_dir_open(rows, 0, NULL);
-    char *found = NULL;
-    for (const char *name; (name = g_dir_read_name(names));)
-        if (g_str_has_prefix(name, prefix) && g_str_has_suffix(name, suffix)) {
-            g_free(found);
-            found = g_strdup(name);
-        }
-    g_assert_nonnull(found);
-    return found;
-}
-
-typedef struct file {
-    char *name;
-    char *data;
-    gsize size;
-} file;
-
-static file
-read_file(const char *folder, const char *prefix, const char *suffix)
-{
-    file found = {.name = find_file(folder, prefix, suffix)};
-    g_autofree char *path = g_build_filename(folder, "rows", found.name, NULL);
-    g_assert_true(g_file_get_contents(path, &found.data, &found.size, NULL));
-    return found;
-}
-
-static void
-file_clear(file *found)
-{
-    g_free(found->name);
-    g_free(found->data);
-}
-
-/* Overwrites the file in place: some file systems wait for the disk when a truncated file is written
- * again. */
-static void
-write_file(const char *folder, const file *written, gsize size)
-{
-    g_autofree char *path = g_build_filename(folder, "rows", written->name, NULL);
-    int to = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    g_assert_cmpint(to, >=, 0);
-    g_assert_cmpint(pwrite(to, written->data, size, 0), ==, (gssize)size);
-    g_assert_cmpint(ftruncate(to, (off_t)size), ==, 0);
-    g_assert_cmpint(close(to), ==, 0);
-}
-
 /* --- verdicts ------------------------------------------------------------------------------------- */
 
 typedef enum verdict { REJECTED, INTACT, READ_FAILED, ROWS_LOST } verdict;
@@ -176,15 +114,14 @@ open_and_read_all(const char *folder, kw_error *ret_error)
 
 /* Writes the log to the copied folder. True if the check finds no damage. */
 static bool
-passes_check(const char *folder, const file *log, kw_error *ret_error)
+passes_check(const char *folder, const store_file *log, kw_error *ret_error)
 {
-    g_autofree char *rows = g_build_filename(folder, "rows", NULL);
-    write_file(folder, log, log->size);
-    return kw_wal_check(rows, ret_error);
+    store_file_write(folder, log, log->size);
+    return store_check(folder, ret_error);
 }
 
 static void
-flip_bits(file *changed, gsize at, int pattern)
+flip_bits(store_file *changed, gsize at, int pattern)
 {
     changed->data[at] = (char)(changed->data[at] ^ pattern);
 }
@@ -206,7 +143,7 @@ test_checksum(void)
 static void
 test_undamaged(void)
 {
-    g_autofree char *copy = copy_of(original);
+    g_autofree char *copy = store_copy_of(original);
     kw_error error;
     g_assert_cmpint(open_and_read_all(copy, &error), ==, INTACT);
     temporary_folder_remove(copy);
@@ -214,7 +151,7 @@ test_undamaged(void)
 
 /* True if all bytes near `at` are bytes of the large value, which are all equal. */
 static bool
-is_inside_large(const file *log, gsize at)
+is_inside_large(const store_file *log, gsize at)
 {
     for (gsize i = at < 32 ? 0 : at - 32; i < MIN(at + 64, log->size); i++)
         if (log->data[i] != 'a' + 20)
@@ -227,14 +164,14 @@ is_inside_large(const file *log, gsize at)
 static void
 flip_every_byte(int pattern)
 {
-    g_autofree char *copy = copy_of(original);
-    file log = read_file(copy, "", ".log");
+    g_autofree char *copy = store_copy_of(original);
+    store_file log = store_file_read(copy, "", ".log");
     int passed = 0;
     for (gsize at = 0; at < log.size; at += is_inside_large(&log, at) ? 29 : KW_TEST_STEP(5)) {
         kw_error error = KW_ERROR_NONE;
         flip_bits(&log, at, pattern);
         if (passes_check(copy, &log, &error)) {
-            g_autofree char *trial = copy_of(copy);
+            g_autofree char *trial = store_copy_of(copy);
             if (open_and_read_all(trial, &error) != INTACT)
                 g_error("byte %zu ^ %02x of %s loses rows, which is not detected", at, (unsigned)pattern,
                         log.name);
@@ -250,7 +187,7 @@ flip_every_byte(int pattern)
     }
     g_test_message("%zu bytes, %d of them in unused space between blocks", log.size, passed);
     g_assert_cmpint(passed, <, 7 * (int)(log.size / 32768 + 1));
-    file_clear(&log);
+    store_file_clear(&log);
     temporary_folder_remove(copy);
 }
 
@@ -265,8 +202,8 @@ test_every_byte(void)
 static void
 test_every_bit_of_heads(void)
 {
-    g_autofree char *copy = copy_of(original);
-    file log = read_file(copy, "", ".log");
+    g_autofree char *copy = store_copy_of(original);
+    store_file log = store_file_read(copy, "", ".log");
     kw_wal_reader reader;
     g_autofree char *whole = g_memdup2(log.data, log.size);
     kw_wal_reader_init(&reader, kw_bytes_of(whole, log.size));
@@ -278,7 +215,7 @@ test_every_bit_of_heads(void)
             flip_bits(&log, at, 1 << bit % 8);
             g_assert_false(passes_check(copy, &log, &error));
             if (records % 8 == 0 || records >= ROWS - 1) {
-                g_autofree char *trial = copy_of(copy);
+                g_autofree char *trial = store_copy_of(copy);
                 g_assert_cmpint(open_and_read_all(trial, &error), ==, REJECTED);
                 temporary_folder_remove(trial);
             }
@@ -286,7 +223,7 @@ test_every_bit_of_heads(void)
         }
     g_assert_cmpint(records, >=, ROWS);
     kw_wal_reader_clear(&reader);
-    file_clear(&log);
+    store_file_clear(&log);
     temporary_folder_remove(copy);
 }
 
@@ -294,8 +231,8 @@ test_every_bit_of_heads(void)
 static void
 test_regions(void)
 {
-    g_autofree char *copy = copy_of(original);
-    file log = read_file(copy, "", ".log");
+    g_autofree char *copy = store_copy_of(original);
+    store_file log = store_file_read(copy, "", ".log");
     g_autofree char *whole = g_memdup2(log.data, log.size);
     static const gsize sizes[] = {2, 16, 100, 512, 4096, 40000};
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
@@ -314,13 +251,13 @@ test_regions(void)
                 memcpy(log.data, whole, log.size);
             }
         }
-    file_clear(&log);
+    store_file_clear(&log);
     temporary_folder_remove(copy);
 }
 
 /* The number of rows whose records are whole within the first `size` bytes of the log. */
 static int
-rows_within(const file *log, gsize size)
+rows_within(const store_file *log, gsize size)
 {
     kw_wal_reader reader;
     kw_wal_batch batch;
@@ -334,19 +271,21 @@ rows_within(const file *log, gsize size)
     return rows;
 }
 
-/* If a log ends inside a record, the store removes only this record and starts. */
+/* If a log ends inside a record, the store removes only this record and starts, unless it knows that later
+ * ones were acknowledged. */
 static void
 test_truncated_log(void)
 {
-    g_autofree char *copy = copy_of(original);
-    file log = read_file(copy, "", ".log");
+    g_autofree char *copy = store_copy_of(original);
+    store_file log = store_file_read(copy, "", ".log");
+    store_file_remove(copy, "acknowledged");
     g_autofree char *rows = g_build_filename(copy, "rows", NULL);
     g_autofree char *path = g_build_filename(rows, log.name, NULL);
     int fixture = 0;
     for (gsize size = log.size; size > 1; size--) {
         kw_error error = KW_ERROR_NONE;
-        write_file(copy, &log, size);
-        if (!kw_wal_check(rows, &error))
+        store_file_write(copy, &log, size);
+        if (!store_check(copy, &error))
             g_error("cut to %zu bytes: %s", size, error.text);
         g_autofree char *left = NULL;
         gsize kept;
@@ -359,7 +298,7 @@ test_truncated_log(void)
             size -= MIN(size - 2, less);
         if (size % 997 > 5 && size < log.size - 20)
             continue;
-        g_autofree char *trial = copy_of(copy);
+        g_autofree char *trial = store_copy_of(copy);
         kw_store *store = embedded_fixture_open_store(trial, &error);
         if (!store)
             g_error("cut to %zu bytes: %s", size, error.text);
@@ -369,7 +308,37 @@ test_truncated_log(void)
         fixture++;
     }
     g_assert_cmpint(fixture, >, 20);
-    file_clear(&log);
+    store_file_clear(&log);
+    temporary_folder_remove(copy);
+}
+
+/* The end of a log with acknowledged commits is missing. */
+static void
+test_missing_end(void)
+{
+    g_autofree char *copy = store_copy_of(original);
+    store_file log = store_file_read(copy, "", ".log");
+    kw_error error;
+    for (gsize size = 0; size < log.size;
+         size += MIN(log.size - size, 1 + (gsize)g_test_rand_int_range(0, 300) * KW_TEST_STEP(5))) {
+        store_file_write(copy, &log, size);
+        g_assert_false(store_check(copy, &error));
+        g_assert_cmpint(error.code, ==, KW_CORRUPT);
+        if (!strstr(error.text, log.name) || !strstr(error.text, "ends too early"))
+            g_error("cut to %zu bytes: %s", size, error.text);
+    }
+    kw_buffer report = KW_BUFFER_EMPTY;
+    kw_model_embedded settings = {.path = copy, .cache_bytes = 8 << 20, .readers = 1};
+    store_file_write(copy, &log, log.size - 1);
+    g_assert_true(kw_embedded_repair(&settings, &report, &error));
+    kw_buffer_append_byte(&report, 0);
+    g_test_message("%s", (const char *)report.data);
+    g_assert_nonnull(strstr((const char *)report.data, "are missing after the last commit: at most "));
+    kw_store *store = embedded_fixture_open_store(copy, &error);
+    g_assert_cmpint(count_intact_rows(store), ==, ROWS - 1);
+    kw_store_free(store);
+    kw_buffer_clear(&report);
+    store_file_clear(&log);
     temporary_folder_remove(copy);
 }
 
@@ -377,31 +346,21 @@ test_truncated_log(void)
 
 /* Splits the log in two, as if the writer had continued in a new one: the first `records` records stay. */
 static void
-split_log(const char *folder, const file *log, int records)
+split_log(const char *folder, const store_file *log, int records)
 {
     kw_wal_reader reader;
     kw_wal_reader_init(&reader, kw_bytes_of(log->data, log->size));
     for (int i = 0; i <= records; i++)
         g_assert_cmpint(kw_wal_reader_next(&reader), ==, KW_WAL_RECORD);
-    file second = {.name = (char *)"000009.log"};
+    store_file second = {.name = (char *)"000009.log"};
     GByteArray *bytes = g_byte_array_new();
     gsize cut = reader.start;
-    do { /* small records only, so that none has to be split into fragments */
-        g_assert_cmpuint(reader.record.size, <, 1000);
-        uint8_t head[7] = {0};
-        uint8_t type = 1;
-        uint32_t crc = kw_crc32c(kw_crc32c(0, kw_bytes_of(&type, 1)), reader.record);
-        crc = ((crc >> 15) | (crc << 17)) + 0xa282ead8;
-        memcpy(head, &crc, 4);
-        head[4] = (uint8_t)reader.record.size;
-        head[5] = (uint8_t)(reader.record.size >> 8);
-        head[6] = type;
-        g_byte_array_append(bytes, head, 7);
-        g_byte_array_append(bytes, reader.record.data, (guint)reader.record.size);
-    } while (kw_wal_reader_next(&reader) == KW_WAL_RECORD);
+    do
+        store_log_append(bytes, reader.record);
+    while (kw_wal_reader_next(&reader) == KW_WAL_RECORD);
     second.data = (char *)bytes->data;
-    write_file(folder, &second, bytes->len);
-    write_file(folder, log, cut);
+    store_file_write(folder, &second, bytes->len);
+    store_file_write(folder, log, cut);
     g_byte_array_free(bytes, TRUE);
     kw_wal_reader_clear(&reader);
 }
@@ -409,11 +368,11 @@ split_log(const char *folder, const file *log, int records)
 static void
 test_missing_log(void)
 {
-    g_autofree char *copy = copy_of(original);
-    file log = read_file(copy, "", ".log");
+    g_autofree char *copy = store_copy_of(original);
+    store_file log = store_file_read(copy, "", ".log");
     kw_error error;
     split_log(copy, &log, ROWS - 3);
-    g_autofree char *whole = copy_of(copy);
+    g_autofree char *whole = store_copy_of(copy);
     g_assert_cmpint(open_and_read_all(whole, &error), ==, INTACT);
     temporary_folder_remove(whole);
     /* Shorten the first log, so that it ends inside a record or lacks whole records before those of the
@@ -425,12 +384,12 @@ test_missing_log(void)
         g_autofree char *data = NULL;
         gsize size;
         g_assert_true(g_file_get_contents(path, &data, &size, NULL));
-        write_file(copy, &log, size - less);
-        g_assert_false(kw_wal_check(rows, &error));
+        store_file_write(copy, &log, size - less);
+        g_assert_false(store_check(copy, &error));
         g_assert_nonnull(strstr(error.text, log.name));
         g_assert_nonnull(strstr(error.text, "missing"));
     }
-    file_clear(&log);
+    store_file_clear(&log);
     temporary_folder_remove(copy);
 }
 
@@ -439,8 +398,8 @@ test_missing_log(void)
 static void
 test_repair(void)
 {
-    g_autofree char *copy = copy_of(original);
-    file log = read_file(copy, "", ".log");
+    g_autofree char *copy = store_copy_of(original);
+    store_file log = store_file_read(copy, "", ".log");
     kw_wal_reader reader;
     kw_wal_reader_init(&reader, kw_bytes_of(log.data, log.size));
     enum { DAMAGED = 30 }; /* the two commits of the table, then rows */
@@ -448,7 +407,7 @@ test_repair(void)
         g_assert_cmpint(kw_wal_reader_next(&reader), ==, KW_WAL_RECORD);
     int before = rows_within(&log, reader.start);
     flip_bits(&log, reader.at - 1, 0x10); /* the last byte of the value */
-    write_file(copy, &log, log.size);
+    store_file_write(copy, &log, log.size);
     kw_error error;
     g_assert_cmpint(open_and_read_all(copy, &error), ==, REJECTED);
     kw_buffer report = KW_BUFFER_EMPTY;
@@ -473,7 +432,7 @@ test_repair(void)
     g_assert_nonnull(strstr((const char *)report.data, "nothing was dropped"));
     kw_buffer_clear(&report);
     kw_wal_reader_clear(&reader);
-    file_clear(&log);
+    store_file_clear(&log);
     temporary_folder_remove(copy);
 }
 
@@ -483,7 +442,7 @@ test_repair(void)
 static char *
 flushed_copy(void)
 {
-    char *copy = copy_of(original);
+    char *copy = store_copy_of(original);
     kw_error error;
     g_assert_cmpint(open_and_read_all(copy, &error), ==, INTACT);
     g_assert_cmpint(open_and_read_all(copy, &error), ==, INTACT);
@@ -494,7 +453,7 @@ static void
 test_manifest(void)
 {
     g_autofree char *flushed = flushed_copy();
-    file manifest = read_file(flushed, "MANIFEST-", "");
+    store_file manifest = store_file_read(flushed, "MANIFEST-", "");
     static const int patterns[] = {0xff, 0x01, 0x40};
     int rejected = 0;
     const gsize step = KW_TEST_STEP(7);
@@ -502,10 +461,10 @@ test_manifest(void)
         for (size_t i = 0; i < G_N_ELEMENTS(patterns); i++) {
             if (i > 0 && at % 11 != 0)
                 continue;
-            g_autofree char *copy = copy_of(flushed);
+            g_autofree char *copy = store_copy_of(flushed);
             kw_error error;
             flip_bits(&manifest, at, patterns[i]);
-            write_file(copy, &manifest, manifest.size);
+            store_file_write(copy, &manifest, manifest.size);
             verdict found = open_and_read_all(copy, &error);
             if (found != REJECTED && found != INTACT)
                 g_error("byte %zu of %s loses rows, which is not detected", at, manifest.name);
@@ -514,7 +473,7 @@ test_manifest(void)
             temporary_folder_remove(copy);
         }
     g_assert_cmpint(rejected, >, (int)(manifest.size / step));
-    file_clear(&manifest);
+    store_file_clear(&manifest);
     temporary_folder_remove(flushed);
 }
 
@@ -537,14 +496,14 @@ static void
 test_table_file(void)
 {
     g_autofree char *flushed = flushed_copy();
-    file rows = read_file(flushed, "", ".sst");
+    store_file rows = store_file_read(flushed, "", ".sst");
     int failed = 0, same = 0;
     for (gsize at = 0; at < rows.size; at += at + 200 < rows.size
                                                  ? (5 + (gsize)g_test_rand_int_range(0, 60)) * KW_TEST_STEP(4)
                                                  : KW_TEST_STEP(5)) {
-        g_autofree char *copy = copy_of(flushed);
+        g_autofree char *copy = store_copy_of(flushed);
         flip_bits(&rows, at, 0xff);
-        write_file(copy, &rows, rows.size);
+        store_file_write(copy, &rows, rows.size);
         verdict found = open_and_read_all_in_child(copy);
         if (found == ROWS_LOST)
             g_error("byte %zu of %s loses rows, which is not detected", at, rows.name);
@@ -555,7 +514,7 @@ test_table_file(void)
     }
     g_test_message("%d changes were detected, %d affect no row", failed, same);
     g_assert_cmpint(failed, >, 10);
-    file_clear(&rows);
+    store_file_clear(&rows);
     temporary_folder_remove(flushed);
 }
 
@@ -569,23 +528,16 @@ expect_rejected(const char *folder, const char *text)
         g_error("%s", error.text);
 }
 
-static void
-remove_file(const char *folder, const char *name)
-{
-    g_autofree char *path = g_build_filename(folder, name, NULL);
-    temporary_folder_remove(path);
-}
-
 /* Without these checks RocksDB would create a new store. */
 static void
 test_missing_files(void)
 {
-    g_autofree char *copy = copy_of(original);
-    remove_file(copy, "rows/CURRENT");
+    g_autofree char *copy = store_copy_of(original);
+    store_file_remove(copy, "rows/CURRENT");
     expect_rejected(copy, "CURRENT is missing");
-    remove_file(copy, "rows");
+    store_file_remove(copy, "rows");
     expect_rejected(copy, "rows were stored here");
-    remove_file(copy, "filled");
+    store_file_remove(copy, "filled");
     kw_error error;
     /* The operator asked for an empty store. */
     g_assert_cmpint(open_and_read_all(copy, &error), ==, ROWS_LOST);
@@ -609,6 +561,7 @@ main(int argc, char **argv)
     g_test_add_func("/damage/log/every_bit_of_heads", test_every_bit_of_heads);
     g_test_add_func("/damage/log/regions", test_regions);
     g_test_add_func("/damage/log/truncated", test_truncated_log);
+    g_test_add_func("/damage/log/missing_end", test_missing_end);
     g_test_add_func("/damage/log/missing", test_missing_log);
     g_test_add_func("/damage/repair", test_repair);
     g_test_add_func("/damage/manifest", test_manifest);
