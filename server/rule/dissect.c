@@ -152,7 +152,7 @@ recodes_piece(const kw_layout *layout, size_t index, const kw_value *values, kw_
 static bool
 recode(dissection *self)
 {
-    kw_buffer again = KW_BUFFER_EMPTY;
+    g_auto(kw_buffer) again = KW_BUFFER_EMPTY;
     kw_error error = KW_ERROR_NONE;
     size_t index = 0;
     while (index < self->count &&
@@ -166,7 +166,6 @@ recode(dissection *self)
                kw_arena_printf(self->arena, "is %s, but a put of the same value writes %s",
                                kw_bytes_to_binary_text(self->pieces[index], self->arena),
                                kw_bytes_to_binary_text(kw_buffer_bytes(&again), self->arena)));
-    kw_buffer_clear(&again);
     return good;
 }
 
