@@ -276,6 +276,9 @@ KW_CLIENT_API void kw_query_limit(kw_query *query, gint64 limit);
 KW_CLIENT_API void kw_query_page(kw_query *query, gint32 rows, gint32 bytes);
 /* Allows a query that must read a whole table. */
 KW_CLIENT_API void kw_query_full_scan(kw_query *query, bool allow);
+/* Skips rows that cannot be decoded, which other programs can write, instead of failing; see
+ * kw_scan_undecodable. */
+KW_CLIENT_API void kw_query_skip_undecodable(kw_query *query, bool skip);
 KW_CLIENT_API void kw_query_deadline(kw_query *query, gint32 deadline_ms);
 
 /* The rows of a query, page by page. Borrows the client, which can make other calls between two steps: the
@@ -300,6 +303,8 @@ KW_CLIENT_API GBytes *kw_scan_cursor(const kw_scan *scan);
 /* Sums over the pages fetched so far. Scanned rows per returned row are the efficiency; 1 is best. */
 KW_CLIENT_API gint64 kw_scan_rows_scanned(const kw_scan *scan);
 KW_CLIENT_API gint64 kw_scan_rows_returned(const kw_scan *scan);
+/* The rows that were skipped because of kw_query_skip_undecodable. */
+KW_CLIENT_API gint64 kw_scan_undecodable(const kw_scan *scan);
 KW_CLIENT_API void kw_scan_free(kw_scan *scan);
 
 /* --- tables ----------------------------------------------------------------------------------- */

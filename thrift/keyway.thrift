@@ -194,7 +194,10 @@ struct Query {
   11: optional i32 page_bytes,
   /** Allows a query that must read a whole table. */
   12: optional bool full_scan,
-  13: optional i32 deadline_ms
+  13: optional i32 deadline_ms,
+  /** Skip and count rows whose key does not follow the key rule of the path, or whose values cannot be decoded. Other
+   *  programs can write such rows. Default: the query fails with CORRUPT and names the row. */
+  14: optional bool skip_undecodable
 }
 
 struct Page {
@@ -202,7 +205,10 @@ struct Page {
   /** The cursor for `nextPage`. Absent after the last page. */
   2: optional binary cursor,
   3: required i64 rows_scanned,
-  4: required i64 rows_returned
+  4: required i64 rows_returned,
+  /** Number of rows that this page skipped because of `skip_undecodable`; absent: 0. A page can have such rows only, and
+   *  a cursor. */
+  5: optional i64 undecodable
 }
 
 /** A block of numbers: first, first + 1, ... first + count - 1. */

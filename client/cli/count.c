@@ -9,15 +9,16 @@
 
 /* Prints a plain number, for scripts, unless the user chose another format. */
 static bool
-print_count(const kw_cli *cli, guint64 count)
+print_count(const kw_cli *cli, const kw_counted *counted, bool skips)
 {
-    static const kw_column columns[] = {{.name = "count"}};
-    const kw_value cells[] = {kw_number((gint64)count)};
+    static const kw_column columns[] = {{.name = "count"}, {.name = "undecodable"}};
+    const kw_value cells[] = {kw_number((gint64)counted->records), kw_number((gint64)counted->undecodable)};
     kw_output *output;
 
+    kw_query_report_skipped((gint64)counted->undecodable);
     if (cli->format == KW_OUTPUT_TABLE)
-        return printf("%" G_GUINT64_FORMAT "\n", count) >= 0 && fflush(stdout) == 0;
-    output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
+        return printf("%" G_GUINT64_FORMAT "\n", counted->records) >= 0 && fflush(stdout) == 0;
+    output = kw_output_new(cli->format, cli->raw, columns, skips ? 2 : 1);
     kw_output_row(output, cells);
     return kw_output_end(output, NULL);
 }
@@ -37,18 +38,17 @@ run(kw_cli *cli, const kw_query_words *words, const kw_table_info *table, char *
 {
     GError *error = NULL;
     g_autoptr(kw_query) query = kw_query_from_words(words, table, bound, bound_count, &error);
-    guint64 count;
-    bool complete;
+    kw_counted counted;
 
     if (query == NULL)
         return kw_cli_fail(error, "count");
     kw_interrupts_catch();
-    if (!kw_count_rows(cli, query, table, 0, &count, &complete, &error) && count == 0 &&
+    if (!kw_count_rows(cli, query, table, 0, &counted, &error) && counted.records == 0 &&
         kw_interrupted() == 0)
         return kw_cli_fail(error, "count");
-    if (!complete)
-        return stopped(count, error);
-    return print_count(cli, count) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    if (!counted.complete)
+        return stopped(counted.records, error);
+    return print_count(cli, &counted, words->skip_undecodable) ? KW_EXIT_OK : KW_EXIT_FAILED;
 }
 
 int

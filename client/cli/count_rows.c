@@ -71,14 +71,14 @@ next(kw_scan *scan, GError **error)
 
 bool
 kw_count_rows(const kw_cli *cli, kw_query *query, const kw_table_info *table, gint64 end_us,
-              guint64 *ret_count, bool *ret_complete, GError **error)
+              kw_counted *ret_counted, GError **error)
 {
     GError *failure = NULL;
     g_autoptr(kw_scan) scan = NULL;
     kw_progress progress;
     bool more;
 
-    *ret_count = 0;
+    *ret_counted = (kw_counted){0};
     prepare(cli, query, table);
     scan = begin(cli, query, &failure);
     more = scan != NULL;
@@ -86,10 +86,11 @@ kw_count_rows(const kw_cli *cli, kw_query *query, const kw_table_info *table, gi
     while (more && kw_interrupted() == 0 && (end_us == 0 || g_get_monotonic_time() < end_us)) {
         more = next(scan, &failure);
         if (more)
-            kw_progress_show(&progress, 0, 0, ++*ret_count);
+            kw_progress_show(&progress, 0, 0, ++ret_counted->records);
     }
     kw_progress_end(&progress);
-    *ret_complete = scan != NULL && !more && failure == NULL;
+    ret_counted->complete = scan != NULL && !more && failure == NULL;
+    ret_counted->undecodable = scan == NULL ? 0 : (guint64)kw_scan_undecodable(scan);
     if (failure != NULL)
         g_propagate_error(error, failure);
     return failure == NULL;

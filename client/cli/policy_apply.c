@@ -36,15 +36,15 @@ find_expected(kw_cli *cli, const apply_words *words, GError **error)
 
 /* Counts the rows of a table for some seconds. */
 static bool
-count_rows(const kw_cli *cli, const char *name, guint64 *ret_count, bool *ret_complete, GError **error)
+count_rows(const kw_cli *cli, const char *name, kw_counted *ret_counted, GError **error)
 {
     g_autoptr(kw_table_info) table = kw_client_describe(cli->client, name, error);
     g_autoptr(kw_query) query = kw_query_new(name);
 
     if (table == NULL)
         return false;
-    return kw_count_rows(cli, query, table, g_get_monotonic_time() + COUNT_US, ret_count, ret_complete,
-                         error);
+    kw_query_skip_undecodable(query, true); /* a copy skips these rows, too */
+    return kw_count_rows(cli, query, table, g_get_monotonic_time() + COUNT_US, ret_counted, error);
 }
 
 /* Prints how many rows of a table are copied. */
@@ -52,19 +52,19 @@ static void
 print_rows(const kw_cli *cli, const char *name)
 {
     GError *error = NULL;
-    guint64 count = 0;
-    bool complete = false;
+    kw_counted counted = {0};
 
-    if (!count_rows(cli, name, &count, &complete, &error)) {
+    if (!count_rows(cli, name, &counted, &error)) {
         printf("table %s: its rows could not be counted: %s\n", name, error->message);
         g_error_free(error);
         return;
     }
-    g_autofree char *duration = kw_text_of_duration((gint64)(count / (COPY_ROWS_PER_SECOND / 1000)) + 1);
+    g_autofree char *duration =
+        kw_text_of_duration((gint64)(counted.records / (COPY_ROWS_PER_SECOND / 1000)) + 1);
 
     printf("table %s: %s%" G_GUINT64_FORMAT " rows to copy, %s%s at %d rows/s%s\n", name,
-           complete ? "" : "more than ", count, complete ? "" : "more than ", duration, COPY_ROWS_PER_SECOND,
-           complete ? "" : " (`keyway count` counts them all)");
+           counted.complete ? "" : "more than ", counted.records, counted.complete ? "" : "more than ",
+           duration, COPY_ROWS_PER_SECOND, counted.complete ? "" : " (`keyway count` counts them all)");
 }
 
 static void

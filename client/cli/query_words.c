@@ -64,6 +64,8 @@ kw_query_words_add_options(kw_query_words *words, kw_options *options)
         {"filter", 0, 0, G_OPTION_ARG_STRING, &words->filter, "Filter in HBase's filter language", "FILTER"},
         {"full-scan", 0, only_rows, G_OPTION_ARG_NONE, &words->full_scan, "Allow reading a whole table",
          NULL},
+        {"skip-undecodable", 0, 0, G_OPTION_ARG_NONE, &words->skip_undecodable,
+         "Skip and count rows that cannot be decoded", NULL},
         {"page-rows", 0, 0, G_OPTION_ARG_INT, &words->page_rows, "Rows per page", "ROWS"},
         {"page-bytes", 0, 0, G_OPTION_ARG_INT, &words->page_bytes, "Approximate bytes per page", "BYTES"},
         G_OPTION_ENTRY_NULL};
@@ -218,6 +220,8 @@ add_rest(kw_query *query, const kw_query_words *words)
         kw_query_limit(query, words->limit);
     if (words->full_scan)
         kw_query_full_scan(query, true);
+    if (words->skip_undecodable)
+        kw_query_skip_undecodable(query, true);
     kw_query_page(query, words->page_rows, words->page_bytes);
 }
 
@@ -237,4 +241,12 @@ kw_query_from_words(const kw_query_words *words, const kw_table_info *table, cha
             return NULL;
     add_rest(query, words);
     return g_steal_pointer(&query);
+}
+
+void
+kw_query_report_skipped(gint64 rows)
+{
+    if (rows > 0)
+        g_printerr("keyway: skipped %" G_GINT64_FORMAT " row%s that cannot be decoded\n", rows,
+                   rows == 1 ? "" : "s");
 }

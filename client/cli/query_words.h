@@ -8,7 +8,7 @@ struct kw_query_words {
     char **where;
     char **any;
     char *from, *after, *to, *through;
-    gboolean ascending, descending, full_scan;
+    gboolean ascending, descending, full_scan, skip_undecodable;
     char *path;
     char *columns;
     char *filter;
@@ -28,6 +28,9 @@ void kw_query_words_add_options(kw_query_words *words, kw_options *options);
  * argument. */
 kw_query *kw_query_from_words(const kw_query_words *words, const kw_table_info *table, char *const *bound,
                               int bound_count, GError **error);
+
+/* Prints to standard error how many rows the scan skipped; nothing if none. */
+void kw_query_report_skipped(gint64 rows);
 
 /* Splits a list of fields at its commas, for example that of --columns. Each name must be a field of the
  * table, or an entry of a map field. text NULL: an empty list. The caller frees the result, which ends with

@@ -83,6 +83,7 @@ print_rows(kw_cli *cli, kw_scan *scan, GArray *columns)
         kw_output_record(output, record);
     footer = error == NULL ? footer_of(scan) : NULL;
     written = kw_output_end(output, footer);
+    kw_query_report_skipped(kw_scan_undecodable(scan));
     if (error != NULL)
         return kw_cli_fail(error, "the scan stopped");
     return written ? KW_EXIT_OK : KW_EXIT_FAILED;

@@ -141,6 +141,13 @@ kw_query_full_scan(kw_query *query, bool allow)
 }
 
 void
+kw_query_skip_undecodable(kw_query *query, bool skip)
+{
+    kw_query_thrift(query)->skip_undecodable = skip;
+    kw_query_thrift(query)->__isset_skip_undecodable = TRUE;
+}
+
+void
 kw_query_deadline(kw_query *query, gint32 deadline_ms)
 {
     kw_query_thrift(query)->deadline_ms = deadline_ms;

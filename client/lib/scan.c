@@ -12,6 +12,7 @@ struct kw_scan {
     GBytes *cursor;          /* NULL: the current page is the last */
     gint64 rows_scanned;
     gint64 rows_returned;
+    gint64 undecodable;
 };
 
 static void
@@ -27,6 +28,8 @@ adopt(kw_scan *scan, KeywayPage *page)
         scan->cursor = g_bytes_new(page->cursor->data, page->cursor->len);
     scan->rows_scanned += page->rows_scanned;
     scan->rows_returned += page->rows_returned;
+    if (page->__isset_undecodable)
+        scan->undecodable += page->undecodable;
 }
 
 static kw_scan *
@@ -104,7 +107,7 @@ kw_client_resume(kw_client *client, const void *cursor, gsize cursor_size, const
     return fetch(scan, bytes, error) ? g_steal_pointer(&scan) : NULL;
 }
 
-/* An empty page can have a next page: the gateway reached its time or byte limit. */
+/* An empty page can have a next page: the gateway reached its time or byte limit, or skipped rows. */
 bool
 kw_scan_next(kw_scan *scan, const kw_record **ret_record, GError **error)
 {
@@ -140,6 +143,12 @@ gint64
 kw_scan_rows_returned(const kw_scan *scan)
 {
     return scan->rows_returned;
+}
+
+gint64
+kw_scan_undecodable(const kw_scan *scan)
+{
+    return scan->undecodable;
 }
 
 void

@@ -46,6 +46,20 @@ kw_error_prefix(kw_error *error, const char *format, ...)
     return false;
 }
 
+bool
+kw_error_suffix(kw_error *error, const char *suffix)
+{
+    if (!error)
+        return false;
+    size_t size = strlen(suffix), most = sizeof error->text - 1 - MIN(size, sizeof error->text - 1);
+    if (strlen(error->text) > most)
+        error->text[most] = '\0';
+    trim_utf8(error->text);
+    g_strlcat(error->text, suffix, sizeof error->text);
+    trim_utf8(error->text);
+    return false;
+}
+
 const char *
 kw_code_name(kw_code code)
 {

@@ -54,5 +54,8 @@ bool kw_error_set(kw_error *ret_error, kw_code code, const char *format, ...)
 /* Puts "context: " in front of the text. Returns false. */
 bool kw_error_prefix(kw_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Appends to the text, which is cut if necessary. Returns false. */
+bool kw_error_suffix(kw_error *error, const char *suffix);
+
 /* "INVALID", "NOT_FOUND", ...: the names of the Thrift enum. Never NULL. */
 const char *kw_code_name(kw_code code);

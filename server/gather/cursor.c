@@ -1,9 +1,12 @@
 /* The format of a cursor; numbers are big-endian, byte strings have a 4-byte length before them:
  *
  *   version (1)  created (8)  remaining (8)  page rows (4)  page bytes (4)
- *   started (1; 2: at its group's head)  group (4)  range (4)
+ *   state (1)  group (4)  range (4)
  *   suffix  table  path  layouts  caller  columns  query  filter               each: length, bytes
  *   HMAC-SHA256 of "keyway cursor" and everything before (32)
+ *
+ * The state is 0 if the position is not started, 1 if it is, 2 if it is at its group's head; plus 4 if the
+ * query skips undecodable rows.
  *
  * The signature is compared first, in constant time; bytes without a valid signature are never parsed.
  */
@@ -20,6 +23,7 @@
 #define FIXED_SIZE 34
 #define MAC_SIZE 32
 #define KEY_MIN 16
+#define SKIPS_UNDECODABLE 4
 #define DOMAIN "keyway cursor"
 
 struct kw_keyring {
@@ -106,7 +110,8 @@ kw_cursor_seal(const kw_keyring *keyring, const kw_cursor *cursor, kw_buffer *ou
     kw_be64_store(fixed + 9, cursor->remaining);
     kw_be32_store(fixed + 17, cursor->page_rows);
     kw_be32_store(fixed + 21, cursor->page_bytes);
-    fixed[25] = (uint8_t)(cursor->position.started + cursor->position.at_head);
+    fixed[25] = (uint8_t)(cursor->position.started + cursor->position.at_head +
+                          (cursor->skip_undecodable ? SKIPS_UNDECODABLE : 0));
     kw_be32_store(fixed + 26, cursor->position.group);
     kw_be32_store(fixed + 30, cursor->position.range);
     out->size += FIXED_SIZE;
@@ -141,15 +146,19 @@ take_bytes(kw_bytes *rest, kw_bytes *ret_bytes)
 static bool
 parse(kw_bytes body, kw_cursor *cursor)
 {
-    if (body.size < FIXED_SIZE || body.data[25] > 2)
+    if (body.size < FIXED_SIZE)
         return false;
     const uint8_t *fixed = body.data;
+    unsigned started = fixed[25] & ~(unsigned)SKIPS_UNDECODABLE;
+    if (started > 2)
+        return false;
     cursor->created_ms = (int64_t)kw_be64_load(fixed + 1);
     cursor->remaining = kw_be64_load(fixed + 9);
     cursor->page_rows = kw_be32_load(fixed + 17);
     cursor->page_bytes = kw_be32_load(fixed + 21);
-    cursor->position.started = fixed[25] > 0;
-    cursor->position.at_head = fixed[25] == 2;
+    cursor->skip_undecodable = fixed[25] & SKIPS_UNDECODABLE;
+    cursor->position.started = started > 0;
+    cursor->position.at_head = started == 2;
     cursor->position.group = kw_be32_load(fixed + 26);
     cursor->position.range = kw_be32_load(fixed + 30);
     kw_bytes rest = kw_bytes_skip(body, FIXED_SIZE);

@@ -34,6 +34,7 @@ typedef struct kw_cursor {
     uint64_t remaining; /* rows still wanted; 0: no limit */
     uint32_t page_rows;
     uint32_t page_bytes;
+    bool skip_undecodable;
     kw_position position;
 } kw_cursor;
 

@@ -16,6 +16,7 @@ kw_flow_begin_page(kw_flow *flow, uint32_t max_rows, size_t max_bytes)
     flow->max_rows = max_rows;
     flow->max_bytes = max_bytes;
     flow->page_rows = 0;
+    flow->page_skipped = 0;
     flow->page_bytes = 0;
 }
 
@@ -36,7 +37,7 @@ kw_flow_limit_reached(const kw_flow *flow)
 bool
 kw_flow_page_full(const kw_flow *flow)
 {
-    return kw_flow_limit_reached(flow) || flow->page_rows >= flow->max_rows ||
+    return kw_flow_limit_reached(flow) || flow->page_rows + flow->page_skipped >= flow->max_rows ||
            (flow->page_rows && flow->page_bytes >= flow->max_bytes);
 }
 
@@ -51,7 +52,7 @@ uint64_t
 kw_flow_wanted(const kw_flow *flow)
 {
     uint64_t pages = flow->more_pages ? 2 : 1;
-    uint64_t rows = pages * flow->max_rows - flow->page_rows;
+    uint64_t rows = pages * flow->max_rows - flow->page_rows - flow->page_skipped;
     if (flow->limit)
         rows = MIN(rows, flow->limit - flow->returned);
     if (flow->read_rows && !flow->drops_rows) {

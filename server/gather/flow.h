@@ -20,6 +20,7 @@ typedef struct kw_flow {
     uint32_t max_rows;
     size_t max_bytes;
     uint64_t page_rows;
+    uint64_t page_skipped; /* rows that count as rows of the page, but are not in it */
     size_t page_bytes;
     /* all pages */
     uint64_t returned; /* rows returned */

@@ -189,6 +189,7 @@ kw_gather_take(kw_gather *gather, uint32_t range, kw_row *row, bool *ret_kept)
     kw_page_pass(&gather->page, row, range);
     if (accepted == KW_ROW_ACCEPTED)
         keep_row(gather, row);
+    gather->flow.page_skipped += accepted == KW_ROW_SKIPPED;
     *ret_kept = accepted == KW_ROW_ACCEPTED && !gather->spec.accept_copies;
     return KW_TAKE_DONE;
 }
@@ -301,11 +302,12 @@ finish(kw_gather *gather)
     }
 }
 
-/* Replaces a timeout by a short page if rows were found, or by an empty page if groups were finished. */
+/* Replaces a timeout by a short page if rows were found, or by an empty page if rows were skipped or groups
+ * were finished. */
 static void
 forgive_timeout(kw_gather *gather)
 {
-    bool progress = gather->finished_groups > gather->finished_before;
+    bool progress = gather->finished_groups > gather->finished_before || gather->flow.page_skipped > 0;
     if (!gather->error || gather->error->code != KW_TIMEOUT || (gather->flow.page_rows == 0 && !progress))
         return;
     g_clear_pointer(&gather->error, g_free);

@@ -27,6 +27,7 @@ typedef struct kw_position {
 typedef enum kw_acceptance {
     KW_ROW_DROPPED, /* scanned, not returned */
     KW_ROW_ACCEPTED,
+    KW_ROW_SKIPPED,  /* like dropped, but counts as a row of the page, so that many such rows end the page */
     KW_ROW_NEXT_PAGE /* the page ends before the row; not allowed for the first row of a page */
 } kw_acceptance;
 
@@ -71,8 +72,9 @@ typedef struct kw_gathered {
     size_t bytes;         /* of the rows, as max_bytes counts them */
 } kw_gathered;
 
-/* No rows if error is set. A deadline that passes after some rows were found gives a short page. A deadline
- * that passes after whole groups were read gives an empty page, with a position after those groups. */
+/* No rows if error is set. A deadline that passes after some rows were found or skipped gives a short page. A
+ * deadline that passes after whole groups were read gives an empty page, with a position after those groups.
+ */
 typedef void (*kw_gather_done)(void *user, const kw_gathered *page, const kw_error *error);
 
 /* Reads the next page: at most max_rows rows and about max_bytes; fewer while memory is short. BUSY when

@@ -152,6 +152,7 @@ kw_scan_request_on_table(const kw_table *table, const kw_model_limits *limits, c
         !kw_convert_columns(table, query->columns.items, query->columns.count, arena, &request.picks,
                             &request.picks_count, ret_error))
         return false;
+    request.skip_undecodable = query->has_skip_undecodable && query->skip_undecodable;
     request.filter = query->has_filter ? query->filter : KW_BYTES_NONE;
     *ret_request = request;
     return true;

@@ -32,7 +32,9 @@ send_page(kw_exchange *exchange, const kw_scan_page *page)
     kw_api_Page out = {.has_cursor = page->cursor.size > 0,
                        .cursor = page->cursor,
                        .rows_scanned = (int64_t)page->scanned,
-                       .rows_returned = (int64_t)page->count};
+                       .rows_returned = (int64_t)page->count,
+                       .has_undecodable = page->undecodable > 0,
+                       .undecodable = (int64_t)page->undecodable};
     kw_list_reply_send(exchange,
                        &(kw_list_reply){
                            .result = &(kw_api_Data_scan_result){.has_success = true, .success = &out},

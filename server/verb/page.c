@@ -148,6 +148,7 @@ kw_page_cursor(kw_call *call, const kw_scan_request *request, const kw_plan *pla
                         .remaining = request->limit ? request->limit - page->count : 0,
                         .page_rows = request->page_rows,
                         .page_bytes = request->page_bytes,
+                        .skip_undecodable = request->skip_undecodable,
                         .position = rest ? at_the_start : page->position};
     kw_cursor_seal(call->keyring, &cursor, &sealed);
     return kw_arena_copy(call->arena, kw_buffer_bytes(&sealed));
@@ -247,7 +248,8 @@ kw_page_open_cursor(kw_call *call, kw_bytes sealed, kw_scan_request *ret_request
                                .filter = cursor.filter,
                                .limit = cursor.remaining,
                                .page_rows = cursor.page_rows,
-                               .page_bytes = cursor.page_bytes};
+                               .page_bytes = cursor.page_bytes,
+                               .skip_undecodable = cursor.skip_undecodable};
     size_t used;
     if (!kw_record_query_decode(table, cursor.query, call->arena, &request.query, &used, ret_error))
         return kw_error_prefix(ret_error, "cursor");

@@ -47,6 +47,7 @@ struct kw_scan {
     bool in_later_window; /* earlier windows were read for this page */
     uint64_t scanned;     /* rows, in those windows */
     size_t bytes;         /* of rows, in those windows */
+    uint64_t undecodable; /* rows that this page skipped, in all windows */
     size_t reply_bytes;   /* of the page's records, in the reply */
     size_t cursor_bytes;  /* without the key; 0: not known */
 };
@@ -68,11 +69,14 @@ kw_scan_free(kw_scan *scan)
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
-/* Handles a row whose key does not follow the path's rule. Drops it if its columns show that it does not
- * match the query. Otherwise fails, because an answer without the row could be incomplete. */
+#define WAY_ON "; a query with skip_undecodable (keyway: --skip-undecodable) skips such rows and counts them"
+
+/* Handles a row whose key does not follow the path's rule, or whose values cannot be decoded. Drops it if its
+ * columns show that it does not match the query. Otherwise skips it if the query allows that, or fails,
+ * because an answer without the row could be incomplete. */
 static bool
-accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, kw_acceptance *ret_accepted,
-               kw_error *ret_error)
+accept_undecodable(kw_scan *self, const kw_row *row, const kw_error *why, kw_acceptance *ret_accepted,
+                   kw_error *ret_error)
 {
     const kw_record *record;
     kw_error ignored;
@@ -80,7 +84,14 @@ accept_foreign(kw_scan *self, const kw_row *row, const kw_error *why, kw_accepta
     if (self->plan->residual && kw_reader_decode_cells(self->reader, row, &record, &ignored) &&
         !kw_plan_matches(self->plan, record))
         return true;
+    if (why->code == KW_CORRUPT && self->request.skip_undecodable) {
+        self->undecodable++;
+        *ret_accepted = self->request.waits_for_row ? KW_ROW_DROPPED : KW_ROW_SKIPPED;
+        return true;
+    }
     *ret_error = *why;
+    if (why->code == KW_CORRUPT)
+        kw_error_suffix(ret_error, WAY_ON);
     return false;
 }
 
@@ -123,7 +134,7 @@ accept_row(void *user, kw_row *row, kw_acceptance *ret_accepted, kw_error *ret_e
     kw_error error;
     const kw_placement *placement = self->plan->ranges[kw_gather_range(self->gather)].placement;
     if (!kw_reader_decode(self->reader, placement, row, &record, &error))
-        return accept_foreign(self, row, &error, ret_accepted, ret_error);
+        return accept_undecodable(self, row, &error, ret_accepted, ret_error);
     *ret_accepted = KW_ROW_DROPPED;
     if (self->plan->residual && !kw_plan_matches_in(self->plan, kw_gather_range(self->gather), record))
         return true;
@@ -231,6 +242,7 @@ answer(kw_scan *self, const kw_gathered *last, bool end)
     kw_scan_page page = {.rows = (const kw_record *)(const void *)kw_arena_copy(arena, rows).data,
                          .count = self->records->len,
                          .scanned = self->scanned + last->scanned,
+                         .undecodable = self->undecodable,
                          .table = self->request.query.table};
     kw_gathered all = {.count = page.count, .position = last->position};
     if (!end)
@@ -253,12 +265,19 @@ fail(kw_scan *self, const kw_error *error)
         self->done(self->user, NULL, &copy);
 }
 
+/* The rows that count for the size of the page. */
+static uint64_t
+rows_of_page(const kw_scan *self)
+{
+    return self->records->len + (self->request.waits_for_row ? 0 : self->undecodable);
+}
+
 static bool
 page_is_full(const kw_scan *self)
 {
     bool time_is_up = !self->request.waits_for_row && kw_deadline_passed(self->stop_by);
     bool is_short = self->records->len > 0 && kw_budget_pressure(self->call.account) != KW_PRESSURE_NONE;
-    return is_short || self->records->len >= self->limits.rows || self->bytes >= self->limits.bytes ||
+    return is_short || rows_of_page(self) >= self->limits.rows || self->bytes >= self->limits.bytes ||
            time_is_up;
 }
 
@@ -269,8 +288,8 @@ static void
 gather_page(kw_scan *self)
 {
     self->reading_ns = kw_clock_mono_ns();
-    kw_gather_page(self->gather, self->limits.rows - self->records->len, self->limits.bytes - self->bytes,
-                   self->page_call->deadline, on_page_gathered, self);
+    kw_gather_page(self->gather, (uint32_t)(self->limits.rows - rows_of_page(self)),
+                   self->limits.bytes - self->bytes, self->page_call->deadline, on_page_gathered, self);
 }
 
 /* Opens the window after the one that was read. */
@@ -361,6 +380,7 @@ kw_scan_next(kw_scan *scan, kw_call *call, kw_scan_done done, void *user)
     scan->stop_by = half_way(call->deadline);
     scan->in_later_window = false;
     scan->scanned = 0;
+    scan->undecodable = 0;
     scan->bytes = 0;
     scan->reply_bytes = 0;
     if (!scan->gather)

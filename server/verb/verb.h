@@ -70,7 +70,8 @@ typedef struct kw_scan_request {
     uint64_t limit;     /* over all pages; 0: no limit */
     uint32_t page_rows; /* capped by the configured limits; 0: the configured limit */
     uint32_t page_bytes;
-    bool waits_for_row; /* does not return an empty page with a cursor: continues until the deadline */
+    bool skip_undecodable; /* skips and counts rows that cannot be decoded, instead of failing */
+    bool waits_for_row;    /* does not return an empty page with a cursor: continues until the deadline */
     int64_t created_ms; /* creation time of the cursor that the page continues from; 0: there is no cursor */
 } kw_scan_request;
 
@@ -79,8 +80,10 @@ typedef struct kw_scan_page {
     size_t count;
     kw_bytes cursor; /* empty: the scan is complete */
     uint64_t scanned;
+    uint64_t undecodable; /* rows that were skipped */
     const kw_table *table;
-} kw_scan_page; /* a page can have a cursor but no rows: then a long part of the query's ranges had none */
+} kw_scan_page; /* a page can have a cursor but no rows: then a long part of the query's ranges had none, or
+                   rows were skipped */
 typedef void (*kw_scan_done)(void *user, const kw_scan_page *page, const kw_error *error);
 void kw_verb_scan(kw_call *call, const kw_scan_request *request, kw_scan_done done, void *user);
 void kw_verb_next(kw_call *call, kw_bytes cursor, kw_scan_done done, void *user);

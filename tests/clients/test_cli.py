@@ -177,14 +177,14 @@ class Reading(Case):
         self.run_ok(self.gateway, "scan", "order_events", "-w", "order_id=A", "--any", "city=Ulm,Bad\\, Ems", "--any",
                     "city=Kiel", "--from", "ts=2026-11-21", "--through", "ts=1795255200004", "--desc", "--limit", "7",
                     "--path", "primary", "--columns", "status,city", "--filter", "F", "--full-scan", "--page-rows", "9",
-                    "--page-bytes", "1000", "--timeout", "4000")
+                    "--page-bytes", "1000", "--timeout", "4000", "--skip-undecodable")
         query = self.gateway.handler.queries[-1]
         cities = [v.text for v in query.bound_any["city"]]
         self.assertEqual(cities, ["Ulm", "Bad, Ems", "Kiel"])
         self.assertEqual(query.range, t.Range("ts", t.Value(number=T0 - 36000000), t.Value(number=T0 + 4), True, True))
         self.assertEqual((query.order, query.limit, query.path), (t.Order.DESCENDING, 7, "primary"))
         self.assertEqual((query.columns, query.filter, query.full_scan), (["status", "city"], "F", True))
-        self.assertEqual((query.page_rows, query.page_bytes, query.deadline_ms), (9, 1000, 4000))
+        self.assertEqual((query.page_rows, query.page_bytes, query.deadline_ms, query.skip_undecodable), (9, 1000, 4000, True))
         self.run_ok(self.gateway, "latest", "order_events", "--after", "ts=1", "--to", "ts=99", "--asc")
         query = self.gateway.handler.queries[-1]
         self.assertEqual(query.range, t.Range("ts", t.Value(number=1), t.Value(number=99), False, False))

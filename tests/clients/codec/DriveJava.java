@@ -112,6 +112,7 @@ public final class DriveJava {
     if (chance(0.6)) made.setLimit(number());
     if (chance(0.6)) made.setPage_rows((int) number());
     if (chance(0.6)) made.setFull_scan(chance(0.5));
+    if (chance(0.6)) made.setSkip_undecodable(chance(0.5));
     return made;
   }
 

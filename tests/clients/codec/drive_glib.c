@@ -150,6 +150,8 @@ query(void)
         made->page_rows = (gint32)number();
     if ((made->__isset_full_scan = chance(0.6)))
         made->full_scan = chance(0.5);
+    if ((made->__isset_skip_undecodable = chance(0.6)))
+        made->skip_undecodable = chance(0.5);
     return THRIFT_STRUCT(made);
 }
 
@@ -163,6 +165,8 @@ page(void)
         set_bytes(&made->cursor);
     made->rows_scanned = number();
     made->rows_returned = number();
+    if ((made->__isset_undecodable = chance(0.6)))
+        made->undecodable = number();
     return THRIFT_STRUCT(made);
 }
 

@@ -137,6 +137,9 @@ func query() thrift.TStruct {
 	if chance(0.6) {
 		made.FullScan = thrift.BoolPtr(chance(0.5))
 	}
+	if chance(0.6) {
+		made.SkipUndecodable = thrift.BoolPtr(chance(0.5))
+	}
 	return made
 }
 

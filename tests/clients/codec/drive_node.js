@@ -58,9 +58,9 @@ const range = () => new api.Range({ field: text(), from_value: maybe(value), to_
 const query = () => new api.Query({ table: text(), bound: maybe(record),
   bound_any: maybe(() => mapOf(text, () => many(value), 3)), range: maybe(range), order: maybe(() => 1 + below(2)),
   path: maybe(text), columns: maybe(() => many(text)), limit: maybe(int64), page_rows: maybe(() => number(32)),
-  full_scan: maybe(() => chance(0.5)) });
+  full_scan: maybe(() => chance(0.5)), skip_undecodable: maybe(() => chance(0.5)) });
 const page = () => new api.Page({ rows: many(record), cursor: maybe(blob), rows_scanned: int64(),
-  rows_returned: int64() });
+  rows_returned: int64(), undecodable: maybe(int64) });
 const cell = () => new hb.TColumnValue({ family: blob(), qualifier: blob(), value: blob(), timestamp: maybe(int64),
   tags: maybe(blob), type: maybe(() => number(8)) });
 // Node's objects have text as keys, so the keys of a map<binary, binary> are plain text here.

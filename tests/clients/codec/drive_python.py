@@ -66,11 +66,12 @@ class Maker:
                      range=self.maybe(self.range), order=self.maybe(lambda: self.random.choice((1, 2))),
                      path=self.maybe(self.text), columns=self.maybe(lambda: self.many(self.text)),
                      limit=self.maybe(lambda: self.number(64)), page_rows=self.maybe(lambda: self.number(32)),
-                     full_scan=self.maybe(lambda: self.random.random() < 0.5))
+                     full_scan=self.maybe(lambda: self.random.random() < 0.5),
+                     skip_undecodable=self.maybe(lambda: self.random.random() < 0.5))
 
     def page(self):
         return Page(rows=self.many(self.record), cursor=self.maybe(self.blob), rows_scanned=self.number(64),
-                    rows_returned=self.number(64))
+                    rows_returned=self.number(64), undecodable=self.maybe(lambda: self.number(64)))
 
     def cell(self):
         return TColumnValue(family=self.blob(), qualifier=self.blob(), value=self.blob(),

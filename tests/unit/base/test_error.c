@@ -29,6 +29,27 @@ a_prefix_keeps_the_rest(void)
     g_assert_false(kw_error_prefix(NULL, "nobody"));
 }
 
+static void
+a_suffix_is_kept_whole(void)
+{
+    kw_error error;
+    kw_error_set(&error, KW_CORRUPT, "row 7");
+    g_assert_false(kw_error_suffix(&error, "; skip it"));
+    g_assert_cmpstr(error.text, ==, "row 7; skip it");
+    g_assert_false(kw_error_suffix(NULL, "nobody"));
+    for (int shift = 0; shift < 4; shift++) {
+        g_autoptr(GString) text = g_string_new("xxx" + shift % 4);
+        while (text->len < 2 * KW_ERROR_TEXT_MAX)
+            g_string_append(text, "\xe8\xae\xa2");
+        kw_error_set(&error, KW_CORRUPT, "%s", text->str);
+        kw_error_suffix(&error, "; skip it");
+        g_assert_true(g_str_has_suffix(error.text, "\xe8\xae\xa2; skip it"));
+        g_assert_true(g_utf8_validate(error.text, -1, NULL));
+        kw_error_suffix(&error, text->str);
+        g_assert_true(g_utf8_validate(error.text, -1, NULL));
+    }
+}
+
 /* Uses every length around the limit, so that the cut hits each byte of a three-byte character. */
 static void
 long_texts_are_cut_between_characters(void)
@@ -68,6 +89,7 @@ main(int count, char **arguments)
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/base/error/set", setting_fills_the_whole_value);
     g_test_add_func("/base/error/prefix", a_prefix_keeps_the_rest);
+    g_test_add_func("/base/error/suffix", a_suffix_is_kept_whole);
     g_test_add_func("/base/error/cut", long_texts_are_cut_between_characters);
     g_test_add_func("/base/error/names", codes_have_the_names_of_the_thrift_enum);
     return g_test_run();

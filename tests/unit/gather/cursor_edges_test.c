@@ -55,6 +55,12 @@ test_positions(void)
         g_assert_cmpint(got.position.at_head, ==, positions[i].at_head);
         g_assert_cmpuint(got.position.group, ==, positions[i].group);
         g_assert_cmpuint(got.position.range, ==, positions[i].range);
+        g_assert_false(got.skip_undecodable);
+        cursor.skip_undecodable = true;
+        g_assert_true(opens(keyring, &cursor, 0, &got, &error));
+        g_assert_true(got.skip_undecodable);
+        g_assert_cmpint(got.position.started, ==, positions[i].started);
+        g_assert_cmpint(got.position.at_head, ==, positions[i].at_head);
     }
     kw_keyring_unref(keyring);
 }
@@ -101,6 +107,10 @@ test_damaged_bodies(void)
     for (size_t size = 1; size < sizeof body; size++)
         check_rejected(keyring, body, size, "cursor is damaged");
     body[25] = 3; /* an unknown kind of position */
+    check_rejected(keyring, body, sizeof body, "cursor is damaged");
+    body[25] = 7; /* the same, of a query that skips rows */
+    check_rejected(keyring, body, sizeof body, "cursor is damaged");
+    body[25] = 8;
     check_rejected(keyring, body, sizeof body, "cursor is damaged");
     body[0] = 2;
     check_rejected(keyring, body, sizeof body, "cursor has version 2, made by another release");

@@ -364,6 +364,10 @@ parse_word(desk *self, kw_scan_request *request, kw_bound *bounds, const char *n
         request->picks_count = parse_picks(self, request->query.table->name, value, ",", &request->picks);
     else if (g_str_equal(name, "filter"))
         request->filter = kw_arena_copy(self->call.arena, kw_bytes_of_text(value));
+    else if (g_str_equal(name, "skip"))
+        request->skip_undecodable = true;
+    else if (g_str_equal(name, "wait"))
+        request->waits_for_row = true;
     else
         parse_bound(self, request, bounds, name, value);
 }
@@ -425,6 +429,7 @@ desk_scan_all(desk *self, const char *text)
 {
     GString *all = g_string_new(NULL);
     bool good = desk_scan(self, text);
+    self->undecodable = 0;
     for (;;) {
         if (!good) {
             g_string_append_printf(all, "%s: %s\n", kw_code_name(self->error.code), self->error.text);
@@ -432,6 +437,7 @@ desk_scan_all(desk *self, const char *text)
         }
         g_autofree char *rows = desk_page_text(self);
         g_string_append(all, rows);
+        self->undecodable += self->page.undecodable;
         if (self->page.cursor.size == 0)
             break;
         g_autofree uint8_t *cursor = g_memdup2(self->page.cursor.data, self->page.cursor.size);

@@ -26,6 +26,7 @@ typedef struct desk {
     size_t count;
     kw_error error; /* of the call as a whole */
     kw_scan_page page;
+    uint64_t undecodable; /* of all pages of desk_scan_all */
     bool applied;
     kw_record values;
 } desk;
@@ -57,7 +58,7 @@ const kw_written_record *desk_remove(desk *self, const char *table, const char *
 const char *desk_get(desk *self, const char *table, const char *key, const char *columns);
 
 /* Parses a scan request: "table field=value ... [field=a|b] [field=from..to] path=NAME order=asc|desc full
- * limit=N page=N bytes=N columns=a,b filter=F". `from` is inclusive, `to` exclusive. */
+ * limit=N page=N bytes=N columns=a,b filter=F skip wait". `from` is inclusive, `to` exclusive. */
 kw_scan_request desk_request(desk *self, const char *text);
 /* Reads the first page of the scan. Returns false on an error, which is in self->error. */
 bool desk_scan(desk *self, const char *text);
