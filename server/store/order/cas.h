@@ -44,7 +44,7 @@ typedef struct kw_cas_op {
     kw_fine_timer timer; /* while it waits: its deadline */
     /* evaluated */
     bool condition_met;
-    int64_t *sums; /* of an increment, parallel to its columns */
+    int64_t *sums;  /* of an increment, parallel to its columns */
     kw_error error; /* why it cannot be executed; code KW_OK: it can */
 } kw_cas_op;
 
