@@ -161,8 +161,8 @@ print_queries(const kw_cli *cli, const kw_advise_view *view)
                                         {.name = "ranges", .right = true},
                                         {.name = "read as"},
                                         {.name = "sorted"},
-                                        {.name = "expected efficiency", .right = true},
-                                        {.name = "sample efficiency", .right = true},
+                                        {.name = "expected rows read per row", .right = true},
+                                        {.name = "sample rows read per row", .right = true},
                                         {.name = "rows read", .right = true},
                                         {.name = "rows returned", .right = true}};
     kw_output *output;

@@ -55,7 +55,7 @@ kw_command_get(kw_cli *cli, int argc, char **argv)
                                  : get(cli, table, columns, argv + 2, argc - 2);
 }
 
-/* "(12 rows, 16 scanned, efficiency 1.33)" */
+/* "(12 rows, 16 scanned, 1.33 per row)" */
 static char *
 footer_of(const kw_scan *scan)
 {
@@ -65,8 +65,8 @@ footer_of(const kw_scan *scan)
 
     if (rows == 0)
         return g_strdup_printf("(0 rows, %" G_GINT64_FORMAT " scanned)", scanned);
-    return g_strdup_printf("(%" G_GINT64_FORMAT " row%s, %" G_GINT64_FORMAT " scanned, efficiency %.2f)",
-                           rows, plural, scanned, (double)scanned / (double)rows);
+    return g_strdup_printf("(%" G_GINT64_FORMAT " row%s, %" G_GINT64_FORMAT " scanned, %.2f per row)", rows,
+                           plural, scanned, (double)scanned / (double)rows);
 }
 
 static int

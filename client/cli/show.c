@@ -155,11 +155,13 @@ compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool
+/* Returns the exit status. */
+static int
 output_stats(const kw_cli *cli, GHashTable *stats, const char *prefix)
 {
     static const kw_column columns[] = {{.name = "name"}, {.name = "value", .right = true}};
     guint count = 0;
+    bool found = false;
     g_autofree char **names = (char **)g_hash_table_get_keys_as_array(stats, &count);
     kw_output *output = kw_output_new(cli->format, cli->raw, columns, G_N_ELEMENTS(columns));
 
@@ -168,10 +170,17 @@ output_stats(const kw_cli *cli, GHashTable *stats, const char *prefix)
         const kw_value cells[] = {kw_text(names[i]),
                                   kw_real(*(double *)g_hash_table_lookup(stats, names[i]))};
 
-        if (prefix == NULL || g_str_has_prefix(names[i], prefix))
-            kw_output_row(output, cells);
+        if (prefix != NULL && !g_str_has_prefix(names[i], prefix))
+            continue;
+        found = true;
+        kw_output_row(output, cells);
     }
-    return kw_output_end(output, NULL);
+    if (!kw_output_end(output, NULL))
+        return KW_EXIT_FAILED;
+    if (found)
+        return KW_EXIT_OK;
+    g_printerr("keyway: stats: no metric starts with \"%s\"; `keyway stats` lists all\n", prefix);
+    return KW_EXIT_NOT_FOUND;
 }
 
 int
@@ -189,5 +198,5 @@ kw_command_stats(kw_cli *cli, int argc, char **argv)
     stats = kw_client_stats(cli->client, &error);
     if (stats == NULL)
         return kw_cli_fail(error, "stats");
-    return output_stats(cli, stats, argc > 1 ? argv[1] : NULL) ? KW_EXIT_OK : KW_EXIT_FAILED;
+    return output_stats(cli, stats, argc > 1 ? argv[1] : NULL);
 }

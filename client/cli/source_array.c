@@ -82,6 +82,8 @@ kw_source_element(kw_source *source, GError **error)
             in_string = !in_string;
         else if (!in_string)
             depth += byte == '{' || byte == '[' ? 1 : byte == '}' || byte == ']' ? -1 : 0;
+        if (!in_string && depth == 0 && byte == '}')
+            return kw_source_check(source, error);
         escaped = in_string && byte == '\\' && !escaped;
     }
     if (!kw_source_check(source, error))

@@ -29,7 +29,11 @@ find_field(const kw_table_info *table, const char *name, GError **error)
     for (guint i = 0; i < table->fields->len; i++)
         names[i] = ((const kw_field_info *)table->fields->pdata[i])->name;
     nearest = kw_text_nearest(name, names);
-    if (nearest != NULL)
+    if (*name != 0 && strchr("<>!", name[strlen(name) - 1]) != NULL)
+        g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
+                    "table %s has no field \"%s\"; a query compares with --from, --after, --to and --through",
+                    table->name, name);
+    else if (nearest != NULL)
         g_set_error(error, KW_CLIENT_ERROR, KW_CLIENT_INVALID,
                     "table %s has no field \"%s\"; did you mean \"%s\"?", table->name, name, nearest);
     else

@@ -165,13 +165,15 @@ kw_command_put(kw_cli *cli, int argc, char **argv)
 /* --- remove ----------------------------------------------------------------------------------- */
 
 static int
-remove_record(kw_cli *cli, const kw_table_info *table, const char *columns, char *const *fields, int count)
+remove_record(kw_cli *cli, const kw_table_info *table, const char *columns, gint64 version,
+              char *const *fields, int count)
 {
     g_autoptr(kw_record) key = kw_record_new();
     g_auto(GStrv) names = NULL;
     kw_call_options options = kw_cli_call_options(cli);
     GError *error = NULL;
 
+    options.timestamp = version;
     names = kw_columns_split(table, columns, &error);
     if (names == NULL || !kw_record_parse(table, fields, count, key, &error) ||
         !kw_client_remove(cli->client, table->name, key, (const char *const *)names, &options, &error))
@@ -184,16 +186,19 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
 {
     g_autofree char *columns = NULL;
     g_autoptr(kw_table_info) table = NULL;
+    gint64 version = 0;
     int code;
     const GOptionEntry entries[] = {{"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
                                      "Remove only these fields and entries (MAP.NAME)", "FIELD,..."},
+                                    {"version", 0, 0, G_OPTION_ARG_INT64, &version,
+                                     "Remove only cells with this version (timestamp) or an older one", "MS"},
                                     G_OPTION_ENTRY_NULL};
 
     if (!kw_cli_parse(cli, "remove", "TABLE KEYFIELD=VALUE...", "Removes the record with these key fields.",
                       entries, NULL, 2, -1, &argc, &argv, &code))
         return code;
     table = kw_cli_describe(cli, argv[1], &code);
-    return table == NULL ? code : remove_record(cli, table, columns, argv + 2, argc - 2);
+    return table == NULL ? code : remove_record(cli, table, columns, version, argv + 2, argc - 2);
 }
 
 /* --- increment -------------------------------------------------------------------------------- */

@@ -20,7 +20,8 @@
 
 struct kw_connection {
     int socket;
-    kw_tls *tls; /* NULL: plain */
+    kw_tls *tls;   /* NULL: plain */
+    bool received; /* any byte */
 };
 
 bool
@@ -253,6 +254,7 @@ kw_connection_read(kw_connection *connection, void *to, gsize size, gint64 deadl
         gsize got = 0;
         kw_io_step step = read_step(connection, to, size, &got, error);
 
+        connection->received = connection->received || step == KW_IO_DONE;
         if (step == KW_IO_DONE)
             return (gssize)got;
         if (step == KW_IO_CLOSED)
@@ -260,6 +262,12 @@ kw_connection_read(kw_connection *connection, void *to, gsize size, gint64 deadl
         if (step == KW_IO_FAILED || !wait_for_step(connection, step, deadline_us, error))
             return -1;
     }
+}
+
+bool
+kw_connection_may_lack_tls(const kw_connection *connection)
+{
+    return connection->tls == NULL && !connection->received;
 }
 
 bool

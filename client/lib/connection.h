@@ -25,6 +25,9 @@ gssize kw_connection_read(kw_connection *connection, void *to, gsize size, gint6
 /* True if the other side closed the idle connection, or sent unrequested bytes. */
 bool kw_connection_is_stale(kw_connection *connection);
 
+/* True if the connection has no TLS and nothing was ever received: the other side may expect TLS. */
+bool kw_connection_may_lack_tls(const kw_connection *connection);
+
 /* NULL is ignored. */
 void kw_connection_close(kw_connection *connection);
 

@@ -63,8 +63,11 @@ receive_some(reply_walk *walk, gsize size)
         kw_connection_read(walk->connection, walk->data->data + have, space, walk->deadline_us, walk->error);
     g_byte_array_set_size(walk->data, (guint)(have + (gsize)MAX(got, 0)));
     if (got == 0)
-        kw_client_error_set(walk->error, KW_CLIENT_CONNECTION, "the gateway closed the connection %s",
-                            have == 0 ? "before it replied" : "in the middle of a reply");
+        kw_client_error_set(walk->error, KW_CLIENT_CONNECTION, "the gateway closed the connection %s%s",
+                            have == 0 ? "before it replied" : "in the middle of a reply",
+                            kw_connection_may_lack_tls(walk->connection)
+                                ? "; if it expects TLS, connect with TLS (keyway --tls)"
+                                : "");
     return got > 0;
 }
 

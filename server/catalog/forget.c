@@ -285,12 +285,12 @@ check_store_table(const forgetting *self, const char *store_table, kw_error *ret
     if (owner)
         return kw_error_set(ret_error, KW_REFUSED,
                             "the store table %s holds rows of another path, of table %s", store_table, owner);
-    if (!self->request.drop_rows)
-        return kw_error_set(ret_error, KW_REFUSED,
-                            "the store table %s still holds rows; --drop-rows deletes them permanently",
-                            store_table);
-    return !self->catalog->settings.shared || kw_catalog_image_is_created(self->image, store_table) ||
-           refuse_foreign(store_table, ret_error);
+    if (self->catalog->settings.shared && !kw_catalog_image_is_created(self->image, store_table))
+        return refuse_foreign(store_table, ret_error);
+    return self->request.drop_rows ||
+           kw_error_set(ret_error, KW_REFUSED,
+                        "the store table %s still holds rows; --drop-rows deletes them permanently",
+                        store_table);
 }
 
 static bool

@@ -112,7 +112,7 @@ kw_filter_show_expression(const kw_filter *filter)
     while (next < filter->operand.size && at < KW_FILTER_SHOWN_BYTES) {
         uint8_t byte = filter->operand.data[next++];
         bool plain = byte >= 0x20 && byte < 0x7f;
-        at += (size_t)snprintf(shown.text + at, sizeof shown.text - at, plain ? "%c" : "\\x%02x", byte);
+        at += (size_t)snprintf(shown.text + at, sizeof shown.text - at, plain ? "%c" : "\\x%02X", byte);
     }
     snprintf(shown.text + at, sizeof shown.text - at, "%s", next < filter->operand.size ? "..." : "");
     return shown;

@@ -132,7 +132,9 @@ kw_serve_latest(kw_exchange *exchange)
         return;
     }
     if (request->limit > 1) {
-        kw_error_set(&error, KW_INVALID, "latest returns one row: leave limit out or set it to 1");
+        kw_error_set(
+            &error, KW_INVALID,
+            "latest returns one row: leave limit out or set it to 1, or use scan with order DESCENDING");
         kw_exchange_fail(exchange, &error);
         return;
     }

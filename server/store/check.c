@@ -22,7 +22,7 @@ kw_show(kw_bytes bytes)
         if (byte >= 0x20 && byte < 0x7f)
             shown.text[at++] = (char)byte;
         else
-            at += (size_t)snprintf(shown.text + at, sizeof shown.text - at, "\\x%02x", byte);
+            at += (size_t)snprintf(shown.text + at, sizeof shown.text - at, "\\x%02X", byte);
     }
     shown.text[at] = '\0';
     return shown;

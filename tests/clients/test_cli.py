@@ -149,7 +149,7 @@ class Reading(Case):
         self.assertEqual([json.loads(line)["ts"] for line in out.splitlines()], [T0 + i for i in range(5)])
         table = self.run_ok(self.gateway, "scan", "order_events")
         self.assertEqual(len(table.splitlines()), 2 + 5 + 1)
-        self.assertIn("(5 rows, 10 scanned, efficiency 2.00)", table)
+        self.assertIn("(5 rows, 10 scanned, 2.00 per row)", table)
 
     def test_formats(self):
         rows = list(csv.DictReader(io.StringIO(self.run_ok(self.gateway, "scan", "order_events", "-o", "csv"))))

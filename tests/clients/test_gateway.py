@@ -117,7 +117,7 @@ class Records(Case):
             self.assertEqual([json.loads(line)["ts"] for line in out.splitlines()], list(range(3998, 1000, -3)))
         out = self.keyway("scan", "order_events", "order_id=I1", "--after", "ts=1001", "--through", "ts=1010", "--asc", "-o", "jsonl", "--raw")
         self.assertEqual([json.loads(line)["ts"] for line in out.splitlines()], [1004, 1007, 1010])
-        self.assertIn("(1 row, 1 scanned, efficiency 1.00)", self.keyway("latest", "order_events", "order_id=I2"))
+        self.assertIn("(1 row, 1 scanned, 1.00 per row)", self.keyway("latest", "order_events", "order_id=I2"))
         self.assertIn("read the whole table", self.keyway("scan", "order_events", status=3))
         out = self.keyway("scan", "order_events", "--any", "order_id=I0,I2", "-o", "csv", "--columns", "status")
         self.assertEqual(len(out.splitlines()), 2001)

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import fake_gateway
-from fake_gateway import FakeGateway
+from fake_gateway import FakeGateway, HostileGateway
 from keyway_thrift import ttypes as t
 from test_cli import Case, keyway
 
@@ -123,6 +123,22 @@ class Spellings(Case):
             text = self.run_ok(self.gateway, "get", "order_events", "order_id=A", "ts=1", "-o", "jsonl")
             self.gateway.handler.rows.clear()
             self.assertEqual(self.load("x.jsonl", text)[0]["A"]["ns"], stamp)
+
+    # --- command lines ----------------------------------------------------------------------------
+
+    def test_messages_name_the_option(self):
+        self.assertIn("compares with --from, --after, --to and --through",
+                      self.run_bad(3, self.gateway, "scan", "order_events", "--where", "visits>=1"))
+        self.assertIn('no metric starts with "calls_total"', self.run_bad(4, self.gateway, "stats", "calls_total"))
+        with HostileGateway([b""]) as gateway:
+            self.assertIn("keyway --tls", self.run_bad(7, gateway, "tables"))
+
+    def test_remove_up_to_a_version(self):
+        asked = []
+        self.gateway.handler.remove = lambda table, key, columns, options: asked.append(options.timestamp) or t.Written(t.Outcome.OK)
+        self.run_ok(self.gateway, "remove", "order_events", "order_id=A", "ts=1", "--version", "5000")
+        self.run_ok(self.gateway, "remove", "order_events", "order_id=A", "ts=1")
+        self.assertEqual(asked, [5000, None])
 
     # --- files ------------------------------------------------------------------------------------
 

@@ -75,8 +75,8 @@ kw_hbase_reject_busy(kw_hbase_pool *pool, kw_hbase_call *call)
     kw_hbase_failure failure = {.kind = KW_HBASE_UNREACHABLE};
     size_t waiting = kw_fair_count(pool->queue);
     uint64_t wait_ms = kw_hbase_flow_wait_ns(&pool->flow, waiting) / NS_PER_MS;
-    kw_error_set(&failure.error, KW_BUSY, "the store is overloaded: %zu calls wait for it; try again later",
-                 waiting);
+    kw_error_set(&failure.error, KW_BUSY, "the store is overloaded: %zu call%s for it; try again later",
+                 waiting, waiting == 1 ? " waits" : "s wait");
     failure.error.retry_after_ms = (uint32_t)CLAMP(wait_ms / 2, BUSY_MIN_MS, BUSY_MAX_MS);
     kw_hbase_reject(pool, call, &failure);
 }

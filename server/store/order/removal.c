@@ -154,7 +154,7 @@ refuse_ahead(removal *op, int64_t newest_ms, int64_t left_ms)
         &error, KW_REFUSED,
         "table %s, row %s: its newest timestamp, %lld, is %lld ms ahead of the store's clock, and later "
         "writes would be hidden; try again after this time, or remove it with a later timestamp of your own "
-        "(remove --timestamp)",
+        "(keyway remove --version)",
         kw_show(op->write->table).text, kw_show(op->write->row).text, (long long)newest_ms,
         (long long)left_ms);
     error.retry_after_ms = (uint32_t)MIN(left_ms, 60000);
