@@ -88,20 +88,50 @@ digits_needed(uint32_t buckets, uint32_t base)
     return digits;
 }
 
-bool
-kw_bucket_form_read(const kw_site *site, kw_bucket_form *ret_form)
+static const uint32_t bases[] = {256, 16, 10};
+
+/* The width that the remainder needs. A minus sign is one digit; a two's complement has half of the numbers.
+ */
+static uint32_t
+width_needed(const kw_bucket_form *form)
 {
-    static const uint32_t bases[] = {256, 16, 10};
+    uint32_t base = bases[form->as];
+    uint32_t needed = digits_needed(form->modulus, base);
+    if (form->negatives == 0)
+        return needed;
+    uint32_t magnitudes = (uint32_t)-form->lowest + 1;
+    return MAX(needed, form->as == KW_BUCKET_DECIMAL ? 1 + digits_needed(magnitudes, base)
+                                                     : digits_needed(form->modulus + magnitudes, base));
+}
+
+static void
+add_negatives(kw_bucket_form *form, kw_bucket_sign sign)
+{
+    form->lowest = sign == KW_BUCKET_NEGATIVE       ? 1 - (int64_t)form->modulus
+                   : sign == KW_BUCKET_ONE_NEGATIVE ? INT32_MIN % (int64_t)form->modulus
+                                                    : 0;
+    form->negatives = sign == KW_BUCKET_NEGATIVE ? form->modulus - 1 : form->lowest < 0 ? 1 : 0;
+    form->buckets = form->modulus + form->negatives;
+}
+
+bool
+kw_bucket_form_read(const kw_site *site, kw_bucket_sign sign, kw_bucket_form *ret_form)
+{
     const char *as = kw_site_text(site, "as", kw_bucket_as_names[0]);
-    kw_bucket_form form = {.buckets = (uint32_t)kw_site_number(site, "buckets", 2)};
+    kw_bucket_form form = {.modulus = (uint32_t)kw_site_number(site, "buckets", 2)};
     while (strcmp(kw_bucket_as_names[form.as], as) != 0)
         form.as++;
-    uint32_t needed = digits_needed(form.buckets, bases[form.as]);
+    add_negatives(&form, sign);
+    if (form.negatives > 0 && form.as == KW_BUCKET_HEX)
+        return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "as"),
+                                  "write them as byte or decimal",
+                                  "%s: hex digits cannot hold remainders below 0", site->model->name);
+    uint32_t needed = width_needed(&form);
     form.width = (uint32_t)kw_site_number(site, "width", needed);
     if (form.width < needed)
         return kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "width"), NULL,
                                   "%s: %u buckets as %s need a width of %u, not %u", site->model->name,
-                                  form.buckets, as, needed, form.width);
+                                  form.modulus, as, needed, form.width);
     *ret_form = form;
     return true;
 }
@@ -109,19 +139,44 @@ kw_bucket_form_read(const kw_site *site, kw_bucket_form *ret_form)
 const char *
 kw_bucket_form_text(const kw_site *site, const kw_bucket_form *form)
 {
-    return kw_arena_printf(site->arena, "%u as %s, width %u", form->buckets, kw_bucket_as_names[form->as],
+    return kw_arena_printf(site->arena, "%u as %s, width %u", form->modulus, kw_bucket_as_names[form->as],
                            form->width);
+}
+
+uint32_t
+kw_bucket_form_of(const kw_bucket_form *form, int64_t remainder)
+{
+    bool first = form->as == KW_BUCKET_DECIMAL; /* a minus sign is less than a digit */
+    if (remainder >= 0)
+        return (uint32_t)remainder + (first ? form->negatives : 0);
+    g_assert(remainder >= form->lowest && remainder < form->lowest + form->negatives);
+    return (uint32_t)(first ? form->lowest + form->negatives - 1 - remainder
+                            : form->modulus + (remainder - form->lowest));
+}
+
+/* The remainder of a bucket. */
+static int64_t
+remainder_of(const kw_bucket_form *form, uint32_t bucket)
+{
+    if (form->as == KW_BUCKET_DECIMAL)
+        return bucket < form->negatives ? form->lowest + form->negatives - 1 - bucket
+                                        : (int64_t)bucket - form->negatives;
+    return bucket < form->modulus ? bucket : form->lowest + (int64_t)(bucket - form->modulus);
 }
 
 static void
 write_bucket(const kw_bucket_form *form, uint32_t bucket, uint8_t *to)
 {
-    static const uint32_t bases[] = {256, 16, 10};
     uint32_t base = bases[form->as];
-    for (uint32_t index = form->width; index > 0; index--, bucket /= base) {
-        uint32_t digit = bucket % base;
+    int64_t remainder = remainder_of(form, bucket);
+    bool minus = remainder < 0 && form->as == KW_BUCKET_DECIMAL;
+    uint64_t left = minus ? (uint64_t)-remainder : (uint64_t)remainder;
+    for (uint32_t index = form->width; index > 0; index--, left /= base) {
+        uint32_t digit = (uint32_t)(left % base);
         to[index - 1] = (uint8_t)(form->as == KW_BUCKET_BYTE ? digit : (unsigned)"0123456789abcdef"[digit]);
     }
+    if (minus)
+        to[0] = '-';
 }
 
 void
@@ -132,20 +187,41 @@ kw_bucket_form_append(const kw_bucket_form *form, uint32_t bucket, kw_buffer *ou
     out->size += form->width;
 }
 
+/* False if one of the bytes is no digit. Numbers that need more than 63 bits are no remainders. */
+static bool
+read_number(kw_bucket_as as, kw_bytes digits, uint64_t *ret_number)
+{
+    *ret_number = 0;
+    for (size_t index = 0; index < digits.size; index++) {
+        unsigned byte = digits.data[index];
+        bool letter = byte >= 'a' && byte <= 'f';
+        unsigned digit = as == KW_BUCKET_BYTE ? byte : letter ? byte - 'a' + 10u : byte - '0';
+        if (digit >= bases[as])
+            return false;
+        *ret_number = *ret_number * bases[as] + digit;
+    }
+    return true;
+}
+
 uint32_t
 kw_bucket_form_find(const kw_bucket_form *form, kw_bytes piece)
 {
-    static const uint32_t bases[] = {256, 16, 10};
-    uint64_t bucket = 0;
-    for (size_t index = 0; index < piece.size; index++) {
-        unsigned byte = piece.data[index];
-        bool letter = byte >= 'a' && byte <= 'f';
-        unsigned digit = form->as == KW_BUCKET_BYTE ? byte : letter ? byte - 'a' + 10u : byte - '0';
-        bucket = bucket * bases[form->as] + digit;
-        if (digit >= bases[form->as] || bucket >= form->buckets)
-            return UINT32_MAX;
-    }
-    return piece.size == form->width ? (uint32_t)bucket : UINT32_MAX;
+    bool minus =
+        form->negatives > 0 && form->as == KW_BUCKET_DECIMAL && piece.size > 0 && piece.data[0] == '-';
+    uint64_t number;
+    if (piece.size != form->width || !read_number(form->as, minus ? kw_bytes_skip(piece, 1) : piece, &number))
+        return UINT32_MAX;
+    if (!minus && number < form->modulus)
+        return kw_bucket_form_of(form, (int64_t)number);
+    unsigned bits = 8 * form->width;
+    int64_t remainder = minus                                     ? -(int64_t)number
+                        : form->as != KW_BUCKET_BYTE || bits == 0 ? 0
+                        : bits == 64                              ? (int64_t)number
+                        : number >> (bits - 1)                    ? (int64_t)(number - (UINT64_C(1) << bits))
+                                                                  : 0;
+    if (remainder >= 0 || remainder < form->lowest || remainder >= form->lowest + form->negatives)
+        return UINT32_MAX;
+    return kw_bucket_form_of(form, remainder);
 }
 
 kw_bytes

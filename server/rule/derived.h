@@ -25,15 +25,31 @@ bool kw_derived_missing(const kw_component *component, size_t field, kw_error *r
 
 typedef enum kw_bucket_as { KW_BUCKET_BYTE, KW_BUCKET_HEX, KW_BUCKET_DECIMAL } kw_bucket_as;
 
+/* Buckets are counted from 0 in the order of their pieces. A remainder below 0 is a bucket of its own: as
+ * bytes it is a two's complement, after the other pieces; as decimal digits it has a minus sign, and is
+ * before them. */
 typedef struct kw_bucket_form {
     kw_bucket_as as;
     uint32_t width; /* bytes in the key */
-    uint32_t buckets;
+    uint32_t modulus;
+    uint32_t negatives; /* number of remainders below 0 */
+    int64_t lowest;     /* the least of them; they follow one another */
+    uint32_t buckets;   /* modulus + negatives */
 } kw_bucket_form;
+
+/* Which remainders below 0 occur. */
+typedef enum kw_bucket_sign {
+    KW_BUCKET_NEVER_NEGATIVE,
+    KW_BUCKET_ONE_NEGATIVE, /* that of -2^31, which has no absolute value in 32 bits */
+    KW_BUCKET_NEGATIVE
+} kw_bucket_sign;
 
 /* Reads the settings buckets, as and width; if width is not given, uses the smallest that fits. False after a
  * diagnostic. */
-bool kw_bucket_form_read(const kw_site *site, kw_bucket_form *ret_form);
+bool kw_bucket_form_read(const kw_site *site, kw_bucket_sign sign, kw_bucket_form *ret_form);
+
+/* The bucket of a remainder. */
+uint32_t kw_bucket_form_of(const kw_bucket_form *form, int64_t remainder);
 
 /* For example "16 as byte, width 1". */
 const char *kw_bucket_form_text(const kw_site *site, const kw_bucket_form *form);

@@ -15,7 +15,7 @@ compile(const kw_site *site)
 {
     mod *self = (mod *)kw_site_component(site, sizeof(mod), &kw_component_mod);
     int field = kw_site_field(site, "of");
-    if (field < 0 || !kw_bucket_form_read(site, &self->form))
+    if (field < 0 || !kw_bucket_form_read(site, KW_BUCKET_NEVER_NEGATIVE, &self->form))
         return NULL;
     if (kw_field_value_kind(site->table->fields[field].type) != KW_VALUE_NUMBER) {
         kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "of"), "use salt instead",
@@ -39,8 +39,8 @@ compile(const kw_site *site)
 static uint32_t
 bucket_of(const kw_bucket_form *form, int64_t value)
 {
-    int64_t remainder = value % (int64_t)form->buckets;
-    return (uint32_t)(remainder < 0 ? remainder + (int64_t)form->buckets : remainder);
+    int64_t remainder = value % (int64_t)form->modulus;
+    return (uint32_t)(remainder < 0 ? remainder + (int64_t)form->modulus : remainder);
 }
 
 static bool

@@ -2,8 +2,8 @@
  *
  *   xxh64      hash of the named fields; spreads sequential values evenly. The default
  *   murmur2, murmur3, crc32, jenkins   32-bit hash of the named fields, as a non-negative number
- *   java_string  of one text, or one number as decimal text: String.hashCode(), floor modulo (compatibility:
- *              ten-digit sequential ids reach 10 of 31 buckets)
+ *   java_string  of one text, or one number as decimal text: String.hashCode(); the setting `sign` says how a
+ *              negative hash becomes a bucket (compatibility: ten-digit sequential ids reach 10 of 31 buckets)
  *   java_long  of one number: (short) Long.hashCode(n), floor modulo (compatibility: spreads badly)
  *   phoenix    of the rest of the key: Phoenix's SaltingUtil
  *   hbasewd    of the rest of the key: HBaseWD's OneByteSimpleHash
@@ -28,11 +28,60 @@ typedef struct algorithm {
                    kw_error *ret_error);
 } algorithm;
 
+typedef struct sign {
+    const char *name;
+    kw_bucket_sign remainders;
+    int64_t (*remainder)(int32_t hash, uint32_t modulus);
+} sign;
+
 struct salt {
     kw_component base;
     const algorithm *algorithm;
+    const sign *sign;
     kw_bucket_form form;
 };
+
+/* --- the signs of a remainder, as in Java --------------------------------------------------------- */
+
+/* Math.floorMod(hash, modulus) */
+static int64_t
+floor_mod(int32_t hash, uint32_t modulus)
+{
+    int64_t remainder = (int64_t)hash % (int64_t)modulus;
+    return remainder < 0 ? remainder + modulus : remainder;
+}
+
+/* Math.abs(hash) % modulus */
+static int64_t
+absolute(int32_t hash, uint32_t modulus)
+{
+    return (hash < 0 && hash != INT32_MIN ? -(int64_t)hash : (int64_t)hash) % (int64_t)modulus;
+}
+
+/* (hash & Integer.MAX_VALUE) % modulus */
+static int64_t
+mask(int32_t hash, uint32_t modulus)
+{
+    return ((int64_t)hash & INT32_MAX) % (int64_t)modulus;
+}
+
+/* hash % modulus */
+static int64_t
+as_is(int32_t hash, uint32_t modulus)
+{
+    return (int64_t)hash % (int64_t)modulus;
+}
+
+static const sign signs[] = {
+    {"floor_mod", KW_BUCKET_NEVER_NEGATIVE, floor_mod},
+    {"abs", KW_BUCKET_ONE_NEGATIVE, absolute},
+    {"mask", KW_BUCKET_NEVER_NEGATIVE, mask},
+    {"as_is", KW_BUCKET_NEGATIVE, as_is},
+};
+
+static const char *const sign_names[] = {"floor_mod", "abs", "mask", "as_is", NULL};
+
+/* --- algorithms ----------------------------------------------------------------------------------- */
 
 static bool
 xxh64_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *ret_bucket,
@@ -42,7 +91,7 @@ xxh64_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t *
     uint64_t hash;
     if (!kw_derived_xxh64(&self->base, values, &hash, ret_error))
         return false;
-    *ret_bucket = (uint32_t)(hash % self->form.buckets);
+    *ret_bucket = (uint32_t)(hash % self->form.modulus);
     return true;
 }
 
@@ -54,7 +103,7 @@ digest_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t 
     uint8_t digest[KW_DIGEST_MAX];
     if (!kw_derived_digest(&self->base, values, self->algorithm->digest, false, digest, ret_error))
         return false;
-    *ret_bucket = kw_be32_load(digest) % self->form.buckets;
+    *ret_bucket = kw_be32_load(digest) % self->form.modulus;
     return true;
 }
 
@@ -62,8 +111,8 @@ static uint32_t
 java_long_bucket_of(const kw_bucket_form *form, int64_t value)
 {
     uint32_t hash = (uint32_t)((uint64_t)value ^ (uint64_t)value >> 32);
-    int32_t remainder = (int16_t)(uint16_t)hash % (int32_t)form->buckets;
-    return (uint32_t)(remainder < 0 ? remainder + (int32_t)form->buckets : remainder);
+    int32_t remainder = (int16_t)(uint16_t)hash % (int32_t)form->modulus;
+    return (uint32_t)(remainder < 0 ? remainder + (int32_t)form->modulus : remainder);
 }
 
 static bool
@@ -92,8 +141,7 @@ java_string_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint
         kw_digest_input(value, true, &number);
     int32_t hash =
         kw_java_string_hash(value.kind == KW_VALUE_NUMBER ? kw_buffer_bytes(&number) : value.bytes);
-    int32_t remainder = hash % (int32_t)self->form.buckets;
-    *ret_bucket = (uint32_t)(remainder < 0 ? remainder + (int32_t)self->form.buckets : remainder);
+    *ret_bucket = kw_bucket_form_of(&self->form, self->sign->remainder(hash, self->form.modulus));
     return true;
 }
 
@@ -103,7 +151,7 @@ phoenix_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t
 {
     (void)values;
     (void)ret_error;
-    int32_t remainder = kw_java_bytes_hash(rest) % (int32_t)self->form.buckets;
+    int32_t remainder = kw_java_bytes_hash(rest) % (int32_t)self->form.modulus;
     *ret_bucket = (uint32_t)(remainder < 0 ? -remainder : remainder);
     return true;
 }
@@ -118,7 +166,7 @@ hbasewd_bucket(const salt *self, const kw_value *values, kw_bytes rest, uint32_t
     (void)values;
     (void)ret_error;
     int64_t hash = kw_java_bytes_hash(rest);
-    *ret_bucket = (uint32_t)((hash < 0 ? -hash : hash) % self->form.buckets);
+    *ret_bucket = (uint32_t)((hash < 0 ? -hash : hash) % self->form.modulus);
     return true;
 }
 
@@ -196,6 +244,18 @@ read_inputs(const kw_site *site, salt *self)
     return true;
 }
 
+static bool
+read_sign(const kw_site *site, salt *self)
+{
+    const char *name = kw_site_text(site, "sign", "floor_mod");
+    self->sign = signs;
+    while (strcmp(self->sign->name, name) != 0)
+        self->sign++;
+    return self->algorithm->bucket == java_string_bucket || !kw_model_setting_find(site->model, "sign") ||
+           kw_diagnostics_add(site->diagnostics, kw_site_mark(site, "sign"), "remove \"sign\"",
+                              "salt: sign is for java_string; %s has only one form", self->algorithm->name);
+}
+
 /* Phoenix and HBaseWD write one byte. */
 #define BYTE_BUCKETS_MAX 256
 
@@ -217,7 +277,8 @@ compile(const kw_site *site)
 {
     salt *self = (salt *)kw_site_component(site, sizeof(salt), &kw_component_salt);
     self->algorithm = find_algorithm(kw_site_text(site, "algorithm", "xxh64"));
-    if (!read_inputs(site, self) || !kw_bucket_form_read(site, &self->form))
+    if (!read_inputs(site, self) || !read_sign(site, self) ||
+        !kw_bucket_form_read(site, self->sign->remainders, &self->form))
         return NULL;
     check_one_byte(site, self);
     kw_component *base = &self->base;
@@ -226,12 +287,14 @@ compile(const kw_site *site)
     base->cuts = self->form.buckets;
     base->fullest = self->algorithm->bucket == xxh64_bucket ? 1 : 0;
     const char *form = kw_bucket_form_text(site, &self->form);
+    const char *sign_text =
+        self->sign == signs ? "" : kw_arena_printf(site->arena, ", sign %s", self->sign->name);
     const char *of =
         base->of_rest ? "the rest of the key" : kw_site_field_names(site, base->inputs, base->inputs_count);
-    base->text =
-        base->choice
-            ? kw_arena_printf(site->arena, "salt(%s, modulo %s)", self->algorithm->name, form)
-            : kw_arena_printf(site->arena, "salt(%s of %s, modulo %s)", self->algorithm->name, of, form);
+    base->text = base->choice
+                     ? kw_arena_printf(site->arena, "salt(%s, modulo %s)", self->algorithm->name, form)
+                     : kw_arena_printf(site->arena, "salt(%s of %s%s, modulo %s)", self->algorithm->name, of,
+                                       sign_text, form);
     return base;
 }
 
@@ -297,6 +360,20 @@ static const kw_setting_schema settings[] = {
               "non-negative number, modulo the buckets), java_long (Long.hashCode narrowed to short), "
               "java_string (String.hashCode; of a number, its decimal text), phoenix (SALT_BUCKETS), "
               "hbasewd (OneByteSimpleHash)."},
+    {.name = "sign",
+     .kind = KW_SETTING_CHOICE,
+     .choices = sign_names,
+     .fallback = "floor_mod",
+     .about =
+         "Only for java_string: how the hash h, which can be negative, becomes one of n buckets in the "
+         "program that wrote the rows. floor_mod is Math.floorMod(h, n), mask is (h & Integer.MAX_VALUE) % "
+         "n, "
+         "abs is Math.abs(h) % n, as_is is h % n. With as_is, the remainders below 0 are buckets of their "
+         "own, "
+         "so a read visits 2n - 1 buckets; with abs, there is one such bucket if n is not a power of two, "
+         "because Math.abs(Integer.MIN_VALUE) is negative. Such a remainder is written as a two's "
+         "complement, "
+         "or with a minus sign as the first of the decimal digits, as by String.format(\"%03d\", h % n)."},
 };
 
 static const kw_component_schema schema = {

@@ -193,6 +193,12 @@ derived_component(const size_t *fields, size_t count, GString *out)
     const char *other = names[fields[random_below((unsigned)count)]];
     static const char *const as[] = {"byte", "hex", "decimal"};
     static const char *const hashes[] = {"md5", "sha1", "xxh64", "murmur2", "murmur3", "crc32", "jenkins"};
+    static const char *const java_forms[] = {"java_long",
+                                             "java_string",
+                                             "java_string, sign: abs",
+                                             "java_string, sign: mask",
+                                             "java_string, sign: as_is",
+                                             "java_string, sign: as_is, as: decimal"};
     static const char *const rings[] = {"", "", ", algorithm: java_fnv", ", algorithm: java_fnv_alt"};
     switch (random_below(10)) {
     case 9:
@@ -231,7 +237,7 @@ derived_component(const size_t *fields, size_t count, GString *out)
         return;
     default:
         g_string_append_printf(out, "      - salt: {of: t0, buckets: %u, algorithm: %s}\n",
-                               2 + random_below(5), random_chance(50) ? "java_long" : "java_string");
+                               2 + random_below(5), java_forms[random_below(G_N_ELEMENTS(java_forms))]);
     }
 }
 

@@ -93,6 +93,13 @@ static const kw_test_refusal refusals[] = {
      "exactly one int or timestamp field", NULL},
     {"      - salt: {of: [id, n], buckets: 4, algorithm: java_string}\n      - field: id\n      - field: n\n",
      "13:20", "exactly one string, int or timestamp field", NULL},
+    {"      - salt: {of: id, buckets: 4, sign: abs}\n      - field: id\n", "13:42",
+     "sign is for java_string; xxh64 has only one", "remove \"sign\""},
+    {"      - salt: {of: id, buckets: 4, algorithm: java_string, sign: as_is, as: hex}\n      - field: id\n",
+     "13:77", "hex digits cannot hold remainders below 0", "byte or decimal"},
+    {"      - salt: {of: id, buckets: 10, algorithm: java_string, sign: as_is, as: decimal, width: 1}\n      "
+     "- field: id\n",
+     "13:94", "10 buckets as decimal need a width of 2, not 1", NULL},
     {"      - salt: {of: id, buckets: 17, as: hex, width: 1}\n      - field: id\n", "13:53",
      "need a width of 2, not 1", NULL},
     {"      - salt: {of: id, buckets: 4, algorithm: random}\n      - field: id\n", "13:20",

@@ -79,6 +79,10 @@ static const described rules[] = {
     {"[{salt: {of: id, buckets: 31, algorithm: java_string}}, {field: id}]",
      "salt(java_string of id, modulo 31 as byte, width 1) <- id string\nfield(id as raw) <- id string\n",
      "4a95b8d1b48dca04"},
+    {"[{salt: {of: id, buckets: 31, algorithm: java_string, sign: mask}}, {field: id}]",
+     "salt(java_string of id, sign mask, modulo 31 as byte, width 1) <- id string\nfield(id as raw) <- id "
+     "string\n",
+     "9e683a8002a041c5"},
     {"[{salt: {buckets: 31, algorithm: phoenix}}, {field: id}]",
      "salt(phoenix of the rest of the key, modulo 31 as byte, width 1)\nfield(id as raw) <- id string\n",
      "43a98ed136f1cfff"},

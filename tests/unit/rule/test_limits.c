@@ -45,18 +45,27 @@ test_java_strings(void)
 static void
 test_buckets_in_each_form(void)
 {
-    static const kw_bucket_form forms[] = {{.as = KW_BUCKET_BYTE, .buckets = 256, .width = 1},
-                                           {.as = KW_BUCKET_HEX, .buckets = 256, .width = 2},
-                                           {.as = KW_BUCKET_DECIMAL, .buckets = 256, .width = 3}};
+    static const kw_bucket_form forms[] = {
+        {KW_BUCKET_BYTE, 1, 256, 0, 0, 256},    {KW_BUCKET_HEX, 2, 256, 0, 0, 256},
+        {KW_BUCKET_DECIMAL, 3, 256, 0, 0, 256}, {KW_BUCKET_BYTE, 1, 128, 127, -127, 255},
+        {KW_BUCKET_BYTE, 8, 10, 1, -8, 11},     {KW_BUCKET_DECIMAL, 4, 256, 255, -255, 511},
+        {KW_BUCKET_DECIMAL, 2, 10, 1, -8, 11}};
     for (size_t i = 0; i < G_N_ELEMENTS(forms); i++) {
-        kw_buffer piece = KW_BUFFER_EMPTY;
+        kw_buffer piece = KW_BUFFER_EMPTY, before = KW_BUFFER_EMPTY;
         for (uint32_t bucket = 0; bucket < forms[i].buckets; bucket++) {
             piece.size = 0;
             kw_bucket_form_append(&forms[i], bucket, &piece);
             g_assert_cmpuint(kw_bucket_form_find(&forms[i], kw_buffer_bytes(&piece)), ==, bucket);
+            g_assert_cmpint(kw_bytes_compare(kw_buffer_bytes(&before), kw_buffer_bytes(&piece)), <, 0);
+            before.size = 0;
+            kw_buffer_append(&before, kw_buffer_bytes(&piece));
         }
         kw_buffer_clear(&piece);
+        kw_buffer_clear(&before);
     }
+    static const char *const wrong[] = {"-0", "-7", "-9", "--", "-", "10", "-8 ", "+8"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)
+        g_assert_cmpuint(kw_bucket_form_find(&forms[6], kw_bytes_of_text(wrong[i])), ==, UINT32_MAX);
 }
 
 /* A copy of a value shares no memory with it. */

@@ -178,6 +178,49 @@ test_java_string(void)
     }
 }
 
+/* From JDK 17. polygenelubricants has the hash Integer.MIN_VALUE. */
+static void
+test_java_string_signs(void)
+{
+    static const char *const signs[] = {"floor_mod", "abs", "mask", "as_is"};
+    static const struct {
+        const char *id;
+        int modulus;
+        int remainders[4]; /* Math.floorMod(h, n), Math.abs(h) % n, (h & Integer.MAX_VALUE) % n, h % n */
+    } cases[] = {{"user_999", 10, {9, 1, 7, -1}},
+                 {"user_999", 31, {30, 1, 1, -1}},
+                 {"user_999", 16, {5, 11, 5, -11}},
+                 {"polygenelubricants", 10, {2, -8, 0, -8}},
+                 {"polygenelubricants", 31, {29, -2, 0, -2}},
+                 {"polygenelubricants", 16, {0, 0, 0, 0}},
+                 {"9999999999", 10, {4, 6, 2, -6}},
+                 {"9999999999", 31, {17, 14, 19, -14}},
+                 {"9999999999", 16, {0, 0, 0, 0}},
+                 {"1000000000", 10, {5, 5, 5, 5}},
+                 {"1000000000", 31, {5, 5, 5, 5}},
+                 {"1000000000", 16, {15, 15, 15, 15}},
+                 {"order-1", 10, {0, 0, 8, 0}},
+                 {"order-1", 31, {15, 16, 17, -16}},
+                 {"order-1", 16, {2, 14, 2, -14}}};
+    for (size_t index = 0; index < G_N_ELEMENTS(cases); index++)
+        for (size_t sign = 0; sign < G_N_ELEMENTS(signs); sign++) {
+            int remainder = cases[index].remainders[sign];
+            g_autofree char *id = test_hex(kw_bytes_of_text(cases[index].id));
+            g_autofree char *digits = g_strdup_printf("%03d", remainder); /* as String.format does */
+            g_autofree char *digits_hex = test_hex(kw_bytes_of_text(digits));
+            g_autofree char *decimal = g_strconcat(digits_hex, id, NULL);
+            g_autofree char *byte = g_strdup_printf("%02x%s", (uint8_t)remainder, id);
+            for (int as_byte = 0; as_byte < 2; as_byte++) {
+                g_autofree char *table = g_strdup_printf(
+                    "    fields: {id: string}\n    key:\n"
+                    "      - salt: {of: id, buckets: %d, algorithm: java_string, sign: %s, as: %s}\n"
+                    "      - field: {name: id}\n",
+                    cases[index].modulus, signs[sign], as_byte ? "byte" : "decimal, width: 3");
+                check_both_ways(table, (kw_value[]){test_text(cases[index].id)}, as_byte ? byte : decimal);
+            }
+        }
+}
+
 static void
 check_phoenix(JsonObject *it)
 {
@@ -550,6 +593,7 @@ main(int argc, char **argv)
     g_test_add_func("/rule/vectors/reverse", test_reverse);
     g_test_add_func("/rule/vectors/java_salt", test_java_salt);
     g_test_add_func("/rule/vectors/java_string", test_java_string);
+    g_test_add_func("/rule/vectors/java_string_signs", test_java_string_signs);
     g_test_add_func("/rule/vectors/phoenix", test_phoenix);
     g_test_add_func("/rule/vectors/hbasewd", test_hbasewd);
     g_test_add_func("/rule/vectors/murmur", test_murmur);
