@@ -292,6 +292,83 @@ warn_resolved(const warner *self)
     }
 }
 
+/* --- times ----------------------------------------------------------------------------------------- */
+
+/* The years from which and up to which a rule is expected to hold times. */
+#define YEAR_FROM 2025
+#define YEAR_TO 2100
+
+static bool
+holds_time(const kw_component *component, const kw_field *field, kw_value *values, int64_t seconds)
+{
+    static const int64_t per_second[] = {
+        [KW_UNIT_S] = 1, [KW_UNIT_MS] = 1000, [KW_UNIT_US] = 1000000, [KW_UNIT_NS] = 1000000000};
+    kw_buffer piece = KW_BUFFER_EMPTY;
+    kw_error error;
+    values[component->inputs[0]] =
+        (kw_value){.kind = KW_VALUE_NUMBER, .number = seconds * per_second[field->unit]};
+    bool held = component->kind->encode(component, values, KW_BYTES_NONE, &piece, &error);
+    kw_buffer_clear(&piece);
+    return held;
+}
+
+static int64_t
+seconds_of_year(int year)
+{
+    g_autoptr(GDateTime) start = g_date_time_new_utc(year, 1, 1, 0, 0, 0);
+    return g_date_time_to_unix(start);
+}
+
+/* Warns about a component that cannot hold all times up to YEAR_TO, and names the last day that it holds. */
+static void
+warn_last_day(const warner *self, const kw_component *component)
+{
+    const kw_field *field = component->inputs_count == 1 ? &self->table->fields[component->inputs[0]] : NULL;
+    if (!field || field->type != KW_FIELD_TIMESTAMP || component->of_rest || component->choice)
+        return;
+    g_autofree kw_value *values = g_new0(kw_value, self->table->fields_count);
+    int64_t held = 0, missed = seconds_of_year(YEAR_TO);
+    if (holds_time(component, field, values, missed))
+        return;
+    if (!holds_time(component, field, values, held))
+        held = seconds_of_year(YEAR_FROM);
+    bool never = !holds_time(component, field, values, held);
+    while (!never && missed - held > 1) {
+        int64_t middle = held + (missed - held) / 2;
+        *(holds_time(component, field, values, middle) ? &held : &missed) = middle;
+    }
+    g_autoptr(GDateTime) last = g_date_time_new_from_unix_utc(held);
+    g_autofree char *day = g_date_time_format(last, never ? "%Y" : "%Y-%m-%d");
+    kw_diagnostics_warn(self->diagnostics, component->mark, "use more bytes or digits, or a coarser unit",
+                        "path %s: %s holds no time %s %s: puts with later times fail", self->path->name,
+                        component->text, never ? "of" : "after", day);
+}
+
+static bool
+has_part(const kw_model_setting *parts, const char *name)
+{
+    for (size_t index = 0; index < parts->texts_count; index++)
+        if (strcmp(parts->texts[index], name) == 0)
+            return true;
+    return false;
+}
+
+/* Programs that format times confuse mm, the minute, with MM, the month. */
+static void
+warn_minutes(const warner *self)
+{
+    for (size_t index = 0; index < self->path->model->components_count; index++) {
+        const kw_model_component *component = &self->path->model->components[index];
+        const kw_model_setting *parts =
+            strcmp(component->name, "calendar") == 0 ? kw_model_setting_find(component, "parts") : NULL;
+        if (parts && has_part(parts, "mm") && !has_part(parts, "HH") && !has_part(parts, "MM") &&
+            (has_part(parts, "dd") || has_part(parts, "yyyy") || has_part(parts, "yy")))
+            kw_diagnostics_warn(self->diagnostics, parts->mark, "use MM for the month",
+                                "path %s: mm is the minute of the hour, but the calendar has no hour",
+                                self->path->name);
+    }
+}
+
 /* Warns about a sequence that can exceed what the key holds: puts then fail, but not with LIMIT. */
 static void
 warn_outgrown(const warner *self, const kw_component *component)
@@ -345,6 +422,7 @@ warn_path(const warner *self)
     warn_growing(self);
     warn_choice(self);
     warn_resolved(self);
+    warn_minutes(self);
     if (self->path == self->table->paths) {
         warn_coarse(self);
         warn_wrapping(self);
@@ -353,6 +431,7 @@ warn_path(const warner *self)
         warn_spread(self, index);
         warn_unordered(self, kw_layout_component(self->layout, index));
         warn_outgrown(self, kw_layout_component(self->layout, index));
+        warn_last_day(self, kw_layout_component(self->layout, index));
     }
 }
 

@@ -57,6 +57,21 @@ static const kw_test_warning cases[] = {
      "keys are not in the order of id"},
     {"      - field: {name: raw, encoding: ordered}\n      - field: n\n",
      "keys are not in the order of raw\n/ hint: encoding: fixed keeps the order"},
+    {"      - hash: id\n      - field: {name: ts, encoding: decimal, width: 10}\n      - field: id\n",
+     "test:12:9: warning: path primary: field(ts as decimal, width 10) holds no time after 1970-04-26: puts "
+     "with later times "
+     "fail / hint: use more bytes or digits, or a coarser unit"},
+    {"      - hash: id\n      - field: {name: ts, encoding: raw_int, width: 4}\n      - field: id\n",
+     "holds no time after 1970-01-25"},
+    {"      - hash: id\n      - field: {name: ts, encoding: max_minus, width: 4}\n      - field: id\n",
+     "holds no time after 1970-01-25"},
+    {"      - hash: id\n      - field: {name: ts, unit: s, encoding: raw_int, width: 4}\n      - field: id\n",
+     "holds no time after 2038-01-19"},
+    {"      - hash: id\n      - field: {name: ts, encoding: decimal, width: 13}\n      - field: id\n", ""},
+    {"      - hash: id\n      - calendar: {of: ts, parts: [yyyy, mm, dd]}\n      - field: ts\n      - field: "
+     "id\n",
+     "test:12:35: warning: path primary: mm is the minute of the hour, but the calendar has no hour / hint: "
+     "use MM for the month"},
     {"      - calendar: {of: ts, parts: [mm, HH, dd, MM, yyyy]}\n      - field: id\n",
      "records that differ only in the part of ts that is finer than the unit of the key are the same record "
      "/ hint: if they must be different records"},
