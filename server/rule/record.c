@@ -25,11 +25,13 @@ kw_field_value_kind(kw_field_type type)
     g_assert_not_reached();
 }
 
-/* IEEE bits as an integer whose order is the total order of the doubles. */
+/* IEEE bits as an integer whose order is that of the doubles: -0.0 equals 0.0, and NaN is above infinity. */
 static int64_t
 real_rank(double real)
 {
     int64_t bits;
+    if (real == 0)
+        return 0;
     memcpy(&bits, &real, sizeof bits);
     return bits < 0 ? (int64_t)(~(uint64_t)bits | (UINT64_C(1) << 63)) : bits;
 }

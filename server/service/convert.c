@@ -53,8 +53,8 @@ read_union(const kw_api_Value *from, kw_value *ret_value)
         *ret_value = (kw_value){.kind = KW_VALUE_FLAG, .flag = from->flag};
     else if (from->has_number)
         *ret_value = (kw_value){.kind = KW_VALUE_NUMBER, .number = from->number};
-    else if (from->has_real)
-        *ret_value = (kw_value){.kind = KW_VALUE_REAL, .real = from->real};
+    else if (from->has_real) /* -0.0 equals 0.0, so it must not be another key */
+        *ret_value = (kw_value){.kind = KW_VALUE_REAL, .real = from->real == 0 ? 0 : from->real};
     else if (from->has_text)
         *ret_value = (kw_value){.kind = KW_VALUE_TEXT, .bytes = from->text};
     else if (from->has_bytes)

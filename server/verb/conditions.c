@@ -64,6 +64,17 @@ has_one_form(const kw_field *field)
            (field->type == KW_FIELD_DOUBLE && field->form == KW_CELL_RAW_BE);
 }
 
+/* Other programs store -0.0, too. */
+static const kw_filter *
+equal_zero(const column *self)
+{
+    static const kw_value zeros[] = {{.kind = KW_VALUE_REAL, .real = 0.0},
+                                     {.kind = KW_VALUE_REAL, .real = -0.0}};
+    return join(self, KW_FILTER_OR,
+                compare(self, KW_FILTER_EQUAL, kw_field_encode_cell(self->field, zeros[0], self->arena)),
+                compare(self, KW_FILTER_EQUAL, kw_field_encode_cell(self->field, zeros[1], self->arena)));
+}
+
 static const kw_filter *
 equal(const column *self, kw_value value)
 {
@@ -72,6 +83,8 @@ equal(const column *self, kw_value value)
         return equal_flag(self, value.flag);
     if (!has_one_form(field) || (value.kind == KW_VALUE_REAL && isnan(value.real)))
         return NULL;
+    if (value.kind == KW_VALUE_REAL && value.real == 0)
+        return equal_zero(self);
     kw_bytes cell = kw_field_encode_cell(field, value, self->arena);
     return cell.size <= VALUE_BYTES_MOST ? compare(self, KW_FILTER_EQUAL, cell) : NULL;
 }
@@ -174,7 +187,8 @@ between_raw_reals(const column *self, kw_value from, kw_value to)
     return both(self, least, most);
 }
 
-/* Treats the ends as inclusive and rounds those of floats: more rows pass. */
+/* Treats the ends as inclusive, rounds those of floats, and includes -0.0, which other programs store: more
+ * rows pass. */
 static const kw_filter *
 between_reals(const column *self, const kw_record_query *query)
 {
@@ -182,6 +196,10 @@ between_reals(const column *self, const kw_record_query *query)
     if ((from.kind != KW_VALUE_NONE && isnan(real_of(from))) ||
         (to.kind != KW_VALUE_NONE && isnan(real_of(to))))
         return NULL;
+    if (from.kind != KW_VALUE_NONE && real_of(from) == 0)
+        from = (kw_value){.kind = KW_VALUE_REAL, .real = -0.0};
+    if (to.kind != KW_VALUE_NONE && real_of(to) == 0)
+        to = (kw_value){.kind = KW_VALUE_REAL, .real = 0.0};
     if (self->field->form == KW_CELL_RAW_BE || self->field->form == KW_CELL_RAW_BE4)
         return between_raw_reals(self, from, to);
     return both(self, end_of_reals(self, KW_FILTER_GREATER_OR_EQUAL, from),

@@ -1,5 +1,6 @@
 """Calls every method of keyway.thrift from the Python runtime in each of the four wire forms, and checks results and
 errors."""
+import math
 import time
 import unittest
 
@@ -61,6 +62,7 @@ class Methods:
         written = self.data.put("events", record(**full), None)
         self.assertEqual((written.outcome, written.failure), (Outcome.OK, None))
         self.assertEqual(plain(self.data.get("events", record(id=self.me, ts=5), None, None).record), full)
+        self.assertEqual(math.copysign(1, plain(self.data.get("events", record(id=self.me, ts=5), None, None).record)["weight"]), 1)
         some = self.data.get("events", record(id=self.me, ts=5), ["count"], None)
         self.assertEqual(plain(some.record), {"id": self.me, "ts": 5, "count": -2**63})
         self.assertIsNone(self.data.get("events", record(id=self.me, ts=6), None, None).record)

@@ -5,7 +5,7 @@ from random_policy import rank
 
 
 def canonical(found):
-    """Equal exactly if the gateway must return the same value (-0.0 is not 0.0)."""
+    """Equal exactly if the gateway must return the same value (the type and the bits)."""
     return ("real", struct.pack(">d", found)) if isinstance(found, float) else (type(found).__name__, found)
 
 

@@ -120,7 +120,7 @@ def time_pool(chance, unit):
 
 
 def real_pool(chance):
-    choices = [0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 1e300, -1e300, 0.1, 5e-324, math.inf, -math.inf, float(2**53), 3.0]
+    choices = [0.0, 1.0, -1.0, 1.5, -2.5, 1e300, -1e300, 0.1, 5e-324, math.inf, -math.inf, float(2**53), 3.0]
     return sorted(set(some(chance, choices, 3, 7)), key=rank)
 
 

@@ -476,8 +476,8 @@ random_parts(const char *grain, int64_t ms, bool whole, kw_arena *arena)
 static kw_value
 random_real(void)
 {
-    static const double edges[] = {-0.0,  0.0,    1e300, -1e300, 1e-300,  -1e-300, 0.1,
-                                   1e-46, -1e-46, 3e38,  3.5e38, -3.5e38, 1e39,    16777217.0};
+    static const double edges[] = {0.0,    1e300, -1e300, 1e-300,  -1e-300, 0.1,       1e-46,
+                                   -1e-46, 3e38,  3.5e38, -3.5e38, 1e39,    16777217.0};
     static const uint64_t odd[] = {0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000,
                                    0xfff8000000000000, 0x7ff0000000000001, 0x7fffffffffffffff};
     kw_value value = {.kind = KW_VALUE_REAL, .real = (double)random_below(9) / 2 - 2};

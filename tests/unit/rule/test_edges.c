@@ -107,7 +107,6 @@ add_reals(GArray *values)
             add_real(values, (bits + away - 1) | UINT64_C(1) << 63);
         }
     add_real(values, 0);
-    add_real(values, UINT64_C(1) << 63);
     add_real(values, UINT64_C(0x7ff8000000000000));
 }
 

@@ -11,7 +11,7 @@ test_compare(void)
         KW_VALUE_ABSENT,
         {.kind = KW_VALUE_REAL, .real = -1.0 / 0.0},
         {.kind = KW_VALUE_REAL, .real = -1},
-        {.kind = KW_VALUE_REAL, .real = -0.0},
+        {.kind = KW_VALUE_REAL, .real = -0x1p-1074},
         {.kind = KW_VALUE_REAL, .real = 0.0},
         {.kind = KW_VALUE_REAL, .real = 2.5},
         {.kind = KW_VALUE_REAL, .real = __builtin_nan("")},
@@ -28,6 +28,7 @@ test_compare(void)
             g_assert_cmpint((order > 0) - (order < 0), ==, (a > b) - (a < b));
         }
     }
+    g_assert_true(kw_value_equal(values[4], (kw_value){.kind = KW_VALUE_REAL, .real = -0.0}));
     g_assert_cmpint(kw_value_compare(test_number(3), values[5]), >, 0);
     g_assert_false(kw_value_equal(test_number(0), values[4]));
 }
