@@ -62,11 +62,13 @@ log_problem(const char *file, const kw_problem *problem)
 bool
 kw_policy_file_report(const kw_diagnostics *problems, kw_error *ret_error)
 {
-    g_autofree char *text = kw_diagnostics_text(problems);
+    const char *file = kw_diagnostics_file(problems);
+    g_autofree char *text = kw_diagnostics_text(problems), *name = g_path_get_basename(file);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    const char *first = lines[0] && g_str_has_prefix(lines[0], file) ? lines[0] + strlen(file) : "";
     size_t count = kw_diagnostics_count(problems);
     for (size_t i = 0; i < kw_diagnostics_kept(problems); i++)
-        log_problem(kw_diagnostics_file(problems), kw_diagnostics_get(problems, i));
-    return kw_error_set(ret_error, KW_INVALID, "the policy has %zu problem%s: %s", count,
-                        count == 1 ? "" : "s", lines[0] ? lines[0] : "");
+        log_problem(file, kw_diagnostics_get(problems, i));
+    return kw_error_set(ret_error, KW_INVALID, "the policy has %zu problem%s: %s%s", count,
+                        count == 1 ? "" : "s", name, first);
 }

@@ -127,6 +127,16 @@ on_prepared(void *user, const kw_error *error)
     finish(reload, NULL);
 }
 
+/* Logs the reason, which names files and has texts of the system, and sets another one for callers. */
+static bool
+hide_reason(const char *what, kw_error *ret_error)
+{
+    kw_log(KW_LOG_ERROR, "gateway", "cannot read files that the policy names", KW_LOG_FACT("what", what),
+           KW_LOG_FACT("reason", ret_error->text));
+    return kw_error_set(ret_error, ret_error->code,
+                        "the %s cannot be read; the log of the gateway has the reason", what);
+}
+
 static bool
 read_policy(kw_reload *reload, kw_error *ret_error)
 {
@@ -142,13 +152,13 @@ read_policy(kw_reload *reload, kw_error *ret_error)
     const kw_model *model = kw_policy_model(reload->policy);
     if (model->policy_in_store != kw_gateway_policy_is_stored(gateway))
         return kw_error_set(ret_error, KW_INVALID,
-                            "%s: policy.source has changed; restart the gateway to apply it", file);
+                            "policy.source has changed; restart the gateway to apply it");
     if (!kw_cursor_keys_are_configured(model)) {
         reload->keyring = kw_keyring_ref(gateway->keyring);
         return true;
     }
     reload->keyring = kw_cursor_keys_open(model, ret_error);
-    return reload->keyring != NULL;
+    return reload->keyring != NULL || hide_reason("cursor keys", ret_error);
 }
 
 static bool
@@ -156,7 +166,7 @@ read_certificates(kw_gateway *gateway, kw_error *ret_error)
 {
     for (size_t i = 0; i < gateway->listeners_count; i++)
         if (gateway->tls[i] && !kw_tls_context_prepare(gateway->tls[i], ret_error))
-            return false;
+            return hide_reason("files of the setting tls", ret_error);
     return true;
 }
 

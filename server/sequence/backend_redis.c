@@ -10,6 +10,8 @@
  *
  * An addition whose deadline passes gets TIMEOUT. If a sent addition is not answered within SILENCE_NS, the
  * connection is closed.
+ *
+ * Callers get texts of our own. The log gets the address of the server, its answers and the system's reasons.
  */
 #include "sequence/backend.h"
 
@@ -22,6 +24,11 @@
 
 #define CONNECT_TIMEOUT_MS 3000
 #define SILENCE_NS (UINT64_C(5) * 1000000000)
+#define LOGGED_PER_SECOND 1
+
+#define CONNECTION_LOST "the connection to Redis was lost"
+#define NOT_REACHED "Redis cannot be reached"
+#define SILENT "Redis does not answer"
 
 typedef enum redis_state { REDIS_IDLE, REDIS_RESOLVING, REDIS_CONNECTING, REDIS_READY } redis_state;
 
@@ -40,7 +47,8 @@ typedef struct addition_call {
 typedef struct redis_counters {
     kw_sequence_backend base;
     kw_model_sequences settings; /* texts belong to the model, which outlives this object */
-    char address[300];           /* for messages */
+    char address[300];           /* for the log */
+    kw_log_limit logged;
     kw_loop *loop;
     redis_state state;
     uv_getaddrinfo_t resolving;
@@ -82,12 +90,22 @@ complete(addition_call *what, int64_t after, const kw_error *error)
         done(user, after, error);
 }
 
+/* Logs a reason that callers must not see. */
+static void
+log_reason(redis_counters *self, const char *event, const char *reason)
+{
+    uint64_t unlogged;
+    if (kw_log_limit_allows(&self->logged, LOGGED_PER_SECOND, &unlogged))
+        kw_log(KW_LOG_WARN, "sequence", event, KW_LOG_FACT("server", self->address),
+               KW_LOG_FACT("reason", reason), KW_LOG_FACT("not_logged", unlogged));
+}
+
 /* Fails all unsent additions. Each callback can change the list. */
 static void
-fail_unsent(redis_counters *self, const char *why)
+fail_unsent(redis_counters *self, const char *text)
 {
     kw_error error;
-    kw_error_set(&error, KW_UNAVAILABLE, "Redis at %s: %s", self->address, why);
+    kw_error_set(&error, KW_UNAVAILABLE, "%s", text);
     for (;;) {
         addition_call *what = self->all;
         while (what && what->sent_ns)
@@ -99,14 +117,33 @@ fail_unsent(redis_counters *self, const char *why)
 }
 
 static void
-error_of_reply(const redis_counters *self, const char *text, kw_error *ret_error)
+error_of_reply(redis_counters *self, const char *reply, kw_error *ret_error)
 {
-    static const char *const passing[] = {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN", "OOM"};
-    kw_code code = KW_REFUSED;
-    for (size_t i = 0; i < G_N_ELEMENTS(passing); i++)
-        if (g_str_has_prefix(text, passing[i]))
-            code = KW_UNAVAILABLE;
-    kw_error_set(ret_error, code, "Redis at %s: %.200s", self->address, text);
+    static const struct {
+        const char *start;
+        kw_code code;
+        const char *text;
+    } known[] = {
+        {"LOADING", KW_UNAVAILABLE, "Redis is reading its data"},
+        {"BUSY", KW_UNAVAILABLE, "Redis is busy with a script"},
+        {"READONLY", KW_UNAVAILABLE, "Redis is a replica, which cannot be written"},
+        {"MASTERDOWN", KW_UNAVAILABLE, "Redis is a replica without its master"},
+        {"TRYAGAIN", KW_UNAVAILABLE, "Redis is moving the counter"},
+        {"OOM", KW_UNAVAILABLE, "Redis has no free memory"},
+        {"ERR value is not an integer", KW_REFUSED, "the counter in Redis is not a number"},
+        {"ERR increment or decrement would overflow", KW_REFUSED,
+         "the counter in Redis has its greatest value"},
+        {"WRONGTYPE", KW_REFUSED, "the counter in Redis is not a number"},
+        {"NO", KW_REFUSED, "Redis denies the gateway access"}, /* NOAUTH, NOPERM */
+        {"WRONGPASS", KW_REFUSED, "Redis denies the gateway access"},
+    };
+    log_reason(self, "Redis rejected a command", reply);
+    for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
+        if (g_str_has_prefix(reply, known[i].start)) {
+            kw_error_set(ret_error, known[i].code, "%s", known[i].text);
+            return;
+        }
+    kw_error_set(ret_error, KW_REFUSED, "Redis rejected a command: the log of the gateway has the reason");
 }
 
 static void
@@ -115,16 +152,14 @@ on_reply(redisAsyncContext *context, void *reply, void *user)
     addition_call *what = user;
     const redisReply *answer = reply;
     kw_error error = KW_ERROR_NONE;
+    (void)context;
     what->sent_ns = 0;
     if (!answer)
-        kw_error_set(&error, KW_UNAVAILABLE, "Redis at %s: the connection was lost%s%s",
-                     what->counters->address, context->errstr && *context->errstr ? ": " : "",
-                     context->errstr ? context->errstr : "");
+        kw_error_set(&error, KW_UNAVAILABLE, CONNECTION_LOST);
     else if (answer->type == REDIS_REPLY_ERROR)
         error_of_reply(what->counters, answer->str, &error);
     else if (answer->type != REDIS_REPLY_INTEGER)
-        kw_error_set(&error, KW_CORRUPT, "Redis at %s: INCRBY returned a non-integer reply",
-                     what->counters->address);
+        kw_error_set(&error, KW_CORRUPT, "Redis returned something else than a number");
     complete(what, error.code == KW_OK ? answer->integer : 0, error.code == KW_OK ? NULL : &error);
 }
 
@@ -174,18 +209,19 @@ addresses_left(const redis_counters *self)
 static void connect_to_address(redis_counters *self);
 
 /* The connection to the address in use has ended. Tries the next one; without one, fails all unsent
- * additions. */
+ * additions with the text. */
 static void
-give_up_address(redis_counters *self, const char *why)
+give_up_address(redis_counters *self, const char *text, const char *reason)
 {
     self->state = REDIS_IDLE;
+    log_reason(self, "cannot connect to Redis", reason);
     if (self->trying && self->trying->ai_next) {
         self->trying = self->trying->ai_next;
         connect_to_address(self);
         return;
     }
     free_addresses(self);
-    fail_unsent(self, why);
+    fail_unsent(self, text);
 }
 
 static void
@@ -197,15 +233,14 @@ on_disconnect(const redisAsyncContext *context, int status)
         return; /* free_context ends it */
     self->context = NULL;
     if (self->state == REDIS_CONNECTING && !wanted) {
-        give_up_address(self, "the connection was lost");
+        give_up_address(self, CONNECTION_LOST, context->errstr ? context->errstr : "");
         return;
     }
     free_addresses(self);
     self->state = REDIS_IDLE;
     if (!wanted)
-        kw_log(KW_LOG_WARN, "sequence", "connection to Redis lost", KW_LOG_FACT("server", self->address),
-               KW_LOG_FACT("reason", context->errstr ? context->errstr : ""));
-    fail_unsent(self, "the connection was lost");
+        log_reason(self, "connection to Redis lost", context->errstr ? context->errstr : "");
+    fail_unsent(self, CONNECTION_LOST);
 }
 
 static void
@@ -214,10 +249,8 @@ on_connect(const redisAsyncContext *context, int status)
     redis_counters *self = context->data;
     if (status == REDIS_OK || self->context != context)
         return;
-    char why[160];
-    snprintf(why, sizeof why, "%s", context->errstr ? context->errstr : "cannot connect");
     self->context = NULL;
-    give_up_address(self, why);
+    give_up_address(self, NOT_REACHED, context->errstr ? context->errstr : "");
 }
 
 /* The reply to the last command of the handshake. */
@@ -234,9 +267,9 @@ on_selected(redisAsyncContext *context, void *reply, void *user)
         send_all(self);
         return;
     }
-    char why[200];
-    snprintf(why, sizeof why, "%s", answer->str);
-    fail_unsent(self, why);
+    kw_error error;
+    error_of_reply(self, answer->str, &error);
+    fail_unsent(self, error.text);
     redisAsyncDisconnect(context);
 }
 
@@ -248,11 +281,11 @@ connect_to_address(redis_counters *self)
     self->address_by = kw_deadline_first_part(self->connect_by, addresses_left(self));
     redisAsyncContext *context = redisAsyncConnect(ip, self->settings.redis_port);
     if (!context || context->err || !kw_redis_events_attach(context, kw_loop_uv(self->loop))) {
-        char why[160];
-        snprintf(why, sizeof why, "%s", context && context->err ? context->errstr : "cannot connect");
+        char reason[160];
+        snprintf(reason, sizeof reason, "%s", context && context->err ? context->errstr : "");
         if (context)
             redisAsyncFree(context);
-        give_up_address(self, why);
+        give_up_address(self, NOT_REACHED, reason);
         return;
     }
     self->context = context;
@@ -287,7 +320,7 @@ on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
     else if (status == 0)
         connect_to_address(self);
     else
-        fail_unsent(self, uv_strerror(status));
+        give_up_address(self, NOT_REACHED, uv_strerror(status));
 }
 
 static void
@@ -345,14 +378,14 @@ free_context(redis_counters *self)
 }
 
 static void
-drop_connection(redis_counters *self, const char *why)
+drop_connection(redis_counters *self, const char *text)
 {
     free_context(self);
     if (self->state != REDIS_RESOLVING) {
         free_addresses(self);
         self->state = REDIS_IDLE;
     }
-    fail_unsent(self, why);
+    fail_unsent(self, text);
 }
 
 static void
@@ -361,14 +394,14 @@ on_timer(void *user)
     redis_counters *self = user;
     kw_error error;
     addition_call *late;
-    kw_error_set(&error, KW_TIMEOUT, "Redis at %s: no answer in time", self->address);
+    kw_error_set(&error, KW_TIMEOUT, "Redis did not answer in time");
     while ((late = find_late(self)))
         complete(late, 0, &error);
     if (self->state == REDIS_CONNECTING && kw_deadline_passed(self->address_by)) {
         free_context(self);
-        give_up_address(self, "it does not answer");
+        give_up_address(self, SILENT, "no answer");
     } else if (is_stuck(self)) {
-        drop_connection(self, "it does not answer");
+        drop_connection(self, SILENT);
     }
     watch(self);
 }

@@ -4,6 +4,7 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "sequence/backend.h"
+#include "store/check.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -290,7 +291,8 @@ decide(kw_worker *self)
     lease_state state;
     kw_error error;
     if (!parse_state(self->seen, &state)) {
-        kw_error_set(&error, KW_CORRUPT, "row %s holds \"%s\", which is not a lease", self->row, self->seen);
+        kw_error_set(&error, KW_CORRUPT, "row %s holds \"%s\", which is not a lease", self->row,
+                     kw_show(kw_bytes_of_text(self->seen)).text);
         retry_later(self, &error);
         return;
     }

@@ -426,12 +426,14 @@ bool
 kw_exchange_has_stored_policy(const kw_exchange *exchange, kw_error *ret_error)
 {
     const kw_model *model = kw_exchange_model(exchange);
-    return model->policy_in_store ||
-           kw_error_set(ret_error, KW_REFUSED,
+    if (model->policy_in_store)
+        return true;
+    g_autofree char *name = g_path_get_basename(model->file); /* callers need not know the folder */
+    return kw_error_set(ret_error, KW_REFUSED,
                         "this gateway has its policy from %s (policy.source: file): change the file and "
                         "run `keyway reload`, or move the policy to the store; see "
                         "keyway-policy(5), POLICY VERSIONS",
-                        model->file);
+                        name);
 }
 
 const char *

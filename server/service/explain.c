@@ -116,7 +116,7 @@ key_out(const kw_explained_key *key, kw_arena *arena, kw_api_ExplainedKey *ret_o
                                      .has_region_stop = key->has_region,
                                      .region_stop = key->region_stop,
                                      .has_region_server = key->has_region && key->region_server.size > 0,
-                                     .region_server = key->region_server};
+                                     .region_server = shown(key->region_server, arena)};
     ret_out->pieces.items = KW_ARENA_ARRAY(arena, kw_api_KeyPiece, key->pieces_count);
     ret_out->pieces.count = (uint32_t)key->pieces_count;
     for (size_t i = 0; i < key->pieces_count; i++)
@@ -139,9 +139,10 @@ print_region(const kw_explained_key *key, kw_arena *arena, kw_buffer *out)
 {
     const char *start = key->region_start.size ? kw_bytes_to_binary_text(key->region_start, arena) : NULL;
     const char *stop = key->region_stop.size ? kw_bytes_to_binary_text(key->region_stop, arena) : NULL;
+    kw_bytes server = shown(key->region_server, arena);
     kw_buffer_printf(out, "  region from %s to %s%s%.*s\n", start ? start : "the beginning",
-                     stop ? stop : "the end", key->region_server.size ? " on " : "",
-                     (int)key->region_server.size, (const char *)key->region_server.data);
+                     stop ? stop : "the end", key->region_server.size ? " on " : "", (int)server.size,
+                     (const char *)server.data);
 }
 
 /* One paragraph per row: the key, its pieces, and its region if that is known. */

@@ -70,11 +70,11 @@ read_result(kw_hbase_pool *pool, kw_hbase_channel *channel, kw_hbase_call *call,
     const kw_hb_TIOError *io = exception_in(table, result, EXCEPTION_ID_IO);
     const kw_hb_TIllegalArgument *argument = exception_in(table, result, EXCEPTION_ID_ARGUMENT);
     if (io) {
-        kw_hbase_failure_of_io(io->message, io->has_canRetry && io->canRetry, call->table, call->changes,
-                               ret_failure);
+        kw_hbase_failure_of_io(io->message, io->has_canRetry && io->canRetry, call, ret_failure);
         log_error_text(pool, call, channel, io->message);
     } else if (argument) {
         kw_hbase_failure_of_argument(argument->message, ret_failure);
+        log_error_text(pool, call, channel, argument->message);
     }
     *ret_result = result;
     return !io && !argument;
@@ -87,7 +87,7 @@ read_exception(kw_hbase_pool *pool, kw_hbase_channel *channel, const kw_hbase_ca
     kw_wire_exception_type type = KW_WIRE_EXCEPTION_UNKNOWN;
     kw_bytes text = KW_BYTES_NONE;
     bool read = kw_wire_exception_decode(channel->settings->form.protocol, message->body, &type, &text, NULL);
-    kw_hbase_failure_of_exception(type, text, call->method, call->changes, ret_failure);
+    kw_hbase_failure_of_exception(type, call->method, call->changes, ret_failure);
     log_error_text(pool, call, channel, text);
     /* After other exceptions the server may have read only a part of our request, so the next would hang. */
     if (!read || (type != KW_WIRE_EXCEPTION_INTERNAL_ERROR && type != KW_WIRE_EXCEPTION_UNKNOWN_METHOD))

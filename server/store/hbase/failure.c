@@ -1,5 +1,8 @@
-/* See failure.h. A table lists the texts to look for in HBase's messages, the most specific first. */
+/* See failure.h. Tables list the texts to look for in HBase's messages, the most specific first. */
 #include "store/hbase/failure.h"
+
+#include "store/check.h"
+#include "wire/wire.h"
 
 #include <string.h>
 
@@ -8,7 +11,7 @@ typedef struct known_text {
     kw_hbase_failure_kind kind;
     kw_code code;
     bool not_applied; /* it is certain that nothing was applied */
-    const char *text; /* %s is the table; NULL: the plain text of the message */
+    const char *text; /* %s is the table */
 } known_text;
 
 /* Class and text as HBase 2.6 writes them. */
@@ -16,7 +19,8 @@ static const known_text known_texts[] = {
     {"TableNotFoundException", KW_HBASE_TABLE_MISSING, KW_NOT_FOUND, true,
      "the store has no table '%s'; `keyway create` creates the store tables of a table"},
     {"TableExistsException", KW_HBASE_TABLE_EXISTS, KW_REFUSED, true, "the store already has a table '%s'"},
-    {"NamespaceExistException", KW_HBASE_NAMESPACE_EXISTS, KW_REFUSED, true, NULL},
+    {"NamespaceExistException", KW_HBASE_NAMESPACE_EXISTS, KW_REFUSED, true,
+     "the store already has the namespace of table '%s'"},
     {"NamespaceNotFoundException", KW_HBASE_OTHER, KW_NOT_FOUND, true,
      "the namespace of table '%s' does not exist"},
     {" is disabled.", KW_HBASE_TABLE_DISABLED, KW_REFUSED, true, "table '%s' is disabled in the store"},
@@ -24,17 +28,36 @@ static const known_text known_texts[] = {
      "table '%s' is disabled in the store"},
     {"Field is not a long", KW_HBASE_OTHER, KW_INVALID, true,
      "a stored value in table '%s' is not 8 bytes long and cannot be incremented"},
-    {"exceeds limit of", KW_HBASE_OTHER, KW_LIMIT, true, NULL},
+    {"exceeds limit of", KW_HBASE_OTHER, KW_LIMIT, true,
+     "a cell is larger than the store allows for table '%s'"},
     {"RowTooBigException", KW_HBASE_OTHER, KW_LIMIT, false,
      "a row in table '%s' is larger than the store can read at once"},
     {"AccessDeniedException", KW_HBASE_OTHER, KW_REFUSED, true,
      "the store denies the gateway access to table '%s'"},
     {"Read-only mode", KW_HBASE_OTHER, KW_REFUSED, true, "the Thrift2 server is in read-only mode"},
     /* HBase's own client sent an increment twice: it was applied. */
-    {"OperationConflictException", KW_HBASE_OTHER, KW_UNAVAILABLE, false, NULL},
+    {"OperationConflictException", KW_HBASE_OTHER, KW_UNAVAILABLE, false,
+     "the store received the same operation on table '%s' twice"},
     {"RegionTooBusyException", KW_HBASE_TEMPORARY, KW_BUSY, false,
      "the store is too busy with a region of table '%s'"},
     {"CallQueueTooBigException", KW_HBASE_TEMPORARY, KW_BUSY, false, "the store has too many calls waiting"},
+};
+
+/* Reasons that do not change what the caller can do. */
+static const struct {
+    const char *needle, *reason;
+} reasons[] = {
+    {"CallTimeoutException", "a region server did not answer in time"},
+    {"SocketTimeoutException", "a region server did not answer in time"},
+    {"ConnectException", "a region server cannot be reached"},
+    {"NotServingRegionException", "a region is moving, or is not online"},
+    {"RegionMovedException", "a region is moving, or is not online"},
+    {"RegionOpeningException", "a region is moving, or is not online"},
+    {"ServerNotRunningYetException", "a server of HBase is starting"},
+    {"PleaseHoldException", "a server of HBase is starting"},
+    {"RegionServerStoppedException", "a region server is stopping"},
+    {"Compression algorithm", "its servers cannot use the compression of a column family"},
+    {"Failed after attempts", "several attempts failed"},
 };
 
 static bool
@@ -43,66 +66,38 @@ contains(kw_bytes text, const char *needle)
     return text.size && memmem(text.data, text.size, needle, strlen(needle)) != NULL;
 }
 
-/* True for a Java class name: letters, digits, `$` and `_` with at least two dots between them. */
-static bool
-is_class_name(const char *word, size_t size)
-{
-    size_t dots = 0;
-    for (size_t i = 0; i < size; i++) {
-        if (word[i] == '.')
-            dots++;
-        else if (!g_ascii_isalnum(word[i]) && word[i] != '$' && word[i] != '_')
-            return false;
-    }
-    return dots >= 2 && size && g_ascii_isalpha(word[0]) && word[size - 1] != '.';
-}
-
-void
-kw_hbase_plain_text(kw_bytes message, char *to, size_t size)
-{
-    g_assert(size > 0);
-    const char *text = (const char *)message.data;
-    const char *line_end = message.size ? memchr(text, '\n', message.size) : NULL;
-    size_t end = line_end ? (size_t)(line_end - text) : message.size, used = 0;
-    for (size_t at = 0, next; at < end; at = next + 1) {
-        const char *space = memchr(text + at, ' ', end - at);
-        next = space ? (size_t)(space - text) : end;
-        size_t word = next - at, bare = word;
-        while (bare && (text[at + bare - 1] == ':' || text[at + bare - 1] == ','))
-            bare--;
-        if (word == 0 || is_class_name(text + at, bare))
-            continue;
-        if (used + word + 2 > size)
-            break;
-        if (used)
-            to[used++] = ' ';
-        memcpy(to + used, text + at, word);
-        used += word;
-    }
-    to[used] = '\0';
-    g_strstrip(to);
-}
-
 static void
-set_known(const known_text *known, kw_bytes message, kw_bytes table, kw_hbase_failure *ret_failure)
+set_known(const known_text *known, kw_bytes table, kw_hbase_failure *ret_failure)
 {
     ret_failure->kind = known->kind;
     g_autofree char *name = g_strndup((const char *)table.data, table.size);
-    if (known->text) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        kw_error_set(&ret_failure->error, known->code, known->text, name);
+    kw_error_set(&ret_failure->error, known->code, known->text, name);
 #pragma GCC diagnostic pop
-        return;
-    }
-    char plain[300];
-    kw_hbase_plain_text(message, plain, sizeof plain);
-    kw_error_set(&ret_failure->error, known->code, "the store refused: %s", plain);
 }
 
-/* Recognizes "...NoSuchColumnFamilyException: Column family x does not exist in region ...". */
+/* True if the bytes are a whole string in the arguments of the call. Strings in Thrift's binary protocol
+ * follow their length. */
 static bool
-is_missing_family(kw_bytes message, kw_bytes table, kw_hbase_failure *ret_failure)
+is_of_call(const kw_hbase_call *call, kw_bytes bytes)
+{
+    kw_buffer args = KW_BUFFER_EMPTY, needle = KW_BUFFER_EMPTY;
+    uint8_t size[4];
+    kw_be32_store(size, (uint32_t)bytes.size);
+    kw_buffer_append(&needle, kw_bytes_of(size, sizeof size));
+    kw_buffer_append(&needle, bytes);
+    kw_wire_struct_encode(&args, KW_WIRE_BINARY, kw_hb_methods[call->method].args, call->args);
+    bool found = memmem(args.data, args.size, needle.data, needle.size) != NULL;
+    kw_buffer_clear(&args);
+    kw_buffer_clear(&needle);
+    return found;
+}
+
+/* Recognizes "...NoSuchColumnFamilyException: Column family x does not exist in region ...". The caller gets
+ * the name only if it is one that the call contains. */
+static bool
+is_missing_family(kw_bytes message, const kw_hbase_call *call, kw_hbase_failure *ret_failure)
 {
     static const char before[] = "Column family ", after[] = " does not exist";
     if (!contains(message, "NoSuchColumnFamilyException"))
@@ -111,10 +106,15 @@ is_missing_family(kw_bytes message, kw_bytes table, kw_hbase_failure *ret_failur
     const char *from = memmem(message.data, message.size, before, sizeof before - 1);
     from = from ? from + sizeof before - 1 : end;
     const char *to = memmem(from, (size_t)(end - from), after, sizeof after - 1);
-    int size = to ? (int)MIN(to - from, 200) : 0;
+    kw_bytes name = kw_bytes_of(from, to ? (size_t)(to - from) : 0);
     ret_failure->kind = KW_HBASE_OTHER;
-    kw_error_set(&ret_failure->error, KW_INVALID, "store table '%.*s' has no column family '%.*s'",
-                 (int)table.size, (const char *)table.data, size, size ? from : "");
+    if (name.size && is_of_call(call, name))
+        kw_error_set(&ret_failure->error, KW_INVALID, "store table '%.*s' has no column family '%s'",
+                     (int)call->table.size, (const char *)call->table.data, kw_show(name).text);
+    else
+        kw_error_set(&ret_failure->error, KW_INVALID,
+                     "store table '%.*s' does not have all column families of the call",
+                     (int)call->table.size, (const char *)call->table.data);
     return true;
 }
 
@@ -143,31 +143,41 @@ is_multi_of_unknown(kw_bytes message, kw_bytes table)
     return contains(message, needle);
 }
 
+static void
+set_unknown(kw_bytes message, bool can_retry, kw_error *ret_error)
+{
+    const char *reason = NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(reasons) && !reason; i++)
+        if (contains(message, reasons[i].needle))
+            reason = reasons[i].reason;
+    kw_error_set(ret_error, can_retry ? KW_UNAVAILABLE : KW_REFUSED, "the store %s%s",
+                 can_retry ? "failed temporarily: " : "refused the call: ",
+                 reason ? reason : "the log of the gateway has the reason");
+}
+
 void
-kw_hbase_failure_of_io(kw_bytes message, bool can_retry, kw_bytes table, bool changes,
+kw_hbase_failure_of_io(kw_bytes message, bool can_retry, const kw_hbase_call *call,
                        kw_hbase_failure *ret_failure)
 {
     *ret_failure = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
-    if (is_missing_family(message, table, ret_failure))
+    if (is_missing_family(message, call, ret_failure))
         return;
     /* For an unknown table the message is only its name. */
-    if ((!can_retry && is_name_of(message, table)) || is_multi_of_unknown(message, without_default(table))) {
-        set_known(&known_texts[0], message, table, ret_failure);
+    if ((!can_retry && is_name_of(message, call->table)) ||
+        is_multi_of_unknown(message, without_default(call->table))) {
+        set_known(&known_texts[0], call->table, ret_failure);
         return;
     }
     for (size_t i = 0; i < G_N_ELEMENTS(known_texts); i++) {
         if (contains(message, known_texts[i].needle)) {
-            set_known(&known_texts[i], message, table, ret_failure);
-            ret_failure->error.maybe_applied = changes && !known_texts[i].not_applied;
+            set_known(&known_texts[i], call->table, ret_failure);
+            ret_failure->error.maybe_applied = call->changes && !known_texts[i].not_applied;
             return;
         }
     }
-    char plain[300];
-    kw_hbase_plain_text(message, plain, sizeof plain);
     ret_failure->kind = can_retry ? KW_HBASE_TEMPORARY : KW_HBASE_OTHER;
-    kw_error_set(&ret_failure->error, can_retry ? KW_UNAVAILABLE : KW_REFUSED, "the store %s: %s",
-                 can_retry ? "failed temporarily" : "refused", *plain ? plain : "no reason given");
-    ret_failure->error.maybe_applied = changes && can_retry;
+    set_unknown(message, can_retry, &ret_failure->error);
+    ret_failure->error.maybe_applied = call->changes && can_retry;
 }
 
 void
@@ -181,21 +191,19 @@ kw_hbase_timeout_error(bool sent, bool changes, kw_error *ret_error)
 void
 kw_hbase_failure_of_argument(kw_bytes message, kw_hbase_failure *ret_failure)
 {
-    char plain[300];
-    kw_hbase_plain_text(message, plain, sizeof plain);
     bool gone = contains(message, "Invalid scanner Id");
     *ret_failure = (kw_hbase_failure){.kind = gone ? KW_HBASE_SCANNER_GONE : KW_HBASE_OTHER};
-    kw_error_set(&ret_failure->error, gone ? KW_UNAVAILABLE : KW_REFUSED,
-                 gone ? "the scan expired in the store" : "the store refused: %s", plain);
+    if (gone)
+        kw_error_set(&ret_failure->error, KW_UNAVAILABLE, "the scan expired in the store");
+    else
+        set_unknown(message, false, &ret_failure->error);
 }
 
 void
-kw_hbase_failure_of_exception(kw_wire_exception_type type, kw_bytes text, kw_hb_method method, bool changes,
+kw_hbase_failure_of_exception(kw_wire_exception_type type, kw_hb_method method, bool changes,
                               kw_hbase_failure *ret_failure)
 {
     const char *name = kw_hb_methods[method].name;
-    char plain[200];
-    kw_hbase_plain_text(text, plain, sizeof plain);
     *ret_failure = (kw_hbase_failure){.kind = KW_HBASE_OTHER};
     switch (type) {
     case KW_WIRE_EXCEPTION_UNKNOWN_METHOD:
@@ -212,8 +220,8 @@ kw_hbase_failure_of_exception(kw_wire_exception_type type, kw_bytes text, kw_hb_
     case KW_WIRE_EXCEPTION_BAD_SEQUENCE_ID:
     case KW_WIRE_EXCEPTION_MISSING_RESULT:
     case KW_WIRE_EXCEPTION_UNKNOWN:
-        kw_error_set(&ret_failure->error, KW_INTERNAL, "the Thrift2 server did not understand %s: %s", name,
-                     plain);
+        kw_error_set(&ret_failure->error, KW_INTERNAL,
+                     "the Thrift2 server did not understand %s; the log of the gateway has its answer", name);
         break;
     }
     ret_failure->error.maybe_applied = changes && type != KW_WIRE_EXCEPTION_PROTOCOL_ERROR;

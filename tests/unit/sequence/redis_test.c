@@ -19,18 +19,19 @@
 typedef struct fake_redis {
     int listener;
     uint16_t port;
-    unsigned closes; /* how many connections it closes at once */
+    unsigned closes;   /* how many connections it closes at once */
+    const char *reply; /* to INCRBY; NULL: 7 */
     kw_thread thread;
 } fake_redis;
 
 static void
-answer_commands(int client)
+answer_commands(const fake_redis *self, int client)
 {
     char read_bytes[1024];
     ssize_t size;
     while ((size = recv(client, read_bytes, sizeof read_bytes - 1, 0)) > 0) {
         read_bytes[size] = '\0';
-        const char *reply = strstr(read_bytes, "SELECT") ? "+OK\r\n" : ":7\r\n";
+        const char *reply = strstr(read_bytes, "SELECT") ? "+OK\r\n" : self->reply ? self->reply : ":7\r\n";
         g_assert_cmpint(send(client, reply, strlen(reply), MSG_NOSIGNAL), ==, (ssize_t)strlen(reply));
     }
 }
@@ -42,7 +43,7 @@ run_redis(void *user)
     int client;
     while ((client = accept(self->listener, NULL, NULL)) >= 0) {
         if (self->closes == 0)
-            answer_commands(client);
+            answer_commands(self, client);
         else
             self->closes--;
         close(client);
@@ -215,11 +216,42 @@ test_every_address_fails(void)
     counters_open(&numbers, redis.port, bad_then_good, 2);
     add(&numbers, DEADLINE_MS);
     g_assert_cmpint(numbers.error.code, ==, KW_UNAVAILABLE);
-    g_assert_nonnull(strstr(numbers.error.text, "Connection refused"));
+    g_assert_cmpstr(numbers.error.text, ==, "Redis cannot be reached"); /* the reason is in the log */
     redis_start(&redis, redis.port, 0);
     expect_counted(&numbers);
     counters_close(&numbers);
     redis_stop(&redis);
+}
+
+/* Callers get texts of our own, whatever Redis writes. */
+static void
+test_foreign_texts(void)
+{
+    static const struct {
+        const char *reply, *text;
+        kw_code code;
+    } replies[] = {
+        {"-ERR value is not an integer or out of range\r\n", "the counter in Redis is not a number",
+         KW_REFUSED},
+        {"-LOADING Redis is loading the dataset in memory\r\n", "Redis is reading its data", KW_UNAVAILABLE},
+        {"-NOPERM this user has no permissions\r\n", "Redis denies the gateway access", KW_REFUSED},
+        {"-MOVED 3999 redis7.example.com:6381 \033]0;x\a\r\n",
+         "Redis rejected a command: the log of the gateway has the reason", KW_REFUSED},
+        {"+redis7.example.com\r\n", "Redis returned something else than a number", KW_CORRUPT},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(replies); i++) {
+        static const several_address one[] = {{"127.0.0.1", 0}};
+        fake_redis redis;
+        counters numbers;
+        redis_start(&redis, 0, 0);
+        redis.reply = replies[i].reply;
+        counters_open(&numbers, redis.port, one, 1);
+        add(&numbers, DEADLINE_MS);
+        g_assert_cmpstr(numbers.error.text, ==, replies[i].text);
+        g_assert_cmpint(numbers.error.code, ==, replies[i].code);
+        counters_close(&numbers);
+        redis_stop(&redis);
+    }
 }
 
 static void
@@ -243,6 +275,7 @@ main(int count, char **arguments)
     g_test_add_func("/sequence/redis/silent", test_an_address_that_is_silent);
     g_test_add_func("/sequence/redis/closes", test_an_address_that_closes);
     g_test_add_func("/sequence/redis/all", test_every_address_fails);
+    g_test_add_func("/sequence/redis/foreign-texts", test_foreign_texts);
     g_test_add_func("/sequence/redis/close", test_close_while_connecting);
     return g_test_run();
 }
