@@ -42,7 +42,8 @@ newest_registration_ms(const kw_catalog_image *image)
 {
     int64_t newest = 0;
     for (size_t i = 0; i < image->gateways_count; i++)
-        newest = MAX(newest, image->gateways[i].lease_at_ms);
+        if (image->gateways[i].lease_at_ms != KW_CATALOG_LEASE_UNKNOWN_MS)
+            newest = MAX(newest, image->gateways[i].lease_at_ms);
     return newest;
 }
 

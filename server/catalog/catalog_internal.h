@@ -2,6 +2,7 @@
 #pragma once
 
 #include "catalog/catalog.h"
+#include "store/plausible.h"
 
 /* Digests of the tables of one policy, with their texts. */
 typedef struct kw_digests {
@@ -35,6 +36,7 @@ struct kw_catalog {
     bool admitted;            /* true if a policy serves, and the registration was not lost since */
     uint64_t lease_until_ns;  /* by kw_clock_boot_ns */
     kw_fence fence;           /* open until the lease expires, if a policy serves */
+    kw_plausible clock;       /* which timestamps of own leases are trusted as the store's time */
     kw_timer *timer;
     bool renewing;
     bool keeps_registration;            /* the registration is not removed at the close */

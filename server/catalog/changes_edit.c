@@ -39,6 +39,8 @@ new_image(void)
 static bool
 parse_cell(const kw_cell *cell, kw_catalog_image *to, kw_error *ret_error)
 {
+    if (!kw_catalog_check_timestamp(cell, ret_error))
+        return false;
     to->newest_ms = MAX(to->newest_ms, cell->timestamp);
     if (kw_bytes_equal(cell->qualifier, KW_CATALOG_POLICY))
         return kw_version_parse(cell->value, &to->version, ret_error);

@@ -1,6 +1,7 @@
 /* See image.h. Reads the table with one range scan, which stops before the texts of policies. */
 #include "catalog/image.h"
 
+#include "base/metrics.h"
 #include "store/check.h"
 
 #define ROWS_PER_FETCH 1000
@@ -99,6 +100,17 @@ add_zone(reading *self, const kw_cell *cell)
     g_array_append_val(self->zones, zone);
 }
 
+bool
+kw_catalog_check_timestamp(const kw_cell *cell, kw_error *ret_error)
+{
+    if (kw_plausible_is_time(cell->timestamp))
+        return true;
+    kw_metrics_add(KW_METRIC_store_times_rejected, 1);
+    return kw_error_set(ret_error, KW_CORRUPT,
+                        "the cell %s of the catalog has the timestamp %lld, which no clock can have",
+                        kw_show(cell->qualifier).text, (long long)cell->timestamp);
+}
+
 static bool
 add_tables(reading *self, const kw_row *row, kw_error *ret_error)
 {
@@ -115,6 +127,8 @@ add_tables(reading *self, const kw_row *row, kw_error *ret_error)
         return false;
     for (uint32_t i = 0; i < row->cells_count; i++) {
         const kw_cell *cell = &row->cells[i];
+        if (!kw_catalog_check_timestamp(cell, ret_error))
+            return false;
         image->newest_ms = MAX(image->newest_ms, cell->timestamp);
         if (kw_bytes_starts_with(cell->qualifier, created))
             add_created(self, kw_bytes_skip(cell->qualifier, created.size));
@@ -140,7 +154,8 @@ add_gateway(reading *self, const kw_row *row, const char *instance)
     if (!lease || !one.id[0])
         return; /* not written by a gateway */
     one.lease = kw_arena_copy(arena, lease->value);
-    one.lease_at_ms = lease->timestamp;
+    one.lease_at_ms =
+        kw_catalog_check_timestamp(lease, NULL) ? lease->timestamp : KW_CATALOG_LEASE_UNKNOWN_MS;
     if (one.protocol == KW_CATALOG_PROTOCOL && (!says || !kw_registration_parse(says->value, arena, &one)))
         one.protocol = -1;
     g_array_append_val(self->gateways, one);

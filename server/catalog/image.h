@@ -22,6 +22,7 @@
 #include "catalog/changes.h"
 #include "catalog/facts.h"
 #include "catalog/version.h"
+#include "store/plausible.h"
 #include "store/store.h"
 
 #define KW_CATALOG_FAMILY KW_BYTES_LITERAL("d")
@@ -35,6 +36,9 @@
 
 /* Version of the protocol among gateways. A gateway with another number cannot serve at the same time. */
 #define KW_CATALOG_PROTOCOL 3
+
+/* The lease_at_ms of a registration with a timestamp that no clock can have. It counts as alive. */
+#define KW_CATALOG_LEASE_UNKNOWN_MS KW_PLAUSIBLE_MAX_MS
 
 typedef struct kw_table_digest {
     const char *table;
@@ -92,6 +96,9 @@ typedef struct kw_catalog_image {
     kw_legacy_row *legacy;
     size_t legacy_count;
 } kw_catalog_image;
+
+/* CORRUPT unless a clock can have the timestamp of the cell. ret_error can be NULL. */
+bool kw_catalog_check_timestamp(const kw_cell *cell, kw_error *ret_error);
 
 /* The receiver owns the image; NULL exactly if error is set. A missing table gives an empty image. */
 typedef void (*kw_catalog_read_done)(void *user, kw_catalog_image *image, const kw_error *error);

@@ -2,6 +2,7 @@
 #include "catalog/others.h"
 
 #include "base/log.h"
+#include "base/metrics.h"
 
 /* A registration that was not renewed for this time is removed with the next change of the catalog. */
 #define OLD_MS (10 * 60 * 1000)
@@ -46,28 +47,48 @@ is_hidden(const reading *self, const kw_catalog_image *image, const kw_registrat
     return !own || g_ascii_strtoull(kw_arena_text(image->arena, own->lease), NULL, 10) < self->lease;
 }
 
+/* By one wrong timestamp, gateways that live would count as dead. */
+static bool
+trusts_time(kw_catalog *catalog, int64_t stamp_ms, kw_error *ret_error)
+{
+    if (kw_plausible_judge(&catalog->clock, stamp_ms, (int64_t)(kw_clock_mono_ns() / 1000000),
+                           kw_clock_wall_ms()))
+        return true;
+    kw_metrics_add(KW_METRIC_store_times_rejected, 1);
+    kw_error_set(
+        ret_error, KW_UNAVAILABLE,
+        "the store reports the time %lld ms, which is far from this machine's clock and is not trusted "
+        "yet; try again",
+        (long long)stamp_ms);
+    ret_error->retry_after_ms = RECENT_MS;
+    return false;
+}
+
+static bool
+find_time(const reading *self, kw_catalog_image *image, kw_error *ret_error)
+{
+    const kw_registration *own = own_registration(self->catalog, image);
+    if (is_hidden(self, image, own))
+        return kw_error_set(
+            ret_error, KW_UNAVAILABLE,
+            "the registration of gateway %s cannot be read back: the store's clock was set back, or the row "
+            "was removed; start the gateway again, or wait until the clock has caught up",
+            self->catalog->settings.gateway_id);
+    image->seen_ms = own->lease_at_ms;
+    return trusts_time(self->catalog, image->seen_ms, ret_error);
+}
+
 static void
 on_read(void *user, kw_catalog_image *image, const kw_error *error)
 {
     reading *self = user;
-    kw_error hidden;
-    if (error || !self->catalog->settings.shared) {
+    kw_error unknown;
+    if (error || !self->catalog->settings.shared || find_time(self, image, &unknown)) {
         finish(self, image, error);
         return;
     }
-    const kw_registration *own = own_registration(self->catalog, image);
-    if (!is_hidden(self, image, own)) {
-        image->seen_ms = own->lease_at_ms;
-        finish(self, image, NULL);
-        return;
-    }
     kw_catalog_image_free(image);
-    kw_error_set(
-        &hidden, KW_UNAVAILABLE,
-        "the registration of gateway %s cannot be read back: the store's clock was set back, or the row "
-        "was removed; start the gateway again, or wait until the clock has caught up",
-        self->catalog->settings.gateway_id);
-    finish(self, NULL, &hidden);
+    finish(self, NULL, &unknown);
 }
 
 /* True if the registration was renewed within RECENT_MS, and its content has not changed since. */

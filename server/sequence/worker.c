@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "sequence/backend.h"
 #include "store/check.h"
+#include "store/plausible.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -309,10 +310,23 @@ decide(kw_worker *self)
         try_next(self);
 }
 
+/* The next timestamp of the row must be greater, and still be one that the store accepts. */
+static bool
+check_stamp(const kw_worker *self, kw_error *ret_error)
+{
+    if (kw_plausible_is_time(self->seen_stamp))
+        return true;
+    kw_metrics_add(KW_METRIC_store_times_rejected, 1);
+    return kw_error_set(ret_error, KW_CORRUPT,
+                        "row %s has the timestamp %" PRId64 ", which no clock can have", self->row,
+                        self->seen_stamp);
+}
+
 static void
 row_read(void *user, kw_rows *rows, const kw_error *error)
 {
     kw_worker *self = user;
+    kw_error damaged;
     self->busy = false;
     if (rows && !error) {
         const kw_row *row = &rows->rows[0];
@@ -328,8 +342,10 @@ row_read(void *user, kw_rows *rows, const kw_error *error)
         report_stopped(self);
     else if (error)
         retry_later(self, error);
-    else
+    else if (check_stamp(self, &damaged))
         decide(self);
+    else
+        retry_later(self, &damaged);
 }
 
 /* Reads the row of the number that this worker holds or seeks. */

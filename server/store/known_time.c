@@ -1,11 +1,12 @@
 /* See known_time.h. */
 #include "store/known_time.h"
 
+#include "store/plausible.h"
+
 #include <glib.h>
 #include <string.h>
 
 #define NS_PER_MS INT64_C(1000000)
-#define STAMP_MAX_MS INT64_C(8000000000000)
 
 /* Bounds of the store's clock minus ours. low_ns is INT64_MIN if there is no lower bound. */
 typedef struct offset {
@@ -139,6 +140,7 @@ kw_known_time_init(kw_known_time *known, int64_t fresh_ns)
 void
 kw_known_time_add_heartbeat(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns)
 {
+    g_assert(kw_plausible_is_time(heartbeat->stamp_ms));
     advance(known, now_ns);
     if (known->low_ns != INT64_MAX)
         known->least_ns = MAX(known->least_ns, latest_at(known, now_ns));
@@ -155,7 +157,8 @@ kw_known_time_add_heartbeat(kw_known_time *known, const kw_heartbeat *heartbeat,
 void
 kw_known_time_add_newest_stamp(kw_known_time *known, int64_t newest_stamp_ms)
 {
-    int64_t stamp_ms = CLAMP(newest_stamp_ms, -STAMP_MAX_MS, STAMP_MAX_MS); /* a cell can hold any number */
+    g_assert(newest_stamp_ms <= KW_PLAUSIBLE_MAX_MS);
+    int64_t stamp_ms = MAX(newest_stamp_ms, 0);
     int64_t least_ns = (stamp_ms + 1) * NS_PER_MS + known->fresh_ns + drift_ns(0, known->fresh_ns);
     known->least_ns = MAX(known->least_ns, least_ns);
 }

@@ -57,16 +57,17 @@ typedef struct kw_known_time {
 
 void kw_known_time_init(kw_known_time *known, int64_t fresh_ns);
 
-/* Adds a heartbeat that was answered now or earlier. A heartbeat is a put to a cell that only this gateway
- * writes. The gateway then reads the cell to learn the timestamp of the put. In two cases, the timestamp that
- * it reads is only an upper bound (stamp_is_upper_bound): if the read returns another put, whose timestamp is
- * not lower, or if the store's own client can have sent the put twice. Such a heartbeat proves no lower
- * bound, and a period needs another one with an exact timestamp. */
+/* Adds a heartbeat that was answered now or earlier. Its timestamp must be plausible (plausible.h). A
+ * heartbeat is a put to a cell that only this gateway writes. The gateway then reads the cell to learn the
+ * timestamp of the put. In two cases, the timestamp that it reads is only an upper bound
+ * (stamp_is_upper_bound): if the read returns another put, whose timestamp is not lower, or if the store's
+ * own client can have sent the put twice. Such a heartbeat proves no lower bound, and a period needs another
+ * one with an exact timestamp. */
 void kw_known_time_add_heartbeat(kw_known_time *known, const kw_heartbeat *heartbeat, int64_t now_ns);
 
-/* Adds the newest timestamp in the heartbeat cells of all gateways, read after the first heartbeat was
- * answered. Another gateway can have acted on it before the clock was set back, so `latest` must exceed
- * it. */
+/* Adds the newest timestamp in the heartbeat cells of all gateways, which must be a time that a clock can
+ * have, read after the first heartbeat was answered. Another gateway can have acted on it before the clock
+ * was set back, so `latest` must exceed it. */
 void kw_known_time_add_newest_stamp(kw_known_time *known, int64_t newest_stamp_ms);
 
 /* The interval to act on. False if one of the two periods has no heartbeat with an exact timestamp. now_ns

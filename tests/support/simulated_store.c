@@ -137,7 +137,9 @@ read_one(simulated_store *store, const kw_get *get, kw_rows *rows, kw_row *ret_r
     const kw_hb_THBaseService_get_result *result =
         sim_rows_answer(store->rows, KW_HB_THBaseService_get, &args, rows->arena);
     g_assert(result->has_success);
-    kw_hbase_from_get_result(rows, get, result->success, ret_row);
+    kw_error error;
+    bool good = kw_hbase_from_get_result(rows, get, result->success, ret_row, &error);
+    g_assert_true(good);
 }
 
 /* Reads a row, or omits it if it does not fit within the bytes that are left. */

@@ -86,6 +86,8 @@ is_heartbeat(kw_hb_method method, const void *args)
 {
     if (method == KW_HB_THBaseService_put)
         return kw_bytes_equal(((const kw_hb_THBaseService_put_args *)args)->table, CLOCK_TABLE);
+    if (method == KW_HB_THBaseService_deleteSingle)
+        return kw_bytes_equal(((const kw_hb_THBaseService_deleteSingle_args *)args)->table, CLOCK_TABLE);
     return method == KW_HB_THBaseService_get &&
            kw_bytes_equal(((const kw_hb_THBaseService_get_args *)args)->table, CLOCK_TABLE);
 }
@@ -434,6 +436,34 @@ thrift2_fake_set_boundaries(thrift2_fake *fake, const char *const *keys, size_t 
     for (size_t i = 0; i < count; i++)
         bytes[i] = kw_bytes_of_text(keys[i]);
     thrift2_fake_set_boundary_bytes(fake, bytes, count);
+}
+
+static void
+lie(thrift2_fake *fake, bool lies, bool shifts, int64_t ms)
+{
+    kw_mutex_lock(&fake->mutex);
+    fake->clock.lies = lies;
+    fake->clock.shifts = shifts;
+    fake->clock.lie_ms = ms;
+    kw_mutex_unlock(&fake->mutex);
+}
+
+void
+thrift2_fake_report_time(thrift2_fake *fake, int64_t timestamp_ms)
+{
+    lie(fake, true, false, timestamp_ms);
+}
+
+void
+thrift2_fake_shift_times(thrift2_fake *fake, int64_t by_ms)
+{
+    lie(fake, true, true, by_ms);
+}
+
+void
+thrift2_fake_tell_true_times(thrift2_fake *fake)
+{
+    lie(fake, false, false, 0);
 }
 
 void

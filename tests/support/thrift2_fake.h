@@ -99,5 +99,11 @@ void thrift2_fake_set_boundary_bytes(thrift2_fake *fake, const kw_bytes *keys, s
 /* Sets the difference between the fake's clock and ours. */
 void thrift2_fake_set_clock(thrift2_fake *fake, int64_t offset_ms);
 
+/* Until thrift2_fake_tell_true_times, the replies to heartbeats report this timestamp, or the true one plus a
+ * difference. The timestamps of the rows stay true. */
+void thrift2_fake_report_time(thrift2_fake *fake, int64_t timestamp_ms);
+void thrift2_fake_shift_times(thrift2_fake *fake, int64_t by_ms);
+void thrift2_fake_tell_true_times(thrift2_fake *fake);
+
 /* For scripts: a TIOError as the result. */
 const void *fake_io_error(const fake_call *call, const char *message, bool can_retry);

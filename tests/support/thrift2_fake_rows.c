@@ -198,15 +198,28 @@ get_cells(const fake_rows *rows, const kw_hb_TGet *get, kw_arena *arena, void *r
     answer->columnValues.items = cells;
     for (guint i = 0; i < rows->rows->len; i++) {
         const fake_row *row = rows->rows->pdata[i];
+        if (row->timestamp == INT64_MIN)
+            continue;
         cells[answer->columnValues.count++] =
             (kw_hb_TColumnValue){.family = KW_BYTES_LITERAL("t"),
                                  .qualifier = kw_arena_copy(arena, bytes_of(row->key)),
                                  .value = kw_arena_copy(arena, bytes_of(row->value)),
                                  .has_timestamp = true,
-                                 .timestamp = row->timestamp};
+                                 .timestamp = rows->shifts ? row->timestamp + rows->lie_ms
+                                              : rows->lies ? rows->lie_ms
+                                                           : row->timestamp};
     }
     *(kw_hb_THBaseService_get_result *)result =
         (kw_hb_THBaseService_get_result){.has_success = true, .success = answer};
+}
+
+/* Deletes one version of a cell. */
+static void
+delete_cell(fake_rows *rows, const kw_hb_TDelete *tdelete)
+{
+    fake_row *row = find(rows, tdelete->columns.items[0].qualifier);
+    if (row && row->timestamp == tdelete->columns.items[0].timestamp)
+        row->timestamp = INT64_MIN; /* the next put replaces it */
 }
 
 const void *
@@ -215,6 +228,8 @@ fake_rows_answer_heartbeat(fake_rows *rows, kw_hb_method method, const void *arg
     void *result = kw_arena_alloc0(arena, 512);
     if (method == KW_HB_THBaseService_put)
         put_cell(rows, ((const kw_hb_THBaseService_put_args *)args)->tput);
+    else if (method == KW_HB_THBaseService_deleteSingle)
+        delete_cell(rows, ((const kw_hb_THBaseService_deleteSingle_args *)args)->tdelete);
     else
         get_cells(rows, ((const kw_hb_THBaseService_get_args *)args)->tget, arena, result);
     return result;

@@ -11,6 +11,9 @@ typedef struct fake_rows {
     int32_t id_base;
     uint32_t open_scanners;
     int64_t clock_offset_ms;
+    bool lies; /* replies to heartbeats report lie_ms as the timestamp, or shift the true one by it */
+    bool shifts;
+    int64_t lie_ms;
     int64_t incremented_ms; /* the last increment's timestamp */
     GPtrArray *boundaries;  /* of GBytes, in ascending order */
 } fake_rows;

@@ -269,8 +269,14 @@ increment_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *
     rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
     rows->count = 1;
     rows->scanned = 1;
-    if (answer->success)
-        kw_hbase_from_result(rows, answer->success, &rows->rows[0]);
+    if (answer->success &&
+        !kw_hbase_from_result(rows, op->what.table, answer->success, &rows->rows[0], &op->error)) {
+        kw_error error = op->error;
+        error.maybe_applied = true;
+        kw_rows_free(rows);
+        done(user, KW_OUTCOME_UNKNOWN, NULL, &error);
+        return;
+    }
     if (check_sums(&op->what, &rows->rows[0], &op->error))
         done(user, KW_OUTCOME_OK, rows, NULL);
     else

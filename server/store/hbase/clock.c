@@ -6,7 +6,76 @@
  */
 #include "store/hbase/heartbeats.h"
 
+#include "base/log.h"
+#include "base/metrics.h"
+
 #define NS_PER_MS UINT64_C(1000000)
+
+/* --- what the servers report --------------------------------------------------------------------- */
+
+static void
+note_rejected(kw_hbase_clock *clock, int64_t stamp_ms)
+{
+    uint64_t unlogged;
+    kw_metrics_add(KW_METRIC_store_times_rejected, 1);
+    if (kw_log_limit_allows(&clock->logged, 1, &unlogged))
+        kw_log(KW_LOG_WARN, "hbase", "a server reports a time that is not trusted",
+               KW_LOG_FACT("timestamp_ms", stamp_ms), KW_LOG_FACT("our_clock_ms", kw_clock_wall_ms()),
+               KW_LOG_FACT("not_logged", unlogged));
+}
+
+kw_hbase_trust
+kw_hbase_clock_add_heartbeat(kw_hbase_clock *clock, const kw_heartbeat *heartbeat)
+{
+    int64_t answered_ms = heartbeat->answered_ns / (int64_t)NS_PER_MS;
+    kw_mutex_lock(&clock->lock);
+    bool trusted =
+        kw_plausible_judge(&clock->heartbeats, heartbeat->stamp_ms, answered_ms, kw_clock_wall_ms());
+    if (trusted) {
+        if (heartbeat->sent_ns - clock->newest_ns > KW_TIME_FRESH_NS)
+            clock->peers_read = false;
+        clock->newest_ns = heartbeat->sent_ns;
+        kw_known_time_add_heartbeat(&clock->known, heartbeat, (int64_t)kw_clock_mono_ns());
+    }
+    bool ever = heartbeat->stamp_ms <= clock->heartbeats.newest_stamp_ms;
+    kw_mutex_unlock(&clock->lock);
+    if (!trusted)
+        note_rejected(clock, heartbeat->stamp_ms);
+    return trusted ? KW_HBASE_TRUSTED : ever ? KW_HBASE_NOT_TRUSTED : KW_HBASE_NEVER_TRUSTED;
+}
+
+/* The newest timestamp; those that no clock can have do not count. */
+static int64_t
+newest_of(kw_hbase_clock *clock, const kw_rows *rows)
+{
+    int64_t newest_ms = 0;
+    for (uint32_t i = 0; rows->count && i < rows->rows[0].cells_count; i++) {
+        int64_t stamp_ms = rows->rows[0].cells[i].timestamp;
+        if (kw_plausible_is_time(stamp_ms))
+            newest_ms = MAX(newest_ms, stamp_ms);
+        else
+            note_rejected(clock, stamp_ms);
+    }
+    return newest_ms;
+}
+
+void
+kw_hbase_clock_add_peers(kw_hbase_clock *clock, const kw_rows *rows)
+{
+    int64_t newest_ms = newest_of(clock, rows), mono_ms = (int64_t)(kw_clock_mono_ns() / NS_PER_MS);
+    kw_mutex_lock(&clock->lock);
+    bool past = clock->heartbeats.trusts && newest_ms - mono_ms <= clock->heartbeats.trusted_ms;
+    bool trusted = past || kw_plausible_judge(&clock->peers, newest_ms, mono_ms, kw_clock_wall_ms());
+    if (trusted) {
+        kw_known_time_add_newest_stamp(&clock->known, newest_ms);
+        clock->peers_read = true;
+    }
+    kw_mutex_unlock(&clock->lock);
+    if (!trusted)
+        note_rejected(clock, newest_ms);
+}
+
+/* --- the time ------------------------------------------------------------------------------------ */
 
 bool
 kw_hbase_clock_time(kw_hbase_clock *clock, bool estimate, kw_span *ret_span)

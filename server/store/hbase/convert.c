@@ -3,6 +3,7 @@
  * qualifier, unless deleteType is for families. */
 #include "store/hbase/convert.h"
 
+#include "base/metrics.h"
 #include "store/check.h"
 
 /* The size of HBase's KeyValue without row, family, qualifier and value: lengths, timestamp and type. */
@@ -292,14 +293,28 @@ kw_hbase_to_get(kw_arena *arena, const kw_get *get, kw_hb_TGet *ret_get)
     }
 }
 
-void
-kw_hbase_from_result(kw_rows *rows, const kw_hb_TResult *result, kw_row *ret_row)
+/* A cell's timestamp takes part in arithmetic, which must not overflow. */
+static bool
+refuse_timestamp(kw_bytes table, const kw_hb_TResult *result, int64_t timestamp, kw_error *ret_error)
+{
+    kw_metrics_add(KW_METRIC_store_times_rejected, 1);
+    return kw_error_set(ret_error, KW_CORRUPT,
+                        "table %s, row %s: the store returned a cell with the timestamp %lld, which no cell "
+                        "can have",
+                        kw_show(table).text, kw_show(result->row).text, (long long)timestamp);
+}
+
+bool
+kw_hbase_from_result(kw_rows *rows, kw_bytes table, const kw_hb_TResult *result, kw_row *ret_row,
+                     kw_error *ret_error)
 {
     uint32_t count = result->columnValues.count;
     kw_cell *cells = kw_arena_alloc(rows->arena, count * sizeof(kw_cell));
     rows->bytes += result->row.size;
     for (uint32_t i = 0; i < count; i++) {
         const kw_hb_TColumnValue *value = &result->columnValues.items[i];
+        if (value->timestamp < 0 || value->timestamp == KW_TIMESTAMP_NONE)
+            return refuse_timestamp(table, result, value->timestamp, ret_error);
         cells[i] = (kw_cell){.family = value->family,
                              .qualifier = value->qualifier,
                              .value = value->value,
@@ -307,6 +322,7 @@ kw_hbase_from_result(kw_rows *rows, const kw_hb_TResult *result, kw_row *ret_row
         rows->bytes += value->qualifier.size + value->value.size;
     }
     *ret_row = (kw_row){.key = result->row, .cells = cells, .cells_count = count};
+    return true;
 }
 
 void

@@ -53,8 +53,10 @@ gboolean kw_hbase_row_key_equal(gconstpointer a, gconstpointer b);
 
 kw_hb_TColumn *kw_hbase_to_columns(kw_arena *arena, const kw_column *columns, size_t count);
 
-/* The row of a result. Its slices point to the same bytes as those of `result`. */
-void kw_hbase_from_result(kw_rows *rows, const kw_hb_TResult *result, kw_row *ret_row);
+/* The row of a result. Its slices point to the same bytes as those of `result`. CORRUPT if a cell has a
+ * timestamp that no cell can have: negative, or KW_TIMESTAMP_NONE. */
+bool kw_hbase_from_result(kw_rows *rows, kw_bytes table, const kw_hb_TResult *result, kw_row *ret_row,
+                          kw_error *ret_error);
 
 void kw_hbase_to_table_name(kw_bytes table, kw_hb_TTableName *ret_name);
 

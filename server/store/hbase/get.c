@@ -121,16 +121,20 @@ check_size(get_op *op)
 
 /* Each waiter gets a copy of the row, because the reply's memory is reused. */
 static void
-copy_row(get_op *op, const kw_hb_TResult *result)
+answer_copy(get_op *op, const kw_hb_TResult *result)
 {
     kw_rows *rows = op->rows;
-    rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
-    kw_hbase_from_get_result(rows, op->get, result, &rows->rows[0]);
-    kw_row *row = &rows->rows[0];
-    if (!check_size(op))
+    kw_row *row = rows->rows = KW_ARENA_NEW(rows->arena, kw_row);
+    kw_error error;
+    if (!kw_hbase_from_get_result(rows, op->get, result, row, &error)) {
+        answer_error(op, &error);
         return;
-    row->key = kw_arena_copy(rows->arena, row->key);
-    row->cells = kw_hbase_copy_cells(rows->arena, row->cells, row->cells_count);
+    }
+    if (check_size(op)) {
+        row->key = kw_arena_copy(rows->arena, row->key);
+        row->cells = kw_hbase_copy_cells(rows->arena, row->cells, row->cells_count);
+    }
+    answer_rows(op);
 }
 
 /* --- a get in a call of its own --------------------------------------------------------------- */
@@ -150,8 +154,11 @@ alone_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     }
     static const kw_hb_TResult empty;
     op->rows->rows = KW_ARENA_NEW(op->rows->arena, kw_row);
-    kw_hbase_from_get_result(op->rows, op->get, answer->success ? answer->success : &empty,
-                             &op->rows->rows[0]);
+    if (!kw_hbase_from_get_result(op->rows, op->get, answer->success ? answer->success : &empty,
+                                  &op->rows->rows[0], &error)) {
+        answer_error(op, &error);
+        return;
+    }
     if (op->get->columns_count == 0)
         kw_hbase_note_row_bytes(op->handle, op->get->table, op->rows->bytes);
     check_size(op);
@@ -198,8 +205,7 @@ answer_all(get_batch *batch, const kw_hb_THBaseService_getMultiple_result *answe
             if (error) {
                 answer_error(op, error);
             } else {
-                copy_row(op, &answer->success.items[i]);
-                answer_rows(op);
+                answer_copy(op, &answer->success.items[i]);
             }
         }
         g_free(shared);

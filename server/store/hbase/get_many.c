@@ -10,6 +10,7 @@
 #include "store/hbase/handle.h"
 
 #include "base/metrics.h"
+#include "store/check.h"
 
 #define GETS_PER_CALL 128
 /* The same if the size of the table's rows is unknown and the bytes of the answer are limited. */
@@ -57,12 +58,17 @@ kw_hbase_check_row_count(const kw_hb_THBaseService_getMultiple_result *answer, s
                         answer->success.count, gets);
 }
 
-void
-kw_hbase_from_get_result(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row)
+bool
+kw_hbase_from_get_result(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row,
+                         kw_error *ret_error)
 {
-    kw_hbase_from_result(rows, result, ret_row);
+    if (!kw_hbase_from_result(rows, get->table, result, ret_row, ret_error))
+        return false;
     if (result->columnValues.count == 0)
         ret_row->key = kw_arena_copy(rows->arena, get->row);
+    return kw_bytes_equal(ret_row->key, get->row) ||
+           kw_error_set(ret_error, KW_CORRUPT, "table %s: the store returned row %s for a get of row %s",
+                        kw_show(get->table).text, kw_show(ret_row->key).text, kw_show(get->row).text);
 }
 
 static void start_part(many_op *op, size_t first, size_t count);
@@ -185,17 +191,19 @@ part_done(kw_hbase_call *call, const void *result, const kw_hbase_failure *failu
     get_part *part = call->user;
     many_op *op = part->op;
     const kw_hb_THBaseService_getMultiple_result *answer = result;
-    kw_hbase_failure wrong_count;
-    if (!failure && !kw_hbase_check_row_count(answer, part->count, &wrong_count))
-        failure = &wrong_count;
+    kw_hbase_failure wrong = {.kind = KW_HBASE_OTHER};
+    size_t before = op->rows->bytes;
+    if (!failure && !kw_hbase_check_row_count(answer, part->count, &wrong))
+        failure = &wrong;
+    for (size_t i = 0; !failure && i < part->count; i++) {
+        size_t at = part->first + i;
+        if (!kw_hbase_from_get_result(op->rows, op->gets[at], &answer->success.items[i], &op->rows->rows[at],
+                                      &wrong.error))
+            failure = &wrong;
+    }
     if (failure) {
         part_failed(part, failure);
         return;
-    }
-    size_t before = op->rows->bytes;
-    for (size_t i = 0; i < part->count; i++) {
-        size_t at = part->first + i;
-        kw_hbase_from_get_result(op->rows, op->gets[at], &answer->success.items[i], &op->rows->rows[at]);
     }
     if (op->gets[0]->columns_count == 0 && op->rows->bytes > before)
         kw_hbase_note_row_bytes(op->handle, op->gets[0]->table, (op->rows->bytes - before) / part->count);

@@ -83,8 +83,10 @@ GHashTable *kw_hbase_shared_gets_new(void);
 /* CORRUPT unless the result has one row for each get. */
 bool kw_hbase_check_row_count(const kw_hb_THBaseService_getMultiple_result *answer, size_t gets,
                               kw_hbase_failure *ret_failure);
-/* kw_hbase_from_result for a get: a missing row gets the key of the get. */
-void kw_hbase_from_get_result(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row);
+/* kw_hbase_from_result for a get: a missing row gets the key of the get. CORRUPT also if the result is
+ * another row. */
+bool kw_hbase_from_get_result(kw_rows *rows, const kw_get *get, const kw_hb_TResult *result, kw_row *ret_row,
+                              kw_error *ret_error);
 /* Sets the failure's error. But if the call had a filter and HBase failed with "internal error", sets
  * INVALID, because HBase has no other answer to a filter that it cannot parse. */
 void kw_hbase_explain_filter_failure(kw_bytes filter, const kw_hbase_failure *failure, kw_error *ret_error);

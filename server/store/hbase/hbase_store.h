@@ -1,8 +1,10 @@
 /* Shared by all store handles of an HBase store: settings, TLS, the number of ready channels, the clock. */
 #pragma once
 
+#include "base/log.h"
 #include "base/thread.h"
 #include "store/class.h"
+#include "store/plausible.h"
 #include "thrift/hbase2_wire.h"
 #include "tls/tls.h"
 
@@ -18,6 +20,8 @@ typedef struct kw_hbase_clock {
     char name[24]; /* of this process, part of the names of its cells */
     kw_mutex lock; /* guards the rest */
     kw_known_time known;
+    kw_plausible heartbeats, peers; /* which timestamps are trusted: of heartbeats; the newest one of all */
+    kw_log_limit logged;
     bool peers_read;   /* the cells of all gateways were read since the time was last unknown */
     int64_t newest_ns; /* when the newest answered heartbeat was sent */
     kw_hbase_heartbeats *sender;

@@ -32,7 +32,8 @@ typedef enum heartbeat_state {
     HEARTBEAT_IDLE,
     HEARTBEAT_SENT,
     HEARTBEAT_ANSWERED,
-    HEARTBEAT_READING /* a get reads its timestamp */
+    HEARTBEAT_READING, /* a get reads its timestamp */
+    HEARTBEAT_REMOVED  /* a delete of its cell is in flight */
 } heartbeat_state;
 
 /* One of this process's cells, and the latest heartbeat that wrote it. */
@@ -46,6 +47,9 @@ struct heartbeat {
     kw_hb_THBaseService_put_args args;
     kw_hb_TPut put;
     kw_hb_TColumnValue cell;
+    kw_hb_THBaseService_deleteSingle_args remove_args;
+    kw_hb_TDelete removal;
+    kw_hb_TColumn removed;
     char qualifier[40];
 };
 
@@ -160,24 +164,13 @@ retry_delay_us(const kw_hbase_heartbeats *self)
     return is_idle(self) ? RETRY_IDLE_US : RETRY_US;
 }
 
-/* The clock can have been set back after other gateways acted on a later time. The time therefore counts as
- * known only after the newest timestamp of all gateways has been read. */
 static void
 on_peers_read(void *user, kw_rows *rows, const kw_error *error)
 {
     kw_hbase_heartbeats *self = user;
-    kw_hbase_clock *clock = clock_of(self);
-    int64_t newest_ms = 0;
     self->reading_peers = false;
-    if (error)
-        return;
-    const kw_row *row = &rows->rows[0];
-    for (uint32_t i = 0; rows->count && i < row->cells_count; i++)
-        newest_ms = MAX(newest_ms, row->cells[i].timestamp);
-    kw_mutex_lock(&clock->lock);
-    kw_known_time_add_newest_stamp(&clock->known, newest_ms);
-    clock->peers_read = true;
-    kw_mutex_unlock(&clock->lock);
+    if (!error)
+        kw_hbase_clock_add_peers(clock_of(self), rows);
     kw_rows_free(rows);
 }
 
@@ -196,10 +189,9 @@ read_peers(kw_hbase_heartbeats *self)
 /* Records a heartbeat with the timestamp of its cell. In two cases this timestamp is only an upper bound of
  * the timestamp of the put: if the cell is from another put, and if the put took so long that HBase's client
  * can have sent it twice. */
-static void
+static kw_hbase_trust
 record(kw_hbase_heartbeats *self, const heartbeat *beat, const kw_cell *cell)
 {
-    kw_hbase_clock *clock = clock_of(self);
     int64_t took_ns = beat->answered_ns - beat->sent_ns;
     bool sent_once = took_ns < self->client_pause_ns;
     bool own = kw_bytes_equal(cell->value, kw_bytes_of(beat->value, sizeof beat->value));
@@ -207,13 +199,47 @@ record(kw_hbase_heartbeats *self, const heartbeat *beat, const kw_cell *cell)
                            .answered_ns = beat->answered_ns,
                            .stamp_ms = cell->timestamp,
                            .stamp_is_upper_bound = !own || !sent_once};
-    kw_mutex_lock(&clock->lock);
-    if (beat->sent_ns - clock->newest_ns > KW_TIME_FRESH_NS)
-        clock->peers_read = false;
-    clock->newest_ns = beat->sent_ns;
-    kw_known_time_add_heartbeat(&clock->known, &sample, (int64_t)kw_clock_mono_ns());
-    kw_mutex_unlock(&clock->lock);
-    kw_aim_learn(&self->aim, &beat->aimed, &sample);
+    kw_hbase_trust trust = kw_hbase_clock_add_heartbeat(clock_of(self), &sample);
+    if (trust == KW_HBASE_TRUSTED)
+        kw_aim_learn(&self->aim, &beat->aimed, &sample);
+    return trust;
+}
+
+static void
+on_removed(kw_hbase_call *call, const void *result, const kw_hbase_failure *failure)
+{
+    (void)result;
+    (void)failure; /* the next heartbeat of the cell tries again */
+    ((heartbeat *)call->user)->state = HEARTBEAT_IDLE;
+}
+
+/* Deletes this version of the cell. If it stayed, it would hide the next puts of the cell, and the gateways
+ * that start would have to take its timestamp for a time of the store. */
+static void
+remove_cell(kw_hbase_heartbeats *self, heartbeat *beat, int64_t timestamp)
+{
+    beat->state = HEARTBEAT_REMOVED;
+    beat->removed = (kw_hb_TColumn){.family = KW_BYTES_LITERAL(FAMILY),
+                                    .has_qualifier = true,
+                                    .qualifier = kw_bytes_of_text(beat->qualifier),
+                                    .has_timestamp = true,
+                                    .timestamp = timestamp};
+    beat->removal = (kw_hb_TDelete){.row = KW_BYTES_LITERAL(CLOCK_ROW),
+                                    .has_columns = true,
+                                    .columns = {&beat->removed, 1},
+                                    .has_deleteType = true,
+                                    .deleteType = KW_HB_TDeleteType_DELETE_COLUMN,
+                                    .has_durability = true,
+                                    .durability = (int32_t)KW_DURABILITY_SKIP_WAL};
+    beat->remove_args.table = KW_BYTES_LITERAL(CLOCK_TABLE);
+    beat->remove_args.tdelete = &beat->removal;
+    beat->call = (kw_hbase_call){.method = KW_HB_THBaseService_deleteSingle,
+                                 .args = &beat->remove_args,
+                                 .table = beat->remove_args.table,
+                                 .deadline = kw_deadline_in_ms(CALL_TIMEOUT_MS),
+                                 .done = on_removed,
+                                 .user = beat};
+    kw_hbase_pool_start(&self->handle->pool, &beat->call);
 }
 
 /* True if the cells of all gateways must be read: they have not been read yet, or not since heartbeats were
@@ -290,8 +316,8 @@ record_all(kw_hbase_heartbeats *self, const kw_rows *rows)
             continue;
         beat->state = HEARTBEAT_IDLE;
         const kw_cell *cell = rows && rows->count ? find_cell(&rows->rows[0], beat) : NULL;
-        if (cell)
-            record(self, beat, cell);
+        if (cell && record(self, beat, cell) == KW_HBASE_NEVER_TRUSTED && !self->stopped)
+            remove_cell(self, beat, cell->timestamp);
         any = any || cell;
     }
     return any;

@@ -50,3 +50,24 @@ bool kw_hbase_heartbeats_stopped(const kw_hbase_heartbeats *self);
 
 /* The loop of the sender's store handle. Any thread. */
 kw_loop *kw_hbase_heartbeats_loop(const kw_hbase_heartbeats *self);
+
+/* --- clock.c --------------------------------------------------------------------------------------- */
+
+/* On the loop of the sender. They ignore, count and log timestamps that are not trusted (store/plausible.h).
+ */
+
+typedef enum kw_hbase_trust {
+    KW_HBASE_TRUSTED,
+    KW_HBASE_NOT_TRUSTED,
+    KW_HBASE_NEVER_TRUSTED, /* nor was an equal or later timestamp ever */
+} kw_hbase_trust;
+
+/* A heartbeat that was answered. If its timestamp was never trusted, this process cannot have acted on it,
+ * and its cell can be deleted. Other cells must stay, even if the store's clock was set back: gateways that
+ * start learn from them that rows can have later timestamps. */
+kw_hbase_trust kw_hbase_clock_add_heartbeat(kw_hbase_clock *clock, const kw_heartbeat *heartbeat);
+
+/* The cells of all gateways. The clock can have been set back after other gateways acted on a later time, so
+ * the time counts as known only after the newest timestamp of all gateways has been read. If it is not
+ * trusted, they must be read again. */
+void kw_hbase_clock_add_peers(kw_hbase_clock *clock, const kw_rows *rows);

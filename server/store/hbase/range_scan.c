@@ -186,25 +186,72 @@ update_position(kw_hbase_range_scan *scan)
     kw_hbase_note_row_bytes(scan->handle, scan->spec.table, rows->bytes / rows->count);
 }
 
+/* CORRUPT unless the rows come in the order of the scan, each once, and after the last row of the fetch
+ * before. The caller merges the rows of several scans, which needs this order. */
+static bool
+check_order(const kw_hbase_range_scan *scan, const kw_hb_TResult *results, uint32_t count,
+            kw_error *ret_error)
+{
+    bool reversed = scan->spec.reversed;
+    for (uint32_t i = 0; i < count; i++) {
+        bool has_last = i > 0 || scan->started;
+        kw_bytes last = i > 0 ? results[i - 1].row : kw_buffer_bytes(&scan->last), row = results[i].row;
+        int order = has_last ? kw_bytes_compare(row, last) : 0;
+        /* A reversed scan that is opened after the last row can begin with this row. */
+        bool again = i == 0 && reversed && order == 0 && !scan->continued;
+        if (has_last && !again && (reversed ? order >= 0 : order <= 0))
+            return kw_error_set(
+                ret_error, KW_CORRUPT,
+                "table %s: the store returned row %s after row %s, but the scan reads rows in "
+                "%s order",
+                kw_show(scan->spec.table).text, kw_show(row).text, kw_show(last).text,
+                reversed ? "descending" : "ascending");
+    }
+    return true;
+}
+
+/* CORRUPT if a row is not in the range that the server was asked for. */
+static bool
+check_range(const kw_hbase_range_scan *scan, kw_bytes row, kw_error *ret_error)
+{
+    const kw_hb_TScan *asked = &scan->tscan;
+    int from = asked->startRow.size ? kw_bytes_compare(row, asked->startRow) : 0;
+    int to = asked->stopRow.size ? kw_bytes_compare(row, asked->stopRow) : 0;
+    bool reversed = scan->spec.reversed, bounded = asked->stopRow.size > 0;
+    if (reversed ? from <= 0 && (!bounded || to > 0) : from >= 0 && (!bounded || to < 0))
+        return true;
+    return kw_error_set(ret_error, KW_CORRUPT,
+                        "table %s: the store returned row %s for a scan of the rows from %s to %s",
+                        kw_show(scan->spec.table).text, kw_show(row).text, kw_show(asked->startRow).text,
+                        kw_show(asked->stopRow).text);
+}
+
 /* Adds the rows inside the range. A reversed scan can return too many rows at either end. */
-static void
-add_results(kw_hbase_range_scan *scan, const kw_hb_TResult *results, uint32_t count)
+static bool
+add_results(kw_hbase_range_scan *scan, const kw_hb_TResult *results, uint32_t count, kw_error *ret_error)
 {
     kw_rows *rows = scan->rows;
+    if (!check_order(scan, results, count, ret_error))
+        return false;
     rows->rows = kw_arena_alloc(rows->arena, count * sizeof(kw_row));
     rows->scanned += count;
     scan->ended = count < scan->wanted;
     for (uint32_t i = 0; i < count; i++) {
         kw_hbase_range_position position =
             kw_hbase_range_locate(&scan->spec, scan->started ? &scan->last : NULL, results[i].row);
+        if (!check_range(scan, results[i].row, ret_error))
+            return false;
         if (position == KW_HBASE_AFTER_RANGE) {
             scan->ended = true;
-            return;
+            return true;
         }
         if (position == KW_HBASE_BEFORE_RANGE) {
             scan->top_is_row = true;
         } else if (rows->count < scan->max_rows) {
-            kw_hbase_from_result(rows, &results[i], &rows->rows[rows->count++]);
+            if (!kw_hbase_from_result(rows, scan->spec.table, &results[i], &rows->rows[rows->count],
+                                      ret_error))
+                return false;
+            rows->count++;
         } else {
             /* One more row was requested, for the row at the exclusive start bound, but that row has been
              * deleted. So this row is one too many; the next fetch reads it again. */
@@ -212,6 +259,7 @@ add_results(kw_hbase_range_scan *scan, const kw_hb_TResult *results, uint32_t co
             drop_scanner(scan);
         }
     }
+    return true;
 }
 
 void
@@ -223,8 +271,7 @@ kw_hbase_range_scan_fetched(kw_hbase_range_scan *scan, const kw_hb_TResult *resu
         return;
     }
     kw_error error;
-    add_results(scan, results, count);
-    if (!check_rows(scan, &error)) {
+    if (!add_results(scan, results, count, &error) || !check_rows(scan, &error)) {
         drop_scanner(scan);
         return_error(scan, &error);
         return;
@@ -311,6 +358,7 @@ static void
 start_fetch(kw_hbase_range_scan *scan, uint64_t delay_ms)
 {
     scan->wanted = rows_to_request(scan);
+    scan->continued = scan->scanner != NULL;
     if (scan->scanner) {
         kw_hbase_scanner_fetch(scan->scanner, 0);
         return;

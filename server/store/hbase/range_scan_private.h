@@ -30,6 +30,7 @@ typedef struct kw_hbase_range_scan {
     uint32_t wanted;   /* rows requested; can be max_rows + 1 if top_is_row */
     uint32_t rows_cap; /* limit after a reply that was too large; 0: none */
     uint32_t attempts;
+    bool continued; /* the fetch uses the scanner of an earlier one */
     kw_get_done done;
     void *user;
 

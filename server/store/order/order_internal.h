@@ -25,6 +25,7 @@
 #include "store/class.h"
 #include "store/control.h"
 #include "store/order/order.h"
+#include "store/plausible.h"
 
 #include <glib.h>
 #include <stdatomic.h>
@@ -35,12 +36,12 @@
  * far ahead; further writes of the record fail with BUSY. */
 #define KW_ORDER_AHEAD_MS 20
 
-/* Converts a timestamp. Callers can choose any timestamp. One that is centuries in the future is reduced, to
- * avoid an overflow. */
+/* Converts a timestamp. Callers can choose any timestamp. One that is centuries away is changed to one that
+ * is less far away, to avoid an overflow. */
 static inline int64_t
 kw_order_ns(int64_t ms)
 {
-    return MIN(ms, INT64_C(8000000000000)) * KW_NS_PER_MS;
+    return CLAMP(ms, -KW_PLAUSIBLE_MAX_MS, KW_PLAUSIBLE_MAX_MS) * KW_NS_PER_MS;
 }
 
 /* In tables with kw:w: the maximum time from a read to the write that depends on it. Also the maximum time

@@ -76,9 +76,9 @@ ends_writer(const sweeping *op, const kw_row_sweep *sweep, const kw_row *row, co
         return false;
     if (sweep->ordering->order == KW_WRITE_ORDER_RAISED)
         return true;
-    int64_t until_ms = writer->timestamp + kw_order_writer_ttl_ms(op->handle->settings);
+    int64_t ttl_ns = kw_order_writer_ttl_ms(op->handle->settings) * KW_NS_PER_MS;
     return kw_store_time_estimate(kw_order_store_of(op->handle)->inner, &time) &&
-           time.earliest_ns > kw_order_ns(until_ms);
+           time.earliest_ns > kw_order_ns(writer->timestamp) + ttl_ns;
 }
 
 static size_t

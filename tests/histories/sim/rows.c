@@ -177,6 +177,8 @@ hides(const sim_cell *marker, const sim_cell *cell)
     if (marker->kind == SIM_PUT || marker->timestamp < cell->timestamp ||
         !g_bytes_equal(marker->family, cell->family))
         return false;
+    if (marker->kind == SIM_DELETE_VERSION && marker->timestamp != cell->timestamp)
+        return false;
     return marker->kind == SIM_DELETE_FAMILY || g_bytes_equal(marker->qualifier, cell->qualifier);
 }
 

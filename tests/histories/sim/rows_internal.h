@@ -5,7 +5,7 @@
 
 #include "filter/machine.h"
 
-typedef enum sim_kind { SIM_PUT, SIM_DELETE_COLUMN, SIM_DELETE_FAMILY } sim_kind;
+typedef enum sim_kind { SIM_PUT, SIM_DELETE_VERSION, SIM_DELETE_COLUMN, SIM_DELETE_FAMILY } sim_kind;
 
 typedef struct sim_cell {
     GBytes *family, *qualifier, *value;

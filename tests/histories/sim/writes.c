@@ -63,12 +63,16 @@ sim_apply_delete(sim_rows *rows, sim_table *table, const kw_hb_TDelete *tdelete)
         return NULL;
     }
     bool families = tdelete->has_deleteType && tdelete->deleteType == KW_HB_TDeleteType_DELETE_FAMILY;
+    bool version = tdelete->has_deleteType && tdelete->deleteType == KW_HB_TDeleteType_DELETE_COLUMN;
     for (uint32_t i = 0; i < tdelete->columns.count; i++) {
         const kw_hb_TColumn *column = &tdelete->columns.items[i];
         int64_t stamp =
             column->has_timestamp ? column->timestamp : now_ms; /* ignores the delete's own timestamp */
-        add_marker(rows, row, families ? SIM_DELETE_FAMILY : SIM_DELETE_COLUMN, column->family,
-                   column->qualifier, stamp);
+        add_marker(rows, row,
+                   families  ? SIM_DELETE_FAMILY
+                   : version ? SIM_DELETE_VERSION
+                             : SIM_DELETE_COLUMN,
+                   column->family, column->qualifier, stamp);
     }
     return NULL;
 }

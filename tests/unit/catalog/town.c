@@ -325,7 +325,7 @@ town_set_registration(town *self, const char *qualifier, const char *value)
     g_autoptr(GArray) keys = list_registrations(self);
     g_assert_cmpuint(keys->len, ==, 1);
     kw_memory_store_set(self->store, CATALOG, g_array_index(keys, kw_bytes, 0), "d", qualifier,
-                        kw_bytes_of_text(value), INT64_MAX - 1);
+                        kw_bytes_of_text(value), KW_PLAUSIBLE_MAX_MS - 50);
 }
 
 void
