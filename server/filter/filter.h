@@ -102,6 +102,10 @@ const kw_filter *kw_filter_join(kw_filter_kind kind, const kw_filter *const *par
  * then filter all rows. */
 bool kw_filter_spans_rows(const kw_filter *filter);
 
+/* True if the filter can remove the values of cells (KeyOnlyFilter). Sets *ret_lengths if it can replace them
+ * by their lengths; otherwise does not change it. */
+bool kw_filter_removes_values(const kw_filter *filter, bool *ret_lengths);
+
 /* The name in the language: "PageFilter", "AND". */
 const char *kw_filter_name(kw_filter_kind kind);
 

@@ -118,6 +118,16 @@ kw_filter_join(kw_filter_kind kind, const kw_filter *const *parts, size_t count,
 }
 
 bool
+kw_filter_removes_values(const kw_filter *filter, bool *ret_lengths)
+{
+    bool removes = filter->kind == KW_FILTER_KEY_ONLY;
+    *ret_lengths |= removes && filter->flags[0];
+    for (size_t i = 0; i < filter->children_count; i++)
+        removes |= kw_filter_removes_values(filter->children[i], ret_lengths);
+    return removes;
+}
+
+bool
 kw_filter_spans_rows(const kw_filter *filter)
 {
     if (filter->kind == KW_FILTER_PAGE || filter->kind == KW_FILTER_WHILE ||

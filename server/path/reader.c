@@ -21,7 +21,8 @@ struct kw_reader {
     const kw_table *table;
     const kw_path *path;
     kw_arena *scratch;
-    bool whole; /* true if every field is returned */
+    bool whole;       /* true if every field is returned */
+    bool omits_empty; /* kw_reader_omit_empty */
     want *wants;
     size_t *name_bytes;  /* bytes of each field's name in a reply */
     chosen *chosen;      /* per map field */
@@ -119,6 +120,19 @@ kw_reader_need(kw_reader *reader, size_t field)
     g_assert(field < reader->table->fields_count);
     if (reader->wants[field] == WANT_NOT)
         reader->wants[field] = WANT_READ;
+}
+
+void
+kw_reader_omit_empty(kw_reader *reader)
+{
+    reader->omits_empty = true;
+}
+
+/* True if the cell shows only that its column exists. */
+static bool
+is_omitted(const kw_reader *reader, const kw_cell *cell)
+{
+    return reader->omits_empty && cell->value.size == 0;
 }
 
 static kw_arena *
@@ -290,7 +304,7 @@ decode_map(kw_reader *reader, const kw_row *row, size_t number, uint32_t from, u
         const kw_cell *cell = &row->cells[i];
         kw_bytes name = kw_bytes_skip(cell->qualifier, map->qualifier.size);
         bool older = i > from && kw_bytes_equal(cell->qualifier, cell[-1].qualifier);
-        if (older || !is_chosen(&reader->chosen[number], name, &at))
+        if (older || !is_chosen(&reader->chosen[number], name, &at) || is_omitted(reader, cell))
             continue;
         bytes += name.size + cell->value.size + sizeof(int64_t);
         if (!check_size(reader, map, bytes, ret_error) ||
@@ -333,9 +347,9 @@ decode_cells(kw_reader *reader, const kw_row *row, kw_error *ret_error)
             continue;
         }
         at++; /* the next iteration compares older versions with the next column */
-        bool good =
-            map ? decode_map(reader, row, number, i, &i, ret_error)
-                : reader->wants[number] == WANT_NOT || decode_cell(reader, number, cell->value, ret_error);
+        bool good = map ? decode_map(reader, row, number, i, &i, ret_error)
+                        : reader->wants[number] == WANT_NOT || is_omitted(reader, cell) ||
+                              decode_cell(reader, number, cell->value, ret_error);
         if (!good)
             return kw_reader_name_row(reader, row->key, ret_error);
         i += !map;

@@ -21,6 +21,9 @@ kw_reader *kw_reader_new_identity(kw_call *call, const kw_table *table, const kw
 /* Reads the field without returning it, for a condition of the query. */
 void kw_reader_need(kw_reader *reader, size_t field);
 
+/* From now on, a cell with an empty value counts as absent: a filter has removed its value. */
+void kw_reader_omit_empty(kw_reader *reader);
+
 /* Decodes key and cells; bytes are slices of the row. ret_record belongs to the reader and changes with the
  * next row. CORRUPT, naming the row, if the placement's rule cannot have made the key, a value cannot be
  * decoded, or key and column hold different values of one field. */

@@ -32,7 +32,7 @@ kw_verb_explain(kw_call *call, const kw_scan_request *request, kw_effort *effort
     g_auto(kw_pushdown) push = {0};
     if (!kw_page_plan_within(call, request, effort, call->arena, &plan, ret_error))
         return false;
-    const kw_reader *reader = kw_pushdown_reader(call, request, plan, NULL);
+    kw_reader *reader = kw_pushdown_reader(call, request, plan, NULL);
     if (!kw_pushdown_make(call, request, plan, reader, &push, ret_error))
         return false;
     *ret_plan = push.notes_count ? with_notes(plan, &push, call->arena) : plan;

@@ -147,8 +147,33 @@ use_patterns(const kw_plan *plan, kw_arena *arena, kw_pushdown *push)
         note(push, patterns_text(plan, arena));
 }
 
+/* A field whose value the filter removes is absent from the records. INVALID if such a field could not be
+ * recognized, or if a condition of the query needs it. */
 static bool
-join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
+allow_removed_values(const kw_plan *plan, const kw_filter *filter, kw_reader *reader, kw_error *ret_error)
+{
+    const kw_table *table = plan->query->table;
+    bool lengths = false;
+    if (!kw_filter_removes_values(filter, &lengths))
+        return true;
+    if (lengths)
+        return kw_error_set(ret_error, KW_INVALID,
+                            "table %s: KeyOnlyFilter (true) replaces values by their lengths, which are not "
+                            "values of the fields; use KeyOnlyFilter ()",
+                            table->name);
+    for (size_t i = 0; i < table->fields_count; i++)
+        if (kw_condition_needs_column(plan, i))
+            return kw_error_set(
+                ret_error, KW_INVALID,
+                "table %s: the filter removes values (KeyOnlyFilter), but the query has a condition "
+                "on the field %s, which path %s stores as a value",
+                table->name, table->fields[i].name, plan->path->name);
+    kw_reader_omit_empty(reader);
+    return true;
+}
+
+static bool
+join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan, kw_reader *reader,
              kw_pushdown *push, kw_error *ret_error)
 {
     const kw_filter *parts[4], *own = NULL;
@@ -156,6 +181,8 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
     push->filter = request->filter;
     if (request->filter.size && !(own = kw_filter_parse(request->filter, call->arena, ret_error)))
         return kw_error_prefix(ret_error, "table %s", plan->query->table->name);
+    if (own && !allow_removed_values(plan, own, reader, ret_error))
+        return false;
     if (own && kw_filter_spans_rows(own))
         return true;
     if (own)
@@ -185,7 +212,7 @@ kw_pushdown_clear(kw_pushdown *push)
 }
 
 bool
-kw_pushdown_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, const kw_reader *reader,
+kw_pushdown_make(kw_call *call, const kw_scan_request *request, const kw_plan *plan, kw_reader *reader,
                  kw_pushdown *ret_push, kw_error *ret_error)
 {
     *ret_push = (kw_pushdown){0};

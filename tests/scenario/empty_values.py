@@ -12,7 +12,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from keyway_gateway import Ready, plain  # noqa: E402
+from keyway_gateway import Ready, plain, record  # noqa: E402
 from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers  # noqa: E402
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Outcome, Query, Value  # noqa: E402
 
@@ -40,6 +40,10 @@ tables:
     fields: {{a: string, n: {{type: int, counter: true}}}}
     key: [hash: a, field: a]
     paths: {{by_a: {{key: [field: a]}}}}
+  kinds:
+    store_table: NAME_kinds
+    fields: {{a: string, n: int, s: string, d: double, f: bool, b: bytes, t: timestamp, m: {{type: map, of: int, column: "d:m_*"}}}}
+    key: [hash: a, field: a]
   real: {{store_table: NAME_real, fields: {{a: double, n: {{type: int, counter: true}}}}, key: [hash: a, field: a]}}
 """
 REFUSED = {
@@ -132,6 +136,30 @@ def test_equal_keys(data):
         refused(reason, data.get, "real", key, None, None)
 
 
+def removed_values(data):
+    """A field whose value a filter removes is absent, whatever its type is. The records themselves are returned."""
+    full = {"a": "x", "n": 5, "s": "text", "d": 1.5, "f": True, "b": b"\0", "t": 7, "m": {"one": 1, "two": 2}}
+    same(data.put("kinds", record(**full), None).outcome, Outcome.OK, "put of all kinds")
+    same(data.put("kinds", record(a="y", n=6), None).outcome, Outcome.OK, "put of one kind")
+
+    def scan(text, **more):
+        return sorted((plain(row) for row in data.scan(Query("kinds", full_scan=True, filter=text, **more)).rows), key=lambda row: row["a"])
+
+    keys = [{"a": "x"}, {"a": "y"}]
+    same(scan(None), [full, {"a": "y", "n": 6}], "scan without a filter")
+    same(scan("KeyOnlyFilter()"), keys, "KeyOnlyFilter")
+    same(scan("KeyOnlyFilter()", columns=["n", "m"]), keys, "KeyOnlyFilter with columns")
+    same(scan("KeyOnlyFilter() AND RowFilter(=, 'substring:y')"), [{"a": "y"}], "KeyOnlyFilter AND RowFilter")
+    same(scan("(QualifierFilter(=, 'binary:n') AND KeyOnlyFilter()) OR QualifierFilter(=, 'binary:s')"), [{"a": "x", "s": "text"}, {"a": "y"}],
+         "KeyOnlyFilter for one column")
+    refused("KeyOnlyFilter (true) replaces values by their lengths", scan, "KeyOnlyFilter(true)")
+    try:
+        data.scan(Query("kinds", bound=record(n=5), full_scan=True, filter="KeyOnlyFilter()"))
+        sys.exit("a condition on a value that the filter removes was not refused")
+    except KeywayError as error:
+        same((error.code, "condition on the field n" in error.message), (Code.INVALID, True), error.message)
+
+
 def by_command(gateway, program):
     def keyway(code, *words):
         host, port = gateway.addresses[0]
@@ -162,6 +190,7 @@ def main():
         without_key(gateway, data, admin, store == "embedded")
         with_key(data)
         test_equal_keys(data)
+        removed_values(data)
         by_command(gateway, program)
 
 
