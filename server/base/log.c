@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log_writer.h"
+#include "base/utf8.h"
 
 #include <glib.h>
 #include <stdatomic.h>
@@ -39,41 +40,20 @@ format_time(char *to, size_t size)
     snprintf(to + length, size - length, ".%03dZ", (int)(now_ms % 1000));
 }
 
-/* True for characters that could end a line or move a terminal's cursor: C0 and C1 controls, line
- * separators. */
-static bool
-is_control(gunichar c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
-}
-
 /* --- values -------------------------------------------------------------------------------------- */
-
-/* Sets the first code point of the text, and its size in bytes. False if the first byte is not part of valid
- * UTF-8; then the size is 1. */
-static bool
-next_character(kw_bytes text, gunichar *ret_code_point, size_t *ret_size)
-{
-    gunichar c = text.data[0] < 0x80 ? text.data[0]
-                                     : g_utf8_get_char_validated((const char *)text.data, (gssize)text.size);
-    bool valid = c < (gunichar)-2;
-    *ret_code_point = c;
-    *ret_size = valid && c >= 0x80 ? (size_t)g_unichar_to_utf8(c, NULL) : 1;
-    return valid;
-}
 
 /* Quotes a text as a JSON string, which logfmt uses, too. Control characters are escaped, so that a value
  * from outside stays on its line. A byte that is not valid UTF-8 becomes the text \xNN. */
 static void
 append_quoted(kw_buffer *line, kw_bytes text)
 {
-    gunichar c;
+    uint32_t c;
     size_t size;
     kw_buffer_append_byte(line, '"');
     for (; text.size; text = kw_bytes_skip(text, size)) {
-        if (!next_character(text, &c, &size)) {
+        if (!kw_utf8_next(text, &c, &size)) {
             kw_buffer_printf(line, "\\\\x%02x", text.data[0]);
-        } else if (is_control(c)) {
+        } else if (kw_utf8_is_control(c)) {
             kw_buffer_printf(line, "\\u%04x", c);
         } else {
             if (c == '"' || c == '\\')

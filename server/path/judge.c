@@ -1,5 +1,6 @@
 #include "path/judge.h"
 
+#include "base/utf8.h"
 #include "rule/splits.h"
 
 #include <glib.h>

@@ -2,6 +2,7 @@
  */
 #include "path/reader.h"
 
+#include "base/utf8.h"
 #include "path/cells.h"
 #include "path/reply_size.h"
 #include "rule/splits.h"

@@ -125,38 +125,6 @@ kw_value_copy(kw_value value, kw_arena *arena)
     return value;
 }
 
-/* Number of ASCII bytes at the front, including NUL: usually all of the text, and much faster than GLib's
- * check of each character. */
-static size_t
-ascii_length(kw_bytes bytes)
-{
-    uint64_t words[4];
-    size_t at = 0;
-    for (; bytes.size - at >= sizeof words; at += sizeof words) {
-        memcpy(words, bytes.data + at, sizeof words);
-        if ((words[0] | words[1] | words[2] | words[3]) & UINT64_C(0x8080808080808080))
-            break;
-    }
-    while (at < bytes.size && bytes.data[at] < 0x80)
-        at++;
-    return at;
-}
-
-bool
-kw_utf8_valid(kw_bytes bytes)
-{
-    for (;;) {
-        const char *end;
-        bytes = kw_bytes_skip(bytes, ascii_length(bytes));
-        if (bytes.size == 0 || g_utf8_validate_len((const char *)bytes.data, bytes.size, &end))
-            return true;
-        size_t valid = (size_t)((const uint8_t *)end - bytes.data);
-        if (bytes.data[valid] != 0)
-            return false;
-        bytes = kw_bytes_skip(bytes, valid); /* GLib stops at a NUL: continue after it */
-    }
-}
-
 /* Prints printable ASCII unchanged, except backslash and double quote; for text, also the bytes from 0x80 on.
  * Prints all other bytes as \xNN. */
 static void

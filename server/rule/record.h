@@ -66,9 +66,6 @@ bool kw_number_as_real(int64_t number, double *ret_real);
 /* Copies a value: bytes and entries into the arena. */
 kw_value kw_value_copy(kw_value value, kw_arena *arena);
 
-/* True for well-formed UTF-8, which can contain U+0000. */
-bool kw_utf8_valid(kw_bytes bytes);
-
 /* For messages: text in double quotes, numbers and bytes without; unprintable bytes as \xNN; of a map only
  * the number of entries. Truncated to fit; size must be at least 16. */
 void kw_value_print(kw_value value, char *to, size_t size);

@@ -7,6 +7,8 @@
  */
 #include "schema/policy.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,8 @@
 /* Lookups in a table, and the check of a value against its field. */
 #include "schema/policy.h"
 
+#include "base/utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

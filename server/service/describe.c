@@ -1,6 +1,7 @@
 /* describe, tables and policy: describe the policy that is being served. */
 #include "service/describe.h"
 
+#include "base/utf8.h"
 #include "config/reader.h"
 #include "rule/splits.h"
 #include "service/methods.h"

@@ -1,5 +1,7 @@
 #include "service/errors.h"
 
+#include "base/utf8.h"
+
 /* No default, so that a new code does not compile until it is mapped. */
 static int32_t
 code_of(kw_code code)
@@ -30,6 +32,15 @@ code_of(kw_code code)
     g_assert_not_reached();
 }
 
+/* The texts are our own, but some quote names and values of callers and of stored rows. */
+static kw_bytes
+message_of(const kw_error *error, kw_arena *arena)
+{
+    g_auto(kw_buffer) shown = KW_BUFFER_EMPTY;
+    kw_utf8_escape(kw_bytes_of_text(error->text), true, &shown);
+    return kw_arena_copy(arena, kw_buffer_bytes(&shown));
+}
+
 static int32_t
 retry_of(const kw_error *error)
 {
@@ -41,7 +52,7 @@ kw_errors_exception(const kw_error *error, const char *request_id, kw_arena *are
 {
     kw_api_KeywayError *result = KW_ARENA_NEW(arena, kw_api_KeywayError);
     result->code = code_of(error->code);
-    result->message = kw_arena_copy(arena, kw_bytes_of_text(error->text));
+    result->message = message_of(error, arena);
     result->has_retry_after_ms = error->retry_after_ms > 0;
     result->retry_after_ms = retry_of(error);
     result->has_maybe_applied = error->maybe_applied;
@@ -56,7 +67,7 @@ kw_errors_failure(const kw_error *error, kw_arena *arena)
 {
     kw_api_Failure *result = KW_ARENA_NEW(arena, kw_api_Failure);
     result->code = code_of(error->code);
-    result->message = kw_arena_copy(arena, kw_bytes_of_text(error->text));
+    result->message = message_of(error, arena);
     result->has_retry_after_ms = error->retry_after_ms > 0;
     result->retry_after_ms = retry_of(error);
     result->has_maybe_applied = error->maybe_applied;

@@ -3,6 +3,8 @@
  *   policyApply: a worker thread compiles the text --> the gateway applies it (service.h) --> the reply
  */
 #include "service/candidate.h"
+
+#include "base/utf8.h"
 #include "service/methods.h"
 #include "service/offload.h"
 

@@ -1,5 +1,6 @@
 #include "service/show.h"
 
+#include "base/utf8.h"
 #include "rule/record.h"
 
 const char *

@@ -9,6 +9,7 @@
  * bytes, long tokens are not copied, and containers stop early. */
 #pragma once
 
+#include "base/utf8.h"
 #include "wire/table.h"
 
 #include <glib.h>

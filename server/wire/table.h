@@ -17,7 +17,7 @@ typedef enum kw_wire_kind {
     KW_WIRE_KIND_I32, /* enums too */
     KW_WIRE_KIND_I64,
     KW_WIRE_KIND_DOUBLE,
-    KW_WIRE_KIND_TEXT, /* IDL string; handled as bytes, not checked to be UTF-8 */
+    KW_WIRE_KIND_TEXT, /* IDL string: decoded as bytes, and not checked; encoded as valid UTF-8 */
     KW_WIRE_KIND_BYTES,
     KW_WIRE_KIND_STRUCT,
     KW_WIRE_KIND_LIST,

@@ -1,5 +1,6 @@
-/* An input that decodes can be encoded and decoded in both protocols without a change, and the skipper finds
- * the same end as the decoder. An input that does not decode has an error message. */
+/* An input that decodes can be encoded and decoded in both protocols without a change, except that texts
+ * become valid UTF-8, and the skipper finds the same end as the decoder. An input that does not decode has an
+ * error message. */
 #include "fuzz/fuzz_wire.h"
 
 #include "unit/wire/value.h"
@@ -7,19 +8,31 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static const void *
+encode_and_decode(const kw_wire_struct *table, kw_wire_protocol protocol, const void *value, kw_buffer *out,
+                  kw_arena *arena)
+{
+    kw_wire_limits roomy = {.decoded_bytes = 16 << 20, .depth = KW_WIRE_DEPTH_DEFAULT};
+    kw_error error = KW_ERROR_NONE;
+    void *back = kw_arena_alloc(arena, table->size);
+    kw_wire_struct_encode(out, protocol, table, value);
+    if (!kw_wire_struct_decode(table, protocol, kw_buffer_bytes(out), roomy, arena, back, &error))
+        g_error("%s", error.text);
+    return back;
+}
+
 static void
 must_survive(const kw_wire_struct *table, kw_wire_protocol protocol, const void *value)
 {
     g_autoptr(kw_arena) arena = kw_arena_new();
-    kw_buffer out = KW_BUFFER_EMPTY;
-    kw_wire_limits roomy = {.decoded_bytes = 4 << 20, .depth = KW_WIRE_DEPTH_DEFAULT};
-    kw_error error = KW_ERROR_NONE;
-    void *back = kw_arena_alloc(arena, table->size);
-    kw_wire_struct_encode(&out, protocol, table, value);
-    if (!kw_wire_struct_decode(table, protocol, kw_buffer_bytes(&out), roomy, arena, back, &error))
-        g_error("%s", error.text);
-    g_assert_true(test_value_equal(table, value, back));
-    kw_buffer_clear(&out);
+    kw_buffer first = KW_BUFFER_EMPTY, second = KW_BUFFER_EMPTY;
+    const void *valid = encode_and_decode(table, protocol, value, &first, arena);
+    const void *back = encode_and_decode(table, protocol, valid, &second, arena);
+    g_assert_true(test_value_equal(table, value, valid));
+    g_assert_true(test_value_equal(table, valid, back));
+    g_assert_true(kw_bytes_equal(kw_buffer_bytes(&first), kw_buffer_bytes(&second)));
+    kw_buffer_clear(&first);
+    kw_buffer_clear(&second);
 }
 
 static void

@@ -97,8 +97,10 @@ class Calls:
             return self.struct(details[0], name, depth + 1)
         count = random.randrange(4)
         if kind in (TType.LIST, TType.SET):
-            return [self.value(details[0], details[1], name, depth + 1) for _ in range(count)]
+            held = [self.value(details[0], details[1], name, depth + 1) for _ in range(count)]
+            return [value for value in held if value is not None]
         if kind == TType.MAP:
-            return {self.value(details[0], details[1], name, depth + 1): self.value(details[2], details[3], name, depth + 1)
+            held = {self.value(details[0], details[1], name, depth + 1): self.value(details[2], details[3], name, depth + 1)
                     for _ in range(count)}
+            return {key: value for key, value in held.items() if value is not None}
         raise AssertionError(f"{name}: Thrift type {kind}")

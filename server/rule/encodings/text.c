@@ -10,6 +10,8 @@
  */
 #include "rule/encoding.h"
 
+#include "base/utf8.h"
+
 #include <stdio.h>
 
 #define TEXT_TYPES (KW_TYPE_BIT(KW_FIELD_STRING) | KW_TYPE_BIT(KW_FIELD_BYTES))

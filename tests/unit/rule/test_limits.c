@@ -1,6 +1,8 @@
 /* Limits that are exact: sizes of names, texts that are cut, characters and hashes at the end of a block,
  * ends of ranges between two units, and the numbers of bits that survive encoding and decoding. */
 #include "rule/component.h"
+
+#include "base/utf8.h"
 #include "rule/derived.h"
 #include "rule/digest.h"
 #include "rule/policies.h"

@@ -1,5 +1,7 @@
 /* Values: their order, their form in messages, and texts that are not UTF-8. */
 #include "rule/policies.h"
+
+#include "base/utf8.h"
 #include "rule/values.h"
 
 #include <math.h>

@@ -44,6 +44,17 @@ test_error_texts(void)
     g_assert_cmpint(kw_errors_failure(&error, arena)->retry_after_ms, ==, INT32_MAX);
 }
 
+/* A message that quotes something from outside cannot control a terminal, and is valid UTF-8. */
+static void
+test_quoted_texts(void)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_error error = {.code = KW_INVALID, .text = "no row \x1b]0;x\a\r\n\xff \xc2\x9b \xc5\x81"};
+    kw_bytes expected = KW_BYTES_LITERAL("no row \\x1b]0;x\\x07\\x0d\\x0a\\xff \\xc2\\x9b \xc5\x81");
+    g_assert_true(kw_bytes_equal(kw_errors_exception(&error, NULL, arena)->message, expected));
+    g_assert_true(kw_bytes_equal(kw_errors_failure(&error, arena)->message, expected));
+}
+
 static void
 test_options(void)
 {
@@ -102,6 +113,7 @@ main(int count, char **arguments)
     g_test_init(&count, &arguments, NULL);
     g_test_add_func("/service/errors/codes", test_codes);
     g_test_add_func("/service/errors/texts", test_error_texts);
+    g_test_add_func("/service/errors/quoted-texts", test_quoted_texts);
     g_test_add_func("/service/errors/options", test_options);
     g_test_add_func("/service/errors/shown-names", test_shown_names);
     return g_test_run();

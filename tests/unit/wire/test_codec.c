@@ -339,10 +339,48 @@ strings_are_slices_of_the_body(void)
     g_assert_cmpuint(kw_arena_used(arena), ==, 0);
 }
 
+/* A text that is not valid UTF-8 is encoded with escapes, and bytes are not changed. */
+static void
+texts_are_utf8(void)
+{
+    static const struct {
+        kw_bytes text;
+        const char *encoded;
+    } texts[] = {
+        {KW_BYTES_LITERAL("plain"), "plain"},
+        {KW_BYTES_LITERAL("\xc5\x81\xc3\xb3"
+                          "d\xc5\xba"),
+         "\xc5\x81\xc3\xb3"
+         "d\xc5\xba"},
+        {KW_BYTES_LITERAL("a\xff"
+                          "b"),
+         "a\\xffb"},
+        {KW_BYTES_LITERAL("cut \xe2\x82"), "cut \\xe2\\x82"},
+        {KW_BYTES_LITERAL("\xc0\x80\xed\xa0\x80"), "\\xc0\\x80\\xed\\xa0\\x80"},
+        {KW_BYTES_LITERAL("\xf5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80"},
+    };
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(texts); i++) {
+        g_autoptr(kw_arena) arena = kw_arena_new();
+        kw_wire_protocol protocol = protocols[i % 2];
+        kw_api_KeyPiece piece = {
+            .component = texts[i / 2].text, .bytes = texts[i / 2].text, .text = texts[i / 2].text};
+        kw_buffer out = KW_BUFFER_EMPTY;
+        kw_api_KeyPiece *back = KW_ARENA_NEW(arena, kw_api_KeyPiece);
+        kw_wire_struct_encode(&out, protocol, &kw_api_KeyPiece_wire, &piece);
+        g_assert_true(kw_wire_struct_decode(&kw_api_KeyPiece_wire, protocol, kw_buffer_bytes(&out),
+                                            large_limits, arena, back, NULL));
+        g_assert_true(kw_bytes_equal(back->text, kw_bytes_of_text(texts[i / 2].encoded)));
+        g_assert_true(kw_bytes_equal(back->component, kw_bytes_of_text(texts[i / 2].encoded)));
+        g_assert_true(kw_bytes_equal(back->bytes, texts[i / 2].text));
+        kw_buffer_clear(&out);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
+    g_test_add_func("/wire/codec/texts_are_utf8", texts_are_utf8);
     g_test_add_func("/wire/codec/decoding_reverses_encoding", decoding_reverses_encoding);
     g_test_add_func("/wire/codec/every_truncation_is_rejected", every_truncation_is_rejected);
     g_test_add_func("/wire/codec/bytes_are_the_known_ones", bytes_are_the_known_ones);

@@ -15,5 +15,6 @@ void test_value_fill(const kw_wire_struct *table, test_random *random, unsigned 
                      void *ret_value);
 
 /* True if the values are equal. A member absent on one side must be absent on the other. Doubles are compared
- * by their bits. */
+ * by their bits. A text of `a` that is not valid UTF-8 equals every text, because it is encoded as another
+ * one. */
 bool test_value_equal(const kw_wire_struct *table, const void *a, const void *b);
