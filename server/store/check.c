@@ -281,6 +281,19 @@ kw_check_sum(kw_bytes table, const kw_column *column, int64_t stored, int64_t am
 }
 
 bool
+kw_refuse_removal(kw_bytes table, kw_bytes row, int64_t newest_ms, int64_t left_ms, kw_error *ret_error)
+{
+    kw_error_set(
+        ret_error, KW_REFUSED,
+        "table %s, row %s: its newest timestamp, %lld, is %lld ms ahead of the store's clock, and later "
+        "writes would be hidden; try again after this time, or remove it with a later timestamp of your own "
+        "(keyway remove --version)",
+        kw_show(table).text, kw_show(row).text, (long long)newest_ms, (long long)left_ms);
+    ret_error->retry_after_ms = (uint32_t)MIN(left_ms, 60000);
+    return false;
+}
+
+bool
 kw_check_row_copy(const kw_row_copy *copy, kw_error *ret_error)
 {
     return check_row(copy->table, copy->row, ret_error) && check_row(copy->to_table, copy->to_row, ret_error);

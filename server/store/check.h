@@ -33,6 +33,10 @@ bool kw_check_is_met(const kw_check *check, const kw_cell *stored);
 bool kw_check_sum(kw_bytes table, const kw_column *column, int64_t stored, int64_t amount, int64_t *ret_sum,
                   kw_error *ret_error);
 
+/* REFUSED, for a removal that would leave cells: the newest one is left_ms ahead of the store's clock, so a
+ * delete up to it would hide later writes. Returns false. */
+bool kw_refuse_removal(kw_bytes table, kw_bytes row, int64_t newest_ms, int64_t left_ms, kw_error *ret_error);
+
 /* The bytes as error texts show them: control and non-ASCII bytes as \xNN, and "..." in place of the rest
  * after about 60 characters. */
 typedef struct kw_shown {

@@ -19,6 +19,19 @@ find_table(kw_collector *self, kw_bytes name, kw_error *ret_error)
     return self->table;
 }
 
+/* False if a cell with a later timestamp, which its caller set, would survive the removal. Reads the row only
+ * if the store can have such cells. */
+static bool
+check_removal(kw_collector *self, const kw_write *write, kw_stored_table *table, int64_t stamp,
+              kw_deadline deadline, kw_error *ret_error)
+{
+    if (write->kind != KW_WRITE_DELETE || write->timestamp != KW_TIMESTAMP_NONE ||
+        !kw_stamps_can_be_exceeded(&self->store->stamps, stamp))
+        return true;
+    kw_stored_row target = {table, write->row};
+    return kw_conditional_removal(self->store, &self->batch, &target, write, stamp, deadline, ret_error);
+}
+
 /* Adds a write to the batch with the timestamp `stamp`, unless the write's caller has set one. */
 static bool
 add_write(kw_collector *self, const kw_write *write, int64_t stamp, kw_error *ret_error)
@@ -26,7 +39,18 @@ add_write(kw_collector *self, const kw_write *write, int64_t stamp, kw_error *re
     kw_stored_table *table = find_table(self, write->table, ret_error);
     if (write->timestamp != KW_TIMESTAMP_NONE)
         stamp = write->timestamp;
+    if (write->timestamp != KW_TIMESTAMP_NONE && write->kind == KW_WRITE_PUT)
+        kw_stamps_note_put(&self->store->stamps, stamp);
     return table && kw_entries_add(&self->batch, table, write, stamp, ret_error);
+}
+
+static bool
+add_single(kw_collector *self, const kw_commit *commit, int64_t stamp, kw_error *ret_error)
+{
+    const kw_write *write = commit->write;
+    kw_stored_table *table = find_table(self, write->table, ret_error);
+    return table && check_removal(self, write, table, stamp, commit->deadline, ret_error) &&
+           add_write(self, write, stamp, ret_error);
 }
 
 static int64_t
@@ -64,15 +88,21 @@ stamp_of_record(kw_collector *self, const kw_write *const *writes, size_t count)
     return kw_stamps_allocate(&self->store->stamps, rows, count, removal);
 }
 
-/* False if one of several rows cannot be written. Then none is written, so that the rows of a record stay
- * equal. A single row is not checked here, because add_write checks it. */
+/* False if one of the rows cannot be written. Then none is written, so that the rows of a record stay equal.
+ */
 static bool
-check_record(kw_collector *self, const kw_write *const *writes, size_t count, kw_error *ret_error)
+check_record(kw_collector *self, const kw_write *const *writes, size_t count, kw_deadline deadline,
+             int64_t *ret_stamp, kw_error *ret_error)
 {
     bool good = true;
-    for (size_t i = 0; good && count > 1 && i < count; i++) {
+    for (size_t i = 0; good && count > 1 && i < count; i++) { /* add_write checks a single row */
         const kw_stored_table *table = find_table(self, writes[i]->table, ret_error);
         good = table && kw_entries_check(table, writes[i], ret_error);
+    }
+    *ret_stamp = good ? stamp_of_record(self, writes, count) : 0;
+    for (size_t i = 0; good && i < count; i++) {
+        kw_stored_table *table = find_table(self, writes[i]->table, ret_error);
+        good = table && check_removal(self, writes[i], table, *ret_stamp, deadline, ret_error);
     }
     return good;
 }
@@ -83,8 +113,8 @@ add_record(kw_collector *self, kw_commit *commit, size_t first, size_t count)
     const kw_write *const *writes = commit->many.writes + first;
     kw_written *results = commit->many.results + first;
     kw_error error;
-    bool checked = check_record(self, writes, count, &error);
-    int64_t stamp = checked ? stamp_of_record(self, writes, count) : 0;
+    int64_t stamp;
+    bool checked = check_record(self, writes, count, commit->deadline, &stamp, &error);
     for (size_t i = 0; i < count; i++) {
         bool good = checked && add_write(self, writes[i], stamp, &error);
         results[i].outcome = good ? KW_OUTCOME_OK : KW_OUTCOME_FAILED;
@@ -153,6 +183,8 @@ add_conditional_write(kw_collector *self, kw_commit *commit)
     int64_t stamp = write->timestamp;
     if (stamp == KW_TIMESTAMP_NONE)
         stamp = stamp_of_rows(self, rows, count, write->kind == KW_WRITE_DELETE);
+    else if (write->kind == KW_WRITE_PUT)
+        kw_stamps_note_put(&self->store->stamps, stamp);
     return kw_conditional_write(self->store, &self->batch, rows, count, stamp, commit);
 }
 
@@ -176,7 +208,7 @@ kw_collector_add(kw_collector *self, kw_commit *commit)
         return false;
     switch (commit->kind) {
     case KW_COMMIT_WRITE:
-        return add_write(self, commit->write, stamp_of_write(self, commit->write), &commit->error);
+        return add_single(self, commit, stamp_of_write(self, commit->write), &commit->error);
     case KW_COMMIT_MANY:
         return add_slice(self, commit);
     case KW_COMMIT_IF:
@@ -189,6 +221,35 @@ kw_collector_add(kw_collector *self, kw_commit *commit)
         break;
     }
     g_assert_not_reached();
+}
+
+static bool
+is_put_ahead(const kw_stamps *stamps, const kw_write *write)
+{
+    return write->timestamp != KW_TIMESTAMP_NONE && write->timestamp > stamps->now_ms &&
+           write->kind == KW_WRITE_PUT;
+}
+
+/* True if one of the writes that are in no slice yet is a put with a timestamp ahead of the clock. */
+static bool
+has_put_ahead(const kw_stamps *stamps, const kw_commit *commit)
+{
+    for (size_t i = commit->many.next; i < commit->many.count; i++)
+        if (is_put_ahead(stamps, commit->many.writes[i]))
+            return true;
+    return false;
+}
+
+bool
+kw_collector_can_read(const kw_collector *self, const kw_commit *commit)
+{
+    const kw_stamps *stamps = &self->store->stamps;
+    if (kw_stamps_can_be_exceeded(stamps, stamps->now_ms))
+        return true;
+    return commit->kind == KW_COMMIT_WRITE ? is_put_ahead(stamps, commit->write)
+           : commit->kind == KW_COMMIT_MANY
+               ? has_put_ahead(stamps, commit)
+               : commit->kind == KW_COMMIT_IF || commit->kind == KW_COMMIT_INCREMENT;
 }
 
 void

@@ -319,7 +319,7 @@ kinds_before_table_change(const kw_committer *committer)
             kinds.unsynced = true;
         else
             kinds.synced = true;
-        if (at->kind == KW_COMMIT_IF || at->kind == KW_COMMIT_INCREMENT)
+        if (kw_collector_can_read(&committer->collector, at))
             kinds.conditional = true;
     }
     return kinds;

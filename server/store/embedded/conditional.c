@@ -7,13 +7,12 @@
 #include "store/embedded/key.h"
 #include "store/embedded/reader.h"
 
-/* Reads the newest cells of the columns, as a get would. Gives up when the deadline of the commit passes. */
+/* Reads the newest cells of the columns, as a get would. Gives up when the deadline passes. */
 static bool
 read_row(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, const kw_column *columns,
-         size_t count, kw_rows *rows, kw_row *ret_row, kw_commit *commit)
+         size_t count, kw_deadline deadline, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
 {
-    kw_error *ret_error = &commit->error;
-    kw_effort effort = {.deadline = commit->deadline};
+    kw_effort effort = {.deadline = deadline};
     kw_selection selection;
     kw_read_request request = {.columns = columns, .columns_count = count, .max_versions = 1};
     if (!kw_selection_init_on(&selection, target->table, &request, ret_error))
@@ -31,6 +30,24 @@ read_row(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, con
     rocksdb_iter_destroy(at);
     kw_selection_clear(&selection);
     return good;
+}
+
+/* --- removals ---------------------------------------------------------------------------------------- */
+
+bool
+kw_conditional_removal(kw_embedded *store, kw_entries *batch, const kw_stored_row *target,
+                       const kw_write *removal, int64_t stamp, kw_deadline deadline, kw_error *ret_error)
+{
+    kw_rows *rows = kw_rows_new();
+    kw_row row;
+    bool good = read_row(store, batch, target, removal->columns, removal->columns_count, deadline, rows, &row,
+                         ret_error);
+    int64_t newest = stamp;
+    for (uint32_t i = 0; good && i < row.cells_count; i++)
+        newest = MAX(newest, row.cells[i].timestamp);
+    kw_rows_free(rows);
+    return good && (newest == stamp ||
+                    kw_refuse_removal(target->table->name, target->key, newest, newest - stamp, ret_error));
 }
 
 /* --- write_if ---------------------------------------------------------------------------------------- */
@@ -106,7 +123,8 @@ kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored_row 
     size_t count;
     const kw_column *columns = columns_to_read(rows->arena, write, check, &count);
     kw_row row;
-    bool good = read_row(store, batch, &targets[0], columns, count, rows, &row, commit);
+    bool good =
+        read_row(store, batch, &targets[0], columns, count, commit->deadline, rows, &row, &commit->error);
     commit->applied = good && kw_check_is_met(check, find_cell(&row, &columns[0]));
     if (good && write->timestamp == KW_TIMESTAMP_NONE)
         stamp = stamp_after(stamp, &row, columns, count);
@@ -201,8 +219,8 @@ kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_stored_
     g_assert(commit->kind == KW_COMMIT_INCREMENT && batch->is_indexed && !commit->rows);
     kw_rows *rows = kw_rows_new();
     kw_row old;
-    bool good = read_row(store, batch, &targets[0], increment->columns, increment->columns_count, rows, &old,
-                         commit) &&
+    bool good = read_row(store, batch, &targets[0], increment->columns, increment->columns_count,
+                         commit->deadline, rows, &old, &commit->error) &&
                 check_counters(increment, &old, &commit->error);
     for (size_t i = 1; good && i < targets_count; i++)
         good = check_families(targets[i].table, increment, &commit->error);

@@ -187,6 +187,8 @@ typedef struct kw_collector {
  * was added. Of a MANY commit, it adds the next slice: so many records that one call delays the commits of
  * others by some milliseconds at most. Each write of it has its own result. */
 bool kw_collector_add(kw_collector *self, kw_commit *commit);
+/* True if the commit can need an indexed batch. */
+bool kw_collector_can_read(const kw_collector *self, const kw_commit *commit);
 void kw_collector_forget_table(kw_collector *self);
 
 /* --- conditional operations (conditional.c): on the committer's thread, with an indexed batch ---- */
@@ -195,6 +197,12 @@ typedef struct kw_stored_row {
     kw_stored_table *table;
     kw_bytes key;
 } kw_stored_row;
+
+/* False if a cell that the removal covers is later than its timestamp, which the store gave: the cell would
+ * stay. */
+bool kw_conditional_removal(kw_embedded *store, kw_entries *batch, const kw_stored_row *target,
+                            const kw_write *removal, int64_t stamp, kw_deadline deadline,
+                            kw_error *ret_error);
 
 /* targets: the rows of the record. Read targets[0] and write all of them with the timestamp `stamp`. If
  * targets[0] has a newer cell, whose timestamp came from a caller, all rows get that timestamp instead.

@@ -1,10 +1,12 @@
-/* See stamps.h. The mark is stored under the key 00000000 's', in 8 bytes. */
+/* See stamps.h. The mark is stored under the key 00000000 's', in 8 bytes, followed by ahead_ms in 8 bytes.
+ */
 #include "store/embedded/stamps.h"
 
 #include "base/log.h"
 #include "store/embedded/embedded_internal.h"
 
 #define MARK_LEAD_MS 100
+#define MARK_BYTES 16
 #define LAG_WARN_MS 1000
 #define NS_PER_MS 1000000
 
@@ -26,12 +28,15 @@ kw_stamps_load(kw_stamps *stamps, rocksdb_t *db, kw_error *ret_error)
     rocksdb_readoptions_destroy(options);
     if (failed)
         return kw_engine_failed(failed, "reading the newest timestamp", ret_error);
-    bool good = !value || size == 8;
+    bool good = !value || size == MARK_BYTES;
     stamps->mark_ms = value && good ? (int64_t)kw_be64_load((const uint8_t *)value) : 0;
+    stamps->ahead_ms = value && good ? (int64_t)kw_be64_load((const uint8_t *)value + 8) : 0;
     rocksdb_free(value);
     if (!good)
         return kw_error_set(ret_error, KW_CORRUPT,
-                            "the stored limit of the store's timestamps has %zu bytes instead of 8", size);
+                            "the stored limit of the store's timestamps has %zu bytes instead of %d", size,
+                            MARK_BYTES);
+    stamps->stored_ahead_ms = stamps->ahead_ms;
     stamps->newest_ms = stamps->mark_ms;
     stamps->now_ms = stamps->mark_ms + 1;
     return true;
@@ -79,6 +84,19 @@ kw_stamps_allocate(kw_stamps *stamps, const kw_bytes *rows, size_t count, bool r
 }
 
 void
+kw_stamps_note_put(kw_stamps *stamps, int64_t timestamp)
+{
+    if (timestamp > stamps->now_ms)
+        stamps->ahead_ms = MAX(stamps->ahead_ms, timestamp);
+}
+
+bool
+kw_stamps_can_be_exceeded(const kw_stamps *stamps, int64_t timestamp)
+{
+    return stamps->ahead_ms > timestamp;
+}
+
+void
 kw_stamps_copied(kw_stamps *stamps, kw_bytes from, kw_bytes to)
 {
     int64_t floor_ms = stamps->floor_ms[kw_bytes_hash(from) % KW_STAMPS_ROW_HASHES];
@@ -90,7 +108,8 @@ void
 kw_stamps_add_mark_if_needed(kw_stamps *stamps, kw_entries *batch)
 {
     stamps->batch_mark_ms = 0;
-    if (stamps->newest_ms > stamps->mark_ms && batch->bytes > 0)
+    bool is_higher = stamps->newest_ms > stamps->mark_ms || stamps->ahead_ms > stamps->stored_ahead_ms;
+    if (is_higher && batch->bytes > 0)
         kw_stamps_add_mark(stamps, batch);
 }
 
@@ -99,14 +118,17 @@ kw_stamps_add_mark(kw_stamps *stamps, kw_entries *batch)
 {
     stamps->batch_mark_ms = stamps->newest_ms + MARK_LEAD_MS;
     g_assert(stamps->batch_mark_ms >= stamps->mark_ms); /* the mark never decreases */
-    uint8_t value[8];
+    uint8_t value[MARK_BYTES];
     kw_be64_store(value, (uint64_t)stamps->batch_mark_ms);
+    kw_be64_store(value + 8, (uint64_t)stamps->ahead_ms);
     kw_entries_put(batch, kw_bytes_of(mark_key, sizeof mark_key), kw_bytes_of(value, sizeof value));
 }
 
 void
 kw_stamps_written(kw_stamps *stamps, bool written)
 {
-    if (written && stamps->batch_mark_ms)
-        stamps->mark_ms = stamps->batch_mark_ms;
+    if (!written || !stamps->batch_mark_ms)
+        return;
+    stamps->mark_ms = stamps->batch_mark_ms;
+    stamps->stored_ahead_ms = stamps->ahead_ms;
 }

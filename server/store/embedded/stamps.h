@@ -18,17 +18,24 @@
 typedef struct kw_entries kw_entries;
 
 typedef struct kw_stamps {
-    int64_t now_ms;                         /* the store's time at the start of the round */
-    int64_t lag_from_ms;                    /* now_ms when the clock was found to be earlier than it */
-    uint64_t lag_since_ns;                  /* monotonic time of that moment; 0: the clock is not earlier */
-    int64_t newest_ms;                      /* greatest allocated timestamp */
-    int64_t mark_ms;                        /* the mark on disk */
-    int64_t batch_mark_ms;                  /* the mark in the current batch; 0: the batch contains none */
+    int64_t now_ms;          /* the store's time at the start of the round */
+    int64_t lag_from_ms;     /* now_ms when the clock was found to be earlier than it */
+    uint64_t lag_since_ns;   /* monotonic time of that moment; 0: the clock is not earlier */
+    int64_t newest_ms;       /* greatest allocated timestamp */
+    int64_t mark_ms;         /* the mark on disk */
+    int64_t batch_mark_ms;   /* the mark in the current batch; 0: the batch contains none */
+    int64_t ahead_ms;        /* greatest timestamp that the caller of a put set ahead of the clock */
+    int64_t stored_ahead_ms; /* the same on disk, beside the mark */
     int64_t floor_ms[KW_STAMPS_ROW_HASHES]; /* by hash of the row: the least timestamp of its next write */
 } kw_stamps;
 
 /* Reads the mark from disk. */
 bool kw_stamps_load(kw_stamps *stamps, rocksdb_t *db, kw_error *ret_error);
+
+/* Call it for each put whose caller set the timestamp. */
+void kw_stamps_note_put(kw_stamps *stamps, int64_t timestamp);
+/* True if the store can have cells with a later timestamp. Only callers can have set it. */
+bool kw_stamps_can_be_exceeded(const kw_stamps *stamps, int64_t timestamp);
 
 /* True if the mark is stored under this key. */
 bool kw_stamps_is_mark(kw_bytes key);

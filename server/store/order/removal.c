@@ -150,14 +150,7 @@ static void
 refuse_ahead(removal *op, int64_t newest_ms, int64_t left_ms)
 {
     kw_error error;
-    kw_error_set(
-        &error, KW_REFUSED,
-        "table %s, row %s: its newest timestamp, %lld, is %lld ms ahead of the store's clock, and later "
-        "writes would be hidden; try again after this time, or remove it with a later timestamp of your own "
-        "(keyway remove --version)",
-        kw_show(op->write->table).text, kw_show(op->write->row).text, (long long)newest_ms,
-        (long long)left_ms);
-    error.retry_after_ms = (uint32_t)MIN(left_ms, 60000);
+    kw_refuse_removal(op->write->table, op->write->row, newest_ms, left_ms, &error);
     fail(op, &error);
 }
 

@@ -166,6 +166,88 @@ rows_of_one_record_have_one_timestamp(void)
     embedded_fixture_clear(&fixture);
 }
 
+static kw_write
+removal_of(const char *row, const kw_column *column)
+{
+    return (kw_write){.kind = KW_WRITE_DELETE,
+                      .table = B("t"),
+                      .row = B(row),
+                      .columns = column,
+                      .columns_count = column ? 1 : 0,
+                      .timestamp = KW_TIMESTAMP_NONE,
+                      .record = 1,
+                      .deadline = KW_DEADLINE_NONE};
+}
+
+static void
+refuse_removal(embedded_fixture *fixture, const char *row, const kw_column *column)
+{
+    kw_write write = removal_of(row, column);
+    kw_sync_written result = kw_sync_write(&fixture->sync, &write);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
+    g_assert_cmpint(result.error.code, ==, KW_REFUSED);
+    g_assert_cmpuint(result.error.retry_after_ms, >=, 4990);
+    g_assert_cmpuint(result.error.retry_after_ms, <=, 5000);
+    g_assert_nonnull(strstr(result.error.text, "1700000005000, is "));
+    g_assert_nonnull(strstr(result.error.text, "keyway remove --version"));
+}
+
+/* A removal that left a cell behind would be acknowledged although the record stays. */
+static void
+a_removal_below_a_later_cell_is_refused(void)
+{
+    embedded_fixture fixture;
+    setup(&fixture);
+    const kw_column column = {.family = B("d"), .qualifier = B("a")},
+                    other = {.family = B("d"), .qualifier = B("b")};
+    embedded_fixture_put(&fixture, "t", "row", "d", "a", "x", START_MS + 5000);
+    put(&fixture, "hidden");
+    refuse_removal(&fixture, "row", NULL);
+    refuse_removal(&fixture, "row", &column);
+    kw_write write = removal_of("row", &other); /* the later cell is not in this column */
+    g_assert_cmpint(kw_sync_write(&fixture.sync, &write).outcome, ==, KW_OUTCOME_OK);
+    embedded_fixture_delete_row(&fixture, "t", "elsewhere", KW_TIMESTAMP_NONE);
+    embedded_fixture_reopen(&fixture);
+    atomic_store(&clock_ms, START_MS + 101); /* above the mark */
+    write = removal_of("row", NULL);
+    g_assert_cmpint(kw_sync_write(&fixture.sync, &write).error.code, ==, KW_REFUSED);
+    embedded_fixture_delete_row(&fixture, "t", "row", START_MS + 5000);
+    embedded_fixture_delete_row(&fixture, "t", "row", KW_TIMESTAMP_NONE);
+    embedded_fixture_put(&fixture, "t", "row", "d", "a", "x", START_MS + 6000);
+    atomic_store(&clock_ms, START_MS + 6000);
+    embedded_fixture_delete_row(&fixture, "t", "row", KW_TIMESTAMP_NONE);
+    embedded_fixture_expect_row(&fixture, "t", "row", "");
+    embedded_fixture_clear(&fixture);
+}
+
+/* In one batch with the put. If one row of a record has the later cell, no row of it is removed. */
+static void
+a_record_with_a_later_cell_is_not_removed(void)
+{
+    embedded_fixture fixture;
+    setup(&fixture);
+    embedded_fixture_put(&fixture, "t", "first", "d", "a", "x", START_MS - 1);
+    kw_cell cell = {.family = B("d"), .qualifier = B("a"), .value = B("x")};
+    kw_write put_second = {.kind = KW_WRITE_PUT,
+                           .table = B("t"),
+                           .row = B("second"),
+                           .cells = &cell,
+                           .cells_count = 1,
+                           .timestamp = START_MS + 5000,
+                           .deadline = KW_DEADLINE_NONE};
+    kw_write first = removal_of("first", NULL), second = removal_of("second", NULL);
+    kw_written results[3];
+    kw_sync_write_many(&fixture.sync, (const kw_write *[]){&put_second, &first, &second}, 3, results);
+    g_assert_cmpint(results[0].outcome, ==, KW_OUTCOME_OK);
+    for (int i = 1; i <= 2; i++) {
+        g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_FAILED);
+        g_assert_cmpint(results[i].error.code, ==, KW_REFUSED);
+    }
+    expect(&fixture, "first", START_MS - 1, "x");
+    expect(&fixture, "second", START_MS + 5000, "x");
+    embedded_fixture_clear(&fixture);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -176,5 +258,7 @@ main(int argc, char **argv)
     g_test_add_func("/stamps/clock_set_back", writes_are_visible_after_the_clock_was_set_back);
     g_test_add_func("/stamps/clock_lags", timestamps_advance_while_the_clock_lags);
     g_test_add_func("/stamps/record", rows_of_one_record_have_one_timestamp);
+    g_test_add_func("/stamps/removal_below", a_removal_below_a_later_cell_is_refused);
+    g_test_add_func("/stamps/removal_below_in_a_record", a_record_with_a_later_cell_is_not_removed);
     return g_test_run();
 }
