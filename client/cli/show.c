@@ -155,6 +155,14 @@ compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* The same names as on /metrics begin with keyway_. */
+static bool
+starts_with(const char *name, const char *prefix)
+{
+    return prefix == NULL || g_str_has_prefix(name, prefix) ||
+           (g_str_has_prefix(prefix, "keyway_") && g_str_has_prefix(name, prefix + strlen("keyway_")));
+}
+
 /* Returns the exit status. */
 static int
 output_stats(const kw_cli *cli, GHashTable *stats, const char *prefix)
@@ -170,7 +178,7 @@ output_stats(const kw_cli *cli, GHashTable *stats, const char *prefix)
         const kw_value cells[] = {kw_text(names[i]),
                                   kw_real(*(double *)g_hash_table_lookup(stats, names[i]))};
 
-        if (prefix != NULL && !g_str_has_prefix(names[i], prefix))
+        if (!starts_with(names[i], prefix))
             continue;
         found = true;
         kw_output_row(output, cells);
@@ -179,7 +187,9 @@ output_stats(const kw_cli *cli, GHashTable *stats, const char *prefix)
         return KW_EXIT_FAILED;
     if (found)
         return KW_EXIT_OK;
-    g_printerr("keyway: stats: no metric starts with \"%s\"; `keyway stats` lists all\n", prefix);
+    g_printerr("keyway: stats: no metric starts with \"%s\"; `keyway stats` lists all, except those "
+               "with labels, which only /metrics has\n",
+               prefix);
     return KW_EXIT_NOT_FOUND;
 }
 

@@ -1,0 +1,1 @@
+kw_integration_test(metrics_page metrics_page.py)
