@@ -199,7 +199,9 @@ static const kw_setting limits_settings[] = {
      .about =
          "Maximum number of cells in one call that writes, counted as the client sends them: one for each "
          "field, each entry of a map, and each removed column or whole record, over all records of the "
-         "call. The copies of a record under further paths do not count."},
+         "call. The copies of a record under further paths do not count. Each cell is stored with its row "
+         "key. Whatever this limit is, the keys of the cells that one call writes to a record can have at "
+         "most 16 MiB, over all paths."},
     {.name = "list_values",
      .kind = KW_KIND_INT,
      .offset = offsetof(kw_model_limits, list_values),

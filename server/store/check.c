@@ -84,6 +84,21 @@ check_row(kw_bytes table, kw_bytes row, kw_error *ret_error)
     return true;
 }
 
+/* row_keys_bytes: of all rows of a record, to each of which that many cells are written. */
+static bool
+check_row_keys(kw_bytes table, size_t rows, size_t row_keys_bytes, size_t cells, kw_error *ret_error)
+{
+    if (cells <= KW_STORE_ROW_KEYS_MAX / MAX(row_keys_bytes, 1u))
+        return true;
+    return kw_error_set(
+        ret_error, KW_LIMIT,
+        "table %s: the call writes %zu cells to each of %zu row%s of a record; each cell is "
+        "stored with its row key, and these keys would have %zu bytes, which is more than %d; "
+        "write fewer cells in one call",
+        kw_show(table).text, cells, rows, rows == 1 ? "" : "s", cells * row_keys_bytes,
+        KW_STORE_ROW_KEYS_MAX);
+}
+
 static bool
 check_column(kw_bytes table, kw_bytes family, kw_bytes qualifier, kw_error *ret_error)
 {
@@ -140,6 +155,12 @@ check_markers(const kw_write *write, kw_error *ret_error)
     return true;
 }
 
+static size_t
+cells_of(const kw_write *write)
+{
+    return write->kind == KW_WRITE_PUT ? write->cells_count + write->markers_count : write->columns_count;
+}
+
 static bool
 check_one_write(const kw_write *write, kw_error *ret_error)
 {
@@ -153,8 +174,8 @@ check_one_write(const kw_write *write, kw_error *ret_error)
     return check_columns(write->table, write->columns, write->columns_count, ret_error);
 }
 
-bool
-kw_check_write(const kw_write *write, kw_error *ret_error)
+static bool
+check_row_write(const kw_write *write, kw_error *ret_error)
 {
     if (write->others_count > 0)
         return kw_error_set(ret_error, KW_INVALID,
@@ -163,16 +184,43 @@ kw_check_write(const kw_write *write, kw_error *ret_error)
     return check_one_write(write, ret_error);
 }
 
+bool
+kw_check_write(const kw_write *write, kw_error *ret_error)
+{
+    return check_row_write(write, ret_error) &&
+           check_row_keys(write->table, 1, write->row.size, cells_of(write), ret_error);
+}
+
+bool
+kw_check_write_of_many(const kw_write *const *writes, size_t count, size_t index, kw_error *ret_error)
+{
+    const kw_write *write = writes[index];
+    size_t first = index, end = index + 1, row_keys_bytes = 0, cells = 0;
+    while (write->record && first > 0 && writes[first - 1]->record == write->record)
+        first--;
+    while (write->record && end < count && writes[end]->record == write->record)
+        end++;
+    for (size_t i = first; i < end; i++) {
+        row_keys_bytes += writes[i]->row.size;
+        cells = MAX(cells, cells_of(writes[i]));
+    }
+    return check_row_write(write, ret_error) &&
+           check_row_keys(write->table, end - first, row_keys_bytes, cells, ret_error);
+}
+
 static bool
 same_row(kw_bytes table, kw_bytes row, const kw_row_target *other)
 {
     return kw_bytes_equal(table, other->table) && kw_bytes_equal(row, other->row);
 }
 
-/* Checks the rows of a record after the first one. */
+/* Checks the rows of a record after the first one, and the row keys of all of them. cells: written to each
+ * row. */
 static bool
-check_others(kw_bytes table, kw_bytes row, const kw_row_target *others, size_t count, kw_error *ret_error)
+check_others(kw_bytes table, kw_bytes row, const kw_row_target *others, size_t count, size_t cells,
+             kw_error *ret_error)
 {
+    size_t row_keys_bytes = row.size;
     if (count >= KW_STORE_RECORD_ROWS_MAX)
         return kw_error_set(ret_error, KW_INVALID,
                             "table %s: the record has %zu rows, at most %d are allowed", kw_show(table).text,
@@ -186,15 +234,17 @@ check_others(kw_bytes table, kw_bytes row, const kw_row_target *others, size_t c
         if (repeated)
             return kw_error_set(ret_error, KW_INVALID, "table %s: the record has the same row twice",
                                 kw_show(others[i].table).text);
+        row_keys_bytes += others[i].row.size;
     }
-    return true;
+    return check_row_keys(table, 1 + count, row_keys_bytes, cells, ret_error);
 }
 
 bool
 kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_error)
 {
     if (!check_one_write(write, ret_error) ||
-        !check_others(write->table, write->row, write->others, write->others_count, ret_error) ||
+        !check_others(write->table, write->row, write->others, write->others_count, cells_of(write),
+                      ret_error) ||
         !check_column(write->table, check->family, check->qualifier, ret_error))
         return false;
     if (!check->has_value && check->compare != KW_COMPARE_EQUAL && check->compare != KW_COMPARE_NOT_EQUAL)
@@ -253,7 +303,8 @@ kw_check_increment(const kw_increment *increment, kw_error *ret_error)
     const kw_column *columns = increment->columns;
     kw_bytes table = increment->table;
     if (!check_row(table, increment->row, ret_error) ||
-        !check_others(table, increment->row, increment->others, increment->others_count, ret_error) ||
+        !check_others(table, increment->row, increment->others, increment->others_count,
+                      increment->columns_count, ret_error) ||
         !check_columns(table, columns, increment->columns_count, ret_error))
         return false;
     if (increment->columns_count == 0)

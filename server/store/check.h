@@ -1,7 +1,8 @@
 /* Checks the arguments of store operations: HBase's limits, and malformed requests.
  *
- * Each function returns true if the argument is valid. Else it returns false with an INVALID error that
- * names the table and the invalid part. Pure; any thread.
+ * Each function returns true if the argument is valid. Else it returns false with an error that names the
+ * table and the invalid part: LIMIT if the cells of a write exceed KW_STORE_ROW_KEYS_MAX, otherwise INVALID.
+ * Pure; any thread.
  */
 #pragma once
 
@@ -15,6 +16,8 @@
 
 bool kw_check_table_name(kw_bytes name, kw_error *ret_error);
 bool kw_check_write(const kw_write *write, kw_error *ret_error);
+/* Of a call with many: the limit of row keys is that of all rows of a record together. */
+bool kw_check_write_of_many(const kw_write *const *writes, size_t count, size_t index, kw_error *ret_error);
 bool kw_check_condition(const kw_write *write, const kw_check *check, kw_error *ret_error);
 bool kw_check_increment(const kw_increment *increment, kw_error *ret_error);
 bool kw_check_row_copy(const kw_row_copy *copy, kw_error *ret_error);

@@ -85,7 +85,7 @@ check_writes(kw_store_handle *handle, const kw_write *const *writes, size_t coun
     partial->indexes = g_new(size_t, count);
     for (size_t i = 0; i < count; i++) {
         if (!kw_store_handle_is_closing(handle, &results[i].error) &&
-            kw_check_write(writes[i], &results[i].error)) {
+            kw_check_write_of_many(writes, count, i, &results[i].error)) {
             partial->indexes[partial->count] = i;
             partial->writes[partial->count++] = writes[i];
         } else {
@@ -101,7 +101,7 @@ all_valid(const kw_write *const *writes, size_t count)
 {
     kw_error ignored;
     for (size_t i = 0; i < count; i++)
-        if (!kw_check_write(writes[i], &ignored))
+        if (!kw_check_write_of_many(writes, count, i, &ignored))
             return false;
     return true;
 }

@@ -36,6 +36,10 @@ typedef struct kw_range_scan kw_range_scan;
 #define KW_STORE_ROW_KEY_MAX 32767
 #define KW_STORE_VALUE_MAX (10 * 1024 * 1024)
 
+/* Stores keep each cell together with its row key. Maximum bytes of these keys in the cells that one call
+ * writes to the rows of a record: a small request with a long key could otherwise need gigabytes. */
+#define KW_STORE_ROW_KEYS_MAX (16 * 1024 * 1024)
+
 /* Maximum number of rows that are written together for one record: 33 paths, with two rows each while the key
  * rules change, and some more. */
 #define KW_STORE_RECORD_ROWS_MAX 128

@@ -344,10 +344,67 @@ test_many_with_bad_ones(kw_fixture *f)
     kw_sync_write_many(&f->sync, all, 0, results);
 }
 
+/* --- row keys times cells --------------------------------------------------------------------------- */
+
+enum {
+    KEY = 1 << 15,
+    CELLS = KW_STORE_ROW_KEYS_MAX / KEY
+}; /* the most cells for a key of nearly this size */
+
+/* A put of that many cells to a row with a key of KEY - 1 bytes that ends with `last`. */
+static kw_write
+put_with_long_key(kw_fixture *f, uint8_t *key, uint8_t last, size_t cells)
+{
+    kw_cell *all = g_new(kw_cell, cells);
+    for (size_t i = 0; i < cells; i++)
+        all[i] = good_cell;
+    memset(key, 'k', KEY);
+    key[KEY - 2] = last;
+    kw_write write = good_put(f, "");
+    write.row = kw_bytes_of(key, KEY - 1);
+    write.cells = all;
+    write.cells_count = cells;
+    return write;
+}
+
+/* A row alone, and a record with two rows in a conditional write and in a call with many. */
+static void
+test_row_keys(kw_fixture *f)
+{
+    g_autofree uint8_t *first_key = g_malloc(KEY), *second_key = g_malloc(KEY);
+    kw_write first = put_with_long_key(f, first_key, '1', CELLS + 1);
+    kw_write second = put_with_long_key(f, second_key, '2', CELLS / 2 + 1);
+    expect_refused(f, &first, KW_LIMIT, "16777216");
+    first.cells_count = CELLS / 2 + 1;
+    const kw_write *const both[] = {&first, &second};
+    kw_written results[2];
+    first.record = second.record = 1;
+    kw_sync_write_many(&f->sync, both, 2, results);
+    for (size_t i = 0; i < 2; i++) {
+        g_assert_cmpint(results[i].outcome, ==, KW_OUTCOME_FAILED);
+        kw_expect_error(&results[i].error, KW_LIMIT, "each of 2 rows");
+    }
+    const kw_row_target other = {.table = f->table, .row = second.row};
+    const kw_check absent = {.family = B("d"), .qualifier = B("a"), .compare = KW_COMPARE_EQUAL};
+    first.others = &other;
+    first.others_count = 1;
+    kw_sync_written result = kw_sync_write_if(&f->sync, &first, &absent);
+    g_assert_cmpint(result.outcome, ==, KW_OUTCOME_FAILED);
+    kw_expect_error(&result.error, KW_LIMIT, "each of 2 rows");
+    first.others_count = 0;
+    second.record = 2; /* two records: each has few enough */
+    kw_sync_write_many(&f->sync, both, 2, results);
+    g_assert_cmpint(results[0].outcome, ==, KW_OUTCOME_OK);
+    g_assert_cmpint(results[1].outcome, ==, KW_OUTCOME_OK);
+    g_free((void *)(uintptr_t)first.cells);
+    g_free((void *)(uintptr_t)second.cells);
+}
+
 void
 kw_contract_add_refusals(void)
 {
     kw_fixture_add("refusals", "limits", test_limits);
+    kw_fixture_add("refusals", "row_keys", test_row_keys);
     kw_fixture_add("refusals", "names", test_names);
     kw_fixture_add("refusals", "unknown_table", test_unknown_table);
     kw_fixture_add("refusals", "errors_are_counted", test_errors_are_counted);

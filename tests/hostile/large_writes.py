@@ -3,7 +3,7 @@ import threading
 import time
 import unittest
 
-from keyway_gateway import POLICY, Gateway, is_sanitized, record
+from keyway_gateway import POLICY, Gateway, is_sanitized, record, wait_until
 from keyway_thrift.ttypes import Code, CompareOp, Condition, KeywayError, Options, Outcome
 
 TABLES = POLICY.replace("      note: string\n", "      note: string\n      tags: {{type: map, of: string, column: 't:*'}}\n"
@@ -68,6 +68,55 @@ class Limit(unittest.TestCase):
         self.refused(12, self.data.removeMany, "events", keys[:6], ["note", "blob"], None)
         self.data.removeMany("events", keys[:10], None, None)
         self.refused(11, self.data.removeMany, "events", keys, None, None)
+
+
+class LongKeys(unittest.TestCase):
+    """Each cell is stored with its row key, so a small request with a long key can need gigabytes."""
+    LONG, ENTRIES, PARTS_MIB = 30000, 20000, 400
+
+    def setUp(self):
+        self.gateway = Gateway(TABLES.replace("max_bytes: 200", "max_bytes: 30000")).start()
+        self.addCleanup(self.gateway.__exit__, None, None, None)
+        self.data = self.gateway.data()
+        self.addCleanup(self.data.close)
+
+    def refused(self, call, *arguments):
+        with self.assertRaises(KeywayError) as caught:
+            call(*arguments)
+        self.assertEqual(caught.exception.code, Code.LIMIT, caught.exception)
+        self.assertIn("16777216", caught.exception.message)
+
+    def test_calls(self):
+        key = record(id="x" * self.LONG, ts=1)
+        wide = {**key, **record(tags=many(self.ENTRIES))}
+        absent = Condition(field="note", op=CompareOp.EQUAL)
+        self.refused(self.data.put, "events", wide, None)
+        self.refused(self.data.putIf, "events", wide, absent, None)
+        self.refused(self.data.increment, "events", key, {f"counts.{i}": 1 for i in range(1000)}, None)
+        self.refused(self.data.remove, "events", key, [f"tags.{i}" for i in range(5000)], None)
+        one = self.data.putMany("events", [wide, record(id="a", ts=1)], None)
+        self.assertEqual([result.outcome for result in one], [Outcome.FAILED, Outcome.OK])
+        self.assertEqual(one[0].failure.code, Code.LIMIT)
+        if not is_sanitized():
+            self.assertLess(self.gateway.resident_bytes(), self.PARTS_MIB << 20)
+        self.data.put("events", {**key, **record(tags=many(500))}, None)
+
+
+class Batches(unittest.TestCase):
+    def test_memory_is_freed(self):
+        """Puts of 5 MB, as many as one round of commits can take; then small ones, until none of the memory is used."""
+        with Gateway(TABLES) as gateway:
+            connections = [gateway.data() for _ in range(16)]
+            threads = [threading.Thread(target=data.put, args=("events", record(id=str(i), ts=1, blob=b"x" * 5_000_000), None))
+                       for i, data in enumerate(connections)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            if not is_sanitized():  # the write buffers (64 MiB), and what the process has without them
+                wait_until(lambda: gateway.resident_bytes() < 140 << 20, "the memory to be released")
+            for data in connections:
+                data.close()
 
 
 class OtherCallers(unittest.TestCase):

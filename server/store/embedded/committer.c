@@ -17,7 +17,8 @@
 #include "base/metrics.h"
 #include "store/embedded/embedded_internal.h"
 
-#define BATCH_BYTES_MAX ((size_t)16 * 1024 * 1024)
+/* A batch ends with the commit that makes it larger than this. RocksDB copies it into the write buffer. */
+#define BATCH_BYTES_MAX ((size_t)4 * 1024 * 1024)
 #define CALLER_WAIT_MAX_NS 1000000u
 #define CALLER_WAIT_EVERY 32
 #define IDLE_NS 1000000000u
@@ -206,7 +207,10 @@ write_entries(kw_committer *committer, bool synced, kw_error *ret_error)
     uint64_t began_ns = kw_clock_mono_ns();
     bool has_entries = committer->collector.batch.bytes > 0;
     kw_stamps_add_mark_if_needed(&committer->store->stamps, &committer->collector.batch);
+    int64_t bytes = (int64_t)committer->collector.batch.bytes;
+    kw_budget_charge(KW_MEMORY_STORE, bytes);
     bool good = kw_entries_write(&committer->collector.batch, &committer->store->engine, synced, ret_error);
+    kw_budget_charge(KW_MEMORY_STORE, -bytes);
     kw_stamps_written(&committer->store->stamps, good);
     if (has_entries && synced && good)
         kw_acknowledged_note(&committer->store->acknowledged,

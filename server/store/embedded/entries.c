@@ -4,6 +4,9 @@
 #include "store/embedded/key.h"
 #include "store/embedded/selection.h"
 
+/* RocksDB keeps the memory of a batch after it was written. A larger batch is freed. */
+#define KEPT_BYTES ((size_t)1024 * 1024)
+
 void
 kw_entries_init(kw_entries *batch)
 {
@@ -72,6 +75,28 @@ kw_entries_end_savepoint(kw_entries *batch, bool keep)
     g_assert(!failed); /* there is a saved state */
 }
 
+static void
+empty_plain(kw_entries *batch)
+{
+    if (batch->bytes <= KEPT_BYTES) {
+        rocksdb_writebatch_clear(batch->plain);
+        return;
+    }
+    rocksdb_writebatch_destroy(batch->plain);
+    batch->plain = rocksdb_writebatch_create();
+}
+
+static void
+empty_indexed(kw_entries *batch)
+{
+    if (batch->bytes <= KEPT_BYTES) {
+        rocksdb_writebatch_wi_clear(batch->indexed);
+        return;
+    }
+    rocksdb_writebatch_wi_destroy(batch->indexed);
+    batch->indexed = rocksdb_writebatch_wi_create(0, 1);
+}
+
 bool
 kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *ret_error)
 {
@@ -81,10 +106,10 @@ kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *re
     rocksdb_writeoptions_t *options = synced ? engine->write_synced : engine->write_unsynced;
     if (batch->is_indexed) {
         rocksdb_write_writebatch_wi(engine->db, options, batch->indexed, &failed);
-        rocksdb_writebatch_wi_clear(batch->indexed);
+        empty_indexed(batch);
     } else {
         rocksdb_write(engine->db, options, batch->plain, &failed);
-        rocksdb_writebatch_clear(batch->plain);
+        empty_plain(batch);
     }
     batch->bytes = 0;
     return kw_engine_check_write(engine, failed, ret_error);
