@@ -328,10 +328,12 @@ typedef struct kw_path_info {
     char **components;
     gint64 buckets;
     char *state;   /* in the catalog: "complete"; "filling": it lacks rows; NULL: the table is not served */
-    bool verified; /* false: it has rows older than the catalog that were not compared with the primary path
-                    */
-    gint64 checked_rows; /* so many rows were checked when the gateway first served the path; 0: none */
+    bool verified; /* false: it has rows older than the catalog that were neither verified nor compared with
+                      the primary path */
+    gint64 checked_rows; /* so many rows were checked when the gateway first served the path, or read by
+                            kw_client_verify; 0: none */
     gint64 checked_at;   /* when, in milliseconds since 1970 */
+    bool association;    /* maps records to their rows; holds no records */
 } kw_path_info;
 
 typedef struct kw_table_info {
@@ -739,6 +741,58 @@ KW_CLIENT_API kw_scrubbed *kw_client_change_diff(kw_client *client, const char *
                                                  const kw_scrub_options *options, GError **error);
 KW_CLIENT_API void kw_scrubbed_free(kw_scrubbed *scrubbed);
 
+/* The number of rows that have these bytes. */
+typedef struct kw_row_count {
+    GBytes *bytes;
+    gint64 rows;
+} kw_row_count;
+
+/* A row that does not fit. */
+typedef struct kw_unfit_row {
+    GBytes *row_key;
+    char *field; /* whose value cannot be decoded; NULL: the key does not follow the rule, or the row is too
+                    large */
+    char *text;  /* why, for people */
+} kw_unfit_row;
+
+#define KW_VERIFIED_AGES 6
+
+/* The result of one slice of a verification. */
+typedef struct kw_verified {
+    gint64 rows;                    /* that were read */
+    gint64 foreign_rows;            /* whose key does not follow the key rule */
+    gint64 undecodable_rows;        /* whose key does, but that have a value that cannot be decoded */
+    gint64 large_rows;              /* too large to be read as a whole */
+    GHashTable *undecodable_fields; /* field (text) to gint64 *: rows with such a value */
+    GPtrArray *first_bytes;         /* of kw_row_count: foreign rows by the first two bytes of their keys */
+    GPtrArray *buckets;             /* of kw_row_count: rows that fit */
+    gint64 ages[KW_VERIFIED_AGES]; /* rows that fit by the age of their newest cell: less than an hour, a day,
+                                      a week, 30 days, 365 days; older */
+    gint64 oldest, newest;         /* timestamps of cells, in milliseconds since 1970; 0: no row fits */
+    gint64 expired_rows;           /* with a cell older than the ttl of its family in the policy */
+    gint64 future_rows;            /* with a timestamp more than a minute in the future */
+    gint64 versioned_rows;         /* with several versions of a column */
+    gint64 most_versions;          /* of a column */
+    GPtrArray *examples;           /* of kw_unfit_row */
+    GBytes *cursor;                /* for the next slice; NULL: all rows were read */
+    double progress;               /* 0 to 1 */
+    bool verified;                 /* all rows of all slices fit; the catalog has recorded it */
+} kw_verified;
+
+typedef struct kw_verify_options {
+    const char *path;    /* NULL: the primary path */
+    GBytes *cursor;      /* of the previous slice; NULL: the first slice */
+    gint32 max_rows;     /* 1 to 10,000; 0: the gateway's default */
+    gint32 max_examples; /* 0 to 100; negative: the gateway's default */
+    gint32 deadline_ms;  /* 0: the gateway's default */
+} kw_verify_options;
+
+/* Reads and judges one slice of the rows of a path. It can be repeated with the same cursor. NULL on an
+ * error. options can be NULL. */
+KW_CLIENT_API kw_verified *kw_client_verify(kw_client *client, const char *table,
+                                            const kw_verify_options *options, GError **error);
+KW_CLIENT_API void kw_verified_free(kw_verified *verified);
+
 KW_CLIENT_API bool kw_client_reload(kw_client *client, GError **error);
 /* The metrics of /metrics: name (text) to double *. NULL on an error. */
 KW_CLIENT_API GHashTable *kw_client_stats(kw_client *client, GError **error);
@@ -755,5 +809,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_policy_version, kw_policy_version_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_change_status, kw_change_status_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_advice, kw_advice_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_scrubbed, kw_scrubbed_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(kw_verified, kw_verified_free)
 
 G_END_DECLS

@@ -247,11 +247,13 @@ struct PathInfo {
   /** False if the path has rows that are older than the catalog, and these rows were neither verified nor compared
    *  with the primary path. */
   8: optional bool verified,
-  /** Number of rows that the gateway checked before it served the path for the first time. Absent if the path had no
-   *  rows then, or if they were not checked. */
+  /** Number of rows that the gateway checked before it served the path for the first time, or that `verify` read. Absent
+   *  if neither happened. */
   9: optional i64 checked_rows,
-  /** When the gateway checked them, in milliseconds since 1970. */
-  10: optional i64 checked_at
+  /** When that ended, in milliseconds since 1970. */
+  10: optional i64 checked_at,
+  /** True if the path maps records to their rows, and holds no records. */
+  11: optional bool association
 }
 
 struct TableInfo {
@@ -604,6 +606,71 @@ struct Scrubbed {
   10: required double progress
 }
 
+struct VerifyOptions {
+  /** Default: the primary path. */
+  1: optional string path,
+  /** Cursor of the previous slice. Absent: begin with the first row. */
+  2: optional binary cursor,
+  /** Maximum number of rows to read, approximately: 1 to 10,000. Default: 10,000. */
+  3: optional i32 max_rows,
+  /** Maximum number of examples to return, 0 to 100. Default: 20. */
+  4: optional i32 max_examples,
+  5: optional i32 deadline_ms
+}
+
+/** A row that does not fit. */
+struct UnfitRow {
+  1: required binary row_key,
+  /** The field whose value cannot be decoded. Absent if the key does not follow the rule, or if the row is too large. */
+  2: optional string field,
+  /** Why the row does not fit, as readable text. */
+  3: required string text
+}
+
+/** The number of rows that have these bytes. */
+struct RowCount {
+  1: required binary bytes,
+  2: required i64 rows
+}
+
+/** The result of one slice of a verification. */
+struct Verified {
+  /** Rows that were read. */
+  1: required i64 rows,
+  /** Rows whose key does not follow the key rule. */
+  2: required i64 foreign_rows,
+  /** Rows whose key follows the rule, but that have a value that cannot be decoded. */
+  3: required i64 undecodable_rows,
+  /** Rows that are too large to be read as a whole. Their keys follow the rule. */
+  4: required i64 large_rows,
+  /** For each field with a value that cannot be decoded: how many rows have one. */
+  5: required map<string, i64> undecodable_fields,
+  /** The foreign rows by the first two bytes of their keys. */
+  6: required list<RowCount> first_bytes,
+  /** The rows that fit by the bytes of the component that scatters them over buckets. Empty if there is none. */
+  7: required list<RowCount> buckets,
+  /** The rows that fit by the age of their newest cell: less than an hour, a day, a week, 30 days, 365 days; older. */
+  8: required list<i64> ages,
+  /** Timestamps of the oldest and the newest cell of the rows that fit, in milliseconds since 1970. Absent without
+   *  rows. */
+  9: optional i64 oldest,
+  10: optional i64 newest,
+  /** Rows with a cell that is older than the `ttl` of its family in the policy. */
+  11: required i64 expired_rows,
+  /** Rows with a cell whose timestamp is more than a minute in the future. */
+  12: required i64 future_rows,
+  /** Rows with several versions of a column, and the most versions of a column, up to 1,000. */
+  13: required i64 versioned_rows,
+  14: required i64 most_versions,
+  15: required list<UnfitRow> examples,
+  /** Cursor for the next slice. Absent after the last slice. It contains row keys, and does not expire. */
+  16: optional binary cursor,
+  /** 0 to 1, estimated as if keys were evenly spread. */
+  17: required double progress,
+  /** True after the last slice if all rows of all slices fit. The catalog then records the path as verified. */
+  18: required bool verified
+}
+
 struct CreatedTable {
   1: required string store_table,
   2: required list<binary> split_keys,
@@ -793,9 +860,12 @@ service Admin {
    *  then the store tables that Keyway created are emptied. Returns the names of the emptied store tables. */
   list<string> forget(1: string table, 2: ForgetOptions options) throws (1: KeywayError failure),
   /** Compares one slice of a table's records between the primary path and the others, and can change the others to
-   *  match the primary path. Fails with INVALID for tables with one path, or with buckets that each put chooses. It can
+   *  match the primary path. Fails with INVALID for tables with one path (see verify), or with buckets that each put chooses. It can
    *  be called again with the same cursor, and through two gateways at once. */
   Scrubbed scrub(1: string table, 2: ScrubOptions options) throws (1: KeywayError failure),
+  /** Reads and judges one slice of the rows of a path, and changes none of them. It can be called again with the same
+   *  cursor. Fails with REFUSED while the path is being added. */
+  Verified verify(1: string table, 2: VerifyOptions options) throws (1: KeywayError failure),
   /** Reads the policy file again, and the current version if the catalog keeps the policy. If the new policy is
    *  refused, the gateway keeps the old one. */
   void reload() throws (1: KeywayError failure),

@@ -8,6 +8,7 @@
  *     explain*.c decode.c                   keys and plans
  *     show.c create.c forget.c check.c      tables and administration
  *     scrub.c scrub_run.c scrub_state.c     compares the paths of a table
+ *     verify*.c                             checks all rows of a table
  *     change.c change_*.c                   changes of tables (key rules, paths, atomics)
  *     policy.c policy_apply.c               the policy and its versions
  *     diff.c diff_rows.c                    compares two policy files, or versions
@@ -118,6 +119,7 @@ int kw_command_tables(kw_cli *cli, int argc, char **argv);
 int kw_command_describe(kw_cli *cli, int argc, char **argv);
 int kw_command_create(kw_cli *cli, int argc, char **argv);
 int kw_command_forget(kw_cli *cli, int argc, char **argv);
+int kw_command_verify(kw_cli *cli, int argc, char **argv);
 int kw_command_scrub(kw_cli *cli, int argc, char **argv);
 int kw_command_change(kw_cli *cli, int argc, char **argv);
 int kw_command_policy(kw_cli *cli, int argc, char **argv);

@@ -35,6 +35,7 @@ static const struct {
     {"create", "TABLE", "create the store tables of a table", kw_command_create},
     {"forget", "TABLE", "remove an unused table or path from the catalog", kw_command_forget},
     {"scrub", "TABLE", "compare the paths of a table, and repair them", kw_command_scrub},
+    {"verify", "TABLE", "check that all rows of a table follow its policy", kw_command_verify},
     {"policy", "[COMMAND]", "print the policy; import, apply, list and compare versions", kw_command_policy},
     {"change", "COMMAND", "control a change of a table while the table is in use", kw_command_change},
     {"check", "FILE...", "find problems in policy files", kw_command_check},

@@ -85,6 +85,7 @@ path_info(gconstpointer item)
     info->verified = thrift->verified;
     info->checked_rows = thrift->checked_rows;
     info->checked_at = thrift->checked_at;
+    info->association = thrift->__isset_association && thrift->association;
     return info;
 }
 

@@ -22,6 +22,18 @@ typedef void (*kw_forgotten)(void *user, const char *const *emptied, size_t coun
 void kw_catalog_forget(kw_catalog *catalog, const kw_forget_request *request, kw_deadline deadline,
                        kw_forgotten done, void *user);
 
+/* Records that all rows of a live placement were read and follow its key rule. */
+typedef struct kw_verified_note {
+    const char *table, *path;
+    const char *fingerprint;
+    const char *store_table;
+    int64_t rows;
+    int64_t at_ms;
+} kw_verified_note;
+/* Copies the note. REFUSED if the catalog has no such live placement any more. */
+void kw_catalog_note_verified(kw_catalog *catalog, const kw_verified_note *note, kw_deadline deadline,
+                              void (*done)(void *user, const kw_error *error), void *user);
+
 /* Records that Keyway created these store tables (keyway create). */
 void kw_catalog_note_created(kw_catalog *catalog, const char *const *store_tables, size_t count,
                              kw_deadline deadline, void (*done)(void *user, const kw_error *error),

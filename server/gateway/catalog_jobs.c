@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "catalog/forget.h"
 #include "gateway/change_set.h"
+#include "gateway/table_states.h"
 
 #include <glib.h>
 
@@ -13,12 +14,14 @@ struct kw_catalog_job {
     kw_gateway *gateway;
     struct kw_catalog_job *next_open;
     kw_arena *arena;
-    kw_forget_command command; /* table NULL: the job registers created store tables */
+    kw_forget_command command; /* table NULL: the job is another one */
+    kw_verified_note verified; /* table NULL: the job registers created store tables */
     const char **names;        /* names of store tables that were created, or emptied */
     size_t count;
     kw_error forgotten;
     kw_loop *loop; /* the caller's loop; NULL: no caller waits */
     kw_forget_done done;
+    kw_verified_done verified_done; /* of a verification, instead of done */
     void *user;
 };
 typedef struct kw_catalog_job catalog_job;
@@ -46,6 +49,7 @@ typedef struct reply {
     char **names;
     size_t count;
     kw_forget_done done;
+    kw_verified_done verified_done;
     void *user;
     kw_error error;
 } reply;
@@ -54,8 +58,11 @@ static void
 deliver(kw_task *task)
 {
     reply *self = (reply *)task;
-    self->done(self->user, (const char *const *)self->names, self->count,
-               self->error.code == KW_OK ? NULL : &self->error);
+    const kw_error *error = self->error.code == KW_OK ? NULL : &self->error;
+    if (self->verified_done)
+        self->verified_done(self->user, error);
+    else
+        self->done(self->user, (const char *const *)self->names, self->count, error);
     g_strfreev(self->names);
     g_free(self);
 }
@@ -66,7 +73,8 @@ answer(catalog_job *self, const kw_error *error)
     if (!self->loop)
         return;
     reply *posted = g_new0(reply, 1);
-    *posted = (reply){.task.run = deliver, .done = self->done, .user = self->user};
+    *posted = (reply){
+        .task.run = deliver, .done = self->done, .verified_done = self->verified_done, .user = self->user};
     posted->names = g_new0(char *, self->count + 1);
     for (; posted->count < self->count; posted->count++)
         posted->names[posted->count] = g_strdup(self->names[posted->count]);
@@ -155,6 +163,28 @@ on_registered(void *user, const kw_error *error)
     finish(self, NULL);
 }
 
+/* The policy in service can have another key rule meanwhile; the catalog then has refused. */
+static void
+on_verified(void *user, const kw_error *error)
+{
+    catalog_job *self = user;
+    const kw_policy *policy = self->gateway->policy;
+    const kw_table *table = kw_policy_find_table(policy, kw_bytes_of_text(self->verified.table));
+    int path = table ? kw_table_find_path(table, kw_bytes_of_text(self->verified.path)) : -1;
+    if (!error && path >= 0 && table->paths[path].state) {
+        kw_path_state state = {.name = table->paths[path].state,
+                               .verified = true,
+                               .checked_rows = self->verified.rows,
+                               .checked_at_ms = self->verified.at_ms};
+        kw_policy_set_path_state(self->gateway->policy, table->number, (size_t)path, &state);
+        kw_table_states_publish(self->gateway);
+        kw_log(KW_LOG_INFO, "catalog", "all rows of a path were verified",
+               KW_LOG_FACT("table", self->verified.table), KW_LOG_FACT("path", self->verified.path),
+               KW_LOG_FACT("rows", self->verified.rows));
+    }
+    finish(self, error);
+}
+
 /* --- execution ----------------------------------------------------------------------------------- */
 
 static void
@@ -176,6 +206,8 @@ run(kw_job *job)
                                      .drop_rows = self->command.drop_rows,
                                      .policy = gateway->policy};
         kw_catalog_forget(gateway->catalog, &request, deadline, on_forgotten, self);
+    } else if (self->verified.table) {
+        kw_catalog_note_verified(gateway->catalog, &self->verified, deadline, on_verified, self);
     } else {
         kw_catalog_note_created(gateway->catalog, self->names, self->count, deadline, on_registered, self);
     }
@@ -210,6 +242,23 @@ kw_catalog_jobs_forget(void *user, const kw_forget_command *command, kw_loop *lo
                                         command->drop_rows};
     self->loop = loop;
     self->done = done;
+    self->user = done_user;
+    kw_loop_post(self->gateway->loop, &self->task);
+}
+
+void
+kw_catalog_jobs_verified(void *user, const kw_verified_rows *rows, kw_loop *loop, kw_verified_done done,
+                         void *done_user)
+{
+    catalog_job *self = job_new(user);
+    self->verified = (kw_verified_note){.table = copy_text(self, rows->table),
+                                        .path = copy_text(self, rows->path),
+                                        .fingerprint = copy_text(self, rows->fingerprint),
+                                        .store_table = copy_text(self, rows->store_table),
+                                        .rows = rows->rows,
+                                        .at_ms = kw_clock_wall_ms()};
+    self->loop = loop;
+    self->verified_done = done;
     self->user = done_user;
     kw_loop_post(self->gateway->loop, &self->task);
 }

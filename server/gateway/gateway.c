@@ -126,6 +126,7 @@ open_loops(kw_gateway *gateway)
                                                              .loops = loops,
                                                              .reload = on_reload_asked,
                                                              .forget = kw_catalog_jobs_forget,
+                                                             .verified = kw_catalog_jobs_verified,
                                                              .created = kw_catalog_jobs_created,
                                                              .apply = kw_policy_requests_apply,
                                                              .history = kw_policy_requests_history,

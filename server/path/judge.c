@@ -29,6 +29,8 @@ judge_key(const kw_placement *placement, kw_bytes key, kw_arena *arena, kw_row_v
     kw_error error;
     size_t field;
     kw_layout_judge(layout, key, arena, &to->key, &judged);
+    to->pieces = judged.pieces;
+    to->pieces_count = judged.pieces_count;
     if (judged.why && judged.wrong < kw_layout_component_count(layout)) {
         to->component = judged.wrong;
         to->why = kw_arena_printf(arena, "%s %s", kw_layout_component_text(layout, judged.wrong), judged.why);

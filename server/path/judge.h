@@ -5,6 +5,7 @@
  * faster, except for keys whose fields have values that the policy does not allow. */
 #pragma once
 
+#include "rule/layout.h"
 #include "schema/policy.h"
 #include "store/store.h"
 
@@ -20,6 +21,8 @@ typedef struct kw_row_verdict {
     size_t field;     /* UNDECODABLE: the first field with a value that cannot be decoded */
     const char *why;  /* names the component or the field; NULL: the row fits */
     kw_record key;    /* the fields of the key that could be decoded */
+    const kw_key_piece *pieces; /* of the key's first components, as far as it could be divided */
+    size_t pieces_count;
 } kw_row_verdict;
 
 /* Everything is in the arena, or slices of the row. undecodable: incremented for each field with a value that

@@ -293,6 +293,16 @@ kw_layout_description(const kw_layout *layout)
     return layout->description;
 }
 
+size_t
+kw_layout_bucket_component(const kw_layout *layout)
+{
+    size_t index = 0;
+    while (index < layout->count &&
+           (layout->components[index]->buckets < 2 || layout->components[index]->field >= 0))
+        index++;
+    return index;
+}
+
 uint64_t
 kw_layout_buckets(const kw_layout *layout)
 {

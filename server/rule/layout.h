@@ -99,6 +99,10 @@ const char *kw_layout_description(const kw_layout *layout);
 /* Buckets that a query without the bucket fields must visit (1: the rule does not scatter). */
 uint64_t kw_layout_buckets(const kw_layout *layout);
 
+/* The first component that scatters rows over buckets without holding a field; the number of components:
+ * there is none. */
+size_t kw_layout_bucket_component(const kw_layout *layout);
+
 uint32_t kw_layout_number(const kw_layout *layout);
 const char *kw_layout_path_name(const kw_layout *layout);
 const char *kw_layout_store_table(const kw_layout *layout);

@@ -91,6 +91,7 @@ describe_path(const kw_path *path, kw_arena *arena, kw_api_PathInfo *ret_info)
     ret_info->has_state = ret_info->has_verified = path->state != NULL;
     ret_info->state = kw_bytes_of_text(path->state);
     ret_info->verified = path->verified;
+    ret_info->has_association = ret_info->association = path == path->table->association;
     ret_info->has_checked_rows = ret_info->has_checked_at = path->checked_rows > 0;
     ret_info->checked_rows = path->checked_rows;
     ret_info->checked_at = path->checked_at_ms;

@@ -64,6 +64,7 @@ subject_of_latest(const kw_exchange *exchange)
     }
 SLICE_OF(scrub)
 SLICE_OF(changeDiff)
+SLICE_OF(verify)
 
 /* If the cursor cannot be opened, the method itself reports the error. */
 static kw_subject
@@ -226,6 +227,8 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
                              .writes = true, .changes = true, .ignores_deadline = true, LARGER_FRAMES},
     [KW_API_Admin_scrub] = {kw_serve_scrub, MANAGES, .writes = true, .changes = true, USES_ROWS(scrub),
                             .smaller = "list fewer differences"},
+    [KW_API_Admin_verify] = {kw_serve_verify, MANAGES, .changes = true, USES_ROWS(verify),
+                             .smaller = "request fewer examples"},
     [KW_API_Admin_reload] = {kw_serve_reload, MANAGES, .changes = true, .ignores_deadline = true,
                              LARGER_FRAMES},
     [KW_API_Admin_policyApply] = {kw_serve_policy_apply, MANAGES, .changes = true, .ignores_deadline = true,

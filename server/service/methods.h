@@ -64,6 +64,7 @@ void kw_serve_advise(kw_exchange *exchange);
 void kw_serve_create_table(kw_exchange *exchange);
 void kw_serve_forget(kw_exchange *exchange);
 void kw_serve_scrub(kw_exchange *exchange);
+void kw_serve_verify(kw_exchange *exchange);
 void kw_serve_reload(kw_exchange *exchange);
 void kw_serve_policy_apply(kw_exchange *exchange);
 void kw_serve_policy_history(kw_exchange *exchange);

@@ -24,6 +24,15 @@ typedef struct kw_forget_command {
     const char *path;
     bool drop_rows;
 } kw_forget_command;
+/* All rows of a placement were read, and fit. */
+typedef struct kw_verified_rows {
+    const char *table, *path;
+    const char *fingerprint; /* of the key rule */
+    const char *store_table;
+    int64_t rows;
+} kw_verified_rows;
+typedef void (*kw_verified_done)(void *user, const kw_error *error);
+
 typedef void (*kw_forget_done)(void *user, const char *const *emptied, size_t count, const kw_error *error);
 
 /* A new version of a policy that the catalog keeps. */
@@ -138,6 +147,10 @@ typedef struct kw_service_settings {
      * done on `loop` with the store tables that were emptied; the texts live until done returns. */
     void (*forget)(void *user, const kw_forget_command *command, kw_loop *loop, kw_forget_done done,
                    void *done_user);
+    /* Admin.verify: records it in the catalog. Copies its argument, and calls done on `loop`. NULL: there is
+     * no catalog. */
+    void (*verified)(void *user, const kw_verified_rows *rows, kw_loop *loop, kw_verified_done done,
+                     void *done_user);
     /* Called when createTable has created store tables; can be NULL. The texts live until it returns. */
     void (*created)(void *user, const char *const *store_tables, size_t count);
     /* Admin.policyApply, policyHistory and policyVersion (number 0: the current version). They copy their

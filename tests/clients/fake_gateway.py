@@ -46,7 +46,8 @@ class Handler:
         self.busy = {}
         self.pages = {}
         self.reloads = 0
-        self.scrubs = []
+        self.scrubs, self.verifications = [], []
+        self.paths = ["primary"]
         self.slices = []
         self.statuses = []
         self.orders = []
@@ -158,8 +159,8 @@ class Handler:
 
     def describe(self, table):
         self.table(table)
-        path = t.PathInfo("primary", "order_events", 1, "abcd", ["hash md5(order_id)", "field order_id"], 1)
-        return t.TableInfo("order_events", FIELDS, [path], "Events of orders.")
+        paths = [t.PathInfo(name, "order_events", 1, "abcd", ["hash md5(order_id)", "field order_id"], 1) for name in self.paths]
+        return t.TableInfo("order_events", FIELDS, paths, "Events of orders.")
 
     def tables(self):
         return ["order_events", "tables"]
@@ -211,6 +212,17 @@ class Handler:
         return found
 
     changeDiff = scrub
+
+    def verify(self, table, options):
+        """Returns the next of `slices`, or raises an error. Cursors are numbers of slices."""
+        self.table(table)
+        self.verifications.append(options)
+        found = self.slices.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        found.cursor = f"{int(options.cursor or b'0') + 1}".encode() if found.progress < 1 else None
+        found.examples = found.examples[:options.max_examples]
+        return found
 
     def changes(self, table):
         """Returns the next of `statuses` (lists), the last one again and again, or raises an error."""

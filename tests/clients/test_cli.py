@@ -45,10 +45,10 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def run_bad(self, code, gateway, *words, stdin=None):
+    def run_bad(self, code, gateway, *words, stdin=None, output="stderr"):
         done = keyway(gateway, *words, stdin=stdin)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stderr
+        return getattr(done, output)
 
 
 class Writing(Case):
@@ -439,6 +439,13 @@ class Administration(Case):
                              "emptied store table orders_by_time\nforgotten: table orders, path by_time\n")
             self.assertEqual(gateway.handler.forgotten, [("orders", None, None), ("orders", "by_time", True)])
 
+def two_paths():
+    """Has a table with two paths, which a scrub compares."""
+    gateway = FakeGateway()
+    gateway.handler.paths.append("by_time")
+    return gateway
+
+
 class Scrubbing(Case):
     @staticmethod
     def slice(progress, differences=(), **counts):
@@ -452,7 +459,7 @@ class Scrubbing(Case):
 
     def test_report(self):
         kinds = [t.DifferenceKind.MISSING, t.DifferenceKind.DIFFERENT, t.DifferenceKind.ORPHAN, t.DifferenceKind.FOREIGN]
-        with FakeGateway() as gateway:
+        with two_paths() as gateway:
             gateway.handler.slices = [self.slice(0.5), t.KeywayError(t.Code.BUSY, "busy", retry_after_ms=1),
                                       self.slice(1, map(self.difference, kinds), missing=1, different=1, orphans=1, foreign_rows=1)]
             done = keyway(gateway, "scrub", "order_events", "-o", "jsonl")
@@ -471,13 +478,13 @@ class Scrubbing(Case):
     def test_exit(self):
         for counts, code, words in (({}, 0, ()), ({"missing": 2, "repaired": 2}, 0, ("--repair",)), ({"orphans": 2, "repaired": 1}, 3, ("--repair",)),
                                     ({"unsettled": 1}, 7, ()), ({"unsettled": 1, "different": 1}, 3, ()), ({"foreign_rows": 1}, 3, ("--repair",))):
-            with self.subTest(counts), FakeGateway() as gateway:
+            with self.subTest(counts), two_paths() as gateway:
                 gateway.handler.slices = [self.slice(1, **counts)]
                 done = keyway(gateway, "scrub", "order_events", *words)
                 self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
                 self.assertEqual("scrub again" in done.stderr, "unsettled" in counts)
                 self.assertEqual(gateway.handler.scrubs[0].repair, True if words else None)
-        with FakeGateway() as gateway:
+        with two_paths() as gateway:
             self.assertIn("must not be negative", self.run_bad(2, gateway, "scrub", "order_events", "--rows-per-second", "-1"))
             self.assertIn("must not be negative", self.run_bad(2, gateway, "scrub", "order_events", "--show", "-1"))
             self.run_bad(2, gateway, "scrub")
@@ -485,7 +492,7 @@ class Scrubbing(Case):
 
     def test_show(self):
         """Prints at most the given number of differences over all slices."""
-        with FakeGateway() as gateway:
+        with two_paths() as gateway:
             gateway.handler.slices = [self.slice(progress, [self.difference(0)] * 2, missing=2) for progress in (0.3, 0.6, 1)]
             done = keyway(gateway, "scrub", "order_events", "--show", "3", "-o", "csv")
             self.assertEqual(len(done.stdout.splitlines()), 1 + 3)
@@ -494,7 +501,7 @@ class Scrubbing(Case):
 
     def test_state(self):
         """A scrub that failed permanently is continued with the counts so far."""
-        with FakeGateway() as gateway, tempfile.TemporaryDirectory() as folder:
+        with two_paths() as gateway, tempfile.TemporaryDirectory() as folder:
             state = pathlib.Path(folder, "state")
             words = ("scrub", "order_events", "--state", str(state))
             gateway.handler.slices = [self.slice(0.5, missing=1), t.KeywayError(t.Code.REFUSED, "no")]
@@ -509,7 +516,7 @@ class Scrubbing(Case):
             self.assertIn("the scrub stopped", self.run_bad(1, gateway, "scrub", "order_events", "--state", "/nowhere/state"))
 
     def test_progress(self):
-        with FakeGateway() as gateway:
+        with two_paths() as gateway:
             gateway.handler.slices = [self.slice(0.25), self.slice(1)]
             near, far = pty.openpty()
             with subprocess.Popen([KEYWAY, "-g", gateway.address, "scrub", "order_events"], stderr=far) as started:
@@ -524,12 +531,66 @@ class Scrubbing(Case):
 
     def test_rate_limit(self):
         """Small slices, and no more rows than allowed."""
-        with FakeGateway() as gateway:
+        with two_paths() as gateway:
             gateway.handler.slices = [self.slice(0.3), self.slice(0.6), self.slice(1)]
             began = time.monotonic()
             self.run_ok(gateway, "scrub", "order_events", "--rows-per-second", "20")
             self.assertGreaterEqual(time.monotonic() - began, 1)
             self.assertEqual({options.max_records for options in gateway.handler.scrubs}, {20})
+
+
+class Verifying(Case):
+    @staticmethod
+    def slice(progress, **numbers):
+        counts = dict.fromkeys(("foreign_rows", "undecodable_rows", "large_rows", "expired_rows", "future_rows", "versioned_rows", "most_versions"), 0)
+        members = {"undecodable_fields": {}, "first_bytes": [], "buckets": [], "ages": [10, 0, 0, 0, 0, 0], "examples": [], "verified": progress == 1}
+        return t.Verified(rows=10, progress=progress, **{**counts, **members, **numbers})
+
+    def test_slices(self):
+        with FakeGateway() as gateway:
+            unfit = t.UnfitRow(b"\0\x1b", "note", "it is not UTF-8")
+            gateway.handler.slices = [
+                self.slice(0.5, foreign_rows=2, first_bytes=[t.RowCount(b"\0z", 2)], buckets=[t.RowCount(b"a", 8)], oldest=5, newest=7),
+                t.KeywayError(t.Code.BUSY, "busy", retry_after_ms=1),
+                self.slice(1, undecodable_rows=1, undecodable_fields={"note": 1}, buckets=[t.RowCount(b"a", 4), t.RowCount(b"b", 5)],
+                           examples=[unfit] * 3, oldest=3, newest=4, most_versions=2, versioned_rows=1, verified=False)]
+            done = keyway(gateway, "verify", "order_events", "--show", "2", "-o", "json", "--raw")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertEqual(json.loads(done.stdout), [{
+                "path": "primary", "rows": 20, "done": True, "verified": False, "foreign_rows": 2, "first_bytes": {"\\x00z": 2}, "undecodable_rows": 1,
+                "undecodable_fields": {"note": 1}, "large_rows": 0, "buckets": {"a": 12, "b": 5},
+                "ages": {"under 1 h": 20, "under 1 d": 0, "under 7 d": 0, "under 30 d": 0, "under 365 d": 0, "older": 0},
+                "oldest": 3, "newest": 7, "expired_rows": 0, "future_rows": 0, "versioned_rows": 1, "most_versions": 2,
+                "examples": "row \\x00\\x1B: it is not UTF-8\nrow \\x00\\x1B: it is not UTF-8"}])
+            asked = gateway.handler.verifications
+            self.assertEqual([(one.path, one.cursor, one.max_rows, one.max_examples, one.deadline_ms) for one in asked],
+                             [("primary", None, 10000, 2, 60000), ("primary", b"1", 10000, 2, 60000), ("primary", b"1", 10000, 2, 60000)])
+
+    def test_paths_and_state(self):
+        """A verification that failed continues with the counts so far, and does not read a finished path again."""
+        with two_paths() as gateway, tempfile.TemporaryDirectory() as folder:
+            state = pathlib.Path(folder, "state")
+            words = ("verify", "order_events", "--state", str(state))
+            gateway.handler.slices = [self.slice(1), self.slice(0.5, buckets=[t.RowCount(b"a;\\ =", 8)], foreign_rows=1), t.KeywayError(t.Code.REFUSED, "no")]
+            self.assertIn(f"To continue: keyway verify order_events --state {state}", self.run_bad(1, gateway, *words))
+            gateway.handler.slices = [self.slice(1, buckets=[t.RowCount(b"a;\\ =", 3)])]
+            found = json.loads(self.run_bad(3, gateway, *words, "-o", "json", output="stdout"))
+            self.assertEqual([(one["path"], one["rows"], one["verified"], one["foreign_rows"]) for one in found], [("primary", 10, True, 0), ("by_time", 20, True, 1)])
+            self.assertEqual(found[1]["buckets"], {"a;\\x5C =": 11})
+            self.assertEqual([(one.path, one.cursor) for one in gateway.handler.verifications],
+                             [("primary", None), ("by_time", None), ("by_time", b"1"), ("by_time", b"1")])
+            self.assertFalse(state.exists())
+            state.write_text("[keyway verify]\ntable=other\n")
+            self.assertIn("position in table other", self.run_bad(1, gateway, *words))
+            state.write_text("[keyway verify]\ntable=order_events\n[path by_time]\nrows=3\n")
+            self.assertIn("is damaged", self.run_bad(1, gateway, *words))
+        with FakeGateway() as gateway:
+            self.assertIn("must not be negative", self.run_bad(2, gateway, "verify", "order_events", "--show", "-1"))
+            self.assertIn("must not be negative", self.run_bad(2, gateway, "verify", "order_events", "--rows-per-second", "-1"))
+            self.assertIn("--repair has nothing", self.run_bad(2, gateway, "scrub", "order_events", "--repair"))
+            gateway.handler.slices = [self.slice(1)]
+            self.assertIn("all rows fit; the path is verified", self.run_ok(gateway, "scrub", "order_events", "--rows-per-second", "20"))
+            self.assertEqual(gateway.handler.verifications[0].max_rows, 20)
 
 
 class Checking(Case):

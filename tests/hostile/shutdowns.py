@@ -22,7 +22,7 @@ from idl_calls import Calls, decode
 from keyway_gateway import Gateway, Ready, free_ports, receive_frame, record, wait_until
 from keyway_hbase import WIDE_CLOCK, Patient
 from keyway_thrift.ttypes import (ApplyOptions, Candidate, ChangeAction, CompareOp, Condition, FamilyOptions, NamedQuery, Options, Outcome, Query,
-                                  ScrubOptions, SplitOptions)
+                                  ScrubOptions, SplitOptions, VerifyOptions)
 
 STORE = sys.argv[1] if len(sys.argv) > 1 else "embedded"
 SEED = int(os.environ.get("KW_SEED", time.time_ns() % 2**32))
@@ -124,6 +124,7 @@ class Arguments:
             "allocate.table": one_of("made"), "field": one_of("id"), "count": one_of(1, 10, 1000), "scope": one_of(None),
             "scrub.table": one_of("events"), "scrub.options": self.scrubbing(self.scrub_cursors),
             "changeDiff.table": one_of("moving"), "changeDiff.options": self.scrubbing(self.diff_cursors),
+            "verify.table": one_of("events"), "verify.options": lambda chance: VerifyOptions(max_rows=chance.choice((None, 1, 20))),
             "orderChange.table": one_of("moving"), "action": one_of(*ChangeAction._VALUES_TO_NAMES), "expected_version": one_of(None),
             "text": text, "old_text": text, "new_text": text, "policy_text": one_of(None, *self.texts),
             "candidates": many(lambda chance: Candidate(name="one", text=text(chance)), 3), "regions": one_of(4), "time_field": one_of(None),

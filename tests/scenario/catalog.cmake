@@ -7,3 +7,5 @@ kw_integration_test_on_both_stores(degraded degraded.py ENVIRONMENT "KEYWAY=$<TA
 kw_integration_test_on_both_stores(row_checks row_checks.py)
 # Rows that cannot be decoded: skipped and counted.
 kw_integration_test_on_both_stores(skip_undecodable skip_undecodable.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
+# Every row of a table is read and judged.
+kw_integration_test_on_both_stores(verify verify.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")

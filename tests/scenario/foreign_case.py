@@ -13,7 +13,7 @@ HEAD = """\
 listen: 127.0.0.1:0
 admin: 127.0.0.1:0
 loops: 2
-limits: {{page_rows: 100}}
+limits: {{page_rows: 100LIMITS}}
 store: STORE
 tables:
 """
@@ -38,6 +38,7 @@ BASE = 1700000000000
 
 class ForeignCase(unittest.TestCase):
     store = "embedded"
+    limits = ""  # more of them
 
     def setUp(self):
         self.name = f"foreign_{os.getpid()}_{time.time_ns()}"
@@ -52,7 +53,7 @@ class ForeignCase(unittest.TestCase):
         return f"{{{{kind: hbase, servers: [{servers}], create_missing: true, catalog: {self.name}_{catalog}, {PATIENT}, {WIDE_CLOCK}}}}}"
 
     def policy(self, tables=TABLE, catalog="catalog"):
-        return (HEAD + tables).replace("STORE", self.store_text(catalog)).replace("NAME", self.name)
+        return (HEAD + tables).replace("STORE", self.store_text(catalog)).replace("NAME", self.name).replace("LIMITS", self.limits)
 
     def restart(self, tables, catalog):
         self.gateway.stop()
