@@ -87,6 +87,27 @@ end_of_quoted(const kw_filter_text *text, size_t at, size_t end)
     return next;
 }
 
+/* The size of the escape \xNN at a position; 0: there is none. */
+static size_t
+read_escape(const kw_filter_text *text, size_t at, size_t end, uint8_t *ret_byte)
+{
+    const uint8_t *data = text->data + at;
+    if (end - at < 4 || data[0] != '\\' || data[1] != 'x' || !g_ascii_isxdigit(data[2]) ||
+        !g_ascii_isxdigit(data[3]))
+        return 0;
+    *ret_byte = (uint8_t)(g_ascii_xdigit_value((char)data[2]) << 4 | g_ascii_xdigit_value((char)data[3]));
+    return 4;
+}
+
+/* Regular expressions have escapes of their own. */
+static bool
+has_escapes(const kw_filter_text *text, size_t at, size_t end)
+{
+    static const char regex[] = "regexstring";
+    return text->escapes && (end - at < sizeof regex || g_ascii_strncasecmp((const char *)text->data + at + 1,
+                                                                            regex, sizeof regex - 1) != 0);
+}
+
 /* Copies the quoted argument that starts at `at`. Returns the position after its closing quote. */
 static size_t
 split_quoted(const kw_filter_text *text, size_t at, size_t end, argument *ret_argument)
@@ -94,7 +115,14 @@ split_quoted(const kw_filter_text *text, size_t at, size_t end, argument *ret_ar
     size_t last = end_of_quoted(text, at, end), size = 0, next = at;
     uint8_t *bytes = kw_arena_alloc(text->arena, last + 1 - at);
     bytes[size++] = text->data[next++];
+    bool escapes = has_escapes(text, at, last);
     while (next < last) {
+        size_t escape = escapes ? read_escape(text, next, last, &bytes[size]) : 0;
+        if (escape) {
+            next += escape;
+            size++;
+            continue;
+        }
         next += text->data[next] == '\'';
         bytes[size++] = text->data[next++];
     }

@@ -89,10 +89,15 @@ struct kw_filter {
  * complicated. The expressions are not compiled here, because compiling is slow and this runs on event loops;
  * see prepared.h. */
 const kw_filter *kw_filter_parse(kw_bytes text, kw_arena *arena, kw_error *ret_error);
+/* The same for the filter of a query: \xNN within quotes is a byte, except in regular expressions. A text of
+ * Thrift cannot hold every byte. */
+const kw_filter *kw_filter_parse_query(kw_bytes text, kw_arena *arena, kw_error *ret_error);
 
 /* Appends the tree as text. If the caller puts the text in parentheses, HBase parses it as the same tree
  * wherever it stands. */
 void kw_filter_print(const kw_filter *filter, kw_buffer *to);
+/* The same in printable ASCII, for kw_filter_parse_query. */
+void kw_filter_print_for_query(const kw_filter *filter, kw_buffer *to);
 
 /* Joins filters with AND or OR, in the arena. A single filter is returned unchanged. */
 const kw_filter *kw_filter_join(kw_filter_kind kind, const kw_filter *const *parts, size_t count,

@@ -18,6 +18,7 @@ typedef struct kw_filter_text {
     kw_arena *arena;
     kw_error *error;
     kw_filter_sums *sums;
+    bool escapes; /* \xNN within quotes is a byte */
 } kw_filter_text;
 
 /* Sets INVALID with a text such as "filter, position 7: expected WHAT". Returns false. `at` counts from 0. */

@@ -204,6 +204,23 @@ parse_close(parser *self, size_t at)
 
 /* --- the text ------------------------------------------------------------------------------------ */
 
+/* A text such as "price > 2" is no filter. */
+static void
+fail_unclosed(const kw_filter_text *text, size_t start)
+{
+    const char *word = (const char *)text->data + start;
+    size_t size = 0;
+    while (start + size < text->size && size < 40 && g_ascii_isalnum(word[size]))
+        size++;
+    if (memchr(word, '(', text->size - start))
+        kw_filter_syntax_error(text, text->size, "expected ) to end the filter of position %zu", start + 1);
+    else
+        kw_filter_syntax_error(text, start,
+                               "there is no filter %.*s; a filter has the form NAME(ARGUMENTS), as in "
+                               "PrefixFilter('a')",
+                               (int)size, word);
+}
+
 /* The position after the filter's closing parenthesis; 0 on error. */
 static size_t
 end_of_filter(const kw_filter_text *text, size_t start)
@@ -225,7 +242,7 @@ end_of_filter(const kw_filter_text *text, size_t start)
     if (quoted)
         kw_filter_syntax_error(text, opened, "this quote is never closed");
     else
-        kw_filter_syntax_error(text, text->size, "expected ) to end the filter of position %zu", start + 1);
+        fail_unclosed(text, start);
     return 0;
 }
 
@@ -276,8 +293,8 @@ parse_end(parser *self)
     return true;
 }
 
-const kw_filter *
-kw_filter_parse(kw_bytes bytes, kw_arena *arena, kw_error *ret_error)
+static const kw_filter *
+parse(kw_bytes bytes, bool escapes, kw_arena *arena, kw_error *ret_error)
 {
     if (bytes.size > KW_FILTER_TEXT_MAX) {
         kw_error_set(ret_error, KW_LIMIT, "a filter of %zu bytes is longer than %d", bytes.size,
@@ -285,7 +302,7 @@ kw_filter_parse(kw_bytes bytes, kw_arena *arena, kw_error *ret_error)
         return NULL;
     }
     kw_filter_sums sums = {0};
-    kw_filter_text text = {bytes.data, bytes.size, arena, ret_error, &sums};
+    kw_filter_text text = {bytes.data, bytes.size, arena, ret_error, &sums, escapes};
     g_autoptr(GArray) operators = g_array_new(FALSE, FALSE, sizeof(operator_seen));
     g_autoptr(GArray) operands = g_array_new(FALSE, FALSE, sizeof(operand));
     parser self = {.text = &text, .operators = operators, .operands = operands};
@@ -294,4 +311,16 @@ kw_filter_parse(kw_bytes bytes, kw_arena *arena, kw_error *ret_error)
         good = parse_next(&self, &at);
     good = good && parse_end(&self);
     return good ? g_array_index(operands, operand, 0).filter : NULL;
+}
+
+const kw_filter *
+kw_filter_parse(kw_bytes text, kw_arena *arena, kw_error *ret_error)
+{
+    return parse(text, false, arena, ret_error);
+}
+
+const kw_filter *
+kw_filter_parse_query(kw_bytes text, kw_arena *arena, kw_error *ret_error)
+{
+    return parse(text, true, arena, ret_error);
 }

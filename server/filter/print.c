@@ -1,56 +1,82 @@
 /* Prints a tree as text, joins trees, and finds out whether a tree decides across rows. Each list and each
  * SKIP and WHILE gets its own parentheses, because HBase's parser fails where one parenthesis closes two
  * operators. */
-#include "filter/filter.h"
+#include "filter/filter_internal.h"
+
+#include <glib.h>
+
+typedef struct printer {
+    kw_buffer *text;
+    bool escapes; /* bytes that are not printable ASCII are \xNN */
+} printer;
+
+static void print(const kw_filter *filter, printer *to);
 
 static void
-print_quoted(kw_buffer *to, const char *head, kw_bytes bytes)
+print_byte(printer *to, uint8_t byte, bool escapes)
 {
-    kw_buffer_append_byte(to, '\'');
-    kw_buffer_append_text(to, head);
+    if (escapes && (byte < 0x20 || byte >= 0x7f || byte == '\\'))
+        kw_buffer_printf(to->text, "\\x%02X", byte);
+    else
+        kw_buffer_append_byte(to->text, byte);
+}
+
+static void
+print_quoted(printer *to, const char *head, kw_bytes bytes, bool escapes)
+{
+    kw_buffer_append_byte(to->text, '\'');
+    kw_buffer_append_text(to->text, head);
     for (size_t i = 0; i < bytes.size; i++) {
         if (bytes.data[i] == '\'')
-            kw_buffer_append_byte(to, '\'');
-        kw_buffer_append_byte(to, bytes.data[i]);
+            kw_buffer_append_byte(to->text, '\'');
+        print_byte(to, bytes.data[i], escapes);
     }
-    kw_buffer_append_byte(to, '\'');
+    kw_buffer_append_byte(to->text, '\'');
 }
 
-static void
-separate(kw_buffer *to)
+/* Regular expressions have escapes of their own, so those that are text stay as they are. */
+static bool
+is_expression(const kw_filter *filter)
 {
-    if (to->data[to->size - 1] != '(')
-        kw_buffer_append_text(to, ", ");
+    return kw_filter_is_regex(filter) &&
+           g_utf8_validate((const char *)filter->operand.data, (gssize)filter->operand.size, NULL);
 }
 
 static void
-print_flag(kw_buffer *to, bool flag)
+separate(printer *to)
 {
-    separate(to);
-    kw_buffer_append_text(to, flag ? "true" : "false");
+    if (to->text->data[to->text->size - 1] != '(')
+        kw_buffer_append_text(to->text, ", ");
 }
 
 static void
-print_bytes(kw_buffer *to, kw_bytes bytes)
-{
-    separate(to);
-    print_quoted(to, "", bytes);
-}
-
-static void
-print_comparison(const kw_filter *filter, kw_buffer *to)
+print_flag(printer *to, bool flag)
 {
     separate(to);
-    kw_buffer_printf(to, "%s, ", kw_filter_operator_text(filter->op));
+    kw_buffer_append_text(to->text, flag ? "true" : "false");
+}
+
+static void
+print_bytes(printer *to, kw_bytes bytes)
+{
+    separate(to);
+    print_quoted(to, "", bytes, to->escapes);
+}
+
+static void
+print_comparison(const kw_filter *filter, printer *to)
+{
+    separate(to);
+    kw_buffer_printf(to->text, "%s, ", kw_filter_operator_text(filter->op));
     char head[32];
     size_t size = strlen(kw_filter_comparator_text(filter->comparator));
     memcpy(head, kw_filter_comparator_text(filter->comparator), size);
     memcpy(head + size, ":", 2);
-    print_quoted(to, head, filter->operand);
+    print_quoted(to, head, filter->operand, to->escapes && !is_expression(filter));
 }
 
 static void
-print_arguments(const kw_filter *filter, kw_buffer *to)
+print_arguments(const kw_filter *filter, printer *to)
 {
     if (filter->kind == KW_FILTER_COLUMN_RANGE) {
         for (size_t i = 0; i < 2; i++) {
@@ -63,7 +89,7 @@ print_arguments(const kw_filter *filter, kw_buffer *to)
         print_bytes(to, filter->bytes[i]);
     for (size_t i = 0; i < filter->numbers_count; i++) {
         separate(to);
-        kw_buffer_printf(to, "%lld", (long long)filter->numbers[i]);
+        kw_buffer_printf(to->text, "%lld", (long long)filter->numbers[i]);
     }
     if (filter->kind == KW_FILTER_KEY_ONLY || filter->kind == KW_FILTER_DEPENDENT_COLUMN)
         print_flag(to, filter->flags[0]);
@@ -77,30 +103,42 @@ print_arguments(const kw_filter *filter, kw_buffer *to)
 }
 
 static void
-print_list(const kw_filter *filter, kw_buffer *to)
+print_list(const kw_filter *filter, printer *to)
 {
     bool prefix = filter->kind == KW_FILTER_SKIP || filter->kind == KW_FILTER_WHILE;
-    kw_buffer_append_byte(to, '(');
+    kw_buffer_append_byte(to->text, '(');
     for (size_t i = 0; i < filter->children_count; i++) {
         if (prefix)
-            kw_buffer_printf(to, "%s ", kw_filter_name(filter->kind));
+            kw_buffer_printf(to->text, "%s ", kw_filter_name(filter->kind));
         else if (i)
-            kw_buffer_printf(to, " %s ", kw_filter_name(filter->kind));
-        kw_filter_print(filter->children[i], to);
+            kw_buffer_printf(to->text, " %s ", kw_filter_name(filter->kind));
+        print(filter->children[i], to);
     }
-    kw_buffer_append_byte(to, ')');
+    kw_buffer_append_byte(to->text, ')');
 }
 
-void
-kw_filter_print(const kw_filter *filter, kw_buffer *to)
+static void
+print(const kw_filter *filter, printer *to)
 {
     if (filter->children_count) {
         print_list(filter, to);
         return;
     }
-    kw_buffer_printf(to, "%s (", kw_filter_name(filter->kind));
+    kw_buffer_printf(to->text, "%s (", kw_filter_name(filter->kind));
     print_arguments(filter, to);
-    kw_buffer_append_byte(to, ')');
+    kw_buffer_append_byte(to->text, ')');
+}
+
+void
+kw_filter_print(const kw_filter *filter, kw_buffer *to)
+{
+    print(filter, &(printer){.text = to});
+}
+
+void
+kw_filter_print_for_query(const kw_filter *filter, kw_buffer *to)
+{
+    print(filter, &(printer){.text = to, .escapes = true});
 }
 
 const kw_filter *

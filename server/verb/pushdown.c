@@ -178,11 +178,12 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
 {
     const kw_filter *parts[4], *own = NULL;
     size_t count = 0;
-    push->filter = request->filter;
-    if (request->filter.size && !(own = kw_filter_parse(request->filter, call->arena, ret_error)))
+    if (request->filter.size && !(own = kw_filter_parse_query(request->filter, call->arena, ret_error)))
         return kw_error_prefix(ret_error, "table %s", plan->query->table->name);
     if (own && !allow_removed_values(plan, own, reader, ret_error))
         return false;
+    if (own)
+        push->filter = print(own, call->arena);
     if (own && kw_filter_spans_rows(own))
         return true;
     if (own)
@@ -197,9 +198,12 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
         parts[count++] = columns;
     push->filters_cells_only = columns && count == 1;
     if (count > (own ? 1 : 0)) {
-        push->filter = print(kw_filter_join(KW_FILTER_AND, parts, count, call->arena), call->arena);
-        note(push, kw_arena_printf(call->arena, "the store filters: %s",
-                                   kw_bytes_to_binary_text(push->filter, call->arena)));
+        const kw_filter *all = kw_filter_join(KW_FILTER_AND, parts, count, call->arena);
+        g_auto(kw_buffer) text = KW_BUFFER_EMPTY;
+        kw_filter_print_for_query(all, &text);
+        push->filter = print(all, call->arena);
+        note(push, kw_arena_printf(call->arena, "the store filters: %.*s", (int)text.size,
+                                   (const char *)text.data));
     }
     return true;
 }

@@ -18,6 +18,46 @@ printed(const char *text, kw_error *ret_error)
     return copy;
 }
 
+/* The tree of a query's filter, printed for a query. */
+static char *
+printed_for_query(const char *text)
+{
+    g_autoptr(kw_arena) arena = kw_arena_new();
+    kw_error error = KW_ERROR_NONE;
+    const kw_filter *filter = kw_filter_parse_query(kw_bytes_of_text(text), arena, &error);
+    g_assert_cmpstr(error.text, ==, "");
+    kw_buffer to = KW_BUFFER_EMPTY;
+    kw_filter_print_for_query(filter, &to);
+    char *copy = g_strndup((const char *)to.data, to.size);
+    kw_buffer_clear(&to);
+    return copy;
+}
+
+/* The filter of a query can be printed, and given to a query again. */
+static void
+test_escapes(void)
+{
+    static const char *const texts[][2] = {
+        {"PrefixFilter('\\x00\\xfFa\\x27b\\x5C\\x5cx41')", "PrefixFilter ('\\x00\\xFFa''b\\x5C\\x5Cx41')"},
+        {"PrefixFilter('\\x4\\d\\')", "PrefixFilter ('\\x5Cx4\\x5Cd\\x5C')"},
+        {"ValueFilter(=, 'binary:\\xc3\\xa9\xc3\xa9')", "ValueFilter (=, 'binary:\\xC3\\xA9\\xC3\\xA9')"},
+        {"RowFilter(=, 'regexstring:^\\x2E\\d''\xc3\xa9')",
+         "RowFilter (=, 'regexstring:^\\x2E\\d''\xc3\xa9')"},
+        {"RowFilter(=, 'regexstringnocase:\\x2E')", "RowFilter (=, 'regexstringnocase:\\x2E')"},
+        {"SKIP ColumnRangeFilter('\\x01', true, '\\xFE', false)",
+         "(SKIP ColumnRangeFilter ('\\x01', true, '\\xFE', false))"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autofree char *once = printed_for_query(texts[i][0]), *twice = printed_for_query(once);
+        g_assert_cmpstr(once, ==, texts[i][1]);
+        g_assert_cmpstr(twice, ==, once);
+    }
+    kw_error error = KW_ERROR_NONE;
+    g_autofree char *literal =
+        printed("PrefixFilter('\\x41')", &error); /* HBase's own parser knows no escapes */
+    g_assert_cmpstr(literal, ==, "PrefixFilter ('\\x41')");
+}
+
 /* The second text is the printed tree of the first. */
 static void
 test_trees(void)
@@ -63,6 +103,7 @@ test_malformed(void)
     static const char *const texts[][2] = {
         {" ", "position 1: expected a filter"},
         {"PrefixFilter('a'", "position 17: expected )"},
+        {"price > 2.0", "position 1: there is no filter price; a filter has the form NAME(ARGUMENTS)"},
         {"PrefixFilter('a)", "position 14: this quote is never closed"},
         {"PrefixFilter(a)", "position 14: expected a quoted text"},
         {"PrefixFilter('a', 'b')", "position 1: expected PrefixFilter('bytes'), not 2 arguments"},
@@ -155,6 +196,7 @@ int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
+    g_test_add_func("/filter/parse/escapes", test_escapes);
     g_test_add_func("/filter/parse/trees", test_trees);
     g_test_add_func("/filter/parse/malformed", test_malformed);
     g_test_add_func("/filter/parse/limits", test_limits);
