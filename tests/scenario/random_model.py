@@ -5,8 +5,8 @@ from random_policy import rank
 
 
 def canonical(found):
-    """Equal exactly if the gateway must return the same value (the type and the bits)."""
-    return ("real", struct.pack(">d", found)) if isinstance(found, float) else (type(found).__name__, found)
+    """Equal exactly if the gateway must return the same value. It returns 0.0 for -0.0."""
+    return ("real", struct.pack(">d", found + 0.0)) if isinstance(found, float) else (type(found).__name__, found)
 
 
 def cell_bytes(field, found):
@@ -21,7 +21,7 @@ def cell_bytes(field, found):
         return b"\xff" if found else b"\0"
     if isinstance(found, int):
         return struct.pack(">i" if field.form == "raw4" else ">q", found)
-    return struct.pack(">d", found)
+    return struct.pack(">d", found + 0.0)
 
 
 class Row:

@@ -15,11 +15,11 @@ LETTERS = "aAb1é|~"
 
 
 def rank(found):
-    """The position of a value in the order of its type; values with equal ranks are equal."""
+    """The position of a value in the order of its type; values with equal ranks are equal, such as -0.0 and 0.0."""
     if isinstance(found, str):
         return found.encode()
     if isinstance(found, float):
-        bits = struct.unpack(">q", struct.pack(">d", found))[0]
+        bits = struct.unpack(">q", struct.pack(">d", found + 0.0))[0]  # -0.0 + 0.0 is 0.0
         return bits if bits >= 0 else -2**63 - bits - 1
     return found
 
@@ -120,7 +120,7 @@ def time_pool(chance, unit):
 
 
 def real_pool(chance):
-    choices = [0.0, 1.0, -1.0, 1.5, -2.5, 1e300, -1e300, 0.1, 5e-324, math.inf, -math.inf, float(2**53), 3.0]
+    choices = [0.0, -0.0, 1.0, -1.0, 1.5, -2.5, 1e300, -1e300, 0.1, 5e-324, math.inf, -math.inf, float(2**53), 3.0]
     return sorted(set(some(chance, choices, 3, 7)), key=rank)
 
 
