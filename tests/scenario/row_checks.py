@@ -10,7 +10,7 @@ import unittest
 
 from keyway_gateway import Gateway, Ready, plain, record, wait_until
 from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
-from keyway_thrift.ttypes import ApplyOptions, Code, KeywayError, Query
+from keyway_thrift.ttypes import ApplyOptions, Code, CreateOptions, KeywayError, Query
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
 ROWS = 600
@@ -171,6 +171,18 @@ class Rows(unittest.TestCase):
         applied = self.admin("policyApply", right, 0, ApplyOptions(reason="right"))
         self.assertEqual((applied.version, self.call("tables")), (1, ["pay", "other"]))
         self.assertEqual(len(self.call("scan", Query(table="pay", bound=record(usr="u007"))).rows), 7)
+
+    def test_a_wrong_rule_when_store_tables_are_created(self):
+        """While rows contradict the table, nothing is created for it."""
+        gateway = self.written()
+        self.start(self.pay(buckets=8))
+        absent = CreateOptions(if_absent=True)
+        for options in (absent, None):
+            self.expect(Code.UNAVAILABLE, lambda: self.admin("createTable", "pay", options), *self.WRONG)
+        self.assertEqual([one.created for one in self.admin("createTable", "other", absent)], [False])
+        self.reload(self.pay())
+        self.assertEqual([one.created for one in self.admin("createTable", "pay", absent)], [False])
+        self.assertEqual(gateway.ready()["degraded"], [])
 
     def test_values_that_cannot_be_decoded(self):
         gateway = self.written()
