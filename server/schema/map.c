@@ -3,6 +3,7 @@
  *
  *   column: "f:follow_*"    f:follow_bob  =  followed.bob
  */
+#include "base/sorting.h"
 #include "schema/policy.h"
 
 bool
@@ -64,11 +65,17 @@ kw_pick_text(const kw_table *table, kw_pick pick, kw_arena *arena)
     return kw_arena_printf(arena, "%s.%s", name, shown);
 }
 
-static int
-compare_entries(const void *left, const void *right)
+static void
+sort(kw_entry *entries, size_t count)
 {
-    const kw_entry *a = left, *b = right;
-    return kw_bytes_compare(a->name, b->name);
+    g_autofree kw_sort_item *items = g_new(kw_sort_item, count);
+    g_autofree kw_entry *sorted = g_new(kw_entry, count);
+    for (size_t i = 0; i < count; i++)
+        items[i] = (kw_sort_item){.bytes = entries[i].name, .index = i};
+    kw_sort_items(items, count);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = entries[items[i].index];
+    memcpy(entries, sorted, count * sizeof *entries);
 }
 
 bool
@@ -76,12 +83,12 @@ kw_entries_sort(kw_entry *entries, size_t count, kw_bytes *ret_twice)
 {
     bool sorted = true;
     for (size_t i = 1; sorted && i < count; i++)
-        sorted = compare_entries(&entries[i - 1], &entries[i]) < 0;
+        sorted = kw_bytes_compare(entries[i - 1].name, entries[i].name) < 0;
     if (sorted)
         return true;
-    qsort(entries, count, sizeof *entries, compare_entries);
+    sort(entries, count);
     for (size_t i = 1; i < count; i++) {
-        if (compare_entries(&entries[i - 1], &entries[i]) != 0)
+        if (kw_bytes_compare(entries[i - 1].name, entries[i].name) != 0)
             continue;
         *ret_twice = entries[i].name;
         return false;
