@@ -199,7 +199,8 @@ static const kw_setting limits_settings[] = {
      .about =
          "Maximum number of cells in one call that writes, counted as the client sends them: one for each "
          "field, each entry of a map, and each removed column or whole record, over all records of the "
-         "call. The copies of a record under further paths do not count. Each cell is stored with its row "
+         "call. The copies of a record under further paths do not count. The limit also applies to a record "
+         "that is only explained. Each cell is stored with its row "
          "key. Whatever this limit is, the keys of the cells that one call writes to a record can have at "
          "most 16 MiB, over all paths."},
     {.name = "list_values",
@@ -215,9 +216,12 @@ static const kw_setting limits_settings[] = {
      .least = 1,
      .most = 1000000,
      .fallback = "10000",
-     .about = "Maximum number of row ranges, or of single rows, in one plan of a query. If the exact ranges "
-              "are more, the query reads fewer, wider ranges and drops the rows that do not match. If that "
-              "would change the order of the rows, it is read in windows of time or rejected."},
+     .about =
+         "Maximum number of row ranges, or of single rows, in one plan of a query. If the exact ranges "
+         "are more, the query reads fewer, wider ranges and drops the rows that do not match. If that "
+         "would change the order of the rows, it is read in windows of time or rejected. If the query's "
+         "values are long, the limit is lower: all keys of a plan have at most 4 MiB of them. With a limit "
+         "of more than 50,000, one plan can delay the other calls of its event loop for 20 ms or more."},
     {.name = NULL},
 };
 

@@ -1,6 +1,8 @@
 /* Normalizes queries, so that equivalent queries become equal. */
 #include "plan/normalized_query.h"
 
+#include "base/sorting.h"
+
 #include <stdlib.h>
 
 /* A value that a field is bound to, and its code in keys. Sorted by code. */
@@ -86,6 +88,39 @@ compare_values(const void *a, const void *b)
     return kw_value_compare(*(const kw_value *)a, *(const kw_value *)b);
 }
 
+/* Sorts the values of one field and removes repeated ones. Returns the number of values that remain. Texts
+ * are sorted without comparing whole texts, which can be long. */
+static size_t
+sort_texts(kw_value *values, size_t count)
+{
+    size_t kept = 0;
+    g_autofree kw_sort_item *items = g_new(kw_sort_item, count);
+    g_autofree kw_value *sorted = g_new(kw_value, count);
+    for (size_t index = 0; index < count; index++)
+        items[index] = (kw_sort_item){.bytes = values[index].bytes, .index = index};
+    kw_sort_items(items, count);
+    for (size_t index = 0; index < count; index++)
+        if (index == 0 || !kw_bytes_equal(items[index - 1].bytes, items[index].bytes))
+            sorted[kept++] = values[items[index].index];
+    memcpy(values, sorted, kept * sizeof *values);
+    return kept;
+}
+
+static size_t
+sort_values(const kw_field *field, kw_value *values, size_t count)
+{
+    size_t kept = 0;
+    kw_value_kind kind = kw_field_value_kind(field->type);
+    if (count > 1 && (kind == KW_VALUE_TEXT || kind == KW_VALUE_BYTES))
+        return sort_texts(values, count);
+    if (count > 1)
+        qsort(values, count, sizeof *values, compare_values);
+    for (size_t index = 0; index < count; index++)
+        if (kept == 0 || kw_value_compare(values[kept - 1], values[index]) != 0)
+            values[kept++] = values[index];
+    return kept;
+}
+
 /* A layout that distinguishes records as all layouts of the table do, and that can encode all of them. */
 static const kw_layout *
 identity_layout(const kw_table *table)
@@ -110,13 +145,7 @@ take_bound(const kw_record_query *query, size_t number, kw_normalized_query *nor
             kw_span_holds(&normalized->span, values[count]))
             count++;
     }
-    if (count > 1)
-        qsort(values, count, sizeof *values, compare_values);
-    size_t kept = 0;
-    for (size_t index = 0; index < count; index++) {
-        if (kept == 0 || kw_value_compare(values[kept - 1], values[index]) != 0)
-            values[kept++] = values[index];
-    }
+    size_t kept = sort_values(field, values, count);
     *ret_bound = (kw_bound){.values = values, .count = kept};
     if (kept == 0)
         normalized->empty = true;
@@ -159,6 +188,79 @@ take_coarse(const kw_normalized_query *normalized, const kw_bound *bounds, kw_ar
     return coarse;
 }
 
+/* --- the limit of ranges --------------------------------------------------------------------------- */
+
+/* A plan with as many ranges as this limit allows has at least this many, whatever the size of its keys. */
+#define RANGES_LEAST 128
+
+static size_t
+text_size(kw_value value)
+{
+    bool sized = value.kind == KW_VALUE_TEXT || value.kind == KW_VALUE_BYTES;
+    return sized ? value.bytes.size : 0;
+}
+
+static size_t
+average_size(const kw_bound *bound)
+{
+    size_t sum = 0;
+    for (size_t index = 0; index < bound->count; index++)
+        sum += text_size(bound->values[index]);
+    return bound->count ? sum / bound->count : 0;
+}
+
+static bool
+is_in_a_key(const kw_table *table, size_t field)
+{
+    for (size_t index = 0; index < table->placements_count; index++)
+        if (kw_layout_holds_field(table->placements[index].layout, field))
+            return true;
+    return false;
+}
+
+/* The bytes that the query's values have in one key, on average. */
+static size_t
+key_bytes(const kw_normalized_query *normalized)
+{
+    size_t sum = 0;
+    for (size_t field = 0; field < normalized->table->fields_count; field++) {
+        size_t bytes = average_size(&normalized->bounds[field]);
+        if (normalized->span.field == (int)field)
+            bytes = MAX(text_size(normalized->span.from), text_size(normalized->span.to));
+        if (bytes && is_in_a_key(normalized->table, field))
+            sum += bytes;
+    }
+    return sum;
+}
+
+/* A cursor's query is planned as before. */
+static void
+settle_limit(const kw_record_query *query, kw_normalized_query *normalized)
+{
+    size_t limit = query->planned ? query->widened_for : query->range_limit;
+    normalized->range_limit = query->window.limit ? query->window.limit : limit;
+    normalized->range_limit = MIN(normalized->range_limit, KW_PLAN_RANGES_MAX);
+    if (query->planned || query->window.limit || normalized->range_limit == 0)
+        return;
+    size_t bytes = key_bytes(normalized), most = MAX(KW_PLAN_KEY_BYTES / MAX(bytes, 1), RANGES_LEAST);
+    if (most >= normalized->range_limit)
+        return;
+    normalized->range_limit = most;
+    normalized->key_bytes = bytes;
+}
+
+const char *
+kw_normalized_query_limit_reason(const kw_normalized_query *normalized, char text[KW_LIMIT_REASON_MAX])
+{
+    text[0] = '\0';
+    if (normalized->key_bytes > 0)
+        g_snprintf(text, KW_LIMIT_REASON_MAX, ", because the query's values have %zu bytes in each key",
+                   normalized->key_bytes);
+    return text;
+}
+
+/* --------------------------------------------------------------------------------------------------- */
+
 bool
 kw_normalized_query_make(const kw_record_query *query, kw_effort *effort, kw_arena *arena,
                          const kw_normalized_query **ret_normalized, kw_error *ret_error)
@@ -167,9 +269,6 @@ kw_normalized_query_make(const kw_record_query *query, kw_effort *effort, kw_are
     normalized->effort = effort;
     normalized->held = effort ? effort->held - MIN(effort->held, kw_arena_used(arena)) : 0;
     normalized->table = query->table;
-    size_t limit = query->planned ? query->widened_for : query->range_limit;
-    normalized->range_limit = query->window.limit ? query->window.limit : limit;
-    normalized->range_limit = MIN(normalized->range_limit, KW_PLAN_RANGES_MAX);
     if (!take_span(query, normalized, ret_error))
         return false;
     kw_bound *bounds = KW_ARENA_ARRAY(arena, kw_bound, normalized->table->fields_count);
@@ -179,6 +278,7 @@ kw_normalized_query_make(const kw_record_query *query, kw_effort *effort, kw_are
             return false;
     }
     normalized->bounds = bounds;
+    settle_limit(query, normalized);
     normalized->coarse = take_coarse(normalized, bounds, arena);
     *ret_normalized = normalized;
     return true;

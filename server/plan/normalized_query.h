@@ -14,8 +14,9 @@ typedef struct kw_normalized_query {
                      none */
     const struct kw_coarse *coarse; /* per field: its bound values as keys store them; NULL: none */
     bool empty;                     /* no record can match */
-    size_t range_limit;             /* that of the query or of its window; 0: no limit */
-    kw_effort *effort;              /* while a plan is made; NULL: no limit */
+    size_t range_limit; /* that of the query or of its window, lowered if keys are long; 0: no limit */
+    size_t key_bytes;   /* if it was lowered: the average bytes of the query's values in a key; otherwise 0 */
+    kw_effort *effort;  /* while a plan is made; NULL: no limit */
     size_t held; /* bytes charged to the effort minus bytes used in the arena, both when planning began */
 } kw_normalized_query;
 
@@ -26,6 +27,13 @@ bool kw_normalized_query_make(const kw_record_query *query, kw_effort *effort, k
 /* The same query with the range cut to the window. `empty` if nothing remains. */
 const kw_normalized_query *kw_normalized_query_within(const kw_normalized_query *normalized,
                                                       const kw_window *window, kw_arena *arena);
+
+#define KW_LIMIT_REASON_MAX 100
+
+/* Why range_limit is lower than that of the query, to follow the number; empty if it is not. Returns `text`.
+ */
+const char *kw_normalized_query_limit_reason(const kw_normalized_query *normalized,
+                                             char text[KW_LIMIT_REASON_MAX]);
 
 /* Approximate cost of a range, in units of an effort. */
 #define KW_NORMALIZED_QUERY_RANGE_COST 200

@@ -244,11 +244,12 @@ kw_notes_wide(kw_notes *notes, const kw_path_analysis *exact, const kw_normalize
               const kw_window *window)
 {
     const char *name = normalized->table->fields[normalized->span.field].name;
+    char text[KW_LIMIT_REASON_MAX];
     note(notes,
          "widened: a range for each piece would need up to %" G_GUINT64_FORMAT
-         " ranges or point reads, more than limits.ranges allows (%zu); wider ranges are read instead, and "
+         " ranges or point reads, more than limits.ranges allows (%zu%s); wider ranges are read instead, and "
          "other rows are dropped",
-         exact->ranges, normalized->range_limit);
+         exact->ranges, normalized->range_limit, kw_normalized_query_limit_reason(normalized, text));
     if (window)
         note(notes,
              "%s: the interval is read in windows; these are the ranges of the first one, %s; while few rows "
@@ -259,11 +260,12 @@ kw_notes_wide(kw_notes *notes, const kw_path_analysis *exact, const kw_normalize
 void
 kw_notes_widened(kw_notes *notes, const kw_path_analysis *exact, const kw_normalized_query *normalized)
 {
+    char text[KW_LIMIT_REASON_MAX];
     note(notes,
          "widened: the exact plan would need up to %" G_GUINT64_FORMAT
-         " ranges or point reads, more than limits.ranges allows (%zu); wider ranges are read instead, and "
+         " ranges or point reads, more than limits.ranges allows (%zu%s); wider ranges are read instead, and "
          "other rows are dropped",
-         exact->ranges, normalized->range_limit);
+         exact->ranges, normalized->range_limit, kw_normalized_query_limit_reason(normalized, text));
 }
 
 void

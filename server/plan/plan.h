@@ -42,6 +42,10 @@ typedef struct kw_window {
 /* Hard limit of a plan's ranges, whatever the query allows. */
 #define KW_PLAN_RANGES_MAX 1000000
 
+/* Maximum bytes that the values of a query have in the keys of a plan's ranges: a query with longer values
+ * can have fewer ranges than range_limit. So the time and memory of a plan are limited. */
+#define KW_PLAN_KEY_BYTES ((size_t)4 * 1024 * 1024)
+
 /* Approximate number of ranges in a window. */
 #define KW_PLAN_WINDOW_RANGES 2048
 
@@ -61,7 +65,8 @@ typedef struct kw_record_query {
     kw_order order;     /* by the first unbound field of the path's rule */
     bool full_scan;     /* allows reading the whole table */
     uint64_t limit;     /* 0: no limit */
-    size_t range_limit; /* maximum number of ranges (kw_plan_range_limit); 0: no limit and no windows */
+    size_t range_limit; /* maximum number of ranges (kw_plan_range_limit), if their keys are not long
+                           (KW_PLAN_KEY_BYTES); 0: no limit and no windows */
     kw_window
         window; /* for kw_plan_make: the part of the interval that must still be read (kw_plan.rest, or a
                    cursor's window); the plan covers its beginning. In kw_plan.query: what the plan covers */
@@ -135,8 +140,9 @@ typedef struct kw_plan {
  *
  * INVALID if a value does not fit its field, if no path has the requested order, or if every path would read
  * the whole table, full_scan is false and no limit ends the scan (the text says what to bind). REFUSED if
- * only a path that is being filled can answer. LIMIT if there are more than range_limit ranges and they
- * cannot be widened. A query that no record can match gives a plan without ranges.
+ * only a path that is being filled can answer. LIMIT if there are more than range_limit ranges, or fewer with
+ * more than KW_PLAN_KEY_BYTES, and they cannot be widened. A query that no record can match gives a plan
+ * without ranges.
  */
 bool kw_plan_make(const kw_record_query *query, kw_arena *arena, const kw_plan **ret_plan,
                   kw_error *ret_error);

@@ -29,9 +29,9 @@ STALLED = 5 if not is_sanitized() else 60  # seconds; a call that once took 50 s
 
 
 def many_point_reads():
-    """3.5 kB that stand for 10,000 point reads with keys of 2 kB."""
+    """2 kB that stand for 10,000 point reads with keys of 400 bytes."""
     numbers = [[value(i) for i in range(count)] for count in (10, 10, 100)]
-    query = Query(table="wide", bound=record(id="x" * 2000), bound_any=dict(zip("abc", numbers)))
+    query = Query(table="wide", bound=record(id="x" * 400), bound_any=dict(zip("abc", numbers)))
     return call_message(Data.scan_args(query=query))
 
 

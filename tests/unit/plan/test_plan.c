@@ -567,6 +567,49 @@ test_effort(void)
     g_assert_cmpuint(ample.spent, >, 0);
 }
 
+/* A list with a value of `bytes` bytes bound beside it. Returns the arena's bytes after the plan. */
+static size_t
+plan_list_beside(const char *key, size_t bytes, size_t count, size_t *ret_ranges, kw_error *ret_error)
+{
+    g_autofree char *text = g_strdup_printf(
+        "    fields: {id: {type: string, max_bytes: 32000}, a: int}\n    updates: false\n    key: %s\n", key);
+    g_autoptr(kw_test_planner) planner = planner_new(text);
+    g_autofree char *id = g_strnfill(bytes, 'x');
+    g_autofree kw_value *values = g_new(kw_value, count);
+    kw_value one = {.kind = KW_VALUE_TEXT, .bytes = kw_bytes_of_text(id)};
+    for (size_t index = 0; index < count; index++)
+        values[index] = test_number((int64_t)index);
+    planner->bounds[0] = (kw_bound){.values = &one, .count = 1};
+    planner->bounds[1] = (kw_bound){.values = values, .count = count};
+    const kw_plan *plan;
+    *ret_ranges = 0;
+    if (kw_plan_make(&planner->query, planner->arena, &plan, ret_error))
+        *ret_ranges = plan->ranges_count;
+    return kw_arena_used(planner->arena);
+}
+
+/* The keys of a plan have a limited size together, however long the values of the query are. */
+static void
+test_long_keys(void)
+{
+    static const char *const whole = "[{field: {name: id, encoding: terminated}}, {field: a}]";
+    static const char *const parted =
+        "[{field: {name: id, encoding: terminated}}, {salt: {algorithm: random, buckets: 2}}, {field: a}]";
+    size_t ranges;
+    kw_error error = KW_ERROR_NONE;
+    size_t fits = KW_PLAN_KEY_BYTES / 10000;
+    g_assert_cmpuint(plan_list_beside(whole, fits, 10000, &ranges, &error), <, 8 * KW_PLAN_KEY_BYTES);
+    g_assert_cmpuint(ranges, ==, 10000);
+    for (size_t bytes = fits + 1; bytes <= 30000; bytes *= 3) {
+        g_assert_cmpuint(plan_list_beside(whole, bytes, 10000, &ranges, &error), <, 8 * KW_PLAN_KEY_BYTES);
+        g_assert_cmpuint(ranges, ==, 1); /* widened: all rows of the id */
+        g_assert_cmpuint(plan_list_beside(parted, bytes, 10000, &ranges, &error), <, 8 * KW_PLAN_KEY_BYTES);
+        g_assert_cmpuint(ranges, <=, 2);
+    }
+    plan_list_beside(whole, 30000, 139, &ranges, &error);
+    g_assert_cmpuint(ranges, ==, 139);
+}
+
 /* Whatever the effort, planning stops before it uses more memory. */
 static void
 test_every_effort(void)
@@ -617,6 +660,7 @@ main(int argc, char **argv)
     g_test_add_func("/plan/matches", test_matches);
     g_test_add_func("/plan/parts_of_hex", test_parts_of_hex);
     g_test_add_func("/plan/chosen_buckets", test_chosen_buckets);
+    g_test_add_func("/plan/long_keys", test_long_keys);
     g_test_add_func("/plan/effort", test_effort);
     g_test_add_func("/plan/every_effort", test_every_effort);
     return g_test_run();
