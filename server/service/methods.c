@@ -120,14 +120,15 @@ cells_of_record(const kw_api_Record *record)
     return count;
 }
 
-#define CELLS_OF_RECORD(method)                                                                              \
+#define CELLS_OF_RECORD(service, method)                                                                     \
     static uint64_t cells_of_##method(const kw_exchange *exchange)                                           \
     {                                                                                                        \
-        return cells_of_record(&((const kw_api_Data_##method##_args *)exchange->args)->record);              \
+        return cells_of_record(&((const kw_api_##service##_##method##_args *)exchange->args)->record);       \
     }
-CELLS_OF_RECORD(put)
-CELLS_OF_RECORD(putIf)
-CELLS_OF_RECORD(compareAndPut)
+CELLS_OF_RECORD(Data, put)
+CELLS_OF_RECORD(Data, putIf)
+CELLS_OF_RECORD(Data, compareAndPut)
+CELLS_OF_RECORD(Admin, explainPut)
 
 static uint64_t
 cells_of_putMany(const kw_exchange *exchange)
@@ -211,7 +212,7 @@ static const kw_method methods[KW_API_METHOD_COUNT] = {
     [KW_API_Admin_explain] = {kw_serve_explain, INSPECTS, .subject = subject_of_explain,
                               .smaller = "query fewer values at once"},
     [KW_API_Admin_explainPut] = {kw_serve_explain_put, INSPECTS, .subject = subject_of_explainPut,
-                                 .smaller = "explain a smaller record"},
+                                 .cells = cells_of_explainPut, .smaller = "explain a smaller record"},
     [KW_API_Admin_decodeKey] = {kw_serve_decode_key, INSPECTS, .subject = subject_of_decodeKey,
                                 .smaller = "decode under one path"},
     [KW_API_Admin_policy] = {kw_serve_policy, INSPECTS, LARGER_FRAMES},

@@ -9,8 +9,12 @@
 #include "service/reply_budget.h"
 #include "verb/verb.h"
 
+#include <inttypes.h>
+
 /* Number of records from which a result counts as large. */
 #define MANY_RECORDS 16
+/* Maximum number of columns that one call names, over all its keys. */
+#define COLUMNS_MAX 1000000
 
 typedef struct reading {
     kw_exchange *exchange;
@@ -142,6 +146,17 @@ kw_serve_get(kw_exchange *exchange)
         kw_read_queue_enter(exchange, false, start_one);
 }
 
+static bool
+check_columns(const reading *what, kw_error *ret_error)
+{
+    uint64_t columns = (uint64_t)what->count * what->picks_count;
+    return columns <= COLUMNS_MAX ||
+           kw_error_set(ret_error, KW_LIMIT,
+                        "table %s: %zu keys with %zu columns each are %" PRIu64
+                        " columns; at most %d are allowed in one call",
+                        what->table->name, what->count, what->picks_count, columns, COLUMNS_MAX);
+}
+
 void
 kw_serve_get_many(kw_exchange *exchange)
 {
@@ -156,7 +171,8 @@ kw_serve_get_many(kw_exchange *exchange)
         !kw_reply_budget_begin(exchange, args->keys.count, 0, &what->reply_budget, &error) ||
         !kw_items_of_records(exchange, what->table, args->keys.items, args->keys.count, &items, &error) ||
         !kw_convert_columns(what->table, args->columns.items, args->columns.count, exchange->call.arena,
-                            &what->picks, &what->picks_count, &error)) {
+                            &what->picks, &what->picks_count, &error) ||
+        !check_columns(what, &error)) {
         kw_exchange_fail(exchange, &error);
         return;
     }

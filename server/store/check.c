@@ -380,14 +380,36 @@ check_filter(kw_bytes table, kw_bytes filter, const kw_prepared *prepared, kw_er
            kw_error_prefix(ret_error, "table %s", kw_show(table).text);
 }
 
+static bool
+check_rows(const kw_get *get, kw_error *ret_error)
+{
+    return check_row(get->table, get->row, ret_error) &&
+           (!get->other || check_row(get->other->table, get->other->row, ret_error));
+}
+
 bool
 kw_check_get(const kw_get *get, kw_error *ret_error)
 {
-    return check_row(get->table, get->row, ret_error) &&
-           (!get->other || check_row(get->other->table, get->other->row, ret_error)) &&
+    return check_rows(get, ret_error) &&
            check_columns(get->table, get->columns, get->columns_count, ret_error) &&
            check_selection(get->table, get->max_versions, get->time_from, get->time_to, ret_error) &&
            check_filter(get->table, get->filter, get->prepared, ret_error);
+}
+
+static bool
+same_bytes(kw_bytes a, kw_bytes b)
+{
+    return a.data == b.data && a.size == b.size;
+}
+
+bool
+kw_check_get_like(const kw_get *get, const kw_get *checked, kw_error *ret_error)
+{
+    bool alike = checked && get->columns == checked->columns &&
+                 get->columns_count == checked->columns_count && same_bytes(get->filter, checked->filter) &&
+                 get->prepared == checked->prepared && get->max_versions == checked->max_versions &&
+                 get->time_from == checked->time_from && get->time_to == checked->time_to;
+    return alike ? check_rows(get, ret_error) : kw_check_get(get, ret_error);
 }
 
 bool

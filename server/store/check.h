@@ -23,6 +23,9 @@ bool kw_check_increment(const kw_increment *increment, kw_error *ret_error);
 bool kw_check_row_copy(const kw_row_copy *copy, kw_error *ret_error);
 bool kw_check_row_sweep(const kw_row_sweep *sweep, kw_error *ret_error);
 bool kw_check_get(const kw_get *get, kw_error *ret_error);
+/* The same. `checked` was checked before: what both gets share, such as thousands of columns, is not checked
+ * again. NULL: none. */
+bool kw_check_get_like(const kw_get *get, const kw_get *checked, kw_error *ret_error);
 bool kw_check_range_scan_spec(const kw_range_scan_spec *spec, kw_error *ret_error);
 bool kw_check_table_spec(const kw_table_spec *spec, kw_error *ret_error);
 

@@ -278,7 +278,7 @@ check_gets(const kw_store_handle *handle, const kw_get *const *gets, size_t coun
     for (size_t i = 0; i < count; i++) {
         g_assert(kw_bytes_equal(gets[i]->table, gets[0]->table));
         assert_valid_get(handle, gets[i]);
-        if (!kw_check_get(gets[i], ret_error))
+        if (!kw_check_get_like(gets[i], i ? gets[i - 1] : NULL, ret_error))
             return kw_error_prefix(ret_error, "get %zu of %zu", i + 1, count);
     }
     return true;

@@ -47,6 +47,9 @@ first_or(const kw_column *columns, size_t count, kw_arena *arena)
 /* Most columns of first_or: the store compares each cell with each of them. */
 #define FIRST_OR_MOST 8
 
+/* Each range or point read names the columns. If they are more in all, whole rows are read. */
+#define RANGE_COLUMNS_MOST 200000
+
 static const kw_filter *
 narrow(const kw_reader *reader, const kw_plan *plan, kw_arena *arena, kw_pushdown *push)
 {
@@ -54,6 +57,8 @@ narrow(const kw_reader *reader, const kw_plan *plan, kw_arena *arena, kw_pushdow
     const kw_column *columns = kw_reader_columns(reader, &count);
     bool key_only = count == 0;
     if (kw_reader_reads_all(reader))
+        return NULL;
+    if ((uint64_t)count * plan->ranges_count > RANGE_COLUMNS_MOST)
         return NULL;
     if (!key_only && shows_existence(plan)) {
         push->columns = columns;

@@ -101,11 +101,42 @@ test_increment_of_many_columns(void)
     g_assert_cmpint((clock() - began) / CLOCKS_PER_SEC, <, CPU_SECONDS_MAX);
 }
 
+/* What a get shares with one that was checked is not checked again; everything else is. */
+static void
+test_gets_alike(void)
+{
+    static const kw_column good[] = {{.family = KW_BYTES_LITERAL("d"), .qualifier = KW_BYTES_LITERAL("a")}};
+    static const kw_column bad[] = {{.family = KW_BYTES_LITERAL("")}};
+    kw_error error;
+    kw_get first = {.table = B("t"), .row = B("r"), .columns = good, .columns_count = 1, .max_versions = 1};
+    kw_get alike = first, other = first;
+    g_assert_true(kw_check_get_like(&first, NULL, &error));
+    g_assert_true(kw_check_get_like(&alike, &first, &error));
+    alike.row = B("");
+    g_assert_false(kw_check_get_like(&alike, &first, &error));
+    other.columns = bad;
+    g_assert_false(kw_check_get_like(&other, &first, &error));
+    other = first;
+    other.filter = B("no filter");
+    g_assert_false(kw_check_get_like(&other, &first, &error));
+    other = first;
+    other.max_versions = -1;
+    g_assert_false(kw_check_get_like(&other, &first, &error));
+    other = first;
+    other.time_from = 5;
+    g_assert_false(kw_check_get_like(&other, &first, &error));
+    /* The columns of a get that looks like a checked one are not read. */
+    kw_get unread = first, checked = first;
+    unread.columns = checked.columns = bad;
+    g_assert_true(kw_check_get_like(&unread, &checked, &error));
+}
+
 int
 main(int argc, char **argv)
 {
     seeded_init(&argc, &argv);
     g_test_add_func("/columns/random", test_random);
     g_test_add_func("/columns/increment_of_many", test_increment_of_many_columns);
+    g_test_add_func("/columns/gets_alike", test_gets_alike);
     return g_test_run();
 }
