@@ -5,6 +5,8 @@
  * takes. */
 #include "base/loop.h"
 
+#include "base/stall.h"
+
 #include <glib.h>
 #include <stdatomic.h>
 
@@ -18,6 +20,7 @@ struct kw_loop {
     uv_idle_t own_idle; /* active while own tasks wait */
     kw_task *own_first, *own_last;
     uv_idle_t work_idle; /* active while work waits */
+    uv_prepare_t before_poll;
     kw_fair *work;
 };
 
@@ -49,6 +52,7 @@ run_queue(kw_task *queue)
     while (queue) {
         kw_task *task = queue;
         queue = task->next;
+        kw_stall_step();
         task->run(task);
     }
 }
@@ -70,12 +74,22 @@ run_work(uv_idle_t *work_idle)
     uint64_t until_ns = kw_clock_mono_ns() + WORK_NS;
     for (kw_fair_item *item; (item = kw_fair_pop(loop->work));) {
         kw_work *work = (kw_work *)(void *)((char *)item - offsetof(kw_work, item));
+        kw_stall_step();
+        kw_stall_set_call(item->call);
         work->run(work);
         if (kw_clock_mono_ns() >= until_ns)
             break;
     }
     if (kw_fair_count(loop->work) == 0)
         uv_idle_stop(work_idle);
+}
+
+/* What the callbacks of one iteration do is not part of a piece of the next one. */
+static void
+end_piece(uv_prepare_t *before_poll)
+{
+    (void)before_poll;
+    kw_stall_step();
 }
 
 static void
@@ -92,7 +106,9 @@ kw_loop_new(void)
 {
     kw_loop *loop = g_new0(kw_loop, 1);
     int failed = uv_loop_init(&loop->uv) || uv_async_init(&loop->uv, &loop->wake, run_posted) ||
-                 uv_idle_init(&loop->uv, &loop->own_idle) || uv_idle_init(&loop->uv, &loop->work_idle);
+                 uv_idle_init(&loop->uv, &loop->own_idle) || uv_idle_init(&loop->uv, &loop->work_idle) ||
+                 uv_prepare_init(&loop->uv, &loop->before_poll) ||
+                 uv_prepare_start(&loop->before_poll, end_piece);
     g_assert(!failed);
     loop->work = kw_fair_new();
     loop->wake.data = loop->own_idle.data = loop->work_idle.data = loop;
@@ -129,6 +145,7 @@ kw_loop_free(kw_loop *loop)
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_close((uv_handle_t *)&loop->own_idle, NULL);
     uv_close((uv_handle_t *)&loop->work_idle, NULL);
+    uv_close((uv_handle_t *)&loop->before_poll, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&loop->uv);
     g_assert(!busy);
@@ -188,6 +205,7 @@ static void
 timer_fired(uv_timer_t *handle)
 {
     kw_timer *timer = handle->data;
+    kw_stall_step();
     timer->fired(timer->user);
 }
 

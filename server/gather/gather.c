@@ -9,6 +9,7 @@
 
 #include "base/metrics.h"
 #include "base/shortage.h"
+#include "base/stall.h"
 #include "gather/bounds.h"
 #include "store/class.h"
 
@@ -367,6 +368,7 @@ kw_gather_continue(kw_gather *gather)
 {
     if (!gather->busy || gather->posted || kw_work_waits(&gather->work))
         return;
+    kw_stall_set_call(gather->spec.call);
     give_up(gather);
     kw_step step = gather->error ? KW_STEP_FAILED : fill(gather);
     if (step == KW_STEP_YIELD) {

@@ -10,6 +10,7 @@
 #include "net/session.h"
 
 #include "base/log.h"
+#include "base/stall.h"
 #include "net/output.h"
 #include "net/relief.h"
 
@@ -194,6 +195,7 @@ static void
 on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
 {
     kw_session *session = stream->data;
+    kw_stall_step();
     if (session->state == KW_SESSION_LINGERING) {
         if (got < 0)
             kw_session_close(session);

@@ -8,6 +8,7 @@
 #include "net/net.h"
 
 #include "base/log.h"
+#include "base/stall.h"
 #include "net/listener.h"
 #include "net/relief.h"
 #include "net/session.h"
@@ -43,6 +44,7 @@ on_flush(uv_idle_t *idle)
     while (session) {
         kw_session *next = session->next_dirty;
         session->dirty = false;
+        kw_stall_step();
         kw_session_update(session);
         session = next;
     }

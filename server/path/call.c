@@ -1,11 +1,13 @@
 #include "path/call.h"
 
 #include "base/guard.h"
+#include "base/stall.h"
 
 void
 kw_call_guard(kw_call *call, void (*step)(void *user), void *user)
 {
     kw_error error;
+    kw_stall_set_call(call->number);
     if (!kw_guard_run(call->arena, step, user, &error))
         call->refuse(call, &error);
 }

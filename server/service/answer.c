@@ -8,6 +8,7 @@
 #include "service/methods.h"
 #include "service/outcome.h"
 #include "service/read_queue.h"
+#include "service/watch.h"
 #include "wire/table.h"
 
 #include <glib.h>
@@ -146,6 +147,7 @@ kw_exchange_leave(kw_exchange *exchange, void (*end_request)(kw_request *request
     kw_account *account = exchange->account;
     kw_service_worker *worker = exchange->worker;
     bool waited = exchange->state == KW_EXCHANGE_QUEUED;
+    kw_exchange_unwatch(exchange);
     kw_exchange_move(exchange, KW_EXCHANGE_ENDED, NULL);
     if (end_request)
         end_request(exchange->request);
@@ -249,6 +251,7 @@ answer_early(kw_exchange *exchange, kw_error *error)
 void
 kw_exchange_give_up(kw_exchange *exchange, kw_error *error)
 {
+    kw_exchange_watch(exchange);
     switch (exchange->state) {
     case KW_EXCHANGE_HELD:
     case KW_EXCHANGE_HELD_ATOMIC:

@@ -8,6 +8,7 @@
 #include "service/outcome.h"
 #include "service/read_queue.h"
 #include "service/show.h"
+#include "service/watch.h"
 #include "wire/table.h"
 
 #include <glib.h>
@@ -330,6 +331,7 @@ kw_exchange_begin(kw_service_worker *worker, kw_request *request)
         return;
     }
     kw_exchange *exchange = exchange_new(worker, request, &message, method);
+    kw_exchange_watch(exchange);
     if (!admit(exchange, &message))
         return;
     begin_counting();

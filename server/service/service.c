@@ -7,6 +7,7 @@
 #include "service/methods.h"
 #include "service/read_queue.h"
 #include "service/seen_queries.h"
+#include "service/watch.h"
 #include "service/worker.h"
 
 #include <glib.h>
@@ -130,6 +131,7 @@ on_loop_open(void *user, kw_loop *loop, unsigned index)
     worker->compiler = kw_worker_port_open(service->compilers, loop);
     worker->offload = kw_worker_port_open(service->offloads, loop);
     worker->snapshot = kw_snapshot_first(service);
+    kw_service_watch(worker);
     kw_error_set(&worker->gate, KW_UNAVAILABLE, "the gateway is starting");
     return worker;
 }

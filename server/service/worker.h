@@ -39,9 +39,11 @@ typedef struct kw_service_worker {
     struct kw_seen_queries *seen; /* seen_queries.h */
     kw_snapshot *snapshot;
     bool gate_open;
-    uint64_t era;  /* of the fence when the gate was opened; 0: the gate is shut, or there is no fence */
-    kw_error gate; /* the error while it is shut */
-    GQueue active; /* kw_exchange: calls that have begun; only kw_exchange_move changes it */
+    uint64_t era;     /* of the fence when the gate was opened; 0: the gate is shut, or there is no fence */
+    kw_error gate;    /* the error while it is shut */
+    kw_task watching; /* only watch.c uses this and the next one */
+    const struct kw_exchange *watched; /* the last call of which a piece began, or NULL */
+    GQueue active;          /* kw_exchange: calls that have begun; only kw_exchange_move changes it */
     struct kw_hold *hold;   /* NULL: no table is held */
     GQueue held_atomics;    /* kw_exchange; see atomic_hold.h */
     GHashTable *held_peers; /* the number of them by peer */

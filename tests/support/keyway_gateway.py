@@ -24,6 +24,8 @@ import sys
 import tempfile
 import time
 
+import known_stalls
+
 SANITIZER_WORDS = ("AddressSanitizer", "ThreadSanitizer", "LeakSanitizer", "runtime error:", "UndefinedBehavior",
                    "CRITICAL **", "assertion failed", "ERROR **")
 
@@ -182,6 +184,7 @@ class Gateway:
         text = self.log()
         for word in SANITIZER_WORDS:
             assert word not in text, f"keywayd's log:\n{text}"
+        known_stalls.check(text, is_sanitized())
 
     def __enter__(self):
         try:

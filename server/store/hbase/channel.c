@@ -4,6 +4,7 @@
 #include "store/hbase/frames.h"
 
 #include "base/metrics.h"
+#include "base/stall.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -337,6 +338,7 @@ on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *space)
 {
     (void)space;
     kw_hbase_channel *channel = stream->data;
+    kw_stall_step();
     if (channel->state == KW_HBASE_CHANNEL_LOST)
         return;
     if (count < 0) {
