@@ -57,6 +57,12 @@ class Limit(unittest.TestCase):
         self.data.increment("events", key, {f"counts.{i}": 1 for i in range(10)}, None)
         self.refused(11, self.data.increment, "events", key, {f"counts.{i}": 1 for i in range(11)}, None)
 
+    def test_explain_put(self):
+        admin = self.gateway.admin()
+        self.addCleanup(admin.close)
+        admin.explainPut("events", record(id="a", ts=1, tags=many(8)))
+        self.refused(11, admin.explainPut, "events", record(id="a", ts=1, tags=many(9)))
+
     def test_remove(self):
         key = record(id="gone", ts=1)
         self.data.remove("events", key, [f"tags.{i}" for i in range(10)], None)
