@@ -205,6 +205,14 @@ note_error(reading *self, const kw_error *error)
 
 static void fetch(reading *self, uint32_t rows);
 
+/* True if these are the last rows of the region, and a row that was read first is among them. */
+static bool
+meets_first_rows(const reading *self, const kw_rows *rows)
+{
+    return self->reversed && rows->count > 0 && self->of->keys &&
+           kw_bytes_compare(rows->rows[rows->count - 1].key, self->of->high) <= 0;
+}
+
 static void
 fetched(void *user, kw_rows *rows, const kw_error *error)
 {
@@ -214,7 +222,7 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
         end_read(self);
         return;
     }
-    bool empty = rows->count == 0, end = rows->end;
+    bool empty = rows->count == 0, end = rows->end, meets = meets_first_rows(self, rows);
     for (size_t i = 0; i < rows->count; i++) {
         kw_sample_verdict_add(self->whole->verdict, &rows->rows[i]);
         note_key(self, rows->rows[i].key);
@@ -225,7 +233,7 @@ fetched(void *user, kw_rows *rows, const kw_error *error)
         return;
     }
     self->of->seen = true;
-    self->of->whole = self->of->whole || (self->first && end);
+    self->of->whole = self->of->whole || (self->first && end) || meets;
     end_read(self);
 }
 

@@ -241,6 +241,23 @@ test_rows_in_between(void)
     fixture_close(&self);
 }
 
+/* A region whose first and last rows overlap has no other rows, so random keys are not read. */
+static void
+test_few_rows(void)
+{
+    for (int rows = 1; rows < 40; rows++) {
+        fixture self = fixture_open(POLICY(SALTED("16")), POLICY(SALTED("16")), 1);
+        write_rows(&self, rows);
+        uint64_t before = self.judge->control->fetches;
+        sample(&self);
+        uint64_t fetches = self.judge->control->fetches - before;
+        g_assert_cmpint(self.result.all_rows, ==, rows < 32);
+        g_assert_true(self.result.all_rows ? fetches <= 2 && self.result.rows == (uint64_t)rows
+                                           : fetches >= 60);
+        fixture_close(&self);
+    }
+}
+
 static void
 test_no_table(void)
 {
@@ -285,6 +302,7 @@ main(int argc, char **argv)
     g_test_add_func("/verb/sample/other-order", test_other_order);
     g_test_add_func("/verb/sample/single-rows", test_single_rows);
     g_test_add_func("/verb/sample/rows-in-between", test_rows_in_between);
+    g_test_add_func("/verb/sample/few-rows", test_few_rows);
     g_test_add_func("/verb/sample/no-table", test_no_table);
     g_test_add_func("/verb/sample/failures", test_failures);
     return g_test_run();
