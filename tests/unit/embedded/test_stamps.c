@@ -192,7 +192,7 @@ refuse_removal(embedded_fixture *fixture, const char *row, const kw_column *colu
     g_assert_nonnull(strstr(result.error.text, "keyway remove --version"));
 }
 
-/* A removal that left a cell behind would be acknowledged although the record stays. */
+/* A removal that left a cell would be acknowledged although the record stays. */
 static void
 a_removal_below_a_later_cell_is_refused(void)
 {
