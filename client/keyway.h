@@ -334,6 +334,7 @@ typedef struct kw_path_info {
                             kw_client_verify; 0: none */
     gint64 checked_at;   /* when, in milliseconds since 1970 */
     bool association;    /* maps records to their rows; holds no records */
+    char *differences;   /* of the store table from the policy; NULL: none are known */
 } kw_path_info;
 
 typedef struct kw_table_info {

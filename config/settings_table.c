@@ -238,7 +238,7 @@ static const kw_setting family_settings[] = {
 static const kw_section family_section = {
     .title = "a column family",
     .about = "Options of a column family in the store tables that Keyway creates. Existing tables are not "
-             "changed.",
+             "changed; keywayd(8) says how differences are reported.",
     .settings = family_settings,
     .size = sizeof(kw_model_family),
     .mark_offset = offsetof(kw_model_family, mark),

@@ -253,7 +253,10 @@ struct PathInfo {
   /** When that ended, in milliseconds since 1970. */
   10: optional i64 checked_at,
   /** True if the path maps records to their rows, and holds no records. */
-  11: optional bool association
+  11: optional bool association,
+  /** How the store table differs from the policy, for example another TTL of a column family. Absent if no difference is
+   *  known. */
+  12: optional string differences
 }
 
 struct TableInfo {

@@ -100,6 +100,17 @@ kw_output_paths(const kw_cli *cli, const GPtrArray *tables, gsize fingerprint_le
     return kw_output_end(output, NULL);
 }
 
+static void
+print_differences(const kw_table_info *table)
+{
+    for (guint i = 0; i < table->paths->len; i++) {
+        const kw_path_info *path = table->paths->pdata[i];
+
+        if (path->differences != NULL)
+            printf("%s\n\n", path->differences);
+    }
+}
+
 int
 kw_command_describe(kw_cli *cli, int argc, char **argv)
 {
@@ -124,6 +135,8 @@ kw_command_describe(kw_cli *cli, int argc, char **argv)
         printf("%s\n\n", table->about);
     if (cli->format == KW_OUTPUT_TABLE && table->not_served != NULL)
         printf("%s\n\n", table->not_served);
+    if (cli->format == KW_OUTPUT_TABLE)
+        print_differences(table);
     if (!output_fields(cli, table))
         return KW_EXIT_FAILED;
     if (cli->format != KW_OUTPUT_TABLE)

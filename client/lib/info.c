@@ -86,6 +86,7 @@ path_info(gconstpointer item)
     info->checked_rows = thrift->checked_rows;
     info->checked_at = thrift->checked_at;
     info->association = thrift->__isset_association && thrift->association;
+    info->differences = g_strdup(thrift->differences);
     return info;
 }
 
@@ -99,6 +100,7 @@ path_info_free(gpointer item)
     g_free(info->fingerprint);
     g_strfreev(info->components);
     g_free(info->state);
+    g_free(info->differences);
     g_free(info);
 }
 

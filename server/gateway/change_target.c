@@ -2,6 +2,7 @@
 #include "gateway/change_target.h"
 
 #include "store/hbase/hbase.h"
+#include "verb/store_table.h"
 
 #include <glib.h>
 
@@ -180,6 +181,16 @@ check_families(const families *self, const kw_table_facts *old, kw_error *ret_er
 
 /* --- one path after the other ------------------------------------------------------------------------ */
 
+/* The new store table will have the families of the old one. */
+static bool
+check_cycle(checking *self, kw_error *ret_error)
+{
+    kw_store_table_verdict verdict;
+    kw_store_table_judge(self->target.path->placements, self->old, self->arena, &verdict);
+    *ret_error = verdict.refusal;
+    return verdict.refusal.code == KW_OK;
+}
+
 static void
 on_new(void *user, kw_table_facts *facts, const kw_error *error)
 {
@@ -190,7 +201,8 @@ on_new(void *user, kw_table_facts *facts, const kw_error *error)
         return;
     }
     bool like_old = !facts->exists && kw_store_is_shared(self->gateway->store);
-    bool good = like_old || check_families(&(families){&self->target, facts}, self->old, &refused);
+    bool good = like_old ? check_cycle(self, &refused)
+                         : check_families(&(families){&self->target, facts}, self->old, &refused);
     kw_table_facts_free(facts);
     kw_table_facts_free(g_steal_pointer(&self->old));
     if (good)

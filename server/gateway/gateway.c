@@ -164,6 +164,7 @@ close_all(kw_gateway *gateway)
         kw_signals_close(gateway);
         kw_timer_free(gateway->timer);
         kw_timer_free(gateway->lame_duck);
+        kw_row_checks_close(gateway->row_checks);
         kw_timer_free(gateway->watchdog);
         kw_timer_free(gateway->trim);
         kw_follower_close(gateway->follower);
@@ -192,6 +193,7 @@ close_all(kw_gateway *gateway)
     g_clear_pointer(&gateway->zone_warnings, g_ptr_array_unref);
     g_clear_pointer(&gateway->unserved, g_ptr_array_unref);
     g_clear_pointer(&gateway->unverified, g_ptr_array_unref);
+    g_clear_pointer(&gateway->differing, g_ptr_array_unref);
     if (gateway->keyring)
         kw_keyring_unref(gateway->keyring);
     kw_policy_unref(gateway->policy);

@@ -95,6 +95,7 @@ typedef struct kw_gateway {
                                  NULL */
     GPtrArray *unserved;      /* tables that are not served, and why; NULL: not known yet; table_states.c */
     GPtrArray *unverified;    /* texts about paths with rows that were not verified, or NULL */
+    GPtrArray *differing;     /* texts about store tables that differ from the policy, or NULL */
     bool checking_all;        /* no table is served, because the rows of new tables are being checked */
     struct kw_change_publication *published; /* change_publication.c */
     kw_error why_not;                        /* the error of the last attempt to prepare */

@@ -63,6 +63,7 @@ report(kw_task *task)
     if (good && self->admission) {
         kw_table_states_set(self->policy, self->admission);
         kw_admission_serve(self->admission);
+        kw_row_checks_serve(self->gateway->row_checks, self->policy);
     }
     if (good) {
         kw_hazards_serve(self->gateway, self->warnings);

@@ -56,7 +56,7 @@ list_warnings(void *user, void (*add_warning)(void *list, const char *text), voi
     if (gateway->not_followed.code != KW_OK)
         add_warning(list, gateway->not_followed.text);
     kw_mutex_unlock(&gateway->lock);
-    kw_table_states_list_unverified(gateway, add_warning, list);
+    kw_table_states_list_warnings(gateway, add_warning, list);
 }
 
 static void

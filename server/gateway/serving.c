@@ -8,6 +8,7 @@
 #include "gateway/listeners.h"
 #include "gateway/memory.h"
 #include "gateway/prepare.h"
+#include "gateway/row_checks.h"
 #include "gateway/state.h"
 #include "gateway/stored_policy.h"
 #include "gateway/stores.h"
@@ -142,6 +143,10 @@ kw_serving_rows_checked(void *user)
 {
     kw_gateway *gateway = user;
     gateway->rows_checked = true;
+    if (gateway->state == KW_GATEWAY_SERVING && !kw_row_checks_are_open(gateway->row_checks)) {
+        kw_row_checks_show(gateway->row_checks, gateway->policy);
+        kw_table_states_publish(gateway);
+    }
     retry_tables_later(gateway);
 }
 

@@ -5,8 +5,9 @@
 
 #include <glib.h>
 
-/* Most paths with unverified rows that /readyz lists. */
+/* Most paths with unverified rows that /readyz lists, and most store tables that differ. */
 #define UNVERIFIED_MOST 100
+#define DIFFERING_MOST 100
 
 /* --- which tables can be left out ---------------------------------------------------------------- */
 
@@ -182,6 +183,35 @@ list_unverified(const kw_policy *policy, int64_t *ret_count)
     return list;
 }
 
+static GPtrArray *
+list_differing(const kw_policy *policy)
+{
+    GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+    size_t count = 0;
+    for (size_t i = 0; i < kw_policy_table_count(policy); i++) {
+        const kw_table *table = kw_policy_table(policy, i);
+        for (size_t path = 0; path < table->paths_and_association_count; path++) {
+            const char *text = table->paths[path].differences;
+            if (text && ++count <= DIFFERING_MOST)
+                g_ptr_array_add(list, g_strdup(text));
+        }
+    }
+    if (count > DIFFERING_MOST)
+        g_ptr_array_add(
+            list, g_strdup_printf("%zu more store tables differ from the policy", count - DIFFERING_MOST));
+    return list;
+}
+
+static void
+log_differing(const GPtrArray *old, const GPtrArray *fresh)
+{
+    for (guint i = 0; i < fresh->len; i++)
+        if (!old || !g_ptr_array_find_with_equal_func((GPtrArray *)(uintptr_t)old, fresh->pdata[i],
+                                                      g_str_equal, NULL))
+            kw_log(KW_LOG_WARN, "gateway", "a store table differs from the policy",
+                   KW_LOG_FACT("problem", (const char *)fresh->pdata[i]));
+}
+
 /* True if the gateway does not serve any table yet, because the rows of all that it can serve are being
  * checked. */
 static bool
@@ -199,15 +229,19 @@ kw_table_states_publish(kw_gateway *gateway)
     int64_t unverified;
     GPtrArray *fresh = list_unserved(gateway->policy);
     g_autoptr(GPtrArray) texts = list_unverified(gateway->policy, &unverified);
+    GPtrArray *differing = list_differing(gateway->policy);
     kw_mutex_lock(&gateway->lock);
     GPtrArray *old = gateway->unserved;
     gateway->unserved = fresh;
     gateway->checking_all = is_checking_all(gateway->policy, fresh);
     g_clear_pointer(&gateway->unverified, g_ptr_array_unref);
     gateway->unverified = g_steal_pointer(&texts);
+    g_autoptr(GPtrArray) differed = gateway->differing;
+    gateway->differing = differing;
     kw_mutex_unlock(&gateway->lock);
     kw_metrics_add(KW_METRIC_paths_unverified, unverified - kw_metrics_read(KW_METRIC_paths_unverified));
     log_changes(gateway->policy, old, fresh);
+    log_differing(differed, differing);
     kw_metrics_add(KW_METRIC_tables_unserved, (int64_t)fresh->len - (old ? (int64_t)old->len : 0));
     if (old)
         g_ptr_array_unref(old);
@@ -223,10 +257,12 @@ kw_table_states_list(kw_gateway *gateway, void (*add)(void *list, const char *te
 }
 
 void
-kw_table_states_list_unverified(kw_gateway *gateway, void (*add)(void *list, const char *text), void *list)
+kw_table_states_list_warnings(kw_gateway *gateway, void (*add)(void *list, const char *text), void *list)
 {
     kw_mutex_lock(&gateway->lock);
     for (guint i = 0; gateway->unverified && i < gateway->unverified->len; i++)
         add(list, gateway->unverified->pdata[i]);
+    for (guint i = 0; gateway->differing && i < gateway->differing->len; i++)
+        add(list, gateway->differing->pdata[i]);
     kw_mutex_unlock(&gateway->lock);
 }

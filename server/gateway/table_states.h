@@ -27,6 +27,6 @@ void kw_table_states_publish(kw_gateway *gateway);
 
 /* Calls add for each table that is not served, with its reason. Any thread. */
 void kw_table_states_list(kw_gateway *gateway, void (*add)(void *list, const char *text), void *list);
-/* The same for paths with rows that were not verified. */
-void kw_table_states_list_unverified(kw_gateway *gateway, void (*add)(void *list, const char *text),
-                                     void *list);
+/* The same for paths with rows that were not verified, and for store tables that differ from the policy. */
+void kw_table_states_list_warnings(kw_gateway *gateway, void (*add)(void *list, const char *text),
+                                   void *list);

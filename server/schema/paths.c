@@ -76,6 +76,26 @@ compile_path(const compiling *self, size_t index, const kw_model_path *text)
 }
 
 /* Why rows of a family never expire, whatever its TTL. NULL: they do. */
+bool
+kw_layout_cycle(const kw_layout *layout, const kw_model_table *model, kw_cycle *ret_cycle)
+{
+    const kw_component *circular = kw_layout_circular(layout);
+    int64_t compaction_s = model->major_compaction_ms / 1000;
+    if (!circular)
+        return false;
+    *ret_cycle =
+        (kw_cycle){.calendar = circular->text,
+                   .period_s = circular->period_s,
+                   .ttl_most_s = model->major_compaction_ms ? circular->period_s - 2 * compaction_s : 0};
+    return true;
+}
+
+bool
+kw_cycle_expires(const kw_cycle *cycle, int64_t ttl_s, int64_t min_versions)
+{
+    return ttl_s > 0 && ttl_s <= cycle->ttl_most_s && min_versions == 0;
+}
+
 static const char *
 why_never_expires(const kw_model_table *table, const kw_model_family *family)
 {
@@ -92,21 +112,22 @@ check_circular(const kw_table *table, const kw_placement *placement, kw_diagnost
 {
     const kw_component *circular = kw_layout_circular(placement->layout);
     const kw_model_table *model = table->model;
+    kw_cycle cycle;
     bool good = true, in_text = placement == placement->path->placements;
     kw_mark mark = circular && in_text ? circular->mark : placement->path->model->mark;
-    for (size_t index = 0; circular && index < model->families_count; index++) {
+    bool repeats = kw_layout_cycle(placement->layout, model, &cycle);
+    for (size_t index = 0; repeats && index < model->families_count; index++) {
         const kw_model_family *family = &model->families[index];
         int64_t compaction_s = model->major_compaction_ms / 1000, ttl = family->ttl_seconds;
-        const char *why = why_never_expires(model, family);
-        if (!why && ttl <= circular->period_s - 2 * compaction_s)
+        if (kw_cycle_expires(&cycle, ttl, family->min_versions))
             continue;
+        const char *why = why_never_expires(model, family);
         g_autofree char *hint =
             family->min_versions > 0 ? g_strdup("remove min_versions")
             : model->major_compaction_ms == 0
                 ? g_strdup("set major_compaction to the interval of the store's major compactions")
-            : circular->period_s > 2 * compaction_s
-                ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s",
-                                  circular->period_s - 2 * compaction_s)
+            : cycle.ttl_most_s > 0
+                ? g_strdup_printf("give the family a ttl of at most %" G_GINT64_FORMAT "s", cycle.ttl_most_s)
                 : g_strdup("add coarser parts, or set a shorter major_compaction");
         good = kw_diagnostics_add(diagnostics, mark, hint,
                                   "path %s: %s repeats after %" G_GINT64_FORMAT

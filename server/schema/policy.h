@@ -53,6 +53,7 @@ struct kw_path {
     _Atomic(const char *) state;
     _Atomic bool verified; /* the rows were compared with the primary path's, or written under the catalog */
     _Atomic int64_t checked_rows, checked_at_ms; /* of kw_path_state */
+    _Atomic(const char *) differences; /* of its store table from the policy, as text; NULL: none are known */
     _Atomic unsigned filled; /* while the path is being filled: percent of the rows that are copied, then 100
                                 plus percent of those that are compared */
 };
@@ -215,6 +216,21 @@ typedef struct kw_path_state {
 } kw_path_state;
 void kw_policy_set_path_state(kw_policy *policy, size_t table, size_t path, const kw_path_state *state);
 
+/* --- circular calendars; paths.c --- */
+
+/* Row keys of a circular calendar repeat. */
+typedef struct kw_cycle {
+    const char *calendar; /* the component, as text */
+    int64_t period_s;
+    int64_t ttl_most_s; /* of cells that must be gone when their row keys are used again; below 1: none is
+                           short enough */
+} kw_cycle;
+/* False if the row keys do not repeat. */
+bool kw_layout_cycle(const kw_layout *layout, const kw_model_table *model, kw_cycle *ret_cycle);
+/* True if the cells of a family with these settings are gone when their row keys are used again. ttl_s 0:
+ * they do not expire. */
+bool kw_cycle_expires(const kw_cycle *cycle, int64_t ttl_s, int64_t min_versions);
+
 /* See kw_path.filled. Nothing happens if the policy does not have the path. */
 void kw_policy_set_path_filled(kw_policy *policy, const char *table, const char *path, unsigned filled);
 
@@ -232,6 +248,8 @@ void kw_policy_set_order(kw_policy *policy, size_t table, kw_write_order order, 
  * retry_after_ms of `why_not`. NULL: the table is served, as all tables of a new policy are. Main thread
  * only; the calls of other threads notice it at their next check. */
 void kw_policy_set_served(kw_policy *policy, size_t table, const kw_error *why_not);
+/* Sets kw_path.differences. Main thread only. */
+void kw_policy_set_path_differences(kw_policy *policy, size_t table, size_t path, const char *differences);
 /* NULL: the table is served. Lives as long as the policy. Any thread. */
 const kw_error *kw_table_why_not_served(const kw_table *table);
 size_t kw_policy_count_unserved(const kw_policy *policy);

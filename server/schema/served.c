@@ -1,4 +1,5 @@
-/* See policy.h: the tables of a policy that are not served, and why. */
+/* See policy.h: the tables of a policy that are not served, and why; and how their store tables differ from
+ * the policy. */
 #include "schema/policy_internal.h"
 
 #include <string.h>
@@ -21,6 +22,16 @@ kw_policy_set_served(kw_policy *policy, size_t table, const kw_error *why_not)
     }
     atomic_fetch_add(&policy->unserved, (why_not != NULL) - (old != NULL));
     atomic_store_explicit(&changed->why_not_served, kept, memory_order_release);
+}
+
+void
+kw_policy_set_path_differences(kw_policy *policy, size_t table, size_t path, const char *differences)
+{
+    g_assert(table < policy->tables_count && path < policy->tables[table].paths_and_association_count);
+    kw_path *changed = (kw_path *)(uintptr_t)&policy->tables[table].paths[path]; /* in the policy's arena */
+    const char *old = changed->differences;
+    if (g_strcmp0(old, differences) != 0)
+        changed->differences = differences ? kw_arena_printf(policy->arena, "%s", differences) : NULL;
 }
 
 const kw_error *

@@ -95,6 +95,9 @@ describe_path(const kw_path *path, kw_arena *arena, kw_api_PathInfo *ret_info)
     ret_info->has_checked_rows = ret_info->has_checked_at = path->checked_rows > 0;
     ret_info->checked_rows = path->checked_rows;
     ret_info->checked_at = path->checked_at_ms;
+    const char *differences = path->differences;
+    ret_info->has_differences = differences != NULL;
+    ret_info->differences = kw_bytes_of_text(differences);
     for (size_t i = 0; i < count; i++)
         ret_info->components.items[i] = kw_bytes_of_text(kw_layout_component_text(layout, i));
 }

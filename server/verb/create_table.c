@@ -1,13 +1,15 @@
 /* create_table: creates the store tables of a table's paths, one after the other. For a path whose key rule
  * is being changed, it also creates the store table of the old rule if puts still write it.
  *
- *   families (checked once) -> for each placement: split file (worker thread) -> split keys -> store
+ *   families (checked once) -> for each placement whose row keys repeat: its store table, if it exists, or the
+ *   families must fit -> for each placement: split file (worker thread) -> split keys -> store
  *
  * Stops at the first error; tables created before it remain.
  */
 #include "base/guard.h"
 #include "path/association.h"
 #include "verb/splits.h"
+#include "verb/store_table.h"
 #include "verb/verb.h"
 
 #include <glib.h>
@@ -21,6 +23,7 @@ typedef struct create {
     size_t families_count;
     const kw_placement *const *placements; /* those to create */
     size_t placements_count;
+    size_t inspected; /* of the placements */
     size_t next;
     kw_table_spec spec; /* of the table being created */
     kw_created_table *created;
@@ -212,6 +215,50 @@ next_table(create *self)
     g_assert(!failed);
 }
 
+/* --- circular calendars ---------------------------------------------------------------------------- */
+
+static void inspect_next(create *self);
+
+static void
+on_described(void *user, kw_table_facts *facts, const kw_error *error)
+{
+    create *self = user;
+    kw_store_table_verdict verdict;
+    if (error) {
+        fail(self, error);
+        return;
+    }
+    kw_table_facts planned = {.arena = self->call->arena,
+                              .exists = true,
+                              .families = self->families,
+                              .families_count = self->families_count};
+    kw_store_table_judge(self->placements[self->inspected++], facts->exists ? facts : &planned,
+                         self->call->arena, &verdict);
+    kw_table_facts_free(facts);
+    if (verdict.refusal.code == KW_OK)
+        inspect_next(self);
+    else
+        fail(self, &verdict.refusal);
+}
+
+/* Inspects the placements whose row keys repeat, before any table is created. */
+static void
+inspect_next(create *self)
+{
+    kw_cycle cycle;
+    const kw_model_table *model = self->request.table->model;
+    while (self->inspected < self->placements_count &&
+           !kw_layout_cycle(self->placements[self->inspected]->layout, model, &cycle))
+        self->inspected++;
+    if (self->inspected == self->placements_count)
+        next_table(self);
+    else
+        kw_store_handle_describe_table(self->call->handle, self->placements[self->inspected]->store_table,
+                                       self->call->deadline, on_described, self);
+}
+
+/* --- the placements -------------------------------------------------------------------------------- */
+
 /* Of the placements of a path, these need a store table: the one that the policy describes, and the one under
  * an old key rule while it is written. */
 static bool
@@ -259,7 +306,7 @@ kw_verb_create_table(kw_call *call, const kw_create_request *request, kw_create_
     self->created = KW_ARENA_ARRAY(call->arena, kw_created_table, self->placements_count);
     kw_error error;
     if (choose_families(self, &error))
-        next_table(self);
+        inspect_next(self);
     else
         fail(self, &error);
 }

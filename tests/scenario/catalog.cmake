@@ -5,6 +5,8 @@ kw_integration_test(catalog_adopt catalog_adopt.py)
 kw_integration_test_on_both_stores(degraded degraded.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
 # The check of existing rows that the catalog does not know.
 kw_integration_test_on_both_stores(row_checks row_checks.py)
+# Store tables that differ from the policy.
+kw_integration_test_on_both_stores(store_tables store_tables.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
 # Rows that cannot be decoded: skipped and counted.
 kw_integration_test_on_both_stores(skip_undecodable skip_undecodable.py ENVIRONMENT "KEYWAY=$<TARGET_FILE:keyway>")
 # Every row of a table is read and judged.

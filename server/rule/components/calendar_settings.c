@@ -393,7 +393,9 @@ static const kw_setting_schema settings[] = {
               "HH, mm, ss, SSS. The calendar is circular (its keys repeat) if the year, or any part between "
               "the year and the finest part, is missing, for example MM if the parts are yyyy and dd. Then "
               "every family needs a ttl, and the time until the keys repeat must be at least ttl + 2 x "
-              "major_compaction, unless another component of the same field distinguishes the repetitions."},
+              "major_compaction, unless another component of the same field distinguishes the repetitions. "
+              "The families of the "
+              "store table must fulfil this, too."},
     {.name = "zone",
      .kind = KW_SETTING_TEXT,
      .fallback = "UTC",
