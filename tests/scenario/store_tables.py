@@ -106,7 +106,7 @@ class StoreTables(unittest.TestCase):
             self.assertIn(part, state["degraded"][0])
         self.expect(Code.UNAVAILABLE, lambda: self.call("put", "round", record(id="a", at=0, n=1), None), "not served: ", *self.OVERWRITES)
         self.call("put", "other", record(id="a", n=1), None)
-        self.expect(Code.UNAVAILABLE, lambda: self.call("createTable", "round", CreateOptions(if_absent=True), of="admin"), *self.OVERWRITES)
+        self.expect(Code.REFUSED, lambda: self.call("createTable", "round", CreateOptions(if_absent=True), of="admin"), *self.OVERWRITES)
         self.reload(self.round("fresh"), self.plain("other", "d: {{}}"))
         self.assertEqual(gateway.ready()["degraded"], [])
         self.call("put", "round", record(id="a", at=0, n=1), None)
