@@ -8,6 +8,19 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* Blocks of at least this size are mapped, and unmapped when they are freed. The price is a page fault for
+ * each 4 KiB of a new block, so smaller blocks stay in the heap. */
+#define MAPPED_BYTES (256 * 1024)
+/* How much free memory the end of a heap can keep. A fixed threshold for mapped blocks sets it to 128 KiB. */
+#define HEAP_END_BYTES (4 * 1024 * 1024)
+
+void
+kw_trim_configure(void)
+{
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+    mallopt(M_TRIM_THRESHOLD, HEAP_END_BYTES);
+}
+
 int64_t
 kw_resident_bytes(void)
 {

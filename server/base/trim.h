@@ -18,6 +18,10 @@ typedef struct kw_trim {
     bool measured;   /* surplus is valid */
 } kw_trim;
 
+/* Makes malloc return large blocks to the system as soon as they are freed. Otherwise it raises its threshold
+ * up to 32 MiB, and each thread keeps large freed blocks that no other thread uses. Call it at the start. */
+void kw_trim_configure(void);
+
 /* Resident memory of the process in bytes; 0 if the kernel does not report it. */
 int64_t kw_resident_bytes(void);
 
