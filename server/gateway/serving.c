@@ -282,18 +282,18 @@ on_prepared(void *user, const kw_error *error)
 static void prepare_candidate(kw_gateway *gateway, kw_policy *candidate);
 static void load_candidate(kw_gateway *gateway);
 
-/* True if the candidate is prepared once more, compiled with the catalog's data of time zones. */
+/* True if the candidate is prepared once more, compiled with the catalog's data of time zones. False: *why
+ * says why it cannot be served; with the catalog's data, its text can be invalid. */
 static bool
-try_with_other_zones(kw_gateway *gateway, kw_policy *candidate, kw_error *ret_error)
+try_with_other_zones(kw_gateway *gateway, kw_policy *candidate, kw_error *why)
 {
-    *ret_error = KW_ERROR_NONE;
     if (!kw_catalog_has_old_zones(candidate))
         return false;
     if (kw_gateway_policy_is_stored(gateway)) {
         load_candidate(gateway);
         return true;
     }
-    kw_policy *fresh = kw_zones_compile_again(candidate, ret_error);
+    kw_policy *fresh = kw_zones_compile_again(candidate, why);
     if (fresh)
         prepare_candidate(gateway, fresh);
     return fresh != NULL;
@@ -304,12 +304,12 @@ on_candidate_prepared(void *user, const kw_error *error)
 {
     kw_gateway *gateway = user;
     g_autoptr(kw_policy) candidate = g_steal_pointer(&gateway->candidate);
-    kw_error problem;
-    if (error && gateway->state < KW_GATEWAY_DRAINING && try_with_other_zones(gateway, candidate, &problem))
+    kw_error why = error ? *error : KW_ERROR_NONE;
+    if (error && gateway->state < KW_GATEWAY_DRAINING && try_with_other_zones(gateway, candidate, &why))
         return;
     if (!error && gateway->net && candidate != gateway->policy)
         kw_gateway_serve_policy(gateway, candidate, gateway->keyring);
-    on_prepared(gateway, error);
+    on_prepared(gateway, error ? &why : NULL);
 }
 
 /* Owns the candidate. */

@@ -169,6 +169,7 @@ kw_serve_create_table(kw_exchange *exchange)
     kw_create_request *request = KW_EXCHANGE_ALLOC(exchange, kw_create_request);
     kw_error error = KW_ERROR_NONE;
     if (kw_exchange_find_table(exchange, args->has_table, args->table, &request->table, &error) &&
+        kw_policy_check_served(exchange->call.policy, args->table, &error) &&
         read_options(exchange, args->has_options ? args->options : NULL, request, &error))
         kw_verb_create_table(&exchange->call, request, reply_created, exchange);
     else

@@ -10,7 +10,7 @@ import unittest
 
 from keyway_gateway import Gateway, Ready, plain, record, wait_until
 from keyway_hbase import PATIENT, WIDE_CLOCK, hbase_servers
-from keyway_thrift.ttypes import Code, KeywayError, Query
+from keyway_thrift.ttypes import ApplyOptions, Code, CreateOptions, KeywayError, Query
 
 STORE = sys.argv.pop(1) if len(sys.argv) > 1 else "embedded"
 ROWS = 600
@@ -146,6 +146,43 @@ class Rows(unittest.TestCase):
         self.reload(self.pay())
         self.assertEqual(self.call("tables"), ["pay", "other"])
         self.assertEqual(len(self.call("scan", Query(table="pay", bound=record(usr="u007"))).rows), 7)
+
+    def admin(self, method, *arguments):
+        admin = self.gateway.admin()
+        try:
+            return getattr(admin, method)(*arguments)
+        finally:
+            admin.close()
+
+    def test_a_wrong_rule_in_a_policy_version(self):
+        """A version is refused as a whole: its other tables are not served either."""
+        gateway = self.written()
+        lines = self.policy(catalog="versions", top="policy: {{source: store}}\n").split("tables:")[0].splitlines(True)
+        sequences = "".join(line for line in lines if line.startswith("sequences:"))
+        gateway.write_policy("".join(line for line in lines if not line.startswith("sequences:")))
+        Gateway.start(gateway)  # it is not ready without a version
+        wrong, right = ((sequences + "tables:\n" + self.pay(buckets=buckets) + OTHER.format(name=self.name)).format() for buckets in (8, 16))
+        plan = self.admin("policyApply", wrong, 0, ApplyOptions(dry_run=True))
+        self.assertTrue(plan.refused)
+        for part in self.WRONG:
+            self.assertIn(part, plan.plan)
+        self.expect(Code.REFUSED, lambda: self.admin("policyApply", wrong, 0, ApplyOptions(reason="wrong")), *self.WRONG)
+        self.assertEqual((self.admin("policyHistory", 0, 10), self.call("tables")), ([], []))
+        applied = self.admin("policyApply", right, 0, ApplyOptions(reason="right"))
+        self.assertEqual((applied.version, self.call("tables")), (1, ["pay", "other"]))
+        self.assertEqual(len(self.call("scan", Query(table="pay", bound=record(usr="u007"))).rows), 7)
+
+    def test_a_wrong_rule_when_store_tables_are_created(self):
+        """While rows contradict the table, nothing is created for it."""
+        gateway = self.written()
+        self.start(self.pay(buckets=8))
+        absent = CreateOptions(if_absent=True)
+        for options in (absent, None):
+            self.expect(Code.UNAVAILABLE, lambda: self.admin("createTable", "pay", options), *self.WRONG)
+        self.assertEqual([one.created for one in self.admin("createTable", "other", absent)], [False])
+        self.reload(self.pay())
+        self.assertEqual([one.created for one in self.admin("createTable", "pay", absent)], [False])
+        self.assertEqual(gateway.ready()["degraded"], [])
 
     def test_values_that_cannot_be_decoded(self):
         gateway = self.written()

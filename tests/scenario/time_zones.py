@@ -19,7 +19,7 @@ ZONE = """\
 Rule X 2000 {last} - Apr Sun>=1 2:00 1:00 D
 Rule X 2000 {last} - Oct lastSun 2:00 0 S
 Zone Test/Zone -6:36:36 - LMT {first} Jan 1 7:00u
- -6:00 X C%sT
+ -6:00 {rules}
 """
 FILE_SETTINGS = "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nloops: 1\nstore: {{kind: embedded, path: {folder}/data}}\n"
 TABLES = """\
@@ -43,12 +43,12 @@ class Case(unittest.TestCase):
         self.zones = tempfile.mkdtemp(prefix="keyway-zones-")
         self.addCleanup(shutil.rmtree, self.zones)
 
-    def edition(self, name, first=1921, last="max"):
+    def edition(self, name, first=1921, last="max", rules="X C%sT"):
         """The environment of a gateway whose system has this edition of the data."""
         folder = os.path.join(self.zones, name)
         source = os.path.join(self.zones, "source")
         with open(source, "w", encoding="ascii") as file:
-            file.write(ZONE.format(first=first, last=last))
+            file.write(ZONE.format(first=first, last=last, rules=rules))
         subprocess.run([shutil.which("zic", path=os.environ["PATH"] + ":/usr/sbin:/sbin"), "-d", folder, source], check=True)
         return {"TZDIR": folder}
 
@@ -133,6 +133,29 @@ class Embedded(Case):
         self.assertEqual(self.key(gateway, SUMMER), summer)
         self.found(gateway, 1, SUMMER)
         self.assertEqual(len(self.warnings(gateway)), 1)
+
+    def test_new_table_does_not_fit_the_catalog(self):
+        """Under the system's data, clocks are never set back, so a time needs no other field than the calendar. Under those of the catalog,
+        two times would have one key. The start names this instead of data that differ."""
+        policy = FILE_SETTINGS + tables().replace("{", "{{").replace("}", "}}")
+        gateway = self.start(policy, self.edition("old"))
+        self.put(gateway, 1, SUMMER)
+        gateway.stop()
+        parts = "[yyyy, MM, dd, HH, mm, ss, SSS]"
+        gateway.write_policy(policy + "  days:\n    fields: {{id: int, ts: {{type: timestamp, unit: ms}}}}\n"
+                             f"    key: [{{{{calendar: {{{{of: ts, parts: {parts}, zone: Test/Zone}}}}}}}}, id]\n")
+        gateway.environment, gateway.expect_start = self.edition("calm", rules="- CST"), False
+        Gateway.start(gateway)
+        self.assertEqual(gateway.wait_for_exit(), 1)
+        reason = [line for line in gateway.log().splitlines() if "the policy cannot be served" in line]
+        self.assertEqual(len(reason), 1, gateway.log())
+        for part in ("code=INVALID", "path primary: the calendar of ts: clocks in Test/Zone are set back", "add the time to the key"):
+            self.assertIn(part, reason[0])
+        gateway.environment, gateway.expect_start = self.edition("calm", rules="- CST"), True
+        gateway.write_policy(policy)
+        gateway.start()
+        wait_until(lambda: gateway.ready()["ready"], "the gateway to serve")
+        self.found(gateway, 1, SUMMER)
 
     def test_new_table_uses_the_catalog(self):
         """A zone whose last table was forgotten is read from the system again."""
