@@ -74,7 +74,7 @@ first_character(kw_source *source)
 {
     int byte = getc_unlocked(source->file);
 
-    for (; byte != EOF && strchr(" \t\r\n", byte) != NULL; byte = getc_unlocked(source->file))
+    for (; byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; byte = getc_unlocked(source->file))
         source->number += byte == '\n' ? 1 : 0;
     if (byte != EOF)
         ungetc(byte, source->file);

@@ -2,7 +2,6 @@
  * record. */
 #include "cli/source_form.h"
 
-#include <string.h>
 
 /* Reads a byte, and counts the line ends. */
 static int
@@ -60,7 +59,7 @@ find_element(kw_source *source, int *ret_byte, GError **error)
 static bool
 continues(int byte, int depth, bool in_string)
 {
-    return byte != EOF && (in_string || depth > 0 || strchr(",]", byte) == NULL);
+    return byte != EOF && (in_string || depth > 0 || (byte != ',' && byte != ']'));
 }
 
 bool
