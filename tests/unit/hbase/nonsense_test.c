@@ -124,7 +124,7 @@ static const struct {
     {{RESULTS, 1, "jjh", 1}, "", "", true, "row j after row j"},
     {{RESULTS, 1, "jih", 1}, "", "h", true, "row j for a scan of the rows from h to "},
     {{RESULTS, 1, "hgfe", 1}, "", "h", true, ""}, /* the scan starts at its exclusive bound, h */
-    {{RESULTS, 1, "hgba", 1}, "c", "h", true, "row b for a scan of the rows from h to b\\xff"},
+    {{RESULTS, 1, "hgba", 1}, "c", "h", true, "row b for a scan of the rows from h to b\\xFF"},
     /* later fetches, with a scanner */
     {{SCANNER, 1, "dfe", 1}, "", "", false, "row e after row f"},
     {{SCANNER, 1, "cde", 1}, "", "", false, "row c after row c"},
