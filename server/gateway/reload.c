@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "catalog/zones.h"
+#include "config/file.h"
 #include "gateway/cursor_keys.h"
 #include "gateway/notify.h"
 #include "gateway/policy_file.h"
@@ -145,6 +146,11 @@ read_policy(kw_reload *reload, kw_error *ret_error)
     if (!file)
         return kw_error_set(ret_error, KW_INVALID,
                             "there is no policy file to read: keywayd runs on the built-in policy");
+    char why[KW_FILE_WHY_MAX];
+    if (!kw_file_is_readable(file, SIZE_MAX, why)) {
+        kw_error_set(ret_error, KW_INVALID, "%s: %s", file, why);
+        return hide_reason("policy file", ret_error);
+    }
     g_autoptr(kw_diagnostics) found = kw_diagnostics_new(file);
     reload->policy = kw_policy_file_load(file, found);
     if (!reload->policy)

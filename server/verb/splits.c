@@ -2,6 +2,7 @@
  */
 #include "verb/splits.h"
 
+#include "base/log.h"
 #include "config/file.h"
 #include "rule/splits.h"
 
@@ -166,12 +167,22 @@ kw_splits_file(const kw_call *call, const kw_create_request *request, const kw_p
     return g_build_filename(folder, file, NULL);
 }
 
+/* Callers do not learn the names of files and the texts of the operating system. */
+static void
+hide_reason(const char *file, const char *why, kw_error *ret_error)
+{
+    kw_log(KW_LOG_ERROR, "verb", "cannot read a split file that the policy names", KW_LOG_FACT("file", file),
+           KW_LOG_FACT("reason", why));
+    kw_error_set(ret_error, KW_INVALID,
+                 "the split file of the policy cannot be read; the log of the gateway has the reason");
+}
+
 char *
 kw_splits_read_file(const char *file, size_t *ret_size, kw_error *ret_error)
 {
     char why[KW_FILE_WHY_MAX];
     char *text = kw_file_read(file, FILE_BYTES_MAX, ret_size, why);
     if (!text)
-        kw_error_set(ret_error, KW_INVALID, "split file %s: %s", file, why);
+        hide_reason(file, why, ret_error);
     return text;
 }
