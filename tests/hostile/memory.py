@@ -78,7 +78,7 @@ class Memory(unittest.TestCase):
             for connection in attackers:
                 connection.close()
             wait_until(lambda: gateway.metric("keyway_calls_in_flight") == 0, "the calls of closed connections to end")
-            held = [f"keyway_memory_{what}" for what in ("frames", "calls", "rows", "ahead", "replies")]
+            held = [f"keyway_memory_{what}" for what in ("frames", "calls", "rows", "prefetched", "replies", "store")]
             wait_until(lambda: sum(gateway.metric(name) for name in held) < MIB, "their memory to be released")
             print(f"at rest {at_rest // MIB} MiB, at most {most // MIB} MiB of {budget // MIB} MiB; alone n={len(alone)} "
                   f"p50={percentile(alone, .5) * 1e3:.2f} p99={percentile(alone, .99) * 1e3:.2f} ms; during n={len(during)} "

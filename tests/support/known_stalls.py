@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 
-LARGEST = "stalls|hostile_input|large_calls|large_writes|memory|mix|unfinished"
+LARGEST = "stalls|hostile_input|large_calls|large_writes|memory|unfinished"
 
 # Each entry is a defect that is not mended yet: the tests, the call and its table, the most milliseconds of processor time
 # without sanitizers, and the reason. All of them need a message of almost limits.frame, or a reply as large as that.
