@@ -2,7 +2,6 @@
  * record. */
 #include "cli/source_form.h"
 
-
 /* Reads a byte, and counts the line ends. */
 static int
 next_byte(kw_source *source)
