@@ -184,7 +184,8 @@ class Gateway:
         text = self.log()
         for word in SANITIZER_WORDS:
             assert word not in text, f"keywayd's log:\n{text}"
-        known_stalls.check(text, is_sanitized())
+        if not is_built_with("tsan"):  # it slows some code down a hundredfold
+            known_stalls.check(text, is_sanitized())
 
     def __enter__(self):
         try:
