@@ -37,14 +37,15 @@ static bool
 find_element(kw_source *source, int *ret_byte, GError **error)
 {
     int byte = next_visible(source);
+    bool needs_record = source->array_begun && byte == ',';
 
-    if (!source->array_begun)
-        byte = next_visible(source); /* after the bracket */
-    else if (byte == ',')
-        byte = next_visible(source);
+    if (!source->array_begun || needs_record)
+        byte = next_visible(source); /* after the bracket or comma */
     else if (byte != ']' && byte != EOF)
         return broken(source, "a comma or bracket must follow each record of the array", error);
     source->array_begun = true;
+    if (byte == ',' || (byte == ']' && needs_record))
+        return broken(source, "a record is missing before or after a comma", error);
     if (byte == ']') {
         if (next_visible(source) == EOF)
             return kw_source_check(source, error) && false;

@@ -173,7 +173,7 @@ remove_record(kw_cli *cli, const kw_table_info *table, const char *columns, gint
     kw_call_options options = kw_cli_call_options(cli);
     GError *error = NULL;
 
-    options.timestamp = version;
+    options.timestamp = MAX(version, 0);
     names = kw_columns_split(table, columns, &error);
     if (names == NULL || !kw_record_parse(table, fields, count, key, &error) ||
         !kw_client_remove(cli->client, table->name, key, (const char *const *)names, &options, &error))
@@ -186,7 +186,7 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
 {
     g_autofree char *columns = NULL;
     g_autoptr(kw_table_info) table = NULL;
-    gint64 version = 0;
+    gint64 version = G_MININT64; /* not given */
     int code;
     const GOptionEntry entries[] = {{"columns", 'c', 0, G_OPTION_ARG_STRING, &columns,
                                      "Remove only these fields and entries (MAP.NAME)", "FIELD,..."},
@@ -197,6 +197,8 @@ kw_command_remove(kw_cli *cli, int argc, char **argv)
     if (!kw_cli_parse(cli, "remove", "TABLE KEYFIELD=VALUE...", "Removes the record with these key fields.",
                       entries, NULL, 2, -1, &argc, &argv, &code))
         return code;
+    if (version != G_MININT64 && version < 1)
+        return kw_cli_usage("--version %" G_GINT64_FORMAT ": must be at least 1", version);
     table = kw_cli_describe(cli, argv[1], &code);
     return table == NULL ? code : remove_record(cli, table, columns, version, argv + 2, argc - 2);
 }

@@ -139,6 +139,8 @@ class Spellings(Case):
         self.run_ok(self.gateway, "remove", "order_events", "order_id=A", "ts=1", "--version", "5000")
         self.run_ok(self.gateway, "remove", "order_events", "order_id=A", "ts=1")
         self.assertEqual(asked, [5000, None])
+        for version in ("0", "-1"):
+            self.assertIn("--version", self.run_bad(2, self.gateway, "remove", "order_events", "order_id=A", "ts=1", "--version", version))
 
     # --- files ------------------------------------------------------------------------------------
 
@@ -163,10 +165,15 @@ class Spellings(Case):
         self.assertEqual([json.loads(line)["line"] for line in (self.folder / "x.json.rejected.jsonl").read_text().splitlines()], [2, 3])
         first = '[{"order_id": "A", "ts": 1}'
         for rest, cause in (("", "line 1: the array is not closed"), (',\n{"order_id": "B', "line 2: the array is not closed"),
-                            ("\n5]", "line 2: a comma or bracket must follow"), ("]\n]", "line 2: unexpected text after the array")):
+                            ("\n5]", "line 2: a comma or bracket must follow"), (",,\n5]", "line 1: a record is missing"),
+                            (",\n]", "line 2: a record is missing"), ("]\n]", "line 2: unexpected text after the array")):
             (self.folder / "y.json").write_text(first + rest)
             self.assertIn(cause, self.run_bad(3, self.gateway, "import", "order_events", str(self.folder / "y.json")))
             self.assertEqual(sorted(self.stored()), ["A"])
+
+    def test_an_array_that_begins_with_a_comma(self):
+        (self.folder / "x.json").write_text('[,{"order_id": "A", "ts": 1}]')
+        self.assertIn("line 1: a record is missing", self.run_bad(3, self.gateway, "import", "order_events", str(self.folder / "x.json")))
 
     def test_encodings(self):
         csv, lines = "order_id,ts,city\nA,1,Zoë €\U0001F600\n", '{"order_id": "A", "ts": 1, "city": "Zoë €\U0001F600"}\n'
