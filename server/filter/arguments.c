@@ -3,6 +3,7 @@
 #include "filter/filter_internal.h"
 
 #include <glib.h>
+#include <string.h>
 
 #define ARGUMENTS_MAX 4096
 
@@ -99,13 +100,18 @@ read_escape(const kw_filter_text *text, size_t at, size_t end, uint8_t *ret_byte
     return 4;
 }
 
-/* Regular expressions have escapes of their own. */
+/* Regular expressions have escapes of their own. Other arguments do not begin with the name of their
+ * comparator. */
 static bool
 has_escapes(const kw_filter_text *text, size_t at, size_t end)
 {
-    static const char regex[] = "regexstring";
-    return text->escapes && (end - at < sizeof regex || g_ascii_strncasecmp((const char *)text->data + at + 1,
-                                                                            regex, sizeof regex - 1) != 0);
+    static const char *const regexes[] = {"regexstring:", "regexstringnocase:"};
+    for (size_t i = 0; i < G_N_ELEMENTS(regexes); i++) {
+        size_t size = strlen(regexes[i]);
+        if (end - at > size && g_ascii_strncasecmp((const char *)text->data + at + 1, regexes[i], size) == 0)
+            return false;
+    }
+    return text->escapes;
 }
 
 /* Copies the quoted argument that starts at `at`. Returns the position after its closing quote. */

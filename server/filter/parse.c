@@ -212,7 +212,9 @@ fail_unclosed(const kw_filter_text *text, size_t start)
     size_t size = 0;
     while (start + size < text->size && size < 40 && g_ascii_isalnum(word[size]))
         size++;
-    if (memchr(word, '(', text->size - start))
+    if (size == 0)
+        kw_filter_syntax_error(text, start, "a filter has the form NAME(ARGUMENTS), as in PrefixFilter('a')");
+    else if (memchr(word, '(', text->size - start))
         kw_filter_syntax_error(text, text->size, "expected ) to end the filter of position %zu", start + 1);
     else
         kw_filter_syntax_error(text, start,

@@ -44,6 +44,7 @@ test_escapes(void)
         {"RowFilter(=, 'regexstring:^\\x2E\\d''\xc3\xa9')",
          "RowFilter (=, 'regexstring:^\\x2E\\d''\xc3\xa9')"},
         {"RowFilter(=, 'regexstringnocase:\\x2E')", "RowFilter (=, 'regexstringnocase:\\x2E')"},
+        {"PrefixFilter('regexstring\\x00')", "PrefixFilter ('regexstring\\x00')"},
         {"SKIP ColumnRangeFilter('\\x01', true, '\\xFE', false)",
          "(SKIP ColumnRangeFilter ('\\x01', true, '\\xFE', false))"},
     };
@@ -103,6 +104,7 @@ test_malformed(void)
     static const char *const texts[][2] = {
         {" ", "position 1: expected a filter"},
         {"PrefixFilter('a'", "position 17: expected )"},
+        {"> 2.0", "position 1: a filter has the form NAME(ARGUMENTS)"},
         {"price > 2.0", "position 1: there is no filter price; a filter has the form NAME(ARGUMENTS)"},
         {"PrefixFilter('a)", "position 14: this quote is never closed"},
         {"PrefixFilter(a)", "position 14: expected a quoted text"},
