@@ -8,6 +8,9 @@
 
 #include "base/metrics.h"
 
+/* Time for subtracting an increment again whose sum did not fit. */
+#define SUBTRACT_MS 5000
+
 typedef struct check_op {
     kw_hbase_call call;
     kw_arena *arena;
@@ -234,8 +237,7 @@ subtracted(kw_hbase_call *call, const void *result, const kw_hbase_failure *fail
     if (failure)
         kw_error_set(
             &error, KW_INVALID,
-            "%s; HBase has added it all the same, and subtracting it again failed: read the value, and add "
-            "what is missing",
+            "%s; HBase has added it all the same, and subtracting it again failed: put the right value",
             op->error.text);
     kw_rows_free(op->rows);
     done(user, failure ? KW_OUTCOME_UNKNOWN : KW_OUTCOME_FAILED, NULL, &error);
@@ -249,6 +251,7 @@ subtract(increment_op *op)
     for (size_t i = 0; i < op->what.columns_count; i++)
         amounts[i] = (int64_t)(0 - (uint64_t)op->what.amounts[i]);
     op->what.amounts = amounts;
+    op->what.deadline = kw_deadline_in_ms(SUBTRACT_MS); /* even if the caller's deadline has passed */
     start_increment(op, subtracted);
 }
 
