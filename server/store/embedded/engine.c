@@ -194,7 +194,9 @@ set_files(rocksdb_options_t *options)
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
     rocksdb_options_set_max_background_jobs(options, 2);
     rocksdb_options_set_max_open_files(options, 1000);
-    rocksdb_options_set_info_log_level(options, 2); /* warnings */
+    /* Only fatal messages: with assertions, RocksDB ends the process if it cannot write its own log on a full
+     * disk. */
+    rocksdb_options_set_info_log_level(options, 4);
     rocksdb_options_set_max_log_file_size(options, 1024 * 1024);
     rocksdb_options_set_keep_log_file_num(options, 2);
     rocksdb_options_set_stats_dump_period_sec(options, 0);

@@ -219,7 +219,7 @@ kw_wal_scan(const kw_files *files, kw_wal_findings *ret_findings, kw_error *ret_
             kw_wal_findings_clear(ret_findings);
             return false;
         }
-    if (!ret_findings->is_damaged && files->marks.sequence > last_sequence(ret_findings)) {
+    if (!ret_findings->is_damaged && files->known && files->marks.sequence > last_sequence(ret_findings)) {
         ret_findings->missing = KW_WAL_MISSING_LAST;
         ret_findings->missing_entries = files->marks.sequence - last_sequence(ret_findings);
     }
