@@ -34,20 +34,50 @@ read_row(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, con
 
 /* --- removals ---------------------------------------------------------------------------------------- */
 
+typedef struct later_cell {
+    int64_t stamp;
+    int64_t found; /* a timestamp above `stamp`; 0: none */
+} later_cell;
+
+/* Needs no more cells after the first one that is later. */
+static bool
+note_later(void *user, kw_bytes after_row, kw_bytes value)
+{
+    later_cell *self = user;
+    kw_key_cell cell;
+    (void)value;
+    bool parsed = kw_key_parse(after_row, &cell);
+    g_assert(parsed); /* the version filter has parsed it, too */
+    if (cell.timestamp > self->stamp)
+        self->found = cell.timestamp;
+    return self->found == 0;
+}
+
 bool
 kw_conditional_removal(kw_embedded *store, kw_entries *batch, const kw_stored_row *target,
                        const kw_write *removal, int64_t stamp, kw_deadline deadline, kw_error *ret_error)
 {
-    kw_rows *rows = kw_rows_new();
-    kw_row row;
-    bool good = read_row(store, batch, target, removal->columns, removal->columns_count, deadline, rows, &row,
-                         ret_error);
-    int64_t newest = stamp;
-    for (uint32_t i = 0; good && i < row.cells_count; i++)
-        newest = MAX(newest, row.cells[i].timestamp);
-    kw_rows_free(rows);
-    return good && (newest == stamp ||
-                    kw_refuse_removal(target->table->name, target->key, newest, newest - stamp, ret_error));
+    kw_effort effort = {.deadline = deadline};
+    later_cell later = {.stamp = stamp};
+    kw_selection selection;
+    kw_read_request request = {
+        .columns = removal->columns, .columns_count = removal->columns_count, .max_versions = 1};
+    if (!kw_selection_init_on(&selection, target->table, &request, ret_error))
+        return false;
+    rocksdb_iterator_t *at = kw_entries_iterator(batch, store);
+    kw_reader reader;
+    kw_reader_init(&reader, at, &selection);
+    reader.effort = &effort;
+    reader.version_filter.sink = note_later;
+    reader.version_filter.sink_user = &later;
+    kw_reader_pass(&reader, target->key, KW_BYTES_NONE);
+    bool good = kw_engine_check_iterator(at, ret_error) &&
+                (!effort.over || kw_effort_fail(&effort, "the stored row was read", ret_error));
+    kw_reader_clear(&reader);
+    rocksdb_iter_destroy(at);
+    kw_selection_clear(&selection);
+    return good && (later.found == 0 || kw_refuse_removal(target->table->name, target->key, later.found,
+                                                          later.found - stamp, ret_error));
 }
 
 /* --- write_if ---------------------------------------------------------------------------------------- */

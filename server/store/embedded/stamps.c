@@ -7,6 +7,7 @@
 
 #define MARK_LEAD_MS 100
 #define MARK_BYTES 16
+#define OLD_MARK_BYTES 8 /* without ahead_ms */
 #define LAG_WARN_MS 1000
 #define NS_PER_MS 1000000
 
@@ -28,9 +29,9 @@ kw_stamps_load(kw_stamps *stamps, rocksdb_t *db, kw_error *ret_error)
     rocksdb_readoptions_destroy(options);
     if (failed)
         return kw_engine_failed(failed, "reading the newest timestamp", ret_error);
-    bool good = !value || size == MARK_BYTES;
+    bool good = !value || size == MARK_BYTES || size == OLD_MARK_BYTES;
     stamps->mark_ms = value && good ? (int64_t)kw_be64_load((const uint8_t *)value) : 0;
-    stamps->ahead_ms = value && good ? (int64_t)kw_be64_load((const uint8_t *)value + 8) : 0;
+    stamps->ahead_ms = size == MARK_BYTES ? (int64_t)kw_be64_load((const uint8_t *)value + 8) : 0;
     rocksdb_free(value);
     if (!good)
         return kw_error_set(ret_error, KW_CORRUPT,
@@ -86,6 +87,8 @@ kw_stamps_allocate(kw_stamps *stamps, const kw_bytes *rows, size_t count, bool r
 void
 kw_stamps_note_put(kw_stamps *stamps, int64_t timestamp)
 {
+    /* After a restart with an earlier clock, a removal must not get a lower timestamp than this put. */
+    stamps->newest_ms = MAX(stamps->newest_ms, MIN(timestamp, stamps->now_ms));
     if (timestamp > stamps->now_ms)
         stamps->ahead_ms = MAX(stamps->ahead_ms, timestamp);
 }

@@ -34,7 +34,7 @@ bool kw_stamps_load(kw_stamps *stamps, rocksdb_t *db, kw_error *ret_error);
 
 /* Call it for each put whose caller set the timestamp. */
 void kw_stamps_note_put(kw_stamps *stamps, int64_t timestamp);
-/* True if the store can have cells with a later timestamp. Only callers can have set it. */
+/* True if the store can have cells with a later timestamp: callers have put such cells. */
 bool kw_stamps_can_be_exceeded(const kw_stamps *stamps, int64_t timestamp);
 
 /* True if the mark is stored under this key. */
