@@ -29,7 +29,7 @@ void kw_row_checks_close(kw_row_checks *checks);
 /* After the store handle was closed. */
 void kw_row_checks_free(kw_row_checks *checks);
 
-/* Begins the checks that the tables of the admission need and that have no result. needed: the result is for
+/* Begins the checks that the tables of the admission need and that have no result. recent: the result is for
  * a reload or a new policy version, so it must be recent. Returns the number of open checks of tables that
  * are not optional, and of those that check only the families. */
 size_t kw_row_checks_start(kw_row_checks *checks, const kw_policy *policy, const kw_admission *admission,

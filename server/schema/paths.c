@@ -75,7 +75,6 @@ compile_path(const compiling *self, size_t index, const kw_model_path *text)
     return path->layout;
 }
 
-/* Why rows of a family never expire, whatever its TTL. NULL: they do. */
 bool
 kw_layout_cycle(const kw_layout *layout, const kw_model_table *model, kw_cycle *ret_cycle)
 {
@@ -96,6 +95,7 @@ kw_cycle_expires(const kw_cycle *cycle, int64_t ttl_s, int64_t min_versions)
     return ttl_s > 0 && ttl_s <= cycle->ttl_most_s && min_versions == 0;
 }
 
+/* Why rows of a family never expire, whatever its TTL. NULL: they do. */
 static const char *
 why_never_expires(const kw_model_table *table, const kw_model_family *family)
 {

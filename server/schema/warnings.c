@@ -340,8 +340,8 @@ warn_last_day(const warner *self, const kw_component *component)
     g_autoptr(GDateTime) last = g_date_time_new_from_unix_utc(held);
     g_autofree char *day = g_date_time_format(last, never ? "%Y" : "%Y-%m-%d");
     kw_diagnostics_warn(self->diagnostics, component->mark, "use more bytes or digits, or a coarser unit",
-                        "path %s: %s holds no time %s %s: puts with later times fail", self->path->name,
-                        component->text, never ? "of" : "after", day);
+                        "path %s: %s holds no time %s %s: such puts fail", self->path->name, component->text,
+                        never ? "of" : "after", day);
 }
 
 static bool

@@ -152,7 +152,7 @@ set_unknown(kw_bytes message, bool can_retry, kw_error *ret_error)
             reason = reasons[i].reason;
     kw_error_set(ret_error, can_retry ? KW_UNAVAILABLE : KW_REFUSED, "the store %s%s",
                  can_retry ? "failed temporarily: " : "refused the call: ",
-                 reason ? reason : "the log of the gateway has the reason");
+                 reason ? reason : "see the log of the gateway");
 }
 
 void

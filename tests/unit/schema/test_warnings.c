@@ -58,9 +58,8 @@ static const kw_test_warning cases[] = {
     {"      - field: {name: raw, encoding: ordered}\n      - field: n\n",
      "keys are not in the order of raw\n/ hint: encoding: fixed keeps the order"},
     {"      - hash: id\n      - field: {name: ts, encoding: decimal, width: 10}\n      - field: id\n",
-     "test:12:9: warning: path primary: field(ts as decimal, width 10) holds no time after 1970-04-26: puts "
-     "with later times "
-     "fail / hint: use more bytes or digits, or a coarser unit"},
+     "test:12:9: warning: path primary: field(ts as decimal, width 10) holds no time after 1970-04-26: "
+     "such puts fail / hint: use more bytes or digits, or a coarser unit"},
     {"      - hash: id\n      - field: {name: ts, encoding: raw_int, width: 4}\n      - field: id\n",
      "holds no time after 1970-01-25"},
     {"      - hash: id\n      - field: {name: ts, encoding: max_minus, width: 4}\n      - field: id\n",
