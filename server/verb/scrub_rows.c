@@ -261,14 +261,16 @@ add_deletes(const kw_scrub_repair *repair, const change *changes, size_t count, 
     removal->columns_count = count;
 }
 
-/* Combines puts with the same timestamp into one write, so that readers see them together. Does the same with
- * deletes. */
+/* Combines puts with the same timestamp into one write, as far as the limit for its row keys allows, so that
+ * readers see them together. Does the same with deletes. */
 static void
 add_changes(const kw_scrub_repair *repair, change *changes, size_t count, kw_arena *arena, GPtrArray *writes)
 {
+    size_t most = MAX(KW_STORE_ROW_KEYS_MAX / MAX(repair->row.size, 1u), 1u);
     qsort(changes, count, sizeof *changes, by_timestamp);
     for (size_t from = 0, to; from < count; from = to) {
-        for (to = from + 1; to < count && by_timestamp(&changes[from], &changes[to]) == 0;)
+        for (to = from + 1;
+             to < count && to - from < most && by_timestamp(&changes[from], &changes[to]) == 0;)
             to++;
         if (changes[from].deletes)
             add_deletes(repair, changes + from, to - from, arena, writes);

@@ -39,10 +39,10 @@ static size_t
 add_part(kw_copy_writes *self, const kw_write *write, size_t first, size_t owner)
 {
     kw_write *part = KW_ARENA_NEW(self->arena, kw_write);
-    size_t end = first, bytes = write->row.size, markers = MIN(first, write->markers_count);
+    size_t end = first, bytes = 0, markers = MIN(first, write->markers_count);
     while (end < write->cells_count && (end == first || bytes < KW_COPY_PART_BYTES)) {
         size_t times = end < write->markers_count ? 2 : 1; /* the gone cell and its marker */
-        bytes += times * bytes_of(&write->cells[end++]);
+        bytes += times * (write->row.size + bytes_of(&write->cells[end++])); /* each cell has the row key */
     }
     *part = *write;
     part->deadline = self->deadline;
