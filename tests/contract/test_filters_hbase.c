@@ -112,7 +112,7 @@ static void
 assert_same(const char *what, const char *filter, const char *embedded, const char *hbase)
 {
     /* HBase cannot load families on demand in a reverse scan, and rejects filters that need it. */
-    if (strcmp(embedded, hbase) == 0 || strstr(hbase, "Reverse scan with loading CFs on demand"))
+    if (strcmp(embedded, hbase) == 0 || strstr(hbase, "cannot apply this filter"))
         return;
     g_printerr("# %s, filter %s\n# embedded: %s\n# hbase:    %s\n", what, filter, embedded, hbase);
     g_test_fail();

@@ -34,6 +34,8 @@ static const known_text known_texts[] = {
      "a row in table '%s' is larger than the store can read at once"},
     {"AccessDeniedException", KW_HBASE_OTHER, KW_REFUSED, true,
      "the store denies the gateway access to table '%s'"},
+    {"Reverse scan with loading CFs on demand", KW_HBASE_OTHER, KW_REFUSED, true,
+     "the store cannot apply this filter to table '%s' in descending order"},
     {"Read-only mode", KW_HBASE_OTHER, KW_REFUSED, true, "the Thrift2 server is in read-only mode"},
     /* HBase's own client sent an increment twice: it was applied. */
     {"OperationConflictException", KW_HBASE_OTHER, KW_UNAVAILABLE, false,

@@ -64,6 +64,10 @@ static const struct {
     {"org.apache.hadoop.hbase.DoNotRetryIOException: java.lang.IllegalStateException: it is late, at "
      "a.b.C$1: no",
      false, KW_HBASE_OTHER, KW_REFUSED, false, "the store refused the call: see the log of the gateway"},
+    {"org.apache.hadoop.hbase.DoNotRetryIOException: Reverse scan with loading CFs on demand is not "
+     "supported",
+     false, KW_HBASE_OTHER, KW_REFUSED, false,
+     "the store cannot apply this filter to table 'ns:orders' in descending order"},
     {"", false, KW_HBASE_OTHER, KW_REFUSED, false, "the store refused the call: see the log of the gateway"},
     {"org.apache.hadoop.hbase.exceptions.OperationConflictException: The operation with nonce {1, 2} on "
      "row x",
