@@ -256,6 +256,38 @@ test_increments(kw_fixture *f)
     g_assert_cmpint(number_in(f, "cas5", "m"), ==, CALLERS / 2 * 10);
 }
 
+/* With order: store, each increment also adds a random number to kw:g, which wraps around. */
+static void
+test_increments_of_the_store(kw_fixture *f)
+{
+    static const kw_ordering by_store = {.order = KW_WRITE_ORDER_STORE,
+                                         .atomics = true,
+                                         .counters = true,
+                                         .family = {(const uint8_t *)"d", 1}};
+    kw_column column = {.family = B("d"), .qualifier = B("n")};
+    int64_t amount = 1;
+    kw_increment what = {.table = f->table,
+                         .row = B("by_store"),
+                         .columns = &column,
+                         .amounts = &amount,
+                         .columns_count = 1,
+                         .ordering = &by_store,
+                         .deadline = kw_deadline_in_ms(60000)};
+    for (int64_t sum = 1; sum <= 64; sum++) {
+        kw_sync_written result = kw_sync_increment(&f->sync, &what);
+        g_assert_cmpstr(result.error.text, ==, "");
+        g_assert_cmpint((int64_t)kw_be64_load(result.rows->rows[0].cells[0].value.data), ==, sum);
+        kw_rows_free(result.rows);
+    }
+    amount = INT64_MAX;
+    kw_sync_written refused = kw_sync_increment(&f->sync, &what);
+    g_assert_cmpint(refused.error.code, ==, KW_INVALID);
+    amount = -64;
+    kw_sync_written last = kw_sync_increment(&f->sync, &what);
+    g_assert_cmpint((int64_t)kw_be64_load(last.rows->rows[0].cells[0].value.data), ==, 0);
+    kw_rows_free(last.rows);
+}
+
 static void
 test_negative(kw_fixture *f)
 {
@@ -279,5 +311,6 @@ kw_contract_add_ordered_atomics(void)
     kw_fixture_add("ordered_atomics", "removed_row", test_removed_row);
     kw_fixture_add("ordered_atomics", "one_millisecond", test_one_millisecond);
     kw_fixture_add("ordered_atomics", "increments", test_increments);
+    kw_fixture_add("ordered_atomics", "increments_of_the_store", test_increments_of_the_store);
     kw_fixture_add("ordered_atomics", "negative", test_negative);
 }

@@ -209,6 +209,13 @@ start_increment(increment_op *op, kw_hbase_done done)
     kw_hbase_pool_start(op->pool, &op->call);
 }
 
+/* The control cell that changes with every increment is a random number, and wraps around by intention. */
+static bool
+is_counter(const kw_column *column)
+{
+    return !kw_bytes_equal(column->qualifier, KW_CONTROL_GENERATION);
+}
+
 /* Sums that did not fit have wrapped around. */
 static bool
 check_sums(const kw_increment *increment, const kw_row *row, kw_error *ret_error)
@@ -216,7 +223,7 @@ check_sums(const kw_increment *increment, const kw_row *row, kw_error *ret_error
     for (size_t i = 0; i < increment->columns_count; i++) {
         const kw_column *column = &increment->columns[i];
         const kw_cell *cell = kw_row_find_cell(row, column->family, column->qualifier);
-        if (!cell || cell->value.size != 8)
+        if (!is_counter(column) || !cell || cell->value.size != 8)
             continue;
         int64_t stored = (int64_t)(kw_be64_load(cell->value.data) - (uint64_t)increment->amounts[i]);
         int64_t sum;
@@ -249,7 +256,8 @@ subtract(increment_op *op)
     kw_arena *arena = op->rows->arena;
     int64_t *amounts = KW_ARENA_ARRAY(arena, int64_t, op->what.columns_count);
     for (size_t i = 0; i < op->what.columns_count; i++)
-        amounts[i] = (int64_t)(0 - (uint64_t)op->what.amounts[i]);
+        amounts[i] = is_counter(&op->what.columns[i]) ? (int64_t)(0 - (uint64_t)op->what.amounts[i])
+                                                      : op->what.amounts[i];
     op->what.amounts = amounts;
     op->what.deadline = kw_deadline_in_ms(SUBTRACT_MS); /* even if the caller's deadline has passed */
     start_increment(op, subtracted);

@@ -47,6 +47,15 @@ delete_many(sim_rows *rows, sim_table *table, const kw_hb_THBaseService_deleteMu
     return wrong;
 }
 
+/* HBase returns cells in the order of their columns. */
+static int
+by_column(const void *left, const void *right)
+{
+    const kw_hb_TColumnValue *a = left, *b = right;
+    int order = kw_bytes_compare(a->family, b->family);
+    return order ? order : kw_bytes_compare(a->qualifier, b->qualifier);
+}
+
 static const char *
 add_all(sim_rows *rows, sim_table *table, const kw_hb_TIncrement *increment, kw_arena *arena,
         kw_hb_THBaseService_increment_result *ret_result)
@@ -73,6 +82,7 @@ add_all(sim_rows *rows, sim_table *table, const kw_hb_TIncrement *increment, kw_
         put.columnValues.count = 1;
         sim_apply_put(rows, table, &put, now_ms);
     }
+    qsort(values, increment->columns.count, sizeof *values, by_column);
     *sums = (kw_hb_TResult){.has_row = true, .row = increment->row};
     sums->columnValues.items = values;
     sums->columnValues.count = increment->columns.count;
