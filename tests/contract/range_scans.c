@@ -88,6 +88,27 @@ test_open_ended(kw_fixture *f)
                          "\\xff\\xff{d:q@1=1} e{d:q@1=1}");
 }
 
+/* The keys grow and shrink on the way, in each direction. */
+static void
+test_lengths(kw_fixture *f)
+{
+    static const char *const keys[] = {"len", "lena", "lenaa", "lenaaab", "lenab", "lenb", "lenbbbb", "lenc"};
+    GString *forward = g_string_new(NULL), *backward = g_string_new(NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        kw_put(f, keys[i], "d:q", "1", 1);
+        g_string_append_printf(forward, "%s%s{d:q@1=1}", i ? " " : "", keys[i]);
+        g_string_append_printf(backward, "%s%s{d:q@1=1}", i ? " " : "", keys[G_N_ELEMENTS(keys) - 1 - i]);
+    }
+    for (uint32_t page = 1; page <= 4; page++) {
+        kw_range_scan_spec spec = {.start = B("len"), .stop = B("leo")};
+        kw_expect_range_scan(f, spec, page, forward->str);
+        spec.reversed = true;
+        kw_expect_range_scan(f, spec, page, backward->str);
+    }
+    g_string_free(forward, TRUE);
+    g_string_free(backward, TRUE);
+}
+
 /* The scan does not return a row without any of the selected columns. */
 static void
 test_columns(kw_fixture *f)
@@ -251,6 +272,7 @@ kw_contract_add_range_scans(void)
     kw_fixture_add("range_scans", "forward", test_forward);
     kw_fixture_add("range_scans", "backward", test_backward);
     kw_fixture_add("range_scans", "empty", test_empty);
+    kw_fixture_add("range_scans", "lengths", test_lengths);
     kw_fixture_add("range_scans", "open_ended", test_open_ended);
     kw_fixture_add("range_scans", "columns", test_columns);
     kw_fixture_add("range_scans", "bytes", test_bytes);

@@ -53,7 +53,7 @@ forward_bounds(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer 
 static bool
 reversed_bounds(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last, kw_hb_TScan *scan)
 {
-    kw_bytes top = last ? kw_buffer_bytes(last) : spec->stop;
+    kw_bytes top = last ? kw_arena_copy(arena, kw_buffer_bytes(last)) : spec->stop;
     if (top.size && kw_bytes_compare(spec->start, top) >= 0)
         return false;
     bool exact = top.size && top.data[top.size - 1] == 0;

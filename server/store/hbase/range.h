@@ -7,7 +7,7 @@
 #include "thrift/hbase2_wire.h"
 
 /* The TScan of the range's rows after `last` (NULL: all rows); false if there cannot be any. Slices are valid
- * as long as arena, spec and last. A reversed scan can also return a row before the range (at the exclusive
+ * as long as arena and spec. A reversed scan can also return a row before the range (at the exclusive
  * stop, where it starts) and rows after it. kw_hbase_range_locate recognizes them. */
 bool kw_hbase_range_to_scan(kw_arena *arena, const kw_range_scan_spec *spec, const kw_buffer *last,
                             kw_hb_TScan *ret_scan);
