@@ -55,6 +55,14 @@ class Cells:
         for name in names or [None]:
             self.removed[name] = max(stamp, self.removed.get(name, -1))
 
+    def stays(self, names):
+        """True if a removal with the present time would leave a field."""
+        for name in self.puts if not names else names:
+            stamp = max((put[0] for put in self.puts.get(name, [])), default=-1)
+            if stamp >= NEXT_CENTURY and stamp > max(self.removed.get(name, -1), self.removed.get(None, -1)):
+                return True
+        return False
+
     def seen(self):
         """The visible fields, or None if the record does not exist."""
         found = {}
@@ -96,11 +104,22 @@ class Story:
             fields = {name: values[name] for name in names}
             written = data.put(self.table, {**named, **record(**fields)}, options)
             self.records[key].put(fields, stamp, self.number)
+        elif options is None and self.records[key].stays(names):
+            self.refuse_removal(data, named, names)
+            return
         else:
             written = data.remove(self.table, named, names, options)
             self.records[key].remove(names, stamp)
         assert written.outcome == Outcome.OK, written
         self.check(data, [key])
+
+    def refuse_removal(self, data, named, names):
+        try:
+            data.remove(self.table, named, names, None)
+        except KeywayError as error:
+            assert error.code == Code.REFUSED and "keyway remove --version" in error.message, error
+            return
+        raise AssertionError(f"a removal of {named} {names} would have left a field")
 
     def check(self, data, keys):
         found = data.getMany(self.table, [record(id=name, ts=ts) for name, ts in keys], [], None)
