@@ -40,6 +40,9 @@ typedef struct kw_range_scan kw_range_scan;
  * writes to the rows of a record: a small request with a long key could otherwise need gigabytes. */
 #define KW_STORE_ROW_KEYS_MAX (16 * 1024 * 1024)
 
+/* The filter of a read that needs only the first cell of each row. */
+#define KW_STORE_FIRST_CELL KW_BYTES_LITERAL("FirstKeyOnlyFilter ()")
+
 /* Maximum number of rows that are written together for one record: 33 paths, with two rows each while the key
  * rules change, and some more. */
 #define KW_STORE_RECORD_ROWS_MAX 128

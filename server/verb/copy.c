@@ -160,7 +160,7 @@ search_first_and_last(slice *self)
     self->searched = self->last.size ? &self->first : self->searched ? &self->first : &self->last;
     kw_range_scan_spec spec = kw_copy_keys_spec(self);
     spec.reversed = self->searched == &self->last;
-    spec.filter = kw_copy_is_sweep(self) ? KW_COPY_FIRST_CELL : spec.filter;
+    spec.filter = kw_copy_is_sweep(self) ? KW_STORE_FIRST_CELL : spec.filter;
     kw_first_key_find(self->call, &spec, on_first_key, self);
 }
 

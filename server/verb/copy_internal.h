@@ -99,8 +99,6 @@ bool kw_copy_scan_is_busy(const kw_copy_scan *scan);
 
 /* --- copy_visit.c ------------------------------------------------------------------------------------ */
 
-#define KW_COPY_FIRST_CELL KW_BYTES_LITERAL("FirstKeyOnlyFilter ()")
-
 /* Copies or sweeps the rows, and frees them afterwards. Then it notes in the part that they are visited, and
  * advances the slice. */
 void kw_copy_visit(kw_copy_scan *scan, kw_rows *rows);

@@ -1,6 +1,8 @@
 /* See copy_parts.h. */
 #include "verb/copy_parts.h"
 
+#include "verb/row_keys.h"
+
 #include <glib.h>
 #include <string.h>
 
@@ -49,12 +51,7 @@ kw_bytes
 kw_copy_part_start(const kw_copy_part *part, kw_bytes scanned, kw_arena *arena)
 {
     kw_bytes last = scanned.size ? scanned : kw_buffer_bytes(&part->last);
-    if (last.size == 0)
-        return part->start;
-    uint8_t *start = kw_arena_alloc(arena, last.size + 1);
-    memcpy(start, last.data, last.size);
-    start[last.size] = 0;
-    return kw_bytes_of(start, last.size + 1);
+    return last.size ? kw_row_key_after(last, arena) : part->start;
 }
 
 void

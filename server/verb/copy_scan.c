@@ -25,7 +25,7 @@ filter_of(const kw_copy_slice *self)
     if (kw_copy_is_sweep(self))
         return self->request->scan_all ? FIRST_OR_CONTROL : CONTROL;
     if (self->names_records)
-        return KW_COPY_FIRST_CELL;
+        return KW_STORE_FIRST_CELL;
     size_t count;
     const kw_column *columns = kw_reader_columns(self->reader, &count);
     return kw_pushdown_first_or(columns, count, self->call->arena);

@@ -15,8 +15,6 @@
 
 #include <glib.h>
 
-#define FIRST_CELL KW_BYTES_LITERAL("FirstKeyOnlyFilter ()")
-
 /* The requests. */
 typedef enum get_stage {
     GET_COLUMNS,
@@ -190,7 +188,7 @@ add_hint(get *self, size_t at, bool other)
     hint->row = other ? of->other->row : of->row;
     hint->other = NULL;
     hint->columns_count = 0;
-    hint->filter = FIRST_CELL;
+    hint->filter = KW_STORE_FIRST_CELL;
     hint->filters_cells_only = hint->filter_is_safe = true;
     self->hint_list[self->asked] = hint;
     self->hint_of[self->asked++] = at;

@@ -9,6 +9,8 @@
 
 #include "base/guard.h"
 #include "path/reader.h"
+#include "verb/first_key.h"
+#include "verb/row_keys.h"
 
 /* Most bytes of the rows scanned together. Rows that are looked up can be larger. */
 #define SLICE_BYTES_MAX (2 << 20)
@@ -297,19 +299,6 @@ compare_all(scrub *self)
 static void fetch(scrub *self);
 static void scan(scrub *self);
 
-/* The smallest row key after the last one: that key with a zero byte appended. */
-static kw_bytes
-start_of(const scrub *self)
-{
-    kw_bytes after = self->position.after;
-    if (after.size == 0)
-        return KW_BYTES_NONE;
-    uint8_t *start = kw_arena_alloc(self->call->arena, after.size + 1);
-    memcpy(start, after.data, after.size);
-    start[after.size] = 0;
-    return kw_bytes_of(start, after.size + 1);
-}
-
 static void
 large_copied(void *user, kw_bytes row, const kw_error *error)
 {
@@ -336,7 +325,8 @@ narrow(scrub *self)
         self->max_records /= 2;
         scan(self);
     } else {
-        kw_scrub_copy_large(&self->job, scanned_side(self), start_of(self), large_copied, self);
+        kw_scrub_copy_large(&self->job, scanned_side(self),
+                            kw_row_key_after(self->position.after, self->call->arena), large_copied, self);
     }
 }
 
@@ -391,53 +381,36 @@ static void
 scan(scrub *self)
 {
     kw_range_scan_spec spec = spec_of(self);
-    spec.start = start_of(self);
+    spec.start = kw_row_key_after(self->position.after, self->call->arena);
     self->run = kw_store_handle_open_range_scan(self->call->handle, &spec);
     fetch(self);
 }
 
 /* --- the beginning of a stage -------------------------------------------------------------------- */
 
-static void find_last(scrub *self);
-
 static void
-last_found(void *user, kw_rows *rows, const kw_error *error)
+last_found(void *user, kw_bytes last, const kw_error *error)
 {
     scrub *self = user;
     if (error) {
         finish(self, error);
         return;
     }
-    bool none_yet = rows->count == 0 && !rows->end;
-    if (rows->count)
-        self->position.last = kw_arena_copy(self->call->arena, rows->rows[0].key);
-    kw_rows_free(rows);
-    if (none_yet) {
-        find_last(self);
-        return;
-    }
-    kw_range_scan_close(g_steal_pointer(&self->run));
+    self->position.last = last;
     scan(self);
 }
 
 /* Finds the last row key of the stage, for the progress only. */
 static void
-find_last(scrub *self)
-{
-    kw_range_scan_fetch(self->run, 1, 1, false, self->call->deadline, last_found, self);
-}
-
-static void
 begin_stage(scrub *self)
 {
     kw_range_scan_spec spec = spec_of(self);
     spec.reversed = true;
-    spec.filter = KW_SCRUB_FIRST_CELL;
+    spec.filter = KW_STORE_FIRST_CELL;
     spec.filters_cells_only = true;
     spec.max_versions = 1;
     spec.max_row_bytes = 0; /* a cell is small enough */
-    self->run = kw_store_handle_open_range_scan(self->call->handle, &spec);
-    find_last(self);
+    kw_first_key_find(self->call, &spec, last_found, self);
 }
 
 /* --- all ----------------------------------------------------------------------------------------- */

@@ -199,8 +199,6 @@ const kw_ordering *kw_scrub_ordering(const kw_scrub_job *job);
 /* Lists a difference if there is space. Returns its index, or SIZE_MAX. */
 size_t kw_scrub_list(kw_scrub_job *job, const kw_scrub_difference *difference);
 
-#define KW_SCRUB_FIRST_CELL KW_BYTES_LITERAL("FirstKeyOnlyFilter ()")
-
 /* --- scrub_large.c ------------------------------------------------------------------------------- */
 
 /* row: the key of the row under the scanned side; empty: there is no row. */

@@ -2,6 +2,7 @@
  */
 #include "verb/scrub.h"
 
+#include "verb/row_keys.h"
 #include "verb/share.h"
 
 #include <xxhash.h>
@@ -112,15 +113,6 @@ identity_of(const kw_scrub_sides *sides)
     return hash;
 }
 
-static void
-append_key(kw_buffer *to, kw_bytes key)
-{
-    g_assert(key.size <= UINT16_MAX);
-    kw_be16_store(kw_buffer_reserve(to, 2), (uint16_t)key.size);
-    to->size += 2;
-    kw_buffer_append(to, key);
-}
-
 kw_bytes
 kw_scrub_cursor(kw_call *call, const kw_scrub_sides *sides, const kw_scrub_position *position)
 {
@@ -130,23 +122,10 @@ kw_scrub_cursor(kw_call *call, const kw_scrub_sides *sides, const kw_scrub_posit
     kw_be64_store(head + 1, identity_of(sides));
     kw_be16_store(head + 9, (uint16_t)position->stage);
     text.size = HEAD_SIZE;
-    append_key(&text, position->first);
-    append_key(&text, position->last);
-    append_key(&text, position->after);
+    kw_row_key_append(&text, position->first);
+    kw_row_key_append(&text, position->last);
+    kw_row_key_append(&text, position->after);
     return kw_arena_copy(call->arena, kw_buffer_bytes(&text));
-}
-
-static bool
-take_key(kw_bytes *rest, kw_bytes *ret_key)
-{
-    if (rest->size < 2)
-        return false;
-    size_t size = kw_be16_load(rest->data);
-    if (size > rest->size - 2 || size > KW_ROW_KEY_MAX)
-        return false;
-    *ret_key = kw_bytes_of(rest->data + 2, size);
-    *rest = kw_bytes_skip(*rest, 2 + size);
-    return true;
 }
 
 bool
@@ -165,8 +144,8 @@ kw_scrub_open_cursor(const kw_scrub_sides *sides, kw_bytes cursor, kw_scrub_posi
             table->name);
     position.stage = kw_be16_load(cursor.data + 9);
     kw_bytes rest = kw_bytes_skip(cursor, HEAD_SIZE);
-    if (position.stage >= sides->count || !take_key(&rest, &position.first) ||
-        !take_key(&rest, &position.last) || !take_key(&rest, &position.after) || rest.size)
+    if (position.stage >= sides->count || !kw_row_key_take(&rest, &position.first) ||
+        !kw_row_key_take(&rest, &position.last) || !kw_row_key_take(&rest, &position.after) || rest.size)
         return kw_error_set(ret_error, KW_INVALID, "table %s: the cursor is damaged", table->name);
     *ret_position = position;
     return true;

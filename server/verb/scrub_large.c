@@ -114,7 +114,7 @@ set_filter(const large *self, kw_range_scan_spec *spec)
 {
     size_t count;
     const kw_column *columns = kw_reader_columns(self->reader, &count);
-    spec->filter = count ? kw_pushdown_first_or(columns, count, self->job->call->arena) : KW_SCRUB_FIRST_CELL;
+    spec->filter = count ? kw_pushdown_first_or(columns, count, self->job->call->arena) : KW_STORE_FIRST_CELL;
     spec->filters_cells_only = true;
     spec->max_row_bytes = count ? self->job->max_bytes : 0;
 }

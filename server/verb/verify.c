@@ -11,13 +11,14 @@
 #include "verb/verify.h"
 
 #include "base/guard.h"
+#include "verb/first_key.h"
+#include "verb/row_keys.h"
 #include "verb/share.h"
 
 #define BATCH_ROWS 256 /* judging them takes about a millisecond */
 #define BATCH_BYTES ((size_t)512 * 1024)
 #define SLICE_MS 2000
 #define VERSIONS_MOST 1000
-#define FIRST_CELL KW_BYTES_LITERAL("FirstKeyOnlyFilter ()")
 
 typedef struct verify {
     kw_call *call;
@@ -160,25 +161,12 @@ fetch(verify *self)
                         self->call->deadline, fetched, self);
 }
 
-/* The smallest row key after the last one. */
-static kw_bytes
-start_of(const verify *self)
-{
-    kw_bytes after = self->position.after;
-    if (after.size == 0)
-        return KW_BYTES_NONE;
-    uint8_t *start = kw_arena_alloc(self->call->arena, after.size + 1);
-    memcpy(start, after.data, after.size);
-    start[after.size] = 0;
-    return kw_bytes_of(start, after.size + 1);
-}
-
 static kw_range_scan_spec
 spec_of_keys(const verify *self)
 {
     return (kw_range_scan_spec){.table = self->placement->store_table,
                                 .max_versions = 1,
-                                .filter = FIRST_CELL,
+                                .filter = KW_STORE_FIRST_CELL,
                                 .filters_cells_only = true,
                                 .keep_blocks_out_of_cache = true,
                                 .account = self->call->account,
@@ -196,49 +184,33 @@ open_scan(verify *self)
         spec.max_versions = VERSIONS_MOST;
         spec.max_row_bytes = (size_t)kw_policy_model(self->call->policy)->limits.frame_bytes;
     }
-    spec.start = start_of(self);
+    spec.start = kw_row_key_after(self->position.after, self->call->arena);
     kw_range_scan_close(g_steal_pointer(&self->scan));
     self->scan = kw_store_handle_open_range_scan(self->call->handle, &spec);
 }
 
 /* --- the beginning ------------------------------------------------------------------------------- */
 
-static void find_last(verify *self);
-
 static void
-last_found(void *user, kw_rows *rows, const kw_error *error)
+last_found(void *user, kw_bytes last, const kw_error *error)
 {
     verify *self = user;
     if (error) {
         fail(self, error);
         return;
     }
-    bool none_yet = rows->count == 0 && !rows->end;
-    if (rows->count)
-        self->position.last = kw_arena_copy(self->call->arena, rows->rows[0].key);
-    kw_rows_free(rows);
-    if (none_yet) {
-        find_last(self);
-        return;
-    }
+    self->position.last = last;
     open_scan(self);
     fetch(self);
 }
 
 /* Finds the last row key, for the progress only. */
 static void
-find_last(verify *self)
-{
-    kw_range_scan_fetch(self->scan, 1, 1, false, self->call->deadline, last_found, self);
-}
-
-static void
 begin(verify *self)
 {
     kw_range_scan_spec spec = spec_of_keys(self);
     spec.reversed = true;
-    self->scan = kw_store_handle_open_range_scan(self->call->handle, &spec);
-    find_last(self);
+    kw_first_key_find(self->call, &spec, last_found, self);
 }
 
 static bool

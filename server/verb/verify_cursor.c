@@ -1,6 +1,8 @@
 /* See verify.h. */
 #include "verb/verify.h"
 
+#include "verb/row_keys.h"
+
 #include <glib.h>
 #include <xxhash.h>
 
@@ -39,15 +41,6 @@ identity_of(const kw_placement *placement)
     return hash;
 }
 
-static void
-append_key(kw_buffer *to, kw_bytes key)
-{
-    g_assert(key.size <= UINT16_MAX);
-    kw_be16_store(kw_buffer_reserve(to, 2), (uint16_t)key.size);
-    to->size += 2;
-    kw_buffer_append(to, key);
-}
-
 kw_bytes
 kw_verify_cursor(const kw_placement *placement, const kw_verify_position *position, kw_arena *arena)
 {
@@ -58,21 +51,10 @@ kw_verify_cursor(const kw_placement *placement, const kw_verify_position *positi
     kw_be64_store(head + 9, position->rows);
     kw_be64_store(head + 17, position->misfits);
     text.size = HEAD_SIZE;
-    append_key(&text, position->first);
-    append_key(&text, position->last);
-    append_key(&text, position->after);
+    kw_row_key_append(&text, position->first);
+    kw_row_key_append(&text, position->last);
+    kw_row_key_append(&text, position->after);
     return kw_arena_copy(arena, kw_buffer_bytes(&text));
-}
-
-static bool
-take_key(kw_bytes *rest, kw_bytes *ret_key)
-{
-    size_t size = rest->size < 2 ? SIZE_MAX : kw_be16_load(rest->data);
-    if (size > KW_ROW_KEY_MAX || size > rest->size - 2)
-        return false;
-    *ret_key = kw_bytes_of(rest->data + 2, size);
-    *rest = kw_bytes_skip(*rest, 2 + size);
-    return true;
 }
 
 bool
@@ -92,8 +74,8 @@ kw_verify_open_cursor(const kw_placement *placement, kw_bytes cursor, kw_verify_
     kw_verify_position position = {.rows = kw_be64_load(cursor.data + 9),
                                    .misfits = kw_be64_load(cursor.data + 17)};
     kw_bytes rest = kw_bytes_skip(cursor, HEAD_SIZE);
-    if (!take_key(&rest, &position.first) || !take_key(&rest, &position.last) ||
-        !take_key(&rest, &position.after) || rest.size)
+    if (!kw_row_key_take(&rest, &position.first) || !kw_row_key_take(&rest, &position.last) ||
+        !kw_row_key_take(&rest, &position.after) || rest.size)
         return kw_error_set(ret_error, KW_INVALID, "table %s, path %s: the cursor is damaged",
                             path->table->name, path->name);
     *ret_position = position;

@@ -116,7 +116,7 @@ kw_selection_init_on(kw_selection *selection, kw_stored_table *table, const kw_r
     selection->time_from = request->time_from;
     selection->time_to = all_times ? INT64_MAX : request->time_to;
     selection->filtered = request->filter.size > 0;
-    selection->first_only = kw_bytes_equal(request->filter, KW_BYTES_LITERAL("FirstKeyOnlyFilter ()"));
+    selection->first_only = kw_bytes_equal(request->filter, KW_STORE_FIRST_CELL);
     selection->families = g_new0(kw_selected_family, table->families_count);
     kw_selection_refresh(selection);
     if (select_columns(selection, request, ret_error))
