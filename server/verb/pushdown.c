@@ -187,10 +187,10 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
         return kw_error_prefix(ret_error, "table %s", plan->query->table->name);
     if (own && !allow_removed_values(plan, own, reader, ret_error))
         return false;
-    if (own)
+    if (own && kw_filter_spans_rows(own)) {
         push->filter = print(own, call->arena);
-    if (own && kw_filter_spans_rows(own))
         return true;
+    }
     if (own)
         parts[count++] = own; /* first, so that it gets the unfiltered row */
     const kw_filter *conditions = plan->residual ? kw_conditions_filter(plan, call->arena) : NULL;
@@ -202,11 +202,13 @@ join_filters(kw_call *call, const kw_scan_request *request, const kw_plan *plan,
     if (columns)
         parts[count++] = columns;
     push->filters_cells_only = columns && count == 1;
+    if (count == 0)
+        return true;
+    const kw_filter *all = kw_filter_join(KW_FILTER_AND, parts, count, call->arena);
+    push->filter = print(all, call->arena);
     if (count > (own ? 1 : 0)) {
-        const kw_filter *all = kw_filter_join(KW_FILTER_AND, parts, count, call->arena);
         g_auto(kw_buffer) text = KW_BUFFER_EMPTY;
         kw_filter_print_for_query(all, &text);
-        push->filter = print(all, call->arena);
         note(push, kw_arena_printf(call->arena, "the store filters: %.*s", (int)text.size,
                                    (const char *)text.data));
     }
