@@ -7,29 +7,51 @@
 #include "store/embedded/key.h"
 #include "store/embedded/reader.h"
 
-/* Reads the newest cells of the columns, as a get would. Gives up when the deadline passes. */
+/* Reads the newest cells of one row. Gives up when the deadline passes. */
+typedef struct row_reading {
+    kw_selection selection;
+    kw_effort effort;
+    rocksdb_iterator_t *iterator;
+    kw_reader reader;
+} row_reading;
+
+static bool
+begin_reading(row_reading *self, kw_embedded *store, kw_entries *batch, const kw_stored_row *target,
+              const kw_column *columns, size_t count, kw_deadline deadline, kw_error *ret_error)
+{
+    kw_read_request request = {.columns = columns, .columns_count = count, .max_versions = 1};
+    self->effort = (kw_effort){.deadline = deadline};
+    if (!kw_selection_init_on(&self->selection, target->table, &request, ret_error))
+        return false;
+    self->iterator = kw_entries_iterator(batch, store);
+    kw_reader_init(&self->reader, self->iterator, &self->selection);
+    self->reader.effort = &self->effort;
+    return true;
+}
+
+static bool
+end_reading(row_reading *self, kw_error *ret_error)
+{
+    bool good = kw_engine_check_iterator(self->iterator, ret_error) &&
+                (!self->effort.over || kw_effort_fail(&self->effort, "the stored row was read", ret_error));
+    kw_reader_clear(&self->reader);
+    rocksdb_iter_destroy(self->iterator);
+    kw_selection_clear(&self->selection);
+    return good;
+}
+
+/* Reads the columns, as a get would. */
 static bool
 read_row(kw_embedded *store, kw_entries *batch, const kw_stored_row *target, const kw_column *columns,
          size_t count, kw_deadline deadline, kw_rows *rows, kw_row *ret_row, kw_error *ret_error)
 {
-    kw_effort effort = {.deadline = deadline};
-    kw_selection selection;
-    kw_read_request request = {.columns = columns, .columns_count = count, .max_versions = 1};
-    if (!kw_selection_init_on(&selection, target->table, &request, ret_error))
+    row_reading reading;
+    if (!begin_reading(&reading, store, batch, target, columns, count, deadline, ret_error))
         return false;
-    rocksdb_iterator_t *at = kw_entries_iterator(batch, store);
-    kw_reader reader;
-    kw_reader_init(&reader, at, &selection);
-    reader.effort = &effort;
-    kw_version_filter_set_output(&reader.version_filter, rows);
-    if (!kw_reader_get(&reader, target->key, ret_row))
+    kw_version_filter_set_output(&reading.reader.version_filter, rows);
+    if (!kw_reader_get(&reading.reader, target->key, ret_row))
         *ret_row = (kw_row){0};
-    bool good = kw_engine_check_iterator(at, ret_error) &&
-                (!effort.over || kw_effort_fail(&effort, "the stored row was read", ret_error));
-    kw_reader_clear(&reader);
-    rocksdb_iter_destroy(at);
-    kw_selection_clear(&selection);
-    return good;
+    return end_reading(&reading, ret_error);
 }
 
 /* --- removals ---------------------------------------------------------------------------------------- */
@@ -57,25 +79,15 @@ bool
 kw_conditional_removal(kw_embedded *store, kw_entries *batch, const kw_stored_row *target,
                        const kw_write *removal, int64_t stamp, kw_deadline deadline, kw_error *ret_error)
 {
-    kw_effort effort = {.deadline = deadline};
     later_cell later = {.stamp = stamp};
-    kw_selection selection;
-    kw_read_request request = {
-        .columns = removal->columns, .columns_count = removal->columns_count, .max_versions = 1};
-    if (!kw_selection_init_on(&selection, target->table, &request, ret_error))
+    row_reading reading;
+    if (!begin_reading(&reading, store, batch, target, removal->columns, removal->columns_count, deadline,
+                       ret_error))
         return false;
-    rocksdb_iterator_t *at = kw_entries_iterator(batch, store);
-    kw_reader reader;
-    kw_reader_init(&reader, at, &selection);
-    reader.effort = &effort;
-    reader.version_filter.sink = note_later;
-    reader.version_filter.sink_user = &later;
-    kw_reader_pass(&reader, target->key, KW_BYTES_NONE);
-    bool good = kw_engine_check_iterator(at, ret_error) &&
-                (!effort.over || kw_effort_fail(&effort, "the stored row was read", ret_error));
-    kw_reader_clear(&reader);
-    rocksdb_iter_destroy(at);
-    kw_selection_clear(&selection);
+    reading.reader.version_filter.sink = note_later;
+    reading.reader.version_filter.sink_user = &later;
+    kw_reader_pass(&reading.reader, target->key, KW_BYTES_NONE);
+    bool good = end_reading(&reading, ret_error);
     return good && (later.found == 0 || kw_refuse_removal(target->table->name, target->key, later.found,
                                                           later.found - stamp, ret_error));
 }
