@@ -169,13 +169,8 @@ splits_to_thrift(const kw_create_options *options, KeywaySplitOptions *thrift)
     thrift->regions = options->regions;
     thrift->__isset_regions = options->regions != 0;
     thrift->__isset_keys = options->split_keys != NULL;
-    for (guint i = 0; options->split_keys != NULL && i < options->split_keys->len; i++) {
-        GBytes *key = options->split_keys->pdata[i];
-        GByteArray *bytes = g_byte_array_new();
-
-        g_byte_array_append(bytes, g_bytes_get_data(key, NULL), (guint)g_bytes_get_size(key));
-        g_ptr_array_add(thrift->keys, bytes);
-    }
+    for (guint i = 0; options->split_keys != NULL && i < options->split_keys->len; i++)
+        g_ptr_array_add(thrift->keys, kw_bytes_to_thrift(options->split_keys->pdata[i]));
     thrift->__isset_sample = options->sample != NULL;
     g_ptr_array_set_free_func(thrift->sample, (GDestroyNotify)g_hash_table_unref);
     for (guint i = 0; options->sample != NULL && i < options->sample->len; i++)

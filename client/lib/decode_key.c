@@ -37,11 +37,10 @@ kw_client_decode_key(kw_client *client, const char *table, GBytes *row_key, cons
                      const char *policy_text, GError **error)
 {
     g_autoptr(GPtrArray) decoded = g_ptr_array_new_with_free_func(g_object_unref);
-    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    g_autoptr(GByteArray) bytes = kw_bytes_to_thrift(row_key);
     kw_exchange exchange;
     bool ok;
 
-    g_byte_array_append(bytes, g_bytes_get_data(row_key, NULL), (guint)g_bytes_get_size(row_key));
     if (!kw_exchange_begin(&exchange, client, "decodeKey", KW_RESULT_LIST, 0, error))
         return NULL;
     ok = keyway_admin_client_decode_key(exchange.admin, &decoded, table, bytes, path == NULL ? "" : path,

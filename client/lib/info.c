@@ -24,6 +24,16 @@ kw_bytes_item(gconstpointer item)
     return bytes_of(item);
 }
 
+GByteArray *
+kw_bytes_to_thrift(GBytes *bytes)
+{
+    gsize size;
+    const guint8 *data = g_bytes_get_data(bytes, &size);
+    GByteArray *thrift = g_byte_array_sized_new((guint)size);
+
+    return g_byte_array_append(thrift, data, (guint)size);
+}
+
 char **
 kw_texts_from_thrift(const GPtrArray *from)
 {

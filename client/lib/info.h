@@ -19,6 +19,8 @@ GPtrArray *kw_table_infos_from_thrift(const GPtrArray *thrift);
 GPtrArray *kw_map_array(const GPtrArray *from, gpointer (*copy)(gconstpointer item), GDestroyNotify destroy);
 /* Converts a GByteArray to a GBytes; NULL counts as empty. */
 gpointer kw_bytes_item(gconstpointer item);
+/* The reverse. */
+GByteArray *kw_bytes_to_thrift(GBytes *bytes);
 /* Returns a NULL-terminated array of copies of the texts. */
 char **kw_texts_from_thrift(const GPtrArray *from);
 

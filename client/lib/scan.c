@@ -1,6 +1,7 @@
 /* scan, latest, nextPage: the rows of a query, page after page. */
 #include "lib/client.h"
 #include "lib/error.h"
+#include "lib/info.h"
 #include "lib/query.h"
 #include "lib/record.h"
 
@@ -81,11 +82,10 @@ fetch(kw_scan *scan, GBytes *cursor, GError **error)
 {
     g_autoptr(GObject) thrift_options = (GObject *)kw_call_options_to_thrift(&scan->options);
     g_autoptr(GObject) page = g_object_new(KEYWAY_TYPE_PAGE, NULL);
-    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    g_autoptr(GByteArray) bytes = kw_bytes_to_thrift(cursor);
     kw_exchange exchange;
     bool ok;
 
-    g_byte_array_append(bytes, g_bytes_get_data(cursor, NULL), (guint)g_bytes_get_size(cursor));
     if (!kw_exchange_begin(&exchange, scan->client, "nextPage", KW_RESULT_STRUCT, scan->options.deadline_ms,
                            error))
         return false;

@@ -67,11 +67,8 @@ options_to_thrift(const kw_scrub_options *options)
     if (options == NULL)
         return thrift;
     if (options->cursor != NULL) {
-        gsize size;
-        const guint8 *data = g_bytes_get_data(options->cursor, &size);
-        g_autoptr(GByteArray) cursor = g_byte_array_sized_new((guint)size);
+        g_autoptr(GByteArray) cursor = kw_bytes_to_thrift(options->cursor);
 
-        g_byte_array_append(cursor, data, (guint)size);
         g_object_set(thrift, "cursor", cursor, NULL);
     }
     if (options->repair)
