@@ -26,10 +26,6 @@ read_file(kw_bytes file)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    read_file(kw_bytes_of(data, size));
-    uint8_t *right = g_memdup2(data, size);
-    fuzz_set_checksums(right, size);
-    read_file(kw_bytes_of(right, size));
-    g_free(right);
+    fuzz_read_twice(read_file, data, size);
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "store/embedded/crc32c.h"
 
+#include <glib.h>
 #include <stddef.h>
 
 /* Follows the records of the file as long as their lengths fit. */
@@ -19,4 +20,15 @@ fuzz_set_checksums(uint8_t *file, size_t size)
             file[at + i] = (uint8_t)(crc >> 8 * i);
         at += 7 + length;
     }
+}
+
+/* Reads the input unchanged, and a second time with correct checksums. */
+static inline void
+fuzz_read_twice(void (*read_file)(kw_bytes file), const uint8_t *data, size_t size)
+{
+    read_file(kw_bytes_of(data, size));
+    uint8_t *right = g_memdup2(data, size);
+    fuzz_set_checksums(right, size);
+    read_file(kw_bytes_of(right, size));
+    g_free(right);
 }
