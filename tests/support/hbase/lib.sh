@@ -5,14 +5,15 @@
 #   KW_HBASE_RUN    folder for data, logs, pids and configuration   (first argument of the scripts)
 #   KW_HBASE_LIB    folder with the jars                            (a cache folder of the user)
 #   KW_HBASE_PORTS  "ZOOKEEPER BUFFERED FRAMED" sets the ports     (free ports)
-#   KW_HBASE_HEAP   heap of the HBase JVM                           (256m)
+#   KW_HBASE_HEAP   heap of the HBase JVM; the tests leave more
+#                   than 200 tables behind, which need 260 MB       (768m)
 #   KW_HBASE_THRIFT_HEAP  heap of each Thrift2 JVM                  (192m)
 #   KW_HBASE_CONF   more settings of hbase-site.xml: "key=value key=value"
 #   KW_HBASE_THRIFT_CONF   the same, for the Thrift2 servers only
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VERSION=$(sed -n 's:.*<hbase.version>\(.*\)</hbase.version>.*:\1:p' "$HERE/pom.xml")
 LIB=${KW_HBASE_LIB:-${XDG_CACHE_HOME:-$HOME/.cache}/keyway/hbase-$VERSION}
-HEAP=${KW_HBASE_HEAP:-256m}
+HEAP=${KW_HBASE_HEAP:-768m}
 THRIFT_HEAP=${KW_HBASE_THRIFT_HEAP:-192m}
 HB=org.apache.hadoop.hbase
 
@@ -73,8 +74,8 @@ jvm() {
   mapfile -t options < <(java_options)
   (
     cd "$RUN"
-    exec setsid java "${options[@]}" "-Xmx$heap" -XX:-UsePerfData -XX:TieredStopAtLevel="${KW_HBASE_JIT:-4}" \
-      -cp "$RUN/conf:$LIB/*" "$@"
+    exec setsid java "${options[@]}" "-Xmx$heap" -XX:+ExitOnOutOfMemoryError -XX:-UsePerfData \
+      -XX:TieredStopAtLevel="${KW_HBASE_JIT:-4}" -cp "$RUN/conf:$LIB/*" "$@"
   ) >"$RUN/logs/$name.log" 2>&1 </dev/null &
   echo $! >"$RUN/$name.pid"
   # pid_of recognises the process only once it is a JVM.
