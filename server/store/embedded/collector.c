@@ -2,9 +2,10 @@
  * conditional operations. Runs on the committer's thread. */
 #include "store/embedded/embedded_internal.h"
 #include "store/embedded/selection.h"
+#include "store/embedded/turns.h"
 
-/* A slice of a MANY commit ends when it has one of them. Collecting and writing it takes about 15 ms. */
-#define SLICE_ENTRIES 16384
+/* A slice of a MANY commit ends when it has one of them. */
+#define SLICE_ENTRIES KW_TURNS_ROUND_ENTRIES
 #define SLICE_BYTES ((size_t)2 * 1024 * 1024)
 
 static kw_stored_table *

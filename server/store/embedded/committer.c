@@ -4,8 +4,9 @@
  *                ^                                                              |
  *                +--------------- callers send their next writes ---------------+
  *
- * One pass from "take all" to "post" is a round. Of a call with many records, a round writes one slice; the
- * next slice is part of the next round, with the commits that have arrived by then.
+ * One pass from "take all" to "post" is a round. It writes the small commits first, then some large ones.
+ * What it leaves, and the next slice of a call with many records, is part of the next round, with the commits
+ * that have arrived by then (turns.h).
  *
  * Callers whose writes complete together send their next writes at almost the same time. If the committer
  * wrote the first of these writes at once, the callers would split into two groups, and each group would
@@ -16,6 +17,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "store/embedded/embedded_internal.h"
+#include "store/embedded/turns.h"
 
 /* A batch ends with the commit that makes it larger than this. RocksDB copies it into the write buffer. */
 #define BATCH_BYTES_MAX ((size_t)4 * 1024 * 1024)
@@ -34,8 +36,9 @@ struct kw_committer {
     bool stopping;
 
     /* Used by the committer's thread only. */
-    kw_commit *pending;                            /* taken from the queue, in order */
+    kw_commit *pending;                            /* taken from the queue */
     kw_commit *unfinished_first, *unfinished_last; /* MANY commits of which a slice was written */
+    size_t large_entries;                          /* that this round has collected, of large commits */
     kw_copies copies; /* the taken commits that copy rows; one slice of them runs after each round */
     kw_collector collector;
     uint64_t commit_ns;    /* duration of a synced write, smoothed */
@@ -91,19 +94,27 @@ static void
 wait_for_commits(kw_committer *committer)
 {
     uint64_t deadline_ns = kw_clock_mono_ns() + IDLE_NS;
-    while (!committer->first && !committer->stopping && !committer->copies.first &&
-           !committer->unfinished_first)
+    while (!committer->first && !committer->stopping && !committer->copies.first && !committer->pending)
         if (!kw_condition_wait_until(&committer->filled, &committer->lock, deadline_ns))
             break;
 }
 
-/* Moves the unfinished commits and the queue to `pending` and `copies`. Returns false if the committer stops
- * and nothing is left to do. If it returns true and there are neither pending commits nor copies, the caller
- * must probe the disk. */
+/* Appends a list to a list. */
+static void
+append(kw_commit **list, kw_commit *more)
+{
+    while (*list)
+        list = &(*list)->next;
+    *list = more;
+}
+
+/* Appends the queue to what the last round has left in `pending`, and moves copies to `copies`. Returns false
+ * if the committer stops and nothing is left to do. If it returns true and there are neither pending commits
+ * nor copies, the caller must probe the disk. */
 static bool
 take_pending(kw_committer *committer)
 {
-    g_assert(!committer->pending && !committer->finished_handles);
+    g_assert(!committer->finished_handles);
     kw_mutex_lock(&committer->lock);
     committer->expected = committer->finished_count + committer->queued;
     committer->finished_count = 0;
@@ -113,12 +124,7 @@ take_pending(kw_committer *committer)
     bool worthwhile = committer->arrived_share > 0.4 || committer->round++ % CALLER_WAIT_EVERY == 0;
     if (committer->queued && committer->queued < committer->expected && worthwhile)
         wait_for_callers(committer);
-    committer->pending = committer->first;
-    if (committer->unfinished_first) {
-        committer->unfinished_last->next = committer->first;
-        committer->pending = committer->unfinished_first;
-    }
-    committer->unfinished_first = committer->unfinished_last = NULL;
+    append(&committer->pending, committer->first);
     committer->first = committer->last = NULL;
     committer->queued = 0;
     kw_copies_take(&committer->copies, &committer->pending);
@@ -262,28 +268,57 @@ write_batch(kw_committer *committer, kw_commit *collected, bool synced)
     post_finished(committer);
 }
 
-/* Writes one batch of pending commits. Collects the commits with this value of `unsynced`, in order, up to
- * the next change of tables or the maximum size of a batch. A commit that cannot be added fails, and is
- * reported together with the batch. */
+/* Takes a pending commit out and adds it to the batch. A commit that cannot be added fails, and is reported
+ * together with the batch. */
+static kw_commit *
+collect(kw_committer *committer, kw_commit **at)
+{
+    kw_commit *commit = *at;
+    *at = commit->next;
+    commit->next = NULL;
+    if (!kw_collector_add(&committer->collector, commit))
+        fail_uncollected(commit);
+    return commit;
+}
+
+/* Writes one batch of small commits: those with this value of `unsynced`, in order, up to the first large
+ * one, the next change of tables or the maximum size of a batch. */
 static void
-run_batch(kw_committer *committer, bool unsynced, bool indexed)
+run_small(kw_committer *committer, bool unsynced, bool indexed)
 {
     kw_commit *collected = NULL, **collected_end = &collected;
     kw_commit **at = &committer->pending;
     kw_entries_begin(&committer->collector.batch, indexed);
-    while (*at && committer->collector.batch.bytes < BATCH_BYTES_MAX && (*at)->kind < KW_COMMIT_CREATE) {
-        kw_commit *commit = *at;
-        if (commit->unsynced != unsynced) {
-            at = &commit->next;
+    while (*at && committer->collector.batch.bytes < BATCH_BYTES_MAX && (*at)->kind < KW_COMMIT_CREATE &&
+           !kw_turns_is_large(*at)) {
+        if ((*at)->unsynced != unsynced) {
+            at = &(*at)->next;
             continue;
         }
-        *at = commit->next;
-        if (!kw_collector_add(&committer->collector, commit))
-            fail_uncollected(commit);
-        commit->next = NULL;
-        *collected_end = commit;
-        collected_end = &commit->next;
+        *collected_end = collect(committer, at);
+        collected_end = &(*collected_end)->next;
     }
+    write_batch(committer, collected, !unsynced);
+}
+
+/* Writes one batch of large commits, the first of those that are pending. A conditional operation has a batch
+ * for itself: such a batch needs no index, because the operation reads before it adds. */
+static void
+run_large(kw_committer *committer)
+{
+    kw_commit *collected = NULL, **collected_end = &collected;
+    kw_commit **first = &committer->pending;
+    const kw_entries *batch = &committer->collector.batch;
+    bool unsynced = (*first)->unsynced, many = (*first)->kind == KW_COMMIT_MANY;
+    bool reads = kw_collector_can_read(&committer->collector, *first);
+    kw_entries_begin(&committer->collector.batch, many && reads);
+    do {
+        *collected_end = collect(committer, first);
+        collected_end = &(*collected_end)->next;
+    } while (!reads && *first && (*first)->kind < KW_COMMIT_CREATE && (*first)->unsynced == unsynced &&
+             !kw_collector_can_read(&committer->collector, *first) && batch->count < KW_TURNS_ROUND_ENTRIES &&
+             batch->bytes < BATCH_BYTES_MAX);
+    committer->large_entries += batch->count;
     write_batch(committer, collected, !unsynced);
 }
 
@@ -313,12 +348,13 @@ typedef struct pending_kinds {
     bool unsynced, synced, conditional;
 } pending_kinds;
 
-/* The kinds of commits that are pending before the next change of tables. */
+/* The kinds of the small commits that are pending before the first large one or the next change of tables. */
 static pending_kinds
-kinds_before_table_change(const kw_committer *committer)
+kinds_of_small(const kw_committer *committer)
 {
     pending_kinds kinds = {0};
-    for (const kw_commit *at = committer->pending; at && at->kind < KW_COMMIT_CREATE; at = at->next) {
+    for (const kw_commit *at = committer->pending;
+         at && at->kind < KW_COMMIT_CREATE && !kw_turns_is_large(at); at = at->next) {
         if (at->unsynced)
             kinds.unsynced = true;
         else
@@ -333,15 +369,23 @@ static void
 run_round(kw_committer *committer)
 {
     kw_stamps_begin(&committer->store->stamps);
-    while (committer->pending) {
-        pending_kinds kinds = kinds_before_table_change(committer);
+    committer->large_entries = 0;
+    kw_turns_arrange(&committer->pending);
+    while (committer->pending && committer->large_entries < KW_TURNS_ROUND_ENTRIES) {
+        pending_kinds kinds = kinds_of_small(committer);
         if (kinds.unsynced)
-            run_batch(committer, true, kinds.conditional);
+            run_small(committer, true, kinds.conditional);
         if (kinds.synced)
-            run_batch(committer, false, kinds.conditional);
-        if (!kinds.unsynced && !kinds.synced)
+            run_small(committer, false, kinds.conditional);
+        if (kinds.unsynced || kinds.synced)
+            continue;
+        if (committer->pending->kind < KW_COMMIT_CREATE)
+            run_large(committer);
+        else
             change_tables(committer);
     }
+    append(&committer->pending, committer->unfinished_first);
+    committer->unfinished_first = committer->unfinished_last = NULL;
     kw_collector_forget_table(&committer->collector);
 }
 

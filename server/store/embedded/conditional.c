@@ -158,7 +158,7 @@ kw_conditional_write(kw_embedded *store, kw_entries *batch, const kw_stored_row 
 {
     const kw_check *check = commit->check;
     const kw_write *write = commit->write;
-    g_assert(commit->kind == KW_COMMIT_IF && check && batch->is_indexed);
+    g_assert(commit->kind == KW_COMMIT_IF && check);
     if (!check_others(write, targets, targets_count, &commit->error))
         return false;
     kw_rows *rows = kw_rows_new();
@@ -258,7 +258,7 @@ kw_conditional_increment(kw_embedded *store, kw_entries *batch, const kw_stored_
                          size_t targets_count, int64_t stamp, kw_commit *commit)
 {
     const kw_increment *increment = commit->increment;
-    g_assert(commit->kind == KW_COMMIT_INCREMENT && batch->is_indexed && !commit->rows);
+    g_assert(commit->kind == KW_COMMIT_INCREMENT && !commit->rows);
     kw_rows *rows = kw_rows_new();
     kw_row old;
     bool good = read_row(store, batch, &targets[0], increment->columns, increment->columns_count,

@@ -164,8 +164,8 @@ void kw_entries_end_savepoint(kw_entries *batch, bool keep);
 /* Writes the batch unless it is empty. If the engine fails, the error is UNAVAILABLE or CORRUPT, with
  * maybe_applied unless it is certain that nothing was written. */
 bool kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *ret_error);
-/* Iterates over the entries of the engine as they will be after the batch, which must be indexed. Destroy
- * the iterator with rocksdb_iter_destroy. */
+/* Iterates over the entries of the engine as they will be after the batch, which must be indexed or empty.
+ * Destroy the iterator with rocksdb_iter_destroy. */
 rocksdb_iterator_t *kw_entries_iterator(kw_entries *batch, kw_embedded *store);
 
 /* False if the table lacks a family of the write. */

@@ -118,8 +118,10 @@ kw_entries_write(kw_entries *batch, kw_engine *engine, bool synced, kw_error *re
 rocksdb_iterator_t *
 kw_entries_iterator(kw_entries *batch, kw_embedded *store)
 {
-    g_assert(batch->is_indexed);
+    g_assert(batch->is_indexed || batch->count == 0);
     rocksdb_iterator_t *stored = rocksdb_create_iterator(store->engine.db, store->get_options);
+    if (!batch->is_indexed)
+        return stored;
     return rocksdb_writebatch_wi_create_iterator_with_base(batch->indexed, stored);
 }
 

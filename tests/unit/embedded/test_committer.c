@@ -120,6 +120,93 @@ test_shared_sync(void)
     embedded_fixture_clear(&fixture);
 }
 
+/* Writes that are submitted together, and the order in which they finish. */
+typedef struct numbered {
+    int *finished; /* how many have finished before */
+    int place;
+    bool done;
+} numbered;
+
+static void
+number_done(void *user, kw_outcome outcome, const kw_error *error)
+{
+    (void)error;
+    numbered *self = user;
+    g_assert_cmpint(outcome, ==, KW_OUTCOME_OK);
+    self->place = (*self->finished)++;
+    self->done = true;
+}
+
+enum { LARGE_CELLS = 20000 };
+
+/* A put of many cells in one row. The row is borrowed. Free the cells with g_free. */
+static kw_write
+make_large_put(const char *row)
+{
+    static char names[LARGE_CELLS][8];
+    kw_cell *cells = g_new(kw_cell, LARGE_CELLS);
+    for (int i = 0; i < LARGE_CELLS; i++) {
+        g_snprintf(names[i], sizeof names[i], "%d", i);
+        cells[i] = cell;
+        cells[i].qualifier = B(names[i]);
+    }
+    kw_write put = make_put(row, KW_TIMESTAMP_NONE);
+    put.cells = cells;
+    put.cells_count = LARGE_CELLS;
+    return put;
+}
+
+static void
+test_small_first(void)
+{
+    enum { LARGE = 4, WRITES = LARGE + 1 };
+    static const char *const rows[WRITES] = {"l0", "l1", "l2", "l3", "small"};
+    embedded_fixture fixture;
+    setup(&fixture);
+    kw_write writes[WRITES];
+    numbered all[WRITES];
+    int finished = 0;
+    for (int i = 0; i < WRITES; i++) {
+        writes[i] = i < LARGE ? make_large_put(rows[i]) : make_put(rows[i], KW_TIMESTAMP_NONE);
+        all[i] = (numbered){.finished = &finished};
+        kw_store_handle_write(fixture.sync.handle, &writes[i], number_done, &all[i]);
+    }
+    for (int i = 0; i < WRITES; i++)
+        kw_sync_wait(&fixture.sync, &all[i].done);
+    g_assert_cmpint(all[LARGE].place, ==, 0);
+    for (int i = 0; i < LARGE; i++) {
+        g_assert_cmpint(all[i].place, ==, i + 1);
+        g_free((void *)writes[i].cells);
+    }
+    embedded_fixture_clear(&fixture);
+}
+
+/* A small removal that is submitted after a large put of its row removes the cells. */
+static void
+test_row_order(void)
+{
+    enum { WRITES = 3 };
+    embedded_fixture fixture;
+    setup(&fixture);
+    kw_write writes[WRITES] = {make_large_put("other"),
+                               make_large_put("row"),
+                               {.kind = KW_WRITE_DELETE, .table = B("t"), .row = B("row")}};
+    numbered all[WRITES];
+    int finished = 0;
+    writes[2].timestamp = KW_TIMESTAMP_NONE;
+    writes[2].deadline = KW_DEADLINE_NONE;
+    for (int i = 0; i < WRITES; i++) {
+        all[i] = (numbered){.finished = &finished};
+        kw_store_handle_write(fixture.sync.handle, &writes[i], number_done, &all[i]);
+    }
+    for (int i = 0; i < WRITES; i++)
+        kw_sync_wait(&fixture.sync, &all[i].done);
+    embedded_fixture_expect_row(&fixture, "t", "row", "");
+    g_free((void *)writes[0].cells);
+    g_free((void *)writes[1].cells);
+    embedded_fixture_clear(&fixture);
+}
+
 /* The last of several puts to one cell in one call counts. */
 static void
 test_last_put_counts(void)
@@ -523,6 +610,8 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/committer/sync_by_durability", test_sync_by_durability);
     g_test_add_func("/committer/shared_sync", test_shared_sync);
+    g_test_add_func("/committer/small_first", test_small_first);
+    g_test_add_func("/committer/row_order", test_row_order);
     g_test_add_func("/committer/last_put_counts", test_last_put_counts);
     g_test_add_func("/committer/put_if_replaces_future_cell", test_put_if_replaces_future_cell);
     g_test_add_func("/committer/table_created_again", test_table_created_again);
